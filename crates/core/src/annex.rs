@@ -1,0 +1,186 @@
+//! The rare parts of packets (SACK blocks, reports, control information) and the slab that holds them while their
+//! packet is on its way. Whoever consumes or drops a packet takes or frees its annex.
+
+use crate::time::{Span, Time};
+use crate::units::{BitRate, Bytes};
+
+/// A handle into [`Annexes`]; most packets carry [`AnnexId::NONE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnnexId(u32);
+
+impl AnnexId {
+    /// No annex.
+    pub const NONE: Self = Self(u32::MAX);
+
+    /// Whether there is an annex.
+    pub const fn is_some(self) -> bool {
+        self.0 != u32::MAX
+    }
+}
+
+/// A half-open range of sequence numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SeqRange {
+    /// The first number within.
+    pub start: u64,
+    /// The first number beyond.
+    pub end: u64,
+}
+
+/// What an acknowledgement says beyond its cumulative number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckBlocks {
+    /// Up to four received ranges above the cumulative number, the most recent first (RFC 2018 §4).
+    pub blocks: [SeqRange; 4],
+    /// How many of `blocks` are in use.
+    pub count: u8,
+    /// The number of the segment that caused this acknowledgement; packet-pair's offset is `trigger - number`.
+    pub trigger: u64,
+    /// The send time stamped into the segment that caused this acknowledgement (RFC 7323 §3), if stamped.
+    pub echo: Option<Time>,
+}
+
+impl AckBlocks {
+    /// The blocks in use.
+    pub fn as_slice(&self) -> &[SeqRange] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// A sender's control packet (`accumulation.txt` §IV-B.1), or the stamp that a data packet carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ControlInfo {
+    /// Which pair of control packets this one belongs to.
+    pub pair: u64,
+    /// Data bytes sent in this control period, for loss detection at the receiver.
+    pub bytes_sent: Bytes,
+    /// Virtual queueing delay that routers added on the way (AVD, §IV-D).
+    pub virtual_delay: Span,
+    /// When it left its sender.
+    pub sent_at: Time,
+    /// The send time of the newest report received, echoed so that the receiver can measure the round trip time.
+    pub echo: Option<Time>,
+    /// How long that report was held before this packet left.
+    pub held: Span,
+}
+
+/// A receiver's report. Each variant is the language of one family of schemes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Report {
+    /// What arrived during an interval (generic rate control and SAC, `mtsc.txt` §3).
+    Interval {
+        /// The interval's length.
+        span: Span,
+        /// Bytes that arrived.
+        received: Bytes,
+        /// Packets that arrived.
+        packets: u32,
+        /// Packets missing from the sequence.
+        lost: u32,
+    },
+    /// Loss event rate and receive rate (TFRC, RFC 5348 §3.2.2; PCC, `pcc.txt` §3.3).
+    Loss {
+        /// Loss events per packet, 0 to 1.
+        event_rate: f64,
+        /// Rate at which data arrived since the last report.
+        receive_rate: BitRate,
+        /// Send time of the newest data packet received, echoed.
+        echo: Time,
+        /// How long that packet's stamp was held here before this report left.
+        held: Span,
+    },
+    /// Accumulation, measured at the receiver (`accumulation.txt` §IV-B).
+    Accumulation {
+        /// The control pair that it was measured with.
+        pair: u64,
+        /// The flow's bytes queued along its path, by this estimate; may be negative through noise.
+        backlog: f64,
+        /// Data bytes lost in the control period.
+        lost: Bytes,
+        /// Exponentially averaged rate of arrival.
+        egress_rate: BitRate,
+    },
+    /// A gate command (PCC's receiver suspends and resumes the sender, `pcc.txt` §3.4).
+    Gate {
+        /// Whether data may flow.
+        on: bool,
+        /// How long a suspension lasts.
+        off_for: Span,
+    },
+    /// Anything else, for schemes outside this library: numbers whose meaning both ends know.
+    Custom(Box<[f64]>),
+}
+
+/// The rare part of one packet.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Annex {
+    /// Of an acknowledgement.
+    Blocks(AckBlocks),
+    /// Of a control packet or stamped data packet.
+    Control(ControlInfo),
+    /// Of a report.
+    Report(Box<Report>),
+    /// Opaque bytes of schemes outside this library.
+    Custom(Box<[u8]>),
+}
+
+/// The slab of annexes of all packets that exist at the moment.
+#[derive(Debug, Default)]
+pub struct Annexes {
+    slots: Vec<Option<Annex>>,
+    free: Vec<u32>,
+}
+
+impl Annexes {
+    /// An empty slab.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stores an annex.
+    pub fn insert(&mut self, annex: Annex) -> AnnexId {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Some(annex);
+            return AnnexId(slot);
+        }
+        self.slots.push(Some(annex));
+        AnnexId(u32::try_from(self.slots.len() - 1).expect("fewer packets than 2^32 exist at once"))
+    }
+
+    /// The annex, if the packet has one.
+    pub fn get(&self, id: AnnexId) -> Option<&Annex> {
+        self.slots.get(id.0 as usize)?.as_ref()
+    }
+
+    /// The annex, to change it on the way.
+    pub fn get_mut(&mut self, id: AnnexId) -> Option<&mut Annex> {
+        self.slots.get_mut(id.0 as usize)?.as_mut()
+    }
+
+    /// Takes the annex out; the handle is void afterwards.
+    pub fn take(&mut self, id: AnnexId) -> Option<Annex> {
+        if !id.is_some() {
+            return None;
+        }
+        let annex = self.slots.get_mut(id.0 as usize)?.take();
+        if annex.is_some() {
+            self.free.push(id.0);
+        }
+        annex
+    }
+
+    /// Frees the annex of a packet that ends here.
+    pub fn free(&mut self, id: AnnexId) {
+        drop(self.take(id));
+    }
+
+    /// How many annexes are alive: zero when no packet is on its way.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether no annex is alive.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,117 @@
+//! Complaints about configured values: every one names the field, the value and what is allowed, and all of them are
+//! collected before anybody is told.
+
+use std::fmt::{self, Display};
+
+/// One wrong value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldError {
+    /// Where it stands, as in `flows[2].scheme.beta`.
+    pub field: String,
+    /// The value found.
+    pub value: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+impl Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} is not allowed; expected {}", self.field, self.value, self.allowed)
+    }
+}
+
+impl std::error::Error for FieldError {}
+
+/// Collects complaints while walking through a configuration.
+#[derive(Debug, Default)]
+pub struct Checker {
+    path: Vec<String>,
+    errors: Vec<FieldError>,
+}
+
+impl Checker {
+    /// A checker that stands at the root.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Complains about `field` unless `ok`.
+    pub fn require(&mut self, ok: bool, field: &str, value: impl Display, allowed: impl Display) {
+        if !ok {
+            let mut path = self.path.join(".");
+            if !path.is_empty() && !field.is_empty() {
+                path.push('.');
+            }
+            self.errors.push(FieldError {
+                field: (path + field).replace(".[", "["),
+                value: value.to_string(),
+                allowed: allowed.to_string(),
+            });
+        }
+    }
+
+    /// Checks a nested table or list entry (`"queue"`, `"[3]"`) under its own path.
+    pub fn within(&mut self, name: impl Into<String>, check: impl FnOnce(&mut Self)) {
+        self.path.push(name.into());
+        check(self);
+        self.path.pop();
+    }
+
+    /// What was found.
+    ///
+    /// # Errors
+    /// All complaints, where there are any.
+    pub fn finish(self) -> Result<(), Vec<FieldError>> {
+        if self.errors.is_empty() { Ok(()) } else { Err(self.errors) }
+    }
+}
+
+/// The candidate nearest to a misspelt name, if any is near (edit distance at most a third of its length).
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (edit_distance(name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance * 3 <= candidate.len().max(3))
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.chars().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.chars().count()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collects_all_complaints_with_their_paths() {
+        let mut checker = Checker::new();
+        checker.within("flows", |flows| {
+            flows.within("[2]", |flow| {
+                flow.require(false, "beta", 1.5, "a number from 0 to 1");
+                flow.require(true, "c", 0.4, "anything");
+            });
+        });
+        let errors = checker.finish().unwrap_err();
+        assert_eq!(errors[0].to_string(), "flows[2].beta: 1.5 is not allowed; expected a number from 0 to 1");
+        assert_eq!(errors.len(), 1);
+    }
+
+    #[test]
+    fn suggests_near_names_only() {
+        let known = ["reno", "newreno", "cubic"];
+        assert_eq!(nearest("cubik", known), Some("cubic"));
+        assert_eq!(nearest("quic", known), None);
+    }
+}

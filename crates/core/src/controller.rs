@@ -1,0 +1,131 @@
+//! The sender's half of a scheme: it sees packets leave and feedback arrive, and answers with a [`Directive`],
+//! its only output. The shaper in `transport` obeys every field of it.
+
+use crate::feedback::{Feedback, Sent};
+use crate::rng::Stream;
+use crate::time::{Span, Time};
+use crate::units::{BitRate, Bytes};
+
+/// What a controller or feedback policy borrows for one call.
+pub struct Cx<'a> {
+    /// The endpoint's random stream.
+    pub rng: &'a mut Stream,
+    /// Where named state goes for recording, if anybody listens.
+    pub notes: Option<&'a mut Vec<(&'static str, f64)>>,
+}
+
+impl Cx<'_> {
+    /// Publishes a piece of internal state (`"ssthresh"`, `"backlog"`), in base units; free when nobody listens.
+    pub fn note(&mut self, name: &'static str, value: f64) {
+        if let Some(notes) = &mut self.notes {
+            notes.push((name, value));
+        }
+    }
+}
+
+/// Whether data may leave at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gate {
+    /// Data may leave.
+    #[default]
+    Open,
+    /// Nothing but control packets and reports leaves; what the application offers meanwhile is dropped at the
+    /// source, as of a suspended non-adaptable flow.
+    Closed,
+}
+
+/// How tokens arrive in the bucket that meters [`Directive::rate`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tokens {
+    /// Evenly: paced sending.
+    #[default]
+    Constant,
+    /// One packet's worth at a time, as a Poisson process (`tdqm.txt` §III-C).
+    Poisson,
+}
+
+/// The token bucket that meters [`Directive::rate`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// The bucket's depth: how much may leave back to back. At least one packet always may.
+    pub depth: Bytes,
+    /// How tokens arrive.
+    pub tokens: Tokens,
+}
+
+impl Burst {
+    /// One packet at a time, evenly.
+    pub const SINGLE: Self = Self { depth: Bytes::ZERO, tokens: Tokens::Constant };
+}
+
+/// Probes for the shaper to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbePlan {
+    /// All data leaves as back-to-back pairs; a lone packet leaves as a singleton after `singleton_timeout`
+    /// (`packet-pair.txt` §3 and appendix).
+    DataPairs {
+        /// How long a lone packet waits for its partner.
+        singleton_timeout: Span,
+    },
+    /// A pair of control packets, one out of band and one in band, leaves whenever `id` changes
+    /// (`accumulation.txt` §IV-B.1).
+    ControlPair {
+        /// The pair's identity; the first pair leaves when the plan first appears.
+        id: u64,
+    },
+}
+
+/// What the sender may do until the next call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Directive {
+    /// At most so many bytes in the network; `None` for no window.
+    pub window: Option<Bytes>,
+    /// At most this rate; `None` for as fast as the window allows.
+    pub rate: Option<BitRate>,
+    /// The bucket that meters `rate`.
+    pub burst: Burst,
+    /// Whether data may leave at all.
+    pub gate: Gate,
+    /// Probes to send.
+    pub probe: Option<ProbePlan>,
+}
+
+impl Directive {
+    /// A window and nothing else.
+    pub const fn window(window: Bytes) -> Self {
+        Self { window: Some(window), rate: None, burst: Burst::SINGLE, gate: Gate::Open, probe: None }
+    }
+
+    /// A rate, paced packet by packet, and nothing else.
+    pub const fn rate(rate: BitRate) -> Self {
+        Self { window: None, rate: Some(rate), burst: Burst::SINGLE, gate: Gate::Open, probe: None }
+    }
+}
+
+/// The sender's half of a scheme.
+///
+/// The contract: `on_sent` for every packet, `on_feedback` for every batch, `on_timer` at or after
+/// [`Controller::next_timer`]; after each of these the caller reads [`Controller::directive`] once and obeys it.
+/// Calls come with a clock that never goes back.
+pub trait Controller {
+    /// A packet leaves. The controller may leave a note in `sent.tag`.
+    fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
+        let _ = (now, sent, cx);
+    }
+
+    /// Feedback arrived.
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>);
+
+    /// The time given by [`Controller::next_timer`] has come.
+    fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {
+        let _ = (now, cx);
+    }
+
+    /// When the controller wants to be called without feedback.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// What the sender may do from now on.
+    fn directive(&self) -> Directive;
+}

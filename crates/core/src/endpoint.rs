@@ -1,0 +1,93 @@
+//! One end of a flow as a pure state machine, driven by the simulator or by real sockets.
+//!
+//! The contract is: **one mutation, then drain**. After every [`Endpoint::handle`], call [`Endpoint::poll`] until it
+//! answers [`Output::Wait`]. Time is an argument and never goes back. Payload bytes do not pass through here: packets
+//! name ranges of the stream, and the driver at the edge copies the bytes.
+
+use crate::annex::{Annex, Annexes};
+use crate::packet::Packet;
+use crate::rng::Stream;
+use crate::time::Time;
+use crate::units::Bytes;
+
+/// What the application asks of a sending endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppInput {
+    /// Begin; a source starts its own clock from here.
+    Start,
+    /// More data to send, for drivers that push data themselves.
+    Write(Bytes),
+    /// No more data will come: finish what is there.
+    Close,
+    /// Stop at once.
+    Stop,
+}
+
+/// A mutation.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// An undamaged packet arrived. Its annex, if any, is still in [`EndpointCx::annexes`]; the endpoint takes it.
+    Packet(Packet),
+    /// The time of the last [`Output::Wait`] has come; spurious calls are harmless.
+    Timeout,
+    /// The application spoke.
+    App(AppInput),
+}
+
+/// Something the driver or application may want to know.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// So many bytes more are readable in order (receiver).
+    Delivered(Bytes),
+    /// Everything written was acknowledged, or a datagram source has sent its last (sender).
+    Finished,
+    /// A file or message of the application was completely acknowledged; a session's next may follow.
+    MessageDone {
+        /// Its size.
+        size: Bytes,
+        /// When the application offered it.
+        began: Time,
+    },
+}
+
+/// What the endpoint wants done.
+#[derive(Clone, Debug)]
+pub enum Output {
+    /// Send this packet now. Its annex, if any, is in [`EndpointCx::annexes`].
+    Transmit(Packet),
+    /// Something happened.
+    Event(Event),
+    /// Nothing more until this time (`None`: until the next input).
+    Wait(Option<Time>),
+}
+
+/// What an endpoint borrows for one call.
+pub struct EndpointCx<'a> {
+    /// The endpoint's random stream.
+    pub rng: &'a mut Stream,
+    /// Rare parts of packets.
+    pub annexes: &'a mut Annexes,
+    /// Where controllers publish named state, if anybody listens.
+    pub notes: Option<&'a mut Vec<(&'static str, f64)>>,
+}
+
+impl EndpointCx<'_> {
+    /// The part that controllers and feedback policies see.
+    pub fn control(&mut self) -> crate::Cx<'_> {
+        crate::Cx { rng: self.rng, notes: self.notes.as_deref_mut() }
+    }
+
+    /// Takes a packet's annex.
+    pub fn take_annex(&mut self, packet: &Packet) -> Option<Annex> {
+        self.annexes.take(packet.annex)
+    }
+}
+
+/// One end of a flow.
+pub trait Endpoint {
+    /// One mutation.
+    fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>);
+
+    /// What to do about it; call until [`Output::Wait`].
+    fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output;
+}

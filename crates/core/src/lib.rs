@@ -1,0 +1,40 @@
+//! What every other crate speaks: unit types, identifiers, packets, feedback, the traits and random streams.
+//! No algorithm, no clock, no socket and no event lives here.
+//!
+//! A packet's way, the same in every world: *application → reliability (what to send) → controller's directive
+//! → shaper (when) → link: discipline → server → propagation → … → receiver: reliability (deliver) and feedback
+//! policy (report) → back to the controller*. The traits below are the joints of that way:
+//!
+//! | trait | decides |
+//! | --- | --- |
+//! | [`Controller`] | how much and how fast a sender may send |
+//! | [`FeedbackPolicy`] | what a receiver reports, when, and in which lane |
+//! | [`QueueDiscipline`] | order, drops, marks and virtual delay at a link |
+//! | [`ArrivalPolicy`] | the same for a first-in first-out queue that acts on arrivals only |
+//! | [`Endpoint`] | one end of a flow, as a pure state machine |
+
+pub mod annex;
+pub mod check;
+pub mod controller;
+pub mod endpoint;
+pub mod feedback;
+pub mod ids;
+pub mod packet;
+pub mod policy;
+pub mod queue;
+pub mod rng;
+pub mod time;
+pub mod units;
+
+pub use annex::{AckBlocks, Annex, AnnexId, Annexes, ControlInfo, Report, SeqRange};
+pub use check::{Checker, FieldError};
+pub use controller::{Burst, Controller, Cx, Directive, Gate, ProbePlan, Tokens};
+pub use endpoint::{AppInput, Endpoint, EndpointCx, Event, Input, Output};
+pub use feedback::{Acked, CongestionEvent, Echoes, Feedback, Lost, Recovery, RttSample, Sent};
+pub use ids::{FlowId, LinkId, NodeId};
+pub use packet::{Ecn, Kind, Lane, Packet, PairPosition, RouteCursor};
+pub use policy::{Arrival, FeedbackPolicy, Outgoing};
+pub use queue::{ArrivalPolicy, Backlog, DropReason, QueueCx, QueueDiscipline, Verdict};
+pub use rng::Stream;
+pub use time::{Span, Time};
+pub use units::{BitRate, Bytes, Capacity, DataAmount, UnitError};

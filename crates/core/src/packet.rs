@@ -1,0 +1,210 @@
+//! The packet as the simulator moves it: 24 bytes by value. Rare parts ride in an [`Annex`](crate::Annex);
+//! the byte form of the wire lives in `transport::wire`.
+
+use crate::annex::AnnexId;
+use crate::ids::FlowId;
+use crate::units::Bytes;
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// A segment or datagram of the application; `number` is its sequence number.
+    Data = 0,
+    /// An acknowledgement; `number` is the next sequence number that the receiver expects.
+    Ack = 1,
+    /// A receiver's report to its sender; `number` counts reports.
+    Report = 2,
+    /// A sender's control packet, for example one half of an in-band / out-of-band pair.
+    Control = 3,
+}
+
+/// A forwarding lane: a priority discipline serves lower numbers first, every other discipline ignores it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lane(u8);
+
+impl Lane {
+    /// Ordinary traffic, the default: the last of the lanes.
+    pub const IN_BAND: Self = Self(1);
+    /// The out-of-band lane of `accumulation.txt` §IV-B, ahead of all others.
+    pub const OUT_OF_BAND: Self = Self(0);
+    /// How many lanes a packet can name.
+    pub const COUNT: usize = 8;
+
+    /// The lane of this number, or `None` beyond [`Lane::COUNT`].
+    pub const fn new(number: u8) -> Option<Self> {
+        if (number as usize) < Self::COUNT { Some(Self(number)) } else { None }
+    }
+
+    /// The lane's number; lower is served first.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+}
+
+/// The ECN field of RFC 3168 §5.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable: congestion shows as a drop.
+    #[default]
+    NotEct = 0,
+    /// ECN-capable, codepoint ECT(1) (L4S identifier of RFC 9331).
+    Ect1 = 1,
+    /// ECN-capable, codepoint ECT(0).
+    Ect0 = 2,
+    /// Congestion experienced.
+    Ce = 3,
+}
+
+/// A data packet's place in a back-to-back probe (`packet-pair.txt` §3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum PairPosition {
+    /// Not part of a probe.
+    #[default]
+    Single = 0,
+    /// The first of a pair.
+    First = 1,
+    /// The second of a pair, sent back to back with the first.
+    Second = 2,
+}
+
+/// Where a packet is on its route: an index into the flattened table of routes, advanced at every hop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RouteCursor(pub u32);
+
+/// A packet in a simulated network, or a packet's head beside its bytes in a real one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// The sequence number; what it counts depends on [`Kind`].
+    pub number: u64,
+    /// The flow, in both directions.
+    pub flow: FlowId,
+    /// The next hop.
+    pub route: RouteCursor,
+    /// The rare parts, if any; whoever drops the packet frees them.
+    pub annex: AnnexId,
+    size: u16,
+    bits: u16,
+}
+
+// Layout of `bits`, from the lowest: kind 2, lane 3, ecn 2, pair 2, then one bit each.
+const LANE: u32 = 2;
+const ECN: u32 = 5;
+const PAIR: u32 = 7;
+const RHO: u16 = 1 << 9;
+const ETA: u16 = 1 << 10;
+const RETRANSMITTED: u16 = 1 << 11;
+const CORRUPTED: u16 = 1 << 12;
+const ECHO: u16 = 1 << 13;
+const REDUCED: u16 = 1 << 14;
+const LAST: u16 = 1 << 15;
+
+macro_rules! flag {
+    ($get:ident, $set:ident, $bit:ident, $doc:literal) => {
+        #[doc = $doc]
+        pub const fn $get(&self) -> bool {
+            self.bits & $bit != 0
+        }
+        #[doc = concat!("Sets: ", $doc)]
+        pub const fn $set(&mut self, on: bool) {
+            self.bits = if on { self.bits | $bit } else { self.bits & !$bit };
+        }
+    };
+}
+
+impl Packet {
+    /// The largest packet, in bytes on the wire.
+    pub const MAX_SIZE: Bytes = Bytes::new(u16::MAX as u64);
+
+    /// A packet in the in-band lane, not ECN-capable, without annex or marks.
+    ///
+    /// `size` counts headers too and is cut at [`Packet::MAX_SIZE`].
+    /// Its route is set by whoever forwards it.
+    pub const fn new(kind: Kind, flow: FlowId, number: u64, size: Bytes) -> Self {
+        let size = if size.get() > u16::MAX as u64 { u16::MAX } else { size.get() as u16 };
+        let bits = kind as u16 | (Lane::IN_BAND.0 as u16) << LANE;
+        Self { number, flow, route: RouteCursor(0), annex: AnnexId::NONE, size, bits }
+    }
+
+    /// Bytes on the wire, headers included.
+    pub const fn size(&self) -> Bytes {
+        Bytes::new(self.size as u64)
+    }
+
+    /// What the packet carries.
+    pub const fn kind(&self) -> Kind {
+        match self.bits & 3 {
+            0 => Kind::Data,
+            1 => Kind::Ack,
+            2 => Kind::Report,
+            _ => Kind::Control,
+        }
+    }
+
+    /// The forwarding lane.
+    pub const fn lane(&self) -> Lane {
+        Lane((self.bits >> LANE & 7) as u8)
+    }
+
+    /// Puts the packet into a lane.
+    pub const fn set_lane(&mut self, lane: Lane) {
+        self.bits = self.bits & !(7 << LANE) | (lane.0 as u16) << LANE;
+    }
+
+    /// The ECN field.
+    pub const fn ecn(&self) -> Ecn {
+        match self.bits >> ECN & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    /// Writes the ECN field.
+    pub const fn set_ecn(&mut self, ecn: Ecn) {
+        self.bits = self.bits & !(3 << ECN) | (ecn as u16) << ECN;
+    }
+
+    /// Whether a router may mark instead of dropping (RFC 3168 §5).
+    pub const fn is_ecn_capable(&self) -> bool {
+        self.bits >> ECN & 3 != 0
+    }
+
+    /// The place in a probe.
+    pub const fn pair(&self) -> PairPosition {
+        match self.bits >> PAIR & 3 {
+            1 => PairPosition::First,
+            2 => PairPosition::Second,
+            _ => PairPosition::Single,
+        }
+    }
+
+    /// Writes the place in a probe.
+    pub const fn set_pair(&mut self, pair: PairPosition) {
+        self.bits = self.bits & !(3 << PAIR) | (pair as u16) << PAIR;
+    }
+
+    flag!(rho, set_rho, RHO, "The utilization mark of `tdqm.txt` §II-C; on acks its echo.");
+    flag!(eta, set_eta, ETA, "The burstiness mark of `tdqm.txt` §II-C; on acks its echo.");
+    flag!(is_retransmitted, set_retransmitted, RETRANSMITTED, "A segment sent before (Karn's rule).");
+    flag!(is_corrupted, set_corrupted, CORRUPTED, "Damaged on the way: a receiver discards it.");
+    flag!(ecn_echo, set_ecn_echo, ECHO, "ECE of RFC 3168 §6.1, on acks.");
+    flag!(window_reduced, set_window_reduced, REDUCED, "CWR of RFC 3168 §6.1.2, on data.");
+    flag!(is_last, set_last, LAST, "The last segment of an application's message.");
+
+    /// The packed header bits, for the wire codec.
+    pub const fn bits(&self) -> u16 {
+        self.bits
+    }
+
+    /// Restores packed header bits that [`Packet::bits`] gave.
+    pub const fn with_bits(mut self, bits: u16) -> Self {
+        self.bits = bits;
+        self
+    }
+}
+
+const _: () = assert!(size_of::<Packet>() == 24, "a ring slot is 32 bytes: 24 and the time");

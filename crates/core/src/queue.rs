@@ -1,0 +1,150 @@
+//! The trait of queue disciplines, and its narrow form for queues that act on arrivals only. Neither the server nor
+//! the wire lives here: a discipline decides order, drops, marks and virtual delay; it never sleeps and never knows
+//! the link's peer.
+
+use crate::annex::Annexes;
+use crate::packet::{Ecn, Packet};
+use crate::rng::Stream;
+use crate::time::Time;
+use crate::units::{BitRate, Bytes};
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum DropReason {
+    /// The buffer was full.
+    Overflow = 0,
+    /// Active queue management decided so before the buffer was full.
+    Early = 1,
+    /// The loss model of the link.
+    Loss = 2,
+    /// Damaged on the way and discarded by the receiver.
+    Corruption = 3,
+    /// No route, or the flow is gone.
+    Unreachable = 4,
+}
+
+impl DropReason {
+    /// All reasons, in the order of their numbers.
+    pub const ALL: [Self; 5] = [Self::Overflow, Self::Early, Self::Loss, Self::Corruption, Self::Unreachable];
+
+    /// The reason's name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Overflow => "overflow",
+            Self::Early => "early",
+            Self::Loss => "loss",
+            Self::Corruption => "corruption",
+            Self::Unreachable => "unreachable",
+        }
+    }
+}
+
+/// What waits, not counting the packet in transmission.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Waiting packets.
+    pub packets: u32,
+    /// Waiting bytes.
+    pub bytes: Bytes,
+}
+
+/// What a discipline borrows for one call.
+pub struct QueueCx<'a> {
+    /// The link's random stream.
+    pub rng: &'a mut Stream,
+    /// Rare parts of packets, for disciplines that write into them.
+    pub annexes: &'a mut Annexes,
+    /// The server's rate at this moment.
+    pub rate: BitRate,
+    /// Since when the server is idle; `None` while it transmits.
+    pub idle_since: Option<Time>,
+    /// Packets dropped in this call; the caller counts them and frees their annexes.
+    pub drops: &'a mut Vec<(Packet, DropReason)>,
+    /// How many packets were marked in this call.
+    pub marks: u32,
+}
+
+impl QueueCx<'_> {
+    /// Drops a packet.
+    pub fn drop(&mut self, packet: Packet, reason: DropReason) {
+        self.drops.push((packet, reason));
+    }
+
+    /// Marks a packet with congestion experienced; `false` where it is not ECN-capable.
+    pub fn mark_ce(&mut self, packet: &mut Packet) -> bool {
+        let capable = packet.is_ecn_capable();
+        if capable {
+            packet.set_ecn(Ecn::Ce);
+            self.marks += 1;
+        }
+        capable
+    }
+
+    /// Sets the utilization mark (`tdqm.txt` §II-C).
+    pub fn mark_rho(&mut self, packet: &mut Packet) {
+        packet.set_rho(true);
+        self.marks += 1;
+    }
+
+    /// Sets the burstiness mark (`tdqm.txt` §II-C).
+    pub fn mark_eta(&mut self, packet: &mut Packet) {
+        packet.set_eta(true);
+        self.marks += 1;
+    }
+}
+
+/// A queue discipline: policy only. Accounting is done once, by whoever calls it.
+///
+/// The contract: the server calls `dequeue` when it is free, at once after an `enqueue` into an idle link and at the
+/// end of every transmission; where `dequeue` returns `None` although packets wait (a shaper, a framed server), it
+/// calls again at [`QueueDiscipline::next_ready`]. `on_timer` is called at or after [`QueueDiscipline::next_timer`].
+pub trait QueueDiscipline {
+    /// Takes a packet in, or drops it or others through `cx`.
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>);
+
+    /// The next packet to transmit; may mark packets or drop some on the way to it.
+    fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet>;
+
+    /// For disciplines that are not work-conserving: when `dequeue` will next have something. `None` while it has
+    /// something now or nothing at all.
+    fn next_ready(&self, now: Time) -> Option<Time> {
+        let _ = now;
+        None
+    }
+
+    /// When the discipline wants to be called without a packet.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time given by [`QueueDiscipline::next_timer`] has come.
+    fn on_timer(&mut self, now: Time, cx: &mut QueueCx<'_>) {
+        let _ = (now, cx);
+    }
+
+    /// What waits.
+    fn backlog(&self) -> Backlog;
+}
+
+/// What happens to an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It joins the tail.
+    Accept,
+    /// It is dropped.
+    Drop(DropReason),
+}
+
+/// A first-in first-out discipline that acts on arrivals only (drop-tail, RED, AVQ, TDQM): no packet in the queue is
+/// touched afterwards, so a link with a fixed rate knows each packet's departure when it enters and spends one event
+/// on it. `qdisc::Fifo` makes a [`QueueDiscipline`] of any of these.
+pub trait ArrivalPolicy {
+    /// Decides on an arriving packet, and may mark it. `backlog` is what waits before it.
+    fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict;
+
+    /// Whether `admit` reads `backlog`; a link may spare itself the counting where it does not.
+    fn reads_backlog(&self) -> bool {
+        true
+    }
+}
