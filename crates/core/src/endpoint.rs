@@ -61,6 +61,41 @@ pub enum Output {
     Wait(Option<Time>),
 }
 
+/// What an endpoint can tell an observer at any moment: exact counters, and the state that everybody plots.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Observation {
+    /// Packets sent, of any kind.
+    pub sent_packets: u64,
+    /// Bytes sent, headers included.
+    pub sent_bytes: Bytes,
+    /// Packets received, of any kind.
+    pub received_packets: u64,
+    /// Bytes received, headers included.
+    pub received_bytes: Bytes,
+    /// Sender: wire bytes of data acknowledged in order. Receiver: wire bytes of data delivered in order, once.
+    pub goodput_bytes: Bytes,
+    /// Data packets of the same two kinds.
+    pub goodput_packets: u64,
+    /// Sender: retransmitted packets. Receiver: duplicates received.
+    pub repeated_packets: u64,
+    /// Sender: expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Sender: recovery episodes begun by duplicate or selective acknowledgements.
+    pub recoveries: u64,
+    /// Sender: datagrams that a closed gate discarded at the source.
+    pub gated_packets: u64,
+    /// The congestion window, where there is one.
+    pub window: Option<Bytes>,
+    /// The directed rate, where there is one.
+    pub rate: Option<crate::BitRate>,
+    /// Bytes believed in the network.
+    pub in_flight: Bytes,
+    /// The newest round trip time sample.
+    pub latest_rtt: Option<crate::Span>,
+    /// The smoothed round trip time.
+    pub smoothed_rtt: Option<crate::Span>,
+}
+
 /// What an endpoint borrows for one call.
 pub struct EndpointCx<'a> {
     /// The endpoint's random stream.
@@ -90,4 +125,9 @@ pub trait Endpoint {
 
     /// What to do about it; call until [`Output::Wait`].
     fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output;
+
+    /// What an observer may know. Reading it changes nothing.
+    fn observe(&self) -> Observation {
+        Observation::default()
+    }
 }

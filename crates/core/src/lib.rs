@@ -29,7 +29,7 @@ pub mod units;
 pub use annex::{AckBlocks, Annex, AnnexId, Annexes, ControlInfo, Report, SeqRange};
 pub use check::{Checker, FieldError};
 pub use controller::{Burst, Controller, Cx, Directive, Gate, ProbePlan, Tokens};
-pub use endpoint::{AppInput, Endpoint, EndpointCx, Event, Input, Output};
+pub use endpoint::{AppInput, Endpoint, EndpointCx, Event, Input, Observation, Output};
 pub use feedback::{Acked, CongestionEvent, Echoes, Feedback, Lost, Recovery, RttSample, Sent};
 pub use ids::{FlowId, LinkId, NodeId};
 pub use packet::{Ecn, Kind, Lane, Packet, PairPosition, RouteCursor};
