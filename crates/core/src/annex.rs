@@ -138,6 +138,9 @@ impl Annexes {
     }
 
     /// Stores an annex.
+    ///
+    /// # Panics
+    /// When 2^32 annexes are alive: a run that large has long exhausted any memory.
     pub fn insert(&mut self, annex: Annex) -> AnnexId {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = Some(annex);
