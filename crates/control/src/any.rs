@@ -1,0 +1,76 @@
+//! Every controller and feedback policy of this library inline in an enum, and any other behind a pointer.
+//! Which of them make a scheme is said in `scheme.rs`.
+
+use tailback_core::{Arrival, Controller, Cx, Directive, Feedback, FeedbackPolicy, Outgoing, Sent, Time};
+
+use crate::schemes::Reno;
+
+/// A controller.
+pub enum AnyController {
+    /// Reno's window law.
+    Reno(Reno),
+    /// A controller from outside this library.
+    Custom(Box<dyn Controller + Send>),
+}
+
+macro_rules! each {
+    ($self:ident, $controller:ident => $call:expr) => {
+        match $self {
+            Self::Reno($controller) => $call,
+            Self::Custom($controller) => $call,
+        }
+    };
+}
+
+impl Controller for AnyController {
+    #[inline]
+    fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
+        each!(self, controller => controller.on_sent(now, sent, cx));
+    }
+
+    #[inline]
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        each!(self, controller => controller.on_feedback(now, feedback, cx));
+    }
+
+    #[inline]
+    fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {
+        each!(self, controller => controller.on_timer(now, cx));
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Option<Time> {
+        each!(self, controller => controller.next_timer())
+    }
+
+    #[inline]
+    fn directive(&self) -> Directive {
+        each!(self, controller => controller.directive())
+    }
+}
+
+/// A feedback policy.
+pub enum AnyPolicy {
+    /// A policy from outside this library.
+    Custom(Box<dyn FeedbackPolicy + Send>),
+}
+
+impl FeedbackPolicy for AnyPolicy {
+    fn on_arrival(&mut self, now: Time, arrival: &Arrival<'_>, cx: &mut Cx<'_>) {
+        match self {
+            Self::Custom(policy) => policy.on_arrival(now, arrival, cx),
+        }
+    }
+
+    fn poll_report(&mut self, now: Time, cx: &mut Cx<'_>) -> Option<Outgoing> {
+        match self {
+            Self::Custom(policy) => policy.poll_report(now, cx),
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        match self {
+            Self::Custom(policy) => policy.next_timer(),
+        }
+    }
+}

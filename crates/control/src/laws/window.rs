@@ -1,0 +1,115 @@
+//! The bookkeeping that every TCP window law shares: units of segments, bounds, slow start, what an acknowledgement
+//! counts for and what a window is reduced from (RFC 5681, RFC 3465). When and by how much a window changes in
+//! congestion avoidance is each scheme's own.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Bytes, Feedback};
+
+use crate::scheme::ControllerParams;
+
+/// What one acknowledgement counts for when a window grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counting {
+    /// For one segment, however much it acknowledges (RFC 5681 §3.1; ns-2): delayed acknowledgements slow growth.
+    #[default]
+    PerAck,
+    /// For the bytes that it acknowledges (appropriate byte counting, RFC 3465).
+    Bytes,
+}
+
+/// What a window is reduced from when congestion shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Halve {
+    /// From the data in flight (RFC 5681 equation 4).
+    #[default]
+    Flight,
+    /// From the congestion window itself, as ns-2 does.
+    Window,
+}
+
+/// A congestion window in segments, with its bounds and slow start threshold.
+#[derive(Clone, Debug)]
+pub struct WindowLaw {
+    /// The congestion window, in segments; never below one, never above `max`.
+    pub window: f64,
+    /// The slow start threshold, in segments; infinite before the first loss unless configured.
+    pub ssthresh: f64,
+    max: f64,
+    segment: f64,
+    counting: Counting,
+    slow_start_limit: f64,
+    halve: Halve,
+}
+
+impl WindowLaw {
+    /// A window at its initial size. `slow_start_limit` is L of RFC 3465 §2.2, in segments.
+    pub fn new(params: &ControllerParams, counting: Counting, slow_start_limit: f64, halve: Halve) -> Self {
+        let segment = params.segment.as_f64().max(1.0);
+        let max = (params.max_window.as_f64() / segment).max(1.0);
+        Self {
+            window: (params.initial_window.as_f64() / segment).clamp(1.0, max),
+            ssthresh: params.initial_ssthresh.map_or(f64::INFINITY, |bytes| bytes.as_f64() / segment),
+            max,
+            segment,
+            counting,
+            slow_start_limit,
+            halve,
+        }
+    }
+
+    /// The window in bytes: what a directive carries.
+    #[inline]
+    pub fn bytes(&self) -> Bytes {
+        Bytes::new((self.window * self.segment) as u64)
+    }
+
+    /// One segment's bytes on the wire.
+    #[inline]
+    pub fn segment(&self) -> f64 {
+        self.segment
+    }
+
+    /// Whether the window is below the slow start threshold (RFC 5681 §3.1).
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.window < self.ssthresh
+    }
+
+    /// Sets the window within its bounds.
+    #[inline]
+    pub fn set(&mut self, window: f64) {
+        self.window = window.clamp(1.0, self.max);
+    }
+
+    /// Segments that a cumulative advance counts for in congestion avoidance.
+    #[inline]
+    pub fn counted(&self, advanced: Bytes) -> f64 {
+        match self.counting {
+            Counting::PerAck => 1.0,
+            Counting::Bytes => advanced.as_f64() / self.segment,
+        }
+    }
+
+    /// One acknowledgement's growth in slow start: `min(N, SMSS)` (RFC 5681 equation 2), or `min(N, L · SMSS)` by
+    /// byte counting (RFC 3465 §2.2; L is 1 while repairing after a time-out, §2.3).
+    #[inline]
+    pub fn slow_start(&mut self, advanced: Bytes, after_timeout: bool) {
+        let limit = match self.counting {
+            Counting::Bytes if !after_timeout => self.slow_start_limit,
+            _ => 1.0,
+        };
+        self.set(self.window + (advanced.as_f64() / self.segment).min(limit));
+    }
+
+    /// What a reduction starts from, in segments.
+    #[inline]
+    pub fn reduce_from(&self, feedback: &Feedback<'_>) -> f64 {
+        match self.halve {
+            Halve::Flight => feedback.flight.as_f64() / self.segment,
+            Halve::Window => self.window,
+        }
+    }
+}

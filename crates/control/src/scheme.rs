@@ -1,0 +1,156 @@
+//! The registry: a scheme is a named composition of a receiver's feedback policy, a sender's controller and the
+//! reliability that they stand on, with the queue discipline that it expects. No algorithm lives here.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Bytes, Checker};
+
+use crate::any::{AnyController, AnyPolicy};
+use crate::schemes::{Reno, RenoConfig};
+
+/// What a controller needs to know about its connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControllerParams {
+    /// A full segment's bytes on the wire.
+    pub segment: Bytes,
+    /// The window before any feedback.
+    pub initial_window: Bytes,
+    /// The slow start threshold before any loss; `None` for without limit.
+    pub initial_ssthresh: Option<Bytes>,
+    /// The window never exceeds this: the receiver's window.
+    pub max_window: Bytes,
+}
+
+/// How lost data is found and repaired; implemented in `transport`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reliability {
+    /// Fast retransmit and fast recovery of one segment per episode (RFC 5681 §3.2).
+    Reno,
+    /// Recovery by partial acknowledgements (RFC 6582).
+    NewReno,
+    /// Scoreboard recovery by selective acknowledgements (RFC 2018, RFC 6675).
+    Sack,
+    /// Recovery by the offsets of acknowledgements and a soft time-out (`packet-pair.txt`, appendix).
+    Offsets,
+    /// Nothing is repaired: datagrams.
+    Datagram,
+}
+
+/// What a scheme wants from its endpoints beyond the traits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Data leaves ECN-capable, whatever the scenario says.
+    pub ecn: bool,
+    /// Data packets carry a [`ControlInfo`](tailback_core::ControlInfo) stamp for the feedback policy.
+    pub stamps: bool,
+    /// Every data packet is acknowledged at once: delayed acknowledgements would break the estimator.
+    pub prompt_acks: bool,
+}
+
+/// A scheme taken apart: what the endpoints are built from.
+pub struct Parts {
+    /// The sender's half.
+    pub controller: AnyController,
+    /// The receiver's half, where the scheme has one besides acknowledgements.
+    pub policy: Option<AnyPolicy>,
+    /// How lost data is repaired.
+    pub reliability: Reliability,
+    /// What else it wants.
+    pub needs: Needs,
+}
+
+/// A scheme by name, with its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub enum Scheme {
+    /// TCP Reno (RFC 5681).
+    Reno(RenoConfig),
+    /// TCP NewReno (RFC 6582).
+    #[serde(rename = "newreno")]
+    NewReno(RenoConfig),
+    /// TCP with selective acknowledgements (RFC 6675) and Reno's window law.
+    Sack(RenoConfig),
+}
+
+/// What is known of a scheme without building it.
+#[derive(Clone, Copy, Debug)]
+pub struct SchemeInfo {
+    /// Its registered name.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub summary: &'static str,
+    /// Where it is published.
+    pub source: &'static str,
+    /// How lost data is repaired.
+    pub reliability: Reliability,
+    /// The queue discipline that it expects at the bottleneck.
+    pub expects_discipline: &'static str,
+    /// The scheme with its published defaults.
+    pub default: fn() -> Scheme,
+}
+
+/// All registered schemes.
+pub const SCHEMES: &[SchemeInfo] = &[
+    SchemeInfo {
+        name: "reno",
+        summary: "AIMD window with fast retransmit and fast recovery",
+        source: "RFC 5681",
+        reliability: Reliability::Reno,
+        expects_discipline: "any",
+        default: || Scheme::Reno(RenoConfig::default()),
+    },
+    SchemeInfo {
+        name: "newreno",
+        summary: "Reno's window with recovery by partial acknowledgements",
+        source: "RFC 6582",
+        reliability: Reliability::NewReno,
+        expects_discipline: "any",
+        default: || Scheme::NewReno(RenoConfig::default()),
+    },
+    SchemeInfo {
+        name: "sack",
+        summary: "Reno's window with scoreboard recovery by selective acknowledgements",
+        source: "RFC 5681, RFC 2018, RFC 6675",
+        reliability: Reliability::Sack,
+        expects_discipline: "any",
+        default: || Scheme::Sack(RenoConfig::default()),
+    },
+];
+
+impl Scheme {
+    /// The registered name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Reno(_) => "reno",
+            Self::NewReno(_) => "newreno",
+            Self::Sack(_) => "sack",
+        }
+    }
+
+    /// The scheme's entry in [`SCHEMES`].
+    ///
+    /// # Panics
+    /// Never: a test holds that every scheme is registered.
+    pub fn info(&self) -> &'static SchemeInfo {
+        let name = self.name();
+        SCHEMES.iter().find(|info| info.name == name).expect("every scheme is registered")
+    }
+
+    /// Complains about every parameter that is not allowed.
+    pub fn check(&self, checker: &mut Checker) {
+        match self {
+            Self::Reno(config) | Self::NewReno(config) | Self::Sack(config) => config.check(checker),
+        }
+    }
+
+    /// The scheme's parts, for one connection.
+    pub fn build(&self, params: &ControllerParams) -> Parts {
+        let controller = match self {
+            Self::Reno(config) | Self::NewReno(config) | Self::Sack(config) => {
+                AnyController::Reno(Reno::new(config, params))
+            }
+        };
+        Parts { controller, policy: None, reliability: self.info().reliability, needs: Needs::default() }
+    }
+}

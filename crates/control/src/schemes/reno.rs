@@ -1,0 +1,111 @@
+//! Reno's window law: slow start, congestion avoidance, halving; shared by the schemes `reno`, `newreno` and
+//! `sack`, which differ in loss recovery only. Loss recovery lives in `transport`.
+//!
+//! Source: RFC 5681 (TCP Congestion Control) §3.1, §3.2; RFC 3465 (Appropriate Byte Counting); RFC 3168 §6.1.2
+//! (ECN); RFC 7661 §4 in spirit (no growth that was not used). With `w` the window in segments:
+//!
+//! | when | rule | where |
+//! | --- | --- | --- |
+//! | ack, `w < ssthresh` | `w += min(N, 1)`; by byte counting `min(N, L)` | RFC 5681 eq. 2, RFC 3465 §2.2 |
+//! | ack, otherwise | `w += 1/w`; by byte counting `w += N/w` | RFC 5681 eq. 3, RFC 3465 §2.1 |
+//! | loss, ECN echo | `ssthresh = max(flight/2, 2)`, `w = ssthresh` | RFC 5681 eq. 4, §3.2 |
+//! | first time-out | `ssthresh = max(flight/2, 2)`, `w = 1` | RFC 5681 eq. 4, §3.1 |
+//! | further time-outs | `w = 1`, `ssthresh` held | RFC 5681 §3.1 |
+//!
+//! Deviations: fast recovery's window inflation (RFC 5681 §3.2 steps 3 and 4) belongs to the reliability, which
+//! counts what left the network; this window holds still meanwhile. RFC 3465 §2.1 adds whole segments once per
+//! window of acknowledged bytes; here their fractions are added at once, which has the same slope. With
+//! `halve = "window"`, ns-2 sets the threshold to 2 at repeated time-outs; here it is held, as the RFC says.
+//!
+//! Open problems: bias against long round trip times (growth per round trip, not per second), and a sawtooth that
+//! keeps drop-tail queues full.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Recovery, Time};
+
+use crate::laws::{Counting, Halve, WindowLaw};
+use crate::scheme::ControllerParams;
+
+/// Parameters of Reno's window law.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RenoConfig {
+    /// What an acknowledgement counts for: `per-ack` (RFC 5681, ns-2) or `bytes` (RFC 3465).
+    pub counting: Counting,
+    /// L of RFC 3465 §2.2: with `counting = "bytes"`, at most so many segments of growth per acknowledgement in
+    /// slow start. In segments, at least 1; default 2.
+    pub slow_start_limit: f64,
+    /// What the threshold is half of: `flight`, the data in flight (RFC 5681 equation 4), or `window` (ns-2).
+    pub halve: Halve,
+}
+
+impl Default for RenoConfig {
+    fn default() -> Self {
+        Self { counting: Counting::PerAck, slow_start_limit: 2.0, halve: Halve::Flight }
+    }
+}
+
+impl RenoConfig {
+    /// Complains about every value that is not allowed.
+    pub fn check(&self, checker: &mut Checker) {
+        let limit = self.slow_start_limit;
+        checker.require((1.0..=1e6).contains(&limit), "slow_start_limit", limit, "1 to 1000000 segments");
+    }
+}
+
+/// Reno's window law.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    law: WindowLaw,
+}
+
+impl Reno {
+    /// A connection's start.
+    pub fn new(config: &RenoConfig, params: &ControllerParams) -> Self {
+        Self { law: WindowLaw::new(params, config.counting, config.slow_start_limit, config.halve) }
+    }
+
+    fn on_event(&mut self, event: CongestionEvent, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        let law = &mut self.law;
+        let half = (law.reduce_from(feedback) / 2.0).max(2.0);
+        match event {
+            CongestionEvent::Loss | CongestionEvent::Ecn => {
+                law.ssthresh = half;
+                law.set(half.min(law.window));
+            }
+            CongestionEvent::Timeout { consecutive } => {
+                if consecutive <= 1 {
+                    law.ssthresh = half;
+                }
+                law.set(1.0);
+            }
+            CongestionEvent::RecoveryEnd => {}
+        }
+        cx.note("ssthresh", law.ssthresh * law.segment());
+    }
+}
+
+impl Controller for Reno {
+    #[inline]
+    fn on_feedback(&mut self, _: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        if let Some(event) = feedback.event {
+            return self.on_event(event, feedback, cx);
+        }
+        let earned = feedback.window_limited && feedback.advanced > tailback_core::Bytes::ZERO;
+        if !earned || feedback.recovery == Recovery::Fast {
+            return;
+        }
+        let law = &mut self.law;
+        if law.in_slow_start() {
+            law.slow_start(feedback.advanced, feedback.recovery == Recovery::Timeout);
+        } else {
+            law.set(law.window + law.counted(feedback.advanced) / law.window);
+        }
+    }
+
+    #[inline]
+    fn directive(&self) -> Directive {
+        Directive::window(self.law.bytes())
+    }
+}

@@ -1,0 +1,54 @@
+//! One transfer, finite or without end, offered whole at the start. Sequences of transfers live in `files.rs`.
+
+use tailback_core::{Bytes, Stream, Time};
+
+use super::{Offer, Source};
+
+/// One transfer.
+#[derive(Clone, Debug)]
+pub struct Bulk {
+    size: Bytes,
+    due: Option<Time>,
+    finished: bool,
+}
+
+impl Bulk {
+    /// A transfer without end.
+    pub const fn infinite() -> Self {
+        Self::finite(Bytes::MAX)
+    }
+
+    /// A transfer of `size`; of [`Bytes::MAX`] without end.
+    pub const fn finite(size: Bytes) -> Self {
+        Self { size, due: None, finished: false }
+    }
+}
+
+impl Source for Bulk {
+    fn start(&mut self, now: Time, _: &mut Stream) {
+        if !self.finished {
+            self.due = Some(now);
+        }
+    }
+
+    fn next_offer(&self) -> Option<Time> {
+        self.due
+    }
+
+    fn take_offer(&mut self, now: Time, _: &mut Stream) -> Option<Offer> {
+        self.due.take_if(|due| *due <= now)?;
+        self.finished = true;
+        Some(Offer { bytes: self.size, new_connection: false, ends_message: self.size != Bytes::MAX })
+    }
+
+    fn on_message_done(&mut self, _: Time, _: &mut Stream) {}
+
+    fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    fn stop(&mut self, _: Time) {
+        self.due = None;
+        self.finished = true;
+    }
+}

@@ -1,0 +1,102 @@
+//! Applications as sources of data: when they offer how much, and when they are done. What is sent of it, and when,
+//! is decided elsewhere (reliability, controller, shaper).
+//!
+//! The contract: the sender calls [`Source::start`] once; then [`Source::take_offer`] while
+//! [`Source::next_offer`] is not later than now; [`Source::on_message_done`] once for every offer with
+//! [`Offer::ends_message`], when all data up to its end was acknowledged (reliable endpoints) or sent (datagrams).
+//! Any call may change [`Source::next_offer`]. Spurious calls of `take_offer` return `None`.
+
+mod bulk;
+
+pub use bulk::Bulk;
+
+use tailback_core::{Bytes, Stream, Time};
+
+/// Data that the application hands over at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// How much; [`Bytes::MAX`] stands for a transfer without end.
+    pub bytes: Bytes,
+    /// Whether the connection must begin anew (slow start, fresh round trip times) before this data. Never set on
+    /// a source's first offer, since its connection is fresh anyway.
+    pub new_connection: bool,
+    /// Whether a message (file, datagram, burst) ends with this data; each such end is reported back once.
+    pub ends_message: bool,
+}
+
+/// An application that sends.
+pub trait Source {
+    /// The application begins.
+    fn start(&mut self, now: Time, rng: &mut Stream);
+
+    /// When it will offer data next; `None` while it waits for [`Source::on_message_done`], before its start and
+    /// after its end.
+    fn next_offer(&self) -> Option<Time>;
+
+    /// Takes the data that is due, if any is.
+    fn take_offer(&mut self, now: Time, rng: &mut Stream) -> Option<Offer>;
+
+    /// The oldest message not yet reported was completely acknowledged.
+    fn on_message_done(&mut self, now: Time, rng: &mut Stream);
+
+    /// Whether no further offer will come, whatever happens.
+    fn is_finished(&self) -> bool;
+
+    /// Ends the application at once: no further offer will come.
+    fn stop(&mut self, now: Time);
+}
+
+/// Every source of this library inline, and any other behind a pointer.
+pub enum AnySource {
+    /// One transfer.
+    Bulk(Bulk),
+    /// A source from outside this library.
+    Custom(Box<dyn Source + Send>),
+}
+
+macro_rules! each {
+    ($self:ident, $source:ident => $call:expr) => {
+        match $self {
+            Self::Bulk($source) => $call,
+            Self::Custom($source) => $call,
+        }
+    };
+}
+
+impl Source for AnySource {
+    fn start(&mut self, now: Time, rng: &mut Stream) {
+        each!(self, source => source.start(now, rng));
+    }
+
+    fn next_offer(&self) -> Option<Time> {
+        each!(self, source => source.next_offer())
+    }
+
+    fn take_offer(&mut self, now: Time, rng: &mut Stream) -> Option<Offer> {
+        each!(self, source => source.take_offer(now, rng))
+    }
+
+    fn on_message_done(&mut self, now: Time, rng: &mut Stream) {
+        each!(self, source => source.on_message_done(now, rng));
+    }
+
+    fn is_finished(&self) -> bool {
+        each!(self, source => source.is_finished())
+    }
+
+    fn stop(&mut self, now: Time) {
+        each!(self, source => source.stop(now));
+    }
+}
+
+impl AnySource {
+    /// A transfer without end.
+    pub fn infinite() -> Self {
+        Self::Bulk(Bulk::infinite())
+    }
+
+    /// A transfer of `size`.
+    pub fn finite(size: Bytes) -> Self {
+        Self::Bulk(Bulk::finite(size))
+    }
+}
