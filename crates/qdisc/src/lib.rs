@@ -1,1 +1,22 @@
-//! Placeholder.
+//! Queue disciplines, one file per discipline: policy only. Servers, propagation and accounting live in `sim` and
+//! `net`, which drive these through [`tailback_core::QueueDiscipline`] and [`tailback_core::ArrivalPolicy`].
+//!
+//! A scenario names a discipline by a [`Config`]; [`Config::build`] gives the discipline for one link. Those that
+//! act on arrivals only come as [`Built::Arrival`], so that a link may compute departures at entry; the others as
+//! [`Built::Full`].
+
+pub mod builtin;
+pub mod config;
+pub mod droptail;
+pub mod fifo;
+pub mod limit;
+pub mod red;
+pub mod ring;
+
+pub use builtin::{Admission, Discipline};
+pub use config::{BuildCx, Built, Config};
+pub use droptail::DropTail;
+pub use fifo::Fifo;
+pub use limit::Limit;
+pub use red::Red;
+pub use ring::Ring;

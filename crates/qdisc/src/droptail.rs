@@ -1,0 +1,40 @@
+//! Drop-tail: a packet that finds the buffer full is dropped. The ring itself is [`Fifo`](crate::Fifo)'s.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{ArrivalPolicy, Backlog, Capacity, DropReason, Packet, QueueCx, Time, Verdict};
+
+use crate::limit::Limit;
+
+/// First in, first out; what finds the buffer full is dropped. It has no parameter but the link's buffer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DropTailConfig {}
+
+/// Drop-tail with a buffer in packets or bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct DropTail {
+    limit: Limit,
+}
+
+impl DropTail {
+    /// A queue in which at most `capacity` waits.
+    pub const fn new(capacity: Capacity) -> Self {
+        Self { limit: Limit::new(capacity) }
+    }
+}
+
+impl ArrivalPolicy for DropTail {
+    #[inline]
+    fn admit(&mut self, _now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
+        if self.limit.admits(packet, backlog, cx.idle_since.is_some()) {
+            Verdict::Accept
+        } else {
+            Verdict::Drop(DropReason::Overflow)
+        }
+    }
+
+    fn reads_backlog(&self) -> bool {
+        !self.limit.is_unlimited()
+    }
+}
