@@ -1,0 +1,137 @@
+# Every command a user or contributor needs; `make help` lists them. Works from a fresh clone with Rust, Python 3.11+,
+# make and a C compiler. What is done once leaves a stamp in .venv/stamps and is not done again until its inputs change.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+# Absolute, and one value for every call: cargo rebuilds PyO3 whenever it changes.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+PIP := $(BIN)/python -m pip --quiet
+
+RUST_SOURCES := $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) 2>/dev/null) Cargo.toml Cargo.lock rust-toolchain.toml
+
+# What to reproduce and how, for example: make reproduce WHAT=mtsc/fig-5 ARGS=--quick
+WHAT ?= all
+ARGS ?=
+
+# pip and maturin both write into the environment: when both are wanted under -j, they take turns.
+ifneq ($(filter test mypy pytest docs,$(MAKECMDGOALS)),)
+TURN := $(STAMPS)/dev
+endif
+
+##@ For everyone
+
+.PHONY: reproduce
+reproduce: $(STAMPS)/core ## Rebuild the papers' tables and figures: a table here, and an HTML report that works offline
+	$(BIN)/tailback reproduce $(WHAT) $(ARGS)
+
+.PHONY: test
+test: fmt clippy cargo-test ruff mypy architecture licences pytest ## Every test, lint, format, licence and architecture check
+	@echo "make test: all checks passed"
+
+.PHONY: bench
+bench: $(STAMPS)/core ## Speed beside ns-2 (if installed), as ratios, into docs/benchmarks.md; ARGS=--quick for a look
+	cargo build --release --quiet -p tailback-sim --example perf
+	$(BIN)/python -m benches.compare $(ARGS)
+
+.PHONY: docs
+docs: $(STAMPS)/docs $(STAMPS)/core ## The documentation as a web site that works offline: docs/_build/html/index.html
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+.PHONY: setup
+setup: $(STAMPS)/core ## The environment and the compiled core only: then use .venv/bin/tailback
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@echo
+
+##@ For contributors: the parts of `make test`
+
+.PHONY: fmt
+fmt: $(STAMPS)/cargo ## Rust is formatted
+	cargo fmt --all --check
+
+.PHONY: clippy
+clippy: $(STAMPS)/cargo $(STAMPS)/python ## Rust lints, pedantic
+	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+
+.PHONY: cargo-test
+cargo-test: $(STAMPS)/cargo $(STAMPS)/python ## Rust tests, examples in the documentation included
+	cargo test --workspace --locked
+
+.PHONY: ruff
+ruff: $(STAMPS)/dev ## Python lints and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+.PHONY: mypy
+mypy: $(STAMPS)/dev $(STAMPS)/core ## Python types, strict
+	$(BIN)/mypy
+
+.PHONY: pytest
+pytest: $(STAMPS)/dev $(STAMPS)/core ## Python tests, the documentation's examples included
+	$(BIN)/pytest $(ARGS)
+
+.PHONY: architecture
+architecture: $(STAMPS)/cargo $(STAMPS)/python ## Crates depend one way, clocks and unsafe stay where they may be, files say what they hold
+	$(BIN)/python tools/check_architecture.py
+
+.PHONY: licences
+licences: $(STAMPS)/cargo $(STAMPS)/dev ## Every dependency's licence is one we may ship
+	$(BIN)/python tools/check_licences.py
+
+.PHONY: format
+format: $(STAMPS)/dev $(STAMPS)/cargo ## Format Rust and Python in place
+	cargo fmt --all
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: lock
+lock: $(STAMPS)/dev $(STAMPS)/docs ## Write what is installed to constraints.txt
+	$(PIP) install $$($(BIN)/python tools/requirements.py cluster oracle)
+	{ head -n 1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } > constraints.new
+	mv constraints.new constraints.txt
+
+.PHONY: clean
+clean: ## Remove everything that make made
+	rm -rf $(VENV) target docs/_build out python/tailback/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# --- Stamps ---------------------------------------------------------------------------------------------------------
+
+$(STAMPS)/python: tools/find-python
+	python=$$(tools/find-python); "$$python" -m venv $(VENV) || { rm -rf $(VENV); echo "Could not make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	mkdir -p $(STAMPS)
+	touch $@
+
+$(STAMPS)/cargo: tools/check-cargo rust-toolchain.toml | $(STAMPS)/python
+	tools/check-cargo
+	touch $@
+
+$(STAMPS)/run: constraints.txt pyproject.toml | $(STAMPS)/python
+	@echo "Installing pinned Python packages into $(VENV)"
+	$(PIP) install $$($(BIN)/python tools/requirements.py build run)
+	touch $@
+
+# One pip at a time: each further group waits for the one before it.
+$(STAMPS)/dev: $(STAMPS)/run
+	$(PIP) install $$($(BIN)/python tools/requirements.py dev)
+	touch $@
+
+$(STAMPS)/docs: $(STAMPS)/run | $(STAMPS)/dev
+	$(PIP) install $$($(BIN)/python tools/requirements.py docs)
+	touch $@
+
+$(STAMPS)/core: $(RUST_SOURCES) $(STAMPS)/run | $(STAMPS)/cargo $(TURN)
+	@echo "Building the core (release)"
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	touch $@
