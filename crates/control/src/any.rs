@@ -3,12 +3,18 @@
 
 use tailback_core::{Arrival, Controller, Cx, Directive, Feedback, FeedbackPolicy, Outgoing, Sent, Time};
 
-use crate::schemes::Reno;
+use crate::schemes::{Cubic, FixedRate, FixedWindow, Reno};
 
 /// A controller.
 pub enum AnyController {
     /// Reno's window law.
     Reno(Reno),
+    /// CUBIC's window law.
+    Cubic(Cubic),
+    /// A window that never changes.
+    FixedWindow(FixedWindow),
+    /// A rate that never changes.
+    FixedRate(FixedRate),
     /// A controller from outside this library.
     Custom(Box<dyn Controller + Send>),
 }
@@ -17,6 +23,9 @@ macro_rules! each {
     ($self:ident, $controller:ident => $call:expr) => {
         match $self {
             Self::Reno($controller) => $call,
+            Self::Cubic($controller) => $call,
+            Self::FixedWindow($controller) => $call,
+            Self::FixedRate($controller) => $call,
             Self::Custom($controller) => $call,
         }
     };

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker};
 
 use crate::any::{AnyController, AnyPolicy};
-use crate::schemes::{Reno, RenoConfig};
+use crate::schemes::{
+    Cubic, CubicConfig, FixedRate, FixedRateConfig, FixedWindow, FixedWindowConfig, Reno, RenoConfig,
+};
 
 /// What a controller needs to know about its connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +73,12 @@ pub enum Scheme {
     NewReno(RenoConfig),
     /// TCP with selective acknowledgements (RFC 6675) and Reno's window law.
     Sack(RenoConfig),
+    /// CUBIC (RFC 9438).
+    Cubic(CubicConfig),
+    /// A window that never changes.
+    FixedWindow(FixedWindowConfig),
+    /// A rate that never changes.
+    FixedRate(FixedRateConfig),
 }
 
 /// What is known of a scheme without building it.
@@ -116,6 +124,30 @@ pub const SCHEMES: &[SchemeInfo] = &[
         expects_discipline: "any",
         default: || Scheme::Sack(RenoConfig::default()),
     },
+    SchemeInfo {
+        name: "cubic",
+        summary: "A window that grows as a cubic of the time since the last congestion",
+        source: "RFC 9438, RFC 9406",
+        reliability: Reliability::Sack,
+        expects_discipline: "any",
+        default: || Scheme::Cubic(CubicConfig::default()),
+    },
+    SchemeInfo {
+        name: "fixed-window",
+        summary: "A window that never changes",
+        source: "none",
+        reliability: Reliability::Sack,
+        expects_discipline: "any",
+        default: || Scheme::FixedWindow(FixedWindowConfig::default()),
+    },
+    SchemeInfo {
+        name: "fixed-rate",
+        summary: "A rate that never changes, with even or Poisson tokens",
+        source: "none",
+        reliability: Reliability::Datagram,
+        expects_discipline: "any",
+        default: || Scheme::FixedRate(FixedRateConfig::default()),
+    },
 ];
 
 impl Scheme {
@@ -125,6 +157,9 @@ impl Scheme {
             Self::Reno(_) => "reno",
             Self::NewReno(_) => "newreno",
             Self::Sack(_) => "sack",
+            Self::Cubic(_) => "cubic",
+            Self::FixedWindow(_) => "fixed-window",
+            Self::FixedRate(_) => "fixed-rate",
         }
     }
 
@@ -137,10 +172,21 @@ impl Scheme {
         SCHEMES.iter().find(|info| info.name == name).expect("every scheme is registered")
     }
 
+    /// How lost data is repaired, which may depend on parameters.
+    pub fn reliability(&self) -> Reliability {
+        match self {
+            Self::FixedRate(config) if config.reliable => Reliability::Sack,
+            _ => self.info().reliability,
+        }
+    }
+
     /// Complains about every parameter that is not allowed.
     pub fn check(&self, checker: &mut Checker) {
         match self {
             Self::Reno(config) | Self::NewReno(config) | Self::Sack(config) => config.check(checker),
+            Self::Cubic(config) => config.check(checker),
+            Self::FixedWindow(config) => config.check(checker),
+            Self::FixedRate(config) => config.check(checker),
         }
     }
 
@@ -150,7 +196,10 @@ impl Scheme {
             Self::Reno(config) | Self::NewReno(config) | Self::Sack(config) => {
                 AnyController::Reno(Reno::new(config, params))
             }
+            Self::Cubic(config) => AnyController::Cubic(Cubic::new(config, params)),
+            Self::FixedWindow(config) => AnyController::FixedWindow(FixedWindow::new(config, params)),
+            Self::FixedRate(config) => AnyController::FixedRate(FixedRate::new(config, params)),
         };
-        Parts { controller, policy: None, reliability: self.info().reliability, needs: Needs::default() }
+        Parts { controller, policy: None, reliability: self.reliability(), needs: Needs::default() }
     }
 }

@@ -1,6 +1,9 @@
 //! The sender's half of a scheme: it sees packets leave and feedback arrive, and answers with a [`Directive`],
 //! its only output. The shaper in `transport` obeys every field of it.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::feedback::{Feedback, Sent};
 use crate::rng::Stream;
 use crate::time::{Span, Time};
@@ -35,7 +38,8 @@ pub enum Gate {
 }
 
 /// How tokens arrive in the bucket that meters [`Directive::rate`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Tokens {
     /// Evenly: paced sending.
     #[default]

@@ -1,6 +1,8 @@
-//! Pieces that several schemes share: how a window grows on acknowledgements and what it shrinks from. A law that
-//! belongs to one scheme lives in that scheme's file.
+//! Pieces that several schemes share: how a window grows on acknowledgements, what it shrinks from, when slow start
+//! ends early. A law that belongs to one scheme lives in that scheme's file.
 
+pub mod hystart;
 pub mod window;
 
+pub use hystart::HyStart;
 pub use window::{Counting, Halve, WindowLaw};

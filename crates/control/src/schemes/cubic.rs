@@ -1,0 +1,286 @@
+//! CUBIC: a window that grows as a cubic function of the time since the last congestion, flat around the window at
+//! which that happened. The scheme `cubic`.
+//!
+//! Source: RFC 9438 (CUBIC for Fast and Long-Distance Networks), with slow start of RFC 5681 or, by option,
+//! `HyStart++` (RFC 9406). Windows in segments, times in seconds:
+//!
+//! | equation | RFC 9438 |
+//! | --- | --- |
+//! | `W_cubic(t) = C (t - K)³ + W_max` | eq. 1, §4.2 |
+//! | `K = ∛((W_max - cwnd_epoch) / C)` | eq. 2, §4.2 |
+//! | `target = W_cubic(t + RTT)`, at least `cwnd`, at most `1.5 cwnd` | §4.2 |
+//! | `W_est += α · acked / cwnd`, `α = 3 (1-β) / (1+β)`, and 1 once `W_est >= cwnd_prior` | eq. 4, §4.3 |
+//! | `cwnd = W_est` where `W_cubic(t) < W_est` (Reno-friendly region) | §4.3 |
+//! | `cwnd += (target - cwnd) / cwnd` otherwise | §4.4, §4.5 |
+//! | loss: `ssthresh = β · flight`, `cwnd = max(ssthresh, 2)`; ECN echo: `cwnd = max(ssthresh, 1)` | §4.6 |
+//! | fast convergence: `W_max = cwnd (1+β)/2` where `cwnd` was below the last `W_max` | §4.7 |
+//! | time-out: `ssthresh` as for a loss, `cwnd = 1`; then `K = 0`, `W_max = cwnd_epoch` | §4.8 |
+//! | slow start left without a loss: `K = 0`, `W_max = cwnd_epoch` | §4.10 |
+//! | time in which the application limited the sender does not count in `t` | §4.2, §5.8 |
+//!
+//! Deviations: a reduction found spurious is not undone (§4.9): no signal of one reaches a controller yet. An epoch
+//! begins with the first acknowledgement that may grow the window, so the repair itself is not part of `t`.
+//! With `counting = "bytes"` the step towards the target is taken once per segment acknowledged instead of once per
+//! acknowledgement, as common stacks do.
+//!
+//! Open problems: RFC 9438 §5.1 (fairness to Reno outside the Reno-friendly region), slow convergence of two flows
+//! when buffers are large.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{
+    Bytes, Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Recovery, Sent, Span, Time,
+};
+
+use crate::laws::hystart::Advice;
+use crate::laws::{Counting, Halve, HyStart, WindowLaw};
+use crate::scheme::ControllerParams;
+
+/// Parameters of CUBIC.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CubicConfig {
+    /// β: the window is multiplied by this at congestion. Default 0.7 (RFC 9438 §4.6).
+    pub beta: f64,
+    /// C: how steep the cubic is, in segments per second cubed. Default 0.4 (RFC 9438 §4.1, §5).
+    pub c: f64,
+    /// Whether a flow that lost at a smaller window than before gives up more (RFC 9438 §4.7). Default true.
+    pub fast_convergence: bool,
+    /// Whether the window is never below what Reno would have (RFC 9438 §4.3). Default true.
+    pub reno_friendly: bool,
+    /// Whether the initial slow start ends when round trip times rise (RFC 9406). Default false.
+    pub hystart: bool,
+    /// What an acknowledgement counts for: `per-ack` (the RFC's text) or `bytes` (RFC 3465).
+    pub counting: Counting,
+    /// With `counting = "bytes"`, at most so many segments of growth per acknowledgement in slow start (L of
+    /// RFC 3465 §2.2). At least 1; default 2.
+    pub slow_start_limit: f64,
+    /// What the window is reduced from: `flight`, the data in flight (RFC 9438 §4.6), or `window`.
+    pub halve: Halve,
+}
+
+impl Default for CubicConfig {
+    fn default() -> Self {
+        Self {
+            beta: 0.7,
+            c: 0.4,
+            fast_convergence: true,
+            reno_friendly: true,
+            hystart: false,
+            counting: Counting::PerAck,
+            slow_start_limit: 2.0,
+            halve: Halve::Flight,
+        }
+    }
+}
+
+impl CubicConfig {
+    /// Complains about every value that is not allowed.
+    pub fn check(&self, checker: &mut Checker) {
+        let inside = self.beta > 0.0 && self.beta < 1.0;
+        checker.require(inside, "beta", self.beta, "a number between 0 and 1, both excluded");
+        let steep = self.c > 0.0 && self.c <= 1e6;
+        checker.require(
+            steep,
+            "c",
+            self.c,
+            "a positive number of segments per second cubed, at most 1000000",
+        );
+        let limit = self.slow_start_limit;
+        checker.require((1.0..=1e6).contains(&limit), "slow_start_limit", limit, "1 to 1000000 segments");
+    }
+}
+
+/// One stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// Its beginning, moved forward by the time in which the application limited the sender.
+    began: Time,
+    /// Since when the application limits the sender.
+    limited_since: Option<Time>,
+    /// K of equation 2, in seconds.
+    k: f64,
+    /// `W_max` of this stage.
+    plateau: f64,
+    /// `W_est` of equation 4.
+    estimate: f64,
+}
+
+/// CUBIC's window law.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    law: WindowLaw,
+    beta: f64,
+    c: f64,
+    alpha: f64,
+    fast_convergence: bool,
+    reno_friendly: bool,
+    /// Present during the initial slow start only (RFC 9406 §4.3).
+    hystart: Option<HyStart>,
+    epoch: Option<Epoch>,
+    /// `W_max`: the window at the last congestion, less by fast convergence.
+    w_max: f64,
+    /// `cwnd_prior`: the window just before the last reduction.
+    prior: f64,
+    /// Whether the current stage follows a loss or an ECN echo, so that `w_max` is its plateau.
+    after_reduction: bool,
+    smoothed_rtt: f64,
+}
+
+impl Cubic {
+    /// A connection's start.
+    pub fn new(config: &CubicConfig, params: &ControllerParams) -> Self {
+        Self {
+            law: WindowLaw::new(params, config.counting, config.slow_start_limit, config.halve),
+            beta: config.beta,
+            c: config.c,
+            alpha: 3.0 * (1.0 - config.beta) / (1.0 + config.beta),
+            fast_convergence: config.fast_convergence,
+            reno_friendly: config.reno_friendly,
+            hystart: config.hystart.then(HyStart::default),
+            epoch: None,
+            w_max: 0.0,
+            prior: f64::INFINITY,
+            after_reduction: false,
+            smoothed_rtt: 0.0,
+        }
+    }
+
+    fn on_event(&mut self, event: CongestionEvent, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        let reduced = self.law.reduce_from(feedback) * self.beta;
+        match event {
+            CongestionEvent::Loss => self.reduce(reduced, 2.0),
+            CongestionEvent::Ecn => self.reduce(reduced, 1.0),
+            CongestionEvent::Timeout { consecutive } => {
+                // As in RFC 5681 §3.1, the threshold is held while the same segment times out again.
+                if consecutive <= 1 {
+                    self.remember();
+                    self.law.ssthresh = reduced.max(2.0);
+                }
+                self.law.set(1.0);
+                self.after_reduction = false;
+                self.end_stage();
+            }
+            CongestionEvent::RecoveryEnd => {}
+        }
+        cx.note("ssthresh", self.law.ssthresh * self.law.segment());
+        cx.note("w_max", self.w_max * self.law.segment());
+    }
+
+    /// A multiplicative decrease (RFC 9438 §4.6).
+    fn reduce(&mut self, reduced: f64, least: f64) {
+        self.remember();
+        self.law.set(reduced.max(least).min(self.law.window));
+        self.law.ssthresh = reduced.max(2.0);
+        self.after_reduction = true;
+        self.end_stage();
+    }
+
+    /// Keeps the window at which congestion happened (RFC 9438 §4.6, §4.7).
+    fn remember(&mut self) {
+        self.prior = self.law.window;
+        let shrinking = self.fast_convergence && self.law.window < self.w_max;
+        self.w_max = self.law.window * if shrinking { f64::midpoint(1.0, self.beta) } else { 1.0 };
+    }
+
+    fn end_stage(&mut self) {
+        self.epoch = None;
+        self.hystart = None;
+    }
+
+    fn slow_start(&mut self, feedback: &Feedback<'_>) {
+        let Some(hystart) = &mut self.hystart else {
+            return self.law.slow_start(feedback.advanced, feedback.recovery == Recovery::Timeout);
+        };
+        let segments = feedback.advanced.as_f64() / self.law.segment();
+        match hystart.on_ack(feedback.acked, segments, feedback.rtt.map(|rtt| rtt.latest)) {
+            Advice::Grow(growth) => self.law.set(self.law.window + growth),
+            Advice::Leave => {
+                self.law.ssthresh = self.law.window;
+                self.hystart = None;
+            }
+        }
+    }
+
+    fn avoid_congestion(&mut self, now: Time, advanced: Bytes) {
+        let mut epoch = self.epoch.unwrap_or_else(|| self.new_epoch(now));
+        if let Some(since) = epoch.limited_since.take() {
+            epoch.began += now.since(since);
+        }
+        let counted = self.law.counted(advanced);
+        let window = self.law.window;
+        // Equation 4.
+        let alpha = if epoch.estimate >= self.prior { 1.0 } else { self.alpha };
+        epoch.estimate += alpha * (advanced.as_f64() / self.law.segment()) / window;
+
+        let t = now.since(epoch.began).as_secs_f64();
+        if self.reno_friendly && self.w_cubic(&epoch, t) < epoch.estimate {
+            self.law.set(epoch.estimate.max(window));
+        } else {
+            let target = self.w_cubic(&epoch, t + self.smoothed_rtt).clamp(window, 1.5 * window);
+            self.law.set(window + (target - window) * (counted / window).min(1.0));
+        }
+        self.epoch = Some(epoch);
+    }
+
+    fn new_epoch(&mut self, now: Time) -> Epoch {
+        let window = self.law.window;
+        if !self.after_reduction {
+            self.w_max = window;
+        }
+        let k = ((self.w_max - window).max(0.0) / self.c).cbrt();
+        let plateau = self.w_max.max(window);
+        Epoch { began: now, limited_since: None, k, plateau, estimate: window }
+    }
+
+    /// Equation 1.
+    fn w_cubic(&self, epoch: &Epoch, t: f64) -> f64 {
+        let x = t - epoch.k;
+        self.c * x * x * x + epoch.plateau
+    }
+
+    /// The application, not the window, limits the sender from now on.
+    fn pause(&mut self, now: Time) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.limited_since.get_or_insert(now);
+        }
+    }
+
+    /// K of equation 2 in the current stage, for tests and plots.
+    pub fn k(&self) -> Option<Span> {
+        self.epoch.map(|epoch| Span::from_secs_f64(epoch.k))
+    }
+}
+
+impl Controller for Cubic {
+    #[inline]
+    fn on_sent(&mut self, _: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.on_sent(sent.number);
+        }
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        if let Some(rtt) = feedback.rtt {
+            self.smoothed_rtt = rtt.smoothed.as_secs_f64();
+        }
+        if let Some(event) = feedback.event {
+            return self.on_event(event, feedback, cx);
+        }
+        if feedback.advanced == Bytes::ZERO || feedback.recovery == Recovery::Fast {
+            return;
+        }
+        if !feedback.window_limited {
+            self.pause(now);
+        } else if self.law.in_slow_start() {
+            self.slow_start(feedback);
+        } else {
+            self.avoid_congestion(now, feedback.advanced);
+        }
+    }
+
+    #[inline]
+    fn directive(&self) -> Directive {
+        Directive::window(self.law.bytes())
+    }
+}

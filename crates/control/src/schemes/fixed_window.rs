@@ -1,0 +1,56 @@
+//! A window that never changes, whatever happens. The scheme `fixed-window`: a yardstick for queues and estimators,
+//! and ns-2's TCP when its window is small. No source beyond sliding windows themselves.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Bytes, Checker, Controller, Cx, DataAmount, Directive, Feedback, Time};
+
+use crate::scheme::ControllerParams;
+
+/// Parameters of the fixed window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FixedWindowConfig {
+    /// The window, in packets or bytes on the wire. Default 10 packets. Never less than one packet and never more
+    /// than the receiver's window.
+    pub window: DataAmount,
+}
+
+impl Default for FixedWindowConfig {
+    fn default() -> Self {
+        Self { window: DataAmount::Packets(10.0) }
+    }
+}
+
+impl FixedWindowConfig {
+    /// Complains about every value that is not allowed.
+    pub fn check(&self, checker: &mut Checker) {
+        let ok = match self.window {
+            DataAmount::Packets(packets) => (1.0..=1e9).contains(&packets),
+            DataAmount::Bytes(bytes) => bytes > Bytes::ZERO,
+        };
+        checker.require(ok, "window", self.window, "at least one packet or one byte");
+    }
+}
+
+/// A window that never changes.
+#[derive(Clone, Debug)]
+pub struct FixedWindow {
+    window: Bytes,
+}
+
+impl FixedWindow {
+    /// A connection's start.
+    pub fn new(config: &FixedWindowConfig, params: &ControllerParams) -> Self {
+        let window = config.window.in_bytes(params.segment);
+        Self { window: window.min(params.max_window).max(params.segment) }
+    }
+}
+
+impl Controller for FixedWindow {
+    fn on_feedback(&mut self, _: Time, _: &Feedback<'_>, _: &mut Cx<'_>) {}
+
+    fn directive(&self) -> Directive {
+        Directive::window(self.window)
+    }
+}
