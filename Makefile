@@ -14,7 +14,8 @@ STAMPS := $(VENV)/stamps
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-PIP := $(BIN)/python -m pip --quiet
+export PIP_QUIET := 1
+PIP := $(BIN)/python -m pip
 
 RUST_SOURCES := $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) 2>/dev/null) Cargo.toml Cargo.lock rust-toolchain.toml
 
@@ -99,7 +100,7 @@ format: $(STAMPS)/dev $(STAMPS)/cargo ## Format Rust and Python in place
 .PHONY: lock
 lock: $(STAMPS)/dev $(STAMPS)/docs ## Write what is installed to constraints.txt
 	$(PIP) install $$($(BIN)/python tools/requirements.py cluster oracle)
-	{ head -n 1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } > constraints.new
+	{ head -n 1 constraints.txt; PIP_QUIET=0 $(BIN)/python -m pip freeze --exclude-editable; } > constraints.new
 	mv constraints.new constraints.txt
 
 .PHONY: clean
