@@ -1,0 +1,91 @@
+"""The house's own checkers find what they are for: a wrong dependency, a clock, unsafe code, a licence not allowed."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
+
+
+def load(name: str) -> ModuleType:
+    """A tool as a module; tools/ is not a package because its files are programs."""
+    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+architecture = load("check_architecture")
+licences = load("check_licences")
+
+
+def package(name: str, dependency: str, kind: str | None = None) -> dict[str, object]:
+    return {"name": f"tailback-{name}", "dependencies": [{"name": dependency, "kind": kind}]}
+
+
+@pytest.mark.parametrize(
+    ("crate", "dependency", "kind", "faults"),
+    [
+        ("control", "tailback-core", None, 0),
+        ("control", "tailback-sim", None, 1),
+        ("control", "tailback-sim", "dev", 1),
+        ("transport", "tailback-sim", None, 1),
+        ("qdisc", "pyo3", None, 1),
+        ("python", "pyo3", None, 0),
+        ("sim", "tailback-net", None, 1),
+        ("net", "tailback-sim", None, 1),
+        ("net", "tailback-sim", "dev", 0),
+        ("newcomer", "tailback-core", None, 1),
+    ],
+)
+def test_dependencies_point_one_way(crate: str, dependency: str, kind: str | None, faults: int) -> None:
+    assert len(list(architecture.dependency_faults([package(crate, dependency, kind)]))) == faults
+
+
+@pytest.mark.parametrize(
+    ("crate", "text", "word"),
+    [
+        ("sim", "//! Holds this.\nlet t = Instant::now();\n", "clock"),
+        ("sim", "//! Holds this.\nuse std::time::SystemTime;\n", "clock"),
+        ("qdisc", "//! Holds this.\nunsafe { danger() }\n", "unsafe"),
+        ("qdisc", "//! Holds this.\n#[allow(unsafe_code)]\n", "unsafe"),
+        ("qdisc", "use core::mem;\n", "first line"),
+        ("net", "//! Holds this.\nlet t = Instant::now();\n", ""),
+        ("sim", "//! Holds this.\n// Instant::now() would be wrong here.\n", ""),
+    ],
+)
+def test_rust_files_keep_the_rules(
+    crate: str, text: str, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(architecture, "ROOT", tmp_path)
+    path = tmp_path / "crates" / crate / "src" / "lib.rs"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    faults = list(architecture.rust_faults(path))
+    assert len(faults) == (1 if word else 0)
+    assert all(word in fault for fault in faults)
+
+
+@pytest.mark.parametrize(
+    ("expression", "allowed"),
+    [
+        ("MIT", True),
+        ("GPL-3.0-only", False),
+        ("MIT OR GPL-3.0-only", True),
+        ("MIT AND GPL-3.0-only", False),
+        ("MIT/Apache-2.0", True),
+        ("(MIT OR Apache-2.0) AND Unicode-3.0", True),
+        ("(MIT OR Apache-2.0) AND LGPL-2.1", False),
+        ("Apache-2.0 WITH LLVM-exception OR GPL-2.0", True),
+        ("", False),
+        ("MIT something else", False),
+    ],
+)
+def test_licence_expressions_are_read_as_spdx(expression: str, allowed: bool) -> None:
+    assert licences.satisfied(expression, licences.ALLOWED) is allowed
