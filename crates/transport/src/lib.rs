@@ -1,1 +1,14 @@
-//! Placeholder.
+//! Endpoints as pure state machines: reliability (what to send), shapers (when), application sources and the wire
+//! codec. How much may be sent is decided in `control`; links live in `sim`, clocks and sockets in `net`.
+
+pub mod config;
+pub mod counters;
+pub mod receiver;
+pub mod sender;
+pub mod source;
+pub mod wire;
+
+pub use config::{AckDetail, EcnEcho, EcnMode, ReceiverConfig, RtoConfig, RttSampling, StreamConfig};
+pub use counters::{ReceiverCounters, SenderCounters};
+pub use receiver::Receiver;
+pub use sender::Sender;

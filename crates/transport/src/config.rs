@@ -1,0 +1,326 @@
+//! How stream endpoints are configured, with published defaults; each field's comment is the user's reference.
+//! Datagram endpoints' configuration stands beside them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_control::{ControllerParams, Reliability};
+use tailback_core::{Bytes, Checker, DataAmount, Packet, Span};
+
+/// How round trip times are sampled for the retransmission timer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RttSampling {
+    /// Every acknowledgement of segments sent once gives a sample (Karn's rule).
+    #[default]
+    EveryAck,
+    /// One segment per round trip is timed, and none while something is retransmitted (RFC 6298 §3 and §4; ns-2
+    /// without timestamps).
+    PerRoundTrip,
+    /// Segments carry their send time, which the receiver echoes (RFC 7323): retransmissions give samples too.
+    Timestamps,
+}
+
+/// Whether data leaves ECN-capable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnMode {
+    /// Not ECN-capable.
+    #[default]
+    Off,
+    /// ECT(0) on first transmissions of data (RFC 3168 §6.1).
+    Ect0,
+    /// ECT(1) on first transmissions of data (RFC 9331).
+    Ect1,
+}
+
+/// How a receiver echoes congestion marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnEcho {
+    /// On all acknowledgements from a mark until the sender says that it reduced its window (RFC 3168 §6.1.3).
+    #[default]
+    Latched,
+    /// On the acknowledgement of the marked packets only, as DCTCP wants it (RFC 8257 §3.2).
+    PerPacket,
+}
+
+/// What acknowledgements say beyond RFC 2018.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckDetail {
+    /// Nothing.
+    #[default]
+    Off,
+    /// The number of the segment that caused them: with the cumulative number it gives packet-pair's offset
+    /// (`packet-pair.txt`, appendix).
+    Trigger,
+}
+
+/// The retransmission timer (RFC 6298).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RtoConfig {
+    /// Gain of the smoothed round trip time, in (0, 1]; default 1/8 (RFC 6298 §2.3).
+    pub alpha: f64,
+    /// Gain of the round trip time's variation, in (0, 1]; default 1/4 (RFC 6298 §2.3).
+    pub beta: f64,
+    /// How many variations the timer adds to the smoothed round trip time; default 4 (RFC 6298 §2.3).
+    pub k: f64,
+    /// The shortest time-out; default 200 ms as in common practice, while RFC 6298 §2.4 says 1 s.
+    pub min: Span,
+    /// The longest time-out, back-off included; default 60 s (RFC 6298 §2.5).
+    pub max: Span,
+    /// The time-out before any sample; default 1 s (RFC 6298 §2.1).
+    pub initial: Span,
+    /// What each expiry multiplies the time-out by, at least 1; default 2 (RFC 6298 §5.5).
+    pub backoff: f64,
+    /// The clock's granularity G (RFC 6298 §2); `"0 s"`, the default, for an exact clock. Otherwise samples are
+    /// rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (`tcpTick_`) do.
+    pub tick: Span,
+}
+
+impl Default for RtoConfig {
+    fn default() -> Self {
+        Self {
+            alpha: 0.125,
+            beta: 0.25,
+            k: 4.0,
+            min: Span::from_millis(200),
+            max: Span::from_secs(60),
+            initial: Span::from_secs(1),
+            backoff: 2.0,
+            tick: Span::ZERO,
+        }
+    }
+}
+
+impl RtoConfig {
+    /// Complains about every value that is not allowed.
+    pub fn check(&self, checker: &mut Checker) {
+        let gain = |value: f64| value > 0.0 && value <= 1.0;
+        checker.require(gain(self.alpha), "alpha", self.alpha, "a gain above 0, at most 1");
+        checker.require(gain(self.beta), "beta", self.beta, "a gain above 0, at most 1");
+        checker.require((0.0..=100.0).contains(&self.k), "k", self.k, "0 to 100");
+        checker.require(!self.min.is_zero(), "min", self.min, "more than 0 s");
+        checker.require(self.max >= self.min, "max", self.max, format_args!("at least min ({})", self.min));
+        checker.require(!self.initial.is_zero(), "initial", self.initial, "more than 0 s");
+        checker.require((1.0..=100.0).contains(&self.backoff), "backoff", self.backoff, "1 to 100");
+        checker.require(self.tick <= Span::from_secs(1), "tick", self.tick, "at most 1 s");
+    }
+}
+
+/// A reliable byte stream's sender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StreamConfig {
+    /// How lost data is found and repaired; a scheme brings its own.
+    pub reliability: Reliability,
+    /// A full segment's bytes on the wire, header included; default 1000 B.
+    pub segment_size: Bytes,
+    /// Header bytes of every segment; a connection request and a control packet are a header alone. Default 40 B
+    /// (IPv4 and TCP without options).
+    pub header: Bytes,
+    /// The window before any feedback; default 10 packets (RFC 6928).
+    pub initial_window: DataAmount,
+    /// The slow start threshold before any loss; without limit by default (RFC 5681 §3.1).
+    pub initial_ssthresh: Option<DataAmount>,
+    /// The congestion window never exceeds this; without limit by default. ns-2's `window_`.
+    pub window_limit: Option<DataAmount>,
+    /// The receiver's buffer: nothing is sent further than this beyond the last cumulative acknowledgement
+    /// (RFC 9293 §3.8.6); without limit by default.
+    pub receive_window: Option<DataAmount>,
+    /// Duplicate acknowledgements, or segments selectively acknowledged above, that mean loss; default 3
+    /// (RFC 5681 §3.2, RFC 6675 `DupThresh`).
+    pub dup_threshold: u32,
+    /// Whether the first duplicate acknowledgements release new segments (RFC 3042); default true.
+    pub limited_transmit: bool,
+    /// Whether a recovery episode must be over, every segment sent before its begin acknowledged, before the next
+    /// may begin (RFC 6582 §3.2 step 1; ns-2's `bugFix_`); default true. Concerns plain Reno only, where
+    /// RFC 5681 does not ask for it: NewReno and SACK always do so.
+    pub one_recovery_per_window: bool,
+    /// NewReno's "careful" variant: after an episode, duplicate acknowledgements of exactly the last number that
+    /// it covered do not begin another (RFC 6582 §3.2 step 1, "covers more than recover"); default true.
+    pub careful: bool,
+    /// NewReno's "impatient" variant: in an episode only the first partial acknowledgement restarts the
+    /// retransmission timer (RFC 6582 §3.2 step 3); default true. Otherwise all do ("slow but steady").
+    pub impatient: bool,
+    /// Whether selective acknowledgements outlive a time-out (RFC 6675 §5.1 "SHOULD"); default true. ns-2 forgets
+    /// them.
+    pub keep_scoreboard: bool,
+    /// Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true.
+    pub rescue: bool,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+    /// How round trip times are sampled.
+    pub rtt_sampling: RttSampling,
+    /// Whether data leaves ECN-capable.
+    pub ecn: EcnMode,
+    /// Whether a connection begins with a header-only segment and its acknowledgement, one round trip before data
+    /// (RFC 9293 §3.5); default false.
+    pub handshake: bool,
+    /// Every send opportunity is delayed by a uniform random time up to this, to break phase effects; `"0 s"`, the
+    /// default, for none. ns-2's `overhead_`. Fast retransmissions leave at once.
+    pub send_jitter: Span,
+    /// Whether every data packet carries its send time for the receiver's policy; default false.
+    pub stamps: bool,
+}
+
+impl Default for StreamConfig {
+    fn default() -> Self {
+        Self {
+            reliability: Reliability::Sack,
+            segment_size: Bytes::new(1000),
+            header: Bytes::new(40),
+            initial_window: DataAmount::Packets(10.0),
+            initial_ssthresh: None,
+            window_limit: None,
+            receive_window: None,
+            dup_threshold: 3,
+            limited_transmit: true,
+            one_recovery_per_window: true,
+            careful: true,
+            impatient: true,
+            keep_scoreboard: true,
+            rescue: true,
+            rto: RtoConfig::default(),
+            rtt_sampling: RttSampling::EveryAck,
+            ecn: EcnMode::Off,
+            handshake: false,
+            send_jitter: Span::ZERO,
+            stamps: false,
+        }
+    }
+}
+
+impl StreamConfig {
+    /// Complains about every value that is not allowed.
+    pub fn check(&self, checker: &mut Checker) {
+        checker.require(
+            self.reliability != Reliability::Datagram,
+            "reliability",
+            "datagram",
+            "one of reno, new-reno, sack, offsets",
+        );
+        check_sizes(self.segment_size, self.header, checker);
+        let amounts = [
+            ("initial_window", Some(self.initial_window)),
+            ("initial_ssthresh", self.initial_ssthresh),
+            ("window_limit", self.window_limit),
+            ("receive_window", self.receive_window),
+        ];
+        for (field, amount) in amounts {
+            if let Some(amount) = amount {
+                let ok = amount.in_bytes(self.segment_size) >= self.segment_size;
+                checker.require(
+                    ok,
+                    field,
+                    amount,
+                    format_args!("at least one packet ({})", self.segment_size),
+                );
+            }
+        }
+        let threshold = self.dup_threshold;
+        checker.require((1..=1000).contains(&threshold), "dup_threshold", threshold, "1 to 1000");
+        checker.within("rto", |rto| self.rto.check(rto));
+        checker.require(
+            self.send_jitter <= Span::from_secs(10),
+            "send_jitter",
+            self.send_jitter,
+            "at most 10 s",
+        );
+    }
+
+    /// What a controller needs to know of this connection.
+    pub fn controller_params(&self) -> ControllerParams {
+        let bytes = |amount: DataAmount| amount.in_bytes(self.segment_size);
+        ControllerParams {
+            segment: self.segment_size,
+            initial_window: bytes(self.initial_window),
+            initial_ssthresh: self.initial_ssthresh.map(bytes),
+            max_window: self.window_limit.map_or(Bytes::MAX, bytes),
+        }
+    }
+}
+
+/// Sizes that sender and datagram sender share: a packet's and its header's.
+pub(crate) fn check_sizes(packet: Bytes, header: Bytes, checker: &mut Checker) {
+    checker.require(
+        packet > header && packet <= Packet::MAX_SIZE,
+        "segment_size",
+        packet,
+        format_args!("more than the header ({header}), at most {}", Packet::MAX_SIZE),
+    );
+    checker.require(header >= Bytes::new(1), "header", header, "at least 1 B");
+}
+
+/// A reliable byte stream's receiver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReceiverConfig {
+    /// Header bytes of every segment and of every acknowledgement; default 40 B.
+    pub header: Bytes,
+    /// How many ranges an acknowledgement may report, 0 (no selective acknowledgements) to 4; default 3 (RFC 2018
+    /// §3, where timestamps take their share of the options).
+    pub max_sack_blocks: u8,
+    /// What each reported range adds to an acknowledgement's size; default 8 B (RFC 2018 §3; ns-2).
+    pub sack_block: Bytes,
+    /// An acknowledgement for every so many segments in order; default 1, no delay. RFC 5681 §4.2 allows 2.
+    /// Out of order, each segment is acknowledged at once.
+    pub ack_every: u32,
+    /// The longest delay of an acknowledgement, with `ack_every` above 1; default 100 ms (RFC 5681 §4.2: below
+    /// 500 ms).
+    pub ack_delay: Span,
+    /// How congestion marks are echoed.
+    pub ecn_echo: EcnEcho,
+    /// What acknowledgements say beyond RFC 2018.
+    pub ack_detail: AckDetail,
+    /// Whether data that became readable is announced by [`Event::Delivered`](tailback_core::Event::Delivered);
+    /// default false. Drivers with a real application switch it on; counters count either way.
+    pub delivery_events: bool,
+}
+
+impl Default for ReceiverConfig {
+    fn default() -> Self {
+        Self {
+            header: Bytes::new(40),
+            max_sack_blocks: 3,
+            sack_block: Bytes::new(8),
+            ack_every: 1,
+            ack_delay: Span::from_millis(100),
+            ecn_echo: EcnEcho::Latched,
+            ack_detail: AckDetail::Off,
+            delivery_events: false,
+        }
+    }
+}
+
+impl ReceiverConfig {
+    /// What a receiver must have in common with its sender; the rest as in `self`.
+    #[must_use]
+    pub fn matching(mut self, sender: &StreamConfig) -> Self {
+        self.header = sender.header;
+        match sender.reliability {
+            Reliability::Reno | Reliability::NewReno => self.max_sack_blocks = 0,
+            Reliability::Offsets => self.ack_detail = AckDetail::Trigger,
+            Reliability::Sack | Reliability::Datagram => {}
+        }
+        self
+    }
+
+    /// Complains about every value that is not allowed.
+    pub fn check(&self, checker: &mut Checker) {
+        let header = self.header;
+        checker.require(
+            header >= Bytes::new(1) && header <= Bytes::new(1000),
+            "header",
+            header,
+            "1 B to 1000 B",
+        );
+        checker.require(self.max_sack_blocks <= 4, "max_sack_blocks", self.max_sack_blocks, "0 to 4");
+        checker.require(self.sack_block <= Bytes::new(100), "sack_block", self.sack_block, "at most 100 B");
+        checker.require((1..=1000).contains(&self.ack_every), "ack_every", self.ack_every, "1 to 1000");
+        let delay = self.ack_delay;
+        let allowed = !delay.is_zero() && delay <= Span::from_secs(10);
+        checker.require(allowed, "ack_delay", delay, "more than 0 s, at most 10 s");
+    }
+}
