@@ -129,7 +129,8 @@ def python_licence(distribution: Distribution) -> str:
     if classifiers:
         # Several classifiers may mean a choice or a mixture: all must be allowed.
         return " AND ".join(PROSE.get(text, text.replace(" ", "-")) for text in classifiers)
-    text = (meta.get_all("License") or [""])[0].strip().split("\n")[0]
+    texts: list[str] = meta.get_all("License") or [""]
+    text = texts[0].strip().split("\n")[0]
     return PROSE.get(text.lower(), text)
 
 
