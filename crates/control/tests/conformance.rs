@@ -1,0 +1,165 @@
+//! Every registered scheme under random operations, against what holds for all controllers. A scheme joins by being
+//! registered; numbers that belong to one scheme are tested in `reference.rs`.
+
+mod script;
+
+use proptest::prelude::*;
+use script::{Op, Script, ops, params};
+use tailback_control::{SCHEMES, Scheme};
+use tailback_core::{BitRate, Checker, Directive};
+
+/// Every scheme with its defaults, and with options that change its path through the code.
+fn schemes() -> Vec<Scheme> {
+    let variants = [
+        serde_json::json!({ "name": "reno", "counting": "bytes", "halve": "window" }),
+        serde_json::json!({ "name": "cubic", "counting": "bytes", "halve": "window", "hystart": true }),
+        serde_json::json!({ "name": "cubic", "reno_friendly": false, "fast_convergence": false }),
+    ];
+    let variants = variants.map(|text| serde_json::from_value(text).expect("well-formed"));
+    SCHEMES.iter().map(|info| (info.default)()).chain(variants).collect()
+}
+
+fn run(scheme: &Scheme, script: &[Op]) -> Vec<Directive> {
+    let mut runner = Script::new(scheme.build(&params()).controller);
+    script.iter().map(|op| runner.apply(op)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// A window holds at least one segment and never exceeds its bound; a rate is neither zero nor absurd.
+    #[test]
+    fn directives_stay_within_bounds(script in ops()) {
+        for scheme in schemes() {
+            for directive in run(&scheme, &script) {
+                if let Some(window) = directive.window {
+                    prop_assert!(window >= params().segment, "{}: {window}", scheme.name());
+                    prop_assert!(window <= params().max_window, "{}: {window}", scheme.name());
+                }
+                if let Some(rate) = directive.rate {
+                    prop_assert!(rate > BitRate::ZERO, "{}: {rate}", scheme.name());
+                    prop_assert!(rate.bits_per_sec() < 1 << 50, "{}: {rate}", scheme.name());
+                }
+                prop_assert!(directive.window.is_some() || directive.rate.is_some(), "{}", scheme.name());
+            }
+        }
+    }
+
+    /// While fast recovery repairs, no window grows; what shrinks it may come at any time.
+    #[test]
+    fn windows_never_grow_in_fast_recovery(script in ops()) {
+        for scheme in schemes() {
+            let mut runner = Script::new(scheme.build(&params()).controller);
+            for op in &script {
+                let before = runner.directive().window;
+                let after = runner.apply(op).window;
+                if runner.in_fast_recovery() {
+                    prop_assert!(after <= before, "{}: {before:?} to {after:?} at {op:?}", scheme.name());
+                }
+            }
+        }
+    }
+
+    /// A time-out leaves a window of one segment, and a loss never enlarges a window.
+    #[test]
+    fn congestion_never_enlarges_a_window(script in ops()) {
+        for scheme in schemes().iter().filter(|scheme| scheme.name() != "fixed-window") {
+            let mut runner = Script::new(scheme.build(&params()).controller);
+            for op in &script {
+                let before = runner.directive().window;
+                let after = runner.apply(op).window;
+                match op {
+                    Op::Timeout if after.is_some() => {
+                        prop_assert_eq!(after, Some(params().segment), "{}", scheme.name());
+                    }
+                    Op::Loss | Op::Ecn => prop_assert!(after <= before, "{}", scheme.name()),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Reading the directive changes nothing, and the same operations give the same directives.
+    #[test]
+    fn directives_are_stable_and_deterministic(script in ops()) {
+        for scheme in schemes() {
+            let first = run(&scheme, &script);
+            prop_assert_eq!(&first, &run(&scheme, &script), "{}", scheme.name());
+            let mut runner = Script::new(scheme.build(&params()).controller);
+            for (op, expected) in script.iter().zip(&first) {
+                runner.apply(op);
+                prop_assert_eq!(runner.directive(), *expected, "{}", scheme.name());
+                prop_assert_eq!(runner.directive(), *expected, "{}", scheme.name());
+            }
+        }
+    }
+
+    /// Feedback that says nothing leaves the directive alone.
+    #[test]
+    fn empty_feedback_changes_nothing(script in ops()) {
+        for scheme in schemes() {
+            let mut runner = Script::new(scheme.build(&params()).controller);
+            for op in &script {
+                runner.apply(op);
+            }
+            let before = runner.directive();
+            prop_assert_eq!(runner.say_nothing(), before, "{}", scheme.name());
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_agree_with_the_written_form() {
+    for (index, info) in SCHEMES.iter().enumerate() {
+        assert!(SCHEMES[..index].iter().all(|other| other.name != info.name), "{} twice", info.name);
+        let scheme = (info.default)();
+        assert_eq!(scheme.name(), info.name);
+        assert_eq!(scheme.info().name, info.name);
+        assert_eq!(scheme.reliability(), info.reliability);
+        let written = serde_json::to_value(&scheme).expect("a scheme can be written");
+        assert_eq!(written["name"], info.name);
+        assert_eq!(serde_json::from_value::<Scheme>(written).expect("and read again"), scheme);
+        let bare = serde_json::json!({ "name": info.name });
+        assert_eq!(serde_json::from_value::<Scheme>(bare).expect("defaults may be left out"), scheme);
+    }
+}
+
+#[test]
+fn unknown_parameters_are_refused() {
+    for info in SCHEMES {
+        let text = serde_json::json!({ "name": info.name, "no_such_field": 1 });
+        let error =
+            serde_json::from_value::<Scheme>(text).expect_err("an unknown field is an error").to_string();
+        assert!(error.contains("no_such_field"), "{error}");
+    }
+}
+
+#[test]
+fn defaults_pass_their_own_check() {
+    for info in SCHEMES {
+        let mut checker = Checker::new();
+        (info.default)().check(&mut checker);
+        assert_eq!(checker.finish(), Ok(()), "{}", info.name);
+    }
+}
+
+#[test]
+fn bad_parameters_are_named() {
+    let cases = [
+        (serde_json::json!({ "name": "cubic", "beta": 1.5, "c": -1.0 }), vec!["beta", "c"]),
+        (serde_json::json!({ "name": "sack", "slow_start_limit": 0.0 }), vec!["slow_start_limit"]),
+        (serde_json::json!({ "name": "fixed-window", "window": "0 packets" }), vec!["window"]),
+        (
+            serde_json::json!({ "name": "fixed-rate", "rate": "0 bit/s", "burst": "0 B" }),
+            vec!["rate", "burst"],
+        ),
+    ];
+    for (text, fields) in cases {
+        let scheme: Scheme = serde_json::from_value(text).expect("well-formed");
+        let mut checker = Checker::new();
+        scheme.check(&mut checker);
+        let found: Vec<String> =
+            checker.finish().expect_err("bad").into_iter().map(|error| error.field).collect();
+        assert_eq!(found, fields);
+    }
+}

@@ -1,0 +1,198 @@
+//! A stand-in for a transport: turns random operations into the calls that a real one would make, in an order that
+//! it could make them in. No assertion lives here.
+
+use proptest::prelude::*;
+use tailback_control::{AnyController, ControllerParams};
+use tailback_core::{
+    Acked, Bytes, CongestionEvent, Controller, Cx, Directive, Echoes, Feedback, PairPosition, Recovery,
+    RttSample, Sent, Span, Stream, Time,
+};
+
+/// What happens next.
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    /// As many packets leave as the window allows, at most so many.
+    Send(u8),
+    /// So many packets are acknowledged at once, after a round trip time of so many milliseconds; perhaps the
+    /// application limited the sender.
+    Ack(u8, u16, bool),
+    /// A recovery episode begins.
+    Loss,
+    /// It ends.
+    Recovered,
+    /// An ECN echo.
+    Ecn,
+    /// The retransmission timer expires.
+    Timeout,
+    /// So many milliseconds pass.
+    Wait(u32),
+}
+
+/// Sequences of operations, mostly acknowledgements, as in life.
+pub(crate) fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let op = prop_oneof![
+        6 => any::<u8>().prop_map(Op::Send),
+        12 => (1..=3_u8, 1..500_u16, prop::bool::weighted(0.1)).prop_map(|(n, rtt, idle)| Op::Ack(n, rtt, idle)),
+        1 => Just(Op::Loss),
+        2 => Just(Op::Recovered),
+        1 => Just(Op::Ecn),
+        1 => Just(Op::Timeout),
+        2 => prop_oneof![0..100_u32, 0..10_000_000_u32].prop_map(Op::Wait),
+    ];
+    prop::collection::vec(op, 1..300)
+}
+
+/// A connection as in most tests: segments of 1000 bytes, a window of 2 to begin with and of 100 at most.
+pub(crate) fn params() -> ControllerParams {
+    ControllerParams {
+        segment: Bytes::new(1000),
+        initial_window: Bytes::new(2000),
+        initial_ssthresh: None,
+        max_window: Bytes::new(100_000),
+    }
+}
+
+/// A transport in miniature.
+pub(crate) struct Script {
+    controller: AnyController,
+    now: Time,
+    rng: Stream,
+    next: u64,
+    acknowledged: u64,
+    recovery: Recovery,
+    timeouts: u32,
+    smoothed: Span,
+}
+
+impl Script {
+    /// The start of a connection.
+    pub(crate) fn new(controller: AnyController) -> Self {
+        Self {
+            controller,
+            now: Time::ZERO,
+            rng: Stream::new(1, "script"),
+            next: 0,
+            acknowledged: 0,
+            recovery: Recovery::Open,
+            timeouts: 0,
+            smoothed: Span::from_millis(100),
+        }
+    }
+
+    /// The controller's present answer.
+    pub(crate) fn directive(&self) -> Directive {
+        self.controller.directive()
+    }
+
+    /// Whether a fast recovery is under way.
+    pub(crate) fn in_fast_recovery(&self) -> bool {
+        self.recovery == Recovery::Fast
+    }
+
+    fn flight(&self) -> Bytes {
+        Bytes::new((self.next - self.acknowledged) * 1000)
+    }
+
+    fn feed(&mut self, feedback: &Feedback<'_>) {
+        while let Some(due) = self.controller.next_timer().filter(|due| *due <= self.now) {
+            let mut cx = Cx { rng: &mut self.rng, notes: None };
+            self.controller.on_timer(due.max(self.now), &mut cx);
+        }
+        self.controller.on_feedback(self.now, feedback, &mut Cx { rng: &mut self.rng, notes: None });
+    }
+
+    fn event(&mut self, event: CongestionEvent) {
+        let feedback = Feedback {
+            event: Some(event),
+            recovery: self.recovery,
+            flight: self.flight(),
+            in_flight: self.flight(),
+            ..Feedback::empty()
+        };
+        self.feed(&feedback);
+    }
+
+    /// Feedback without content.
+    pub(crate) fn say_nothing(&mut self) -> Directive {
+        let feedback = Feedback { recovery: self.recovery, flight: self.flight(), ..Feedback::empty() };
+        self.feed(&feedback);
+        self.directive()
+    }
+
+    /// Carries out one operation and reads the directive.
+    pub(crate) fn apply(&mut self, op: &Op) -> Directive {
+        match *op {
+            Op::Send(count) => (0..count).for_each(|_| self.send()),
+            Op::Ack(count, rtt, idle) => self.acknowledge(count.into(), Span::from_millis(rtt.into()), idle),
+            Op::Loss => {
+                self.recovery = Recovery::Fast;
+                self.event(CongestionEvent::Loss);
+            }
+            Op::Recovered if self.recovery != Recovery::Open => {
+                self.recovery = Recovery::Open;
+                self.event(CongestionEvent::RecoveryEnd);
+            }
+            Op::Recovered => {}
+            Op::Ecn => self.event(CongestionEvent::Ecn),
+            Op::Timeout => {
+                self.recovery = Recovery::Timeout;
+                self.timeouts += 1;
+                self.event(CongestionEvent::Timeout { consecutive: self.timeouts });
+            }
+            Op::Wait(millis) => self.now += Span::from_millis(millis.into()),
+        }
+        self.directive()
+    }
+
+    fn send(&mut self) {
+        let in_flight = self.flight() + Bytes::new(1000);
+        if self.directive().window.is_some_and(|window| in_flight > window) {
+            return;
+        }
+        let mut sent = Sent {
+            number: self.next,
+            size: Bytes::new(1000),
+            in_flight,
+            retransmission: false,
+            pair: PairPosition::Single,
+            tag: 0,
+        };
+        self.next += 1;
+        let mut cx = Cx { rng: &mut self.rng, notes: None };
+        self.controller.on_sent(self.now, &mut sent, &mut cx);
+    }
+
+    fn acknowledge(&mut self, count: u64, rtt: Span, idle: bool) {
+        let count = count.min(self.next - self.acknowledged);
+        if count == 0 {
+            return;
+        }
+        self.timeouts = 0;
+        self.now += rtt / 10;
+        self.smoothed = (self.smoothed * 7 + rtt) / 8;
+        let acked: Vec<Acked> = (self.acknowledged..self.acknowledged + count)
+            .map(|number| Acked {
+                number,
+                size: Bytes::new(1000),
+                sent_at: self.now - rtt,
+                retransmitted: false,
+                pair: PairPosition::Single,
+                tag: 0,
+            })
+            .collect();
+        let flight = self.flight();
+        self.acknowledged += count;
+        let feedback = Feedback {
+            acked: &acked,
+            advanced: Bytes::new(count * 1000),
+            rtt: Some(RttSample { latest: rtt, smoothed: self.smoothed, min: Span::from_millis(1) }),
+            recovery: self.recovery,
+            echoes: Echoes::default(),
+            flight,
+            in_flight: self.flight(),
+            window_limited: !idle,
+            ..Feedback::empty()
+        };
+        self.feed(&feedback);
+    }
+}
