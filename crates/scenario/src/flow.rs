@@ -1,0 +1,92 @@
+//! A group of flows that are alike: their scheme, application, ends, start and stop.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Checker, Span};
+
+use crate::choice::Choice;
+use crate::parts::{ReceiverConfig, SchemeConfig, SourceConfig, StreamConfig};
+use crate::spread::Draw;
+
+/// The most flows of one group.
+const MOST: u32 = 1_000_000;
+
+/// A group of flows that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowConfig {
+    /// The group's name in results. Members of a group of several are called `name-0`, `name-1`, ….
+    pub name: String,
+    /// How many flows the group has.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub count: u32,
+    /// The congestion control scheme, by name or as a table with its parameters.
+    pub scheme: Choice<SchemeConfig>,
+    /// The application, by name or as a table with its parameters; an endless transfer by default.
+    #[serde(default)]
+    pub source: Choice<SourceConfig>,
+    /// The sending node. In the templates `dumbbell` and `parking-lot` the name of a router stands for a host of the
+    /// flow's own behind that router; the default is the first router.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The receiving node, as `from`; the default is the last router.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The nodes between the two ends that the data passes, in order, where it is not to take the shortest way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub route: Option<Vec<String>>,
+    /// The nodes between the two ends that acknowledgements and reports pass, in order; by default those of `route`
+    /// backwards where they are linked that way, the shortest way otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_route: Option<Vec<String>>,
+    /// When the flow starts: one time, or `{ from, to }` for a uniform draw from each flow's own random stream.
+    #[serde(default)]
+    pub start: Draw,
+    /// When the flow stops; with the run where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Span>,
+    /// The sending endpoint: sizes, windows, loss recovery, timers, ECN. Where the scheme sends datagrams, only the
+    /// sizes matter.
+    #[serde(default)]
+    pub transport: StreamConfig,
+    /// The receiving endpoint: acknowledgements and echoes.
+    #[serde(default)]
+    pub receiver: ReceiverConfig,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+impl FlowConfig {
+    /// The name of member `index`.
+    pub fn member(&self, index: u32) -> String {
+        if self.count == 1 { self.name.clone() } else { format!("{}-{index}", self.name) }
+    }
+
+    /// Complains about every value that makes no flow.
+    pub fn check(&self, checker: &mut Checker) {
+        checker.require(is_name(&self.name), "name", format_args!("{:?}", self.name), NAME);
+        let count = self.count;
+        checker.require((1..=MOST).contains(&count), "count", count, format_args!("1 to {MOST} flows"));
+        checker.within("scheme", |checker| self.scheme.check(checker));
+        checker.within("source", |checker| self.source.check(checker));
+        checker.within("transport", |checker| self.transport.check(checker));
+        checker.within("receiver", |checker| self.receiver.check(checker));
+        self.start.check("start", checker);
+        if let Some(stop) = self.stop {
+            let latest = self.start.latest();
+            checker.require(stop > latest, "stop", stop, format_args!("a time after the start ({latest})"));
+        }
+    }
+}
+
+/// What a name may be.
+pub(crate) const NAME: &str = "a name of letters, digits, `-`, `_`, `.` and spaces, at most 100";
+
+/// Whether a text can name a flow or a node.
+pub(crate) fn is_name(text: &str) -> bool {
+    let allowed = |c: char| c.is_alphanumeric() || "-_. ".contains(c);
+    !text.trim().is_empty() && text.len() <= 100 && text.chars().all(allowed) && !text.contains("->")
+}

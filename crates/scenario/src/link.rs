@@ -1,0 +1,236 @@
+//! A link: rate, propagation delay, buffer, queue discipline, and what may go wrong on it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{BitRate, Capacity, Checker, Span};
+
+use crate::choice::Choice;
+use crate::impairment::{CorruptionConfig, DuplicationConfig, ReorderingConfig};
+use crate::loss::LossConfig;
+use crate::parts::QueueConfig;
+use crate::schedule::{self, ScheduleStep};
+use crate::spread::Spread;
+use crate::trace::TraceConfig;
+
+/// The slowest and the fastest link taken seriously.
+const RATES: (u64, u64) = (1, 100_000_000_000_000);
+/// The longest propagation delay taken seriously: Mars is 22 minutes away.
+const LONGEST_DELAY: Span = Span::from_secs(3600);
+
+/// A link in its forward direction, and by default in its reverse direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LinkConfig {
+    /// The rate of the server, in both directions unless `reverse` says otherwise.
+    pub rate: BitRate,
+    /// The one-way propagation delay, in both directions unless `reverse` says otherwise.
+    pub delay: Span,
+    /// How much may wait before the server, not counting the packet in transmission: packets, bytes, `"unlimited"`, or
+    /// multiples of the bandwidth-delay product (`"1 BDP"`): this link's rate times the mean propagation round trip
+    /// time of the flows whose data crosses it.
+    pub buffer: Capacity,
+    /// The queue discipline, by name or as a table with its parameters.
+    pub queue: Choice<QueueConfig>,
+    /// Loss besides overflow; none where absent. Forward direction only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Choice<LossConfig>>,
+    /// Damage on the wire; none where absent. Forward direction only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corruption: Option<CorruptionConfig>,
+    /// Duplicated packets; none where absent. Forward direction only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplication: Option<DuplicationConfig>,
+    /// Packets held back so that others overtake them; none where absent. Forward direction only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordering: Option<ReorderingConfig>,
+    /// Changes of rate and delay at given times, in order. Forward direction only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub schedule: Vec<ScheduleStep>,
+    /// A recorded trace of delivery opportunities in place of a constant rate. Forward direction only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceConfig>,
+    /// What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
+    /// impairments, schedule and trace are absent there where not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<ReverseConfig>,
+}
+
+impl Default for LinkConfig {
+    fn default() -> Self {
+        Self {
+            rate: BitRate::from_bits_per_sec(10_000_000),
+            delay: Span::from_millis(20),
+            buffer: Capacity::MilliBdp(1000),
+            queue: Choice::default(),
+            loss: None,
+            corruption: None,
+            duplication: None,
+            reordering: None,
+            schedule: Vec::new(),
+            trace: None,
+            reverse: None,
+        }
+    }
+}
+
+/// What a link's reverse direction has different from its forward direction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReverseConfig {
+    /// The rate; as forward where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// The one-way propagation delay; as forward where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Span>,
+    /// How much may wait; as forward where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Capacity>,
+    /// The queue discipline; as forward where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Choice<QueueConfig>>,
+    /// Loss besides overflow; none where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Choice<LossConfig>>,
+    /// Damage on the wire; none where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corruption: Option<CorruptionConfig>,
+    /// Duplicated packets; none where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplication: Option<DuplicationConfig>,
+    /// Packets held back; none where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordering: Option<ReorderingConfig>,
+    /// Changes of rate and delay at given times, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub schedule: Vec<ScheduleStep>,
+    /// A recorded trace of delivery opportunities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceConfig>,
+}
+
+impl LinkConfig {
+    /// The reverse direction as a link of its own.
+    pub fn reversed(&self) -> Self {
+        let given = self.reverse.clone().unwrap_or_default();
+        Self {
+            rate: given.rate.unwrap_or(self.rate),
+            delay: given.delay.unwrap_or(self.delay),
+            buffer: given.buffer.unwrap_or(self.buffer),
+            queue: given.queue.unwrap_or_else(|| self.queue.clone()),
+            loss: given.loss,
+            corruption: given.corruption,
+            duplication: given.duplication,
+            reordering: given.reordering,
+            schedule: given.schedule,
+            trace: given.trace,
+            reverse: None,
+        }
+    }
+
+    /// Complains about every value that makes no link.
+    pub fn check(&self, checker: &mut Checker) {
+        self.check_direction(checker);
+        if self.reverse.is_some() {
+            checker.within("reverse", |checker| self.reversed().check_direction(checker));
+        }
+    }
+
+    fn check_direction(&self, checker: &mut Checker) {
+        check_rate(checker, "rate", self.rate);
+        check_delay(checker, "delay", self.delay);
+        check_buffer(checker, "buffer", self.buffer);
+        checker.within("queue", |checker| self.queue.check(checker));
+        if let Some(loss) = &self.loss {
+            checker.within("loss", |checker| loss.check(checker));
+        }
+        if let Some(corruption) = &self.corruption {
+            checker.within("corruption", |checker| corruption.check(checker));
+        }
+        if let Some(duplication) = &self.duplication {
+            checker.within("duplication", |checker| duplication.check(checker));
+        }
+        if let Some(reordering) = &self.reordering {
+            checker.within("reordering", |checker| reordering.check(checker));
+        }
+        schedule::check(&self.schedule, checker);
+        if let Some(trace) = &self.trace {
+            checker.within("trace", |checker| trace.check(checker));
+            let rates = self.schedule.iter().any(|step| step.rate.is_some());
+            checker.require(!rates, "schedule", "a schedule of rates", "either `trace` or rates in `schedule`, not both");
+        }
+    }
+}
+
+/// The links between hosts and their router in a template, the same in both directions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AccessConfig {
+    /// The rate.
+    pub rate: BitRate,
+    /// The one-way propagation delay: one for all hosts, a list dealt out in turn (`["1 ms", "2 ms"]`), or
+    /// `{ from, to }` spread evenly over the hosts.
+    pub delay: Spread,
+    /// How much may wait.
+    pub buffer: Capacity,
+    /// The queue discipline.
+    pub queue: Choice<QueueConfig>,
+}
+
+impl Default for AccessConfig {
+    fn default() -> Self {
+        Self {
+            rate: BitRate::from_bits_per_sec(100_000_000),
+            delay: Spread::Same(Span::from_millis(5)),
+            buffer: Capacity::Unlimited,
+            queue: Choice::default(),
+        }
+    }
+}
+
+impl AccessConfig {
+    /// The access link of host `index` among `count`.
+    pub fn link(&self, index: usize, count: usize) -> LinkConfig {
+        LinkConfig {
+            rate: self.rate,
+            delay: self.delay.of(index, count),
+            buffer: self.buffer,
+            queue: self.queue.clone(),
+            ..LinkConfig::default()
+        }
+    }
+
+    /// Complains about every value that makes no link.
+    pub fn check(&self, checker: &mut Checker) {
+        check_rate(checker, "rate", self.rate);
+        self.delay.check("delay", checker);
+        for delay in self.delay.values() {
+            check_delay(checker, "delay", delay);
+        }
+        check_buffer(checker, "buffer", self.buffer);
+        checker.within("queue", |checker| self.queue.check(checker));
+    }
+}
+
+/// Complains about a rate that no link has.
+pub(crate) fn check_rate(checker: &mut Checker, field: &str, rate: BitRate) {
+    let ok = (RATES.0..=RATES.1).contains(&rate.bits_per_sec());
+    checker.require(ok, field, rate, "a rate from 1 bit/s to 100 Tbit/s");
+}
+
+/// Complains about a delay that no link has.
+pub(crate) fn check_delay(checker: &mut Checker, field: &str, delay: Span) {
+    checker.require(delay <= LONGEST_DELAY, field, delay, format_args!("a delay of at most {LONGEST_DELAY}"));
+}
+
+/// Complains about a buffer that holds nothing, where nothing could ever be sent.
+fn check_buffer(checker: &mut Checker, field: &str, buffer: Capacity) {
+    // "0 packets" is a link without a waiting room: what it sends, it sends at once. Zero bytes or zero
+    // bandwidth-delay products say the same less clearly and are more likely slips.
+    let ok = match buffer {
+        Capacity::Packets(_) | Capacity::Unlimited => true,
+        Capacity::Bytes(bytes) => bytes.get() > 0,
+        Capacity::MilliBdp(thousandths) => (1..=1_000_000).contains(&thousandths),
+    };
+    checker.require(ok, field, buffer, "packets, a positive number of bytes, \"unlimited\", or 0.001 to 1000 BDP");
+}

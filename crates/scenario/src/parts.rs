@@ -1,0 +1,7 @@
+//! The names that other crates give to what a scenario chooses from: schemes, disciplines, sources, endpoints.
+
+pub use tailback_control::Scheme as SchemeConfig;
+pub use tailback_qdisc::Config as QueueConfig;
+pub use tailback_transport::config::{ReceiverConfig, StreamConfig};
+
+pub use crate::interim::SourceConfig;

@@ -1,0 +1,76 @@
+//! What a run records. Counters are always exact and always kept; everything here is on top of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Checker, Span};
+
+/// Which flows, or links, are recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Which {
+    /// A whole class of them.
+    Class(WhichClass),
+    /// These, by name. The name of a group of flows stands for all of its members.
+    Named(Vec<String>),
+}
+
+/// A class of flows or links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhichClass {
+    /// Every one.
+    All,
+    /// Every link but the access links of a template; every flow.
+    Main,
+    /// None: recording costs nothing.
+    None,
+}
+
+impl Which {
+    /// Every one.
+    pub const ALL: Self = Self::Class(WhichClass::All);
+    /// All but access links.
+    pub const MAIN: Self = Self::Class(WhichClass::Main);
+    /// None.
+    pub const NONE: Self = Self::Class(WhichClass::None);
+}
+
+/// What a run records beyond its counters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RecordConfig {
+    /// The width of the bins of all time series.
+    pub bin: Span,
+    /// Flows with a time series (goodput, window, rate, round trip time, losses, marks): `"all"`, `"none"`, or a list of
+    /// names.
+    pub flows: Which,
+    /// Links with a time series (arrivals, departures, queue, drops, marks): `"all"`, `"main"` (all but the access links
+    /// of a template), `"none"`, or a list of names such as `"r0->r1"`.
+    pub links: Which,
+    /// Whether every packet's passage over the links in `links` is logged. Large: tens of bytes per packet.
+    pub packets: bool,
+    /// Whether the named state that controllers publish (thresholds, estimates) is recorded for `flows`.
+    pub state: bool,
+}
+
+impl Default for RecordConfig {
+    fn default() -> Self {
+        Self {
+            bin: Span::from_millis(100),
+            flows: Which::ALL,
+            links: Which::MAIN,
+            packets: false,
+            state: false,
+        }
+    }
+}
+
+impl RecordConfig {
+    /// Complains about bins of no width, or so narrow that a run of `duration` fills memory.
+    pub fn check(&self, duration: Span, checker: &mut Checker) {
+        checker.require(!self.bin.is_zero(), "bin", self.bin, "a time longer than zero");
+        let bins = duration.as_nanos() / self.bin.as_nanos().max(1);
+        let allowed = format_args!("bins so wide that at most 10 million of them fill the duration ({duration})");
+        checker.require(self.bin.is_zero() || bins <= 10_000_000, "bin", self.bin, allowed);
+    }
+}
