@@ -1,0 +1,200 @@
+"""Times Tailback beside ns-2 in one session and writes the ratios to docs/benchmarks.md; `make bench` runs this.
+
+Absolute times move with the machine and its neighbours, so both programs run in turns on the same core and the ratio
+of the two is what is kept. CPU time is that of the whole process, set-up included. The Tailback side is the release
+build of crates/sim/examples/perf.rs, which prints one line of JSON: at least scenario, scheme, delivered and dropped.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benches.machine import describe
+from benches.process import Cost, run
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- written by make bench -->", "<!-- end of what make bench writes -->"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scenario that both programs run."""
+
+    name: str
+    about: str
+    seconds: float
+    """Simulated seconds."""
+    quick_seconds: float
+    target: float
+    """How many times less CPU per packet than ns-2 is asked for."""
+    fastest_ns2: tuple[str, ...] = ("hdr=min",)
+
+
+CASES = (
+    Case("P1", "64 flows, 32 Mbit/s, 50 packets of buffer", 200, 20, 6),
+    Case("P2", "1000 flows, 1 Gbit/s, 2000 packets", 20, 3, 11, ("hdr=min", "routing=manual")),
+    Case("P3", "10 flows, 10 Gbit/s, 66 250 packets", 10, 1.5, 17),
+    Case("P4", "parking lot, 5 × 100 Mbit/s, 18 flows", 50, 5, 5),
+)
+GROWTH_TARGET = 3.0
+MEMORY_TARGET = 6 * 1024
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to measure."""
+
+    rounds: int
+    quick: bool
+    core: int | None
+    perf: Path
+    ns2: str | None
+
+
+def middle(costs: list[Cost], figure: Callable[[Cost], float]) -> float:
+    """The median of one figure over several runs."""
+    return statistics.median(figure(cost) for cost in costs)
+
+
+def tailback(options: Options, case: str, seconds: float, seed: int, scale: int = 1) -> Cost:
+    """One run of the Tailback side."""
+    words: list[str | Path] = [options.perf, case, "--seconds", f"{seconds:g}", "--seed", str(seed)]
+    if scale > 1:
+        words += ["--scale", str(scale)]
+    return run(words, options.core)
+
+
+def ns2(options: Options, case: Case, seconds: float, seed: int, scheme: str) -> Cost:
+    """One run of the ns-2 side, with its fastest settings and the scheme that Tailback ran."""
+    script = ROOT / "benches" / "ns2" / "perf.tcl"
+    settings = [*case.fastest_ns2, f"proto={scheme}", f"seconds={seconds:g}", f"seed={seed}"]
+    return run([options.ns2 or "ns", script, case.name, *settings], options.core)
+
+
+def speed(options: Options) -> list[str]:
+    """The table of ratios, row by row, both programs in turns."""
+    rows = [
+        "| scenario | Tailback, ns per packet | ns-2, ns per packet | times faster: median (range) | asked | "
+        "packets delivered, Tailback / ns-2 | loss, Tailback / ns-2 |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for case in CASES:
+        seconds = case.quick_seconds if options.quick else case.seconds
+        ours: list[Cost] = []
+        theirs: list[Cost] = []
+        for seed in range(1, options.rounds + 1):
+            progress(f"{case.name}, round {seed} of {options.rounds}")
+            ours.append(tailback(options, case.name, seconds, seed))
+            if options.ns2:
+                theirs.append(ns2(options, case, seconds, seed, ours[0].said.get("scheme", "sack")))
+        scheme = ours[0].said.get("scheme", "sack")
+        title = f"**{case.name}** {case.about}, {scheme}"
+        own = f"{middle(ours, lambda cost: cost.ns_per_packet):.0f}"
+        delivered, loss = f"{ours[0].delivered:,}", f"{ours[0].loss:.2%}"
+        if theirs:
+            ratios = sorted(b.ns_per_packet / a.ns_per_packet for a, b in zip(ours, theirs, strict=True))
+            ratio = f"**{statistics.median(ratios):.1f}** ({ratios[0]:.1f} to {ratios[-1]:.1f})"
+            other = f"{middle(theirs, lambda cost: cost.ns_per_packet):.0f}"
+            delivered += f" / {theirs[0].delivered:,}"
+            loss += f" / {theirs[0].loss:.2%}"
+        else:
+            ratio, other = "not measured", "not installed"
+        rows.append(f"| {title} | {own} | {other} | {ratio} | {case.target:g} | {delivered} | {loss} |")
+    return rows
+
+
+def growth(options: Options) -> list[str]:
+    """How cost and memory grow from 1000 flows to 10 000, at 1 Mbit/s and two packets of buffer per flow."""
+    seconds = 2 if options.quick else 10
+    few: list[Cost] = []
+    many: list[Cost] = []
+    for seed in range(1, options.rounds + 1):
+        progress(f"growth with flows, round {seed} of {options.rounds}")
+        few.append(tailback(options, "P2", seconds, seed))
+        many.append(tailback(options, "P2", seconds, seed, scale=10))
+    ratio = statistics.median(b.ns_per_packet / a.ns_per_packet for a, b in zip(few, many, strict=True))
+    per_flow = (middle(many, lambda cost: cost.peak_bytes) - middle(few, lambda cost: cost.peak_bytes)) / 9000
+    return [
+        "| flows | ns per packet | peak memory |",
+        "| ---: | ---: | ---: |",
+        *(
+            f"| {flows} | {middle(costs, lambda cost: cost.ns_per_packet):.0f} "
+            f"| {middle(costs, lambda cost: cost.peak_bytes) / 2**20:.1f} MiB |"
+            for flows, costs in (("1000", few), ("10 000", many))
+        ),
+        "",
+        f"Ten times the flows cost **{ratio:.2f}** times as much per packet (asked: at most {GROWTH_TARGET:g}) and "
+        f"**{per_flow / 1024:.1f} KiB** of memory each (asked: at most {MEMORY_TARGET / 1024:g}): the difference of "
+        "the two peaks over 9000 flows, packets in flight and in queues included.",
+    ]
+
+
+def progress(text: str) -> None:
+    """Says what runs now, on a terminal only."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def write(lines: list[str]) -> None:
+    """Replaces the generated part of the page, keeping the text around it."""
+    page = PAGE.read_text(encoding="utf-8")
+    head, found, rest = page.partition(BEGIN)
+    _, found_end, tail = rest.partition(END)
+    if not found or not found_end:
+        sys.exit(f"{PAGE}: the marks '{BEGIN}' and '{END}' are missing")
+    beside = PAGE.with_suffix(".md.new")
+    beside.write_text(head + "\n".join([BEGIN, "", *lines, "", END]) + tail, encoding="utf-8")
+    beside.replace(PAGE)
+
+
+def main() -> None:
+    """Measures, prints the tables, and writes them to the page unless this was only a quick look."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="one short round; prints, and leaves the page alone"
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="interleaved runs per scenario (default 5)")
+    parser.add_argument(
+        "--core", type=int, default=None, help="pin to this core (default: the last one; -1: none)"
+    )
+    parser.add_argument(
+        "--perf", type=Path, default=target / "release" / "examples" / "perf", help=argparse.SUPPRESS
+    )
+    given = parser.parse_args()
+    if given.rounds < 1:
+        parser.error(f"--rounds is {given.rounds}; at least 1 is needed")
+    last = max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+    core = last if given.core is None else (given.core if given.core >= 0 else None)
+    found = shutil.which("ns")
+    if not found:
+        print(
+            "ns-2 is not installed (Debian: apt-get install ns2): Tailback is timed alone.", file=sys.stderr
+        )
+    options = Options(1 if given.quick else given.rounds, given.quick, core, given.perf, found)
+    lines = [
+        *speed(options),
+        "",
+        "## Growth with the number of flows",
+        "",
+        *growth(options),
+        "",
+        describe(bool(found)),
+    ]
+    progress("")
+    print("\n".join(lines))
+    if not given.quick:
+        write(lines)
+        print(f"\nWritten to {PAGE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
