@@ -8,7 +8,7 @@ use std::fmt::{self, Display};
 pub struct FieldError {
     /// Where it stands, as in `flows[2].scheme.beta`.
     pub field: String,
-    /// The value found.
+    /// The value found; empty where it is missing.
     pub value: String,
     /// What is allowed.
     pub allowed: String,
@@ -16,6 +16,9 @@ pub struct FieldError {
 
 impl Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.value.is_empty() {
+            return write!(f, "{} is missing; expected {}", self.field, self.allowed);
+        }
         write!(f, "{}: {} is not allowed; expected {}", self.field, self.value, self.allowed)
     }
 }
