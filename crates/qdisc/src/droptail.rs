@@ -24,6 +24,13 @@ impl DropTail {
     }
 }
 
+impl DropTail {
+    /// The buffer's bounds, for links that check them inline.
+    pub const fn limit(&self) -> Limit {
+        self.limit
+    }
+}
+
 impl ArrivalPolicy for DropTail {
     #[inline]
     fn admit(&mut self, _now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {

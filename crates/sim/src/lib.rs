@@ -1,1 +1,27 @@
-//! Placeholder.
+//! The deterministic packet-level simulator: one run, one thread, the same bytes out for the same scenario and seed.
+//! Schemes, disciplines and endpoints come from `control`, `qdisc` and `transport`; scenario files from `scenario`.
+//!
+//! Build a network with [`NetworkBuilder`], run it with [`Simulator::run_until`], read counters from the simulator
+//! and time series from its [`Recorder`].
+
+mod event_queue;
+mod flow;
+mod leaves;
+mod link;
+mod network;
+mod packet_log;
+mod recorder;
+mod ring;
+mod series;
+mod simulator;
+
+pub use flow::{AnyEndpoint, FlowSpec};
+pub use link::{
+    Chance, Change, Count, DeliveryTrace, Impairments, LinkCounters, LinkSpec, LossModel, Reordering,
+    TraceError,
+};
+pub use network::{NetworkBuilder, NetworkError};
+pub use packet_log::{Digest, LogKind, PacketLog};
+pub use recorder::{Message, PacketEvent, Recorder, View};
+pub use series::{FlowSeries, LinkSeries, Series, SeriesPlan};
+pub use simulator::{Codec, Simulator};

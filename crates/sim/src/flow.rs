@@ -1,0 +1,116 @@
+//! A flow in the simulator: its two endpoints, their timers and their random streams. What endpoints do lives in
+//! `transport`.
+
+use tailback_core::{Endpoint, EndpointCx, Input, LinkId, Observation, Output, Stream, Time};
+
+/// Any endpoint.
+pub enum AnyEndpoint {
+    /// The user's own, or one that need not be quick.
+    Custom(Box<dyn Endpoint + Send>),
+}
+
+impl std::fmt::Debug for AnyEndpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Custom(_) => "Custom",
+        })
+    }
+}
+
+impl Endpoint for AnyEndpoint {
+    #[inline]
+    fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
+        match self {
+            Self::Custom(endpoint) => endpoint.handle(now, input, cx),
+        }
+    }
+
+    #[inline]
+    fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
+        match self {
+            Self::Custom(endpoint) => endpoint.poll(now, cx),
+        }
+    }
+
+    fn observe(&self) -> Observation {
+        match self {
+            Self::Custom(endpoint) => endpoint.observe(),
+        }
+    }
+}
+
+/// What a flow is made of.
+#[derive(Debug)]
+pub struct FlowSpec {
+    /// Its name: seeds its random streams and labels its results.
+    pub name: String,
+    /// The links from sender to receiver, at least one.
+    pub forward: Vec<LinkId>,
+    /// The links from receiver to sender, at least one.
+    pub reverse: Vec<LinkId>,
+    /// The sending endpoint.
+    pub sender: AnyEndpoint,
+    /// The receiving endpoint.
+    pub receiver: AnyEndpoint,
+    /// When the application begins.
+    pub start: Time,
+    /// When the application is stopped, if it is.
+    pub stop: Option<Time>,
+}
+
+/// One of a flow's ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Sender,
+    Receiver,
+}
+
+/// The timer of one endpoint. Its entry in the event queue is lazy: it moves earlier at once and later only when it
+/// expires, so that a retransmission timer that every acknowledgement pushes back costs nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timer {
+    pub(crate) leaf: u32,
+    /// When the endpoint really wants to be called.
+    pub(crate) due: Time,
+}
+
+/// A flow at work.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) sender: AnyEndpoint,
+    pub(crate) receiver: AnyEndpoint,
+    /// Where its routes begin in the table of routes.
+    pub(crate) forward: u32,
+    pub(crate) reverse: u32,
+    pub(crate) sender_timer: Timer,
+    pub(crate) receiver_timer: Timer,
+    pub(crate) sender_rng: Stream,
+    pub(crate) receiver_rng: Stream,
+    /// The application's next command: start, then stop, then never.
+    pub(crate) command_at: Time,
+    pub(crate) stop_at: Time,
+    pub(crate) started: bool,
+    pub(crate) discarded: u64,
+    pub(crate) finished_at: Option<Time>,
+}
+
+impl Flow {
+    pub(crate) fn new(spec: FlowSpec, seed: u64, forward: u32, reverse: u32, leaves: (u32, u32)) -> Self {
+        let stream = |what: &str| Stream::new(seed, &format!("{} {what}", spec.name));
+        Self {
+            sender_rng: stream("sender"),
+            receiver_rng: stream("receiver"),
+            sender: spec.sender,
+            receiver: spec.receiver,
+            forward,
+            reverse,
+            sender_timer: Timer { leaf: leaves.0, due: spec.start },
+            receiver_timer: Timer { leaf: leaves.1, due: Time::NEVER },
+            command_at: spec.start,
+            stop_at: spec.stop.unwrap_or(Time::NEVER),
+            started: false,
+            discarded: 0,
+            finished_at: None,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Which leaf of the event queue stands for what. Leaves of equal time fire in the order of their numbers, so the
+//! numbers decide ties: ends of transmission before arrivals before timers, and within a kind by a hash of seed and
+//! name. So the forms of a link agree, no element always wins, and adding one does not change the order of others.
+
+use tailback_core::rng::mix;
+use tailback_core::{FlowId, LinkId, Stream};
+
+use crate::flow::FlowSpec;
+use crate::link::{LinkLeaves, LinkSpec};
+use crate::network::NO_LEAVES;
+
+/// What a leaf stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leaf {
+    /// A staged link's end of transmission, change or timer.
+    Service(LinkId),
+    /// The head of a link's wire arrives.
+    Wire(LinkId),
+    /// A packet held back on a link's wire arrives.
+    Late(LinkId),
+    /// A sender's timer.
+    Sender(FlowId),
+    /// A receiver's timer.
+    Receiver(FlowId),
+}
+
+impl Leaf {
+    /// Earlier kinds go first at equal times.
+    fn kind(self) -> u8 {
+        match self {
+            Self::Service(_) => 0,
+            Self::Wire(_) | Self::Late(_) => 1,
+            Self::Sender(_) | Self::Receiver(_) => 2,
+        }
+    }
+}
+
+/// The table of leaves and its inverse.
+#[derive(Debug)]
+pub(crate) struct Leaves {
+    table: Vec<Leaf>,
+    links: Vec<LinkLeaves>,
+    flows: Vec<(u32, u32)>,
+}
+
+impl Leaves {
+    pub(crate) fn lay_out(seed: u64, links: &[LinkSpec], flows: &[FlowSpec]) -> Self {
+        let mut ranked = Vec::new();
+        let mut add = |leaf: Leaf, name: &str, salt: u64| {
+            ranked.push((leaf.kind(), rank(seed, name, salt), leaf));
+        };
+        for (index, link) in links.iter().enumerate() {
+            let id = LinkId::from(index);
+            add(Leaf::Wire(id), &link.name, 1);
+            if link.is_staged() {
+                add(Leaf::Service(id), &link.name, 0);
+            }
+            if link.impairments.duplication.is_some() || link.impairments.reordering.is_some() {
+                add(Leaf::Late(id), &link.name, 2);
+            }
+        }
+        for (index, flow) in flows.iter().enumerate() {
+            let id = FlowId::from(index);
+            add(Leaf::Sender(id), &flow.name, 3);
+            add(Leaf::Receiver(id), &flow.name, 4);
+        }
+        ranked.sort_by_key(|&(kind, rank, _)| (kind, rank));
+        let mut leaves = Self {
+            table: Vec::with_capacity(ranked.len()),
+            links: vec![NO_LEAVES; links.len()],
+            flows: vec![(0, 0); flows.len()],
+        };
+        for (_, _, leaf) in ranked {
+            leaves.push(leaf);
+        }
+        leaves
+    }
+
+    fn push(&mut self, leaf: Leaf) -> u32 {
+        let number = self.table.len() as u32;
+        self.table.push(leaf);
+        match leaf {
+            Leaf::Service(link) => self.links[link.index()].service = number,
+            Leaf::Wire(link) => self.links[link.index()].wire = number,
+            Leaf::Late(link) => self.links[link.index()].late = number,
+            Leaf::Sender(flow) => self.flows[flow.index()].0 = number,
+            Leaf::Receiver(flow) => self.flows[flow.index()].1 = number,
+        }
+        number
+    }
+
+    /// Leaves for a flow added while running: behind all others.
+    pub(crate) fn add_flow(&mut self) -> (u32, u32) {
+        let flow = FlowId::from(self.flows.len());
+        self.flows.push((0, 0));
+        (self.push(Leaf::Sender(flow)), self.push(Leaf::Receiver(flow)))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, leaf: u32) -> Leaf {
+        self.table[leaf as usize]
+    }
+
+    pub(crate) fn of_link(&self, index: usize) -> LinkLeaves {
+        self.links[index]
+    }
+
+    pub(crate) fn of_flow(&self, index: usize) -> (u32, u32) {
+        self.flows[index]
+    }
+}
+
+fn rank(seed: u64, name: &str, salt: u64) -> u64 {
+    Stream::child(seed, name, mix(salt)).below(u64::MAX)
+}

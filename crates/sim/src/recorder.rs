@@ -1,0 +1,176 @@
+//! What may watch a run. Recording is generic, so that a run nobody watches pays nothing; the recorders themselves
+//! live in `series.rs`, `packet_log.rs` and with whoever writes another.
+
+use tailback_core::{Bytes, DropReason, Endpoint, FlowId, LinkId, Observation, Packet, Time};
+
+use crate::flow::Flow;
+use crate::link::{Link, LinkCounters};
+
+/// Something that happened to one packet.
+#[derive(Clone, Copy, Debug)]
+pub enum PacketEvent<'a> {
+    /// An endpoint sent it.
+    Sent(FlowId, &'a Packet),
+    /// It was offered to a link, which takes it in or drops it.
+    Offered(LinkId, &'a Packet),
+    /// A link dropped it.
+    Dropped(LinkId, &'a Packet, DropReason),
+    /// It reached its endpoint, undamaged.
+    Delivered(FlowId, &'a Packet),
+}
+
+/// A message (a file, say) that a flow has carried completely.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Message {
+    /// The flow.
+    pub flow: FlowId,
+    /// The application's bytes.
+    pub size: Bytes,
+    /// When the application offered it.
+    pub began: Time,
+    /// When its last byte was acknowledged.
+    pub ended: Time,
+}
+
+/// A look at everything, as of one instant.
+pub struct View<'a> {
+    pub(crate) now: Time,
+    pub(crate) links: &'a mut [Link],
+    pub(crate) flows: &'a [Flow],
+}
+
+impl View<'_> {
+    /// The instant.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// How many links there are.
+    pub fn link_count(&self) -> usize {
+        self.links.len()
+    }
+
+    /// How many flows there are.
+    pub fn flow_count(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// A link's counters. Costs a walk over what propagates.
+    pub fn link(&mut self, link: LinkId) -> LinkCounters {
+        self.links[link.index()].counters(self.now)
+    }
+
+    /// A sender's observation.
+    pub fn sender(&self, flow: FlowId) -> Observation {
+        self.flows[flow.index()].sender.observe()
+    }
+
+    /// A receiver's observation.
+    pub fn receiver(&self, flow: FlowId) -> Observation {
+        self.flows[flow.index()].receiver.observe()
+    }
+}
+
+/// Watches a run.
+pub trait Recorder {
+    /// Whether [`Recorder::packet`] is called at all.
+    const PACKETS: bool = false;
+    /// Whether controllers' notes are collected.
+    const NOTES: bool = false;
+
+    /// Something happened to a packet.
+    fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
+        let _ = (now, event);
+    }
+
+    /// When [`Recorder::sample`] wants to be called next.
+    fn next_sample(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The time has come: everything before `view.now()` has happened, nothing at it.
+    fn sample(&mut self, view: &mut View<'_>) {
+        let _ = view;
+    }
+
+    /// A message is complete.
+    fn message(&mut self, message: Message) {
+        let _ = message;
+    }
+
+    /// A controller published a piece of its state.
+    fn note(&mut self, now: Time, flow: FlowId, name: &'static str, value: f64) {
+        let _ = (now, flow, name, value);
+    }
+}
+
+/// Records nothing and costs nothing.
+impl Recorder for () {}
+
+/// Two recorders at once.
+impl<A: Recorder, B: Recorder> Recorder for (A, B) {
+    const PACKETS: bool = A::PACKETS || B::PACKETS;
+    const NOTES: bool = A::NOTES || B::NOTES;
+
+    fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
+        self.0.packet(now, event);
+        self.1.packet(now, event);
+    }
+
+    fn next_sample(&self) -> Time {
+        self.0.next_sample().min(self.1.next_sample())
+    }
+
+    fn sample(&mut self, view: &mut View<'_>) {
+        if self.0.next_sample() <= view.now {
+            self.0.sample(view);
+        }
+        if self.1.next_sample() <= view.now {
+            self.1.sample(view);
+        }
+    }
+
+    fn message(&mut self, message: Message) {
+        self.0.message(message);
+        self.1.message(message);
+    }
+
+    fn note(&mut self, now: Time, flow: FlowId, name: &'static str, value: f64) {
+        self.0.note(now, flow, name, value);
+        self.1.note(now, flow, name, value);
+    }
+}
+
+/// A recorder that need not exist.
+impl<A: Recorder> Recorder for Option<A> {
+    const PACKETS: bool = A::PACKETS;
+    const NOTES: bool = A::NOTES;
+
+    fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
+        if let Some(recorder) = self {
+            recorder.packet(now, event);
+        }
+    }
+
+    fn next_sample(&self) -> Time {
+        self.as_ref().map_or(Time::NEVER, Recorder::next_sample)
+    }
+
+    fn sample(&mut self, view: &mut View<'_>) {
+        if let Some(recorder) = self {
+            recorder.sample(view);
+        }
+    }
+
+    fn message(&mut self, message: Message) {
+        if let Some(recorder) = self {
+            recorder.message(message);
+        }
+    }
+
+    fn note(&mut self, now: Time, flow: FlowId, name: &'static str, value: f64) {
+        if let Some(recorder) = self {
+            recorder.note(now, flow, name, value);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A growing ring of fixed-size entries that keeps to few cache lines: its head returns to slot zero whenever it
+//! empties, and it halves when it wraps while a quarter full. Without this a ring cycles through its peak size for
+//! ever.
+
+/// A first-in first-out buffer with indexed access from the head.
+#[derive(Clone, Debug)]
+pub(crate) struct Ring<T> {
+    slots: Box<[T]>,
+    head: u32,
+    len: u32,
+}
+
+const SMALLEST: usize = 4;
+
+impl<T: Copy> Default for Ring<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Copy> Ring<T> {
+    /// An empty ring that owns no memory yet.
+    pub(crate) fn new() -> Self {
+        Self { slots: Box::new([]), head: 0, len: 0 }
+    }
+
+    /// How many entries wait.
+    #[inline]
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends an entry.
+    #[inline]
+    pub(crate) fn push(&mut self, entry: T) {
+        if self.len as usize == self.slots.len() {
+            self.resize(entry, (self.slots.len() * 2).max(SMALLEST));
+        }
+        let mask = self.slots.len() - 1;
+        let slot = (self.head as usize + self.len as usize) & mask;
+        self.slots[slot] = entry;
+        self.len += 1;
+    }
+
+    /// Removes the head.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        if self.len == 0 {
+            return None;
+        }
+        let entry = self.slots[self.head as usize];
+        self.len -= 1;
+        self.head += 1;
+        if self.len == 0 {
+            self.head = 0;
+        } else if self.head as usize == self.slots.len() {
+            self.head = 0;
+            if self.slots.len() > 64 && (self.len as usize) < self.slots.len() / 4 {
+                self.resize(entry, self.slots.len() / 2);
+            }
+        }
+        Some(entry)
+    }
+
+    /// The entry `index` places behind the head.
+    #[inline]
+    pub(crate) fn get(&self, index: u32) -> Option<&T> {
+        if index >= self.len {
+            return None;
+        }
+        let mask = self.slots.len() - 1;
+        self.slots.get((self.head as usize + index as usize) & mask)
+    }
+
+    /// The head.
+    #[inline]
+    pub(crate) fn front(&self) -> Option<&T> {
+        self.get(0)
+    }
+
+    /// The entries from the head on.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len).filter_map(|index| self.get(index))
+    }
+
+    #[cold]
+    fn resize(&mut self, filler: T, slots: usize) {
+        let mut next = vec![filler; slots].into_boxed_slice();
+        for (slot, entry) in next.iter_mut().zip(self.iter()) {
+            *slot = *entry;
+        }
+        self.slots = next;
+        self.head = 0;
+    }
+
+    /// Slots allocated.
+    #[cfg(test)]
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn behaves_as_a_queue(operations in prop::collection::vec(any::<Option<u32>>(), 0..2000)) {
+            let mut ring = Ring::new();
+            let mut model = VecDeque::new();
+            for operation in operations {
+                if let Some(value) = operation {
+                    ring.push(value);
+                    model.push_back(value);
+                } else {
+                    prop_assert_eq!(ring.pop(), model.pop_front());
+                }
+                prop_assert_eq!(ring.len() as usize, model.len());
+                prop_assert!(ring.iter().eq(model.iter()));
+            }
+        }
+    }
+
+    #[test]
+    fn shrinks_after_a_burst() {
+        let mut ring = Ring::new();
+        for i in 0..100_000 {
+            ring.push(i);
+        }
+        while ring.len() > 10 {
+            ring.pop();
+        }
+        for i in 0..1_000_000 {
+            ring.push(i);
+            ring.pop();
+        }
+        assert!(ring.slots() <= 64, "{}", ring.slots());
+    }
+}
