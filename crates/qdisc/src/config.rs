@@ -12,6 +12,7 @@ use crate::red::{Red, RedConfig};
 
 /// A queue discipline with its parameters, as scenarios name it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Queue")]
 #[serde(tag = "name", rename_all = "kebab-case")]
 pub enum Config {
     /// First in, first out; what finds the buffer full is dropped.
@@ -63,6 +64,11 @@ impl Config {
             Self::DropTail(_) => {}
             Self::Red(config) => config.check(checker),
         }
+    }
+
+    /// Whether it marks ECN-capable packets, so that a scenario without any can be refused.
+    pub fn marks_ce(&self) -> bool {
+        matches!(self, Self::Red(config) if config.ecn)
     }
 
     /// The discipline for the link that `cx` describes; the configuration must have passed [`Config::check`].
