@@ -1,41 +1,69 @@
 //! A flow in the simulator: its two endpoints, their timers and their random streams. What endpoints do lives in
 //! `transport`.
 
+use tailback_control::AnyController;
 use tailback_core::{Endpoint, EndpointCx, Input, LinkId, Observation, Output, Stream, Time};
+use tailback_transport::{Receiver, Sender};
 
-/// Any endpoint.
-pub enum AnyEndpoint {
-    /// The user's own, or one that need not be quick.
-    Custom(Box<dyn Endpoint + Send>),
+macro_rules! endpoints {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident($inner:ty),)+ }) => {
+        $(#[$doc])*
+        #[expect(clippy::large_enum_variant, reason = "built-ins stand inline, beside the flow's other state")]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant($inner),)+
+            /// The user's own, or one that need not be quick.
+            Custom(Box<dyn Endpoint + Send>),
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self {
+                    $(Self::$variant(_) => stringify!($variant),)+
+                    Self::Custom(_) => "Custom",
+                })
+            }
+        }
+
+        impl Endpoint for $name {
+            #[inline]
+            fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
+                match self {
+                    $(Self::$variant(endpoint) => endpoint.handle(now, input, cx),)+
+                    Self::Custom(endpoint) => endpoint.handle(now, input, cx),
+                }
+            }
+
+            #[inline]
+            fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
+                match self {
+                    $(Self::$variant(endpoint) => endpoint.poll(now, cx),)+
+                    Self::Custom(endpoint) => endpoint.poll(now, cx),
+                }
+            }
+
+            fn observe(&self) -> Observation {
+                match self {
+                    $(Self::$variant(endpoint) => endpoint.observe(),)+
+                    Self::Custom(endpoint) => endpoint.observe(),
+                }
+            }
+        }
+    };
 }
 
-impl std::fmt::Debug for AnyEndpoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Custom(_) => "Custom",
-        })
+endpoints! {
+    /// Any sending endpoint.
+    AnySender {
+        /// A reliable byte stream.
+        Stream(Sender<AnyController>),
     }
 }
 
-impl Endpoint for AnyEndpoint {
-    #[inline]
-    fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
-        match self {
-            Self::Custom(endpoint) => endpoint.handle(now, input, cx),
-        }
-    }
-
-    #[inline]
-    fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
-        match self {
-            Self::Custom(endpoint) => endpoint.poll(now, cx),
-        }
-    }
-
-    fn observe(&self) -> Observation {
-        match self {
-            Self::Custom(endpoint) => endpoint.observe(),
-        }
+endpoints! {
+    /// Any receiving endpoint.
+    AnyReceiver {
+        /// The other end of a reliable byte stream.
+        Stream(Receiver),
     }
 }
 
@@ -49,9 +77,9 @@ pub struct FlowSpec {
     /// The links from receiver to sender, at least one.
     pub reverse: Vec<LinkId>,
     /// The sending endpoint.
-    pub sender: AnyEndpoint,
+    pub sender: AnySender,
     /// The receiving endpoint.
-    pub receiver: AnyEndpoint,
+    pub receiver: AnyReceiver,
     /// When the application begins.
     pub start: Time,
     /// When the application is stopped, if it is.
@@ -77,8 +105,8 @@ pub(crate) struct Timer {
 /// A flow at work.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    pub(crate) sender: AnyEndpoint,
-    pub(crate) receiver: AnyEndpoint,
+    pub(crate) sender: AnySender,
+    pub(crate) receiver: AnyReceiver,
     /// Where its routes begin in the table of routes.
     pub(crate) forward: u32,
     pub(crate) reverse: u32,

@@ -15,7 +15,7 @@ mod ring;
 mod series;
 mod simulator;
 
-pub use flow::{AnyEndpoint, FlowSpec};
+pub use flow::{AnyReceiver, AnySender, FlowSpec};
 pub use link::{
     Chance, Change, Count, DeliveryTrace, Impairments, LinkCounters, LinkSpec, LossModel, Reordering,
     TraceError,

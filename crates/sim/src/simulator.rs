@@ -249,16 +249,19 @@ impl<R: Recorder> Simulator<R> {
         let mut input = Some(input);
         loop {
             let flow = &mut self.flows[id.index()];
-            let (endpoint, rng, route) = match end {
-                End::Sender => (&mut flow.sender, &mut flow.sender_rng, flow.forward),
-                End::Receiver => (&mut flow.receiver, &mut flow.receiver_rng, flow.reverse),
-            };
             let notes = if R::NOTES { Some(&mut self.notes) } else { None };
-            let mut cx = EndpointCx { rng, annexes: &mut self.annexes, notes };
-            if let Some(input) = input.take() {
-                endpoint.handle(now, input, &mut cx);
-            }
-            match endpoint.poll(now, &mut cx) {
+            let annexes = &mut self.annexes;
+            let (output, route) = match end {
+                End::Sender => {
+                    let cx = EndpointCx { rng: &mut flow.sender_rng, annexes, notes };
+                    (step(&mut flow.sender, now, input.take(), cx), flow.forward)
+                }
+                End::Receiver => {
+                    let cx = EndpointCx { rng: &mut flow.receiver_rng, annexes, notes };
+                    (step(&mut flow.receiver, now, input.take(), cx), flow.reverse)
+                }
+            };
+            match output {
                 Output::Transmit(packet) => self.transmit(packet, route),
                 Output::Event(event) => self.event(id, &event),
                 Output::Wait(until) => {
@@ -310,6 +313,15 @@ impl<R: Recorder> Simulator<R> {
             }
         }
     }
+}
+
+/// The mutation, if it is still to come, and one answer.
+#[inline]
+fn step(endpoint: &mut impl Endpoint, now: Time, input: Option<Input>, mut cx: EndpointCx<'_>) -> Output {
+    if let Some(input) = input {
+        endpoint.handle(now, input, &mut cx);
+    }
+    endpoint.poll(now, &mut cx)
 }
 
 impl Flow {

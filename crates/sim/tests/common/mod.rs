@@ -6,7 +6,7 @@ use tailback_core::{
     Output, Packet, Span, Time,
 };
 use tailback_qdisc::{BuildCx, Built, Config};
-use tailback_sim::{AnyEndpoint, FlowSpec, LinkSpec, NetworkBuilder};
+use tailback_sim::{AnyReceiver, AnySender, FlowSpec, LinkSpec, NetworkBuilder};
 
 /// Sends data packets at random times with random sizes; counts what comes back.
 pub struct Chatter {
@@ -121,8 +121,8 @@ pub fn chat(
         name: name.to_owned(),
         forward: forward.to_vec(),
         reverse: reverse.to_vec(),
-        sender: AnyEndpoint::Custom(Box::new(Chatter::new(flow, gap))),
-        receiver: AnyEndpoint::Custom(Box::new(Echo::new(flow))),
+        sender: AnySender::Custom(Box::new(Chatter::new(flow, gap))),
+        receiver: AnyReceiver::Custom(Box::new(Echo::new(flow))),
         start: Time::ZERO,
         stop: None,
     })

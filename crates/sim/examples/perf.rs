@@ -1,0 +1,208 @@
+//! The benchmark scenarios P1 to P4 and a growth series, as one process to be timed from outside: prints one line of
+//! JSON with what was simulated. What is compared with what, and how, is `benches/`'s business.
+//!
+//! Usage: `perf P1|P2|P3|P4|FLOWS [--off] [--seconds S]`. A number of flows stands for the growth series: 1 Mbit/s
+//! and two packets of buffer per flow. Recording (bins of 100 ms for the bottleneck and every flow) is on unless
+//! `--off`.
+
+use std::sync::Arc;
+
+use tailback_control::{Scheme, SchemeInfo};
+use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FlowId, LinkId, Span, Stream, Time};
+use tailback_qdisc::{BuildCx, Config};
+use tailback_sim::{
+    AnyReceiver, AnySender, FlowSpec, LinkSpec, NetworkBuilder, Recorder, Series, SeriesPlan, Simulator,
+};
+use tailback_transport::source::{AnySource, Bulk};
+use tailback_transport::{Receiver, ReceiverConfig, Sender, StreamConfig};
+
+/// What sets the scenarios apart.
+struct Plan {
+    flows: usize,
+    rate: u64,
+    buffer: u32,
+    access: u64,
+    window: f64,
+    seconds: f64,
+}
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let name = args.first().map_or("P1", String::as_str);
+    let mega = 1_000_000;
+    let mut plan = match name {
+        "P1" => Plan {
+            flows: 64,
+            rate: 32 * mega,
+            buffer: 50,
+            access: 100 * mega,
+            window: 1000.0,
+            seconds: 200.0,
+        },
+        "P2" => Plan {
+            flows: 1000,
+            rate: 1000 * mega,
+            buffer: 2000,
+            access: 100 * mega,
+            window: 1000.0,
+            seconds: 20.0,
+        },
+        "P3" => Plan {
+            flows: 10,
+            rate: 10_000 * mega,
+            buffer: 66_250,
+            access: 10_000 * mega,
+            window: 20_000.0,
+            seconds: 10.0,
+        },
+        "P4" => Plan {
+            flows: 18,
+            rate: 100 * mega,
+            buffer: 100,
+            access: 1000 * mega,
+            window: 1000.0,
+            seconds: 50.0,
+        },
+        flows => {
+            let flows: usize =
+                flows.parse().unwrap_or_else(|_| panic!("{flows:?} is neither P1 to P4 nor a number"));
+            let buffer = 2 * flows as u32;
+            Plan {
+                flows,
+                rate: flows as u64 * mega,
+                buffer,
+                access: 100 * mega,
+                window: 1000.0,
+                seconds: 20.0,
+            }
+        }
+    };
+    if let Some(at) = args.iter().position(|arg| arg == "--seconds") {
+        plan.seconds = args.get(at + 1).and_then(|text| text.parse().ok()).expect("--seconds takes a number");
+    }
+    let (network, bottlenecks) = if name == "P4" { parking_lot(&plan) } else { dumbbell(&plan) };
+    let end = Time::from_secs_f64(plan.seconds);
+    if args.iter().any(|arg| arg == "--off") {
+        report(name, network.build(end, ()).expect("a sound network"), &bottlenecks, end);
+    } else {
+        let flows = (0..plan.flows).map(FlowId::from).collect();
+        let series =
+            Series::new(SeriesPlan { bin: Span::from_millis(100), links: bottlenecks.clone(), flows });
+        report(name, network.build(end, series).expect("a sound network"), &bottlenecks, end);
+    }
+}
+
+fn report<R: Recorder>(name: &str, mut sim: Simulator<R>, bottlenecks: &[LinkId], end: Time) {
+    sim.run_until(end);
+    let delivered: u64 = (0..sim.flow_count()).map(|i| sim.receiver(FlowId::from(i)).received_packets).sum();
+    let acked: u64 = (0..sim.flow_count()).map(|i| sim.sender(FlowId::from(i)).goodput_packets).sum();
+    let timeouts: u64 = (0..sim.flow_count()).map(|i| sim.sender(FlowId::from(i)).timeouts).sum();
+    let (mut dropped, mut transmitted) = (0, 0);
+    for &link in bottlenecks {
+        dropped += sim.link(link).dropped_total().packets;
+        transmitted += sim.link(link).transmitted.packets;
+    }
+    println!(
+        "{{\"scenario\":\"{name}\",\"delivered\":{delivered},\"acked\":{acked},\"transmitted\":{transmitted},\
+         \"dropped\":{dropped},\"timeouts\":{timeouts},\"flows\":{},\"events\":{}}}",
+        sim.flow_count(),
+        sim.events_handled()
+    );
+}
+
+fn drop_tail(name: String, rate: u64, delay: Span, capacity: Capacity) -> LinkSpec {
+    let rate = BitRate::from_bits_per_sec(rate);
+    let queue = Config::default().build(&BuildCx { capacity, rate, mean_packet: Bytes::new(1000) });
+    LinkSpec::new(name, rate, delay, queue)
+}
+
+/// `forward` and back, with the buffer only on the way forward.
+fn both_ways(
+    network: &mut NetworkBuilder,
+    name: &str,
+    rate: u64,
+    delay: Span,
+    buffer: Capacity,
+) -> [LinkId; 2] {
+    let forward = network.link(drop_tail(format!("{name} forward"), rate, delay, buffer));
+    let reverse = network.link(drop_tail(format!("{name} reverse"), rate, delay, Capacity::Unlimited));
+    [forward, reverse]
+}
+
+fn add_flow(network: &mut NetworkBuilder, plan: &Plan, forward: Vec<LinkId>, reverse: Vec<LinkId>) {
+    let stream = Arc::new(StreamConfig {
+        initial_window: DataAmount::Packets(2.0),
+        window_limit: Some(DataAmount::Packets(plan.window)),
+        ..StreamConfig::default()
+    });
+    let receiver = ReceiverConfig::default().matching(&stream);
+    let flow = network.next_flow();
+    let name = format!("flow {}", flow.0);
+    let start = Stream::new(1, &name).uniform() * 5.0;
+    let controller = sack().build(&stream.controller_params()).controller;
+    network.flow(FlowSpec {
+        sender: AnySender::Stream(Sender::new(flow, stream, controller, AnySource::Bulk(Bulk::infinite()))),
+        receiver: AnyReceiver::Stream(Receiver::new(flow, receiver)),
+        name,
+        forward,
+        reverse,
+        start: Time::from_secs_f64(start),
+        stop: None,
+    });
+}
+
+fn sack() -> Scheme {
+    let info: Option<&SchemeInfo> = tailback_control::SCHEMES.iter().find(|info| info.name == "sack");
+    (info.expect("sack is built in").default)()
+}
+
+fn dumbbell(plan: &Plan) -> (NetworkBuilder, Vec<LinkId>) {
+    let mut network = NetworkBuilder::new(1);
+    let [forward, reverse] = both_ways(
+        &mut network,
+        "bottleneck",
+        plan.rate,
+        Span::from_millis(20),
+        Capacity::Packets(plan.buffer),
+    );
+    for index in 0..plan.flows {
+        let spread = index as f64 / (plan.flows.max(2) - 1) as f64;
+        let delay = Span::from_secs_f64(0.001 + 0.009 * spread);
+        let unlimited = Capacity::Unlimited;
+        let [up, up_back] =
+            both_ways(&mut network, &format!("sender {index}"), plan.access, delay, unlimited);
+        let [down, down_back] = both_ways(
+            &mut network,
+            &format!("receiver {index}"),
+            plan.access,
+            Span::from_millis(1),
+            unlimited,
+        );
+        add_flow(&mut network, plan, vec![up, forward, down], vec![down_back, reverse, up_back]);
+    }
+    (network, vec![forward])
+}
+
+fn parking_lot(plan: &Plan) -> (NetworkBuilder, Vec<LinkId>) {
+    let mut network = NetworkBuilder::new(1);
+    let hops: Vec<[LinkId; 2]> = (0..5)
+        .map(|hop| {
+            let buffer = Capacity::Packets(plan.buffer);
+            both_ways(&mut network, &format!("hop {hop}"), plan.rate, Span::from_millis(4), buffer)
+        })
+        .collect();
+    let stretches = (0..3).map(|_| 0..5).chain((0..5).flat_map(|hop| (0..3).map(move |_| hop..hop + 1)));
+    for (index, stretch) in stretches.enumerate() {
+        let (delay, unlimited) = (Span::from_millis(1), Capacity::Unlimited);
+        let [up, up_back] =
+            both_ways(&mut network, &format!("sender {index}"), plan.access, delay, unlimited);
+        let [down, down_back] =
+            both_ways(&mut network, &format!("receiver {index}"), plan.access, delay, unlimited);
+        let middle = &hops[stretch];
+        let forward = [up].into_iter().chain(middle.iter().map(|hop| hop[0])).chain([down]).collect();
+        let reverse =
+            [down_back].into_iter().chain(middle.iter().rev().map(|hop| hop[1])).chain([up_back]).collect();
+        add_flow(&mut network, plan, forward, reverse);
+    }
+    (network, hops.iter().map(|hop| hop[0]).collect())
+}
