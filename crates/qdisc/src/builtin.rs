@@ -6,102 +6,149 @@ use std::fmt;
 use tailback_core::{ArrivalPolicy, Backlog, Packet, QueueCx, QueueDiscipline, Time, Verdict};
 
 use crate::droptail::DropTail;
+use crate::fair::PerFlow;
+use crate::fair::clock::VirtualClock;
+use crate::fair::framed::Framed;
+use crate::fair::round::RoundRobin;
+use crate::fair::selfclocked::SelfClocked;
+use crate::fair::tagged::ByTag;
+use crate::fair::weighted::Fluid;
 use crate::fifo::Fifo;
+use crate::priority::Priority;
+use crate::pushout::PushOut;
 use crate::red::Red;
 
-/// Any arrival policy.
-pub enum Admission {
+macro_rules! admissions {
+    ($($(#[$doc:meta])* $name:ident($inner:ty),)*) => {
+        /// Any arrival policy.
+        pub enum Admission {
+            $($(#[$doc])* $name($inner),)*
+            /// The user's own.
+            Custom(Box<dyn ArrivalPolicy + Send>),
+        }
+
+        impl ArrivalPolicy for Admission {
+            #[inline]
+            fn admit(
+                &mut self,
+                now: Time,
+                packet: &mut Packet,
+                backlog: &Backlog,
+                cx: &mut QueueCx<'_>,
+            ) -> Verdict {
+                match self {
+                    $(Self::$name(policy) => policy.admit(now, packet, backlog, cx),)*
+                    Self::Custom(policy) => policy.admit(now, packet, backlog, cx),
+                }
+            }
+
+            fn reads_backlog(&self) -> bool {
+                match self {
+                    $(Self::$name(policy) => policy.reads_backlog(),)*
+                    Self::Custom(policy) => policy.reads_backlog(),
+                }
+            }
+        }
+
+        impl fmt::Debug for Admission {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$name(policy) => policy.fmt(f),)*
+                    Self::Custom(_) => f.write_str("Custom"),
+                }
+            }
+        }
+    };
+}
+
+admissions! {
     /// Drop-tail.
     DropTail(DropTail),
     /// Random early detection.
     Red(Red),
-    /// The user's own.
-    Custom(Box<dyn ArrivalPolicy + Send>),
 }
 
-/// Any queue discipline.
-pub enum Discipline {
+macro_rules! disciplines {
+    ($($(#[$doc:meta])* $name:ident($inner:ty),)*) => {
+        /// Any queue discipline.
+        pub enum Discipline {
+            $($(#[$doc])* $name($inner),)*
+            /// The user's own.
+            Custom(Box<dyn QueueDiscipline + Send>),
+        }
+
+        impl QueueDiscipline for Discipline {
+            #[inline]
+            fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
+                match self {
+                    $(Self::$name(queue) => queue.enqueue(now, packet, cx),)*
+                    Self::Custom(queue) => queue.enqueue(now, packet, cx),
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
+                match self {
+                    $(Self::$name(queue) => queue.dequeue(now, cx),)*
+                    Self::Custom(queue) => queue.dequeue(now, cx),
+                }
+            }
+
+            fn next_ready(&self, now: Time) -> Option<Time> {
+                match self {
+                    $(Self::$name(queue) => queue.next_ready(now),)*
+                    Self::Custom(queue) => queue.next_ready(now),
+                }
+            }
+
+            fn next_timer(&self) -> Option<Time> {
+                match self {
+                    $(Self::$name(queue) => queue.next_timer(),)*
+                    Self::Custom(queue) => queue.next_timer(),
+                }
+            }
+
+            fn on_timer(&mut self, now: Time, cx: &mut QueueCx<'_>) {
+                match self {
+                    $(Self::$name(queue) => queue.on_timer(now, cx),)*
+                    Self::Custom(queue) => queue.on_timer(now, cx),
+                }
+            }
+
+            fn backlog(&self) -> Backlog {
+                match self {
+                    $(Self::$name(queue) => queue.backlog(),)*
+                    Self::Custom(queue) => queue.backlog(),
+                }
+            }
+        }
+
+        impl fmt::Debug for Discipline {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$name(queue) => queue.fmt(f),)*
+                    Self::Custom(_) => f.write_str("Custom"),
+                }
+            }
+        }
+    };
+}
+
+disciplines! {
     /// First in, first out, under any arrival policy.
     Fifo(Fifo<Admission>),
-    /// The user's own.
-    Custom(Box<dyn QueueDiscipline + Send>),
-}
-
-/// Calls the same method on whichever discipline is inside.
-macro_rules! each_admission {
-    ($self:expr, $policy:ident => $call:expr) => {
-        match $self {
-            Admission::DropTail($policy) => $call,
-            Admission::Red($policy) => $call,
-            Admission::Custom($policy) => $call,
-        }
-    };
-}
-
-impl ArrivalPolicy for Admission {
-    #[inline]
-    fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
-        each_admission!(self, policy => policy.admit(now, packet, backlog, cx))
-    }
-
-    fn reads_backlog(&self) -> bool {
-        each_admission!(self, policy => policy.reads_backlog())
-    }
-}
-
-/// Calls the same method on whichever discipline is inside.
-macro_rules! each_discipline {
-    ($self:expr, $queue:ident => $call:expr) => {
-        match $self {
-            Discipline::Fifo($queue) => $call,
-            Discipline::Custom($queue) => $call,
-        }
-    };
-}
-
-impl QueueDiscipline for Discipline {
-    #[inline]
-    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
-        each_discipline!(self, queue => queue.enqueue(now, packet, cx));
-    }
-
-    #[inline]
-    fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        each_discipline!(self, queue => queue.dequeue(now, cx))
-    }
-
-    fn next_ready(&self, now: Time) -> Option<Time> {
-        each_discipline!(self, queue => queue.next_ready(now))
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        each_discipline!(self, queue => queue.next_timer())
-    }
-
-    fn on_timer(&mut self, now: Time, cx: &mut QueueCx<'_>) {
-        each_discipline!(self, queue => queue.on_timer(now, cx));
-    }
-
-    fn backlog(&self) -> Backlog {
-        each_discipline!(self, queue => queue.backlog())
-    }
-}
-
-impl fmt::Debug for Admission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::DropTail(policy) => policy.fmt(f),
-            Self::Red(policy) => policy.fmt(f),
-            Self::Custom(_) => f.write_str("Custom"),
-        }
-    }
-}
-
-impl fmt::Debug for Discipline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fifo(queue) => queue.fmt(f),
-            Self::Custom(_) => f.write_str("Custom"),
-        }
-    }
+    /// Drop-head and random drop.
+    PushOut(PushOut),
+    /// Strict priority lanes.
+    Priority(Box<Priority>),
+    /// Round robin, weighted and deficit round robin.
+    RoundRobin(Box<PerFlow<RoundRobin>>),
+    /// Framed and hierarchical round robin.
+    Framed(Box<PerFlow<Framed>>),
+    /// Self-clocked fair queueing and cell-by-cell round robin.
+    SelfClocked(Box<PerFlow<ByTag<SelfClocked>>>),
+    /// Weighted fair queueing.
+    WeightedFair(Box<PerFlow<ByTag<Fluid>>>),
+    /// Virtual clock.
+    VirtualClock(Box<PerFlow<ByTag<VirtualClock>>>),
 }

@@ -7,16 +7,47 @@ use tailback_core::{BitRate, Bytes, Capacity, Checker};
 
 use crate::builtin::{Admission, Discipline};
 use crate::droptail::{DropTail, DropTailConfig};
+use crate::fair::clock::{VirtualClock, VirtualClockConfig};
+use crate::fair::framed::{Framed, FramedRoundRobinConfig, HierarchicalRoundRobinConfig};
+use crate::fair::round::{DeficitRoundRobinConfig, RoundRobin, RoundRobinConfig, WeightedRoundRobinConfig};
+use crate::fair::selfclocked::{CellRoundRobinConfig, SelfClocked, SelfClockedConfig};
+use crate::fair::weighted::{Fluid, WeightedFairConfig};
+use crate::fair::{BufferConfig, PerFlow, Scheduler, Share};
 use crate::fifo::Fifo;
+use crate::priority::{Priority, PriorityConfig};
+use crate::pushout::{DropHeadConfig, PushOut, RandomDropConfig, Victim};
 use crate::red::{Red, RedConfig};
 
 /// A queue discipline with its parameters, as scenarios name it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Queue")]
 #[serde(tag = "name", rename_all = "kebab-case")]
 pub enum Config {
     /// First in, first out; what finds the buffer full is dropped.
     DropTail(DropTailConfig),
+    /// First in, first out; an arrival at a full buffer pushes the oldest waiting packet out.
+    DropHead(DropHeadConfig),
+    /// First in, first out; an arrival at a full buffer pushes any waiting packet out.
+    RandomDrop(RandomDropConfig),
+    /// Strict priority of lanes.
+    Priority(PriorityConfig),
+    /// Round robin, packet by packet.
+    RoundRobin(RoundRobinConfig),
+    /// Weighted round robin, packet by packet.
+    WeightedRoundRobin(WeightedRoundRobinConfig),
+    /// Round robin cell by cell over 53-byte ATM cells.
+    CellRoundRobin(CellRoundRobinConfig),
+    /// Framed round robin, which leaves the line idle rather than exceed an allotment.
+    FramedRoundRobin(FramedRoundRobinConfig),
+    /// Hierarchical round robin: framed round robin on several levels (Kalmanek, Kanakia and Keshav 1990).
+    HierarchicalRoundRobin(HierarchicalRoundRobinConfig),
+    /// Deficit round robin (Shreedhar and Varghese 1995).
+    DeficitRoundRobin(DeficitRoundRobinConfig),
+    /// Self-clocked fair queueing (Golestani 1994).
+    SelfClockedFairQueueing(SelfClockedConfig),
+    /// Weighted fair queueing (Demers, Keshav and Shenker 1989; Parekh and Gallager 1993).
+    WeightedFairQueueing(WeightedFairConfig),
+    /// Virtual clock (Zhang 1990).
+    VirtualClock(VirtualClockConfig),
     /// Random early detection (Floyd and Jacobson 1993), with its gentle and adaptive forms.
     Red(RedConfig),
 }
@@ -57,25 +88,89 @@ impl Built {
     }
 }
 
+impl From<Admission> for Built {
+    fn from(policy: Admission) -> Self {
+        Self::Arrival(policy)
+    }
+}
+
+impl From<Discipline> for Built {
+    fn from(discipline: Discipline) -> Self {
+        Self::Full(discipline)
+    }
+}
+
 impl Config {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
         match self {
-            Self::DropTail(_) => {}
+            Self::DropTail(_) | Self::DropHead(_) | Self::RandomDrop(_) => {}
+            Self::Priority(config) => config.check(checker),
+            Self::RoundRobin(config) => config.check(checker),
+            Self::WeightedRoundRobin(config) => config.check(checker),
+            Self::CellRoundRobin(config) => config.check(checker),
+            Self::FramedRoundRobin(config) => config.check(checker),
+            Self::HierarchicalRoundRobin(config) => config.check(checker),
+            Self::DeficitRoundRobin(config) => config.check(checker),
+            Self::SelfClockedFairQueueing(config) => config.check(checker),
+            Self::WeightedFairQueueing(config) => config.check(checker),
+            Self::VirtualClock(config) => config.check(checker),
             Self::Red(config) => config.check(checker),
         }
-    }
-
-    /// Whether it marks ECN-capable packets, so that a scenario without any can be refused.
-    pub fn marks_ce(&self) -> bool {
-        matches!(self, Self::Red(config) if config.ecn)
     }
 
     /// The discipline for the link that `cx` describes; the configuration must have passed [`Config::check`].
     pub fn build(&self, cx: &BuildCx) -> Built {
         match self {
-            Self::DropTail(_) => Built::Arrival(Admission::DropTail(DropTail::new(cx.capacity))),
-            Self::Red(config) => Built::Arrival(Admission::Red(Red::new(config, cx))),
+            Self::DropTail(_) => Admission::DropTail(DropTail::new(cx.capacity)).into(),
+            Self::DropHead(_) => Discipline::PushOut(PushOut::new(Victim::Oldest, cx)).into(),
+            Self::RandomDrop(_) => Discipline::PushOut(PushOut::new(Victim::Random, cx)).into(),
+            Self::Priority(config) => Discipline::Priority(Box::new(Priority::new(config, cx))).into(),
+            Self::RoundRobin(config) => {
+                Discipline::RoundRobin(fair(RoundRobin::plain(), &[], &config.buffer, cx)).into()
+            }
+            Self::WeightedRoundRobin(config) => {
+                let queue = fair(RoundRobin::weighted(), &config.shares, &config.buffer, cx);
+                Discipline::RoundRobin(queue).into()
+            }
+            Self::CellRoundRobin(config) => {
+                let queue = fair(SelfClocked::in_cells(), &config.shares, &config.buffer, cx);
+                Discipline::SelfClocked(queue).into()
+            }
+            Self::FramedRoundRobin(config) => {
+                let queue = fair(Framed::single(config, cx), &config.shares, &config.buffer, cx);
+                Discipline::Framed(queue).into()
+            }
+            Self::HierarchicalRoundRobin(config) => {
+                let queue = fair(Framed::hierarchical(config, cx), &config.shares, &config.buffer, cx);
+                Discipline::Framed(queue).into()
+            }
+            Self::DeficitRoundRobin(config) => {
+                let rounds = RoundRobin::deficit(config.quantum);
+                Discipline::RoundRobin(fair(rounds, &config.shares, &config.buffer, cx)).into()
+            }
+            Self::SelfClockedFairQueueing(config) => {
+                let queue = fair(SelfClocked::in_bytes(), &config.shares, &config.buffer, cx);
+                Discipline::SelfClocked(queue).into()
+            }
+            Self::WeightedFairQueueing(config) => {
+                let queue = fair(Fluid::by_tag(), &config.shares, &config.buffer, cx);
+                Discipline::WeightedFair(queue).into()
+            }
+            Self::VirtualClock(config) => {
+                let queue = fair(VirtualClock::by_tag(config, cx), &config.shares, &config.buffer, cx);
+                Discipline::VirtualClock(queue).into()
+            }
+            Self::Red(config) => Admission::Red(Red::new(config, cx)).into(),
         }
     }
+}
+
+fn fair<S: Scheduler>(
+    scheduler: S,
+    shares: &[Share],
+    buffer: &BufferConfig,
+    cx: &BuildCx,
+) -> Box<PerFlow<S>> {
+    Box::new(PerFlow::new(scheduler, shares, buffer, cx))
 }

@@ -8,8 +8,11 @@
 pub mod builtin;
 pub mod config;
 pub mod droptail;
+pub mod fair;
 pub mod fifo;
 pub mod limit;
+pub mod priority;
+pub mod pushout;
 pub mod red;
 pub mod ring;
 

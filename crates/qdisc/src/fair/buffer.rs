@@ -1,0 +1,113 @@
+//! Who loses when the shared buffer of many flows is full. Order of service is not decided here.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Backlog, Capacity, Checker, Packet};
+
+use super::flows::{Flows, Slot};
+use super::longest::Longest;
+use crate::config::BuildCx;
+use crate::limit::Limit;
+
+/// Who loses a packet when the buffer is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Victim {
+    /// The newest packet of the flow that has most waiting (Demers, Keshav and Shenker 1989, §2): a flow below its
+    /// share of the buffer loses nothing.
+    #[default]
+    Longest,
+    /// The oldest packet of the flow that has most waiting (Suter, Lakshman, Stiliadis and Choudhury 1998); ns-2's
+    /// DRR does so.
+    LongestHead,
+    /// The arriving packet.
+    Arriving,
+}
+
+/// How the flows share the link's buffer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BufferConfig {
+    /// Who loses a packet when the link's buffer is full: `longest` (the newest packet of the flow with most
+    /// waiting, the default), `longest-head` (its oldest) or `arriving`.
+    pub victim: Victim,
+    /// At most so much of each flow waits, in packets or bytes; beyond, its arrivals are dropped. Default: no limit
+    /// but the link's buffer.
+    pub per_flow: Option<Capacity>,
+}
+
+impl BufferConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        if let Some(capacity @ Capacity::MilliBdp(_)) = self.per_flow {
+            checker.require(false, "per_flow", capacity, "a number of packets or bytes, or \"unlimited\"");
+        }
+    }
+}
+
+/// The buffer's state: bounds, and who has most.
+#[derive(Clone, Debug)]
+pub(super) struct Buffer {
+    total: Limit,
+    per_flow: Limit,
+    victim: Victim,
+    /// Whether queues are compared by packets, as the buffer counts, rather than bytes.
+    in_packets: bool,
+    /// Kept only where it will be asked.
+    longest: Option<Longest>,
+}
+
+impl Buffer {
+    pub(super) fn new(config: &BufferConfig, cx: &BuildCx) -> Self {
+        let total = Limit::new(cx.capacity);
+        let steals = config.victim != Victim::Arriving && !total.is_unlimited();
+        Self {
+            total,
+            per_flow: Limit::new(config.per_flow.unwrap_or(Capacity::Unlimited)),
+            victim: config.victim,
+            in_packets: matches!(cx.capacity, Capacity::Packets(_)),
+            longest: steals.then(Longest::default),
+        }
+    }
+
+    /// Whether an arrival may be taken in at all, be it at another's cost.
+    pub(super) fn has_room_for<F>(&self, packet: &Packet, flow: &Slot<F>, all: &Backlog) -> bool {
+        let own = Backlog { packets: flow.packets(), bytes: flow.bytes() };
+        self.per_flow.admits(packet, &own, false)
+            && (self.victim != Victim::Arriving || self.total.admits(packet, all, false))
+    }
+
+    pub(super) fn is_exceeded_by(&self, backlog: &Backlog) -> bool {
+        self.total.exceeded_by(backlog)
+    }
+
+    fn length<F>(in_packets: bool, flow: &Slot<F>) -> u64 {
+        if in_packets { u64::from(flow.packets()) } else { flow.bytes().get() }
+    }
+
+    /// A packet has joined `slot`.
+    #[inline]
+    pub(super) fn grown<F>(&mut self, slot: u32, flow: &Slot<F>) {
+        if let Some(longest) = &mut self.longest {
+            longest.grow(slot, Self::length(self.in_packets, flow));
+        }
+    }
+
+    /// The last packet of `slot` has left.
+    #[inline]
+    pub(super) fn emptied(&mut self, slot: u32) {
+        if let Some(longest) = &mut self.longest {
+            longest.remove(slot);
+        }
+    }
+
+    /// The flow that loses a packet, and whether it loses its newest.
+    pub(super) fn victim<F: Default, N: Copy>(&mut self, arriving: u32, flows: &Flows<F, N>) -> (u32, bool) {
+        let in_packets = self.in_packets;
+        let longest = self
+            .longest
+            .as_mut()
+            .and_then(|longest| longest.longest(|slot| Self::length(in_packets, flows.get(slot))));
+        (longest.unwrap_or(arriving), self.victim != Victim::LongestHead)
+    }
+}

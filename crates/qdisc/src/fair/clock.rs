@@ -1,0 +1,124 @@
+//! Virtual clock (Zhang, "Virtual Clock: A New Traffic Control Algorithm for Packet Switching Networks", 1990): every
+//! flow has a reserved rate and a clock that ticks as if it were served at just that rate.
+//!
+//! At an arrival, `clock ← max(now, clock) + length / rate`, and the packet's tag is the clock. A flow that used idle
+//! capacity runs ahead of real time and pays for it later: unlike fair queueing, virtual clock is not fair over short
+//! times, but it keeps each flow's reserved rate (delay at most that of a private line of this rate, plus one largest
+//! packet: Xie and Lam, "Delay Guarantee of Virtual Clock Server", 1995).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Checker, Packet, QueueCx, Time};
+
+use super::shares::check_shares;
+use super::tagged::{ByTag, TagRule, TaggedFlows};
+use super::{BufferConfig, Share};
+use crate::config::BuildCx;
+
+/// Virtual clock (Zhang 1990): each flow is served as if by a private line of its reserved rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct VirtualClockConfig {
+    /// The part of the link's rate that is reserved for a flow of weight 1, above 0, at most 1. Guarantees hold while
+    /// the reservations of the flows present add up to at most 1. Default 0.1.
+    pub reserve: f64,
+    /// Weights, as multiples of `reserve`; flows named nowhere have weight 1.
+    pub shares: Vec<Share>,
+    /// How the flows share the link's buffer.
+    pub buffer: BufferConfig,
+}
+
+impl Default for VirtualClockConfig {
+    fn default() -> Self {
+        Self { reserve: 0.1, shares: Vec::new(), buffer: BufferConfig::default() }
+    }
+}
+
+impl VirtualClockConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        let reserve = self.reserve;
+        checker.require(reserve > 0.0 && reserve <= 1.0, "reserve", reserve, "above 0, at most 1");
+        check_shares(&self.shares, "shares", checker);
+        checker.within("buffer", |checker| self.buffer.check(checker));
+    }
+}
+
+/// The tags of virtual clock, in seconds since the start.
+#[derive(Clone, Debug)]
+pub struct VirtualClock {
+    /// Bytes per second for a weight of 1.
+    rate: f64,
+    /// Flows that ran empty with clocks ahead of time: they are remembered until then, lest they escape by a pause.
+    ahead: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// A flow's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clock {
+    seconds: f64,
+    remembered: bool,
+}
+
+impl VirtualClock {
+    /// The tags for the link that `cx` describes.
+    pub fn by_tag(config: &VirtualClockConfig, cx: &BuildCx) -> ByTag<Self> {
+        ByTag::new(Self { rate: cx.rate.bytes_per_sec() * config.reserve, ahead: BinaryHeap::new() })
+    }
+
+    /// Forgets flows whose clock time has come.
+    fn forget(&mut self, now: f64, flows: &mut TaggedFlows<Clock>) {
+        while let Some(Reverse((key, slot))) = self.ahead.peek().copied() {
+            if f64::from_bits(key) > now {
+                return;
+            }
+            self.ahead.pop();
+            let seconds = flows.get(slot).state.rule.seconds;
+            if seconds > now && flows.get(slot).packets() == 0 {
+                self.ahead.push(Reverse((seconds.to_bits(), slot)));
+            } else {
+                flows.state(slot).rule.remembered = false;
+                flows.unhold(slot);
+            }
+        }
+    }
+}
+
+impl TagRule for VirtualClock {
+    type Flow = Clock;
+
+    fn tag(
+        &mut self,
+        now: Time,
+        flows: &mut TaggedFlows<Clock>,
+        slot: u32,
+        packet: &Packet,
+        _cx: &QueueCx<'_>,
+    ) -> f64 {
+        let now = now.as_secs_f64();
+        self.forget(now, flows);
+        let length = packet.size().as_f64() / (self.rate * flows.get(slot).weight());
+        let clock = &mut flows.state(slot).rule;
+        clock.seconds = clock.seconds.max(now) + length;
+        clock.seconds
+    }
+
+    fn served(&mut self, now: Time, flows: &mut TaggedFlows<Clock>, slot: u32, _tag: f64) {
+        let flow = flows.get(slot);
+        let clock = flow.state.rule;
+        if flow.packets() == 0 && !clock.remembered && clock.seconds > now.as_secs_f64() {
+            flows.state(slot).rule.remembered = true;
+            flows.hold(slot);
+            self.ahead.push(Reverse((clock.seconds.to_bits(), slot)));
+        }
+    }
+
+    fn dropped(&mut self, flows: &mut TaggedFlows<Clock>, slot: u32, packet: &Packet, tag: f64) {
+        let before = tag - packet.size().as_f64() / (self.rate * flows.get(slot).weight());
+        let newest = flows.newest(slot).map(|(_, tag)| tag);
+        flows.state(slot).rule.seconds = newest.unwrap_or(before);
+    }
+}

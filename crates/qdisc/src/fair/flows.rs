@@ -1,0 +1,192 @@
+//! The queues of many flows: who has how much waiting. Which flow is served next, and which loses when the buffer is
+//! full, is decided elsewhere.
+//!
+//! A flow has a slot while it has packets or a scheduler holds it, and gives it back after.
+
+use tailback_core::{Backlog, Bytes, Packet};
+
+use super::pool::{List, Pool};
+use super::shares::{Classifier, FlowMap, Share};
+
+/// One flow or class that is known at the moment.
+#[derive(Clone, Debug)]
+pub struct Slot<F> {
+    list: List,
+    key: u32,
+    packets: u32,
+    bytes: Bytes,
+    weight: f64,
+    holds: u32,
+    /// What the scheduler keeps for the flow.
+    pub state: F,
+}
+
+impl<F> Slot<F> {
+    /// Waiting packets.
+    pub const fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Waiting bytes.
+    pub const fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// The flow's weight.
+    pub const fn weight(&self) -> f64 {
+        self.weight
+    }
+}
+
+/// All queues, with a note `N` beside each packet and a state `F` for each flow.
+#[derive(Clone, Debug)]
+pub struct Flows<F, N> {
+    classifier: Classifier,
+    index: FlowMap<u32>,
+    slots: Vec<Slot<F>>,
+    free: Vec<u32>,
+    pool: Pool<N>,
+    backlog: Backlog,
+}
+
+/// More slots than this are given back when no flow is left.
+const KEEP: usize = 1024;
+
+impl<F: Default, N: Copy> Flows<F, N> {
+    /// No flows yet.
+    pub fn new(shares: &[Share]) -> Self {
+        Self {
+            classifier: Classifier::new(shares),
+            index: FlowMap::default(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            pool: Pool::new(),
+            backlog: Backlog::default(),
+        }
+    }
+
+    /// The slot of the flow or class that `packet` belongs to, made if there is none.
+    #[inline]
+    pub fn slot_of(&mut self, packet: &Packet) -> u32 {
+        let key = self.classifier.key(packet);
+        match self.index.get(&key) {
+            Some(slot) => *slot,
+            None => self.open(key, self.classifier.weight(packet)),
+        }
+    }
+
+    fn open(&mut self, key: u32, weight: f64) -> u32 {
+        let fresh = Slot {
+            list: List::EMPTY,
+            key,
+            packets: 0,
+            bytes: Bytes::ZERO,
+            weight,
+            holds: 0,
+            state: F::default(),
+        };
+        let slot = if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = fresh;
+            slot
+        } else {
+            self.slots.push(fresh);
+            (self.slots.len() - 1) as u32
+        };
+        self.index.insert(key, slot);
+        slot
+    }
+
+    /// Appends a packet to the flow's queue.
+    #[inline]
+    pub fn push(&mut self, slot: u32, packet: Packet, note: N) {
+        let flow = &mut self.slots[slot as usize];
+        flow.packets += 1;
+        flow.bytes += packet.size();
+        self.backlog.packets += 1;
+        self.backlog.bytes += packet.size();
+        self.pool.push(&mut flow.list, packet, note);
+    }
+
+    /// Takes the flow's oldest packet.
+    #[inline]
+    pub fn pop(&mut self, slot: u32) -> Option<(Packet, N)> {
+        let taken = self.pool.pop(&mut self.slots[slot as usize].list)?;
+        self.uncount(slot, &taken.0);
+        Some(taken)
+    }
+
+    /// Takes the flow's newest packet.
+    pub fn pop_newest(&mut self, slot: u32) -> Option<(Packet, N)> {
+        let taken = self.pool.pop_newest(&mut self.slots[slot as usize].list)?;
+        self.uncount(slot, &taken.0);
+        Some(taken)
+    }
+
+    fn uncount(&mut self, slot: u32, packet: &Packet) {
+        let flow = &mut self.slots[slot as usize];
+        flow.packets -= 1;
+        flow.bytes -= packet.size();
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= packet.size();
+    }
+
+    /// The flow's oldest packet.
+    #[inline]
+    pub fn head(&self, slot: u32) -> Option<(&Packet, N)> {
+        self.pool.head(self.slots[slot as usize].list)
+    }
+
+    /// The flow's newest packet.
+    pub fn newest(&self, slot: u32) -> Option<(&Packet, N)> {
+        self.pool.newest(self.slots[slot as usize].list)
+    }
+
+    /// Keeps the slot although its queue may be empty, until [`Flows::unhold`] undoes it.
+    #[inline]
+    pub fn hold(&mut self, slot: u32) {
+        self.slots[slot as usize].holds += 1;
+    }
+
+    /// Undoes one [`Flows::hold`], and gives the slot back if nothing needs it.
+    #[inline]
+    pub fn unhold(&mut self, slot: u32) {
+        let flow = &mut self.slots[slot as usize];
+        flow.holds -= 1;
+        if flow.packets == 0 && flow.holds == 0 {
+            self.close(slot);
+        }
+    }
+
+    fn close(&mut self, slot: u32) {
+        self.index.remove(&self.slots[slot as usize].key);
+        self.free.push(slot);
+        if self.free.len() == self.slots.len() && self.slots.len() > KEEP {
+            self.slots = Vec::new();
+            self.free = Vec::new();
+            self.index = FlowMap::default();
+        }
+    }
+
+    /// The slot at `slot`, which must be in use.
+    #[inline]
+    pub fn get(&self, slot: u32) -> &Slot<F> {
+        &self.slots[slot as usize]
+    }
+
+    /// The scheduler's state of `slot`, to change it.
+    #[inline]
+    pub fn state(&mut self, slot: u32) -> &mut F {
+        &mut self.slots[slot as usize].state
+    }
+
+    /// All that waits.
+    #[inline]
+    pub const fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    /// How many flows have a slot: those with packets and those that a scheduler holds.
+    pub fn active(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}

@@ -1,0 +1,376 @@
+//! Framed and hierarchical round robin: servers that leave the line idle rather than exceed a flow's allotment.
+//!
+//! A frame is a constant length of time, and in each a flow may send no more than its allotment (`packet-pair.txt`
+//! §2.1). A hierarchical server (Kalmanek, Kanakia and Keshav, "Rate Controlled Servers for Very High-Speed Networks",
+//! 1990) has several levels of frames, each slower than the one above: in every frame of a level, all slower levels
+//! together may send no more than the part of that frame left to them. Short frames bound the delay of fast flows;
+//! long frames allow fine allotments for slow ones.
+//!
+//! Allotments here are bytes instead of the 1990 paper's slots, and what is left of one that is too little for the
+//! next packet is kept for the next frame, so that over k frames a flow sends at most k allotments and one packet.
+//! Frames start at multiples of their length. Allotments that add up to more than a frame holds share what there is.
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Checker, Packet, QueueCx, Span, Time};
+
+use super::shares::{FlowMap, check_shares};
+use super::{BufferConfig, Flows, Scheduler, Share};
+use crate::config::BuildCx;
+
+/// Framed round robin: in each frame of constant length every flow may send its allotment, and no more even when the
+/// line stays idle (`packet-pair.txt` §2.1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FramedRoundRobinConfig {
+    /// The length of a frame, at most 1 s. Default 10 ms.
+    pub frame: Span,
+    /// The part of the link's rate that is allotted to a flow of weight 1, above 0, at most 1. Default 0.1.
+    pub reserve: f64,
+    /// Weights, as multiples of `reserve`; flows named nowhere have weight 1.
+    pub shares: Vec<Share>,
+    /// How the flows share the link's buffer.
+    pub buffer: BufferConfig,
+}
+
+/// Hierarchical round robin (Kalmanek, Kanakia and Keshav 1990): levels of framed round robin, the faster first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HierarchicalRoundRobinConfig {
+    /// The levels, each with a longer frame than the one before. Default: 1 ms with half of the rate, and 10 ms with
+    /// the other half.
+    pub levels: Vec<LevelConfig>,
+    /// The part of the link's rate that is allotted to a flow of weight 1, above 0, at most 1. Default 0.1.
+    pub reserve: f64,
+    /// Weights, as multiples of `reserve`; flows named nowhere have weight 1.
+    pub shares: Vec<Share>,
+    /// How the flows share the link's buffer.
+    pub buffer: BufferConfig,
+}
+
+/// One level of a hierarchical server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LevelConfig {
+    /// The length of a frame, at most 1 s. Default 10 ms.
+    pub frame: Span,
+    /// The part of the link's rate that all flows of this level have together; those of all levels add up to at most
+    /// 1. Default 0.5.
+    pub part: f64,
+    /// The flows that belong to this level; a flow named nowhere belongs to the last.
+    pub flows: Vec<u32>,
+}
+
+impl Default for FramedRoundRobinConfig {
+    fn default() -> Self {
+        Self {
+            frame: Span::from_millis(10),
+            reserve: 0.1,
+            shares: Vec::new(),
+            buffer: BufferConfig::default(),
+        }
+    }
+}
+
+impl Default for LevelConfig {
+    fn default() -> Self {
+        Self { frame: Span::from_millis(10), part: 0.5, flows: Vec::new() }
+    }
+}
+
+impl Default for HierarchicalRoundRobinConfig {
+    fn default() -> Self {
+        let fast = LevelConfig { frame: Span::from_millis(1), ..LevelConfig::default() };
+        Self {
+            levels: vec![fast, LevelConfig::default()],
+            reserve: 0.1,
+            shares: Vec::new(),
+            buffer: BufferConfig::default(),
+        }
+    }
+}
+
+fn check_frame(frame: Span, checker: &mut Checker) {
+    let ok = !frame.is_zero() && frame <= Span::from_secs(1);
+    checker.require(ok, "frame", frame, "a time above zero, at most 1 s");
+}
+
+fn check_reserve(reserve: f64, checker: &mut Checker) {
+    checker.require(reserve > 0.0 && reserve <= 1.0, "reserve", reserve, "above 0, at most 1");
+}
+
+impl FramedRoundRobinConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        check_frame(self.frame, checker);
+        check_reserve(self.reserve, checker);
+        check_shares(&self.shares, "shares", checker);
+        checker.within("buffer", |checker| self.buffer.check(checker));
+    }
+}
+
+impl HierarchicalRoundRobinConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        checker.require(!self.levels.is_empty(), "levels", "an empty list", "at least one level");
+        let mut above = Span::ZERO;
+        for (index, level) in self.levels.iter().enumerate() {
+            checker.within(format!("levels[{index}]"), |checker| {
+                check_frame(level.frame, checker);
+                let longer = level.frame > above;
+                checker.require(
+                    longer,
+                    "frame",
+                    level.frame,
+                    format!("longer than {above}, the frame of the level before"),
+                );
+                let part = level.part;
+                checker.require(part > 0.0 && part <= 1.0, "part", part, "above 0, at most 1");
+            });
+            above = level.frame;
+        }
+        let sum: f64 = self.levels.iter().map(|level| level.part).sum();
+        checker.require(
+            sum <= 1.0 + 1e-9,
+            "levels",
+            format!("parts that add up to {sum}"),
+            "at most 1 in all",
+        );
+        check_reserve(self.reserve, checker);
+        check_shares(&self.shares, "shares", checker);
+        checker.within("buffer", |checker| self.buffer.check(checker));
+    }
+}
+
+/// A level at work.
+#[derive(Clone, Debug)]
+struct Level {
+    frame: Span,
+    /// Bytes per frame and unit of weight.
+    allotment: f64,
+    /// Bytes per frame that slower levels may send together, and what is left of them in this frame.
+    below: f64,
+    below_left: f64,
+    /// The number of the present frame.
+    number: u64,
+    /// Flows that may send in this frame, and those that must wait for the next.
+    eligible: VecDeque<u32>,
+    waiting: VecDeque<u32>,
+}
+
+/// Framed round robin on one or more levels.
+#[derive(Clone, Debug)]
+pub struct Framed {
+    levels: Vec<Level>,
+    level_of: FlowMap<u8>,
+    /// The level served last: levels take turns.
+    served: usize,
+}
+
+/// A flow's place in the frames.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Allotment {
+    level: u8,
+    /// Whether the level is known.
+    placed: bool,
+    eligible: bool,
+    waiting: bool,
+    /// The frame that `credit` belongs to, plus one: zero before the first.
+    number: u64,
+    credit: f64,
+}
+
+type FramedFlows = Flows<Allotment, ()>;
+
+impl Framed {
+    /// One level.
+    pub fn single(config: &FramedRoundRobinConfig, cx: &BuildCx) -> Self {
+        let level = LevelConfig { frame: config.frame, part: 1.0, flows: Vec::new() };
+        Self::new(&[level], config.reserve, cx)
+    }
+
+    /// Several levels.
+    pub fn hierarchical(config: &HierarchicalRoundRobinConfig, cx: &BuildCx) -> Self {
+        Self::new(&config.levels, config.reserve, cx)
+    }
+
+    fn new(configs: &[LevelConfig], reserve: f64, cx: &BuildCx) -> Self {
+        let rate = cx.rate.bytes_per_sec();
+        let mut level_of = FlowMap::default();
+        let mut levels = Vec::new();
+        for (index, config) in configs.iter().enumerate() {
+            let frame_bytes = rate * config.frame.as_secs_f64();
+            let part_below: f64 = configs[index + 1..].iter().map(|level| level.part).sum();
+            levels.push(Level {
+                frame: config.frame,
+                allotment: frame_bytes * reserve,
+                below: frame_bytes * part_below,
+                below_left: frame_bytes * part_below,
+                number: 0,
+                eligible: VecDeque::new(),
+                waiting: VecDeque::new(),
+            });
+            level_of.extend(config.flows.iter().map(|flow| (*flow, index as u8)));
+        }
+        Self { levels, level_of, served: 0 }
+    }
+
+    /// Begins a new frame of each level whose time has come.
+    fn turn(&mut self, now: Time, flows: &mut FramedFlows) {
+        for level in &mut self.levels {
+            let number = now.as_nanos() / level.frame.as_nanos();
+            if number == level.number {
+                continue;
+            }
+            level.number = number;
+            level.below_left = level.below + level.below_left.min(0.0);
+            while let Some(slot) = level.waiting.pop_front() {
+                let flow = flows.state(slot);
+                flow.waiting = false;
+                if flow.eligible {
+                    flows.unhold(slot);
+                } else {
+                    flow.eligible = true;
+                    level.eligible.push_back(slot);
+                }
+            }
+        }
+    }
+
+    /// The flow of `level` to serve, if one may send.
+    fn select_in(level: &mut Level, flows: &mut FramedFlows) -> Option<u32> {
+        loop {
+            let slot = *level.eligible.front()?;
+            let Some((packet, ())) = flows.head(slot) else {
+                level.eligible.pop_front();
+                Self::rest(level, flows, slot);
+                continue;
+            };
+            let size = packet.size().as_f64();
+            let weight = flows.get(slot).weight();
+            let flow = flows.state(slot);
+            if flow.number != level.number + 1 {
+                flow.number = level.number + 1;
+                // More than a packet is left only where the line was too busy; that is no claim on later frames.
+                flow.credit = flow.credit.min(size) + level.allotment * weight;
+            }
+            if flow.credit >= size {
+                return Some(slot);
+            }
+            level.eligible.pop_front();
+            Self::wait(level, flows, slot);
+        }
+    }
+
+    /// `slot`, just taken from the eligible, has nothing to send. Its allotment is remembered until the frame's end,
+    /// lest it come back for a second one.
+    fn rest(level: &mut Level, flows: &mut FramedFlows, slot: u32) {
+        let flow = flows.state(slot);
+        let used = flow.number == level.number + 1;
+        if used && !flow.waiting {
+            Self::wait(level, flows, slot);
+        } else {
+            flow.eligible = false;
+            flows.unhold(slot);
+        }
+    }
+
+    /// `slot`, just taken from the eligible, must wait for the next frame; its hold goes along.
+    fn wait(level: &mut Level, flows: &mut FramedFlows, slot: u32) {
+        let flow = flows.state(slot);
+        flow.eligible = false;
+        if flow.waiting {
+            flows.unhold(slot);
+        } else {
+            flow.waiting = true;
+            level.waiting.push_back(slot);
+        }
+    }
+
+    /// Whether the faster levels leave `level` something of their present frames.
+    fn open(&self, level: usize) -> bool {
+        self.levels[..level].iter().all(|above| above.below_left > 0.0)
+    }
+}
+
+impl Scheduler for Framed {
+    type Flow = Allotment;
+    type Note = ();
+
+    fn note(&mut self, now: Time, flows: &mut FramedFlows, slot: u32, packet: &Packet, _cx: &QueueCx<'_>) {
+        self.turn(now, flows);
+        let last = self.levels.len() - 1;
+        let flow = flows.state(slot);
+        if !flow.placed {
+            flow.placed = true;
+            flow.level = self.level_of.get(&packet.flow.0).copied().unwrap_or(last as u8);
+        }
+    }
+
+    fn activated(&mut self, flows: &mut FramedFlows, slot: u32) {
+        let flow = flows.state(slot);
+        if flow.eligible {
+            return;
+        }
+        flow.eligible = true;
+        let level = usize::from(flow.level);
+        self.levels[level].eligible.push_back(slot);
+        flows.hold(slot);
+    }
+
+    fn select(&mut self, now: Time, flows: &mut FramedFlows) -> Option<u32> {
+        self.turn(now, flows);
+        let count = self.levels.len();
+        for step in 1..=count {
+            let index = (self.served + step) % count;
+            if self.open(index)
+                && let Some(slot) = Self::select_in(&mut self.levels[index], flows)
+            {
+                self.served = index;
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    fn served(&mut self, _now: Time, flows: &mut FramedFlows, slot: u32, packet: &Packet, (): ()) {
+        let size = packet.size().as_f64();
+        let empty = flows.get(slot).packets() == 0;
+        let flow = flows.state(slot);
+        flow.credit -= size;
+        let index = usize::from(flow.level);
+        for above in &mut self.levels[..index] {
+            above.below_left -= size;
+        }
+        let level = &mut self.levels[index];
+        level.eligible.pop_front();
+        if empty {
+            Self::rest(level, flows, slot);
+        } else {
+            level.eligible.push_back(slot);
+        }
+    }
+
+    fn next_ready(&self, now: Time, flows: &FramedFlows) -> Option<Time> {
+        if flows.backlog().packets == 0 {
+            return None;
+        }
+        let next_frame = |level: &Level| {
+            let number = now.as_nanos() / level.frame.as_nanos() + 1;
+            Time::from_nanos(number.saturating_mul(level.frame.as_nanos()))
+        };
+        let mut earliest: Option<Time> = None;
+        for (index, level) in self.levels.iter().enumerate() {
+            let closed = self.levels[..index].iter().find(|above| above.below_left <= 0.0);
+            let waits_for = match closed {
+                Some(above) if !level.eligible.is_empty() || !level.waiting.is_empty() => next_frame(above),
+                None if !level.waiting.is_empty() => next_frame(level),
+                _ => continue,
+            };
+            earliest = Some(earliest.map_or(waits_for, |time| time.min(waits_for)));
+        }
+        earliest
+    }
+}

@@ -1,0 +1,124 @@
+//! Which of many flows has the longest queue: a max-heap that knows where each flow stands in it. Queue lengths
+//! themselves are kept by the caller.
+//!
+//! A key is an upper bound of its flow's length. Growth moves a key at once (it climbs past few others); shrinking is
+//! left for the day when the flow comes to the top, so that a departure costs nothing.
+
+use super::pool::NONE;
+
+/// The heap: `(bound, slot)`, and each slot's position.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Longest {
+    heap: Vec<(u64, u32)>,
+    position: Vec<u32>,
+}
+
+impl Longest {
+    /// Notes that `slot` now has `length` waiting; a slot not yet present joins.
+    pub(crate) fn grow(&mut self, slot: u32, length: u64) {
+        if self.position.len() <= slot as usize {
+            self.position.resize(slot as usize + 1, NONE);
+        }
+        let mut at = self.position[slot as usize];
+        if at == NONE {
+            at = self.heap.len() as u32;
+            self.heap.push((length, slot));
+            self.position[slot as usize] = at;
+        } else if self.heap[at as usize].0 >= length {
+            return;
+        }
+        self.heap[at as usize].0 = length;
+        self.climb(at as usize);
+    }
+
+    /// Takes `slot` out.
+    pub(crate) fn remove(&mut self, slot: u32) {
+        let Some(&at) = self.position.get(slot as usize) else { return };
+        if at == NONE {
+            return;
+        }
+        self.position[slot as usize] = NONE;
+        let at = at as usize;
+        let Some(last) = self.heap.pop() else { return };
+        if at < self.heap.len() {
+            self.heap[at] = last;
+            self.position[last.1 as usize] = at as u32;
+            self.climb(at);
+            self.sink(self.position[last.1 as usize] as usize);
+        }
+        if self.heap.is_empty() {
+            self.position.clear();
+        }
+    }
+
+    /// The slot with the longest queue, where `length` tells the true lengths.
+    pub(crate) fn longest(&mut self, length: impl Fn(u32) -> u64) -> Option<u32> {
+        loop {
+            let &(bound, slot) = self.heap.first()?;
+            let actual = length(slot);
+            if actual == bound {
+                return Some(slot);
+            }
+            self.heap[0].0 = actual;
+            self.sink(0);
+        }
+    }
+
+    fn climb(&mut self, mut at: usize) {
+        while at > 0 {
+            let parent = (at - 1) / 2;
+            if self.heap[parent].0 >= self.heap[at].0 {
+                break;
+            }
+            self.swap(at, parent);
+            at = parent;
+        }
+    }
+
+    fn sink(&mut self, mut at: usize) {
+        loop {
+            let left = 2 * at + 1;
+            let Some(&(left_bound, _)) = self.heap.get(left) else { break };
+            let right_bound = self.heap.get(left + 1).map_or(0, |&(bound, _)| bound);
+            let child = if right_bound > left_bound { left + 1 } else { left };
+            if self.heap[at].0 >= self.heap[child].0 {
+                break;
+            }
+            self.swap(at, child);
+            at = child;
+        }
+    }
+
+    fn swap(&mut self, a: usize, b: usize) {
+        self.heap.swap(a, b);
+        self.position[self.heap[a].1 as usize] = a as u32;
+        self.position[self.heap[b].1 as usize] = b as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_plain_search(steps in prop::collection::vec((0_u32..12, -3_i64..4), 1..300)) {
+            let mut lengths = [0_u64; 12];
+            let mut heap = Longest::default();
+            for (slot, change) in steps {
+                let length = lengths[slot as usize].saturating_add_signed(change);
+                let before = lengths[slot as usize];
+                lengths[slot as usize] = length;
+                if length == 0 && before > 0 {
+                    heap.remove(slot);
+                } else if length > before {
+                    heap.grow(slot, length);
+                }
+                let found = heap.longest(|slot| lengths[slot as usize]).map_or(0, |slot| lengths[slot as usize]);
+                prop_assert_eq!(found, *lengths.iter().max().unwrap());
+            }
+        }
+    }
+}

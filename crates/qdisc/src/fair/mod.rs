@@ -1,0 +1,167 @@
+//! Servers that give each flow a queue of its own and share the line between them by rule: what is common to all.
+//! The rules live in files of their own, each as a [`Scheduler`].
+//!
+//! | rule | file |
+//! | --- | --- |
+//! | round robin, weighted and deficit round robin | `round` |
+//! | self-clocked fair queueing, cell-by-cell round robin | `selfclocked` |
+//! | weighted fair queueing by the virtual time of generalised processor sharing | `weighted` |
+//! | virtual clock | `clock` |
+//! | framed and hierarchical round robin | `framed` |
+
+pub mod buffer;
+pub mod clock;
+pub mod flows;
+pub mod framed;
+mod longest;
+mod pool;
+pub mod round;
+pub mod selfclocked;
+pub mod shares;
+pub mod tagged;
+pub mod weighted;
+
+use tailback_core::{Backlog, DropReason, Packet, QueueCx, QueueDiscipline, Time};
+
+pub use buffer::{BufferConfig, Victim};
+pub use flows::{Flows, Slot};
+pub use shares::Share;
+
+use crate::config::BuildCx;
+use buffer::Buffer;
+
+/// Which flow is served next.
+pub trait Scheduler {
+    /// What is kept for each active flow.
+    type Flow: Default;
+    /// What is kept beside each packet.
+    type Note: Copy;
+
+    /// A packet is about to join `slot`: the note to keep beside it.
+    fn note(
+        &mut self,
+        now: Time,
+        flows: &mut Flows<Self::Flow, Self::Note>,
+        slot: u32,
+        packet: &Packet,
+        cx: &QueueCx<'_>,
+    ) -> Self::Note;
+
+    /// `slot` has a packet, and had none before.
+    fn activated(&mut self, flows: &mut Flows<Self::Flow, Self::Note>, slot: u32);
+
+    /// The flow to serve now, which must have a packet; `None` where none may be served.
+    fn select(&mut self, now: Time, flows: &mut Flows<Self::Flow, Self::Note>) -> Option<u32>;
+
+    /// The oldest packet of `slot`, the flow just selected, goes into transmission.
+    fn served(
+        &mut self,
+        now: Time,
+        flows: &mut Flows<Self::Flow, Self::Note>,
+        slot: u32,
+        packet: &Packet,
+        note: Self::Note,
+    );
+
+    /// The newest packet of `slot` was dropped.
+    fn dropped(
+        &mut self,
+        flows: &mut Flows<Self::Flow, Self::Note>,
+        slot: u32,
+        packet: &Packet,
+        note: Self::Note,
+    ) {
+        let _ = (flows, slot, packet, note);
+    }
+
+    /// Where packets wait but none may be served: when one may.
+    fn next_ready(&self, now: Time, flows: &Flows<Self::Flow, Self::Note>) -> Option<Time> {
+        let _ = (now, flows);
+        None
+    }
+}
+
+/// A server with a queue per flow, in the order that `S` decides.
+#[derive(Clone, Debug)]
+pub struct PerFlow<S: Scheduler> {
+    scheduler: S,
+    flows: Flows<S::Flow, S::Note>,
+    buffer: Buffer,
+}
+
+impl<S: Scheduler> PerFlow<S> {
+    /// An empty server for the link that `cx` describes.
+    pub fn new(scheduler: S, shares: &[Share], buffer: &BufferConfig, cx: &BuildCx) -> Self {
+        Self { scheduler, flows: Flows::new(shares), buffer: Buffer::new(buffer, cx) }
+    }
+
+    /// The queues, to look at.
+    pub const fn flows(&self) -> &Flows<S::Flow, S::Note> {
+        &self.flows
+    }
+
+    /// Drops packets until what waits fits the buffer.
+    fn make_room(&mut self, arriving: u32, cx: &mut QueueCx<'_>) {
+        while self.buffer.is_exceeded_by(&self.flows.backlog()) {
+            let (slot, newest) = self.buffer.victim(arriving, &self.flows);
+            let taken = if newest { self.flows.pop_newest(slot) } else { self.flows.pop(slot) };
+            let Some((packet, note)) = taken else { return };
+            self.flows.hold(slot);
+            if newest {
+                self.scheduler.dropped(&mut self.flows, slot, &packet, note);
+            }
+            self.left(slot);
+            cx.drop(packet, DropReason::Overflow);
+        }
+    }
+
+    /// After a packet of `slot`, held meanwhile, has left.
+    #[inline]
+    fn left(&mut self, slot: u32) {
+        if self.flows.get(slot).packets() == 0 {
+            self.buffer.emptied(slot);
+        }
+        self.flows.unhold(slot);
+    }
+}
+
+impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
+        let straight = cx.idle_since.is_some() && self.flows.backlog().packets == 0;
+        let slot = self.flows.slot_of(&packet);
+        self.flows.hold(slot);
+        let before = self.flows.get(slot).packets();
+        if !straight && !self.buffer.has_room_for(&packet, self.flows.get(slot), &self.flows.backlog()) {
+            cx.drop(packet, DropReason::Overflow);
+            self.flows.unhold(slot);
+            return;
+        }
+        let note = self.scheduler.note(now, &mut self.flows, slot, &packet, cx);
+        self.flows.push(slot, packet, note);
+        if before == 0 {
+            self.scheduler.activated(&mut self.flows, slot);
+        }
+        self.buffer.grown(slot, self.flows.get(slot));
+        if !straight {
+            self.make_room(slot, cx);
+        }
+        self.flows.unhold(slot);
+    }
+
+    fn dequeue(&mut self, now: Time, _cx: &mut QueueCx<'_>) -> Option<Packet> {
+        let slot = self.scheduler.select(now, &mut self.flows)?;
+        let (packet, note) = self.flows.pop(slot)?;
+        self.flows.hold(slot);
+        self.scheduler.served(now, &mut self.flows, slot, &packet, note);
+        self.left(slot);
+        Some(packet)
+    }
+
+    fn next_ready(&self, now: Time) -> Option<Time> {
+        self.scheduler.next_ready(now, &self.flows)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.flows.backlog()
+    }
+}

@@ -1,0 +1,201 @@
+//! Round robin, weighted round robin and deficit round robin (Shreedhar and Varghese 1995): flows with packets stand
+//! in a ring, and the server visits them in turn. What a visit is worth is all that differs:
+//!
+//! | server | a visit gives | a packet costs |
+//! | --- | --- | --- |
+//! | round robin (`packet-pair.txt` §2.1, Nagle 1987) | 1 | 1 |
+//! | weighted round robin (`packet-pair.txt` §2.1) | the weight | 1 |
+//! | deficit round robin | quantum × weight | its bytes |
+//!
+//! What a visit leaves over is kept for the next, unless the flow has nothing left to send.
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Bytes, Checker, Packet, QueueCx, Time};
+
+use super::shares::check_shares;
+use super::{BufferConfig, Flows, Scheduler, Share};
+
+/// Round robin, packet by packet: each flow with packets sends one in turn. Fair where packets have one size.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RoundRobinConfig {
+    /// How the flows share the link's buffer.
+    pub buffer: BufferConfig,
+}
+
+/// Weighted round robin: each flow with packets sends as many as its weight says in turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WeightedRoundRobinConfig {
+    /// Weights in packets per round, at least 0.01; fractions add up over rounds. Flows named nowhere have weight 1.
+    pub shares: Vec<Share>,
+    /// How the flows share the link's buffer.
+    pub buffer: BufferConfig,
+}
+
+/// Deficit round robin (Shreedhar and Varghese 1995): round robin that is fair in bytes, at constant cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeficitRoundRobinConfig {
+    /// Bytes per round for a flow of weight 1. Best at least the largest packet (1995, §3); default 1500 B.
+    pub quantum: Bytes,
+    /// Weights; quantum × weight must be at least 16 B. Flows named nowhere have weight 1.
+    pub shares: Vec<Share>,
+    /// How the flows share the link's buffer.
+    pub buffer: BufferConfig,
+}
+
+impl Default for DeficitRoundRobinConfig {
+    fn default() -> Self {
+        Self { quantum: Bytes::new(1500), shares: Vec::new(), buffer: BufferConfig::default() }
+    }
+}
+
+/// A visit must bring at least this share of a packet, lest the server turn in empty rounds.
+const LEAST_PACKETS: f64 = 0.01;
+/// A visit must bring at least this many bytes, for the same reason.
+const LEAST_BYTES: f64 = 16.0;
+
+impl RoundRobinConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        checker.within("buffer", |checker| self.buffer.check(checker));
+    }
+}
+
+impl WeightedRoundRobinConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        check_shares(&self.shares, "shares", checker);
+        check_visits(&self.shares, 1.0, LEAST_PACKETS, checker);
+        checker.within("buffer", |checker| self.buffer.check(checker));
+    }
+}
+
+impl DeficitRoundRobinConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        let quantum = self.quantum.as_f64();
+        checker.require(quantum >= LEAST_BYTES, "quantum", self.quantum, "at least 16 B");
+        check_shares(&self.shares, "shares", checker);
+        check_visits(&self.shares, quantum.max(1.0), LEAST_BYTES, checker);
+        checker.within("buffer", |checker| self.buffer.check(checker));
+    }
+}
+
+fn check_visits(shares: &[Share], quantum: f64, least: f64, checker: &mut Checker) {
+    for (index, share) in shares.iter().enumerate() {
+        // Weights of zero and less have been complained about already.
+        let ok = share.weight <= 0.0 || share.weight * quantum >= least;
+        checker.within(format!("shares[{index}]"), |checker| {
+            checker.require(ok, "weight", share.weight, format!("at least {}", least / quantum));
+        });
+    }
+}
+
+/// What a packet costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cost {
+    Packet,
+    Bytes,
+}
+
+/// The ring of flows with packets.
+#[derive(Clone, Debug)]
+pub struct RoundRobin {
+    cost: Cost,
+    quantum: f64,
+    weighted: bool,
+    ring: VecDeque<u32>,
+}
+
+/// A flow's place in the rounds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Turn {
+    credit: f64,
+    /// Whether the flow stands in the ring.
+    listed: bool,
+    /// Whether the present visit's quantum has been given.
+    visited: bool,
+}
+
+impl RoundRobin {
+    /// One packet per flow and round.
+    pub const fn plain() -> Self {
+        Self { cost: Cost::Packet, quantum: 1.0, weighted: false, ring: VecDeque::new() }
+    }
+
+    /// As many packets per flow and round as its weight says.
+    pub const fn weighted() -> Self {
+        Self { cost: Cost::Packet, quantum: 1.0, weighted: true, ring: VecDeque::new() }
+    }
+
+    /// `quantum` bytes per unit of weight and round.
+    pub fn deficit(quantum: Bytes) -> Self {
+        Self { cost: Cost::Bytes, quantum: quantum.as_f64(), weighted: true, ring: VecDeque::new() }
+    }
+
+    fn cost_of(&self, packet: &Packet) -> f64 {
+        match self.cost {
+            Cost::Packet => 1.0,
+            Cost::Bytes => packet.size().as_f64(),
+        }
+    }
+}
+
+impl Scheduler for RoundRobin {
+    type Flow = Turn;
+    type Note = ();
+
+    fn note(&mut self, _: Time, _: &mut Flows<Turn, ()>, _: u32, _: &Packet, _: &QueueCx<'_>) {}
+
+    fn activated(&mut self, flows: &mut Flows<Turn, ()>, slot: u32) {
+        let turn = flows.state(slot);
+        // A flow that lost its last packet to another's arrival still stands in the ring.
+        if !turn.listed {
+            *turn = Turn { listed: true, ..Turn::default() };
+            flows.hold(slot);
+            self.ring.push_back(slot);
+        }
+    }
+
+    fn select(&mut self, _now: Time, flows: &mut Flows<Turn, ()>) -> Option<u32> {
+        loop {
+            let slot = *self.ring.front()?;
+            let Some((packet, ())) = flows.head(slot) else {
+                self.ring.pop_front();
+                flows.state(slot).listed = false;
+                flows.unhold(slot);
+                continue;
+            };
+            let cost = self.cost_of(packet);
+            let weight = if self.weighted { flows.get(slot).weight() } else { 1.0 };
+            let turn = flows.state(slot);
+            if !turn.visited {
+                turn.visited = true;
+                turn.credit += self.quantum * weight;
+            }
+            if turn.credit >= cost {
+                return Some(slot);
+            }
+            turn.visited = false;
+            self.ring.pop_front();
+            self.ring.push_back(slot);
+        }
+    }
+
+    fn served(&mut self, _now: Time, flows: &mut Flows<Turn, ()>, slot: u32, packet: &Packet, (): ()) {
+        let cost = self.cost_of(packet);
+        let empty = flows.get(slot).packets() == 0;
+        let turn = flows.state(slot);
+        turn.credit -= cost;
+        if empty {
+            self.ring.pop_front();
+            turn.listed = false;
+            flows.unhold(slot);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Service in the order of tags: every packet gets a tag when it arrives, and the smallest is served first. How tags
+//! come about is a [`TagRule`], each in a file of its own.
+//!
+//! The heap holds one entry per flow, for its oldest packet; tags within a flow never decrease. When a packet is lost
+//! to make room, its entry may be left with a tag too small; it is set right when it comes to the top.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use tailback_core::{Packet, QueueCx, Time};
+
+use super::{Flows, Scheduler};
+
+/// A flow's state under a tag rule `R`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tagged<R> {
+    /// What the rule keeps.
+    pub rule: R,
+    listed: bool,
+}
+
+/// The queues, as tag rules see them: a tag beside each packet.
+pub type TaggedFlows<F> = Flows<Tagged<F>, f64>;
+
+/// How tags come about.
+pub trait TagRule {
+    /// What is kept for each active flow.
+    type Flow: Default;
+
+    /// The tag of a packet about to join `slot`: not negative, and not less than that of the packet before it.
+    fn tag(
+        &mut self,
+        now: Time,
+        flows: &mut TaggedFlows<Self::Flow>,
+        slot: u32,
+        packet: &Packet,
+        cx: &QueueCx<'_>,
+    ) -> f64;
+
+    /// A packet of `slot` with this tag goes into transmission.
+    fn served(&mut self, now: Time, flows: &mut TaggedFlows<Self::Flow>, slot: u32, tag: f64);
+
+    /// The newest packet of `slot` was dropped; it had this tag.
+    fn dropped(&mut self, flows: &mut TaggedFlows<Self::Flow>, slot: u32, packet: &Packet, tag: f64);
+}
+
+/// A heap entry: bits of a non-negative tag (which order as the tag does), then order of activation, then the slot.
+type Entry = Reverse<(u64, u32, u32)>;
+
+/// Service in the order of tags that `R` gives.
+#[derive(Clone, Debug)]
+pub struct ByTag<R> {
+    rule: R,
+    heap: BinaryHeap<Entry>,
+    activations: u32,
+}
+
+/// A heap with room for more entries than this gives its memory back when it empties.
+const KEEP: usize = 1024;
+
+impl<R: TagRule> ByTag<R> {
+    /// A server with no packets.
+    pub const fn new(rule: R) -> Self {
+        Self { rule, heap: BinaryHeap::new(), activations: 0 }
+    }
+
+    /// Removes or corrects the top entry, which served its purpose.
+    fn renew_top(&mut self, flows: &mut TaggedFlows<R::Flow>, slot: u32) {
+        let head = flows.head(slot).map(|(_, tag)| tag);
+        let Some(mut top) = self.heap.peek_mut() else { return };
+        if let Some(tag) = head {
+            top.0.0 = tag.to_bits();
+            return;
+        }
+        PeekMut::pop(top);
+        flows.state(slot).listed = false;
+        flows.unhold(slot);
+        if self.heap.is_empty() && self.heap.capacity() > KEEP {
+            self.heap = BinaryHeap::new();
+        }
+    }
+}
+
+impl<R: TagRule> Scheduler for ByTag<R> {
+    type Flow = Tagged<R::Flow>;
+    type Note = f64;
+
+    fn note(
+        &mut self,
+        now: Time,
+        flows: &mut TaggedFlows<R::Flow>,
+        slot: u32,
+        packet: &Packet,
+        cx: &QueueCx<'_>,
+    ) -> f64 {
+        self.rule.tag(now, flows, slot, packet, cx)
+    }
+
+    fn activated(&mut self, flows: &mut TaggedFlows<R::Flow>, slot: u32) {
+        if flows.state(slot).listed {
+            return;
+        }
+        let Some((_, tag)) = flows.head(slot) else { return };
+        flows.state(slot).listed = true;
+        flows.hold(slot);
+        self.activations = self.activations.wrapping_add(1);
+        self.heap.push(Reverse((tag.to_bits(), self.activations, slot)));
+    }
+
+    fn select(&mut self, _now: Time, flows: &mut TaggedFlows<R::Flow>) -> Option<u32> {
+        loop {
+            let Reverse((bits, _, slot)) = *self.heap.peek()?;
+            if flows.head(slot).is_some_and(|(_, tag)| tag.to_bits() == bits) {
+                return Some(slot);
+            }
+            self.renew_top(flows, slot);
+        }
+    }
+
+    fn served(&mut self, now: Time, flows: &mut TaggedFlows<R::Flow>, slot: u32, _packet: &Packet, tag: f64) {
+        self.renew_top(flows, slot);
+        self.rule.served(now, flows, slot, tag);
+    }
+
+    fn dropped(&mut self, flows: &mut TaggedFlows<R::Flow>, slot: u32, packet: &Packet, tag: f64) {
+        self.rule.dropped(flows, slot, packet, tag);
+    }
+}

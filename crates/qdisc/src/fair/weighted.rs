@@ -1,0 +1,137 @@
+//! Weighted fair queueing (Demers, Keshav and Shenker 1989), in the form of packet-by-packet generalised processor
+//! sharing (Parekh and Gallager, "A Generalized Processor Sharing Approach to Flow Control: The Single-Node Case",
+//! 1993, §IV).
+//!
+//! Beside the packets runs a fluid server that serves all backlogged flows at once, each in proportion to its weight.
+//! Its virtual time grows by `rate / (sum of the weights of flows backlogged in the fluid)`; a packet's tag is the
+//! virtual time at which the fluid finishes it: `max(V, tag of the flow's packet before) + length / weight`. Packets
+//! are served in the order of tags, so that none ends later than in the fluid by more than the time of one largest
+//! packet (1993, Theorem 1).
+//!
+//! The fluid server runs at the rate of the link at the last arrival; a rate that changes between two arrivals is
+//! noticed at the second.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{BitRate, Checker, Packet, QueueCx, Time};
+
+use super::shares::check_shares;
+use super::tagged::{ByTag, TagRule, TaggedFlows};
+use super::{BufferConfig, Share};
+
+/// Weighted fair queueing by the virtual time of generalised processor sharing (Demers, Keshav and Shenker 1989;
+/// Parekh and Gallager 1993).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WeightedFairConfig {
+    /// Weights; flows named nowhere have weight 1.
+    pub shares: Vec<Share>,
+    /// How the flows share the link's buffer.
+    pub buffer: BufferConfig,
+}
+
+impl WeightedFairConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        check_shares(&self.shares, "shares", checker);
+        checker.within("buffer", |checker| self.buffer.check(checker));
+    }
+}
+
+/// The fluid server. Virtual time is in bytes per unit of weight.
+#[derive(Clone, Debug, Default)]
+pub struct Fluid {
+    virtual_time: f64,
+    updated: Time,
+    /// Sum of the weights of flows backlogged in the fluid.
+    weights: f64,
+    /// When backlogged flows run empty in the fluid, in virtual time. A key may lag behind its flow's true tag, and
+    /// is set right when it comes to the top.
+    departures: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// A flow in the fluid.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FluidFlow {
+    /// The virtual time at which the fluid will have served all of the flow's packets.
+    finish: f64,
+    backlogged: bool,
+}
+
+impl Fluid {
+    /// The tags of weighted fair queueing.
+    pub fn by_tag() -> ByTag<Self> {
+        ByTag::new(Self::default())
+    }
+
+    /// Lets the fluid flow until `now`.
+    fn advance(&mut self, now: Time, rate: BitRate, flows: &mut TaggedFlows<FluidFlow>) {
+        let mut service = rate.bytes_per_sec() * now.since(self.updated).as_secs_f64();
+        self.updated = now;
+        while let Some(mut top) = self.departures.peek_mut() {
+            let Reverse((key, slot)) = *top;
+            let finish = flows.get(slot).state.rule.finish;
+            if finish.to_bits() != key {
+                top.0.0 = finish.to_bits();
+                continue;
+            }
+            let needed = (finish - self.virtual_time).max(0.0) * self.weights;
+            if needed > service {
+                self.virtual_time += service / self.weights;
+                return;
+            }
+            service -= needed;
+            self.virtual_time = self.virtual_time.max(finish);
+            PeekMut::pop(top);
+            self.weights -= flows.get(slot).weight();
+            flows.state(slot).rule.backlogged = false;
+            flows.unhold(slot);
+        }
+        self.weights = 0.0;
+        if flows.backlog().packets == 0 {
+            // Nothing refers to old tags any more: starting over keeps them exact for ever.
+            self.virtual_time = 0.0;
+        }
+    }
+}
+
+impl TagRule for Fluid {
+    type Flow = FluidFlow;
+
+    fn tag(
+        &mut self,
+        now: Time,
+        flows: &mut TaggedFlows<FluidFlow>,
+        slot: u32,
+        packet: &Packet,
+        cx: &QueueCx<'_>,
+    ) -> f64 {
+        self.advance(now, cx.rate, flows);
+        let weight = flows.get(slot).weight();
+        let length = packet.size().as_f64() / weight;
+        let flow = &mut flows.state(slot).rule;
+        if flow.backlogged {
+            flow.finish = flow.finish.max(self.virtual_time) + length;
+            return flow.finish;
+        }
+        *flow = FluidFlow { finish: self.virtual_time + length, backlogged: true };
+        let finish = flow.finish;
+        self.weights += weight;
+        self.departures.push(Reverse((finish.to_bits(), slot)));
+        flows.hold(slot);
+        finish
+    }
+
+    fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<FluidFlow>, _slot: u32, _tag: f64) {}
+
+    fn dropped(&mut self, flows: &mut TaggedFlows<FluidFlow>, slot: u32, packet: &Packet, tag: f64) {
+        let before = tag - packet.size().as_f64() / flows.get(slot).weight();
+        let newest = flows.newest(slot).map(|(_, tag)| tag);
+        // The fluid forgets the packet too. Between the tags may lie idle time, which it must not count as service.
+        flows.state(slot).rule.finish = newest.unwrap_or(before).max(0.0);
+    }
+}

@@ -1,0 +1,141 @@
+//! Strict priority of lanes: a lane is served only while all lanes before it are empty. What happens within a lane is
+//! up to the discipline that it holds.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Backlog, Capacity, Checker, Lane, Packet, QueueCx, QueueDiscipline, Time};
+
+use crate::builtin::Discipline;
+use crate::config::{BuildCx, Config};
+use crate::fair::shares::FlowMap;
+
+/// Strict priority of two or more lanes, each with a queue of its own. The default is a pair: the out-of-band lane of
+/// `accumulation.txt` §IV-B ahead of ordinary traffic, both drop-tail.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PriorityConfig {
+    /// The lanes, served first to last; a packet whose lane has a higher number joins the last. 2 to 8.
+    pub lanes: Vec<LaneConfig>,
+    /// Classes of flows whose packets join a lane whatever they are marked with.
+    pub classes: Vec<ClassConfig>,
+}
+
+/// One lane.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LaneConfig {
+    /// The lane's queue. Default drop-tail.
+    pub queue: Box<Config>,
+    /// The lane's buffer, in packets or bytes. Default: as large as the link's, and not shared with other lanes.
+    pub buffer: Option<Capacity>,
+}
+
+/// A class of flows with a lane of their own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClassConfig {
+    /// The flows' numbers in the scenario.
+    pub flows: Vec<u32>,
+    /// The lane that their packets join, counted from 0.
+    pub lane: u8,
+}
+
+impl Default for PriorityConfig {
+    fn default() -> Self {
+        Self { lanes: vec![LaneConfig::default(), LaneConfig::default()], classes: Vec::new() }
+    }
+}
+
+impl PriorityConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        let count = self.lanes.len();
+        let ok = (2..=Lane::COUNT).contains(&count);
+        checker.require(ok, "lanes", format!("{count} lanes"), format!("2 to {} lanes", Lane::COUNT));
+        for (index, lane) in self.lanes.iter().enumerate() {
+            checker.within(format!("lanes[{index}]"), |checker| {
+                checker.within("queue", |checker| lane.queue.check(checker));
+                if let Some(capacity @ Capacity::MilliBdp(_)) = lane.buffer {
+                    checker.require(false, "buffer", capacity, "packets, bytes or \"unlimited\"");
+                }
+            });
+        }
+        for (index, class) in self.classes.iter().enumerate() {
+            let ok = usize::from(class.lane) < count;
+            checker.within(format!("classes[{index}]"), |checker| {
+                checker.require(ok, "lane", class.lane, format!("a lane from 0 to {}", count.max(1) - 1));
+            });
+        }
+    }
+}
+
+/// Strict priority lanes.
+#[derive(Debug)]
+pub struct Priority {
+    lanes: Vec<Discipline>,
+    lane_of: FlowMap<u8>,
+}
+
+impl Priority {
+    /// Empty lanes for the link that `cx` describes.
+    pub fn new(config: &PriorityConfig, cx: &BuildCx) -> Self {
+        let lanes = config
+            .lanes
+            .iter()
+            .map(|lane| {
+                let cx = BuildCx { capacity: lane.buffer.unwrap_or(cx.capacity), ..*cx };
+                lane.queue.build(&cx).into_discipline()
+            })
+            .collect();
+        let classes = config.classes.iter();
+        let lane_of = classes.flat_map(|class| class.flows.iter().map(|flow| (*flow, class.lane))).collect();
+        Self { lanes, lane_of }
+    }
+
+    fn lane(&self, packet: &Packet) -> usize {
+        let own = packet.lane().number();
+        let lane = if self.lane_of.is_empty() {
+            own
+        } else {
+            self.lane_of.get(&packet.flow.0).copied().unwrap_or(own)
+        };
+        usize::from(lane).min(self.lanes.len() - 1)
+    }
+}
+
+impl QueueDiscipline for Priority {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
+        let lane = self.lane(&packet);
+        self.lanes[lane].enqueue(now, packet, cx);
+    }
+
+    fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        self.lanes.iter_mut().find_map(|lane| lane.dequeue(now, cx))
+    }
+
+    fn next_ready(&self, now: Time) -> Option<Time> {
+        self.lanes.iter().filter_map(|lane| lane.next_ready(now)).min()
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.lanes.iter().filter_map(Discipline::next_timer).min()
+    }
+
+    fn on_timer(&mut self, now: Time, cx: &mut QueueCx<'_>) {
+        for lane in &mut self.lanes {
+            if lane.next_timer().is_some_and(|due| due <= now) {
+                lane.on_timer(now, cx);
+            }
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        let mut sum = Backlog::default();
+        for lane in &self.lanes {
+            let backlog = lane.backlog();
+            sum.packets += backlog.packets;
+            sum.bytes += backlog.bytes;
+        }
+        sum
+    }
+}

@@ -1,0 +1,74 @@
+//! First-in first-out queues that make room for an arrival at the cost of a packet already waiting: drop-head and
+//! random drop. Drop-tail, which turns the arrival itself away, lives in `droptail`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Backlog, DropReason, Packet, QueueCx, QueueDiscipline, Time};
+
+use crate::config::BuildCx;
+use crate::limit::Limit;
+use crate::ring::Ring;
+
+/// First in, first out; an arrival at a full buffer pushes the oldest waiting packet out, so that a loss shows to its
+/// sender as early as can be (Lakshman, Neidhardt and Ott, "The Drop from Front Strategy in TCP and in TCP over ATM",
+/// 1996). It has no parameter but the link's buffer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DropHeadConfig {}
+
+/// First in, first out; an arrival at a full buffer pushes out one of the packets, itself included, each with the
+/// same chance (Mankin, "Random Drop Congestion Control", 1990). It has no parameter but the link's buffer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RandomDropConfig {}
+
+/// Who must go when the buffer is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victim {
+    /// The oldest waiting packet.
+    Oldest,
+    /// Any waiting packet, each with the same chance.
+    Random,
+}
+
+/// A first-in first-out queue that pushes waiting packets out.
+#[derive(Clone, Debug)]
+pub struct PushOut {
+    limit: Limit,
+    victim: Victim,
+    ring: Ring,
+}
+
+impl PushOut {
+    /// An empty queue for the link that `cx` describes.
+    pub fn new(victim: Victim, cx: &BuildCx) -> Self {
+        Self { limit: Limit::new(cx.capacity), victim, ring: Ring::new() }
+    }
+}
+
+impl QueueDiscipline for PushOut {
+    fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
+        let admitted = self.limit.admits(&packet, &self.ring.backlog(), cx.idle_since.is_some());
+        self.ring.push(packet, ());
+        if admitted {
+            return;
+        }
+        // A large packet may cost several small ones.
+        while self.limit.exceeded_by(&self.ring.backlog()) {
+            let index = match self.victim {
+                Victim::Oldest => 0,
+                Victim::Random => cx.rng.below(self.ring.len() as u64) as usize,
+            };
+            let Some((packet, ())) = self.ring.remove(index) else { return };
+            cx.drop(packet, DropReason::Overflow);
+        }
+    }
+
+    fn dequeue(&mut self, _now: Time, _cx: &mut QueueCx<'_>) -> Option<Packet> {
+        self.ring.pop().map(|(packet, ())| packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+}
