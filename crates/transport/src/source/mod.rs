@@ -7,12 +7,24 @@
 //! Any call may change [`Source::next_offer`]. Spurious calls of `take_offer` return `None`.
 
 mod bulk;
+mod config;
+mod datagrams;
+mod distribution;
+mod files;
+mod on_off;
+mod replay;
 
 pub use bulk::Bulk;
+pub use config::{BulkConfig, SourceConfig};
+pub use datagrams::{Arrivals, Datagrams, DatagramsConfig};
+pub use distribution::{Distribution, Quantity};
+pub use files::{Connection, Files, FilesConfig};
+pub use on_off::{OnOff, OnOffConfig};
+pub use replay::{Replay, ReplayConfig, ReplayEntry, ReplayError, parse as parse_trace};
 
 use tailback_core::{Bytes, Stream, Time};
 
-/// Data that the application hands over at one instant.
+/// Data that the application hands over at one instant. Datagram endpoints send every offer as packets of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// How much; [`Bytes::MAX`] stands for a transfer without end.
@@ -50,6 +62,15 @@ pub trait Source {
 pub enum AnySource {
     /// One transfer.
     Bulk(Bulk),
+    // The larger ones are boxed: most flows of large scenarios are bulk transfers.
+    /// Bursts and pauses.
+    OnOff(Box<OnOff>),
+    /// A session of files.
+    Files(Box<Files>),
+    /// Datagrams.
+    Datagrams(Box<Datagrams>),
+    /// A recorded trace.
+    Replay(Box<Replay>),
     /// A source from outside this library.
     Custom(Box<dyn Source + Send>),
 }
@@ -58,6 +79,10 @@ macro_rules! each {
     ($self:ident, $source:ident => $call:expr) => {
         match $self {
             Self::Bulk($source) => $call,
+            Self::OnOff($source) => $call,
+            Self::Files($source) => $call,
+            Self::Datagrams($source) => $call,
+            Self::Replay($source) => $call,
             Self::Custom($source) => $call,
         }
     };

@@ -1,0 +1,122 @@
+//! Datagrams at even or Poisson intervals, whatever becomes of them. With Poisson arrivals and exponential sizes a
+//! link is an M/M/1 queue, since a packet's service time is proportional to its size.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{BitRate, Bytes, Checker, Span, Stream, Time};
+
+use super::distribution::{Distribution, Quantity};
+use super::{Offer, Source};
+
+/// When datagrams come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// At even intervals.
+    #[default]
+    Constant,
+    /// At exponential intervals: a Poisson process.
+    Poisson,
+}
+
+/// Datagrams.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DatagramsConfig {
+    /// When datagrams come: `constant` or `poisson`. Default constant.
+    pub arrivals: Arrivals,
+    /// Mean application data per time; the mean interval is the mean size over this. Default 1 Mbit/s.
+    pub rate: BitRate,
+    /// How large datagrams are, without the header that the endpoint adds. Default constant, 960 B.
+    pub size: Distribution<Bytes>,
+    /// The source ends after so many datagrams; by default never.
+    pub count: Option<u64>,
+}
+
+impl Default for DatagramsConfig {
+    fn default() -> Self {
+        Self {
+            arrivals: Arrivals::Constant,
+            rate: BitRate::from_bits_per_sec(1_000_000),
+            size: Distribution::constant(Bytes::new(960)),
+            count: None,
+        }
+    }
+}
+
+impl DatagramsConfig {
+    /// Complains about every value that is not allowed.
+    pub fn check(&self, checker: &mut Checker) {
+        checker.require(self.rate > BitRate::ZERO, "rate", self.rate, "a rate above zero");
+        checker.within("size", |size| self.size.check(size));
+        let finite = self.size.mean().is_finite();
+        checker.require(finite, "size", "an infinite mean", "a distribution with a finite mean");
+        if let Some(count) = self.count {
+            checker.require(count > 0, "count", count, "at least 1 datagram");
+        }
+    }
+
+    /// The mean time from datagram to datagram.
+    fn interval(&self) -> Span {
+        let nanos = self.size.mean() * 8e9 / self.rate.bits_per_sec().max(1) as f64;
+        Span::from_real(nanos)
+    }
+}
+
+/// Datagrams, running.
+#[derive(Clone, Debug)]
+pub struct Datagrams {
+    arrivals: Arrivals,
+    interval: Span,
+    size: Distribution<Bytes>,
+    next: Option<Time>,
+    left: u64,
+}
+
+impl Datagrams {
+    /// A source that has not started.
+    pub fn new(config: DatagramsConfig) -> Self {
+        let interval = config.interval();
+        let left = config.count.unwrap_or(u64::MAX);
+        Self { arrivals: config.arrivals, interval, size: config.size, next: None, left }
+    }
+
+    fn gap(&self, rng: &mut Stream) -> Span {
+        match self.arrivals {
+            Arrivals::Constant => self.interval,
+            Arrivals::Poisson => Distribution::exponential(self.interval).sample(rng),
+        }
+    }
+}
+
+impl Source for Datagrams {
+    fn start(&mut self, now: Time, rng: &mut Stream) {
+        if self.left > 0 {
+            // A Poisson process has no first point at its beginning.
+            let wait = if self.arrivals == Arrivals::Poisson { self.gap(rng) } else { Span::ZERO };
+            self.next = Some(now + wait);
+        }
+    }
+
+    fn next_offer(&self) -> Option<Time> {
+        self.next
+    }
+
+    fn take_offer(&mut self, now: Time, rng: &mut Stream) -> Option<Offer> {
+        let due = self.next.filter(|due| *due <= now)?;
+        self.left -= 1;
+        self.next = (self.left > 0).then(|| due + self.gap(rng));
+        Some(Offer { bytes: self.size.sample(rng), new_connection: false, ends_message: false })
+    }
+
+    fn on_message_done(&mut self, _: Time, _: &mut Stream) {}
+
+    fn is_finished(&self) -> bool {
+        self.left == 0
+    }
+
+    fn stop(&mut self, _: Time) {
+        self.next = None;
+        self.left = 0;
+    }
+}
