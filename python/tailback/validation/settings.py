@@ -1,0 +1,101 @@
+"""A reference row as a Tailback scenario: the same network, endpoints and queues in the scenario's own words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tailback.validation.reference import Row
+
+QUEUES = {"droptail": "drop-tail", "red": "red", "drr": "drr", "fq": "fq"}
+"""ns-2's names of disciplines, and ours."""
+
+TRANSPORT: dict[str, Any] = {
+    "segment_size": "1000 B",
+    "header": "40 B",
+    "initial_window": "2 packets",
+    "initial_ssthresh": "10000 packets",
+    "window_limit": "10000 packets",
+    "handshake": True,
+    "limited_transmit": True,
+    "rtt_sampling": "per-round-trip",
+    "keep_scoreboard": False,
+    "rescue": False,
+    "rto": {"min": "200 ms", "max": "60 s", "initial": "3 s", "tick": "10 ms"},
+}
+"""ns-2's endpoints; see ``reference/README.md``."""
+
+
+def scenario(row: Row, seed: int) -> dict[str, Any]:
+    """The row as the data of a scenario, in the shape of its TOML file."""
+    flows = [_flows(row)]
+    if row.constant_mbps:
+        flows.append(_constant(row))
+    return {
+        "name": row.name,
+        "duration": f"{row.duration_s:g} s",
+        "warm_up": f"{row.warm_up_s:g} s",
+        "seed": seed,
+        "topology": {
+            "template": "dumbbell",
+            "rate": f"{row.capacity_mbps:g} Mbit/s",
+            "delay": _delay(row, 1 / 3),
+            "buffer": f"{row.buffer_packets} packets",
+            "queue": _queue(row),
+            **({"loss": {"name": "independent", "probability": row.loss}} if row.loss else {}),
+            "reverse": {"buffer": "unlimited", "queue": "drop-tail"},
+            "access": {
+                "rate": "1 Gbit/s" if row.group == "bernoulli" else "100 Mbit/s",
+                "delay": _delay(row, 1 / 12),
+                "buffer": "unlimited",
+                "queue": "drop-tail",
+            },
+        },
+        "flows": flows,
+        "record": {"flows": "none", "links": "none"},
+    }
+
+
+def _delay(row: Row, part: float) -> str:
+    return f"{round(row.rtt_ms * part * 1e6)} ns"
+
+
+def _queue(row: Row) -> str | dict[str, Any]:
+    name = QUEUES[row.queue]
+    if row.queue == "red":
+        return {
+            "name": name,
+            "min": f"{row.buffer_packets // 5} packets",
+            "max": f"{3 * row.buffer_packets // 5} packets",
+            "max_p": 0.1,
+            "weight": 0.002,
+            "gentle": True,
+            "adaptive": False,
+            "wait": True,
+        }
+    if row.queue == "drr":
+        return {"name": name, "quantum": "1000 B"}
+    return name
+
+
+def _flows(row: Row) -> dict[str, Any]:
+    transport = dict(TRANSPORT)
+    if row.jitter_s:
+        transport["send_jitter"] = f"{round(row.jitter_s * 1e9)} ns"
+    receiver = {"ack_every": 2, "ack_delay": "100 ms"} if row.delayed_acks else {"ack_every": 1}
+    return {
+        "name": row.scheme,
+        "count": row.flows,
+        "scheme": row.scheme,
+        "start": {"from": "0 s", "to": "5 s"},
+        "transport": transport,
+        "receiver": receiver,
+    }
+
+
+def _constant(row: Row) -> dict[str, Any]:
+    return {
+        "name": "constant",
+        "scheme": {"name": "fixed-rate", "rate": f"{row.constant_mbps:g} Mbit/s"},
+        "start": {"from": "0 s", "to": "5 s"},
+        "transport": {"segment_size": "1000 B"},
+    }

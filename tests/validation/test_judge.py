@@ -1,0 +1,89 @@
+"""The validation's reference and its verdicts, on made-up measurements. No simulation runs here."""
+
+import pytest
+from tailback.validation import judge, reference, settings, table
+from tailback.validation.judge import Verdict
+from tailback.validation.reference import Row
+
+BY_NAME = {row.name: row for row in reference.rows()}
+JITTER = BY_NAME["dumbbell/sack/droptail/64/jitter"]
+
+
+def exact(row: Row) -> dict[str, list[float]]:
+    """What a simulator would measure that agrees with ns-2 to the last digit."""
+    figures = judge.tolerances(row)
+    return {name: [found.mean] * 3 for name in figures if (found := judge.expected(row, name)) is not None}
+
+
+def test_every_row_has_a_name_of_its_own() -> None:
+    assert len(BY_NAME) == len(reference.rows()) == 48
+
+
+@pytest.mark.parametrize("row", reference.rows(), ids=lambda row: row.name)
+def test_the_reference_agrees_with_itself(row: Row) -> None:
+    found = judge.compare(row, exact(row), {})
+    assert found
+    assert {item.verdict for item in found} == {Verdict.AGREES}
+
+
+@pytest.mark.parametrize(
+    ("figure", "factor", "verdict"),
+    [
+        ("throughput", 0.98, Verdict.AGREES),
+        ("throughput", 0.96, Verdict.DIFFERS),
+        ("utilization", 0.985, Verdict.AGREES),
+        ("utilization", 0.975, Verdict.DIFFERS),
+        ("loss", 1.09, Verdict.AGREES),
+        ("loss", 1.11, Verdict.DIFFERS),
+        ("mean_queue", 0.91, Verdict.AGREES),
+        ("mean_queue", 0.89, Verdict.DIFFERS),
+    ],
+)
+def test_tolerances_are_where_they_are_said_to_be(figure: str, factor: float, verdict: Verdict) -> None:
+    measured = exact(JITTER)
+    measured[figure] = [value * factor for value in measured[figure]]
+    verdicts = {item.figure: item.verdict for item in judge.compare(JITTER, measured, {})}
+    assert verdicts.pop(figure) is verdict
+    assert set(verdicts.values()) == {Verdict.AGREES}
+
+
+def test_two_deviations_count_where_they_are_larger() -> None:
+    vegas = BY_NAME["dumbbell/vegas/droptail/8/jitter"]
+    queue = vegas.figures["mean_queue"]
+    assert 2 * queue.deviation > 0.1 * queue.mean
+    measured = exact(vegas) | {"mean_queue": [queue.mean + 1.9 * queue.deviation]}
+    assert all(item.verdict is Verdict.AGREES for item in judge.compare(vegas, measured, {}))
+    measured["mean_queue"] = [queue.mean + 2.1 * queue.deviation]
+    assert any(item.verdict is Verdict.DIFFERS for item in judge.compare(vegas, measured, {}))
+
+
+def test_independent_loss_is_held_to_five_percent_of_goodput_alone() -> None:
+    row = BY_NAME["bernoulli/reno/loss-0.01"]
+    mean = row.figures["goodput"].mean
+    (close,) = judge.compare(row, {"goodput": [mean * 1.049]}, {})
+    (far,) = judge.compare(row, {"goodput": [mean * 1.051]}, {"goodput": "a reason"})
+    assert (close.verdict, far.verdict, far.reason) == (Verdict.AGREES, Verdict.DIFFERS, "a reason")
+
+
+def test_the_page_shows_every_row_and_every_reason() -> None:
+    comparisons = [
+        *judge.compare(JITTER, exact(JITTER) | {"loss": [0.5, 0.6]}, {"loss": "made up for this test"}),
+        *judge.left_out(BY_NAME["bernoulli/tfrc/loss-0.01"], "no such scheme here"),
+    ]
+    page = table.markdown(comparisons)
+    assert "3 of 4 figures agree" in page
+    assert "1 rows were not compared" in page
+    assert "made up for this test" in page
+    assert "no such scheme here: bernoulli/tfrc/loss-0.01" in page
+    assert table.frame(comparisons).height == 5
+
+
+def test_a_row_says_its_network_in_the_scenarios_words() -> None:
+    red = settings.scenario(BY_NAME["dumbbell/newreno/red/64/jitter"], seed=3)
+    assert red["topology"]["rate"] == "32 Mbit/s"
+    assert red["topology"]["delay"] == "20000000 ns"
+    assert red["topology"]["access"]["delay"] == "5000000 ns"
+    assert red["topology"]["queue"]["min"] == "48 packets"
+    assert red["topology"]["queue"]["max"] == "144 packets"
+    assert red["flows"][0]["transport"]["send_jitter"] == "250000 ns"
+    assert red["flows"][0]["count"] == 64
