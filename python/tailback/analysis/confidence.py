@@ -1,0 +1,95 @@
+"""Confidence intervals for simulation output: over independent seeds, over pairs with common random numbers, and
+over batches of one long run. Hypothesis tests beyond that do not live here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with its two-sided confidence interval."""
+
+    mean: float
+    half_width: float
+    """Infinite when there is only one sample: one run says nothing about its spread."""
+    level: float
+    """Probability with which such intervals cover the true mean, for example 0.95."""
+    samples: int
+
+    @property
+    def low(self) -> float:
+        """Lower end."""
+        return self.mean - self.half_width
+
+    @property
+    def high(self) -> float:
+        """Upper end."""
+        return self.mean + self.half_width
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g} ± {self.half_width:.2g}" if math.isfinite(self.half_width) else f"{self.mean:.4g}"
+
+
+@lru_cache(maxsize=256)
+def student_t(freedom: int, level: float) -> float:
+    """The two-sided quantile of Student's t distribution."""
+    from scipy.special import stdtrit  # scipy.stats would take a second to import
+
+    return float(stdtrit(freedom, 0.5 + level / 2.0))
+
+
+def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
+    """Student's t interval for the mean of independent samples, one per seed.
+
+    Raises:
+        ValueError: without samples, or for a level outside 0 to 1.
+    """
+    values = np.asarray(samples, dtype=np.float64).ravel()
+    if values.size == 0:
+        raise ValueError("samples: expected at least one")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level: {level} is not allowed; expected above 0 and below 1, for example 0.95")
+    mean = float(values.mean())
+    if values.size == 1:
+        return Interval(mean, math.inf, level, 1)
+    error = float(values.std(ddof=1)) / math.sqrt(values.size)
+    return Interval(mean, student_t(values.size - 1, level) * error, level, int(values.size))
+
+
+def paired_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95) -> Interval:
+    """Student's t interval for the mean of ``first - second``, sample by sample.
+
+    For variants run with the same seeds: common random numbers cancel in the difference.
+
+    Raises:
+        ValueError: where the two differ in length.
+    """
+    a, b = np.asarray(first, dtype=np.float64).ravel(), np.asarray(second, dtype=np.float64).ravel()
+    if a.size != b.size:
+        raise ValueError(f"expected as many samples in both, found {a.size} and {b.size}")
+    return mean_interval(a - b, level)
+
+
+def batch_means(series: ArrayLike, batches: int = 20, level: float = 0.95) -> Interval:
+    """An interval for the mean of one long, correlated series, by non-overlapping batch means.
+
+    The series is cut into ``batches`` of equal length (a remainder at the start, where the transient is, is left
+    out), whose means are nearly independent when batches are much longer than the correlation.
+
+    Raises:
+        ValueError: with fewer values than batches, or fewer than two batches.
+    """
+    values = np.asarray(series, dtype=np.float64).ravel()
+    if batches < 2 or values.size < batches:
+        raise ValueError(f"batches: expected from 2 to the {values.size} values, found {batches}")
+    length = values.size // batches
+    return mean_interval(values[-length * batches :].reshape(batches, length).mean(axis=1), level)

@@ -1,0 +1,97 @@
+"""Models of the throughput of a long TCP transfer under a given loss rate and round trip time.
+
+The simulator does not use these: they are what its results are held against, and what equation-based controllers
+are described by. All give bits per second for a packet size in bytes and times in seconds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+def _loss(loss: ArrayLike) -> Floats:
+    p = np.asarray(loss, dtype=np.float64)
+    if np.any(p <= 0.0) or np.any(p >= 1.0) or not np.all(np.isfinite(p)):
+        raise ValueError("loss: expected probabilities above 0 and below 1")
+    return p
+
+
+def square_root(loss: ArrayLike, rtt: float, packet: float, *, acked: float = 1.0) -> Floats:
+    """The square-root law of Mathis, Semke, Mahdavi and Ott (1997): ``packet / rtt * sqrt(3 / (2 acked loss))``.
+
+    Args:
+        loss: probability that a packet is lost.
+        rtt: round trip time, in seconds.
+        packet: packet size, in bytes.
+        acked: packets per acknowledgement; 2 with delayed acknowledgements.
+    """
+    p = _loss(loss)
+    return np.asarray(8.0 * packet / rtt * np.sqrt(1.5 / (acked * p)), dtype=np.float64)
+
+
+def pftk_simple(loss: ArrayLike, rtt: float, packet: float, *, rto: float, acked: float = 1.0) -> Floats:
+    """The approximate model of Padhye, Firoiu, Towsley and Kurose (1998), Eq. (33), without a window limit.
+
+    Args:
+        loss: probability that a packet starts a loss event.
+        rtt: round trip time, in seconds.
+        packet: packet size, in bytes.
+        rto: first retransmission timeout of a series, in seconds.
+        acked: packets per acknowledgement; 2 with delayed acknowledgements.
+    """
+    p = _loss(loss)
+    timeouts = rto * np.minimum(1.0, 3.0 * np.sqrt(3.0 * acked * p / 8.0)) * p * (1.0 + 32.0 * p**2)
+    return np.asarray(8.0 * packet / (rtt * np.sqrt(2.0 * acked * p / 3.0) + timeouts), dtype=np.float64)
+
+
+def pftk(
+    loss: ArrayLike,
+    rtt: float,
+    packet: float,
+    *,
+    rto: float,
+    acked: float = 1.0,
+    window_limit: float = np.inf,
+) -> Floats:
+    """The full model of Padhye, Firoiu, Towsley and Kurose (1998), Eq. (32): sending rate of a Reno transfer.
+
+    Args:
+        loss: probability that a packet is lost, given that the one before it in its round was not.
+        rtt: round trip time, in seconds.
+        packet: packet size, in bytes.
+        rto: first retransmission timeout of a series, in seconds.
+        acked: packets per acknowledgement; 2 with delayed acknowledgements.
+        window_limit: the receiver's window, in packets.
+    """
+    p, b = _loss(loss), acked
+    offset = (2.0 + b) / (3.0 * b)
+    unlimited = offset + np.sqrt(8.0 * (1.0 - p) / (3.0 * b * p) + offset**2)
+    limited = unlimited >= window_limit
+    window = np.where(limited, window_limit, unlimited)
+    # Probability that a loss indication is a timeout: fewer than three duplicate acknowledgements come back.
+    survive = (1.0 - p) ** 3
+    with np.errstate(under="ignore"):
+        by_timeout = np.minimum(
+            1.0,
+            (1.0 - survive) * (1.0 + survive * (1.0 - (1.0 - p) ** (window - 3.0))) / (1.0 - (1.0 - p) ** window),
+        )
+    backoff = 1.0 + p + 2.0 * p**2 + 4.0 * p**3 + 8.0 * p**4 + 16.0 * p**5 + 32.0 * p**6
+    rounds = np.where(limited, b / 8.0 * window + (1.0 - p) / (p * window) + 2.0, b / 2.0 * unlimited + 1.0)
+    packets = (1.0 - p) / p + window + by_timeout / (1.0 - p)
+    seconds = rtt * rounds + by_timeout * rto * backoff / (1.0 - p)
+    return np.asarray(8.0 * packet * packets / seconds, dtype=np.float64)
+
+
+def tcp_friendly_rate(loss: ArrayLike, rtt: float, packet: float) -> Floats:
+    """The TCP-friendly rate of Widmer, Mauve and Damm's probabilistic congestion control, Eq. (1).
+
+    ``packet / (rtt * (sqrt(2 l / 3) + 12 sqrt(3 l / 8) l (1 + 32 l**2)))``, which is :func:`pftk_simple` with a
+    timeout of four round trip times, one packet per acknowledgement, and without the cut at one; TFRC (RFC 5348)
+    uses the same.
+    """
+    p = _loss(loss)
+    per_rtt = np.sqrt(2.0 * p / 3.0) + 12.0 * np.sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p**2)
+    return np.asarray(8.0 * packet / (rtt * per_rtt), dtype=np.float64)

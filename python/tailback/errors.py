@@ -1,0 +1,64 @@
+"""What can go wrong in a way that is the user's to mend; each message says what was found and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+class TailbackError(Exception):
+    """Something that the user can mend. The command line prints the message alone, without a traceback."""
+
+
+class StorageError(TailbackError):
+    """A result could not be written or read. Nothing half-written is left behind."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One wrong value in a scenario."""
+
+    field: str
+    """Where it stands, for example ``flows[2].scheme.beta``."""
+    value: str
+    """The value found."""
+    allowed: str
+    """What is allowed there."""
+
+    def __str__(self) -> str:
+        if not self.value:
+            return f"{self.field}: expected {self.allowed}"
+        return f"{self.field}: {self.value} is not allowed; expected {self.allowed}"
+
+
+class ScenarioError(TailbackError):
+    """Everything that is wrong with a scenario, at once."""
+
+    def __init__(self, problems: Sequence[Problem], source: str = "scenario") -> None:
+        self.problems = tuple(problems)
+        self.source = source
+        super().__init__(str(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (ScenarioError, (self.problems, self.source))
+
+    def __str__(self) -> str:
+        count = len(self.problems)
+        head = f"{self.source}: {count} problem{'s' if count != 1 else ''}"
+        return "\n".join([head, *(f"  {problem}" for problem in self.problems)])
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like a misspelt one, if any is alike."""
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def one_of(name: str, known: Iterable[str]) -> str:
+    """What is allowed instead of an unknown name: the nearest first, then all."""
+    names = sorted(known)
+    hint = nearest(name, names)
+    listed = "one of " + ", ".join(names)
+    return f"{listed} (did you mean {hint}?)" if hint else listed

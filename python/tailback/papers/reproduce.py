@@ -1,0 +1,156 @@
+"""Runs items of the ledger, writes each one's figure and data, and says how its claim fared. The HTML page is made of
+this by ``tailback.report``; the command line is in ``tailback.cli``."""
+
+from __future__ import annotations
+
+import json
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tailback.errors import StorageError, TailbackError
+from tailback.papers.item import Fidelity, Outcome, Parameter
+from tailback.papers.lab import Lab
+from tailback.papers.ledger import Claim
+from tailback.pool import Pool
+from tailback.progress import Bar
+
+
+@dataclass
+class Verdict:
+    """What became of one item."""
+
+    claim: Claim
+    fidelity: Fidelity
+    wall_s: float = 0.0
+    """Seconds from the item's start to its judgement. Items share the cores, so these do not add up."""
+    runs: int = 0
+    parameters: Sequence[Parameter] = field(default_factory=tuple)
+    outcome: Outcome | None = None
+    """``None`` where the item could not run."""
+    error: str = ""
+    """Why it could not run."""
+    trace: str = ""
+    """Where in the code that happened, for the report."""
+    figure: Path | None = None
+    data: Path | None = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether the item could run, whether or not its claim holds."""
+        return self.outcome is not None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is reproduced."""
+        return self.outcome is not None and self.outcome.holds
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that ``tailback reproduce --json`` prints."""
+        return {
+            "id": self.claim.id,
+            "fidelity": self.fidelity,
+            "wall_s": round(self.wall_s, 3),
+            "runs": self.runs,
+            "holds": self.holds,
+            "published": plain(self.claim.published),
+            "measured": plain(self.outcome.measured) if self.outcome else {},
+            "why": self.outcome.why if self.outcome else f"could not run: {self.error}",
+            "figure": str(self.figure) if self.figure else "",
+            "data": str(self.data) if self.data else "",
+        }
+
+
+def plain(value: Any) -> Any:
+    """NumPy numbers, tuples and number keys made into what JSON knows; what is not finite becomes null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    return value
+
+
+def reproduce(
+    claims: Sequence[Claim],
+    fidelity: Fidelity,
+    out: Path,
+    *,
+    jobs: int | None = None,
+    show_progress: bool = True,
+    each: Callable[[Verdict], object] | None = None,
+) -> list[Verdict]:
+    """Runs items and writes their figures and data under ``out``, one folder per paper.
+
+    Items are measured side by side, their runs sharing one pool of ``jobs`` processes; drawing and writing is done
+    one by one here. ``each`` hears of every verdict as it comes. An item that fails does not take others down.
+
+    Raises:
+        StorageError: where ``out`` cannot be written.
+    """
+    verdicts: dict[str, Verdict] = {}
+    with Pool(jobs) as pool, Bar("reproducing", show=show_progress) as bar:
+        for verdict in _measured(claims, fidelity, pool, bar):
+            _write(verdict, out)
+            verdicts[verdict.claim.id] = verdict
+            if each:
+                each(verdict)
+    return [verdicts[claim.id] for claim in claims]
+
+
+def _measured(claims: Sequence[Claim], fidelity: Fidelity, pool: Pool, bar: Bar) -> Iterator[Verdict]:
+    if pool.jobs <= 1:
+        yield from (_measure(claim, fidelity, pool, bar) for claim in claims)
+        return
+    # Threads only wait for the pool's processes; a few more of them than cores keep the pool fed.
+    with ThreadPoolExecutor(max_workers=max(1, min(len(claims), pool.jobs + 2))) as threads:
+        futures = [threads.submit(_measure, claim, fidelity, pool, bar) for claim in claims]
+        for future in as_completed(futures):
+            yield future.result()
+
+
+def _measure(claim: Claim, fidelity: Fidelity, pool: Pool, bar: Bar) -> Verdict:
+    verdict = Verdict(claim, fidelity)
+    lab = Lab(fidelity, pool, bar)
+    began = time.monotonic()
+    try:
+        item = claim.item()
+        verdict.parameters = tuple(item.parameters(fidelity))
+        outcome = item.measure(lab)
+        missing = [key for key in claim.measure if key.split("[", 1)[0] not in outcome.measured]
+        if missing:
+            raise TailbackError(f"the item's code does not measure {', '.join(missing)}")
+        verdict.outcome = outcome
+    except Exception as error:  # Whatever it is, the other items go on and the report tells.
+        verdict.error = str(error) if isinstance(error, TailbackError) else f"{type(error).__name__}: {error}"
+        verdict.trace = "" if isinstance(error, TailbackError) else traceback.format_exc()
+    verdict.wall_s, verdict.runs = time.monotonic() - began, lab.runs
+    return verdict
+
+
+def _write(verdict: Verdict, out: Path) -> None:
+    if verdict.outcome is None:
+        return
+    from tailback.plot.style import save
+    from tailback.results.tables import write_csv, write_parquet
+
+    folder = out / verdict.claim.paper
+    name = verdict.claim.id.split("/", 1)[1]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot be made ({error.strerror or error})") from error
+    outcome = verdict.outcome
+    verdict.data = folder / f"{name}.parquet"
+    about = {"tailback.item": verdict.claim.id, "tailback.measured": json.dumps(plain(outcome.measured))}
+    write_parquet(outcome.data, verdict.data, outcome.units, about)
+    write_csv(outcome.data, verdict.data.with_suffix(".csv"))
+    verdict.figure = folder / f"{name}.svg"
+    save(verdict.claim.item().draw(outcome), verdict.figure, salt=verdict.claim.id)

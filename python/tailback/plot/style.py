@@ -1,0 +1,105 @@
+"""How figures look: fit for print, readable in grey, vector by default, the same bytes for the same data. What they
+show is the business of the other files here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from cycler import cycler
+from matplotlib.figure import Figure
+
+from tailback.errors import StorageError
+from tailback.results.files import write_file
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INK = "#1d1d22"
+"""Everything that is not data. The HTML report replaces it by the page's own text colour."""
+FAINT = "#8a8a94"
+"""Reference lines and grids."""
+# Lightness falls from the first to the last, so the order survives a photocopy; line styles repeat it.
+COLOURS = ("#1f5fa8", "#d9822b", "#2a9d7c", "#b3446c", "#7a68b8", "#8c6d31", "#4ba3c7", "#666670")
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
+FORMATS = ("svg", "png", "pdf")
+
+_RULES: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": INK,
+    "axes.grid": True,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 9,
+    "axes.linewidth": 0.7,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9.5,
+    "axes.titleweight": "medium",
+    "figure.dpi": 100,
+    "font.size": 9,
+    "grid.alpha": 0.35,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "legend.labelcolor": INK,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "path.simplify": True,
+    "path.simplify_threshold": 0.2,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 200,
+    "svg.fonttype": "path",
+    "text.color": INK,
+    "xtick.color": INK,
+    "xtick.labelsize": 8.5,
+    "ytick.color": INK,
+    "ytick.labelsize": 8.5,
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Figures made inside look like ours; the user's own matplotlib settings are left alone."""
+    cycle = cycler(color=[COLOURS[i % len(COLOURS)] for i in range(24)]) + cycler(
+        linestyle=[DASHES[i % len(DASHES)] for i in range(24)]
+    )
+    with mpl.rc_context({**mpl.rcParamsDefault, "backend": mpl.rcParams["backend"], **_RULES, "axes.prop_cycle": cycle}):
+        yield
+
+
+def figure(rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 3.6, **layout: Any) -> tuple[Figure, list[Axes]]:
+    """An empty figure of our looks, sizes in inches, without touching pyplot; axes in reading order."""
+    made = Figure(figsize=(width, height), layout="constrained")
+    axes = made.subplots(rows, columns, squeeze=False, **layout)
+    return made, list(axes.ravel())
+
+
+def save(made: Figure, target: Path, salt: str = "tailback") -> None:
+    """Writes a figure; the ending of the file says how: .svg, .png or .pdf.
+
+    Equal figures give equal files. ``salt`` keeps the names inside SVG files apart when several share one page.
+
+    Raises:
+        ValueError: for another ending.
+        StorageError: where writing fails; nothing half-written is left.
+    """
+    kind = target.suffix.lstrip(".").lower()
+    if kind not in FORMATS:
+        raise StorageError(f"{target}: figures are written as {', '.join('.' + name for name in FORMATS)}")
+    # Dates would make every file differ.
+    dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
+    with mpl.rc_context({"svg.hashsalt": salt, "svg.fonttype": "path", "pdf.fonttype": 42}):
+        write_file(target, lambda path: made.savefig(path, format=kind, metadata=dateless))
+
+
+def line(index: int) -> dict[str, Any]:
+    """Colour and dashes of the n-th line of a plot."""
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}

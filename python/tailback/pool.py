@@ -1,0 +1,96 @@
+"""Many runs on all cores: a pool of processes, and the same interface without one. Which runs to make, and what to
+keep of each, is decided by callers (sweeps, paper items)."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from types import TracebackType
+from typing import TypeVar
+
+T = TypeVar("T")
+A = TypeVar("A")
+
+
+def cores() -> int:
+    """How many processes this one may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Serial(Executor):
+    """Runs everything at once in the calling thread: for one core, for debugging, and inside other pools."""
+
+    def submit(self, fn: Callable[..., T], /, *args: object, **kwargs: object) -> Future[T]:
+        """Calls the function and gives a future that is already done."""
+        future: Future[T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class Pool:
+    """An executor of our own or of the caller's, made when first used.
+
+    Args:
+        jobs: processes; all cores where ``None``; 1 runs in this process.
+        executor: anything with the interface of ``concurrent.futures.Executor``, a Dask client's for example.
+    """
+
+    def __init__(self, jobs: int | None = None, executor: Executor | None = None) -> None:
+        self.jobs = cores() if jobs is None else jobs
+        self._given = executor
+        self._executor = executor
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._executor is not None and self._given is None:
+            self._executor.shutdown(wait=True, cancel_futures=value is not None)
+
+    @property
+    def executor(self) -> Executor:
+        """The executor itself."""
+        if self._executor is None:
+            self._executor = Serial() if self.jobs <= 1 else _processes(self.jobs)
+        return self._executor
+
+    def map(
+        self, function: Callable[[A], T], arguments: Iterable[A], done: Callable[[], object] | None = None
+    ) -> list[T]:
+        """Calls a function with each argument and gives the answers in the arguments' order.
+
+        The function must be defined at the top of a module. The first error stops what has not begun and is raised.
+        ``done`` is called in this thread after each answer.
+        """
+        futures = []
+        try:
+            for argument in arguments:
+                futures.append(self.executor.submit(function, argument))
+                if isinstance(self.executor, Serial) and done:
+                    done()
+            if not isinstance(self.executor, Serial):
+                for future in as_completed(futures):
+                    future.result()
+                    if done:
+                        done()
+            return [future.result() for future in futures]
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def _processes(jobs: int) -> Executor:
+    # A fork server is safe beside threads, and imports the core once for all workers.
+    methods = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    if context.get_start_method() == "forkserver":
+        context.set_forkserver_preload(["tailback._worker"])
+    return ProcessPoolExecutor(max_workers=jobs, mp_context=context)

@@ -1,0 +1,109 @@
+"""The page of ``tailback reproduce``: what was claimed, what was measured, and how to do it again."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from tailback.papers import ledger
+from tailback.papers.reproduce import Verdict, plain
+from tailback.report.svg import inlined
+from tailback.results.files import write_file
+
+_MAX_LISTED = 12
+
+
+def write_report(verdicts: Sequence[Verdict], out: Path, validation: Sequence[Mapping[str, Any]] | None = None) -> Path:
+    """Writes ``out/index.html`` about items whose figures and data are already under ``out``.
+
+    Args:
+        verdicts: what became of each item.
+        out: the report's folder.
+        validation: rows of the comparison with a reference simulator, if it was made.
+
+    Returns:
+        The page's path.
+
+    Raises:
+        StorageError: where writing fails; an older page is then still there.
+    """
+    environment = Environment(
+        loader=PackageLoader("tailback.report"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["shown"] = shown
+    ran = {verdict.claim.id for verdict in verdicts}
+    context = {
+        "items": [_item(verdict, out) for verdict in verdicts],
+        "papers": ledger.papers(),
+        "planned": [claim for claim in ledger.claims() if claim.id not in ran],
+        "built": {claim.id for claim in ledger.claims() if claim.built},
+        "versions": versions(),
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "validation": list(validation or ()),
+    }
+    page = environment.get_template("report.html").render(context)
+    target = out / "index.html"
+    out.mkdir(parents=True, exist_ok=True)
+    write_file(target, lambda path: path.write_text(page, encoding="utf-8"))
+    return target
+
+
+def _item(verdict: Verdict, out: Path) -> dict[str, Any]:
+    outcome = verdict.outcome
+    picture = ""
+    if verdict.figure is not None:
+        picture = inlined(verdict.figure.read_text(encoding="utf-8"), verdict.claim.title)
+    return {
+        "claim": verdict.claim,
+        "state": "holds" if verdict.holds else "fails" if verdict.ran else "error",
+        "verdict": verdict,
+        "outcome": outcome,
+        "rows": _beside(verdict),
+        "picture": picture,
+        "figure": verdict.figure.relative_to(out).as_posix() if verdict.figure else "",
+        "data": verdict.data.relative_to(out).as_posix() if verdict.data else "",
+        "csv": verdict.data.with_suffix(".csv").relative_to(out).as_posix() if verdict.data else "",
+        "command": f"tailback reproduce {verdict.claim.id} --{verdict.fidelity}",
+    }
+
+
+def _beside(verdict: Verdict) -> list[tuple[str, str, str]]:
+    """Rows of key, published, measured."""
+    if verdict.outcome is None:
+        return []
+    measured, published = plain(verdict.outcome.measured), plain(verdict.claim.published)
+    keys = [*measured, *(key for key in published if key not in measured)]
+    return [(key, shown(published.get(key)), shown(measured.get(key))) for key in keys]
+
+
+def shown(value: Any) -> str:
+    """A measured value for a reader: four digits, lists and tables on one line."""
+    if value is None:
+        return "—"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {shown(entry)}" for key, entry in value.items())
+    if isinstance(value, list):
+        listed = ", ".join(shown(entry) for entry in value[:_MAX_LISTED])
+        return f"{listed}, … ({len(value)} in all)" if len(value) > _MAX_LISTED else listed
+    return str(value)
+
+
+def versions() -> dict[str, str]:
+    """What the numbers were made with."""
+    from tailback.results.versions import versions as found
+
+    return found()

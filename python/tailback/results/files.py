@@ -1,0 +1,106 @@
+"""Writing that leaves either everything or nothing: beside the target first, then renamed onto it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tailback.errors import StorageError
+
+_FULL = {errno.ENOSPC: "no space is left", errno.EDQUOT: "the quota is used up", errno.EFBIG: "the file is too large"}
+
+
+def explained(target: Path, error: BaseException) -> StorageError:
+    """The error to raise where writing failed; says that nothing was changed."""
+    code = error.errno if isinstance(error, OSError) else None
+    reason = _FULL.get(code or 0) or (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return StorageError(f"{target}: cannot be written, {reason}; nothing was changed there")
+
+
+def write_file(target: Path, write: Callable[[Path], object]) -> None:
+    """Calls ``write`` with a path beside the target and renames the file onto the target when all is on disk.
+
+    Raises:
+        StorageError: where that fails; an older file of that name is then still there, whole.
+    """
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
+    except OSError as error:
+        raise explained(target, error) from error
+    os.close(handle)
+    beside = Path(name)
+    try:
+        write(beside)
+        _to_disk(beside)
+        beside.chmod(0o666 & ~_umask())
+        beside.replace(target)
+    except BaseException as error:
+        beside.unlink(missing_ok=True)
+        if isinstance(error, Exception) and _is_storage(error):
+            raise explained(target, error) from error
+        raise
+
+
+@contextmanager
+def new_folder(target: Path, *, mine: Callable[[Path], bool]) -> Iterator[Path]:
+    """A folder beside the target to fill, renamed onto the target at the end.
+
+    An older folder there is replaced only when empty or when ``mine`` knows it as one of ours.
+
+    Raises:
+        StorageError: where writing fails, or something that is not ours stands in the way.
+    """
+    if target.exists() and not (target.is_dir() and (mine(target) or not any(target.iterdir()))):
+        raise StorageError(f"{target}: exists and holds no result of ours; expected a new, empty or older result folder")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise explained(target, error) from error
+    try:
+        yield beside
+        for file in beside.rglob("*"):
+            if file.is_file():
+                _to_disk(file)
+        beside.chmod(0o777 & ~_umask())
+        _swap(beside, target)
+    except BaseException as error:
+        shutil.rmtree(beside, ignore_errors=True)
+        if isinstance(error, Exception) and _is_storage(error):
+            raise explained(target, error) from error
+        raise
+
+
+def _swap(beside: Path, target: Path) -> None:
+    if not target.exists():
+        beside.rename(target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    target.rename(old)  # Onto an empty folder, which is allowed and keeps the name ours.
+    try:
+        beside.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_storage(error: Exception) -> bool:
+    # polars reports a full disk as a ComputeError of its own, with the system's words.
+    return isinstance(error, OSError) or type(error).__module__.startswith("polars")
+
+
+def _to_disk(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

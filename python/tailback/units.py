@@ -1,0 +1,90 @@
+"""Quantities as written in scenarios ("10 Mbit/s", "5 ms") made from numbers, and numbers from them, for scripts that
+compute their parameters; and the units of result columns. Scenarios themselves are read by the core alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_FACTORS: Final = {
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+    "min": 60.0,
+    "h": 3600.0,
+    "bit/s": 1.0,
+    "kbit/s": 1e3,
+    "Mbit/s": 1e6,
+    "Gbit/s": 1e9,
+    "B": 1.0,
+    "kB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "KiB": 1024.0,
+    "MiB": 1024.0**2,
+    "GiB": 1024.0**3,
+    "packets": 1.0,
+}
+_WRITTEN: Final = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]+)\s*")
+
+
+def time(seconds: float) -> str:
+    """A length of time, to the nearest nanosecond: ``time(0.005)`` is ``"5 ms"``."""
+    return _exact(round(_positive(seconds, "seconds") * 1e9), (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1)))
+
+
+def rate(bits_per_second: float) -> str:
+    """A rate, to the nearest bit per second: ``rate(32e6)`` is ``"32 Mbit/s"``."""
+    bits = round(_positive(bits_per_second, "bits_per_second"))
+    return _exact(bits, (("Gbit/s", 10**9), ("Mbit/s", 10**6), ("kbit/s", 10**3), ("bit/s", 1)))
+
+
+def size(count: float) -> str:
+    """An amount of data in bytes, to the nearest byte: ``size(1500)`` is ``"1500 B"``."""
+    return _exact(round(_positive(count, "bytes")), (("GB", 10**9), ("MB", 10**6), ("B", 1)))
+
+
+def packets(count: int) -> str:
+    """A buffer or an amount of data in packets."""
+    return f"{count} packets"
+
+
+def number(written: str) -> float:
+    """The value of a written quantity in base units: seconds, bits per second, bytes or packets.
+
+    Raises:
+        ValueError: where there is no number, or no known unit.
+    """
+    match = _WRITTEN.fullmatch(written)
+    if match is None or match[2] not in _FACTORS:
+        raise ValueError(f"{written!r} is not a quantity with its unit; expected for example '10 Mbit/s' or '5 ms'")
+    return float(match[1]) * _FACTORS[match[2]]
+
+
+def _positive(value: float, name: str) -> float:
+    if not 0.0 <= value < 1e18:
+        raise ValueError(f"{name}: {value} is not allowed; expected a finite number of at least 0")
+    return value
+
+
+def _exact(count: int, units: tuple[tuple[str, int], ...]) -> str:
+    """In the largest unit that leaves a whole number, so that nothing is rounded."""
+    for unit, factor in units[:-1]:
+        if count and count % factor == 0:
+            return f"{count // factor} {unit}"
+    return f"{count} {units[-1][0]}"
+
+
+def scaled(value: float, unit: str) -> tuple[float, str]:
+    """A number in base units made easy to read: ``scaled(3.2e7, "bit/s")`` is ``(32.0, "Mbit/s")``."""
+    size_of = abs(value)
+    if unit == "s":
+        for factor, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+            if size_of >= factor or name == "us":
+                return (value / factor, name) if size_of else (0.0, "s")
+    if unit in {"bit/s", "B"}:
+        for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+            if size_of >= factor:
+                return value / factor, prefix + unit
+    return value, unit
