@@ -156,19 +156,11 @@ def write(lines: list[str]) -> None:
 def main() -> None:
     """Measures, prints the tables, and writes them to the page unless this was only a quick look."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="one short round; prints, and leaves the page alone"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="one short round; prints, and leaves the page alone")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved runs per scenario (default 5)")
-    parser.add_argument(
-        "--core", type=int, default=None, help="pin to this core (default: the last one; -1: none)"
-    )
-    parser.add_argument(
-        "--perf", type=Path, default=target / "release" / "examples" / "perf", help=argparse.SUPPRESS
-    )
+    parser.add_argument("--core", type=int, default=None, help="pin to this core (default: the last one; -1: none)")
+    parser.add_argument("--perf", type=Path, default=target / "release" / "examples" / "perf", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.rounds < 1:
         parser.error(f"--rounds is {given.rounds}; at least 1 is needed")
@@ -176,9 +168,7 @@ def main() -> None:
     core = last if given.core is None else (given.core if given.core >= 0 else None)
     found = shutil.which("ns")
     if not found:
-        print(
-            "ns-2 is not installed (Debian: apt-get install ns2): Tailback is timed alone.", file=sys.stderr
-        )
+        print("ns-2 is not installed (Debian: apt-get install ns2): Tailback is timed alone.", file=sys.stderr)
     options = Options(1 if given.quick else given.rounds, given.quick, core, given.perf, found)
     lines = [
         *speed(options),

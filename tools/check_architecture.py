@@ -39,9 +39,7 @@ RESERVED: dict[str, set[str]] = {
     "libc": {"net"},
 }
 HOME_OF_CLOCKS = "net"
-CLOCKS = re.compile(
-    r"\b(?:Instant|SystemTime)\s*::\s*now\b|\bstd::time::(?:Instant|SystemTime)\b|\bthread::sleep\b"
-)
+CLOCKS = re.compile(r"\b(?:Instant|SystemTime)\s*::\s*now\b|\bstd::time::(?:Instant|SystemTime)\b|\bthread::sleep\b")
 UNSAFE = re.compile(r"\bunsafe\s*(?:\{|fn\b|impl\b|trait\b|extern\b)|allow\(\s*unsafe_code")
 LONGEST_FILE = 400
 
@@ -126,9 +124,7 @@ def main() -> None:
     for path in rust + python:
         length = path.read_text(encoding="utf-8").count("\n")
         if length > LONGEST_FILE * 1.25:
-            print(
-                f"note: {path.relative_to(ROOT)} has {length} lines; one idea per file, about {LONGEST_FILE}"
-            )
+            print(f"note: {path.relative_to(ROOT)} has {length} lines; one idea per file, about {LONGEST_FILE}")
     if faults:
         print("\n".join(faults), file=sys.stderr)
         sys.exit(f"architecture: {len(faults)} fault(s)")

@@ -24,6 +24,4 @@ KNOWN: tuple[Difference, ...] = ()
 
 def reasons(row: Row) -> Mapping[str, str]:
     """The known differences of a row, by figure."""
-    return {
-        figure: known.reason for known in KNOWN if fnmatch(row.name, known.rows) for figure in known.figures
-    }
+    return {figure: known.reason for known in KNOWN if fnmatch(row.name, known.rows) for figure in known.figures}

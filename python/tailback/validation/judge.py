@@ -96,9 +96,7 @@ def expected(row: Row, figure: str) -> Estimate | None:
     return row.figures.get(figure)
 
 
-def compare(
-    row: Row, measured: Mapping[str, Sequence[float]], reasons: Mapping[str, str]
-) -> list[Comparison]:
+def compare(row: Row, measured: Mapping[str, Sequence[float]], reasons: Mapping[str, str]) -> list[Comparison]:
     """Compares a row's figures, one value per seed each, with the reference.
 
     Args:
