@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Span};
+use tailback_transport::EcnMode;
 
 use crate::choice::Choice;
 use crate::parts::{ReceiverConfig, SchemeConfig, SourceConfig, StreamConfig};
@@ -63,6 +64,22 @@ impl FlowConfig {
     /// The name of member `index`.
     pub fn member(&self, index: u32) -> String {
         if self.count == 1 { self.name.clone() } else { format!("{}-{index}", self.name) }
+    }
+
+    /// Whether one of the group's members has this name.
+    pub fn has_member(&self, name: &str) -> bool {
+        if self.count == 1 {
+            return name == self.name;
+        }
+        let number = name.strip_prefix(self.name.as_str()).and_then(|rest| rest.strip_prefix('-'));
+        number
+            .and_then(|text| text.parse::<u32>().ok().filter(|number| number.to_string() == text))
+            .is_some_and(|number| number < self.count)
+    }
+
+    /// Whether the flow's data asks routers to mark instead of dropping.
+    pub fn is_ecn_capable(&self) -> bool {
+        self.transport.ecn != EcnMode::Off || self.scheme.build(&self.transport.controller_params()).needs.ecn
     }
 
     /// Complains about every value that makes no flow.

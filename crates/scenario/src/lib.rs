@@ -3,21 +3,31 @@
 //! A scenario is data: TOML files, JSON and Python objects say the same, and the structs of this crate are the one place
 //! that says what they may say.
 
+mod check;
 pub mod choice;
+mod expect;
 pub mod flow;
 pub mod hash;
 pub mod impairment;
 pub mod interim;
 pub mod link;
+pub mod load;
 pub mod loss;
 pub mod parts;
+pub mod problems;
 pub mod record;
+mod route;
 pub mod scenario;
 pub mod schedule;
 pub mod schema;
 pub mod spread;
 pub mod template;
+pub mod topology;
 pub mod trace;
+mod walk;
 
 pub use choice::Choice;
+pub use load::load;
+pub use problems::Problems;
 pub use scenario::Scenario;
+pub use schema::schema;

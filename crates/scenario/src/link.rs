@@ -157,7 +157,12 @@ impl LinkConfig {
         if let Some(trace) = &self.trace {
             checker.within("trace", |checker| trace.check(checker));
             let rates = self.schedule.iter().any(|step| step.rate.is_some());
-            checker.require(!rates, "schedule", "a schedule of rates", "either `trace` or rates in `schedule`, not both");
+            checker.require(
+                !rates,
+                "schedule",
+                "a schedule of rates",
+                "either `trace` or rates in `schedule`, not both",
+            );
         }
     }
 }
@@ -232,5 +237,10 @@ fn check_buffer(checker: &mut Checker, field: &str, buffer: Capacity) {
         Capacity::Bytes(bytes) => bytes.get() > 0,
         Capacity::MilliBdp(thousandths) => (1..=1_000_000).contains(&thousandths),
     };
-    checker.require(ok, field, buffer, "packets, a positive number of bytes, \"unlimited\", or 0.001 to 1000 BDP");
+    checker.require(
+        ok,
+        field,
+        buffer,
+        "packets, a positive number of bytes, \"unlimited\", or 0.001 to 1000 BDP",
+    );
 }

@@ -88,7 +88,13 @@ pub struct GilbertElliottLoss {
 
 impl Default for GilbertElliottLoss {
     fn default() -> Self {
-        Self { good_to_bad: 0.01, bad_to_good: 0.25, loss_good: 0.0, loss_bad: 0.5, place: LossPlace::default() }
+        Self {
+            good_to_bad: 0.01,
+            bad_to_good: 0.25,
+            loss_good: 0.0,
+            loss_bad: 0.5,
+            place: LossPlace::default(),
+        }
     }
 }
 

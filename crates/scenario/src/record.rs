@@ -70,7 +70,8 @@ impl RecordConfig {
     pub fn check(&self, duration: Span, checker: &mut Checker) {
         checker.require(!self.bin.is_zero(), "bin", self.bin, "a time longer than zero");
         let bins = duration.as_nanos() / self.bin.as_nanos().max(1);
-        let allowed = format_args!("bins so wide that at most 10 million of them fill the duration ({duration})");
+        let allowed =
+            format_args!("bins so wide that at most 10 million of them fill the duration ({duration})");
         checker.require(self.bin.is_zero() || bins <= 10_000_000, "bin", self.bin, allowed);
     }
 }

@@ -11,7 +11,7 @@ use tailback_core::{BitRate, Checker, Span};
 pub struct ScheduleStep {
     /// When, from the start of the run.
     pub at: Span,
-    /// The new rate; unchanged where absent.
+    /// The new rate; unchanged where absent. `"0 bit/s"` stops the link until a later step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
     /// The new one-way propagation delay; unchanged where absent.
@@ -19,18 +19,23 @@ pub struct ScheduleStep {
     pub delay: Option<Span>,
 }
 
-/// Complains about steps that change nothing, are out of order, or stop the link for ever.
+/// Complains about steps that change nothing, are out of order, or set absurd values.
 pub(crate) fn check(steps: &[ScheduleStep], checker: &mut Checker) {
     let mut previous = None;
     for (index, step) in steps.iter().enumerate() {
         checker.within(format!("schedule.[{index}]"), |checker| {
             let changes = step.rate.is_some() || step.delay.is_some();
-            checker.require(changes, "", "a step without rate and delay", "a new `rate`, a new `delay`, or both");
+            checker.require(
+                changes,
+                "",
+                "a step without rate and delay",
+                "a new `rate`, a new `delay`, or both",
+            );
             if let Some(previous) = previous {
                 let allowed = format_args!("a time later than the step before, at {previous}");
                 checker.require(step.at > previous, "at", step.at, allowed);
             }
-            if let Some(rate) = step.rate {
+            if let Some(rate) = step.rate.filter(|rate| rate.bits_per_sec() > 0) {
                 crate::link::check_rate(checker, "rate", rate);
             }
             if let Some(delay) = step.delay {

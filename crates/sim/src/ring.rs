@@ -37,7 +37,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Appends an entry.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, entry: T) {
         if self.len as usize == self.slots.len() {
             self.resize(entry, (self.slots.len() * 2).max(SMALLEST));
@@ -49,7 +49,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Removes the head.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<T> {
         if self.len == 0 {
             return None;

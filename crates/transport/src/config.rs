@@ -66,6 +66,9 @@ pub struct RtoConfig {
     pub beta: f64,
     /// How many variations the timer adds to the smoothed round trip time; default 4 (RFC 6298 §2.3).
     pub k: f64,
+    /// What the smoothed round trip time is multiplied by; default 1 (RFC 6298 §2.3). Packet-pair takes 1.5 with
+    /// `k = 0` (Keshav 1994, §6).
+    pub srtt_factor: f64,
     /// The shortest time-out; default 200 ms as in common practice, while RFC 6298 §2.4 says 1 s.
     pub min: Span,
     /// The longest time-out, back-off included; default 60 s (RFC 6298 §2.5).
@@ -85,6 +88,7 @@ impl Default for RtoConfig {
             alpha: 0.125,
             beta: 0.25,
             k: 4.0,
+            srtt_factor: 1.0,
             min: Span::from_millis(200),
             max: Span::from_secs(60),
             initial: Span::from_secs(1),
@@ -101,6 +105,8 @@ impl RtoConfig {
         checker.require(gain(self.alpha), "alpha", self.alpha, "a gain above 0, at most 1");
         checker.require(gain(self.beta), "beta", self.beta, "a gain above 0, at most 1");
         checker.require((0.0..=100.0).contains(&self.k), "k", self.k, "0 to 100");
+        let factor = self.srtt_factor;
+        checker.require((1.0..=100.0).contains(&factor), "srtt_factor", factor, "1 to 100");
         checker.require(!self.min.is_zero(), "min", self.min, "more than 0 s");
         checker.require(self.max >= self.min, "max", self.max, format_args!("at least min ({})", self.min));
         checker.require(!self.initial.is_zero(), "initial", self.initial, "more than 0 s");
@@ -130,7 +136,7 @@ pub struct StreamConfig {
     /// (RFC 9293 §3.8.6); without limit by default.
     pub receive_window: Option<DataAmount>,
     /// Duplicate acknowledgements, or segments selectively acknowledged above, that mean loss; default 3
-    /// (RFC 5681 §3.2, RFC 6675 `DupThresh`).
+    /// (RFC 5681 §3.2, RFC 6675 `DupThresh`). Recovery by offsets takes 1, whatever stands here.
     pub dup_threshold: u32,
     /// Whether the first duplicate acknowledgements release new segments (RFC 3042); default true.
     pub limited_transmit: bool,
@@ -138,9 +144,11 @@ pub struct StreamConfig {
     /// may begin (RFC 6582 §3.2 step 1; ns-2's `bugFix_`); default true. Concerns plain Reno only, where
     /// RFC 5681 does not ask for it: NewReno and SACK always do so.
     pub one_recovery_per_window: bool,
-    /// NewReno's "careful" variant: after an episode, duplicate acknowledgements of exactly the last number that
-    /// it covered do not begin another (RFC 6582 §3.2 step 1, "covers more than recover"); default true.
-    pub careful: bool,
+    /// Whether the next episode may begin only when a segment sent after the last one's begin is acknowledged
+    /// ("careful", RFC 6582 §3.2 step 1: the acknowledgement "covers more than recover"), or already when all
+    /// segments sent before it are. By default what the RFCs say: true for NewReno and Reno, false for SACK
+    /// (RFC 6675 §5).
+    pub careful: Option<bool>,
     /// NewReno's "impatient" variant: in an episode only the first partial acknowledgement restarts the
     /// retransmission timer (RFC 6582 §3.2 step 3); default true. Otherwise all do ("slow but steady").
     pub impatient: bool,
@@ -178,7 +186,7 @@ impl Default for StreamConfig {
             dup_threshold: 3,
             limited_transmit: true,
             one_recovery_per_window: true,
-            careful: true,
+            careful: None,
             impatient: true,
             keep_scoreboard: true,
             rescue: true,

@@ -55,7 +55,7 @@ impl Direct {
         Self { started: 0, waiting_bytes: Bytes::ZERO, area: 0, policy }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn admit<R>(
         &mut self,
         cx: &mut LinkCx<'_, R>,

@@ -216,7 +216,7 @@ impl Link {
     }
 
     /// A packet is offered to the link.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer<R: Recorder>(&mut self, packet: Packet, cx: &mut LinkCx<'_, R>) {
         self.arrived.add(packet.size());
         if R::PACKETS {
@@ -283,7 +283,7 @@ impl Link {
 
     /// The head of the wire has reached the far end. Re-arms the wire before the packet is handled, so that taking
     /// it and arming are one walk through the event queue.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive<R: Recorder>(&mut self, cx: &mut LinkCx<'_, R>) -> Option<Packet> {
         let slot = self.ring.pop()?;
         let next = self.ring.front().map_or(Time::NEVER, |head| head.time);
