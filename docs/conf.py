@@ -1,0 +1,20 @@
+"""How Sphinx builds the documentation: Markdown, no network, no fonts or scripts from elsewhere."""
+
+project = "Tailback"
+author = "The Tailback authors"
+project_copyright = "2026, the Tailback authors"
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build"]
+
+html_theme = "furo"
+html_title = "Tailback"
+html_static_path = ["_static"]
+html_show_sourcelink = False
+
+autodoc_typehints = "description"
+autodoc_member_order = "bysource"
+# Links in the README point into docs/; the pages themselves link to each other.
+suppress_warnings = ["myst.header"]
