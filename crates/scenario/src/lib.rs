@@ -9,7 +9,6 @@ mod expect;
 pub mod flow;
 pub mod hash;
 pub mod impairment;
-pub mod interim;
 pub mod link;
 pub mod load;
 pub mod loss;

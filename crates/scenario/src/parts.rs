@@ -4,4 +4,4 @@ pub use tailback_control::Scheme as SchemeConfig;
 pub use tailback_qdisc::Config as QueueConfig;
 pub use tailback_transport::config::{ReceiverConfig, StreamConfig};
 
-pub use crate::interim::SourceConfig;
+pub use tailback_transport::source::SourceConfig;

@@ -1,0 +1,148 @@
+//! The second and third pass of validation: each value's own range, and what the values mean together. Types, units and
+//! names were seen to by `walk`.
+
+use std::collections::BTreeSet;
+
+use tailback_core::{Checker, FieldError, Span};
+
+use crate::parts::QueueConfig;
+use crate::record::Which;
+use crate::scenario::Scenario;
+use crate::topology::Network;
+
+/// The longest run taken seriously.
+const LONGEST: Span = Span::from_secs(365 * 24 * 3600);
+/// The most flows of a scenario.
+const MOST_FLOWS: usize = 1_000_000;
+
+/// Complains about every value that is wrong by itself or beside its neighbours.
+pub(crate) fn values(scenario: &Scenario, checker: &mut Checker) {
+    let Scenario { duration, warm_up, seed, .. } = scenario;
+    let sensible = !duration.is_zero() && *duration <= LONGEST;
+    checker.require(sensible, "duration", duration, "a time longer than zero, at most a year (8760 h)");
+    checker.require(
+        warm_up < duration || duration.is_zero(),
+        "warm_up",
+        warm_up,
+        format_args!("a time shorter than `duration` ({duration})"),
+    );
+    checker.require(
+        i64::try_from(*seed).is_ok(),
+        "seed",
+        seed,
+        format_args!("a whole number up to {}", i64::MAX),
+    );
+    checker.within("topology", |checker| scenario.topology.check(checker));
+    flows(scenario, checker);
+    if sensible {
+        checker.within("record", |checker| scenario.record.check(*duration, checker));
+    }
+}
+
+fn flows(scenario: &Scenario, checker: &mut Checker) {
+    checker.require(!scenario.flows.is_empty(), "flows", "an empty list", "at least one group of flows");
+    let count = scenario.flow_count();
+    checker.require(
+        count <= MOST_FLOWS,
+        "flows",
+        format_args!("{count} flows"),
+        "at most 1000000 flows in all groups",
+    );
+    let mut names = BTreeSet::new();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        checker.within(format!("flows.[{index}]"), |checker| {
+            flow.check(checker);
+            let name = format_args!("{:?}", flow.name);
+            checker.require(names.insert(&flow.name), "name", name, "a name that no other group has");
+            let (start, duration) = (flow.start.latest(), scenario.duration);
+            let ok = start < duration || duration.is_zero();
+            checker.require(
+                ok,
+                "start",
+                start,
+                format_args!("a time before the end of the run ({duration})"),
+            );
+        });
+    }
+}
+
+/// Complains about what does not fit together: nodes, routes, marks, names in `record`.
+pub(crate) fn meaning(scenario: &Scenario) -> Vec<FieldError> {
+    let (network, mut errors) = Network::new(scenario);
+    let mut checker = Checker::new();
+    if errors.is_empty() {
+        marks(scenario, &network, &mut checker);
+    }
+    member_names(scenario, &mut checker);
+    checker.within("record", |checker| recorded(scenario, &network, checker));
+    errors.extend(checker.finish().err().unwrap_or_default());
+    errors
+}
+
+/// Marks help only where somebody listens: a marking queue that no ECN-capable flow crosses is a slip.
+fn marks(scenario: &Scenario, network: &Network, checker: &mut Checker) {
+    let mut listened: BTreeSet<&str> = BTreeSet::new();
+    for flow in &network.flows {
+        if scenario.flows[flow.group].is_ecn_capable() {
+            listened.extend(flow.forward.iter().map(|&link| network.links[link].path.as_str()));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for link in network.links.iter().filter(|link| marks_ce(&link.config.queue)) {
+        if seen.insert(&link.path) {
+            checker.require(
+                listened.contains(link.path.as_str()),
+                &format!("{}.queue.ecn", link.path),
+                "true",
+                "false, or an ECN-capable flow over this link (`transport = { ecn = \"ect0\" }`)",
+            );
+        }
+    }
+}
+
+/// Whether a discipline marks: every one that can has the switch `ecn`.
+fn marks_ce(queue: &QueueConfig) -> bool {
+    serde_json::to_value(queue).is_ok_and(|value| value.get("ecn") == Some(&serde_json::Value::Bool(true)))
+}
+
+/// Members of one group must not be called like another group: `a` of two flows and a group `a-1`.
+fn member_names(scenario: &Scenario, checker: &mut Checker) {
+    let names: BTreeSet<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        let clash = names.iter().find(|name| flow.count > 1 && flow.has_member(name));
+        if let Some(clash) = clash {
+            let allowed = format!("a name whose members are not called {clash:?}, as another group is");
+            checker.require(false, &format!("flows[{index}].name"), format_args!("{:?}", flow.name), allowed);
+        }
+    }
+}
+
+fn recorded(scenario: &Scenario, network: &Network, checker: &mut Checker) {
+    if let Which::Named(names) = &scenario.record.flows {
+        let known: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+        let is_flow =
+            |name: &str| scenario.flows.iter().any(|flow| flow.name == name || flow.has_member(name));
+        for (index, name) in names.iter().enumerate() {
+            let allowed = format_args!("the name of a flow or group: {}", some_of(&known, name));
+            checker.require(is_flow(name), &format!("flows[{index}]"), format_args!("{name:?}"), allowed);
+        }
+    }
+    if let Which::Named(names) = &scenario.record.links {
+        let known: Vec<&str> = network.links.iter().map(|link| link.name.as_str()).collect();
+        for (index, name) in names.iter().enumerate() {
+            let allowed = format_args!("the name of a link: {}", some_of(&known, name));
+            let ok = known.contains(&name.as_str());
+            checker.require(ok, &format!("links[{index}]"), format_args!("{name:?}"), allowed);
+        }
+    }
+}
+
+/// The nearest known name, then a few of all.
+pub(crate) fn some_of(known: &[&str], name: &str) -> String {
+    let hint = tailback_core::check::nearest(name, known.iter().copied());
+    let hint = hint.map(|hint| format!("{hint:?} (the nearest name); ")).unwrap_or_default();
+    let shown: Vec<_> = known.iter().take(12).map(|name| format!("{name:?}")).collect();
+    let more =
+        if known.len() > shown.len() { format!(", … ({} in all)", known.len()) } else { String::new() };
+    format!("{hint}{}{more}", shown.join(", "))
+}

@@ -1,0 +1,183 @@
+//! From TOML and JSON to a checked [`Scenario`], and back. All problems are reported at once: the walk along the schema,
+//! the values' own ranges, then what they mean together.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tailback_core::{Checker, FieldError};
+
+use crate::check;
+use crate::hash::{canonical, digest};
+use crate::problems::Problems;
+use crate::scenario::Scenario;
+use crate::schema::schema;
+use crate::trace;
+use crate::walk::{Walked, walk};
+
+/// Loads a TOML file, or a JSON file where its name ends in `.json`. Traces are looked for beside it.
+///
+/// # Errors
+/// Everything that is wrong with it, by field.
+pub fn load(path: &Path) -> Result<Scenario, Problems> {
+    let source = path.display().to_string();
+    let from_here = |problems: Problems| Problems { source: source.clone(), ..problems };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| from_here(Problems::one("file", error.to_string(), "a readable scenario file")))?;
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let value = if is_json { parse_json(&text) } else { parse_toml(&text) }.map_err(from_here)?;
+    let base = path.parent().unwrap_or(Path::new(""));
+    Scenario::from_value(&value, base).map_err(from_here)
+}
+
+/// Reads TOML, whatever it says.
+///
+/// # Errors
+/// A syntax error, with its line and column.
+pub fn parse_toml(text: &str) -> Result<Value, Problems> {
+    let table: toml::Table = toml::from_str(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        syntax(text, at, &format!("valid TOML: {}", error.message()))
+    })?;
+    Ok(to_json(toml::Value::Table(table)))
+}
+
+/// Reads JSON, whatever it says.
+///
+/// # Errors
+/// A syntax error, with its line and column.
+pub fn parse_json(text: &str) -> Result<Value, Problems> {
+    serde_json::from_str(text).map_err(|error| {
+        let before = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len);
+        let at = before.sum::<usize>() + error.column().saturating_sub(1);
+        syntax(text, at, &format!("valid JSON: {error}"))
+    })
+}
+
+fn syntax(text: &str, at: usize, allowed: &str) -> Problems {
+    let at = (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let before = &text[..at];
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = before.matches('\n').count() + 1;
+    let column = before[start..].chars().count() + 1;
+    let found: String = text[start..].lines().next().unwrap_or_default().chars().take(80).collect();
+    let value =
+        if found.trim().is_empty() { "an empty line".to_owned() } else { format!("`{}`", found.trim()) };
+    Problems::one(format!("line {line}, column {column}"), value, allowed.trim_end())
+}
+
+/// TOML in JSON's terms. Dates and numbers that are none become text, which the walk then refuses where they matter.
+fn to_json(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => Value::String(text),
+        toml::Value::Integer(number) => Value::from(number),
+        toml::Value::Float(number) => serde_json::Number::from_f64(number)
+            .map_or_else(|| Value::String(number.to_string()), Value::Number),
+        toml::Value::Boolean(truth) => Value::Bool(truth),
+        toml::Value::Datetime(date) => Value::String(date.to_string()),
+        toml::Value::Array(list) => list.into_iter().map(to_json).collect(),
+        toml::Value::Table(table) => table.into_iter().map(|(key, value)| (key, to_json(value))).collect(),
+    }
+}
+
+/// JSON in TOML's terms; nulls, which TOML lacks, are left out.
+fn from_json(value: &Value) -> Option<toml::Value> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(truth) => toml::Value::Boolean(*truth),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => toml::Value::Integer(whole),
+            None => toml::Value::Float(number.as_f64()?),
+        },
+        Value::String(text) => toml::Value::String(text.clone()),
+        Value::Array(list) => toml::Value::Array(list.iter().filter_map(from_json).collect()),
+        Value::Object(map) => toml::Value::Table(
+            map.iter().filter_map(|(key, value)| Some((key.clone(), from_json(value)?))).collect(),
+        ),
+    })
+}
+
+impl Scenario {
+    /// The scenario in some TOML text. Traces are looked for in the current directory.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, by field.
+    pub fn from_toml(text: &str) -> Result<Self, Problems> {
+        Self::from_value(&parse_toml(text)?, Path::new(""))
+    }
+
+    /// The scenario in some JSON text. Traces are looked for in the current directory.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, by field.
+    pub fn from_json(text: &str) -> Result<Self, Problems> {
+        Self::from_value(&parse_json(text)?, Path::new(""))
+    }
+
+    /// The scenario that a parsed value describes; traces are looked for relative to `base`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, by field.
+    pub fn from_value(value: &Value, base: &Path) -> Result<Self, Problems> {
+        let Walked { value, mut errors, removed } = walk(value, &schema());
+        let fail = |errors| Err(Problems::new("scenario", errors));
+        let mut scenario: Self = match serde_json::from_value(value.unwrap_or(Value::Null)) {
+            Ok(scenario) => scenario,
+            // The walk has said why; if it has not, the walk and the structs disagree, which a test would catch.
+            Err(_) if !errors.is_empty() => return fail(errors),
+            Err(error) => return Err(Problems::one("scenario", error.to_string(), "what the schema says")),
+        };
+        let clean = errors.is_empty();
+        let mut checker = Checker::new();
+        check::values(&scenario, &mut checker);
+        if let Err(found) = checker.finish() {
+            // A default stands in for what the walk took out; what its neighbours are to it says nothing.
+            errors.extend(
+                found.into_iter().filter(|error| !removed.iter().any(|path| is_beside(path, &error.field))),
+            );
+        }
+        if clean && errors.is_empty() {
+            errors = check::meaning(&scenario);
+            errors.extend(trace::locate(&mut scenario, base));
+        }
+        if errors.is_empty() { Ok(scenario) } else { fail(errors) }
+    }
+
+    /// The scenario as a JSON value, complete with defaults.
+    ///
+    /// # Panics
+    /// Never: every part of a scenario has a JSON form, which a test holds.
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).expect("a scenario has a JSON form")
+    }
+
+    /// The scenario as canonical JSON: complete with defaults, keys sorted, no spaces.
+    pub fn to_json(&self) -> String {
+        canonical(&self.to_value())
+    }
+
+    /// The scenario as TOML, complete with defaults.
+    ///
+    /// # Panics
+    /// Never: every part of a scenario has a TOML form, which a test holds.
+    pub fn to_toml(&self) -> String {
+        let table = from_json(&self.to_value()).expect("a scenario is a table");
+        toml::to_string(&table).expect("a scenario has a TOML form")
+    }
+
+    /// A 128-bit digest (FNV-1a) of the canonical JSON. A trace counts by its contents, not by where its file lies.
+    pub fn hash(&self) -> String {
+        let mut nameless = self.clone();
+        for (_, trace) in trace::of(&mut nameless) {
+            if trace.digest.is_some() {
+                trace.file = String::new();
+            }
+        }
+        digest(nameless.to_json().as_bytes())
+    }
+}
+
+/// Whether two paths have the same parent.
+fn is_beside(a: &str, b: &str) -> bool {
+    let parent = |path: &str| path.rsplit_once('.').map_or(String::new(), |(parent, _)| parent.to_owned());
+    parent(a) == parent(b)
+}

@@ -1,0 +1,102 @@
+//! Static shortest-path routing: by delay, then by hops, then by the order of links, so that it never depends on chance.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use tailback_core::Span;
+
+/// Finds shortest routes, and remembers the trees that it has computed.
+pub(crate) struct Router {
+    /// Per node, its outgoing links: number, far end, delay.
+    outgoing: Vec<Vec<(usize, usize, Span)>>,
+    /// Per node that was a source, each node's last link and the node before it.
+    trees: BTreeMap<usize, Tree>,
+}
+
+/// Per node, the link over which a tree reaches it and the node before.
+type Tree = Vec<Option<(usize, usize)>>;
+
+impl Router {
+    /// A router over links given as (from, to, delay), numbered in order.
+    pub(crate) fn new(nodes: usize, links: impl Iterator<Item = (usize, usize, Span)>) -> Self {
+        let mut outgoing = vec![Vec::new(); nodes];
+        for (number, (from, to, delay)) in links.enumerate() {
+            outgoing[from].push((number, to, delay));
+        }
+        Self { outgoing, trees: BTreeMap::new() }
+    }
+
+    /// The links of the shortest route, if there is any.
+    pub(crate) fn path(&mut self, from: usize, to: usize) -> Option<Vec<usize>> {
+        let mut route = Vec::new();
+        // Hosts hang on one link each: starting at their router lets thousands of them share one tree.
+        let root = match self.outgoing[from][..] {
+            [(link, next, _)] if from != to => {
+                route.push(link);
+                next
+            }
+            _ => from,
+        };
+        let outgoing = &self.outgoing;
+        let tree = self.trees.entry(root).or_insert_with(|| shortest(outgoing, root));
+        let (mut at, mut tail) = (to, Vec::new());
+        while at != root {
+            let (link, before) = tree[at]?;
+            tail.push(link);
+            at = before;
+        }
+        route.extend(tail.into_iter().rev());
+        Some(route)
+    }
+}
+
+/// Dijkstra's algorithm.
+fn shortest(outgoing: &[Vec<(usize, usize, Span)>], root: usize) -> Tree {
+    let mut tree: Tree = vec![None; outgoing.len()];
+    let mut best = vec![(Span::MAX, usize::MAX); outgoing.len()];
+    let mut queue = BinaryHeap::from([Reverse((Span::ZERO, 0, root))]);
+    best[root] = (Span::ZERO, 0);
+    while let Some(Reverse((distance, hops, node))) = queue.pop() {
+        if (distance, hops) > best[node] {
+            continue;
+        }
+        for &(link, next, delay) in &outgoing[node] {
+            let candidate = (distance + delay, hops + 1);
+            // Strictly better only: among equals the route found first stays, and that order is fixed.
+            if candidate < best[next] {
+                best[next] = candidate;
+                tree[next] = Some((link, node));
+                queue.push(Reverse((candidate.0, candidate.1, next)));
+            }
+        }
+    }
+    tree
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn router(links: &[(usize, usize, u64)]) -> Router {
+        let nodes = links.iter().map(|link| link.0.max(link.1) + 1).max().unwrap_or(0);
+        Router::new(nodes, links.iter().map(|&(from, to, millis)| (from, to, Span::from_millis(millis))))
+    }
+
+    #[test]
+    fn prefers_delay_then_hops_then_order() {
+        // 0 → 1 → 3 takes 4 ms as 0 → 3 does; 0 → 2 → 3 takes 3 ms.
+        let mut by_delay = router(&[(0, 1, 2), (1, 3, 2), (0, 3, 4), (0, 2, 1), (2, 3, 2)]);
+        assert_eq!(by_delay.path(0, 3), Some(vec![3, 4]));
+        let mut by_hops = router(&[(0, 1, 2), (1, 3, 2), (0, 3, 4)]);
+        assert_eq!(by_hops.path(0, 3), Some(vec![2]));
+        let mut by_order = router(&[(0, 1, 1), (0, 2, 1), (2, 3, 1), (1, 3, 1)]);
+        assert_eq!(by_order.path(0, 3), Some(vec![0, 3]));
+    }
+
+    #[test]
+    fn knows_where_no_route_leads() {
+        let mut one_way = router(&[(0, 1, 1), (1, 2, 1)]);
+        assert_eq!(one_way.path(0, 2), Some(vec![0, 1]));
+        assert_eq!(one_way.path(2, 0), None);
+    }
+}

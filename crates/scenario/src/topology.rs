@@ -1,0 +1,320 @@
+//! From a scenario's words to nodes, directed links and routed flows. Nothing is random here but the flows' starts, and
+//! those are drawn in `build`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tailback_core::{BitRate, Bytes, Capacity, FieldError, Span};
+
+use crate::check::some_of;
+use crate::link::LinkConfig;
+use crate::route::Router;
+use crate::scenario::Scenario;
+use crate::template::{Graph, ParkingLot, Star, TopologyConfig};
+
+/// A directed link.
+#[derive(Clone, Debug)]
+pub struct NetworkLink {
+    /// Its name, `from->to`.
+    pub name: String,
+    /// The node at its near end.
+    pub from: usize,
+    /// The node at its far end.
+    pub to: usize,
+    /// Rate, delay and all; the buffer is resolved.
+    pub config: LinkConfig,
+    /// Where the scenario describes it, for messages: `topology`, `topology.links[2].reverse`.
+    pub path: String,
+    /// Whether it is an access link of a template.
+    pub is_access: bool,
+}
+
+/// A flow with its routes.
+#[derive(Clone, Debug)]
+pub struct NetworkFlow {
+    /// Its name.
+    pub name: String,
+    /// The group in the scenario that it belongs to.
+    pub group: usize,
+    /// The sending and the receiving node.
+    pub ends: (usize, usize),
+    /// The links that its data passes.
+    pub forward: Vec<usize>,
+    /// The links that its acknowledgements pass.
+    pub reverse: Vec<usize>,
+}
+
+/// Nodes, links and flows.
+#[derive(Clone, Debug, Default)]
+pub struct Network {
+    /// The nodes' names.
+    pub nodes: Vec<String>,
+    /// The directed links.
+    pub links: Vec<NetworkLink>,
+    /// The flows, group by group.
+    pub flows: Vec<NetworkFlow>,
+    by_name: BTreeMap<String, usize>,
+}
+
+impl Network {
+    /// The network of a scenario whose values have passed their checks, and every complaint about nodes and routes. The
+    /// network is complete only where there are none.
+    pub fn new(scenario: &Scenario) -> (Self, Vec<FieldError>) {
+        let mut network = Self::default();
+        match &scenario.topology {
+            TopologyConfig::Dumbbell(dumbbell) => network.chain(
+                scenario,
+                &ParkingLot {
+                    hops: 1,
+                    link: dumbbell.bottleneck.clone(),
+                    access: dumbbell.access.clone(),
+                    receiver_access: dumbbell.receiver_access.clone(),
+                },
+            ),
+            TopologyConfig::ParkingLot(lot) => network.chain(scenario, lot),
+            TopologyConfig::Star(star) => network.star(star),
+            TopologyConfig::Graph(graph) => network.graph(graph),
+        }
+        let errors = network.add_flows(scenario);
+        if errors.is_empty() {
+            network.resolve_buffers(scenario);
+        }
+        (network, errors)
+    }
+
+    fn node(&mut self, name: &str) -> usize {
+        if let Some(&node) = self.by_name.get(name) {
+            return node;
+        }
+        let node = self.nodes.len();
+        self.nodes.push(name.to_owned());
+        self.by_name.insert(name.to_owned(), node);
+        node
+    }
+
+    fn directed(&mut self, from: &str, to: &str, config: LinkConfig, path: String, is_access: bool) {
+        let (name, from, to) = (format!("{from}->{to}"), self.node(from), self.node(to));
+        self.links.push(NetworkLink { name, from, to, config, path, is_access });
+    }
+
+    fn both(&mut self, from: &str, to: &str, config: &LinkConfig, path: &str, is_access: bool) {
+        let forward = LinkConfig { reverse: None, ..config.clone() };
+        self.directed(from, to, forward, path.to_owned(), is_access);
+        let reverse_path = if config.reverse.is_some() { format!("{path}.reverse") } else { path.to_owned() };
+        self.directed(to, from, config.reversed(), reverse_path, is_access);
+    }
+
+    /// Routers in a chain, and hosts of their own for all flows that do not name another's.
+    fn chain(&mut self, scenario: &Scenario, lot: &ParkingLot) {
+        for hop in 0..lot.hops {
+            self.both(&format!("r{hop}"), &format!("r{}", hop + 1), &lot.link, "topology", false);
+        }
+        let last = format!("r{}", lot.hops);
+        let (count, mut number) = (scenario.flow_count(), 0);
+        let far = lot.receiver_access.as_ref().unwrap_or(&lot.access);
+        let far_path =
+            if lot.receiver_access.is_some() { "topology.receiver_access" } else { "topology.access" };
+        for flow in &scenario.flows {
+            let (from, to) = (flow.from.as_deref().unwrap_or("r0"), flow.to.as_deref().unwrap_or(&last));
+            for _ in 0..flow.count {
+                if is_router(from, lot.hops) {
+                    let link = lot.access.link(number, count);
+                    self.both(&format!("s{number}"), from, &link, "topology.access", true);
+                }
+                if is_router(to, lot.hops) {
+                    let link = far.link(number, count);
+                    self.both(to, &format!("d{number}"), &link, far_path, true);
+                }
+                number += 1;
+            }
+        }
+    }
+
+    fn star(&mut self, star: &Star) {
+        for host in 0..star.hosts {
+            self.both("hub", &format!("h{host}"), &star.link, "topology", false);
+        }
+    }
+
+    fn graph(&mut self, graph: &Graph) {
+        for (index, link) in graph.links.iter().enumerate() {
+            let path = format!("topology.links[{index}]");
+            if link.one_way {
+                self.directed(&link.from, &link.to, link.link.clone(), path, false);
+            } else {
+                self.both(&link.from, &link.to, &link.link, &path, false);
+            }
+        }
+    }
+
+    /// The nodes that a flow names, or its template's defaults.
+    fn ends_of(&self, scenario: &Scenario, group: usize, number: usize) -> (Option<String>, Option<String>) {
+        let flow = &scenario.flows[group];
+        let (from, to) = (flow.from.clone(), flow.to.clone());
+        let own = |given: Option<String>, letter: char, hops: u32| match given {
+            Some(name) if !is_router(&name, hops) => Some(name),
+            _ => Some(format!("{letter}{number}")),
+        };
+        match &scenario.topology {
+            TopologyConfig::Dumbbell(_) => (own(from, 's', 1), own(to, 'd', 1)),
+            TopologyConfig::ParkingLot(lot) => (own(from, 's', lot.hops), own(to, 'd', lot.hops)),
+            TopologyConfig::Star(star) => {
+                let to = to.unwrap_or_else(|| "h0".to_owned());
+                let turn = number % (star.hosts as usize - 1);
+                let host = if to == format!("h{}", turn + 1) { 0 } else { turn + 1 };
+                (from.or_else(|| Some(format!("h{host}"))), Some(to))
+            }
+            TopologyConfig::Graph(_) => (from, to),
+        }
+    }
+
+    fn add_flows(&mut self, scenario: &Scenario) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let mut router = Router::new(
+            self.nodes.len(),
+            self.links.iter().map(|link| (link.from, link.to, link.config.delay)),
+        );
+        let mut number = 0;
+        for (group, flow) in scenario.flows.iter().enumerate() {
+            let mut complaints = BTreeSet::new();
+            for member in 0..flow.count {
+                match self.routed(scenario, (group, number), &mut router) {
+                    Ok((ends, forward, reverse)) => {
+                        let name = flow.member(member);
+                        self.flows.push(NetworkFlow { name, group, ends, forward, reverse });
+                    }
+                    Err((field, value, allowed)) => {
+                        // Members of a group share their ends' description: say it once.
+                        if complaints.insert(field) {
+                            errors.push(FieldError {
+                                field: format!("flows[{group}].{field}"),
+                                value,
+                                allowed,
+                            });
+                        }
+                    }
+                }
+                number += 1;
+            }
+        }
+        errors
+    }
+
+    #[expect(clippy::type_complexity, reason = "an intermediate of one caller")]
+    fn routed(
+        &self,
+        scenario: &Scenario,
+        (group, number): (usize, usize),
+        router: &mut Router,
+    ) -> Result<((usize, usize), Vec<usize>, Vec<usize>), (&'static str, String, String)> {
+        let flow = &scenario.flows[group];
+        let (from, to) = self.ends_of(scenario, group, number);
+        let from = self.find("from", from.as_deref())?;
+        let to = self.find("to", to.as_deref())?;
+        if from == to {
+            return Err(("to", format!("{:?}", self.nodes[to]), "a node other than `from`".to_owned()));
+        }
+        let shortest = |router: &mut Router, from, to, field| {
+            router.path(from, to).ok_or_else(|| {
+                let value = format!("{:?}", self.nodes[to]);
+                (field, value, format!("a node that links lead to from {:?}", self.nodes[from]))
+            })
+        };
+        let forward = match &flow.route {
+            Some(between) => self.given("route", from, between, to)?,
+            None => shortest(router, from, to, "to")?,
+        };
+        let backwards = || {
+            let mut between = flow.route.clone()?;
+            between.reverse();
+            self.given("route", to, &between, from).ok()
+        };
+        let reverse = match &flow.return_route {
+            Some(between) => self.given("return_route", to, between, from)?,
+            None => match backwards() {
+                Some(route) => route,
+                None => shortest(router, to, from, "from").map_err(|(field, value, _)| {
+                    let there = &self.nodes[to];
+                    (field, value, format!("a node that acknowledgements can reach from {there:?}"))
+                })?,
+            },
+        };
+        Ok(((from, to), forward, reverse))
+    }
+
+    fn find(&self, field: &'static str, name: Option<&str>) -> Result<usize, (&'static str, String, String)> {
+        let known = || self.nodes.iter().map(String::as_str).collect::<Vec<_>>();
+        let Some(name) = name else {
+            return Err((field, String::new(), format!("a node of the graph: {}", some_of(&known(), ""))));
+        };
+        let found = self.by_name.get(name).copied();
+        found.ok_or_else(|| (field, format!("{name:?}"), format!("a node: {}", some_of(&known(), name))))
+    }
+
+    /// The links along nodes that the user lists.
+    fn given(
+        &self,
+        field: &'static str,
+        from: usize,
+        between: &[String],
+        to: usize,
+    ) -> Result<Vec<usize>, (&'static str, String, String)> {
+        let mut passed = BTreeSet::from([from]);
+        let (mut at, mut links) = (from, Vec::new());
+        let middle: Result<Vec<_>, _> = between.iter().map(|name| self.find(field, Some(name))).collect();
+        for next in middle?.into_iter().chain([to]) {
+            let (here, there) = (&self.nodes[at], &self.nodes[next]);
+            if !passed.insert(next) {
+                return Err((field, format!("{there:?} twice"), "a route without loops".to_owned()));
+            }
+            let link = self.links.iter().position(|link| link.from == at && link.to == next);
+            let missing =
+                || (field, format!("{here:?} to {there:?}"), "nodes that links join, in order".to_owned());
+            links.push(link.ok_or_else(missing)?);
+            at = next;
+        }
+        Ok(links)
+    }
+
+    /// The propagation round trip time of a flow.
+    pub fn round_trip(&self, flow: &NetworkFlow) -> Span {
+        let links = flow.forward.iter().chain(&flow.reverse);
+        links.fold(Span::ZERO, |sum, &link| sum + self.links[link].config.delay)
+    }
+
+    /// Writes every buffer given in bandwidth-delay products in bytes: the link's rate times the mean propagation round
+    /// trip time of the flows whose data crosses it; where none does, of those whose acknowledgements do; where none does
+    /// either, twice its own delay. At least one packet.
+    fn resolve_buffers(&mut self, scenario: &Scenario) {
+        if !self.links.iter().any(|link| matches!(link.config.buffer, Capacity::MilliBdp(_))) {
+            return;
+        }
+        let mut data = vec![(0_u128, 0_u128); self.links.len()];
+        let mut acks = data.clone();
+        for flow in &self.flows {
+            let nanos = u128::from(self.round_trip(flow).as_nanos());
+            for (sums, route) in [(&mut data, &flow.forward), (&mut acks, &flow.reverse)] {
+                for &link in route {
+                    sums[link] = (sums[link].0 + nanos, sums[link].1 + 1);
+                }
+            }
+        }
+        let least = scenario.flows.iter().map(|flow| flow.transport.segment_size).max();
+        let least = least.unwrap_or(Bytes::new(1000));
+        for (index, link) in self.links.iter_mut().enumerate() {
+            let Capacity::MilliBdp(thousandths) = link.config.buffer else { continue };
+            let mean = |(sum, count): (u128, u128)| Some(Span::from_nanos((sum.checked_div(count)?) as u64));
+            let round_trip = mean(data[index]).or_else(|| mean(acks[index])).unwrap_or(link.config.delay * 2);
+            link.config.buffer = Capacity::Bytes(bdp(link.config.rate, round_trip, thousandths).max(least));
+        }
+    }
+}
+
+fn bdp(rate: BitRate, round_trip: Span, thousandths: u32) -> Bytes {
+    Bytes::from_f64(rate.bytes_in(round_trip).as_f64() * f64::from(thousandths) / 1000.0)
+}
+
+/// Whether a name is that of one of the routers `r0` to `r<hops>` of a chain.
+fn is_router(name: &str, hops: u32) -> bool {
+    let number = name.strip_prefix('r').and_then(|text| Some((text, text.parse::<u32>().ok()?)));
+    number.is_some_and(|(text, number)| number <= hops && number.to_string() == text)
+}

@@ -1,0 +1,246 @@
+//! The first pass over a scenario: a generic walk along the JSON Schema that collects every unknown field, missing field,
+//! wrong type, bad unit and unknown name, and hands back what is left. What values mean together is not judged here.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+use tailback_core::check::nearest;
+use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
+
+use crate::expect::{Node, describe, quoted, shown};
+
+/// What a walk found.
+pub(crate) struct Walked {
+    /// The value without what was wrong; `None` where nothing is left.
+    pub(crate) value: Option<Value>,
+    /// Every complaint.
+    pub(crate) errors: Vec<FieldError>,
+    /// The paths of the fields that were taken out.
+    pub(crate) removed: BTreeSet<String>,
+}
+
+/// Walks `value` along `schema`.
+pub(crate) fn walk(value: &Value, schema: &Value) -> Walked {
+    let mut walker = Walker { root: schema, errors: Vec::new(), removed: BTreeSet::new() };
+    let value = walker.value("", value, &Node::new(schema, schema));
+    Walked { value, errors: walker.errors, removed: walker.removed }
+}
+
+struct Walker<'a> {
+    root: &'a Value,
+    errors: Vec<FieldError>,
+    removed: BTreeSet<String>,
+}
+
+impl<'a> Walker<'a> {
+    fn complain(&mut self, path: &str, value: impl Into<String>, allowed: impl Into<String>) {
+        let field = if path.is_empty() { "scenario" } else { path };
+        self.errors.push(FieldError {
+            field: field.to_owned(),
+            value: value.into(),
+            allowed: allowed.into(),
+        });
+        self.removed.insert(path.to_owned());
+    }
+
+    fn value(&mut self, path: &str, value: &Value, node: &Node<'a>) -> Option<Value> {
+        if let Some(alternatives) = node.alternatives(self.root) {
+            return self.choose(path, value, &alternatives);
+        }
+        if let Some(allowed) = node.constants() {
+            return self.constant(path, value, &allowed);
+        }
+        if !node.accepts_type_of(value) {
+            self.complain(path, shown(value), describe(node, self.root));
+            return None;
+        }
+        match value {
+            Value::Object(map) => self.object(path, map, node).map(Value::Object),
+            Value::Array(list) => self.list(path, list, node),
+            Value::String(text) => self.text(path, text, node),
+            Value::Number(number) => self.number(path, number, node),
+            plain => Some(plain.clone()),
+        }
+    }
+
+    fn object(
+        &mut self,
+        path: &str,
+        map: &Map<String, Value>,
+        node: &Node<'a>,
+    ) -> Option<Map<String, Value>> {
+        let mut kept = Map::new();
+        for (key, value) in map {
+            let path = join(path, key);
+            match node.property(key, self.root) {
+                Some(property) => {
+                    kept.extend(self.value(&path, value, &property).map(|value| (key.clone(), value)))
+                }
+                None => self.unknown(&path, key, node),
+            }
+        }
+        for key in node.required() {
+            // A null stands for an absent field everywhere.
+            if map.get(key).is_none_or(Value::is_null)
+                && let Some(property) = node.property(key, self.root)
+                && !self.removed.contains(&join(path, key))
+            {
+                self.complain(&join(path, key), "", describe(&property, self.root));
+            }
+        }
+        Some(kept)
+    }
+
+    fn unknown(&mut self, path: &str, key: &str, node: &Node<'a>) {
+        let names = node.property_names();
+        let hint = nearest(key, names.iter().copied())
+            .map(|name| format!("`{name}` (the nearest name); "))
+            .unwrap_or_default();
+        let allowed = format!("{hint}the fields here are {}", names.join(", "));
+        self.complain(path, format!("the unknown field `{key}`"), allowed);
+    }
+
+    fn list(&mut self, path: &str, list: &[Value], node: &Node<'a>) -> Option<Value> {
+        let Some(item) = node.items(self.root) else { return Some(Value::Array(list.to_vec())) };
+        let kept: Vec<_> = list
+            .iter()
+            .enumerate()
+            .filter_map(|(index, value)| self.value(&format!("{path}[{index}]"), value, &item))
+            .collect();
+        // A shorter list would give its later members other numbers than the user sees.
+        (kept.len() == list.len()).then_some(Value::Array(kept))
+    }
+
+    fn text(&mut self, path: &str, text: &str, node: &Node<'a>) -> Option<Value> {
+        let error = match node.text("format") {
+            Some("time") => text.parse::<Span>().err(),
+            Some("rate") => text.parse::<BitRate>().err(),
+            Some("bytes") => text.parse::<Bytes>().err(),
+            Some("capacity") => text.parse::<Capacity>().err(),
+            Some("data") => text.parse::<DataAmount>().err(),
+            _ => None,
+        };
+        match error {
+            Some(error) => {
+                self.complain(path, format!("{text:?}"), error.expected);
+                None
+            }
+            None => Some(Value::from(text)),
+        }
+    }
+
+    fn number(&mut self, path: &str, number: &serde_json::Number, node: &Node<'a>) -> Option<Value> {
+        let value = number.as_f64().unwrap_or(f64::NAN);
+        let bound = |key| node.keyword(key).and_then(Value::as_f64);
+        let ok = bound("minimum").is_none_or(|bound| value >= bound)
+            && bound("maximum").is_none_or(|bound| value <= bound)
+            && bound("exclusiveMinimum").is_none_or(|bound| value > bound)
+            && bound("exclusiveMaximum").is_none_or(|bound| value < bound);
+        if !ok {
+            self.complain(path, number.to_string(), describe(node, self.root));
+        }
+        ok.then(|| Value::Number(number.clone()))
+    }
+
+    fn constant(&mut self, path: &str, value: &Value, allowed: &[&Value]) -> Option<Value> {
+        if allowed.contains(&value) {
+            return Some(value.clone());
+        }
+        let names: Vec<_> = allowed.iter().filter_map(|name| name.as_str()).collect();
+        self.complain(path, shown(value), one_of(value, &names));
+        None
+    }
+
+    fn choose(&mut self, path: &str, value: &Value, alternatives: &[Node<'a>]) -> Option<Value> {
+        if value.is_null() && alternatives.iter().any(|node| node.accepts_type_of(value)) {
+            return Some(Value::Null);
+        }
+        if let Some(names) = all_constants(alternatives) {
+            return self.constant(path, value, &names);
+        }
+        if let Some(tag) = tag_of(alternatives) {
+            return self.tagged(path, value, tag, alternatives);
+        }
+        let matching: Vec<_> = alternatives.iter().filter(|node| self.could_be(value, node)).collect();
+        match matching[..] {
+            [] => {
+                let expected: Vec<_> = alternatives
+                    .iter()
+                    .filter(|node| node.text("type") != Some("null"))
+                    .map(|node| describe(node, self.root))
+                    .collect();
+                self.complain(path, shown(value), expected.join(", or "));
+                None
+            }
+            [only] => self.value(path, value, only),
+            _ => self.best(path, value, &matching),
+        }
+    }
+
+    /// Where several alternatives have the value's type: the one with the fewest complaints.
+    fn best(&mut self, path: &str, value: &Value, alternatives: &[&Node<'a>]) -> Option<Value> {
+        let best = alternatives
+            .iter()
+            .map(|node| {
+                let mut attempt = Walker { root: self.root, errors: Vec::new(), removed: BTreeSet::new() };
+                (attempt.value(path, value, node), attempt.errors, attempt.removed)
+            })
+            .min_by_key(|(_, errors, _)| errors.len());
+        let (value, errors, removed) = best?;
+        self.errors.extend(errors);
+        self.removed.extend(removed);
+        value
+    }
+
+    fn could_be(&self, value: &Value, node: &Node<'a>) -> bool {
+        match node.alternatives(self.root) {
+            Some(alternatives) => alternatives.iter().any(|node| self.could_be(value, node)),
+            None => node.accepts_type_of(value),
+        }
+    }
+
+    /// A table whose `tag` says which alternative it is.
+    fn tagged(&mut self, path: &str, value: &Value, tag: &str, alternatives: &[Node<'a>]) -> Option<Value> {
+        let names: Vec<_> = alternatives.iter().filter_map(|node| node.tag_value(tag)).collect();
+        let Value::Object(map) = value else {
+            self.complain(path, shown(value), format!("a table with `{tag}` {}", quoted(&names)));
+            return None;
+        };
+        let given = map.get(tag).unwrap_or(&Value::Null);
+        let chosen =
+            alternatives.iter().find(|node| given.is_string() && node.tag_value(tag) == given.as_str());
+        if let Some(node) = chosen {
+            return self.object(path, map, node).map(Value::Object);
+        }
+        let found = if given.is_null() { String::new() } else { shown(given) };
+        self.complain(&join(path, tag), found, one_of(given, &names));
+        self.removed.insert(path.to_owned());
+        None
+    }
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+fn one_of(value: &Value, names: &[&str]) -> String {
+    let hint = value.as_str().and_then(|text| nearest(text, names.iter().copied()));
+    match hint {
+        Some(hint) => format!("{hint:?} (the nearest name); {}", quoted(names)),
+        None => quoted(names),
+    }
+}
+
+/// The constants of an enumeration, where every alternative is one.
+fn all_constants<'a>(alternatives: &[Node<'a>]) -> Option<Vec<&'a Value>> {
+    let lists: Option<Vec<_>> = alternatives.iter().map(Node::constants).collect();
+    lists.map(|lists| lists.into_iter().flatten().collect())
+}
+
+/// The field that tells the alternatives apart, where each of them is a table that fixes it.
+fn tag_of<'a>(alternatives: &[Node<'a>]) -> Option<&'a str> {
+    let first = alternatives.iter().find(|node| node.text("type") != Some("null"))?;
+    let tag = first.property_names().into_iter().find(|name| first.tag_value(name).is_some())?;
+    let fits = |node: &Node<'a>| node.text("type") == Some("null") || node.tag_value(tag).is_some();
+    alternatives.iter().all(fits).then_some(tag)
+}

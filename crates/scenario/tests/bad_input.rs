@@ -1,0 +1,207 @@
+//! Bad scenarios, each with the one clear complaint that it must give.
+
+use tailback_scenario::{Scenario, load};
+
+/// A good scenario with some text replaced.
+fn with(old: &str, new: &str) -> String {
+    let good = r#"
+duration = "10 s"
+warm_up = "1 s"
+[topology]
+template = "dumbbell"
+rate = "10 Mbit/s"
+delay = "20 ms"
+buffer = "50 packets"
+queue = "drop-tail"
+[[flows]]
+name = "a"
+scheme = "reno"
+start = "0 s"
+"#;
+    assert!(Scenario::from_toml(good).is_ok(), "{:?}", Scenario::from_toml(good));
+    assert!(good.contains(old), "{old}");
+    good.replacen(old, new, 1)
+}
+
+const GRAPH: &str = r#"
+duration = "10 s"
+[topology]
+template = "graph"
+[[topology.links]]
+from = "a"
+to = "b"
+[[topology.links]]
+from = "b"
+to = "c"
+one_way = true
+[[topology.links]]
+from = "c"
+to = "a"
+one_way = true
+[[flows]]
+name = "f"
+scheme = "sack"
+from = "a"
+to = "c"
+"#;
+
+/// Asserts a single complaint about `field` that contains all of `words`.
+#[track_caller]
+fn complains(text: &str, field: &str, words: &[&str]) {
+    let problems = Scenario::from_toml(text).expect_err("a bad scenario");
+    assert_eq!(problems.errors.len(), 1, "{problems}");
+    assert_eq!(problems.errors[0].field, field, "{problems}");
+    let message = problems.errors[0].to_string();
+    for word in words {
+        assert!(message.contains(word), "{word:?} in {message}");
+    }
+}
+
+#[test]
+fn rates() {
+    complains(&with("10 Mbit/s", "-10 Mbit/s"), "topology.rate", &["\"-10 Mbit/s\"", "a rate with its unit"]);
+    complains(&with("10 Mbit/s", "0 Mbit/s"), "topology.rate", &["0 bit/s", "1 bit/s to 100 Tbit/s"]);
+    complains(&with("10 Mbit/s", "900 Tbit/s"), "topology.rate", &["100 Tbit/s"]);
+    complains(&with("\"10 Mbit/s\"", "10"), "topology.rate", &["10 is not allowed", "a rate with its unit"]);
+    complains(&with("10 Mbit/s", "10 Mb"), "topology.rate", &["Mbit/s"]);
+}
+
+#[test]
+fn delays_and_durations() {
+    complains(&with("20 ms", "-20 ms"), "topology.delay", &["a time with its unit"]);
+    complains(&with("20 ms", "2 h"), "topology.delay", &["a delay of at most"]);
+    complains(&with("warm_up = \"1 s\"\n", "").replace("10 s", "0 s"), "duration", &["longer than zero"]);
+    complains(&with("10 s", "9000 h"), "duration", &["a year"]);
+    complains(&with("1 s", "10 s"), "warm_up", &["shorter than `duration` (10 s)"]);
+    complains(&with("duration = \"10 s\"", ""), "duration", &["missing", "a time with its unit"]);
+}
+
+#[test]
+fn buffers() {
+    complains(&with("50 packets", "-5 packets"), "topology.buffer", &["a buffer in packets"]);
+    complains(&with("50 packets", "0 B"), "topology.buffer", &["a positive number of bytes"]);
+    complains(&with("50 packets", "5000 BDP"), "topology.buffer", &["0.001 to 1000 BDP"]);
+    complains(&with("\"50 packets\"", "50"), "topology.buffer", &["a buffer in packets"]);
+}
+
+#[test]
+fn names() {
+    complains(&with("\"reno\"", "\"cubik\""), "flows[0].scheme", &["\"cubic\" (the nearest name)", "\"reno\""]);
+    complains(&with("\"drop-tail\"", "\"droptail\""), "topology.queue", &["\"drop-tail\" (the nearest name)"]);
+    complains(&with("\"drop-tail\"", "{ name = \"redd\" }"), "topology.queue.name", &["\"red\" (the nearest name)"]);
+    complains(&with("dumbbell", "dumbell"), "topology.template", &["\"dumbbell\" (the nearest name)"]);
+    complains(&with("scheme = ", "shceme = \"reno\"\nscheme = "), "flows[0].shceme", &["`scheme` (the nearest"]);
+    complains(&with("rate = ", "warp = 9\nrate = "), "topology.warp", &["the fields here are", "access"]);
+    complains(&with("name = \"a\"", "name = \"\""), "flows[0].name", &["a name of letters"]);
+    complains(&with("\"reno\"", "{ name = \"cubic\", bta = 0.7 }"), "flows[0].scheme.bta", &["`beta`"]);
+    complains(&with("\"reno\"", "{ beta = 0.7 }"), "flows[0].scheme.name", &["missing", "\"cubic\""]);
+    complains(&with("\"reno\"", "3"), "flows[0].scheme", &["3 is not allowed"]);
+    complains(&with("[[flows]]", "[[flows]]\nname = \"a\"\nscheme = \"sack\"\n[[flows]]"), "flows[1].name", &["no other"]);
+    let members = with("[[flows]]", "[[flows]]\nname = \"a-1\"\nscheme = \"sack\"\n[[flows]]\ncount = 2");
+    complains(&members, "flows[1].name", &["\"a-1\""]);
+}
+
+#[test]
+fn starts_and_stops() {
+    complains(&with("\"0 s\"", "\"5 s\"\nstop = \"2 s\""), "flows[0].stop", &["after the start (5 s)"]);
+    complains(&with("\"0 s\"", "\"5 s\"\nstop = \"5 s\""), "flows[0].stop", &["after the start"]);
+    complains(&with("\"0 s\"", "\"11 s\""), "flows[0].start", &["before the end of the run (10 s)"]);
+    complains(&with("\"0 s\"", "{ from = \"3 s\", to = \"1 s\" }"), "flows[0].start.to", &["at least `from`, 3 s"]);
+    complains(&with("\"0 s\"", "{ from = \"3 s\" }"), "flows[0].start.to", &["missing", "a time"]);
+}
+
+#[test]
+fn nodes_and_routes() {
+    assert!(Scenario::from_toml(GRAPH).is_ok());
+    complains(&GRAPH.replace("to = \"c\"\n\"", "").replace("from = \"a\"\nto = \"c\"", "from = \"a\"\nto = \"z\""),
+        "flows[0].to", &["\"z\"", "\"a\", \"b\", \"c\""]);
+    complains(&GRAPH.replace("from = \"a\"\nto = \"c\"", "from = \"a\"\nto = \"a\""), "flows[0].to", &["other than"]);
+    complains(&GRAPH.replace("from = \"a\"\nto = \"c\"", "to = \"c\""), "flows[0].from", &["missing", "a node"]);
+    let cut = GRAPH.replace("from = \"c\"\nto = \"a\"\none_way = true", "from = \"d\"\nto = \"c\"\none_way = true");
+    complains(&cut, "flows[0].from", &["acknowledgements can reach"]);
+    complains(&cut.replace("from = \"a\"\nto = \"c\"", "from = \"c\"\nto = \"a\""), "flows[0].to", &["links lead to"]);
+    let route = |nodes: &str| format!("{GRAPH}route = {nodes}\n");
+    assert!(Scenario::from_toml(&route("[\"b\"]")).is_ok());
+    complains(&route("[\"b\", \"a\", \"b\"]"), "flows[0].route", &["\"a\" twice", "without loops"]);
+    complains(&route("[]"), "flows[0].route", &["\"a\" to \"c\"", "links join"]);
+    complains(&route("[\"x\"]"), "flows[0].route", &["\"x\""]);
+}
+
+#[test]
+fn links() {
+    let link = |text: &str| with("queue = \"drop-tail\"", text);
+    complains(&link("loss = { name = \"independent\", probability = 1.5 }"), "topology.loss.probability", &["0 to 1"]);
+    complains(&link("loss = { name = \"periodic\", every = 1, offset = 0 }"), "topology.loss.every", &["from 2"]);
+    complains(&link("schedule = [{ at = \"2 s\", rate = \"1 Mbit/s\" }, { at = \"1 s\", rate = \"2 Mbit/s\" }]"),
+        "topology.schedule[1].at", &["later than the step before, at 2 s"]);
+    complains(&link("schedule = [{ at = \"2 s\" }]"), "topology.schedule[0]", &["a new `rate`"]);
+    complains(&link("reordering = { probability = 0.1, hold = { from = \"2 ms\", to = \"1 ms\" } }"),
+        "topology.reordering.hold.to", &["at least `from`"]);
+    complains(&link("reverse = { rate = \"0 bit/s\" }"), "topology.reverse.rate", &["1 bit/s"]);
+    complains(&link("access = { delay = [] }"), "topology.access.delay", &["at least one time"]);
+    complains(&link("queue = { name = \"red\", ecn = true }"), "topology.queue.ecn", &["ECN-capable"]);
+    complains(&link("queue = { name = \"red\", min = \"20 packets\", max = \"10 packets\" }"), "topology.queue.max", &[]);
+    let twice = GRAPH.replace("from = \"c\"\nto = \"a\"", "from = \"b\"\nto = \"a\"");
+    complains(&twice, "topology.links[2]", &["at most one link per direction"]);
+}
+
+#[test]
+fn records() {
+    complains(&(with("", "") + "[record]\nbin = \"0 s\"\n"), "record.bin", &["longer than zero"]);
+    complains(&(with("", "") + "[record]\nflows = [\"b\"]\n"), "record.flows[0]", &["\"b\"", "\"a\""]);
+    complains(&(with("", "") + "[record]\nlinks = [\"r0->r2\"]\n"), "record.links[0]", &["\"r0->r1\" (the nearest"]);
+    complains(&(with("", "") + "[record]\nbin = \"1 ns\"\n"), "record.bin", &["10 million"]);
+}
+
+#[test]
+fn traces() {
+    let folder = std::env::temp_dir().join(format!("tailback-bad-traces-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a writable temporary folder");
+    let scenario = folder.join("scenario.toml");
+    let problem = |trace: Option<&str>| {
+        let _ = std::fs::remove_file(folder.join("link.trace"));
+        if let Some(trace) = trace {
+            std::fs::write(folder.join("link.trace"), trace).expect("a writable folder");
+        }
+        std::fs::write(&scenario, with("queue = \"drop-tail\"", "trace = { file = \"link.trace\" }"))
+            .expect("a writable folder");
+        load(&scenario)
+    };
+    let good = problem(Some("1\n2\n2\n5\n")).expect("a good trace");
+    let moved = problem(Some("1\n2\n2\n5\n")).expect("a good trace");
+    assert_eq!(good.hash(), moved.hash());
+    assert_ne!(good.hash(), problem(Some("1\n2\n2\n6\n")).expect("a good trace").hash());
+    for (trace, word) in [
+        (None, "No such file"),
+        (Some("1\nfast\n"), "line 2"),
+        (Some("5\n3\n"), "line 2"),
+        (Some(""), "empty"),
+        (Some("-1\n"), "line 1"),
+    ] {
+        let problems = problem(trace).expect_err("a bad trace");
+        assert_eq!(problems.errors.len(), 1, "{problems}");
+        assert_eq!(problems.errors[0].field, "topology.trace.file");
+        assert!(problems.to_string().contains(word), "{word:?} in {problems}");
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder can go");
+}
+
+#[test]
+fn syntax_errors_have_a_place() {
+    complains("duration = \"10 s\"\nseed = = 3\n", "line 2, column 8", &["`seed = = 3`", "valid TOML"]);
+    complains("duration = \"10 s\"\nduration = \"1 s\"\n", "line 2, column 1", &["duplicate key"]);
+    let problems = Scenario::from_json("{\"duration\": \"10 s\",\n }").expect_err("bad JSON");
+    assert!(problems.errors[0].field.starts_with("line 2"), "{problems}");
+    assert!(load("nowhere/at-all.toml".as_ref()).expect_err("no file").to_string().contains("nowhere/at-all.toml"));
+}
+
+#[test]
+fn all_problems_come_at_once() {
+    let text = with("10 Mbit/s", "ten")
+        .replace("20 ms", "2 h")
+        .replace("\"reno\"", "\"cubik\"\ncolour = \"red\"")
+        .replace("warm_up = \"1 s\"", "warm_up = 1");
+    let problems = Scenario::from_toml(&text).expect_err("a bad scenario");
+    let fields: Vec<_> = problems.errors.iter().map(|error| error.field.as_str()).collect();
+    assert_eq!(fields, ["flows[0].colour", "flows[0].scheme", "topology.rate", "warm_up"], "{problems}");
+}
