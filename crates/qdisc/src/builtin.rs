@@ -5,6 +5,7 @@ use std::fmt;
 
 use tailback_core::{ArrivalPolicy, Backlog, Packet, QueueCx, QueueDiscipline, Time, Verdict};
 
+use crate::avq::{Avd, Avq};
 use crate::droptail::DropTail;
 use crate::fair::PerFlow;
 use crate::fair::clock::VirtualClock;
@@ -17,6 +18,7 @@ use crate::fifo::Fifo;
 use crate::priority::Priority;
 use crate::pushout::PushOut;
 use crate::red::Red;
+use crate::tdqm::Tdqm;
 
 macro_rules! admissions {
     ($($(#[$doc:meta])* $name:ident($inner:ty),)*) => {
@@ -66,6 +68,12 @@ admissions! {
     DropTail(DropTail),
     /// Random early detection.
     Red(Red),
+    /// Adaptive virtual queue.
+    Avq(Avq),
+    /// Adaptive virtual delay.
+    Avd(Avd),
+    /// Two-dimensional queue management.
+    Tdqm(Box<Tdqm>),
 }
 
 macro_rules! disciplines {

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Capacity, Checker};
 
+use crate::avq::{Avd, AvdConfig, Avq, AvqConfig};
 use crate::builtin::{Admission, Discipline};
 use crate::droptail::{DropTail, DropTailConfig};
 use crate::fair::clock::{VirtualClock, VirtualClockConfig};
@@ -17,6 +18,7 @@ use crate::fifo::Fifo;
 use crate::priority::{Priority, PriorityConfig};
 use crate::pushout::{DropHeadConfig, PushOut, RandomDropConfig, Victim};
 use crate::red::{Red, RedConfig};
+use crate::tdqm::{Tdqm, TdqmConfig};
 
 /// A queue discipline with its parameters, as scenarios name it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +52,12 @@ pub enum Config {
     VirtualClock(VirtualClockConfig),
     /// Random early detection (Floyd and Jacobson 1993), with its gentle and adaptive forms.
     Red(RedConfig),
+    /// Adaptive virtual queue (Kunniyur and Srikant 2001).
+    Avq(AvqConfig),
+    /// Adaptive virtual delay (`accumulation.txt` §IV-D).
+    Avd(AvdConfig),
+    /// Two-dimensional queue management (`tdqm.txt` §II).
+    Tdqm(TdqmConfig),
 }
 
 impl Default for Config {
@@ -116,6 +124,9 @@ impl Config {
             Self::WeightedFairQueueing(config) => config.check(checker),
             Self::VirtualClock(config) => config.check(checker),
             Self::Red(config) => config.check(checker),
+            Self::Avq(config) => config.check(checker),
+            Self::Avd(config) => config.check(checker),
+            Self::Tdqm(config) => config.check(checker),
         }
     }
 
@@ -162,6 +173,9 @@ impl Config {
                 Discipline::VirtualClock(queue).into()
             }
             Self::Red(config) => Admission::Red(Red::new(config, cx)).into(),
+            Self::Avq(config) => Admission::Avq(Avq::new(config, cx)).into(),
+            Self::Avd(config) => Admission::Avd(Avd::new(config, cx)).into(),
+            Self::Tdqm(config) => Admission::Tdqm(Box::new(Tdqm::new(config, cx))).into(),
         }
     }
 }

@@ -5,16 +5,20 @@
 //! act on arrivals only come as [`Built::Arrival`], so that a link may compute departures at entry; the others as
 //! [`Built::Full`].
 
+pub mod avq;
 pub mod builtin;
 pub mod config;
 pub mod droptail;
 pub mod fair;
 pub mod fifo;
 pub mod limit;
+pub mod meters;
 pub mod priority;
 pub mod pushout;
 pub mod red;
 pub mod ring;
+pub mod spacing;
+pub mod tdqm;
 
 pub use builtin::{Admission, Discipline};
 pub use config::{BuildCx, Built, Config};

@@ -23,6 +23,7 @@ use tailback_core::{
 
 use crate::config::BuildCx;
 use crate::limit::Limit;
+use crate::spacing::spaced;
 
 /// What RED counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -212,14 +213,8 @@ impl Red {
         } else {
             f64::from(self.count)
         };
-        let expected = count * base;
-        let spaced = match (self.config.wait, expected) {
-            (true, e) if e < 1.0 => 0.0,
-            (true, e) if e < 2.0 => base / (2.0 - e),
-            (false, e) if e < 1.0 => base / (1.0 - e),
-            _ => 1.0,
-        };
-        if self.in_bytes() && spaced < 1.0 { (spaced * size_ratio).min(1.0) } else { spaced.min(1.0) }
+        let spaced = spaced(base, count, self.config.wait);
+        if self.in_bytes() && spaced < 1.0 { (spaced * size_ratio).min(1.0) } else { spaced }
     }
 
     fn restart_count(&mut self) {
