@@ -1,6 +1,7 @@
 """The validation's reference and its verdicts, on made-up measurements. No simulation runs here."""
 
 import pytest
+
 from tailback.validation import judge, reference, settings, table
 from tailback.validation.judge import Verdict
 from tailback.validation.reference import Row
