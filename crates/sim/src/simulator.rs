@@ -204,21 +204,21 @@ impl<R: Recorder> Simulator<R> {
             packet.route.0 += 1;
             on_link!(self, LinkId(hop), offer(packet));
         } else {
-            self.deliver(&packet, if hop == TO_RECEIVER { End::Receiver } else { End::Sender });
+            self.deliver(packet, if hop == TO_RECEIVER { End::Receiver } else { End::Sender });
         }
     }
 
     #[inline(never)]
-    fn deliver(&mut self, packet: &Packet, end: End) {
+    fn deliver(&mut self, packet: Packet, end: End) {
         if packet.is_corrupted() {
             self.flows[packet.flow.index()].discarded += 1;
             self.annexes.free(packet.annex);
             return;
         }
         if R::PACKETS {
-            self.recorder.packet(self.now, PacketEvent::Delivered(packet.flow, packet));
+            self.recorder.packet(self.now, PacketEvent::Delivered(packet.flow, &packet));
         }
-        self.drive(packet.flow, end, Input::Packet(*packet));
+        self.drive(packet.flow, end, Input::Packet(packet));
     }
 
     /// A leaf of an endpoint's timer is due; the endpoint itself may want to be called only later.

@@ -75,7 +75,13 @@ impl Direct {
                     Some(DropReason::Overflow)
                 }
             }
-            Policy::Any(policy) => policy.admit(cx, &mut packet, &backlog, server, idle),
+            Policy::Any(policy) => {
+                // A copy, so that the packet need not have an address on the plain path.
+                let mut marked = packet;
+                let refusal = policy.admit(cx, &mut marked, &backlog, server, idle);
+                packet = marked;
+                refusal
+            }
         };
         if let Some(reason) = refusal {
             return Entry::Refused(reason);
