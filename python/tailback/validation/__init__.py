@@ -6,6 +6,7 @@ applies the tolerances, ``differences`` explains what lies outside them, and ``t
 
 from tailback.validation.judge import Comparison, Verdict, compare
 from tailback.validation.reference import Row, rows
-from tailback.validation.table import frame, markdown
+from tailback.validation.table import frame, markdown, summary
+from tailback.validation.validate import run_count, validate
 
-__all__ = ["Comparison", "Row", "Verdict", "compare", "frame", "markdown", "rows"]
+__all__ = ["Comparison", "Row", "Verdict", "compare", "frame", "markdown", "rows", "run_count", "summary", "validate"]

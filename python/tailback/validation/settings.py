@@ -6,7 +6,12 @@ from typing import Any
 
 from tailback.validation.reference import Row
 
-QUEUES = {"droptail": "drop-tail", "red": "red", "drr": "drr", "fq": "fq"}
+QUEUES = {
+    "droptail": "drop-tail",
+    "red": "red",
+    "drr": "deficit-round-robin",
+    "fq": "weighted-fair-queueing",
+}
 """ns-2's names of disciplines, and ours."""
 
 TRANSPORT: dict[str, Any] = {
@@ -39,7 +44,7 @@ def scenario(row: Row, seed: int) -> dict[str, Any]:
             "template": "dumbbell",
             "rate": f"{row.capacity_mbps:g} Mbit/s",
             "delay": _delay(row, 1 / 3),
-            "buffer": f"{row.buffer_packets} packets",
+            "buffer": _buffer(row),
             "queue": _queue(row),
             **({"loss": {"name": "independent", "probability": row.loss}} if row.loss else {}),
             "reverse": {"buffer": "unlimited", "queue": "drop-tail"},
@@ -59,6 +64,13 @@ def _delay(row: Row, part: float) -> str:
     return f"{round(row.rtt_ms * part * 1e6)} ns"
 
 
+def _buffer(row: Row) -> str:
+    if row.queue == "drr":
+        return f"{row.buffer_packets * 1000} B"
+    # ns-2's FQ limits each flow's queue and not their sum.
+    return "unlimited" if row.queue == "fq" else f"{row.buffer_packets} packets"
+
+
 def _queue(row: Row) -> str | dict[str, Any]:
     name = QUEUES[row.queue]
     if row.queue == "red":
@@ -73,7 +85,9 @@ def _queue(row: Row) -> str | dict[str, Any]:
             "wait": True,
         }
     if row.queue == "drr":
-        return {"name": name, "quantum": "1000 B"}
+        return {"name": name, "quantum": "1000 B", "buffer": {"victim": "longest-head"}}
+    if row.queue == "fq":
+        return {"name": name, "buffer": {"per_flow": "51 packets"}}
     return name
 
 
