@@ -1,15 +1,127 @@
-//! The Python module `tailback._core`: thin wrappers, no logic of their own.
+//! The Python module `tailback._core`: thin wrappers over `scenario`, no logic of their own. What the functions mean to
+//! Python is said in `python/tailback/_core.pyi`.
+
+mod convert;
+mod result;
 
 use pyo3::pymodule;
 
 /// The compiled core of Tailback.
 #[pymodule]
 mod _core {
-    use pyo3::pyfunction;
+    use pyo3::prelude::*;
+    use pyo3::types::PyDict;
+    use tailback_core::Span;
+    use tailback_scenario::{Run, Scenario};
+
+    use crate::convert::raise;
+    #[pymodule_export]
+    use crate::result::RunResult as Result;
+
+    /// How many steps a run is cut into, so that an interrupt or a look at the clock never waits long.
+    const STEPS: u64 = 1000;
+    /// The least wall time between two calls of `progress`, in seconds.
+    const PROGRESS_EVERY: f64 = 0.1;
 
     /// The version of the compiled core, as in `Cargo.toml`.
     #[pyfunction]
     fn version() -> &'static str {
         env!("CARGO_PKG_VERSION")
+    }
+
+    /// The JSON Schema of scenarios.
+    #[pyfunction]
+    fn schema() -> String {
+        tailback_scenario::schema().to_string()
+    }
+
+    /// All schemes, queue disciplines and sources as JSON.
+    #[pyfunction]
+    fn registry() -> String {
+        tailback_scenario::registry().to_string()
+    }
+
+    /// Everything that is wrong with a scenario written as JSON.
+    #[pyfunction]
+    #[pyo3(signature = (scenario, /))]
+    fn check<'py>(py: Python<'py>, scenario: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let errors = Scenario::from_json(scenario).err().map(|problems| problems.errors).unwrap_or_default();
+        errors
+            .iter()
+            .map(|error| {
+                let dict = PyDict::new(py);
+                dict.set_item("field", &error.field)?;
+                dict.set_item("value", &error.value)?;
+                dict.set_item("allowed", &error.allowed)?;
+                Ok(dict)
+            })
+            .collect()
+    }
+
+    /// The scenario in a TOML file as canonical JSON.
+    #[pyfunction]
+    #[pyo3(signature = (path, /))]
+    fn load_toml(py: Python<'_>, path: &str) -> PyResult<String> {
+        tailback_scenario::load(path.as_ref())
+            .map(|scenario| scenario.to_json())
+            .map_err(|problems| raise(py, &problems))
+    }
+
+    /// A scenario written as JSON, as TOML.
+    #[pyfunction]
+    #[pyo3(signature = (scenario, /))]
+    fn to_toml(py: Python<'_>, scenario: &str) -> PyResult<String> {
+        parse(py, scenario).map(|scenario| scenario.to_toml())
+    }
+
+    /// A scenario written as JSON, checked and complete.
+    #[pyfunction]
+    #[pyo3(signature = (scenario, /))]
+    fn canonical(py: Python<'_>, scenario: &str) -> PyResult<String> {
+        parse(py, scenario).map(|scenario| scenario.to_json())
+    }
+
+    /// The digest of a scenario written as JSON.
+    #[pyfunction]
+    #[pyo3(signature = (scenario, /))]
+    fn scenario_hash(py: Python<'_>, scenario: &str) -> PyResult<String> {
+        parse(py, scenario).map(|scenario| scenario.hash())
+    }
+
+    /// Runs a scenario written as JSON.
+    #[pyfunction]
+    #[pyo3(signature = (scenario, /, seed=None, progress=None))]
+    fn run(
+        py: Python<'_>,
+        scenario: &str,
+        seed: Option<u64>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Result> {
+        let scenario = parse(py, scenario)?;
+        let step = Span::from_nanos((scenario.duration.as_nanos() / STEPS).max(1));
+        let mut run = py.detach(|| Run::new(scenario, seed)).map_err(|problems| raise(py, &problems))?;
+        // The core reads no clock: the interpreter's own says when it is time to tell.
+        let clock = py.import("time")?.getattr("monotonic")?;
+        let now = || clock.call0().and_then(|time| time.extract::<f64>());
+        let mut told = now()?;
+        while run.now() < run.end() {
+            py.detach(|| run.advance(step));
+            py.check_signals()?;
+            if let Some(progress) = &progress
+                && now()? - told >= PROGRESS_EVERY
+            {
+                progress.call1((run.progress(),))?;
+                told = now()?;
+            }
+        }
+        if let Some(progress) = &progress {
+            progress.call1((1.0,))?;
+        }
+        let outcome = py.detach(|| run.finish());
+        Result::new(py, outcome)
+    }
+
+    fn parse(py: Python<'_>, scenario: &str) -> PyResult<Scenario> {
+        Scenario::from_json(scenario).map_err(|problems| raise(py, &problems))
     }
 }

@@ -8,8 +8,31 @@ const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
 /// The digest of some bytes.
 pub fn digest(bytes: &[u8]) -> String {
-    let hash = bytes.iter().fold(OFFSET, |hash, byte| (hash ^ u128::from(*byte)).wrapping_mul(PRIME));
-    format!("{hash:032x}")
+    let mut digester = Digester::default();
+    digester.add(bytes);
+    digester.finish()
+}
+
+/// A digest in the making.
+#[derive(Clone, Debug)]
+pub struct Digester(u128);
+
+impl Default for Digester {
+    fn default() -> Self {
+        Self(OFFSET)
+    }
+}
+
+impl Digester {
+    /// Appends bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| (hash ^ u128::from(*byte)).wrapping_mul(PRIME));
+    }
+
+    /// The digest of all bytes so far.
+    pub fn finish(&self) -> String {
+        format!("{:032x}", self.0)
+    }
 }
 
 /// JSON with sorted keys and without spaces or nulls, whatever the order in which the value was made.

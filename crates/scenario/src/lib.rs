@@ -3,6 +3,7 @@
 //! A scenario is data: TOML files, JSON and Python objects say the same, and the structs of this crate are the one place
 //! that says what they may say.
 
+pub mod build;
 mod check;
 pub mod choice;
 mod expect;
@@ -12,14 +13,18 @@ pub mod impairment;
 pub mod link;
 pub mod load;
 pub mod loss;
+pub mod outcome;
 pub mod parts;
 pub mod problems;
 pub mod record;
+pub mod registry;
 mod route;
+pub mod run;
 pub mod scenario;
 pub mod schedule;
 pub mod schema;
 pub mod spread;
+pub mod table;
 pub mod template;
 pub mod topology;
 pub mod trace;
@@ -27,6 +32,9 @@ mod walk;
 
 pub use choice::Choice;
 pub use load::load;
+pub use outcome::Outcome;
 pub use problems::Problems;
+pub use registry::registry;
+pub use run::Run;
 pub use scenario::Scenario;
 pub use schema::schema;

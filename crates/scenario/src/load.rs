@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use tailback_core::{Checker, FieldError};
+use tailback_core::Checker;
 
 use crate::check;
 use crate::hash::{canonical, digest};

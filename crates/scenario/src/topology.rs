@@ -281,6 +281,25 @@ impl Network {
         links.fold(Span::ZERO, |sum, &link| sum + self.links[link].config.delay)
     }
 
+    /// Per link, the sum and number of the round trip times of the flows whose data, or else acknowledgements, cross it.
+    fn round_trips(&self, route: fn(&NetworkFlow) -> &[usize]) -> Vec<(u128, u128)> {
+        let mut sums = vec![(0, 0); self.links.len()];
+        for flow in &self.flows {
+            let nanos = u128::from(self.round_trip(flow).as_nanos());
+            for &link in route(flow) {
+                sums[link] = (sums[link].0 + nanos, sums[link].1 + 1);
+            }
+        }
+        sums
+    }
+
+    /// Per link, the mean propagation round trip time of the flows whose data crosses it, in seconds; not a number where
+    /// none does.
+    pub fn mean_round_trips(&self) -> Vec<f64> {
+        let sums = self.round_trips(|flow| &flow.forward);
+        sums.into_iter().map(|sums| mean(sums).map_or(f64::NAN, Span::as_secs_f64)).collect()
+    }
+
     /// Writes every buffer given in bandwidth-delay products in bytes: the link's rate times the mean propagation round
     /// trip time of the flows whose data crosses it; where none does, of those whose acknowledgements do; where none does
     /// either, twice its own delay. At least one packet.
@@ -288,25 +307,20 @@ impl Network {
         if !self.links.iter().any(|link| matches!(link.config.buffer, Capacity::MilliBdp(_))) {
             return;
         }
-        let mut data = vec![(0_u128, 0_u128); self.links.len()];
-        let mut acks = data.clone();
-        for flow in &self.flows {
-            let nanos = u128::from(self.round_trip(flow).as_nanos());
-            for (sums, route) in [(&mut data, &flow.forward), (&mut acks, &flow.reverse)] {
-                for &link in route {
-                    sums[link] = (sums[link].0 + nanos, sums[link].1 + 1);
-                }
-            }
-        }
+        let data = self.round_trips(|flow| &flow.forward);
+        let acks = self.round_trips(|flow| &flow.reverse);
         let least = scenario.flows.iter().map(|flow| flow.transport.segment_size).max();
         let least = least.unwrap_or(Bytes::new(1000));
         for (index, link) in self.links.iter_mut().enumerate() {
             let Capacity::MilliBdp(thousandths) = link.config.buffer else { continue };
-            let mean = |(sum, count): (u128, u128)| Some(Span::from_nanos((sum.checked_div(count)?) as u64));
             let round_trip = mean(data[index]).or_else(|| mean(acks[index])).unwrap_or(link.config.delay * 2);
             link.config.buffer = Capacity::Bytes(bdp(link.config.rate, round_trip, thousandths).max(least));
         }
     }
+}
+
+fn mean((sum, count): (u128, u128)) -> Option<Span> {
+    sum.checked_div(count).map(|nanos| Span::from_nanos(nanos as u64))
 }
 
 fn bdp(rate: BitRate, round_trip: Span, thousandths: u32) -> Bytes {

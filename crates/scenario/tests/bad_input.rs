@@ -86,17 +86,37 @@ fn buffers() {
 
 #[test]
 fn names() {
-    complains(&with("\"reno\"", "\"cubik\""), "flows[0].scheme", &["\"cubic\" (the nearest name)", "\"reno\""]);
-    complains(&with("\"drop-tail\"", "\"droptail\""), "topology.queue", &["\"drop-tail\" (the nearest name)"]);
-    complains(&with("\"drop-tail\"", "{ name = \"redd\" }"), "topology.queue.name", &["\"red\" (the nearest name)"]);
+    complains(
+        &with("\"reno\"", "\"cubik\""),
+        "flows[0].scheme",
+        &["\"cubic\" (the nearest name)", "\"reno\""],
+    );
+    complains(
+        &with("\"drop-tail\"", "\"droptail\""),
+        "topology.queue",
+        &["\"drop-tail\" (the nearest name)"],
+    );
+    complains(
+        &with("\"drop-tail\"", "{ name = \"redd\" }"),
+        "topology.queue.name",
+        &["\"red\" (the nearest name)"],
+    );
     complains(&with("dumbbell", "dumbell"), "topology.template", &["\"dumbbell\" (the nearest name)"]);
-    complains(&with("scheme = ", "shceme = \"reno\"\nscheme = "), "flows[0].shceme", &["`scheme` (the nearest"]);
+    complains(
+        &with("scheme = ", "shceme = \"reno\"\nscheme = "),
+        "flows[0].shceme",
+        &["`scheme` (the nearest"],
+    );
     complains(&with("rate = ", "warp = 9\nrate = "), "topology.warp", &["the fields here are", "access"]);
     complains(&with("name = \"a\"", "name = \"\""), "flows[0].name", &["a name of letters"]);
     complains(&with("\"reno\"", "{ name = \"cubic\", bta = 0.7 }"), "flows[0].scheme.bta", &["`beta`"]);
     complains(&with("\"reno\"", "{ beta = 0.7 }"), "flows[0].scheme.name", &["missing", "\"cubic\""]);
     complains(&with("\"reno\"", "3"), "flows[0].scheme", &["3 is not allowed"]);
-    complains(&with("[[flows]]", "[[flows]]\nname = \"a\"\nscheme = \"sack\"\n[[flows]]"), "flows[1].name", &["no other"]);
+    complains(
+        &with("[[flows]]", "[[flows]]\nname = \"a\"\nscheme = \"sack\"\n[[flows]]"),
+        "flows[1].name",
+        &["no other"],
+    );
     let members = with("[[flows]]", "[[flows]]\nname = \"a-1\"\nscheme = \"sack\"\n[[flows]]\ncount = 2");
     complains(&members, "flows[1].name", &["\"a-1\""]);
 }
@@ -106,20 +126,40 @@ fn starts_and_stops() {
     complains(&with("\"0 s\"", "\"5 s\"\nstop = \"2 s\""), "flows[0].stop", &["after the start (5 s)"]);
     complains(&with("\"0 s\"", "\"5 s\"\nstop = \"5 s\""), "flows[0].stop", &["after the start"]);
     complains(&with("\"0 s\"", "\"11 s\""), "flows[0].start", &["before the end of the run (10 s)"]);
-    complains(&with("\"0 s\"", "{ from = \"3 s\", to = \"1 s\" }"), "flows[0].start.to", &["at least `from`, 3 s"]);
+    complains(
+        &with("\"0 s\"", "{ from = \"3 s\", to = \"1 s\" }"),
+        "flows[0].start.to",
+        &["at least `from`, 3 s"],
+    );
     complains(&with("\"0 s\"", "{ from = \"3 s\" }"), "flows[0].start.to", &["missing", "a time"]);
 }
 
 #[test]
 fn nodes_and_routes() {
     assert!(Scenario::from_toml(GRAPH).is_ok());
-    complains(&GRAPH.replace("to = \"c\"\n\"", "").replace("from = \"a\"\nto = \"c\"", "from = \"a\"\nto = \"z\""),
-        "flows[0].to", &["\"z\"", "\"a\", \"b\", \"c\""]);
-    complains(&GRAPH.replace("from = \"a\"\nto = \"c\"", "from = \"a\"\nto = \"a\""), "flows[0].to", &["other than"]);
-    complains(&GRAPH.replace("from = \"a\"\nto = \"c\"", "to = \"c\""), "flows[0].from", &["missing", "a node"]);
-    let cut = GRAPH.replace("from = \"c\"\nto = \"a\"\none_way = true", "from = \"d\"\nto = \"c\"\none_way = true");
+    complains(
+        &GRAPH.replace("to = \"c\"\n\"", "").replace("from = \"a\"\nto = \"c\"", "from = \"a\"\nto = \"z\""),
+        "flows[0].to",
+        &["\"z\"", "\"a\", \"b\", \"c\""],
+    );
+    complains(
+        &GRAPH.replace("from = \"a\"\nto = \"c\"", "from = \"a\"\nto = \"a\""),
+        "flows[0].to",
+        &["other than"],
+    );
+    complains(
+        &GRAPH.replace("from = \"a\"\nto = \"c\"", "to = \"c\""),
+        "flows[0].from",
+        &["missing", "a node"],
+    );
+    let cut =
+        GRAPH.replace("from = \"c\"\nto = \"a\"\none_way = true", "from = \"d\"\nto = \"c\"\none_way = true");
     complains(&cut, "flows[0].from", &["acknowledgements can reach"]);
-    complains(&cut.replace("from = \"a\"\nto = \"c\"", "from = \"c\"\nto = \"a\""), "flows[0].to", &["links lead to"]);
+    complains(
+        &cut.replace("from = \"a\"\nto = \"c\"", "from = \"c\"\nto = \"a\""),
+        "flows[0].to",
+        &["links lead to"],
+    );
     let route = |nodes: &str| format!("{GRAPH}route = {nodes}\n");
     assert!(Scenario::from_toml(&route("[\"b\"]")).is_ok());
     complains(&route("[\"b\", \"a\", \"b\"]"), "flows[0].route", &["\"a\" twice", "without loops"]);
@@ -130,17 +170,35 @@ fn nodes_and_routes() {
 #[test]
 fn links() {
     let link = |text: &str| with("queue = \"drop-tail\"", text);
-    complains(&link("loss = { name = \"independent\", probability = 1.5 }"), "topology.loss.probability", &["0 to 1"]);
-    complains(&link("loss = { name = \"periodic\", every = 1, offset = 0 }"), "topology.loss.every", &["from 2"]);
-    complains(&link("schedule = [{ at = \"2 s\", rate = \"1 Mbit/s\" }, { at = \"1 s\", rate = \"2 Mbit/s\" }]"),
-        "topology.schedule[1].at", &["later than the step before, at 2 s"]);
+    complains(
+        &link("loss = { name = \"independent\", probability = 1.5 }"),
+        "topology.loss.probability",
+        &["0 to 1"],
+    );
+    complains(
+        &link("loss = { name = \"periodic\", every = 1, offset = 0 }"),
+        "topology.loss.every",
+        &["from 2"],
+    );
+    complains(
+        &link("schedule = [{ at = \"2 s\", rate = \"1 Mbit/s\" }, { at = \"1 s\", rate = \"2 Mbit/s\" }]"),
+        "topology.schedule[1].at",
+        &["later than the step before, at 2 s"],
+    );
     complains(&link("schedule = [{ at = \"2 s\" }]"), "topology.schedule[0]", &["a new `rate`"]);
-    complains(&link("reordering = { probability = 0.1, hold = { from = \"2 ms\", to = \"1 ms\" } }"),
-        "topology.reordering.hold.to", &["at least `from`"]);
+    complains(
+        &link("reordering = { probability = 0.1, hold = { from = \"2 ms\", to = \"1 ms\" } }"),
+        "topology.reordering.hold.to",
+        &["at least `from`"],
+    );
     complains(&link("reverse = { rate = \"0 bit/s\" }"), "topology.reverse.rate", &["1 bit/s"]);
     complains(&link("access = { delay = [] }"), "topology.access.delay", &["at least one time"]);
     complains(&link("queue = { name = \"red\", ecn = true }"), "topology.queue.ecn", &["ECN-capable"]);
-    complains(&link("queue = { name = \"red\", min = \"20 packets\", max = \"10 packets\" }"), "topology.queue.max", &[]);
+    complains(
+        &link("queue = { name = \"red\", min = \"20 packets\", max = \"10 packets\" }"),
+        "topology.queue.max",
+        &[],
+    );
     let twice = GRAPH.replace("from = \"c\"\nto = \"a\"", "from = \"b\"\nto = \"a\"");
     complains(&twice, "topology.links[2]", &["at most one link per direction"]);
 }
@@ -149,7 +207,11 @@ fn links() {
 fn records() {
     complains(&(with("", "") + "[record]\nbin = \"0 s\"\n"), "record.bin", &["longer than zero"]);
     complains(&(with("", "") + "[record]\nflows = [\"b\"]\n"), "record.flows[0]", &["\"b\"", "\"a\""]);
-    complains(&(with("", "") + "[record]\nlinks = [\"r0->r2\"]\n"), "record.links[0]", &["\"r0->r1\" (the nearest"]);
+    complains(
+        &(with("", "") + "[record]\nlinks = [\"r0->r2\"]\n"),
+        "record.links[0]",
+        &["\"r0->r1\" (the nearest"],
+    );
     complains(&(with("", "") + "[record]\nbin = \"1 ns\"\n"), "record.bin", &["10 million"]);
 }
 
@@ -192,7 +254,12 @@ fn syntax_errors_have_a_place() {
     complains("duration = \"10 s\"\nduration = \"1 s\"\n", "line 2, column 1", &["duplicate key"]);
     let problems = Scenario::from_json("{\"duration\": \"10 s\",\n }").expect_err("bad JSON");
     assert!(problems.errors[0].field.starts_with("line 2"), "{problems}");
-    assert!(load("nowhere/at-all.toml".as_ref()).expect_err("no file").to_string().contains("nowhere/at-all.toml"));
+    assert!(
+        load("nowhere/at-all.toml".as_ref())
+            .expect_err("no file")
+            .to_string()
+            .contains("nowhere/at-all.toml")
+    );
 }
 
 #[test]

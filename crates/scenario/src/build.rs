@@ -1,0 +1,179 @@
+//! From a checked scenario to a simulator that is ready to run. What the network looks like is decided in `topology`, what
+//! is measured in `outcome`.
+
+use std::sync::Arc;
+
+use tailback_control::{AnyController, Reliability, Scheme};
+use tailback_core::{BitRate, Bytes, FlowId, LinkId, Stream, Time};
+use tailback_qdisc::{BuildCx, Built};
+use tailback_sim::{
+    AnyReceiver, AnySender, Chance, Change, FlowSpec, Impairments, LinkSpec, LossModel, NetworkBuilder,
+    Recorder, Reordering, Simulator,
+};
+use tailback_transport::{EcnMode, Receiver, ReceiverConfig, Sender, StreamConfig};
+
+use crate::flow::FlowConfig;
+use crate::link::LinkConfig;
+use crate::loss::{LossConfig, LossPlace};
+use crate::problems::Problems;
+use crate::scenario::Scenario;
+use crate::spread::Draw;
+use crate::topology::{Network, NetworkFlow, NetworkLink};
+use crate::trace;
+
+/// A simulator of `scenario` on `network`, with random streams from `seed`.
+///
+/// # Errors
+/// A trace that can no longer be read, or what the simulator refuses.
+pub fn simulator<R: Recorder>(
+    scenario: &Scenario,
+    network: &Network,
+    seed: u64,
+    recorder: R,
+) -> Result<Simulator<R>, Problems> {
+    let mut builder = NetworkBuilder::new(seed);
+    let packets = mean_packets(scenario, network);
+    for (link, packet) in network.links.iter().zip(packets) {
+        builder.link(link_spec(link, packet)?);
+    }
+    let mut groups = scenario.flows.iter().map(Group::new).collect::<Vec<_>>();
+    for flow in &network.flows {
+        let id = builder.next_flow();
+        builder.flow(groups[flow.group].flow_spec(id, flow, seed));
+    }
+    let refused = |error: tailback_sim::NetworkError| {
+        Problems::one("scenario", error.to_string(), "a network that the simulator accepts")
+    };
+    builder.build(scenario.end(), recorder).map_err(refused)
+}
+
+/// When a flow starts: drawn from a stream of its own, so that nobody else's start depends on it.
+pub fn start_of(flow: &FlowConfig, name: &str, seed: u64) -> Time {
+    let uniform = match flow.start {
+        Draw::At(_) => 0.0,
+        Draw::Uniform(_) => Stream::new(seed, &format!("{name} start")).uniform(),
+    };
+    Time::ZERO + flow.start.draw(uniform)
+}
+
+/// Per link, the mean packet size of the flows whose data crosses it; 1000 bytes where none does.
+fn mean_packets(scenario: &Scenario, network: &Network) -> Vec<Bytes> {
+    let mut sums = vec![(0_u64, 0_u64); network.links.len()];
+    for flow in &network.flows {
+        let size = scenario.flows[flow.group].transport.segment_size.get();
+        for &link in &flow.forward {
+            sums[link] = (sums[link].0 + size, sums[link].1 + 1);
+        }
+    }
+    sums.into_iter().map(|(sum, count)| Bytes::new(sum.checked_div(count).unwrap_or(1000))).collect()
+}
+
+fn link_spec(link: &NetworkLink, mean_packet: Bytes) -> Result<LinkSpec, Problems> {
+    let config = &link.config;
+    let read = |trace| trace::read(trace, "".as_ref(), &format!("{}.trace", link.path));
+    let trace = config.trace.as_ref().map(read).transpose();
+    let trace = trace.map_err(|error| Problems::new("scenario", vec![error]))?.map(|(trace, _)| trace);
+    let rate = trace.as_ref().map_or(config.rate, tailback_sim::DeliveryTrace::mean_rate);
+    let queue = queue(config, rate, mean_packet);
+    let (before, after) = losses(config);
+    let chance = |probability| Chance { probability };
+    let spec = LinkSpec::new(&link.name, rate, config.delay, queue);
+    Ok(LinkSpec {
+        loss_before_queue: before,
+        impairments: Impairments {
+            loss: after,
+            corruption: config.corruption.as_ref().map(|config| chance(config.probability)),
+            duplication: config.duplication.as_ref().map(|config| chance(config.probability)),
+            reordering: config.reordering.as_ref().map(|config| Reordering {
+                probability: config.probability,
+                min: config.hold.earliest(),
+                max: config.hold.latest(),
+            }),
+        },
+        schedule: config
+            .schedule
+            .iter()
+            .map(|step| Change { at: Time::ZERO + step.at, rate: step.rate, delay: step.delay })
+            .collect(),
+        trace,
+        ..spec
+    })
+}
+
+fn queue(config: &LinkConfig, rate: BitRate, mean_packet: Bytes) -> Built {
+    config.queue.build(&BuildCx { capacity: config.buffer, rate, mean_packet })
+}
+
+/// The loss models before the queue and on the wire.
+fn losses(config: &LinkConfig) -> (Option<LossModel>, Option<LossModel>) {
+    let Some(loss) = &config.loss else { return (None, None) };
+    let model = match &loss.0 {
+        LossConfig::Independent(model) => LossModel::Independent { probability: model.probability },
+        LossConfig::GilbertElliott(model) => LossModel::GilbertElliott {
+            to_bad: model.good_to_bad,
+            to_good: model.bad_to_good,
+            loss_good: model.loss_good,
+            loss_bad: model.loss_bad,
+        },
+        LossConfig::Periodic(model) => LossModel::Periodic { every: model.every, offset: model.offset },
+    };
+    match loss.place() {
+        LossPlace::BeforeQueue => (Some(model), None),
+        LossPlace::AfterQueue => (None, Some(model)),
+    }
+}
+
+/// What the members of a group share.
+struct Group<'a> {
+    config: &'a FlowConfig,
+    sender: Arc<StreamConfig>,
+    receiver: Arc<ReceiverConfig>,
+    fresh: Arc<dyn Fn() -> AnyController + Send + Sync>,
+}
+
+impl<'a> Group<'a> {
+    fn new(config: &'a FlowConfig) -> Self {
+        let scheme: Scheme = config.scheme.0.clone();
+        let params = config.transport.controller_params();
+        let needs = scheme.build(&params).needs;
+        let mut sender = StreamConfig { reliability: scheme.reliability(), ..config.transport.clone() };
+        sender.stamps |= needs.stamps;
+        if needs.ecn && sender.ecn == EcnMode::Off {
+            sender.ecn = EcnMode::Ect0;
+        }
+        let mut receiver = config.receiver.clone().matching(&sender);
+        if needs.prompt_acks {
+            receiver.ack_every = 1;
+        }
+        let fresh = Arc::new(move || scheme.build(&params).controller);
+        Self { config, sender: Arc::new(sender), receiver: Arc::new(receiver), fresh }
+    }
+
+    fn flow_spec(&mut self, id: FlowId, flow: &NetworkFlow, seed: u64) -> FlowSpec {
+        let (sender, receiver) = self.endpoints(id);
+        let ids = |links: &[usize]| links.iter().map(|&link| LinkId::from(link)).collect();
+        FlowSpec {
+            name: flow.name.clone(),
+            forward: ids(&flow.forward),
+            reverse: ids(&flow.reverse),
+            sender,
+            receiver,
+            start: start_of(self.config, &flow.name, seed),
+            stop: self.config.stop.map(|stop| Time::ZERO + stop),
+        }
+    }
+
+    fn endpoints(&self, id: FlowId) -> (AnySender, AnyReceiver) {
+        let params = self.config.transport.controller_params();
+        let parts = self.config.scheme.build(&params);
+        let source = self.config.source.build();
+        debug_assert!(parts.reliability != Reliability::Datagram, "datagram schemes are refused before");
+        let sender = Sender::new(id, Arc::clone(&self.sender), parts.controller, source)
+            .with_restart(Arc::clone(&self.fresh));
+        let mut receiver = Receiver::new(id, Arc::clone(&self.receiver));
+        if let Some(policy) = parts.policy {
+            receiver = receiver.with_policy(Box::new(policy));
+        }
+        (AnySender::Stream(sender), AnyReceiver::Stream(receiver))
+    }
+}

@@ -1,0 +1,102 @@
+//! What there is to choose from: schemes, queue disciplines and sources by name, with their parameters. Everything comes
+//! from the schema and from `control`'s registry, so that nothing is said twice.
+
+use serde_json::{Value, json};
+use tailback_control::SCHEMES;
+
+use crate::expect::{Node, describe};
+use crate::schema::schema;
+
+/// Everything that can be named, as JSON: `schemes`, `queues`, `sources`, each with `name`, `summary`, `source` and
+/// `parameters` (`name`, `default`, `type`, `summary`); schemes also with `reliability` and `expects`.
+pub fn registry() -> Value {
+    let schema = schema();
+    let mut schemes = choices(&schema, "/$defs/FlowConfig/properties/scheme");
+    for scheme in &mut schemes {
+        if let Some(info) = SCHEMES.iter().find(|info| scheme["name"] == info.name) {
+            scheme["summary"] = info.summary.into();
+            scheme["source"] = info.source.into();
+            scheme["expects"] = info.expects_discipline.into();
+            scheme["reliability"] = serde_json::to_value(info.reliability).unwrap_or_default();
+        }
+    }
+    json!({
+        "schemes": schemes,
+        "queues": choices(&schema, "/$defs/AccessConfig/properties/queue"),
+        "sources": choices(&schema, "/$defs/FlowConfig/properties/source"),
+    })
+}
+
+/// The alternatives at a place where a table is told by its `name`.
+fn choices(schema: &Value, pointer: &str) -> Vec<Value> {
+    let place = schema.pointer(pointer).map(|place| Node::new(place, schema));
+    // A bare name or a table: the table is the alternative that has alternatives itself.
+    let table = place
+        .and_then(|place| place.alternatives(schema)?.into_iter().find_map(|node| node.alternatives(schema)));
+    table.into_iter().flatten().filter_map(|variant| choice(&variant, schema)).collect()
+}
+
+fn choice(variant: &Node<'_>, schema: &Value) -> Option<Value> {
+    let name = variant.tag_value("name")?;
+    let summary = variant.text("description").unwrap_or_default();
+    let parameters: Vec<_> = variant
+        .property_names()
+        .into_iter()
+        .filter(|parameter| *parameter != "name")
+        .filter_map(|parameter| {
+            let node = variant.property(parameter, schema)?;
+            Some(json!({
+                "name": parameter,
+                "default": node.keyword("default"),
+                "type": describe(&node, schema),
+                "summary": node.text("description").unwrap_or_default().replace('\n', " "),
+            }))
+        })
+        .collect();
+    Some(json!({
+        "name": name,
+        "summary": summary.replace('\n', " "),
+        "source": published(summary),
+        "parameters": parameters,
+    }))
+}
+
+/// The reference in a summary: its first parenthesis with a number in it.
+fn published(summary: &str) -> &str {
+    let parentheses = summary.split('(').skip(1).filter_map(|rest| rest.split(')').next());
+    parentheses.into_iter().find(|text| text.contains(|c: char| c.is_ascii_digit())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_every_scheme_queue_and_source() {
+        let registry = registry();
+        let names = |kind: &str| -> Vec<String> {
+            let list = registry[kind].as_array().expect("a list");
+            list.iter().map(|entry| entry["name"].as_str().expect("a name").to_owned()).collect()
+        };
+        let mut schemes = names("schemes");
+        schemes.sort_unstable();
+        let mut registered: Vec<_> = SCHEMES.iter().map(|info| info.name.to_owned()).collect();
+        registered.sort_unstable();
+        assert_eq!(schemes, registered);
+        assert!(names("queues").iter().any(|name| name == "red"), "{registry:#}");
+        assert!(names("sources").iter().any(|name| name == "files"), "{registry:#}");
+    }
+
+    #[test]
+    fn describes_parameters() {
+        let registry = registry();
+        let queues = registry["queues"].as_array().expect("a list");
+        let red = queues.iter().find(|queue| queue["name"] == "red").expect("RED");
+        assert_eq!(red["source"], "Floyd and Jacobson 1993");
+        let parameters = red["parameters"].as_array().expect("a list");
+        let min =
+            parameters.iter().find(|parameter| parameter["name"] == "min").expect("the lower threshold");
+        assert_eq!(min["default"], "5 packets");
+        assert!(min["type"].as_str().expect("words").contains("packets or bytes"));
+    }
+}

@@ -1,0 +1,256 @@
+//! A run that is taken forward step by step, so that whoever drives it can show progress and stop it. The simulation is
+//! `sim`'s, the tables are `outcome`'s.
+
+use tailback_core::{FlowId, LinkId, Observation, Span, Time};
+use tailback_sim::{LinkCounters, PacketEvent, PacketLog, Recorder, Series, SeriesPlan, Simulator};
+
+use crate::build::simulator;
+use crate::outcome::{self, Outcome};
+use crate::problems::Problems;
+use crate::record::{Which, WhichClass};
+use crate::scenario::Scenario;
+use crate::topology::{Network, NetworkFlow, NetworkLink};
+
+/// A scenario at work.
+pub struct Run {
+    scenario: Scenario,
+    network: Network,
+    engine: Box<dyn Engine + Send>,
+    plan: SeriesPlan,
+    /// Everything as of the end of the warm-up.
+    warm: Option<Snapshot>,
+}
+
+/// All counters at one instant.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) at: Time,
+    pub(crate) links: Vec<LinkCounters>,
+    pub(crate) flows: Vec<FlowSnapshot>,
+}
+
+/// A flow's counters at one instant.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowSnapshot {
+    pub(crate) sender: Observation,
+    pub(crate) receiver: Observation,
+    pub(crate) discarded: u64,
+    pub(crate) finished_at: Option<Time>,
+}
+
+/// What recorders gathered.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    pub(crate) series: Series,
+    pub(crate) packets: Option<PacketLog>,
+    pub(crate) state: Option<StateLog>,
+}
+
+/// What controllers published, in columns.
+#[derive(Debug, Default)]
+pub(crate) struct StateLog {
+    pub(crate) time: Vec<f64>,
+    pub(crate) flow: Vec<u32>,
+    pub(crate) name: Vec<String>,
+    pub(crate) value: Vec<f64>,
+}
+
+/// The recorders that see every packet and every note; a run without them does not pay for their being there.
+#[derive(Debug)]
+struct Logs {
+    packets: Option<PacketLog>,
+    /// The links whose passages are logged.
+    links: Vec<bool>,
+    state: Option<StateLog>,
+    /// The flows whose notes are kept.
+    flows: Vec<bool>,
+}
+
+impl Recorder for Logs {
+    const PACKETS: bool = true;
+    const NOTES: bool = true;
+
+    fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
+        let Some(log) = &mut self.packets else { return };
+        let wanted = match event {
+            PacketEvent::Offered(link, _) | PacketEvent::Dropped(link, ..) => self.links[link.index()],
+            PacketEvent::Sent(..) | PacketEvent::Delivered(..) => true,
+        };
+        if wanted {
+            log.packet(now, event);
+        }
+    }
+
+    fn note(&mut self, now: Time, flow: FlowId, name: &'static str, value: f64) {
+        if let Some(log) = &mut self.state
+            && self.flows[flow.index()]
+        {
+            log.time.push(now.as_secs_f64());
+            log.flow.push(flow.0);
+            log.name.push(name.to_owned());
+            log.value.push(value);
+        }
+    }
+}
+
+/// A simulator, whatever it records.
+trait Engine {
+    fn run_until(&mut self, until: Time);
+    fn now(&self) -> Time;
+    fn events(&self) -> u64;
+    fn link(&mut self, id: LinkId) -> LinkCounters;
+    fn flow(&self, id: FlowId) -> FlowSnapshot;
+    fn finish(self: Box<Self>) -> Gathered;
+}
+
+trait Finish: Recorder {
+    fn gathered(self) -> Gathered;
+}
+
+impl Finish for Series {
+    fn gathered(self) -> Gathered {
+        Gathered { series: self, packets: None, state: None }
+    }
+}
+
+impl Finish for (Series, Logs) {
+    fn gathered(self) -> Gathered {
+        Gathered { series: self.0, packets: self.1.packets, state: self.1.state }
+    }
+}
+
+impl<R: Finish> Engine for Simulator<R> {
+    fn run_until(&mut self, until: Time) {
+        Self::run_until(self, until);
+    }
+
+    fn now(&self) -> Time {
+        Self::now(self)
+    }
+
+    fn events(&self) -> u64 {
+        self.events_handled()
+    }
+
+    fn link(&mut self, id: LinkId) -> LinkCounters {
+        Self::link(self, id)
+    }
+
+    fn flow(&self, id: FlowId) -> FlowSnapshot {
+        FlowSnapshot {
+            sender: self.sender(id),
+            receiver: self.receiver(id),
+            discarded: self.discarded(id),
+            finished_at: self.finished_at(id),
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Gathered {
+        self.into_recorder().gathered()
+    }
+}
+
+impl Run {
+    /// A run of a checked scenario with its own seed or another, at time zero.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario after all, or a trace that can no longer be read.
+    pub fn new(mut scenario: Scenario, seed: Option<u64>) -> Result<Self, Problems> {
+        scenario.seed = seed.unwrap_or(scenario.seed);
+        let (network, errors) = Network::new(&scenario);
+        if !errors.is_empty() {
+            return Err(Problems { source: "scenario".to_owned(), errors });
+        }
+        let record = &scenario.record;
+        let links = chosen(&network.links, |link| is_recorded_link(&record.links, link));
+        let flows = chosen(&network.flows, |flow| is_recorded_flow(&scenario, flow));
+        let ids = |chosen: &[bool]| -> Vec<usize> {
+            chosen.iter().enumerate().filter_map(|(index, wanted)| wanted.then_some(index)).collect()
+        };
+        let plan = SeriesPlan {
+            bin: record.bin,
+            links: ids(&links).into_iter().map(LinkId::from).collect(),
+            flows: ids(&flows).into_iter().map(FlowId::from).collect(),
+        };
+        let series = Series::new(plan.clone());
+        let seed = scenario.seed;
+        let engine: Box<dyn Engine + Send> = if record.packets || record.state {
+            let logs = Logs {
+                packets: record.packets.then(PacketLog::default),
+                links,
+                state: record.state.then(StateLog::default),
+                flows,
+            };
+            Box::new(simulator(&scenario, &network, seed, (series, logs))?)
+        } else {
+            Box::new(simulator(&scenario, &network, seed, series)?)
+        };
+        Ok(Self { scenario, network, engine, plan, warm: None })
+    }
+
+    /// The present of the run.
+    pub fn now(&self) -> Time {
+        self.engine.now()
+    }
+
+    /// The end of the run.
+    pub fn end(&self) -> Time {
+        self.scenario.end()
+    }
+
+    /// The share of simulated time that is done.
+    pub fn progress(&self) -> f64 {
+        self.now().since(Time::ZERO).ratio(self.scenario.duration)
+    }
+
+    /// Goes on for `span` of simulated time, but not beyond the end.
+    pub fn advance(&mut self, span: Span) {
+        let until = (self.now() + span).min(self.end());
+        let warm = Time::ZERO + self.scenario.warm_up;
+        if self.warm.is_none() && warm <= until {
+            self.engine.run_until(warm);
+            self.warm = Some(self.snapshot());
+        }
+        self.engine.run_until(until);
+    }
+
+    /// Runs what is left, and tells what was measured.
+    pub fn finish(mut self) -> Outcome {
+        self.advance(self.scenario.duration);
+        let last = self.snapshot();
+        let events = self.engine.events();
+        let warm = self.warm.take().unwrap_or_else(|| last.clone());
+        let gathered = self.engine.finish();
+        outcome::tell(self.scenario, &self.network, &self.plan, events, (&warm, &last), gathered)
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        Snapshot {
+            at: self.engine.now(),
+            links: (0..self.network.links.len()).map(|link| self.engine.link(LinkId::from(link))).collect(),
+            flows: (0..self.network.flows.len()).map(|flow| self.engine.flow(FlowId::from(flow))).collect(),
+        }
+    }
+}
+
+fn chosen<T>(items: &[T], wanted: impl Fn(&T) -> bool) -> Vec<bool> {
+    items.iter().map(wanted).collect()
+}
+
+fn is_recorded_link(which: &Which, link: &NetworkLink) -> bool {
+    match which {
+        Which::Class(WhichClass::All) => true,
+        Which::Class(WhichClass::Main) => !link.is_access,
+        Which::Class(WhichClass::None) => false,
+        Which::Named(names) => names.contains(&link.name),
+    }
+}
+
+fn is_recorded_flow(scenario: &Scenario, flow: &NetworkFlow) -> bool {
+    match &scenario.record.flows {
+        Which::Class(class) => *class != WhichClass::None,
+        Which::Named(names) => {
+            names.iter().any(|name| *name == flow.name || *name == scenario.flows[flow.group].name)
+        }
+    }
+}
