@@ -24,8 +24,8 @@ class Cost:
 
     @property
     def delivered(self) -> int:
-        """Data packets that reached their receivers."""
-        return int(self.said["delivered"])
+        """Data packets delivered in order: acknowledged, where the program tells that from received."""
+        return int(self.said.get("acked", self.said["delivered"]))
 
     @property
     def ns_per_packet(self) -> float:
