@@ -13,7 +13,7 @@ pub enum Kind {
     Data = 0,
     /// An acknowledgement; `number` is the next sequence number that the receiver expects.
     Ack = 1,
-    /// A receiver's report to its sender; `number` counts reports.
+    /// A receiver's report to its sender; `number` is the time it left, in nanoseconds, for the sender to echo.
     Report = 2,
     /// A sender's control packet, for example one half of an in-band / out-of-band pair.
     Control = 3,

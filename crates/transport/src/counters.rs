@@ -1,17 +1,25 @@
 //! What endpoints count, for recorders; always exact. Series over time are the recorder's.
 
-use tailback_core::Bytes;
+use tailback_core::{Bytes, Observation};
 
 /// What a sender counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
-    /// Data packets sent, retransmissions included.
+    /// Data packets sent, retransmissions and connection requests included.
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: Bytes,
     /// Retransmitted data packets.
     pub retransmitted: u64,
-    /// Wire bytes of segments acknowledged cumulatively.
+    /// Control packets sent.
+    pub control_packets: u64,
+    /// Packets received: acknowledgements and reports.
+    pub received: u64,
+    /// Their bytes on the wire.
+    pub received_bytes: Bytes,
+    /// Data packets acknowledged cumulatively.
+    pub acked_packets: u64,
+    /// Their bytes on the wire.
     pub acked: Bytes,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
@@ -19,8 +27,10 @@ pub struct SenderCounters {
     pub recoveries: u64,
     /// Window reductions asked for by ECN echoes.
     pub ecn_reductions: u64,
-    /// Data discarded at the source because the gate was closed or the source's buffer was full.
-    pub discarded: Bytes,
+    /// Datagrams discarded at the source by a closed gate.
+    pub gated: u64,
+    /// Datagrams discarded at the source because its buffer was full.
+    pub overflowed: u64,
 }
 
 /// What a receiver counted.
@@ -30,9 +40,17 @@ pub struct ReceiverCounters {
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: Bytes,
+    /// Control packets that arrived.
+    pub control_packets: u64,
+    /// Their bytes on the wire.
+    pub control_bytes: Bytes,
     /// Data packets that had arrived before.
     pub duplicates: u64,
-    /// Payload bytes handed to the application: in order for a stream, each once for datagrams.
+    /// Data packets handed to the application: in order for a stream, each once for datagrams.
+    pub delivered_packets: u64,
+    /// Their bytes on the wire.
+    pub delivered: Bytes,
+    /// Their payload.
     pub goodput: Bytes,
     /// Data packets that arrived with the mark Congestion Experienced.
     pub ce_marked: u64,
@@ -40,4 +58,22 @@ pub struct ReceiverCounters {
     pub acks: u64,
     /// Reports sent.
     pub reports: u64,
+    /// Bytes of acknowledgements and reports on the wire.
+    pub sent_bytes: Bytes,
+}
+
+impl ReceiverCounters {
+    /// The part that every observer of an endpoint understands.
+    pub fn observe(&self) -> Observation {
+        Observation {
+            sent_packets: self.acks + self.reports,
+            sent_bytes: self.sent_bytes,
+            received_packets: self.packets + self.control_packets,
+            received_bytes: self.bytes + self.control_bytes,
+            goodput_bytes: self.delivered,
+            goodput_packets: self.delivered_packets,
+            repeated_packets: self.duplicates,
+            ..Observation::default()
+        }
+    }
 }

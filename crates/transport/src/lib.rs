@@ -1,11 +1,14 @@
 //! Endpoints as pure state machines: reliability (what to send), shapers (when), application sources and the wire
 //! codec. How much may be sent is decided in `control`; links live in `sim`, clocks and sockets in `net`.
 
+mod application;
 pub mod config;
 pub mod counters;
 pub mod receiver;
 pub mod sender;
+mod shaper;
 pub mod source;
+mod stream;
 pub mod wire;
 
 pub use config::{AckDetail, EcnEcho, EcnMode, ReceiverConfig, RtoConfig, RttSampling, StreamConfig};

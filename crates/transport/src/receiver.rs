@@ -1,39 +1,63 @@
 //! The receiving endpoint of a reliable byte stream: reassembly, acknowledgements, echoes of marks and the reports
 //! of a feedback policy. What the reports say is decided by the policy.
 
-use std::collections::BTreeMap;
+pub(crate) mod reassembly;
+pub(crate) mod reports;
+
 use std::sync::Arc;
 
 use tailback_core::{
-    Bytes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind, Output, Packet, Time,
+    AckBlocks, Annex, Bytes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind,
+    Observation, Output, Packet, Time,
 };
 
-use crate::config::ReceiverConfig;
+use crate::config::{AckDetail, EcnEcho, ReceiverConfig};
 use crate::counters::ReceiverCounters;
+use reassembly::{Arrived, Reassembly};
+use reports::Reports;
 
 /// A reliable byte stream's receiver.
 pub struct Receiver {
-    flow: FlowId,
+    stream: Reassembly,
     config: Arc<ReceiverConfig>,
-    next: u64,
-    waiting: BTreeMap<u64, u64>,
-    ack: Option<Packet>,
-    delivered: u64,
-    policy: Option<Box<dyn FeedbackPolicy + Send>>,
+    flow: FlowId,
+    header: u16,
+    /// An acknowledgement must leave now.
+    ack_due: bool,
+    /// Congestion Experienced was seen and is echoed.
+    ecn_echo: bool,
+    rho: bool,
+    eta: bool,
+    /// Segments in order that are not acknowledged yet.
+    unacknowledged: u32,
+    ack_deadline: Time,
+    /// The number and the stamp of the segment that arrived last.
+    trigger: u64,
+    echo: Option<Time>,
+    readable: Bytes,
+    reports: Option<Box<Reports>>,
     counters: ReceiverCounters,
 }
 
 impl Receiver {
     /// A receiver that expects segment 0.
     pub fn new(flow: FlowId, config: impl Into<Arc<ReceiverConfig>>) -> Self {
+        let config: Arc<ReceiverConfig> = config.into();
         Self {
+            stream: Reassembly::default(),
+            header: u16::try_from(config.header.get()).unwrap_or(u16::MAX),
+            config,
             flow,
-            config: config.into(),
-            next: 0,
-            waiting: BTreeMap::new(),
-            ack: None,
-            delivered: 0,
-            policy: None,
+            ack_due: false,
+            ecn_echo: false,
+            rho: false,
+            eta: false,
+            unacknowledged: 0,
+            ack_deadline: Time::NEVER,
+            trigger: 0,
+            echo: None,
+            readable: Bytes::ZERO,
+            reports: None,
             counters: ReceiverCounters::default(),
         }
     }
@@ -41,7 +65,7 @@ impl Receiver {
     /// Adds the receiver's half of a scheme, whose reports travel beside the acknowledgements.
     #[must_use]
     pub fn with_policy(mut self, policy: Box<dyn FeedbackPolicy + Send>) -> Self {
-        self.policy = Some(policy);
+        self.reports = Some(Box::new(Reports::new(policy)));
         self
     }
 
@@ -49,40 +73,147 @@ impl Receiver {
     pub fn counters(&self) -> &ReceiverCounters {
         &self.counters
     }
+
+    /// The next number expected.
+    pub fn next_expected(&self) -> u64 {
+        self.stream.next()
+    }
+
+    #[inline]
+    fn on_packet(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
+        let annex = if packet.annex.is_some() { cx.take_annex(packet) } else { None };
+        let fresh = match packet.kind() {
+            Kind::Data => self.on_data(now, packet, annex.as_ref()),
+            Kind::Control => {
+                self.counters.control_packets += 1;
+                self.counters.control_bytes += packet.size();
+                true
+            }
+            Kind::Ack | Kind::Report => return,
+        };
+        if let Some(reports) = &mut self.reports {
+            reports.on_arrival(now, packet, annex.as_ref(), fresh, cx);
+        }
+    }
+
+    /// A segment arrived; whether for the first time.
+    #[inline]
+    fn on_data(&mut self, now: Time, packet: &Packet, annex: Option<&Annex>) -> bool {
+        let size = packet.size();
+        self.counters.packets += 1;
+        self.counters.bytes += size;
+        let marked = self.read_marks(packet);
+        self.trigger = packet.number;
+        if let Some(Annex::Control(stamp)) = annex {
+            self.echo = Some(stamp.sent_at);
+        }
+        let payload = size.get().saturating_sub(u64::from(self.header));
+        match self.stream.arrive(packet.number, size.get(), payload) {
+            Arrived::InOrder { readable, filled } => {
+                self.counters.delivered_packets += readable.packets;
+                self.counters.delivered += Bytes::new(readable.wire);
+                self.counters.goodput += Bytes::new(readable.payload);
+                self.readable += Bytes::new(readable.payload);
+                self.unacknowledged += 1;
+                if self.config.ack_every <= self.unacknowledged || filled || marked {
+                    self.ack_due = true;
+                } else if self.ack_deadline.is_never() {
+                    self.ack_deadline = now + self.config.ack_delay;
+                }
+                true
+            }
+            Arrived::Beyond => {
+                self.ack_due = true;
+                true
+            }
+            Arrived::Duplicate => {
+                self.counters.duplicates += 1;
+                self.ack_due = true;
+                false
+            }
+        }
+    }
+
+    /// Takes a segment's marks into the echoes; whether a mark wants to be acknowledged at once.
+    #[inline]
+    fn read_marks(&mut self, packet: &Packet) -> bool {
+        self.rho |= packet.rho();
+        self.eta |= packet.eta();
+        let marked = packet.ecn() == Ecn::Ce;
+        if packet.window_reduced() && self.config.ecn_echo == EcnEcho::Latched {
+            self.ecn_echo = false;
+        }
+        if marked {
+            self.counters.ce_marked += 1;
+            self.ecn_echo = true;
+        }
+        marked && self.config.ecn_echo == EcnEcho::PerPacket
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, cx: &mut EndpointCx<'_>) -> Packet {
+        self.ack_due = false;
+        self.unacknowledged = 0;
+        self.ack_deadline = Time::NEVER;
+        let mut size = u64::from(self.header);
+        let ranges = self.stream.has_holes() && self.config.max_sack_blocks > 0;
+        let trigger = self.config.ack_detail == AckDetail::Trigger;
+        let annex = (ranges || trigger || self.echo.is_some()).then(|| {
+            let mut blocks =
+                AckBlocks { trigger: self.trigger, echo: self.echo.take(), ..AckBlocks::default() };
+            if ranges {
+                blocks.count = self.stream.report(&mut blocks.blocks, self.config.max_sack_blocks);
+                size += u64::from(blocks.count) * self.config.sack_block.get();
+            }
+            cx.annexes.insert(Annex::Blocks(blocks))
+        });
+        let mut ack = Packet::new(Kind::Ack, self.flow, self.stream.next(), Bytes::new(size));
+        if let Some(annex) = annex {
+            ack.annex = annex;
+        }
+        ack.set_ecn_echo(self.ecn_echo);
+        ack.set_rho(std::mem::take(&mut self.rho));
+        ack.set_eta(std::mem::take(&mut self.eta));
+        if self.config.ecn_echo == EcnEcho::PerPacket {
+            self.ecn_echo = false;
+        }
+        self.counters.acks += 1;
+        self.counters.sent_bytes += ack.size();
+        ack
+    }
 }
 
 impl Endpoint for Receiver {
-    fn handle(&mut self, _: Time, input: Input, cx: &mut EndpointCx<'_>) {
-        let Input::Packet(packet) = input else { return };
-        drop(cx.take_annex(&packet));
-        if packet.kind() != Kind::Data {
-            return;
+    #[inline]
+    fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
+        match input {
+            Input::Packet(packet) => self.on_packet(now, &packet, cx),
+            Input::Timeout => self.ack_due |= now >= self.ack_deadline,
+            Input::App(_) => {}
         }
-        self.counters.packets += 1;
-        self.counters.bytes += packet.size();
-        self.counters.ce_marked += u64::from(packet.ecn() == Ecn::Ce);
-        let payload = (packet.size() - self.config.header).get();
-        if packet.number >= self.next {
-            self.waiting.insert(packet.number, payload);
-        } else {
-            self.counters.duplicates += 1;
-        }
-        while let Some(payload) = self.waiting.remove(&self.next) {
-            self.next += 1;
-            self.delivered += payload;
-            self.counters.goodput += Bytes::new(payload);
-        }
-        self.ack = Some(Packet::new(Kind::Ack, self.flow, self.next, self.config.header));
-        self.counters.acks += 1;
     }
 
-    fn poll(&mut self, _: Time, _: &mut EndpointCx<'_>) -> Output {
-        if let Some(ack) = self.ack.take() {
-            return Output::Transmit(ack);
+    #[inline]
+    fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
+        if self.ack_due {
+            return Output::Transmit(self.acknowledge(cx));
         }
-        if self.config.delivery_events && self.delivered > 0 {
-            return Output::Event(Event::Delivered(Bytes::new(std::mem::take(&mut self.delivered))));
+        let mut timer = self.ack_deadline;
+        if let Some(reports) = &mut self.reports {
+            if let Some(report) = reports.poll(now, self.flow, cx) {
+                self.counters.reports += 1;
+                self.counters.sent_bytes += report.size();
+                return Output::Transmit(report);
+            }
+            timer = timer.min(reports.next_timer());
         }
-        Output::Wait(None)
+        if self.config.delivery_events && self.readable > Bytes::ZERO {
+            return Output::Event(Event::Delivered(std::mem::take(&mut self.readable)));
+        }
+        Output::Wait(timer.finite())
+    }
+
+    fn observe(&self) -> Observation {
+        self.counters.observe()
     }
 }

@@ -1,75 +1,109 @@
-//! The sending endpoint of a reliable byte stream: application source, reliability, controller and shaper composed.
-//! What is retransmitted is decided by the reliability, how much may be sent by the controller.
+//! The sending endpoint of a reliable byte stream: application, loss recovery, controller and shaper composed.
+//! What is retransmitted is decided in `stream`, how much may be sent by the controller, when by the shaper.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
+use tailback_control::AnyController;
 use tailback_core::{
-    Acked, AppInput, Bytes, Controller, Endpoint, EndpointCx, Event, Feedback, FlowId, Input, Kind, Output,
-    Packet, RttSample, Sent, Span, Time,
+    AckBlocks, Annex, AppInput, Bytes, CongestionEvent, ControlInfo, Controller, Echoes, Ecn, Endpoint,
+    EndpointCx, Event, Feedback, FlowId, Input, Kind, Lane, Observation, Output, Packet, PairPosition,
+    Report, Sent, Span, Time,
 };
 
-use crate::config::StreamConfig;
+use crate::application::Application;
+use crate::config::{EcnMode, RttSampling, StreamConfig};
 use crate::counters::SenderCounters;
+use crate::shaper::{Shaper, Verdict};
 use crate::source::{AnySource, Source};
+use crate::stream::{Ack, Choice, LossRecovery, Outcome, Room};
 
-struct Record {
-    size: u16,
+/// How a fresh controller is made for a new connection on the same flow.
+pub type Restart<C> = Arc<dyn Fn() -> C + Send + Sync>;
+
+/// What is known of the receiver's newest report, to be echoed in control packets and stamps.
+#[derive(Clone, Copy, Debug)]
+struct LastReport {
     sent_at: Time,
-    tag: u32,
+    arrived: Time,
+}
+
+/// Where a connection's opening stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    /// A request must leave before data.
+    Due,
+    /// The request is on its way.
+    Requested,
+    /// Data may leave.
+    Done,
 }
 
 /// A reliable byte stream's sender.
-pub struct Sender<C, S = AnySource> {
-    flow: FlowId,
-    config: Arc<StreamConfig>,
+pub struct Sender<C = AnyController, S = AnySource> {
+    recovery: LossRecovery,
     controller: C,
-    source: S,
-    records: VecDeque<Record>,
-    una: u64,
-    resend: Option<u64>,
-    flight: u64,
-    window: Option<Bytes>,
-    backlog: u64,
-    deadline: Time,
-    dupacks: u32,
-    srtt: Span,
-    latest: Span,
-    finished: bool,
-    message: Option<(u64, Time)>,
+    app: Application<S>,
+    config: Arc<StreamConfig>,
+    window: u64,
+    receive_window: u64,
+    controller_timer: Time,
+    /// When the shaper or a random delay lets the next packet go.
+    wake: Time,
+    /// The end of a random delay before sending; [`Time::NEVER`] while none runs.
+    jitter_end: Time,
+    flow: FlowId,
+    header: u16,
+    payload: u16,
+    opening: Opening,
+    stopped: bool,
+    stamps: bool,
+    /// The application, not the window or the rate, ended the last round of sending.
+    app_limited: bool,
+    shaper: Option<Box<Shaper>>,
+    restart: Option<Restart<C>>,
+    last_report: Option<LastReport>,
+    /// `counters.bytes` when the newest pair of control packets left.
+    control_mark: Bytes,
     counters: SenderCounters,
 }
 
 impl<C: Controller, S: Source> Sender<C, S> {
     /// A sender at rest until [`AppInput::Start`].
     pub fn new(flow: FlowId, config: impl Into<Arc<StreamConfig>>, controller: C, source: S) -> Self {
-        let window = controller.directive().window;
+        let config: Arc<StreamConfig> = config.into();
+        let size = |bytes: Bytes| u16::try_from(bytes.get()).unwrap_or(u16::MAX);
+        let receive_window =
+            config.receive_window.map_or(u64::MAX, |amount| amount.in_bytes(config.segment_size).get());
         Self {
-            flow,
-            config: config.into(),
+            recovery: LossRecovery::new(flow, &config),
             controller,
-            source,
-            records: VecDeque::new(),
-            una: 0,
-            resend: None,
-            flight: 0,
-            window,
-            backlog: 0,
-            deadline: Time::NEVER,
-            dupacks: 0,
-            srtt: Span::ZERO,
-            latest: Span::ZERO,
-            finished: false,
-            message: None,
+            app: Application::new(source),
+            window: 0,
+            receive_window,
+            controller_timer: Time::NEVER,
+            wake: Time::NEVER,
+            jitter_end: Time::NEVER,
+            flow,
+            header: size(config.header),
+            payload: size(config.segment_size.saturating_sub(config.header)),
+            opening: if config.handshake { Opening::Due } else { Opening::Done },
+            stopped: false,
+            stamps: config.stamps || config.rtt_sampling == RttSampling::Timestamps,
+            app_limited: false,
+            shaper: None,
+            restart: None,
+            last_report: None,
+            control_mark: Bytes::ZERO,
             counters: SenderCounters::default(),
+            config,
         }
     }
 
     /// Sets what makes a fresh controller when the application begins a new connection on this flow; without it
     /// the controller keeps its state.
     #[must_use]
-    pub fn with_restart(self, fresh: Arc<dyn Fn() -> C + Send + Sync>) -> Self {
-        drop(fresh);
+    pub fn with_restart(mut self, restart: Restart<C>) -> Self {
+        self.restart = Some(restart);
         self
     }
 
@@ -78,24 +112,29 @@ impl<C: Controller, S: Source> Sender<C, S> {
         &self.counters
     }
 
-    /// The window in force, the smaller of the controller's and the configured limits; `None` without any.
+    /// The window in force, the smaller of the controller's and the configured limit; `None` without any.
     pub fn window(&self) -> Option<Bytes> {
-        self.window
+        (self.window != u64::MAX).then_some(Bytes::new(self.window))
     }
 
     /// Bytes believed in the network.
     pub fn in_flight(&self) -> Bytes {
-        Bytes::new(self.flight)
+        Bytes::new(self.recovery.in_flight())
     }
 
     /// The smoothed round trip time, once measured.
     pub fn srtt(&self) -> Option<Span> {
-        (!self.srtt.is_zero()).then_some(self.srtt)
+        self.recovery.rtt().smoothed(&self.config.rto)
     }
 
     /// The newest round trip time, once measured.
     pub fn latest_rtt(&self) -> Option<Span> {
-        (!self.latest.is_zero()).then_some(self.latest)
+        self.recovery.rtt().latest()
+    }
+
+    /// The retransmission time-out in force, back-off included.
+    pub fn timeout(&self) -> Span {
+        self.recovery.rtt().timeout(&self.config.rto)
     }
 
     /// The controller, for recorders.
@@ -105,140 +144,414 @@ impl<C: Controller, S: Source> Sender<C, S> {
 
     /// The source, for recorders.
     pub fn source(&self) -> &S {
-        &self.source
+        self.app.source()
     }
 
-    fn on_ack(&mut self, now: Time, number: u64, cx: &mut EndpointCx<'_>) {
-        if number == self.una && !self.records.is_empty() {
-            self.dupacks += 1;
-            if self.dupacks == 3 {
-                self.resend = Some(self.una);
-            }
-            return;
+    // ── input ──
+
+    #[inline]
+    fn on_ack(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
+        if !packet.annex.is_some() {
+            return self.take_ack(now, packet, &AckBlocks::default(), None, cx);
         }
-        let mut acked = Vec::new();
-        let flight = Bytes::new(self.flight);
-        while self.una < number {
-            let Some(record) = self.records.pop_front() else { break };
-            let size = Bytes::new(u64::from(record.size));
-            self.flight -= size.get();
-            acked.push(Acked {
-                number: self.una,
-                size,
-                sent_at: record.sent_at,
-                retransmitted: false,
-                pair: tailback_core::PairPosition::Single,
-                tag: record.tag,
-            });
-            self.una += 1;
+        if let Some(Annex::Blocks(blocks)) = cx.take_annex(packet) {
+            self.take_ack(now, packet, &blocks, Some(blocks.trigger), cx);
         }
-        if acked.is_empty() {
-            return;
+    }
+
+    #[inline]
+    fn take_ack(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        blocks: &AckBlocks,
+        trigger: Option<u64>,
+        cx: &mut EndpointCx<'_>,
+    ) {
+        let ack = Ack {
+            number: packet.number,
+            blocks: blocks.as_slice(),
+            // Without detail, an acknowledgement in order was caused by the number below its own.
+            trigger: trigger.or(packet.number.checked_sub(1)),
+            echo: blocks.echo,
+            ecn_echo: packet.ecn_echo() && self.config.ecn != EcnMode::Off,
+        };
+        let before = self.recovery.first();
+        let Some(mut outcome) = self.recovery.on_ack(now, &ack, &self.config) else { return };
+        self.counters.acked_packets += self.recovery.first() - before;
+        self.counters.acked += Bytes::new(outcome.advanced);
+        if self.opening == Opening::Requested && outcome.advanced > 0 {
+            // The request's acknowledgement does not open the window (RFC 5681 §3.1).
+            self.opening = Opening::Done;
+            outcome.advanced = 0;
         }
-        self.dupacks = 0;
-        self.latest = now.since(acked[acked.len() - 1].sent_at);
-        self.srtt = if self.srtt.is_zero() { self.latest } else { (self.srtt * 7 + self.latest) / 8 };
-        let advanced: Bytes = acked.iter().map(|one| one.size).sum();
-        self.counters.acked += advanced;
+        match outcome.event {
+            Some(CongestionEvent::Loss) => self.counters.recoveries += 1,
+            Some(CongestionEvent::Ecn) => self.counters.ecn_reductions += 1,
+            _ => {}
+        }
+        let echoes = Echoes {
+            ce: u32::from(packet.ecn_echo()),
+            rho: u32::from(packet.rho()),
+            eta: u32::from(packet.eta()),
+        };
+        self.tell_controller(now, &outcome, echoes, cx);
+    }
+
+    #[inline]
+    fn tell_controller(&mut self, now: Time, outcome: &Outcome, echoes: Echoes, cx: &mut EndpointCx<'_>) {
         let feedback = Feedback {
-            acked: &acked,
-            advanced,
-            flight,
-            in_flight: Bytes::new(self.flight),
-            rtt: Some(RttSample { latest: self.latest, smoothed: self.srtt, min: self.latest }),
+            acked: self.recovery.acked(),
+            advanced: Bytes::new(outcome.advanced),
+            lost: self.recovery.lost(),
+            rtt: outcome.rtt,
+            event: outcome.event,
+            recovery: self.recovery.state(),
+            echoes,
+            flight: Bytes::new(outcome.flight),
+            in_flight: Bytes::new(self.recovery.in_flight()),
+            window_limited: !self.app_limited,
+            report: None,
+        };
+        self.controller.on_feedback(now, &feedback, &mut cx.control());
+        self.obey(now, cx);
+    }
+
+    fn on_report(&mut self, now: Time, packet: &Packet, report: &Report, cx: &mut EndpointCx<'_>) {
+        self.last_report = Some(LastReport { sent_at: Time::from_nanos(packet.number), arrived: now });
+        let feedback = Feedback {
+            recovery: self.recovery.state(),
+            flight: Bytes::new(self.recovery.flight()),
+            in_flight: Bytes::new(self.recovery.in_flight()),
+            window_limited: !self.app_limited,
+            report: Some(report),
             ..Feedback::empty()
         };
         self.controller.on_feedback(now, &feedback, &mut cx.control());
-        self.window = self.controller.directive().window;
-        self.deadline = if self.records.is_empty() { Time::NEVER } else { now + self.config.rto.initial };
+        self.obey(now, cx);
     }
 
+    /// Reads the controller's directive and timer; after every call to it.
+    #[inline]
+    fn obey(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        let directive = self.controller.directive();
+        self.window = directive.window.map_or(u64::MAX, Bytes::get);
+        self.controller_timer = self.controller.next_timer().unwrap_or(Time::NEVER);
+        if Shaper::is_needed(&directive) || self.shaper.is_some() {
+            let packet = u64::from(self.header) + u64::from(self.payload);
+            let shaper = self.shaper.get_or_insert_with(|| Box::new(Shaper::new(now, packet)));
+            shaper.direct(now, &directive, cx.rng);
+        }
+    }
+
+    fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        if now >= self.recovery.deadline() {
+            if let Some(outcome) = self.recovery.on_timeout(now, &self.config) {
+                self.counters.timeouts += 1;
+                if let Some(shaper) = &mut self.shaper {
+                    shaper.on_timeout();
+                }
+                self.tell_controller(now, &outcome, Echoes::default(), cx);
+            }
+        }
+        if now >= self.controller_timer {
+            self.controller.on_timer(now, &mut cx.control());
+            self.obey(now, cx);
+        }
+    }
+
+    fn on_app(&mut self, now: Time, input: AppInput, cx: &mut EndpointCx<'_>) {
+        match input {
+            AppInput::Start => {
+                self.app.start(now, cx.rng);
+                self.obey(now, cx);
+            }
+            AppInput::Write(bytes) => self.app.write(bytes, false, now, self.recovery.end()),
+            AppInput::Close => self.app.close(now),
+            AppInput::Stop => {
+                self.app.stop(now);
+                self.stopped = true;
+                self.controller_timer = Time::NEVER;
+            }
+        }
+    }
+
+    /// Everything is acknowledged and the next offer wants a new connection: fresh state, numbers go on.
+    fn renew(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        if !self.app.release_held(self.recovery.end()) {
+            return;
+        }
+        self.recovery.restart(self.flow, &self.config);
+        if let Some(restart) = &self.restart {
+            self.controller = restart();
+        }
+        self.opening = if self.config.handshake { Opening::Due } else { Opening::Done };
+        self.shaper = None;
+        self.obey(now, cx);
+    }
+
+    // ── output ──
+
+    /// A control packet that the directive asks for.
+    fn control_packet(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Packet> {
+        let (pair, first) = self.shaper.as_mut()?.take_control()?;
+        let info = ControlInfo {
+            pair,
+            bytes_sent: self.counters.bytes - self.control_mark,
+            virtual_delay: Span::ZERO,
+            ..self.stamp(now)
+        };
+        if !first {
+            self.control_mark = self.counters.bytes;
+        }
+        self.counters.control_packets += 1;
+        let mut packet = Packet::new(Kind::Control, self.flow, pair, self.config.header);
+        packet.set_lane(if first { Lane::OUT_OF_BAND } else { Lane::IN_BAND });
+        packet.annex = cx.annexes.insert(Annex::Control(info));
+        Some(packet)
+    }
+
+    fn stamp(&self, now: Time) -> ControlInfo {
+        ControlInfo {
+            sent_at: now,
+            echo: self.last_report.map(|report| report.sent_at),
+            held: self.last_report.map_or(Span::ZERO, |report| now.since(report.arrived)),
+            ..ControlInfo::default()
+        }
+    }
+
+    #[inline]
+    fn room(&self) -> Room {
+        let new = match self.opening {
+            Opening::Done => match self.app.payload(u64::from(self.payload)) {
+                0 => 0,
+                payload => self.header + payload as u16,
+            },
+            Opening::Due if self.app.has_data() => self.header,
+            Opening::Due | Opening::Requested => 0,
+        };
+        Room { window: self.window, receive_window: self.receive_window, new }
+    }
+
+    /// The next data packet, if one may leave now.
+    #[inline]
+    fn data_packet(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Packet> {
+        self.wake = Time::NEVER;
+        self.recovery.settle();
+        let room = self.room();
+        let choice = self.recovery.choose(&room, &self.config);
+        match choice {
+            Choice::WindowFull | Choice::Nothing => {
+                self.app_limited = choice == Choice::Nothing;
+                self.jitter_end = Time::NEVER;
+                if let Some(shaper) = &mut self.shaper {
+                    shaper.pass();
+                }
+                return None;
+            }
+            Choice::Forced(_) => {}
+            _ => {
+                if self.is_delayed(now, cx) {
+                    return None;
+                }
+            }
+        }
+        let pair =
+            if self.shaper.is_some() { self.shape(now, choice, &room, cx)? } else { PairPosition::Single };
+        Some(self.transmit(now, choice, room.new, pair, cx))
+    }
+
+    /// A random delay before whatever is sent, drawn when something may be sent and none is running.
+    #[inline]
+    fn is_delayed(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> bool {
+        let jitter = self.config.send_jitter;
+        if jitter.is_zero() {
+            return false;
+        }
+        if self.jitter_end.is_never() {
+            self.jitter_end = now + jitter.mul_f64(cx.rng.uniform());
+        }
+        self.app_limited = false;
+        self.wake = self.jitter_end;
+        now < self.jitter_end
+    }
+
+    /// Asks the shaper; `None` if the packet has to wait.
+    fn shape(
+        &mut self,
+        now: Time,
+        choice: Choice,
+        room: &Room,
+        cx: &mut EndpointCx<'_>,
+    ) -> Option<PairPosition> {
+        let size = self.size_of(choice, room.new);
+        let shaper = self.shaper.as_mut()?;
+        let behind = if shaper.wants_pairs() {
+            let first = if choice == Choice::New { u64::from(room.new - self.header) } else { 0 };
+            let max = u64::from(self.payload);
+            let new = match self.app.payload_after(first, max) {
+                0 => 0,
+                payload => self.header + payload as u16,
+            };
+            let new = if self.opening == Opening::Done { new } else { 0 };
+            match self.recovery.choose_after(choice, room, new, &self.config) {
+                Choice::WindowFull | Choice::Nothing => None,
+                Choice::New if choice == Choice::New => Some(u64::from(new)),
+                Choice::New => Some(u64::from(room.new)),
+                Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
+                    Some(u64::from(self.recovery.size_of(number)))
+                }
+            }
+        } else {
+            None
+        };
+        match shaper.ask(now, u64::from(size), behind, cx.rng) {
+            Verdict::Send(pair) => Some(pair),
+            Verdict::Wait(at) => {
+                self.wake = at;
+                self.app_limited = false;
+                None
+            }
+        }
+    }
+
+    #[inline]
+    fn size_of(&self, choice: Choice, new: u16) -> u16 {
+        match choice {
+            Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
+                self.recovery.size_of(number)
+            }
+            _ => new,
+        }
+    }
+
+    #[inline]
     fn transmit(
         &mut self,
         now: Time,
-        number: u64,
-        size: Bytes,
-        again: bool,
+        choice: Choice,
+        new: u16,
+        pair: PairPosition,
         cx: &mut EndpointCx<'_>,
-    ) -> Output {
-        let mut sent = Sent {
-            number,
-            size,
-            in_flight: Bytes::new(self.flight),
-            retransmission: again,
-            pair: tailback_core::PairPosition::Single,
-            tag: 0,
+    ) -> Packet {
+        let (number, size, again) = match choice {
+            Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
+                (number, self.recovery.size_of(number), true)
+            }
+            _ => (self.recovery.end(), new, false),
         };
+        let bytes = Bytes::new(u64::from(size));
+        let in_flight = Bytes::new(self.recovery.in_flight()) + bytes;
+        let mut sent = Sent { number, size: bytes, in_flight, retransmission: again, pair, tag: 0 };
         self.controller.on_sent(now, &mut sent, &mut cx.control());
-        self.counters.packets += 1;
-        self.counters.bytes += size;
-        self.counters.retransmitted += u64::from(again);
-        if self.deadline.is_never() {
-            self.deadline = now + self.config.rto.initial;
+        self.obey(now, cx);
+        let mut packet = Packet::new(Kind::Data, self.flow, number, bytes);
+        packet.set_pair(pair);
+        if again {
+            self.recovery.sent_again(now, choice, sent.tag, pair, &self.config);
+            packet.set_retransmitted(true);
+            self.counters.retransmitted += 1;
+        } else {
+            self.send_new(now, &mut packet, sent.tag, size);
         }
-        let mut packet = Packet::new(Kind::Data, self.flow, number, size);
-        packet.set_retransmitted(again);
-        Output::Transmit(packet)
+        self.counters.packets += 1;
+        self.counters.bytes += bytes;
+        if self.stamps {
+            packet.annex = cx.annexes.insert(Annex::Control(self.stamp(now)));
+        }
+        packet
+    }
+
+    #[inline]
+    fn send_new(&mut self, now: Time, packet: &mut Packet, tag: u32, size: u16) {
+        self.recovery.sent_new(now, size, tag, packet.pair(), &self.config);
+        if self.opening == Opening::Due {
+            self.opening = Opening::Requested;
+            return;
+        }
+        packet.set_last(self.app.cut(u64::from(size - self.header), self.recovery.end()));
+        if self.config.ecn != EcnMode::Off {
+            packet.set_ecn(if self.config.ecn == EcnMode::Ect1 { Ecn::Ect1 } else { Ecn::Ect0 });
+            packet.set_window_reduced(self.recovery.take_reduced());
+        }
+    }
+
+    fn event(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Event> {
+        if let Some((size, began)) = self.app.message_done(self.recovery.first(), now, cx.rng) {
+            self.app.take_offers(now, self.recovery.end(), cx.rng);
+            return Some(Event::MessageDone { size, began });
+        }
+        if !self.recovery.is_idle() {
+            return None;
+        }
+        if self.app.is_holding() {
+            self.renew(now, cx);
+        }
+        (self.recovery.is_idle() && self.app.finish()).then_some(Event::Finished)
     }
 }
 
 impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
+    #[inline]
     fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
         match input {
             Input::Packet(packet) => {
-                drop(cx.take_annex(&packet));
-                if packet.kind() == Kind::Ack {
-                    self.on_ack(now, packet.number, cx);
+                self.counters.received += 1;
+                self.counters.received_bytes += packet.size();
+                if self.stopped {
+                    cx.annexes.free(packet.annex);
+                } else if packet.kind() == Kind::Ack {
+                    self.on_ack(now, &packet, cx);
+                } else if let Some(Annex::Report(report)) = cx.take_annex(&packet) {
+                    self.on_report(now, &packet, &report, cx);
                 }
             }
-            Input::Timeout => {
-                if self.deadline <= now {
-                    self.deadline = now + self.config.rto.initial;
-                    self.resend = (!self.records.is_empty()).then_some(self.una);
-                    self.counters.timeouts += 1;
-                }
-            }
-            Input::App(AppInput::Start) => self.source.start(now, cx.rng),
-            Input::App(AppInput::Write(bytes)) => self.backlog = self.backlog.saturating_add(bytes.get()),
-            Input::App(AppInput::Close | AppInput::Stop) => self.source.stop(now),
+            Input::Timeout => self.on_timers(now, cx),
+            Input::App(input) => self.on_app(now, input, cx),
         }
-        while self.source.next_offer().is_some_and(|at| at <= now) {
-            let Some(offer) = self.source.take_offer(now, cx.rng) else { break };
-            self.backlog = self.backlog.saturating_add(offer.bytes.get());
-            self.message = offer.ends_message.then_some((offer.bytes.get(), now));
+        if self.app.next_offer() <= now {
+            self.app.take_offers(now, self.recovery.end(), cx.rng);
         }
     }
 
+    #[inline]
     fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
-        if let Some(number) = self.resend.take() {
-            if let Some(record) = self.records.front_mut() {
-                record.sent_at = now;
-                let size = Bytes::new(u64::from(record.size));
-                return self.transmit(now, number, size, true, cx);
+        if self.stopped {
+            return Output::Wait(None);
+        }
+        if self.shaper.is_some() {
+            if let Some(packet) = self.control_packet(now, cx) {
+                return Output::Transmit(packet);
             }
         }
-        let payload = (self.config.segment_size - self.config.header).get().min(self.backlog);
-        let size = self.config.header + Bytes::new(payload);
-        if payload > 0 && self.window.is_none_or(|window| self.flight + size.get() <= window.get()) {
-            if self.backlog != u64::MAX {
-                self.backlog -= payload;
-            }
-            let number = self.una + self.records.len() as u64;
-            self.flight += size.get();
-            self.records.push_back(Record { size: size.get() as u16, sent_at: now, tag: 0 });
-            return self.transmit(now, number, size, false, cx);
+        if let Some(event) = self.event(now, cx) {
+            return Output::Event(event);
         }
-        if self.backlog == 0 && self.records.is_empty() {
-            if let Some((size, began)) = self.message.take() {
-                self.source.on_message_done(now, cx.rng);
-                return Output::Event(Event::MessageDone { size: Bytes::new(size), began });
-            }
-            if !self.finished && self.source.is_finished() {
-                self.finished = true;
-                return Output::Event(Event::Finished);
-            }
+        if let Some(packet) = self.data_packet(now, cx) {
+            return Output::Transmit(packet);
         }
-        let source = self.source.next_offer().unwrap_or(Time::NEVER);
-        Output::Wait(self.deadline.min(source).finite())
+        let timers = self.recovery.deadline().min(self.controller_timer);
+        Output::Wait(timers.min(self.wake).min(self.app.next_offer()).finite())
+    }
+
+    fn observe(&self) -> Observation {
+        let counters = &self.counters;
+        Observation {
+            sent_packets: counters.packets + counters.control_packets,
+            sent_bytes: counters.bytes + self.config.header * counters.control_packets,
+            received_packets: counters.received,
+            received_bytes: counters.received_bytes,
+            goodput_bytes: counters.acked,
+            goodput_packets: counters.acked_packets,
+            repeated_packets: counters.retransmitted,
+            timeouts: counters.timeouts,
+            recoveries: counters.recoveries,
+            gated_packets: counters.gated,
+            window: self.window(),
+            rate: self.shaper.as_ref().and_then(|shaper| shaper.rate()),
+            in_flight: self.in_flight(),
+            latest_rtt: self.latest_rtt(),
+            smoothed_rtt: self.srtt(),
+        }
     }
 }

@@ -1,0 +1,228 @@
+//! Between the application's offers and segments: what is waiting to be sent, where messages end, and when they are
+//! done. What applications offer is decided in `source`.
+
+use std::collections::VecDeque;
+
+use tailback_core::{Bytes, Stream, Time};
+
+use crate::source::{Offer, Source};
+
+/// Data offered and not yet cut into segments. Segments never cross the end of a message.
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    left: u64,
+    /// The whole message's size so far.
+    message: u64,
+    began: Time,
+    ends: bool,
+}
+
+/// A message whose last segment was sent.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    /// One beyond its last segment's number.
+    number: u64,
+    size: u64,
+    began: Time,
+}
+
+/// The application's side of a sender.
+#[derive(Debug)]
+pub(crate) struct Application<S> {
+    source: S,
+    /// What is being cut; `None` between messages.
+    front: Option<Chunk>,
+    waiting: VecDeque<Chunk>,
+    ends: VecDeque<End>,
+    next_offer: Time,
+    next_end: u64,
+    /// An offer that begins a new connection waits here until everything before it is acknowledged.
+    held: Option<(Offer, Time)>,
+    finished: bool,
+}
+
+impl<S: Source> Application<S> {
+    pub(crate) fn new(source: S) -> Self {
+        Self {
+            source,
+            front: None,
+            waiting: VecDeque::new(),
+            ends: VecDeque::new(),
+            next_offer: Time::NEVER,
+            next_end: u64::MAX,
+            held: None,
+            finished: false,
+        }
+    }
+
+    pub(crate) fn source(&self) -> &S {
+        &self.source
+    }
+
+    pub(crate) fn start(&mut self, now: Time, rng: &mut Stream) {
+        self.source.start(now, rng);
+        self.refresh();
+    }
+
+    /// No further offers; what was offered is still sent.
+    pub(crate) fn close(&mut self, now: Time) {
+        self.source.stop(now);
+        self.refresh();
+    }
+
+    /// Nothing more is sent.
+    pub(crate) fn stop(&mut self, now: Time) {
+        self.close(now);
+        self.front = None;
+        self.waiting = VecDeque::new();
+        self.ends = VecDeque::new();
+        self.next_end = u64::MAX;
+        self.held = None;
+        self.finished = true;
+    }
+
+    fn refresh(&mut self) {
+        self.next_offer =
+            if self.held.is_some() { Time::NEVER } else { self.source.next_offer().unwrap_or(Time::NEVER) };
+    }
+
+    /// When the source will offer more.
+    #[inline]
+    pub(crate) fn next_offer(&self) -> Time {
+        self.next_offer
+    }
+
+    /// Takes the offers that are due. `next` is the number of the next new segment.
+    pub(crate) fn take_offers(&mut self, now: Time, next: u64, rng: &mut Stream) {
+        while self.next_offer <= now {
+            let Some(offer) = self.source.take_offer(now, rng) else {
+                self.refresh();
+                return;
+            };
+            if offer.new_connection && (next > 0 || self.has_data()) {
+                self.held = Some((offer, now));
+            } else {
+                self.write(offer.bytes, offer.ends_message, now, next);
+            }
+            self.refresh();
+        }
+    }
+
+    /// The offer that waits for a new connection, once all before it was sent; the caller saw that all of it was
+    /// acknowledged, too.
+    pub(crate) fn release_held(&mut self, next: u64) -> bool {
+        if self.has_data() || self.next_end != u64::MAX {
+            return false;
+        }
+        let Some((offer, at)) = self.held.take() else { return false };
+        self.write(offer.bytes, offer.ends_message, at, next);
+        self.refresh();
+        true
+    }
+
+    /// Whether an offer waits for a new connection.
+    #[inline]
+    pub(crate) fn is_holding(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// More data of the current message, or of a new one. `next` is the number of the next new segment.
+    pub(crate) fn write(&mut self, bytes: Bytes, ends: bool, now: Time, next: u64) {
+        let bytes = bytes.get();
+        match self.waiting.back_mut().or(self.front.as_mut()) {
+            Some(last) if !last.ends => {
+                last.left = last.left.saturating_add(bytes);
+                last.message = last.message.saturating_add(bytes);
+                last.ends = ends;
+            }
+            _ => {
+                let chunk = Chunk { left: bytes, message: bytes, began: now, ends };
+                if self.front.is_none() {
+                    self.front = Some(chunk);
+                } else {
+                    self.waiting.push_back(chunk);
+                }
+            }
+        }
+        self.turn(next);
+    }
+
+    /// Ends the messages at the front that have nothing left.
+    fn turn(&mut self, next: u64) {
+        while let Some(Chunk { left: 0, ends: true, message, began }) = self.front {
+            self.ends.push_back(End { number: next, size: message, began });
+            self.next_end = self.next_end.min(next);
+            self.front = self.waiting.pop_front();
+        }
+    }
+
+    #[inline]
+    fn left(&self) -> u64 {
+        self.front.as_ref().map_or(0, |chunk| chunk.left)
+    }
+
+    /// Whether anything waits to be cut into segments.
+    #[inline]
+    pub(crate) fn has_data(&self) -> bool {
+        self.left() > 0
+    }
+
+    /// The payload of the next segment, at most `max`; 0 without data.
+    #[inline]
+    pub(crate) fn payload(&self, max: u64) -> u64 {
+        self.left().min(max)
+    }
+
+    /// The payload of the segment after a next one of `first`; 0 without data.
+    pub(crate) fn payload_after(&self, first: u64, max: u64) -> u64 {
+        let left = match self.left() {
+            u64::MAX => u64::MAX,
+            left => left - first,
+        };
+        if left > 0 { left.min(max) } else { self.waiting.front().map_or(0, |chunk| chunk.left.min(max)) }
+    }
+
+    /// A segment of `payload` was cut; the next one's number is `next`. Whether it ends a message.
+    #[inline]
+    pub(crate) fn cut(&mut self, payload: u64, next: u64) -> bool {
+        let Some(front) = &mut self.front else { return false };
+        if front.left == u64::MAX {
+            return false;
+        }
+        front.left -= payload;
+        if front.left > 0 || !front.ends {
+            return false;
+        }
+        self.turn(next);
+        true
+    }
+
+    /// The oldest message, if all below `acknowledged` ends it; the source is told.
+    #[inline]
+    pub(crate) fn message_done(
+        &mut self,
+        acknowledged: u64,
+        now: Time,
+        rng: &mut Stream,
+    ) -> Option<(Bytes, Time)> {
+        if acknowledged < self.next_end {
+            return None;
+        }
+        let end = self.ends.pop_front()?;
+        self.next_end = self.ends.front().map_or(u64::MAX, |end| end.number);
+        self.source.on_message_done(now, rng);
+        self.refresh();
+        Some((Bytes::new(end.size), end.began))
+    }
+
+    /// Whether the application has just finished; true once. The caller saw that all was acknowledged.
+    pub(crate) fn finish(&mut self) -> bool {
+        let done = !self.finished
+            && !self.has_data()
+            && self.held.is_none()
+            && self.next_end == u64::MAX
+            && self.source.is_finished();
+        self.finished |= done;
+        done
+    }
+}

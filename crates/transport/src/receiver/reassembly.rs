@@ -1,0 +1,263 @@
+//! Which segments have arrived: the next number in order, the ranges beyond it, and which of these to report first.
+//! It counts bytes but keeps none; when to acknowledge is the receiver's.
+
+use std::collections::VecDeque;
+
+use tailback_core::SeqRange;
+
+/// Segments and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Amount {
+    pub(crate) packets: u64,
+    /// Bytes on the wire.
+    pub(crate) wire: u64,
+    pub(crate) payload: u64,
+}
+
+impl Amount {
+    fn add(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.wire += other.wire;
+        self.payload += other.payload;
+    }
+}
+
+/// Consecutive segments beyond a hole.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    start: u64,
+    end: u64,
+    wire: u64,
+    payload: u64,
+}
+
+/// How a segment arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrived {
+    /// In order, with what it made readable; `filled` if there was something beyond it.
+    InOrder {
+        /// What became readable.
+        readable: Amount,
+        /// Whether it filled a hole.
+        filled: bool,
+    },
+    /// Beyond a hole.
+    Beyond,
+    /// It had arrived before.
+    Duplicate,
+}
+
+/// How many of the ranges that grew last are remembered.
+const RECENT: usize = 6;
+
+/// The state of one stream.
+#[derive(Debug, Default)]
+pub(crate) struct Reassembly {
+    next: u64,
+    /// Sorted, disjoint, never touching, all above `next`.
+    ranges: VecDeque<Range>,
+    /// Numbers within the ranges that changed last, the newest first; repetitions are allowed.
+    recent: [u64; RECENT],
+}
+
+impl Reassembly {
+    /// The next number expected.
+    #[inline]
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether there is a hole.
+    #[inline]
+    pub(crate) fn has_holes(&self) -> bool {
+        !self.ranges.is_empty()
+    }
+
+    /// A segment arrived.
+    #[inline]
+    pub(crate) fn arrive(&mut self, number: u64, wire: u64, payload: u64) -> Arrived {
+        if number == self.next {
+            self.next += 1;
+            let mut readable = Amount { packets: 1, wire, payload };
+            let filled = !self.ranges.is_empty();
+            if filled {
+                self.absorb(&mut readable);
+            }
+            return Arrived::InOrder { readable, filled };
+        }
+        if number < self.next {
+            return Arrived::Duplicate;
+        }
+        self.insert(number, wire, payload)
+    }
+
+    /// The first range may now be in order.
+    fn absorb(&mut self, readable: &mut Amount) {
+        if let Some(range) = self.ranges.front().copied().filter(|range| range.start == self.next) {
+            self.next = range.end;
+            let packets = range.end - range.start;
+            readable.add(Amount { packets, wire: range.wire, payload: range.payload });
+            self.ranges.pop_front();
+            if self.ranges.is_empty() && self.ranges.capacity() > 16 {
+                self.ranges = VecDeque::new();
+            }
+        }
+    }
+
+    fn insert(&mut self, number: u64, wire: u64, payload: u64) -> Arrived {
+        // The first range that ends at or beyond the number; usually the last one, or none.
+        let at = match self.ranges.back() {
+            Some(last) if last.end > number => self.ranges.partition_point(|range| range.end < number),
+            Some(last) if last.end == number => self.ranges.len() - 1,
+            _ => self.ranges.len(),
+        };
+        let new = Range { start: number, end: number + 1, wire, payload };
+        match self.ranges.get_mut(at) {
+            Some(range) if range.start <= number && number < range.end => {
+                // Reported first all the same: RFC 2018 §4 wants the range that the acknowledgement answers to.
+                self.remember(number);
+                return Arrived::Duplicate;
+            }
+            Some(range) if range.end == number => {
+                range.end += 1;
+                range.wire += wire;
+                range.payload += payload;
+                self.join(at);
+            }
+            Some(range) if range.start == number + 1 => {
+                range.start = number;
+                range.wire += wire;
+                range.payload += payload;
+            }
+            _ => self.ranges.insert(at, new),
+        }
+        self.remember(number);
+        Arrived::Beyond
+    }
+
+    /// Joins a range with the next if they touch.
+    fn join(&mut self, at: usize) {
+        let Some(next) = self.ranges.get(at + 1).copied() else { return };
+        if let Some(range) = self.ranges.get_mut(at).filter(|range| range.end == next.start) {
+            range.end = next.end;
+            range.wire += next.wire;
+            range.payload += next.payload;
+            self.ranges.remove(at + 1);
+        }
+    }
+
+    /// The range of `number` changed last.
+    fn remember(&mut self, number: u64) {
+        // A range that grows at its end keeps its place by moving its number along.
+        if self.recent[0] + 1 != number {
+            self.recent.copy_within(..RECENT - 1, 1);
+        }
+        self.recent[0] = number;
+    }
+
+    fn range_of(&self, number: u64) -> Option<SeqRange> {
+        let at = self.ranges.partition_point(|range| range.end <= number);
+        self.ranges
+            .get(at)
+            .filter(|range| range.start <= number)
+            .map(|range| SeqRange { start: range.start, end: range.end })
+    }
+
+    /// Writes at most `most` ranges, the one that changed last first (RFC 2018 §4); how many.
+    pub(crate) fn report(&self, blocks: &mut [SeqRange; 4], most: u8) -> u8 {
+        let most = usize::from(most).min(blocks.len()).min(self.ranges.len());
+        let mut count = 0;
+        let recent = self.recent.iter().filter_map(|number| self.range_of(*number));
+        let lowest = self.ranges.iter().map(|range| SeqRange { start: range.start, end: range.end });
+        for range in recent.chain(lowest) {
+            if count == most {
+                break;
+            }
+            if !blocks[..count].contains(&range) {
+                blocks[count] = range;
+                count += 1;
+            }
+        }
+        count as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn blocks(reassembly: &Reassembly, most: u8) -> Vec<(u64, u64)> {
+        let mut out = [SeqRange::default(); 4];
+        let count = reassembly.report(&mut out, most);
+        out[..usize::from(count)].iter().map(|range| (range.start, range.end)).collect()
+    }
+
+    fn arrivals(numbers: &[u64]) -> Reassembly {
+        let mut reassembly = Reassembly::default();
+        for number in numbers {
+            reassembly.arrive(*number, 1000, 960);
+        }
+        reassembly
+    }
+
+    #[test]
+    fn reports_the_newest_range_first() {
+        // RFC 2018 §5, case 3: every other of eight segments is lost, beginning with the second.
+        let reassembly = arrivals(&[0, 2, 4, 6]);
+        assert_eq!(blocks(&reassembly, 3), [(6, 7), (4, 5), (2, 3)]);
+        let reassembly = arrivals(&[0, 2, 4, 6, 3]);
+        assert_eq!(blocks(&reassembly, 3), [(2, 5), (6, 7)]);
+        let reassembly = arrivals(&[0, 2, 4, 6, 8, 10, 3]);
+        assert_eq!(blocks(&reassembly, 3), [(2, 5), (10, 11), (8, 9)]);
+    }
+
+    #[test]
+    fn fills_up_with_the_lowest_ranges() {
+        let reassembly = arrivals(&[2, 4, 20, 21, 22, 24, 26, 28, 30, 32, 25, 27, 29, 31, 23]);
+        assert_eq!(blocks(&reassembly, 4), [(20, 33), (2, 3), (4, 5)]);
+    }
+
+    #[test]
+    fn a_filled_hole_makes_everything_readable() {
+        let mut reassembly = arrivals(&[0, 2, 3, 5]);
+        let readable = Amount { packets: 3, wire: 2500, payload: 2380 };
+        assert_eq!(reassembly.arrive(1, 500, 460), Arrived::InOrder { readable, filled: true });
+        assert_eq!(reassembly.next(), 4);
+        assert_eq!(reassembly.arrive(5, 1000, 960), Arrived::Duplicate);
+        assert_eq!(reassembly.arrive(3, 1000, 960), Arrived::Duplicate);
+        assert!(reassembly.has_holes());
+    }
+
+    proptest! {
+        /// Against a set of numbers: the same next number, the same ranges, every byte readable once.
+        #[test]
+        fn agrees_with_a_set(numbers in prop::collection::vec(0_u64..60, 1..300)) {
+            let mut reassembly = Reassembly::default();
+            let mut seen = std::collections::BTreeSet::new();
+            let mut readable = 0;
+            for number in numbers {
+                let fresh = seen.insert(number);
+                match reassembly.arrive(number, 1, number) {
+                    Arrived::InOrder { readable: now, .. } => readable += now.payload,
+                    Arrived::Beyond => {}
+                    Arrived::Duplicate => prop_assert!(!fresh),
+                }
+                let next = (0..).find(|n| !seen.contains(n)).unwrap();
+                prop_assert_eq!(reassembly.next(), next);
+                prop_assert_eq!(readable, (0..next).sum::<u64>());
+                let held: Vec<u64> = reassembly.ranges.iter().flat_map(|r| r.start..r.end).collect();
+                let expected: Vec<u64> = seen.iter().copied().filter(|n| *n > next).collect();
+                prop_assert_eq!(held, expected);
+                for pair in reassembly.ranges.iter().collect::<Vec<_>>().windows(2) {
+                    prop_assert!(pair[0].end < pair[1].start);
+                }
+                let blocks = blocks(&reassembly, 3);
+                prop_assert_eq!(blocks.len(), reassembly.ranges.len().min(3));
+                if number > next {
+                    prop_assert!((blocks[0].0..blocks[0].1).contains(&number));
+                }
+            }
+        }
+    }
+}

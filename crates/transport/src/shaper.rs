@@ -1,0 +1,145 @@
+//! When data may leave: every field of a [`Directive`] beyond its window is obeyed here, the rate through a token
+//! bucket, the gate, and probes. What leaves is chosen by the reliability; a sender whose controller directs a
+//! window only has no shaper at all.
+
+mod bucket;
+
+use tailback_core::{BitRate, Directive, Gate, PairPosition, ProbePlan, Span, Stream, Time};
+
+use bucket::Bucket;
+
+/// Whether the packet at hand may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Now, and with this place in a probe; its tokens are spent.
+    Send(PairPosition),
+    /// Not before this time; [`Time::NEVER`] until the directive changes.
+    Wait(Time),
+}
+
+/// The shaper of one sender.
+#[derive(Debug)]
+pub(crate) struct Shaper {
+    rate: Option<BitRate>,
+    bucket: Bucket,
+    gate: Gate,
+    /// The time that a lone packet waits for its partner, where data leaves in pairs.
+    pairs: Option<Span>,
+    /// The first of a pair has left, tokens for its second are spent.
+    second_due: bool,
+    singleton_at: Time,
+    /// The newest pair of control packets that was asked for.
+    control_pair: Option<u64>,
+    /// How many control packets of it have yet to leave.
+    control_due: u8,
+}
+
+impl Shaper {
+    /// Whether a directive asks for more than a window.
+    #[inline]
+    pub(crate) fn is_needed(directive: &Directive) -> bool {
+        directive.rate.is_some() || directive.gate == Gate::Closed || directive.probe.is_some()
+    }
+
+    /// A shaper for packets of `packet` bytes.
+    pub(crate) fn new(now: Time, packet: u64) -> Self {
+        Self {
+            rate: None,
+            bucket: Bucket::new(now, packet),
+            gate: Gate::Open,
+            pairs: None,
+            second_due: false,
+            singleton_at: Time::NEVER,
+            control_pair: None,
+            control_due: 0,
+        }
+    }
+
+    /// Takes a new directive.
+    pub(crate) fn direct(&mut self, now: Time, directive: &Directive, rng: &mut Stream) {
+        self.gate = directive.gate;
+        self.pairs = None;
+        match directive.probe {
+            Some(ProbePlan::DataPairs { singleton_timeout }) => self.pairs = Some(singleton_timeout),
+            Some(ProbePlan::ControlPair { id }) if self.control_pair != Some(id) => {
+                self.control_pair = Some(id);
+                self.control_due = 2;
+            }
+            Some(ProbePlan::ControlPair { .. }) | None => {}
+        }
+        let at_once = if self.pairs.is_some() { 2 } else { 1 };
+        let had_rate = self.rate.is_some();
+        self.bucket.accrue(now, self.rate.unwrap_or(BitRate::ZERO), rng);
+        self.bucket.configure(directive.burst, at_once);
+        if directive.rate.is_some() && !had_rate {
+            self.bucket.fill(now, at_once, rng);
+        }
+        self.rate = directive.rate;
+    }
+
+    /// The rate in force.
+    pub(crate) fn rate(&self) -> Option<BitRate> {
+        self.rate
+    }
+
+    /// Whether data may leave at all.
+    pub(crate) fn gate(&self) -> Gate {
+        self.gate
+    }
+
+    /// The pair whose next control packet must leave now, and whether it is the first of the two (out of band).
+    pub(crate) fn take_control(&mut self) -> Option<(u64, bool)> {
+        let pair = self.control_pair.filter(|_| self.control_due > 0)?;
+        self.control_due -= 1;
+        Some((pair, self.control_due == 1))
+    }
+
+    /// Whether a caller must say what could follow a packet.
+    pub(crate) fn wants_pairs(&self) -> bool {
+        self.pairs.is_some() && !self.second_due
+    }
+
+    /// Whether a packet of `size` may leave; `behind` is the size of the one that could follow at once.
+    pub(crate) fn ask(&mut self, now: Time, size: u64, behind: Option<u64>, rng: &mut Stream) -> Verdict {
+        if self.gate == Gate::Closed {
+            return Verdict::Wait(Time::NEVER);
+        }
+        if std::mem::take(&mut self.second_due) {
+            return Verdict::Send(PairPosition::Second);
+        }
+        let (position, cost) = match (self.pairs, behind) {
+            (None, _) => (PairPosition::Single, size),
+            (Some(_), Some(second)) => (PairPosition::First, size + second),
+            (Some(timeout), None) => {
+                if self.singleton_at.is_never() {
+                    self.singleton_at = now + timeout;
+                }
+                if now < self.singleton_at {
+                    return Verdict::Wait(self.singleton_at);
+                }
+                (PairPosition::Single, size)
+            }
+        };
+        if let Some(rate) = self.rate {
+            self.bucket.accrue(now, rate, rng);
+            if let Some(at) = self.bucket.spend(now, cost, rate) {
+                return Verdict::Wait(at);
+            }
+        }
+        self.singleton_at = Time::NEVER;
+        self.second_due = position == PairPosition::First;
+        Verdict::Send(position)
+    }
+
+    /// Nothing is there to be sent now: a second that was expected will not come.
+    #[inline]
+    pub(crate) fn pass(&mut self) {
+        self.second_due = false;
+        self.singleton_at = Time::NEVER;
+    }
+
+    /// The retransmission timer expired: only one token is kept (Li 2004, Fig. 4).
+    pub(crate) fn on_timeout(&mut self) {
+        self.bucket.keep_one();
+    }
+}

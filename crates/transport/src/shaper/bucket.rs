@@ -1,0 +1,189 @@
+//! The token bucket behind a directive's rate, with constant or Poisson arrivals of tokens. It knows no packets, only
+//! sizes.
+//!
+//! Tokens are counted in bits times nanoseconds per second (a byte is 8 · 10⁹ of them), so that a rate in bits per
+//! second times a span in nanoseconds is exact and no remainder is lost. Both kinds of arrival integrate the rate
+//! over time: constant ones add the integral, Poisson ones a packet's worth whenever the integral has passed an
+//! exponentially distributed amount with the mean of one packet. So a rate that changes meanwhile is honoured at
+//! once, and the process stays Poisson with the rate of the moment.
+
+use tailback_core::{BitRate, Burst, Span, Stream, Time, Tokens};
+
+const BYTE: u128 = 8_000_000_000;
+
+#[derive(Debug)]
+pub(super) struct Bucket {
+    tokens: u128,
+    /// What the integral of the rate has to pass until the next Poisson token.
+    until_next: u128,
+    updated: Time,
+    /// A packet's bytes: a token's worth, and the least depth.
+    packet: u64,
+    depth: u64,
+    kind: Tokens,
+}
+
+impl Bucket {
+    /// An empty bucket for packets of `packet` bytes.
+    pub(super) fn new(now: Time, packet: u64) -> Self {
+        Self { tokens: 0, until_next: 0, updated: now, packet, depth: packet, kind: Tokens::Constant }
+    }
+
+    /// Sets depth and kind; at least `at_once` packets fit.
+    pub(super) fn configure(&mut self, burst: Burst, at_once: u64) {
+        self.depth = burst.depth.get().max(at_once * self.packet);
+        self.kind = burst.tokens;
+        self.tokens = self.tokens.min(u128::from(self.depth) * BYTE);
+    }
+
+    /// Puts in tokens for the first packets.
+    pub(super) fn fill(&mut self, now: Time, packets: u64, rng: &mut Stream) {
+        self.tokens = u128::from(packets * self.packet) * BYTE;
+        self.updated = now;
+        self.until_next = self.draw(rng);
+    }
+
+    fn draw(&self, rng: &mut Stream) -> u128 {
+        (rng.exponential() * self.packet as f64 * BYTE as f64) as u128
+    }
+
+    /// Takes in what arrived at `rate` since the last call.
+    pub(super) fn accrue(&mut self, now: Time, rate: BitRate, rng: &mut Stream) {
+        let rate = u128::from(rate.bits_per_sec());
+        let mut work = u128::from(now.since(self.updated).as_nanos()) * rate;
+        self.updated = now;
+        let full = u128::from(self.depth) * BYTE;
+        match self.kind {
+            // A nanosecond's worth may stand above the rim: waits are rounded up, and that remainder is not lost.
+            Tokens::Constant => self.tokens = (self.tokens + work).min(full + rate),
+            Tokens::Poisson => {
+                while work >= self.until_next {
+                    work -= self.until_next;
+                    self.until_next = self.draw(rng);
+                    let token = u128::from(self.packet) * BYTE;
+                    if self.tokens + token > full {
+                        // Full: what arrives is discarded, and a process without memory may start afresh.
+                        return;
+                    }
+                    self.tokens += token;
+                }
+                self.until_next -= work;
+            }
+        }
+    }
+
+    /// Spends `size`, or says when to ask again. A size above the depth is served from a full bucket.
+    pub(super) fn spend(&mut self, now: Time, size: u64, rate: BitRate) -> Option<Time> {
+        let cost = u128::from(size.min(self.depth)) * BYTE;
+        if self.tokens >= cost {
+            self.tokens -= cost;
+            return None;
+        }
+        let rate = u128::from(rate.bits_per_sec());
+        if rate == 0 {
+            return Some(Time::NEVER);
+        }
+        let missing = match self.kind {
+            Tokens::Constant => cost - self.tokens,
+            Tokens::Poisson => self.until_next,
+        };
+        let nanos = missing.div_ceil(rate).max(1);
+        Some(u64::try_from(nanos).map_or(Time::NEVER, |nanos| now + Span::from_nanos(nanos)))
+    }
+
+    /// Throws away all but one packet's worth.
+    pub(super) fn keep_one(&mut self) {
+        self.tokens = self.tokens.min(u128::from(self.packet) * BYTE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_core::Bytes;
+
+    const RATE: BitRate = BitRate::from_bits_per_sec(7_777_777);
+
+    fn bucket(depth: u64, tokens: Tokens, rng: &mut Stream) -> Bucket {
+        let mut bucket = Bucket::new(Time::ZERO, 1000);
+        bucket.configure(Burst { depth: Bytes::new(depth), tokens }, 1);
+        bucket.fill(Time::ZERO, 1, rng);
+        bucket
+    }
+
+    /// Sends packets of 1000 bytes for `span`, as fast as the bucket lets; their times.
+    fn departures(bucket: &mut Bucket, rate: BitRate, span: Span, rng: &mut Stream) -> Vec<Time> {
+        let (mut now, mut out) = (Time::ZERO, Vec::new());
+        while now < Time::ZERO + span {
+            bucket.accrue(now, rate, rng);
+            match bucket.spend(now, 1000, rate) {
+                None => out.push(now),
+                Some(at) => now = at,
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn paced_packets_carry_the_remainder() {
+        let mut rng = Stream::new(1, "test");
+        let out =
+            departures(&mut bucket(0, Tokens::Constant, &mut rng), RATE, Span::from_secs(100), &mut rng);
+        // 100 s at 7 777 777 bit/s are 97 222.2 packets; the first leaves at once.
+        assert_eq!(out.len(), 97_223);
+        let gap = 8_000_000_000_000.0 / 7_777_777.0;
+        for (index, at) in out.iter().enumerate() {
+            assert!((at.as_nanos() as f64 - index as f64 * gap).abs() <= 2.0, "{index}: {at}");
+        }
+    }
+
+    #[test]
+    fn a_deep_bucket_bounds_the_burst() {
+        let mut rng = Stream::new(1, "test");
+        let mut bucket = bucket(5000, Tokens::Constant, &mut rng);
+        bucket.accrue(Time::ZERO + Span::from_secs(10), RATE, &mut rng);
+        let out = (0..20).take_while(|_| bucket.spend(Time::ZERO, 1000, RATE).is_none()).count();
+        assert_eq!(out, 5);
+    }
+
+    #[test]
+    fn poisson_tokens_have_exponential_intervals() {
+        let mut rng = Stream::new(2, "test");
+        let mut bucket = bucket(0, Tokens::Poisson, &mut rng);
+        let out = departures(&mut bucket, RATE, Span::from_secs(200), &mut rng);
+        let gaps: Vec<f64> = out.windows(2).map(|pair| pair[1].since(pair[0]).as_secs_f64()).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let square = gaps.iter().map(|gap| gap * gap).sum::<f64>() / gaps.len() as f64;
+        let expected = 8000.0 / 7_777_777.0;
+        assert!((mean / expected - 1.0).abs() < 0.01, "{mean} against {expected}");
+        // The second moment of an exponential is twice its mean's square.
+        assert!((square / (2.0 * expected * expected) - 1.0).abs() < 0.03, "{square}");
+    }
+
+    #[test]
+    fn poisson_tokens_beyond_the_depth_are_discarded() {
+        let mut rng = Stream::new(3, "test");
+        let mut bucket = bucket(3000, Tokens::Poisson, &mut rng);
+        bucket.accrue(Time::ZERO + Span::from_secs(10), RATE, &mut rng);
+        let out = (0..20).take_while(|_| bucket.spend(Time::ZERO, 1000, RATE).is_none()).count();
+        assert_eq!(out, 3);
+        bucket.accrue(Time::ZERO + Span::from_secs(20), RATE, &mut rng);
+        bucket.keep_one();
+        let out = (0..20).take_while(|_| bucket.spend(Time::ZERO, 1000, RATE).is_none()).count();
+        assert_eq!(out, 1);
+    }
+
+    #[test]
+    fn a_changed_rate_counts_at_once() {
+        let mut rng = Stream::new(4, "test");
+        let mut bucket = bucket(0, Tokens::Constant, &mut rng);
+        assert_eq!(bucket.spend(Time::ZERO, 1000, RATE), None);
+        let slow = BitRate::from_bits_per_sec(8000);
+        assert_eq!(bucket.spend(Time::ZERO, 1000, slow), Some(Time::ZERO + Span::from_secs(1)));
+        bucket.accrue(Time::ZERO + Span::from_millis(500), slow, &mut rng);
+        let half = Time::ZERO + Span::from_millis(500);
+        let fast = BitRate::from_bits_per_sec(16_000);
+        assert_eq!(bucket.spend(half, 1000, fast), Some(half + Span::from_millis(250)));
+        assert_eq!(bucket.spend(half, 1000, BitRate::ZERO), Some(Time::NEVER));
+    }
+}

@@ -1,0 +1,171 @@
+//! What an acknowledgement means: the cumulative part, round trip time samples, the timer, ECN. Selectively
+//! acknowledged ranges are read in `sack.rs`, episodes of recovery begin and end in `recovery.rs`.
+
+use tailback_control::Reliability;
+use tailback_core::{Acked, CongestionEvent, Recovery, RttSample, Time};
+
+use super::ring::Record;
+use super::{Ack, LossRecovery, NONE, Outcome};
+use crate::config::{RttSampling, StreamConfig};
+
+/// What newly acknowledged segments say about the round trip time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Samples {
+    /// When the newest segment sent once left.
+    newest: Time,
+    /// When the timed segment left.
+    timed: Option<Time>,
+    /// When the newest segment left, sent once or more.
+    latest: Time,
+    /// Something was sent more than once: which transmission is acknowledged is not known (Karn).
+    ambiguous: bool,
+    any: bool,
+}
+
+impl LossRecovery {
+    /// An acknowledgement arrived; `None` if it says nothing, being old or forged.
+    pub(crate) fn on_ack(&mut self, now: Time, ack: &Ack<'_>, config: &StreamConfig) -> Option<Outcome> {
+        if ack.number < self.ring.first() || ack.number > self.ring.end() || self.ring.is_empty() {
+            return None;
+        }
+        self.acked.clear();
+        self.lost.clear();
+        let flight = self.flight.saturating_sub(u64::from(self.limited));
+        let mut samples = Samples::default();
+        let advanced = self.advance(ack.number, &mut samples);
+        let found = self.take_ranges(ack, &mut samples);
+        let rtt = self.sample(now, ack, &samples, config);
+        if advanced > 0 {
+            self.dup_acks = 0;
+            self.limited = 0;
+            self.consecutive = 0;
+            self.forced = false;
+        }
+        let mut event = match self.mode {
+            Reliability::Reno | Reliability::NewReno => self.recover_by_duplicates(now, advanced, config),
+            _ => self.recover_by_ranges(advanced, found, config),
+        };
+        if advanced > 0 {
+            self.timer_after_advance(now, config);
+        } else if event == Some(CongestionEvent::Loss) {
+            self.restart_timer(now, config);
+        }
+        if self.mode == Reliability::Offsets {
+            self.soft_timeout(now, &samples);
+        }
+        if ack.ecn_echo && event.is_none() && self.ring.first() >= self.ecn_until {
+            event = Some(CongestionEvent::Ecn);
+            self.note_reduction();
+        }
+        self.ring.tidy();
+        Some(Outcome { advanced, flight, rtt, event })
+    }
+
+    /// Everything below `number` is acknowledged; returns its bytes.
+    #[inline]
+    fn advance(&mut self, number: u64, samples: &mut Samples) -> u64 {
+        let before = self.flight;
+        while self.ring.first() < number {
+            let at = self.ring.first();
+            let Some(record) = self.ring.pop() else { break };
+            self.flight -= u64::from(record.size);
+            if record.is_sacked() {
+                self.sacked -= 1;
+                self.sacked_above -= u32::from(at >= self.lost_edge);
+            } else {
+                self.pipe -= record.in_network();
+                self.tell_acked(at, &record, samples);
+            }
+        }
+        self.lost_edge = self.lost_edge.max(number);
+        self.next_retransmit = self.next_retransmit.max(number);
+        self.high_sacked = self.high_sacked.max(number);
+        before - self.flight
+    }
+
+    /// Notes a newly acknowledged segment for the controller and for the round trip time.
+    #[inline]
+    pub(super) fn tell_acked(&mut self, number: u64, record: &Record, samples: &mut Samples) {
+        samples.any = true;
+        if record.was_told() {
+            samples.ambiguous = true;
+            return;
+        }
+        let retransmitted = record.transmissions > 1;
+        let sent_at = record.sent_at();
+        samples.latest = samples.latest.max(sent_at);
+        samples.ambiguous |= retransmitted;
+        if !retransmitted {
+            samples.newest = samples.newest.max(sent_at);
+            if number == self.timed {
+                samples.timed = Some(sent_at);
+                self.timed = NONE;
+            }
+        }
+        self.acked.push(Acked {
+            number,
+            size: tailback_core::Bytes::new(u64::from(record.size)),
+            sent_at,
+            retransmitted,
+            pair: record.pair(),
+            tag: record.tag,
+        });
+    }
+
+    #[inline]
+    fn sample(
+        &mut self,
+        now: Time,
+        ack: &Ack<'_>,
+        samples: &Samples,
+        config: &StreamConfig,
+    ) -> Option<RttSample> {
+        let sent = match config.rtt_sampling {
+            RttSampling::EveryAck => (samples.any && !samples.ambiguous).then_some(samples.newest),
+            RttSampling::PerRoundTrip => samples.timed,
+            RttSampling::Timestamps => ack.echo.filter(|_| samples.any),
+        }?;
+        Some(self.rtt.sample(now, sent, &config.rto))
+    }
+
+    /// RFC 6298 §5.2 and §5.3; an impatient NewReno restarts the timer once per episode (RFC 6582 §3.2 step 3).
+    #[inline]
+    fn timer_after_advance(&mut self, now: Time, config: &StreamConfig) {
+        if self.ring.is_empty() {
+            self.deadline = Time::NEVER;
+            return;
+        }
+        let partial = self.mode == Reliability::NewReno && self.state == Recovery::Fast;
+        if partial && config.impatient && std::mem::replace(&mut self.partial_seen, true) {
+            return;
+        }
+        self.restart_timer(now, config);
+    }
+
+    /// The window is being reduced: not again for an ECN echo within this window (RFC 3168 §6.1.2).
+    pub(super) fn note_reduction(&mut self) {
+        self.ecn_until = self.ring.end();
+        self.reduced = true;
+    }
+
+    /// Packet-pair's soft time-out (Keshav 1994, §6): a round trip has passed when a packet sent since its begin is
+    /// acknowledged; after two without progress the oldest is sent again.
+    fn soft_timeout(&mut self, now: Time, samples: &Samples) {
+        if !samples.any || samples.latest < self.soft.round_began {
+            return;
+        }
+        self.soft.round_began = now;
+        self.soft.rounds += 1;
+        if self.soft.rounds < 2 {
+            return;
+        }
+        self.soft.rounds = 0;
+        let first = self.ring.first();
+        let stuck = first == self.soft.progress && !self.ring.is_empty();
+        self.soft.progress = first;
+        if stuck && !self.forced {
+            self.lose(first);
+            self.forced = true;
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! Loss recovery of a reliable byte stream: which segments are in the network, acknowledged or lost, and which to
+//! send next. How much may be sent is the controller's, when is the shaper's, and the bytes are the application's.
+//!
+//! One machine, four ways to find losses: plain Reno (RFC 5681), NewReno (RFC 6582), SACK (RFC 6675) and
+//! packet-pair's offsets (Keshav 1994, §6). Segments are numbered, not bytes: numbers go on through all connections
+//! of a flow, so stale packets are harmless. All sizes are bytes on the wire.
+//!
+//! Fast recovery's window inflation (RFC 5681 §3.2 steps 3 and 4) is kept as bytes that left the network, so the
+//! controller's window never carries it: `pipe = in the network by the records - inflation`.
+//!
+//! Every acknowledgement costs O(1) amortised, whatever the window: `lost_edge` and `next_retransmit` only move up
+//! within an episode, and runs of selectively acknowledged segments are skipped in one step.
+
+mod ack;
+mod recovery;
+pub(crate) mod ring;
+pub(crate) mod rtt;
+mod sack;
+
+use tailback_control::Reliability;
+use tailback_core::{
+    Acked, CongestionEvent, FlowId, Lost, PairPosition, Recovery, RttSample, SeqRange, Span, Time, rng::mix,
+};
+
+use crate::config::{RttSampling, StreamConfig};
+use ring::{Record, Ring};
+use rtt::RttEstimator;
+
+/// An acknowledgement, taken apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ack<'a> {
+    /// The next number that the receiver expects.
+    pub(crate) number: u64,
+    /// Ranges received beyond it.
+    pub(crate) blocks: &'a [SeqRange],
+    /// The number that caused it, where the receiver says so.
+    pub(crate) trigger: Option<u64>,
+    /// The send time echoed, where segments carry it.
+    pub(crate) echo: Option<Time>,
+    /// ECE.
+    pub(crate) ecn_echo: bool,
+}
+
+/// What an acknowledgement or time-out meant; the packets concerned are in the machine's two lists.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outcome {
+    /// Bytes newly acknowledged cumulatively.
+    pub(crate) advanced: u64,
+    /// Bytes outstanding before, without what limited transmit sent (RFC 5681 §3.2 step 2).
+    pub(crate) flight: u64,
+    /// A new round trip time.
+    pub(crate) rtt: Option<RttSample>,
+    /// What the window must do.
+    pub(crate) event: Option<CongestionEvent>,
+}
+
+/// What to send next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// Retransmit this number, whatever the window says: the first retransmission of an episode.
+    Forced(u64),
+    /// Retransmit this number.
+    Again(u64),
+    /// Retransmit this number as the episode's rescue (RFC 6675 §4 rule 4).
+    Rescue(u64),
+    /// Send new data.
+    New,
+    /// The congestion window is full.
+    WindowFull,
+    /// There is nothing to send, or the receiver's window is full.
+    Nothing,
+}
+
+/// What limits a choice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// The congestion window.
+    pub(crate) window: u64,
+    /// The receiver's window.
+    pub(crate) receive_window: u64,
+    /// The next new segment's size; 0 without new data.
+    pub(crate) new: u16,
+}
+
+/// Soft time-outs of recovery by offsets: without progress through two round trips, the oldest is sent again.
+#[derive(Clone, Copy, Debug, Default)]
+struct SoftTimeout {
+    round_began: Time,
+    rounds: u8,
+    progress: u64,
+}
+
+const NONE: u64 = u64::MAX;
+
+/// The machine.
+#[derive(Debug)]
+pub(crate) struct LossRecovery {
+    ring: Ring,
+    /// Bytes not cumulatively acknowledged.
+    flight: u64,
+    /// Bytes in the network by the records.
+    pipe: u64,
+    /// Bytes that duplicate acknowledgements without ranges showed to have left the network.
+    inflation: u64,
+    /// Retransmissions begin here: one beyond `HighRxt` of RFC 6675.
+    next_retransmit: u64,
+    /// All numbers below are acknowledged, selectively acknowledged or lost.
+    lost_edge: u64,
+    /// One beyond the highest number selectively acknowledged.
+    high_sacked: u64,
+    /// The episode ends when everything below is acknowledged.
+    recover: u64,
+    /// An ECN echo counts only when this is acknowledged (RFC 3168 §6.1.2).
+    ecn_until: u64,
+    /// The segment timed for a sample once per round trip.
+    timed: u64,
+    deadline: Time,
+    /// How many are selectively acknowledged, and how many of those at or above `lost_edge`.
+    sacked: u32,
+    sacked_above: u32,
+    dup_acks: u32,
+    /// Bytes that limited transmit sent since the first duplicate acknowledgement.
+    limited: u32,
+    consecutive: u32,
+    mode: Reliability,
+    state: Recovery,
+    forced: bool,
+    rescued: bool,
+    partial_seen: bool,
+    /// No episode yet on this connection.
+    fresh: bool,
+    /// The window was reduced since CWR was last sent.
+    reduced: bool,
+    rtt: RttEstimator,
+    soft: SoftTimeout,
+    acked: Vec<Acked>,
+    lost: Vec<Lost>,
+}
+
+impl LossRecovery {
+    pub(crate) fn new(flow: FlowId, config: &StreamConfig) -> Self {
+        Self {
+            ring: Ring::default(),
+            flight: 0,
+            pipe: 0,
+            inflation: 0,
+            next_retransmit: 0,
+            lost_edge: 0,
+            high_sacked: 0,
+            recover: 0,
+            ecn_until: 0,
+            timed: NONE,
+            deadline: Time::NEVER,
+            sacked: 0,
+            sacked_above: 0,
+            dup_acks: 0,
+            limited: 0,
+            consecutive: 0,
+            mode: config.reliability,
+            state: Recovery::Open,
+            forced: false,
+            rescued: false,
+            partial_seen: false,
+            fresh: true,
+            reduced: false,
+            rtt: RttEstimator::new(&config.rto, mix(u64::from(flow.0))),
+            soft: SoftTimeout::default(),
+            acked: Vec::new(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// Forgets what is outstanding and all that was learnt, for a new connection; numbers go on.
+    pub(crate) fn restart(&mut self, flow: FlowId, config: &StreamConfig) {
+        let mut ring = std::mem::take(&mut self.ring);
+        ring.clear();
+        let next = ring.end();
+        *self = Self {
+            next_retransmit: next,
+            lost_edge: next,
+            high_sacked: next,
+            recover: next,
+            ecn_until: next,
+            soft: SoftTimeout { progress: next, ..SoftTimeout::default() },
+            ring,
+            acked: std::mem::take(&mut self.acked),
+            lost: std::mem::take(&mut self.lost),
+            ..Self::new(flow, config)
+        };
+    }
+
+    /// The oldest number not acknowledged.
+    pub(crate) const fn first(&self) -> u64 {
+        self.ring.first()
+    }
+
+    /// The next new number.
+    pub(crate) const fn end(&self) -> u64 {
+        self.ring.end()
+    }
+
+    /// Whether everything sent is acknowledged.
+    pub(crate) const fn is_idle(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// Bytes believed in the network.
+    pub(crate) const fn in_flight(&self) -> u64 {
+        self.pipe.saturating_sub(self.inflation)
+    }
+
+    /// Bytes not cumulatively acknowledged.
+    pub(crate) const fn flight(&self) -> u64 {
+        self.flight
+    }
+
+    pub(crate) const fn state(&self) -> Recovery {
+        self.state
+    }
+
+    pub(crate) const fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    pub(crate) const fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// Packets newly acknowledged by the last input.
+    pub(crate) fn acked(&self) -> &[Acked] {
+        &self.acked
+    }
+
+    /// Packets newly lost by the last input.
+    pub(crate) fn lost(&self) -> &[Lost] {
+        &self.lost
+    }
+
+    /// Bytes on the wire of a number that is outstanding.
+    pub(crate) fn size_of(&self, number: u64) -> u16 {
+        self.ring.get(number).size
+    }
+
+    /// Whether the next new segment must say that the window was reduced (CWR).
+    pub(crate) fn take_reduced(&mut self) -> bool {
+        std::mem::take(&mut self.reduced)
+    }
+
+    /// What to send next. [`LossRecovery::settle`] must have been called since the last input.
+    pub(crate) fn choose(&self, room: &Room, config: &StreamConfig) -> Choice {
+        if self.forced {
+            return Choice::Forced(self.ring.first());
+        }
+        let pipe = self.pipe_for_window(config);
+        self.pick(pipe, self.next_retransmit, self.flight, room, config)
+    }
+
+    /// What to send right behind `first`, if that were sent now; `new` is the size of the new segment after it.
+    pub(crate) fn choose_after(&self, first: Choice, room: &Room, new: u16, config: &StreamConfig) -> Choice {
+        let mut pipe = self.pipe_for_window(config);
+        let mut from = self.next_retransmit;
+        let mut flight = self.flight;
+        let mut room = *room;
+        match first {
+            Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
+                pipe += u64::from(self.size_of(number));
+                from = from.max(number + 1);
+                while from < self.high_sacked.max(self.lost_edge) && self.ring.get(from).is_sacked() {
+                    from += 1;
+                }
+            }
+            Choice::New => {
+                pipe += u64::from(room.new);
+                flight += u64::from(room.new);
+                room.new = new;
+            }
+            Choice::WindowFull | Choice::Nothing => return first,
+        }
+        self.pick(pipe, from, flight, &room, config)
+    }
+
+    /// Before recovery begins, segments that left the network release new ones only by limited transmit.
+    fn pipe_for_window(&self, config: &StreamConfig) -> u64 {
+        if self.state == Recovery::Open && !config.limited_transmit { self.flight } else { self.in_flight() }
+    }
+
+    /// `NextSeg` of RFC 6675 §4.
+    fn pick(&self, pipe: u64, from: u64, flight: u64, room: &Room, config: &StreamConfig) -> Choice {
+        let fits = |size: u16| pipe == 0 && room.window > 0 || pipe + u64::from(size) <= room.window;
+        // Rule 1: the lowest that is lost and not yet retransmitted.
+        if self.state != Recovery::Open && from < self.lost_edge {
+            return if fits(self.size_of(from)) { Choice::Again(from) } else { Choice::WindowFull };
+        }
+        // Rule 2: new data.
+        if room.new > 0 && flight + u64::from(room.new) <= room.receive_window {
+            return if fits(room.new) { Choice::New } else { Choice::WindowFull };
+        }
+        if self.state != Recovery::Fast || self.mode != Reliability::Sack {
+            return Choice::Nothing;
+        }
+        // Rule 3: the lowest below a selectively acknowledged one, lost or not.
+        if from < self.high_sacked {
+            return if fits(self.size_of(from)) { Choice::Again(from) } else { Choice::Nothing };
+        }
+        // Rule 4: once per episode, the highest.
+        if config.rescue && !self.rescued && !self.ring.is_empty() {
+            let highest = (self.ring.first()..self.ring.end()).rev().find(|n| !self.ring.get(*n).is_sacked());
+            return highest.filter(|n| fits(self.size_of(*n))).map_or(Choice::Nothing, Choice::Rescue);
+        }
+        Choice::Nothing
+    }
+
+    /// Moves the start of retransmissions over what is selectively acknowledged.
+    #[inline]
+    pub(crate) fn settle(&mut self) {
+        if self.sacked == 0 {
+            return;
+        }
+        let end = self.high_sacked.max(self.lost_edge).min(self.ring.end());
+        while self.next_retransmit < end {
+            let record = self.ring.get(self.next_retransmit);
+            if !record.is_sacked() {
+                break;
+            }
+            self.next_retransmit = record.skip_to().max(self.next_retransmit + 1);
+        }
+    }
+
+    /// New data of `size` leaves, numbered [`LossRecovery::end`].
+    #[inline]
+    pub(crate) fn sent_new(
+        &mut self,
+        now: Time,
+        size: u16,
+        tag: u32,
+        pair: PairPosition,
+        config: &StreamConfig,
+    ) {
+        if self.timed == NONE && config.rtt_sampling == RttSampling::PerRoundTrip {
+            self.timed = self.ring.end();
+        }
+        self.ring.push(Record::new(now, size, tag, pair));
+        self.flight += u64::from(size);
+        self.pipe += u64::from(size);
+        if self.dup_acks > 0 && self.state == Recovery::Open {
+            self.limited = self.limited.saturating_add(u32::from(size));
+        }
+        self.arm(now, config);
+    }
+
+    /// The number of a [`Choice`] leaves again.
+    pub(crate) fn sent_again(
+        &mut self,
+        now: Time,
+        choice: Choice,
+        tag: u32,
+        pair: PairPosition,
+        config: &StreamConfig,
+    ) {
+        let (Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number)) = choice else {
+            return;
+        };
+        self.pipe += self.ring.get_mut(number).send_again(now, tag, pair);
+        if let Choice::Rescue(_) = choice {
+            self.rescued = true;
+        } else {
+            self.next_retransmit = self.next_retransmit.max(number + 1);
+        }
+        self.forced = false;
+        self.timed = NONE;
+        self.arm(now, config);
+    }
+
+    /// Starts the timer if it is off (RFC 6298 §5.1); packet-pair restarts it with every packet.
+    #[inline]
+    fn arm(&mut self, now: Time, config: &StreamConfig) {
+        if self.deadline.is_never() || self.mode == Reliability::Offsets {
+            self.restart_timer(now, config);
+        }
+    }
+
+    #[inline]
+    fn restart_timer(&mut self, now: Time, config: &StreamConfig) {
+        self.deadline = now + self.rtt.timeout(&config.rto).max(Span::from_nanos(1));
+    }
+}

@@ -1,0 +1,199 @@
+//! Episodes of loss recovery: when they begin and end, by duplicate acknowledgements (RFC 5681, RFC 6582), by ranges
+//! (RFC 6675) or by the timer (RFC 6298). What is sent within them is chosen in `mod.rs`.
+
+use tailback_control::Reliability;
+use tailback_core::{Bytes, CongestionEvent, Lost, Recovery, Time};
+
+use super::{LossRecovery, NONE, Outcome};
+use crate::config::StreamConfig;
+
+impl LossRecovery {
+    /// Reno and NewReno: the window's inflation is counted as bytes that left the network.
+    pub(super) fn recover_by_duplicates(
+        &mut self,
+        now: Time,
+        advanced: u64,
+        config: &StreamConfig,
+    ) -> Option<CongestionEvent> {
+        let segment = config.segment_size.get();
+        if advanced == 0 {
+            return self.on_duplicate(now, segment, config);
+        }
+        let first = self.ring.first();
+        match self.state {
+            Recovery::Fast if self.mode == Reliability::Reno || first >= self.recover => self.end_episode(),
+            Recovery::Fast => {
+                // A partial acknowledgement (RFC 6582 §3.2 step 3): the next hole is sent again at once; the window
+                // shrinks by what was acknowledged and regains a segment.
+                let regained = if advanced >= segment { segment } else { 0 };
+                self.inflation = self.inflation.saturating_sub(advanced) + regained;
+                self.lose(first);
+                self.forced = true;
+                None
+            }
+            Recovery::Timeout | Recovery::Open => {
+                self.inflation = 0;
+                if first >= self.recover {
+                    self.state = Recovery::Open;
+                }
+                None
+            }
+        }
+    }
+
+    fn on_duplicate(&mut self, now: Time, segment: u64, config: &StreamConfig) -> Option<CongestionEvent> {
+        let threshold = config.dup_threshold;
+        if self.state == Recovery::Fast {
+            self.inflation += segment;
+            return None;
+        }
+        self.dup_acks += 1;
+        if self.dup_acks == threshold && self.may_begin(config) {
+            self.begin_episode();
+            self.inflation = u64::from(threshold) * segment;
+            self.restart_timer(now, config);
+            return Some(CongestionEvent::Loss);
+        }
+        if self.dup_acks < threshold && config.limited_transmit {
+            self.inflation = u64::from(self.dup_acks) * segment;
+        }
+        None
+    }
+
+    /// SACK and offsets.
+    pub(super) fn recover_by_ranges(
+        &mut self,
+        advanced: u64,
+        found: bool,
+        config: &StreamConfig,
+    ) -> Option<CongestionEvent> {
+        if advanced == 0 && found {
+            self.dup_acks += 1;
+        }
+        if self.sacked_above > 0 {
+            self.judge(if self.mode == Reliability::Offsets { 1 } else { config.dup_threshold });
+        }
+        if self.state != Recovery::Open && self.ring.first() >= self.recover {
+            let end = self.end_episode();
+            return self.begin_if_lost(config).or(end);
+        }
+        self.begin_if_lost(config)
+    }
+
+    #[inline]
+    fn begin_if_lost(&mut self, config: &StreamConfig) -> Option<CongestionEvent> {
+        let first = self.ring.first();
+        if self.lost_edge <= first || self.state != Recovery::Open || self.ring.is_empty() {
+            return None;
+        }
+        if !self.ring.get(first).is_lost() || !self.may_begin(config) {
+            return None;
+        }
+        self.begin_episode();
+        Some(CongestionEvent::Loss)
+    }
+
+    /// Whether a new episode may begin: the last must be over.
+    fn may_begin(&self, config: &StreamConfig) -> bool {
+        let first = self.ring.first();
+        let by_rfc = !matches!(self.mode, Reliability::Sack | Reliability::Offsets);
+        match self.mode {
+            _ if self.fresh => true,
+            Reliability::Reno if !config.one_recovery_per_window => true,
+            _ if config.careful.unwrap_or(by_rfc) => first > self.recover,
+            _ => first >= self.recover,
+        }
+    }
+
+    fn begin_episode(&mut self) {
+        let first = self.ring.first();
+        self.state = Recovery::Fast;
+        self.fresh = false;
+        self.recover = self.ring.end();
+        self.rescued = false;
+        self.partial_seen = false;
+        self.next_retransmit = first;
+        self.dup_acks = 0;
+        self.limited = 0;
+        self.lose(first);
+        self.forced = true;
+        self.note_reduction();
+    }
+
+    /// An episode is over. Only fast recovery reports its end: after a time-out the window grows on by slow start.
+    fn end_episode(&mut self) -> Option<CongestionEvent> {
+        let fast = self.state == Recovery::Fast;
+        self.state = Recovery::Open;
+        self.inflation = 0;
+        self.forced = false;
+        fast.then_some(CongestionEvent::RecoveryEnd)
+    }
+
+    /// An outstanding segment is believed lost. A retransmission of it that went out beforehand stays in the
+    /// network (RFC 6675 `SetPipe`).
+    pub(super) fn lose(&mut self, number: u64) {
+        self.lose_copies(number, false);
+    }
+
+    fn lose_copies(&mut self, number: u64, all: bool) {
+        let record = self.ring.get_mut(number);
+        let before = record.in_network();
+        let size = record.size;
+        if all {
+            record.lose_all()
+        } else {
+            record.lose()
+        }
+        let left = before - record.in_network();
+        self.pipe -= left;
+        if left > 0 {
+            self.lost.push(Lost {
+                number,
+                size: Bytes::new(u64::from(size)),
+                sent_at: record.sent_at(),
+                tag: record.tag,
+            });
+        }
+    }
+
+    /// The time of [`LossRecovery::deadline`] has come: everything outstanding is believed lost, but for what is
+    /// selectively acknowledged (RFC 6298 §5, RFC 6675 §5.1).
+    pub(crate) fn on_timeout(&mut self, now: Time, config: &StreamConfig) -> Option<Outcome> {
+        if now < self.deadline || self.ring.is_empty() {
+            return None;
+        }
+        self.acked.clear();
+        self.lost.clear();
+        let flight = self.flight.saturating_sub(u64::from(self.limited));
+        let (first, end) = (self.ring.first(), self.ring.end());
+        for number in first..end {
+            let record = self.ring.get_mut(number);
+            if !record.is_sacked() {
+                self.lose_copies(number, true);
+            } else if !config.keep_scoreboard {
+                record.forget_sack();
+            }
+        }
+        if !config.keep_scoreboard {
+            self.sacked = 0;
+            self.high_sacked = first;
+        }
+        self.state = Recovery::Timeout;
+        self.fresh = false;
+        self.recover = end;
+        self.next_retransmit = first;
+        self.lost_edge = end;
+        self.sacked_above = 0;
+        self.inflation = 0;
+        self.dup_acks = 0;
+        self.limited = 0;
+        self.forced = false;
+        self.timed = NONE;
+        self.note_reduction();
+        self.consecutive = self.consecutive.saturating_add(1);
+        self.rtt.back_off(&config.rto);
+        self.restart_timer(now, config);
+        let event = Some(CongestionEvent::Timeout { consecutive: self.consecutive });
+        Some(Outcome { advanced: 0, flight, rtt: None, event })
+    }
+}

@@ -1,0 +1,206 @@
+//! Round trip time estimation and the retransmission time-out (RFC 6298). Which segments give samples is decided in
+//! the rest of `stream`.
+//!
+//! With a clock of ticks, samples count the ticks between sending and acknowledgement, and the smoothed values are
+//! cut to whole ticks where BSD and ns-2 shift them: ns-2's `rtt_update` bit by bit for the published gains.
+
+use tailback_core::{RttSample, Span, Time};
+
+use crate::config::RtoConfig;
+
+/// The estimator of one connection.
+#[derive(Clone, Debug)]
+pub(crate) struct RttEstimator {
+    /// Smoothed round trip time and its variation, in nanoseconds or ticks.
+    smoothed: f64,
+    variation: f64,
+    /// What expiries multiplied the time-out by.
+    backoff: f64,
+    /// The time-out without back-off, in nanoseconds.
+    timeout: f64,
+    latest: Span,
+    min: Span,
+    /// Where in a tick this host's clock stands at time zero.
+    phase: Span,
+}
+
+impl RttEstimator {
+    /// An estimator without samples. `phase` moves the clock's ticks, lest all hosts tick together.
+    pub(crate) fn new(config: &RtoConfig, phase: u64) -> Self {
+        let tick = config.tick.as_nanos().max(1);
+        Self {
+            smoothed: 0.0,
+            variation: 0.0,
+            backoff: 1.0,
+            timeout: config.initial.as_nanos() as f64,
+            latest: Span::ZERO,
+            min: Span::MAX,
+            phase: Span::from_nanos(phase % tick),
+        }
+    }
+
+    /// Whether there was a sample.
+    pub(crate) fn has_sample(&self) -> bool {
+        self.min != Span::MAX
+    }
+
+    /// The newest sample.
+    pub(crate) fn latest(&self) -> Option<Span> {
+        self.has_sample().then_some(self.latest)
+    }
+
+    /// The smoothed round trip time.
+    pub(crate) fn smoothed(&self, config: &RtoConfig) -> Option<Span> {
+        self.has_sample().then(|| self.smoothed_span(config))
+    }
+
+    #[inline]
+    fn smoothed_span(&self, config: &RtoConfig) -> Span {
+        let unit = if config.tick.is_zero() { 1.0 } else { config.tick.as_nanos() as f64 };
+        Span::from_nanos((self.smoothed * unit) as u64)
+    }
+
+    /// Takes the sample of a segment sent at `sent` and acknowledged now; the back-off ends (RFC 6298 §5).
+    #[inline]
+    pub(crate) fn sample(&mut self, now: Time, sent: Time, config: &RtoConfig) -> RttSample {
+        let latest = now.since(sent);
+        let first = !self.has_sample();
+        self.latest = latest;
+        self.min = self.min.min(latest);
+        self.backoff = 1.0;
+        if config.tick.is_zero() {
+            self.update(latest.as_nanos() as f64, first, config);
+            self.timeout = config.srtt_factor * self.smoothed + config.k * self.variation;
+        } else {
+            self.update_ticks(now, sent, first, config);
+        }
+        self.timeout = self.timeout.max(config.min.as_nanos() as f64);
+        RttSample { latest, smoothed: self.smoothed_span(config), min: self.min }
+    }
+
+    /// RFC 6298 §2.2 and §2.3.
+    #[inline]
+    fn update(&mut self, sample: f64, first: bool, config: &RtoConfig) {
+        if first {
+            self.smoothed = sample;
+            self.variation = sample / 2.0;
+        } else {
+            let error = sample - self.smoothed;
+            self.variation += config.beta * (error.abs() - self.variation);
+            self.smoothed += config.alpha * error;
+        }
+    }
+
+    /// The same in ticks, as `rtt_update` of ns-2's `tcp.cc` has it.
+    #[cold]
+    fn update_ticks(&mut self, now: Time, sent: Time, first: bool, config: &RtoConfig) {
+        let tick = config.tick.as_nanos();
+        let at = |time: Time| (time + self.phase).as_nanos() / tick;
+        let sample = (at(now) - at(sent)).max(1) as f64;
+        if first {
+            self.smoothed = sample;
+            self.variation = sample / 2.0;
+        } else {
+            let error = sample - self.smoothed.floor();
+            // One unit of the fixed point, 1/8 and 1/4 of a tick for the published gains, is the least.
+            self.smoothed = (self.smoothed + config.alpha * error).max(config.alpha);
+            let excess = error.abs() - self.variation.floor();
+            self.variation = (self.variation + config.beta * excess).max(config.beta);
+        }
+        let ticks = (config.srtt_factor * self.smoothed + config.k * self.variation).floor();
+        self.timeout = ticks * tick as f64;
+    }
+
+    /// The time-out, back-off included (RFC 6298 §2.4 and §2.5; the minimum is taken before the back-off).
+    #[inline]
+    pub(crate) fn timeout(&self, config: &RtoConfig) -> Span {
+        let nanos = (self.timeout * self.backoff).min(config.max.as_nanos() as f64);
+        Span::from_nanos(nanos as u64)
+    }
+
+    /// The timer expired (RFC 6298 §5.5).
+    pub(crate) fn back_off(&mut self, config: &RtoConfig) {
+        // Bounded, lest an endless outage overflow it; the maximum is reached long before.
+        self.backoff = (self.backoff * config.backoff).min(1e9);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(value: u64) -> Time {
+        Time::ZERO + Span::from_millis(value)
+    }
+
+    #[test]
+    fn follows_the_arithmetic_of_rfc_6298() {
+        let config = RtoConfig { min: Span::from_millis(1), ..RtoConfig::default() };
+        let mut rtt = RttEstimator::new(&config, 0);
+        assert_eq!(rtt.timeout(&config), Span::from_secs(1));
+        rtt.sample(millis(100), millis(0), &config);
+        // SRTT = R, RTTVAR = R/2, RTO = SRTT + 4 RTTVAR.
+        assert_eq!(rtt.timeout(&config), Span::from_millis(300));
+        rtt.sample(millis(380), millis(200), &config);
+        // RTTVAR = 3/4 · 50 + 1/4 · |100 - 180| = 57.5; SRTT = 7/8 · 100 + 1/8 · 180 = 110.
+        assert_eq!(rtt.smoothed(&config), Some(Span::from_millis(110)));
+        assert_eq!(rtt.timeout(&config), Span::from_millis(340));
+        rtt.sample(millis(500), millis(440), &config);
+        // RTTVAR = 43.125 + 12.5 = 55.625; SRTT = 96.25 + 7.5 = 103.75.
+        assert_eq!(rtt.smoothed(&config), Some(Span::from_micros(103_750)));
+        assert_eq!(rtt.timeout(&config), Span::from_micros(326_250));
+    }
+
+    #[test]
+    fn bounds_and_backs_off_until_the_next_sample() {
+        let config = RtoConfig { max: Span::from_secs(3), ..RtoConfig::default() };
+        let mut rtt = RttEstimator::new(&config, 0);
+        rtt.sample(millis(10), millis(0), &config);
+        assert_eq!(rtt.timeout(&config), Span::from_millis(200), "the minimum");
+        for expected in [400, 800, 1600, 3000, 3000] {
+            rtt.back_off(&config);
+            assert_eq!(rtt.timeout(&config), Span::from_millis(expected));
+        }
+        rtt.sample(millis(30), millis(20), &config);
+        assert_eq!(rtt.timeout(&config), Span::from_millis(200));
+    }
+
+    /// ns-2 2.35, `TcpAgent::rtt_update`, in its own fixed point.
+    struct FixedPoint {
+        srtt: i64,
+        var: i64,
+    }
+
+    impl FixedPoint {
+        fn update(&mut self, ticks: i64) -> i64 {
+            if self.srtt == 0 {
+                self.srtt = ticks << 3;
+                self.var = ticks << 1;
+            } else {
+                let mut delta = ticks - (self.srtt >> 3);
+                self.srtt = (self.srtt + delta).max(1);
+                delta = delta.abs() - (self.var >> 2);
+                self.var = (self.var + delta).max(1);
+            }
+            ((self.var << 3) + self.srtt) >> 3
+        }
+    }
+
+    #[test]
+    fn ticks_agree_with_the_fixed_point_of_ns2() {
+        let config =
+            RtoConfig { tick: Span::from_millis(10), min: Span::from_nanos(1), ..RtoConfig::default() };
+        let mut rtt = RttEstimator::new(&config, 3_000_000);
+        let mut reference = FixedPoint { srtt: 0, var: 0 };
+        let mut noise = 12345_u64;
+        for round in 0..5000_u64 {
+            noise = tailback_core::rng::mix(noise);
+            let sent = Time::ZERO + Span::from_micros(round * 71_234);
+            let now = sent + Span::from_micros(60_000 + noise % 90_000);
+            let at = |time: Time| ((time.as_nanos() + 3_000_000) / 10_000_000) as i64;
+            let ticks = reference.update((at(now) - at(sent)).max(1));
+            rtt.sample(now, sent, &config);
+            assert_eq!(rtt.timeout(&config), Span::from_millis(10) * ticks as u64, "round {round}");
+        }
+    }
+}
