@@ -12,7 +12,7 @@
 //! ```
 //!
 //! so that C̃ settles where arrivals come at the rate γ C. A packet that AVQ drops puts no load on the link, and is not
-//! counted among the arrivals here (the paper analyses marking, and leaves this open).
+//! counted among the arrivals (the authors' own `vq.cc` in ns-2 counts so too; the paper analyses marking).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ pub struct VirtualQueue {
     floor: f64,
     /// Bytes.
     length: f64,
-    /// Bytes per second; `None` before the first arrival tells the link's rate.
+    /// Bytes per second.
     capacity: f64,
     updated: Time,
 }

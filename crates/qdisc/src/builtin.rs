@@ -6,7 +6,10 @@ use std::fmt;
 use tailback_core::{ArrivalPolicy, Backlog, Packet, QueueCx, QueueDiscipline, Time, Verdict};
 
 use crate::avq::{Avd, Avq};
+use crate::bucket::{Policer, TokenBucket};
+use crate::codel::Codel;
 use crate::droptail::DropTail;
+use crate::dualpi2::DualPi2;
 use crate::fair::PerFlow;
 use crate::fair::clock::VirtualClock;
 use crate::fair::framed::Framed;
@@ -15,9 +18,13 @@ use crate::fair::selfclocked::SelfClocked;
 use crate::fair::tagged::ByTag;
 use crate::fair::weighted::Fluid;
 use crate::fifo::Fifo;
+use crate::fq_codel::FqCodel;
+use crate::pi::Pi;
+use crate::pie::Pie;
 use crate::priority::Priority;
 use crate::pushout::PushOut;
 use crate::red::Red;
+use crate::rem::Rem;
 use crate::tdqm::Tdqm;
 
 macro_rules! admissions {
@@ -74,6 +81,14 @@ admissions! {
     Avd(Avd),
     /// Two-dimensional queue management.
     Tdqm(Box<Tdqm>),
+    /// Random exponential marking.
+    Rem(Box<Rem>),
+    /// Proportional integral controller.
+    Pi(Box<Pi>),
+    /// PIE.
+    Pie(Box<Pie>),
+    /// Policer.
+    Policer(Policer),
 }
 
 macro_rules! disciplines {
@@ -159,4 +174,12 @@ disciplines! {
     WeightedFair(Box<PerFlow<ByTag<Fluid>>>),
     /// Virtual clock.
     VirtualClock(Box<PerFlow<ByTag<VirtualClock>>>),
+    /// Controlled delay.
+    Codel(Box<Codel>),
+    /// FlowQueue-CoDel.
+    FqCodel(Box<FqCodel>),
+    /// DualPI2.
+    DualPi2(Box<DualPi2>),
+    /// Token bucket shaper.
+    TokenBucket(Box<TokenBucket>),
 }

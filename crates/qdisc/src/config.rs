@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Capacity, Checker};
 
 use crate::avq::{Avd, AvdConfig, Avq, AvqConfig};
+use crate::bucket::{Policer, PolicerConfig, TokenBucket, TokenBucketConfig};
 use crate::builtin::{Admission, Discipline};
+use crate::codel::{Codel, CodelConfig};
 use crate::droptail::{DropTail, DropTailConfig};
+use crate::dualpi2::{DualPi2, DualPi2Config};
 use crate::fair::clock::{VirtualClock, VirtualClockConfig};
 use crate::fair::framed::{Framed, FramedRoundRobinConfig, HierarchicalRoundRobinConfig};
 use crate::fair::round::{DeficitRoundRobinConfig, RoundRobin, RoundRobinConfig, WeightedRoundRobinConfig};
@@ -15,9 +18,13 @@ use crate::fair::selfclocked::{CellRoundRobinConfig, SelfClocked, SelfClockedCon
 use crate::fair::weighted::{Fluid, WeightedFairConfig};
 use crate::fair::{BufferConfig, PerFlow, Scheduler, Share};
 use crate::fifo::Fifo;
+use crate::fq_codel::{FqCodel, FqCodelConfig};
+use crate::pi::{Pi, PiConfig};
+use crate::pie::{Pie, PieConfig};
 use crate::priority::{Priority, PriorityConfig};
 use crate::pushout::{DropHeadConfig, PushOut, RandomDropConfig, Victim};
 use crate::red::{Red, RedConfig};
+use crate::rem::{Rem, RemConfig};
 use crate::tdqm::{Tdqm, TdqmConfig};
 
 /// A queue discipline with its parameters, as scenarios name it.
@@ -52,12 +59,31 @@ pub enum Config {
     VirtualClock(VirtualClockConfig),
     /// Random early detection (Floyd and Jacobson 1993), with its gentle and adaptive forms.
     Red(RedConfig),
+    /// Random exponential marking (Athuraliya, Li, Low and Yin 2001).
+    Rem(RemConfig),
+    /// Proportional integral controller (Hollot, Misra, Towsley and Gong 2001).
+    Pi(PiConfig),
+    /// PIE (RFC 8033).
+    Pie(PieConfig),
+    /// Controlled delay (RFC 8289).
+    #[serde(rename = "codel")]
+    Codel(CodelConfig),
+    /// FlowQueue-CoDel (RFC 8290).
+    #[serde(rename = "fq-codel")]
+    FqCodel(FqCodelConfig),
+    /// DualPI2 (RFC 9332).
+    #[serde(rename = "dualpi2")]
+    DualPi2(DualPi2Config),
     /// Adaptive virtual queue (Kunniyur and Srikant 2001).
     Avq(AvqConfig),
     /// Adaptive virtual delay (`accumulation.txt` §IV-D).
     Avd(AvdConfig),
     /// Two-dimensional queue management (`tdqm.txt` §II).
     Tdqm(TdqmConfig),
+    /// Token bucket shaper, alone or over classes with buckets of their own.
+    TokenBucket(TokenBucketConfig),
+    /// Policer: drops what exceeds a token bucket.
+    Policer(PolicerConfig),
 }
 
 impl Default for Config {
@@ -127,6 +153,14 @@ impl Config {
             Self::Avq(config) => config.check(checker),
             Self::Avd(config) => config.check(checker),
             Self::Tdqm(config) => config.check(checker),
+            Self::Rem(config) => config.check(checker),
+            Self::Pi(config) => config.check(checker),
+            Self::Pie(config) => config.check(checker),
+            Self::Codel(config) => config.check(checker),
+            Self::FqCodel(config) => config.check(checker),
+            Self::DualPi2(config) => config.check(checker),
+            Self::TokenBucket(config) => config.check(checker),
+            Self::Policer(config) => config.check(checker),
         }
     }
 
@@ -176,6 +210,16 @@ impl Config {
             Self::Avq(config) => Admission::Avq(Avq::new(config, cx)).into(),
             Self::Avd(config) => Admission::Avd(Avd::new(config, cx)).into(),
             Self::Tdqm(config) => Admission::Tdqm(Box::new(Tdqm::new(config, cx))).into(),
+            Self::Rem(config) => Admission::Rem(Box::new(Rem::new(config, cx))).into(),
+            Self::Pi(config) => Admission::Pi(Box::new(Pi::new(config, cx))).into(),
+            Self::Pie(config) => Admission::Pie(Box::new(Pie::new(config, cx))).into(),
+            Self::Codel(config) => Discipline::Codel(Box::new(Codel::new(config, cx))).into(),
+            Self::FqCodel(config) => Discipline::FqCodel(Box::new(FqCodel::new(config, cx))).into(),
+            Self::DualPi2(config) => Discipline::DualPi2(Box::new(DualPi2::new(config, cx))).into(),
+            Self::TokenBucket(config) => {
+                Discipline::TokenBucket(Box::new(TokenBucket::new(config, cx))).into()
+            }
+            Self::Policer(config) => Admission::Policer(Policer::new(config, cx)).into(),
         }
     }
 }

@@ -6,17 +6,25 @@
 //! [`Built::Full`].
 
 pub mod avq;
+pub mod bucket;
 pub mod builtin;
+pub mod codel;
 pub mod config;
 pub mod droptail;
+pub mod dualpi2;
 pub mod fair;
 pub mod fifo;
+pub mod fq_codel;
 pub mod limit;
 pub mod meters;
+pub mod pi;
+pub mod pie;
 pub mod priority;
 pub mod pushout;
 pub mod red;
+pub mod rem;
 pub mod ring;
+pub mod sampled;
 pub mod spacing;
 pub mod tdqm;
 

@@ -75,6 +75,15 @@ impl<F: Default, N: Copy> Flows<F, N> {
         }
     }
 
+    /// The slot of the queue that the caller calls `key`, with weight 1, made if there is none.
+    #[inline]
+    pub fn slot_of_key(&mut self, key: u32) -> u32 {
+        match self.index.get(&key) {
+            Some(slot) => *slot,
+            None => self.open(key, 1.0),
+        }
+    }
+
     fn open(&mut self, key: u32, weight: f64) -> u32 {
         let fresh = Slot {
             list: List::EMPTY,

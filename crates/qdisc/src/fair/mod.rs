@@ -13,7 +13,7 @@ pub mod buffer;
 pub mod clock;
 pub mod flows;
 pub mod framed;
-mod longest;
+pub(crate) mod longest;
 mod pool;
 pub mod round;
 pub mod selfclocked;

@@ -1,0 +1,314 @@
+//! Token buckets: a shaper that holds packets back until they conform to a rate, alone or with a bucket for each of
+//! several classes under it, and a policer that drops what does not conform. The queues in a shaper are any other
+//! discipline.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{
+    ArrivalPolicy, Backlog, BitRate, Bytes, Checker, DropReason, Packet, QueueCx, QueueDiscipline, Span,
+    Time, Verdict,
+};
+
+use crate::builtin::Discipline;
+use crate::config::{BuildCx, Config};
+use crate::fair::shares::FlowMap;
+use crate::limit::Limit;
+
+/// A token bucket shaper: packets wait until the bucket holds tokens for them. With classes, each has a queue and a
+/// bucket of its own under the common one, and a packet needs tokens of both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TokenBucketConfig {
+    /// The rate of tokens, at most the link's to have an effect. Default: the link's rate.
+    pub rate: Option<BitRate>,
+    /// The bucket's depth: how much may pass at the link's rate. A larger packet passes when the bucket is full.
+    /// Default 15 kB.
+    pub burst: Bytes,
+    /// The queue of waiting packets; one more waits at its head. Default drop-tail.
+    pub queue: Box<Config>,
+    /// Classes with a bucket of their own under the common one. Flows named nowhere need only the common bucket.
+    pub classes: Vec<BucketClassConfig>,
+}
+
+/// A class of flows with a token bucket of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BucketClassConfig {
+    /// The flows' numbers in the scenario.
+    pub flows: Vec<u32>,
+    /// The rate of tokens. Default 1 Mbit/s.
+    pub rate: BitRate,
+    /// The bucket's depth. Default 15 kB.
+    pub burst: Bytes,
+    /// The queue of waiting packets. Default drop-tail.
+    pub queue: Box<Config>,
+}
+
+/// A policer: packets that find no tokens are dropped, all others pass into a first-in first-out queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PolicerConfig {
+    /// The rate of tokens. Default 1 Mbit/s.
+    pub rate: BitRate,
+    /// The bucket's depth. Default 15 kB.
+    pub burst: Bytes,
+}
+
+const BURST: Bytes = Bytes::new(15_000);
+const RATE: BitRate = BitRate::from_bits_per_sec(1_000_000);
+
+impl Default for TokenBucketConfig {
+    fn default() -> Self {
+        Self { rate: None, burst: BURST, queue: Box::default(), classes: Vec::new() }
+    }
+}
+
+impl Default for BucketClassConfig {
+    fn default() -> Self {
+        Self { flows: Vec::new(), rate: RATE, burst: BURST, queue: Box::default() }
+    }
+}
+
+impl Default for PolicerConfig {
+    fn default() -> Self {
+        Self { rate: RATE, burst: BURST }
+    }
+}
+
+fn check_bucket(rate: BitRate, burst: Bytes, checker: &mut Checker) {
+    checker.require(rate > BitRate::ZERO, "rate", rate, "a rate above zero");
+    checker.require(burst > Bytes::ZERO, "burst", burst, "an amount above zero");
+}
+
+impl TokenBucketConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        check_bucket(self.rate.unwrap_or(RATE), self.burst, checker);
+        checker.within("queue", |checker| self.queue.check(checker));
+        for (index, class) in self.classes.iter().enumerate() {
+            checker.within(format!("classes[{index}]"), |checker| {
+                check_bucket(class.rate, class.burst, checker);
+                checker.require(!class.flows.is_empty(), "flows", "an empty list", "at least one flow");
+                checker.within("queue", |checker| class.queue.check(checker));
+            });
+        }
+    }
+}
+
+impl PolicerConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        check_bucket(self.rate, self.burst, checker);
+    }
+}
+
+/// Tokens in bytes, which arrive evenly.
+#[derive(Clone, Copy, Debug)]
+pub struct Bucket {
+    /// Bytes per nanosecond.
+    rate: f64,
+    depth: f64,
+    tokens: f64,
+    updated: Time,
+}
+
+/// Tokens come as reals; a shortage below this is rounding.
+const ROUNDING: f64 = 1e-6;
+
+impl Bucket {
+    /// A full bucket.
+    pub fn new(rate: BitRate, depth: Bytes) -> Self {
+        let depth = depth.as_f64();
+        Self { rate: rate.bytes_per_sec() * 1e-9, depth, tokens: depth, updated: Time::ZERO }
+    }
+
+    /// Lets tokens arrive until `now`.
+    #[inline]
+    pub fn refill(&mut self, now: Time) {
+        let passed = now.since(self.updated).as_nanos() as f64;
+        self.tokens = (self.tokens + passed * self.rate).min(self.depth);
+        self.updated = now;
+    }
+
+    /// How many tokens a packet must find: its size, or a full bucket if that is less.
+    fn needed(&self, size: Bytes) -> f64 {
+        size.as_f64().min(self.depth)
+    }
+
+    /// Whether a packet may pass.
+    #[inline]
+    pub fn allows(&self, size: Bytes) -> bool {
+        self.tokens + ROUNDING >= self.needed(size)
+    }
+
+    /// Takes a packet's tokens; a packet larger than the bucket leaves a debt.
+    #[inline]
+    pub fn take(&mut self, size: Bytes) {
+        self.tokens -= size.as_f64();
+    }
+
+    /// When a packet may pass, as of the last refill.
+    pub fn ready(&self, size: Bytes) -> Time {
+        let missing = (self.needed(size) - self.tokens).max(0.0);
+        if missing <= ROUNDING {
+            return self.updated;
+        }
+        self.updated + Span::from_nanos((missing / self.rate).ceil() as u64)
+    }
+}
+
+/// A queue under a shaper, whose next packet has been taken out to see its size.
+#[derive(Debug)]
+struct Shaped {
+    bucket: Option<Bucket>,
+    queue: Discipline,
+    staged: Option<Packet>,
+}
+
+impl Shaped {
+    fn new(bucket: Option<Bucket>, queue: &Config, cx: &BuildCx) -> Self {
+        Self { bucket, queue: queue.build(cx).into_discipline(), staged: None }
+    }
+
+    /// Whether the next packet may pass its own bucket and the common one.
+    fn may_pass(&mut self, now: Time, common: &Bucket, cx: &mut QueueCx<'_>) -> bool {
+        if self.staged.is_none() {
+            self.staged = self.queue.dequeue(now, cx);
+        }
+        let Some(packet) = &self.staged else { return false };
+        if let Some(bucket) = &mut self.bucket {
+            bucket.refill(now);
+        }
+        common.allows(packet.size()) && self.bucket.is_none_or(|bucket| bucket.allows(packet.size()))
+    }
+
+    fn next_ready(&self, now: Time, common: &Bucket) -> Option<Time> {
+        let Some(packet) = &self.staged else { return self.queue.next_ready(now) };
+        let own = self.bucket.map_or(Time::ZERO, |bucket| bucket.ready(packet.size()));
+        Some(own.max(common.ready(packet.size())))
+    }
+}
+
+/// The shaper: the common bucket, and the queues under it, served in turn. The last is for flows without a class.
+#[derive(Debug)]
+pub struct TokenBucket {
+    bucket: Bucket,
+    queues: Vec<Shaped>,
+    class_of: FlowMap<u32>,
+    served: usize,
+}
+
+impl TokenBucket {
+    /// A shaper for the link that `cx` describes.
+    pub fn new(config: &TokenBucketConfig, cx: &BuildCx) -> Self {
+        let classes = config.classes.iter();
+        let mut queues: Vec<Shaped> = classes
+            .clone()
+            .map(|class| Shaped::new(Some(Bucket::new(class.rate, class.burst)), &class.queue, cx))
+            .collect();
+        queues.push(Shaped::new(None, &config.queue, cx));
+        let class_of = classes
+            .enumerate()
+            .flat_map(|(index, class)| class.flows.iter().map(move |flow| (*flow, index as u32)))
+            .collect();
+        Self {
+            bucket: Bucket::new(config.rate.unwrap_or(cx.rate), config.burst),
+            queues,
+            class_of,
+            served: 0,
+        }
+    }
+}
+
+impl QueueDiscipline for TokenBucket {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
+        let last = self.queues.len() - 1;
+        let class = self.class_of.get(&packet.flow.0).map_or(last, |class| *class as usize);
+        let shaped = &mut self.queues[class];
+        // To the queue inside, the packet at its head stands for the one in transmission.
+        let idle_since = cx.idle_since;
+        if shaped.staged.is_some() {
+            cx.idle_since = None;
+        }
+        shaped.queue.enqueue(now, packet, cx);
+        cx.idle_since = idle_since;
+    }
+
+    fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        self.bucket.refill(now);
+        let count = self.queues.len();
+        for step in 1..=count {
+            let index = (self.served + step) % count;
+            let shaped = &mut self.queues[index];
+            if shaped.may_pass(now, &self.bucket, cx) {
+                self.served = index;
+                let packet = shaped.staged.take()?;
+                self.bucket.take(packet.size());
+                if let Some(bucket) = &mut shaped.bucket {
+                    bucket.take(packet.size());
+                }
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    fn next_ready(&self, now: Time) -> Option<Time> {
+        self.queues.iter().filter_map(|shaped| shaped.next_ready(now, &self.bucket)).min()
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.queues.iter().filter_map(|shaped| shaped.queue.next_timer()).min()
+    }
+
+    fn on_timer(&mut self, now: Time, cx: &mut QueueCx<'_>) {
+        for shaped in &mut self.queues {
+            if shaped.queue.next_timer().is_some_and(|due| due <= now) {
+                shaped.queue.on_timer(now, cx);
+            }
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        let mut sum = Backlog::default();
+        for shaped in &self.queues {
+            let backlog = shaped.queue.backlog();
+            let staged = shaped.staged.map_or(Bytes::ZERO, |packet| packet.size());
+            sum.packets += backlog.packets + u32::from(shaped.staged.is_some());
+            sum.bytes += backlog.bytes + staged;
+        }
+        sum
+    }
+}
+
+/// The policer, before a first-in first-out queue of the link's buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Policer {
+    limit: Limit,
+    bucket: Bucket,
+}
+
+impl Policer {
+    /// A policer for the link that `cx` describes.
+    pub fn new(config: &PolicerConfig, cx: &BuildCx) -> Self {
+        Self { limit: Limit::new(cx.capacity), bucket: Bucket::new(config.rate, config.burst) }
+    }
+}
+
+impl ArrivalPolicy for Policer {
+    fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
+        self.bucket.refill(now);
+        if !self.bucket.allows(packet.size()) {
+            return Verdict::Drop(DropReason::Early);
+        }
+        if !self.limit.admits(packet, backlog, cx.idle_since.is_some()) {
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        self.bucket.take(packet.size());
+        Verdict::Accept
+    }
+
+    fn reads_backlog(&self) -> bool {
+        !self.limit.is_unlimited()
+    }
+}

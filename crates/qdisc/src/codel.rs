@@ -1,0 +1,222 @@
+//! Controlled delay (Nichols and Jacobson, RFC 8289): packets are dropped or marked at the head of the queue once even
+//! the least sojourn time over an interval exceeds a target, ever more often until it no longer does.
+//!
+//! In the dropping state, the n-th drop follows the one before by `interval / √n` (RFC 8289 §3.3, §5.6).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Backlog, Bytes, Checker, DropReason, Packet, QueueCx, QueueDiscipline, Span, Time};
+
+use crate::config::BuildCx;
+use crate::limit::Limit;
+use crate::ring::Ring;
+
+/// Controlled delay (RFC 8289): drops or marks at the head of the queue, on a standing delay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CodelConfig {
+    /// The standing delay to tolerate. Default 5 ms (RFC 8289 §4.4).
+    pub target: Span,
+    /// The time over which a delay counts as standing: about the longest round trip. Default 100 ms (RFC 8289 §4.3).
+    pub interval: Span,
+    /// Mark ECN-capable packets instead of dropping them (RFC 8289 §5.6, as in RFC 8290 §4.2). Default false.
+    pub ecn: bool,
+}
+
+impl Default for CodelConfig {
+    fn default() -> Self {
+        Self { target: Span::from_millis(5), interval: Span::from_millis(100), ecn: false }
+    }
+}
+
+impl CodelConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        check_times(self.target, self.interval, checker);
+    }
+}
+
+/// Complains about a target and an interval that make no sense.
+pub(crate) fn check_times(target: Span, interval: Span, checker: &mut Checker) {
+    checker.require(!target.is_zero(), "target", target, "a time above zero");
+    let allowed = format!("a time above target, which is {target}");
+    checker.require(interval > target, "interval", interval, allowed);
+}
+
+/// Where a CoDel law takes its packets from.
+pub(crate) trait Source {
+    /// The oldest packet, and when it arrived.
+    fn pop(&mut self) -> Option<(Packet, Time)>;
+    /// Bytes still waiting.
+    fn bytes(&self) -> Bytes;
+}
+
+impl Source for Ring<Time> {
+    fn pop(&mut self) -> Option<(Packet, Time)> {
+        Self::pop(self)
+    }
+
+    fn bytes(&self) -> Bytes {
+        Self::bytes(self)
+    }
+}
+
+/// The constants of a CoDel law.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Constants {
+    pub(crate) target: Span,
+    pub(crate) interval: Span,
+    pub(crate) ecn: bool,
+    /// A queue of at most so many bytes is never a standing one.
+    pub(crate) packet: Bytes,
+}
+
+/// The state of one CoDel law (RFC 8289 §5.2), which may be one of many.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Law {
+    /// When a delay above target will count as standing, if it lasts; `None` while it is below.
+    first_above: Option<Time>,
+    drop_next: Time,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+}
+
+impl Law {
+    /// The time of the next drop (RFC 8289 §5.3).
+    fn control_law(&self, from: Time, interval: Span) -> Time {
+        from + interval.mul_f64(1.0 / f64::from(self.count.max(1)).sqrt())
+    }
+
+    /// Takes a packet, and tells whether it may be dropped (RFC 8289 §5.5).
+    fn take<S: Source>(
+        &mut self,
+        now: Time,
+        constants: &Constants,
+        source: &mut S,
+    ) -> Option<(Packet, bool)> {
+        let Some((packet, arrived)) = source.pop() else {
+            self.first_above = None;
+            return None;
+        };
+        if now.since(arrived) < constants.target || source.bytes() <= constants.packet {
+            self.first_above = None;
+            return Some((packet, false));
+        }
+        let standing = if let Some(time) = self.first_above {
+            now >= time
+        } else {
+            self.first_above = Some(now + constants.interval);
+            false
+        };
+        Some((packet, standing))
+    }
+
+    /// The next packet to transmit (RFC 8289 §5.6).
+    pub(crate) fn dequeue<S: Source>(
+        &mut self,
+        now: Time,
+        constants: &Constants,
+        source: &mut S,
+        cx: &mut QueueCx<'_>,
+    ) -> Option<Packet> {
+        let Some((mut packet, mut standing)) = self.take(now, constants, source) else {
+            self.dropping = false;
+            return None;
+        };
+        if self.dropping {
+            if !standing {
+                self.dropping = false;
+            }
+            while self.dropping && now >= self.drop_next {
+                self.count += 1;
+                if constants.ecn && cx.mark_ce(&mut packet) {
+                    self.drop_next = self.control_law(self.drop_next, constants.interval);
+                    return Some(packet);
+                }
+                cx.drop(packet, DropReason::Early);
+                let Some(next) = self.take(now, constants, source) else {
+                    self.dropping = false;
+                    return None;
+                };
+                (packet, standing) = next;
+                if standing {
+                    self.drop_next = self.control_law(self.drop_next, constants.interval);
+                } else {
+                    self.dropping = false;
+                }
+            }
+            return Some(packet);
+        }
+        if standing {
+            return self.begin(now, packet, constants, source, cx);
+        }
+        Some(packet)
+    }
+
+    /// Enters the dropping state with the drop or mark of `packet`.
+    fn begin<S: Source>(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        constants: &Constants,
+        source: &mut S,
+        cx: &mut QueueCx<'_>,
+    ) -> Option<Packet> {
+        let marked = constants.ecn && cx.mark_ce(&mut packet);
+        let sent = if marked {
+            Some(packet)
+        } else {
+            cx.drop(packet, DropReason::Early);
+            self.take(now, constants, source).map(|(packet, _)| packet)
+        };
+        self.dropping = true;
+        // Dropping not long ago resumes at about the rate it had reached (RFC 8289 §5.6).
+        let delta = self.count - self.last_count;
+        let recent = now.since(self.drop_next) < constants.interval * 16;
+        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.drop_next = self.control_law(now, constants.interval);
+        self.last_count = self.count;
+        sent
+    }
+}
+
+/// One queue under CoDel.
+#[derive(Clone, Debug)]
+pub struct Codel {
+    limit: Limit,
+    constants: Constants,
+    law: Law,
+    ring: Ring<Time>,
+}
+
+impl Codel {
+    /// CoDel for the link that `cx` describes.
+    pub fn new(config: &CodelConfig, cx: &BuildCx) -> Self {
+        let &CodelConfig { target, interval, ecn } = config;
+        Self {
+            limit: Limit::new(cx.capacity),
+            constants: Constants { target, interval, ecn, packet: cx.mean_packet },
+            law: Law::default(),
+            ring: Ring::new(),
+        }
+    }
+}
+
+impl QueueDiscipline for Codel {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
+        if self.limit.admits(&packet, &self.ring.backlog(), cx.idle_since.is_some()) {
+            self.ring.push(packet, now);
+        } else {
+            cx.drop(packet, DropReason::Overflow);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        self.law.dequeue(now, &self.constants, &mut self.ring, cx)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+}

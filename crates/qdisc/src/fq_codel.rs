@@ -1,0 +1,207 @@
+//! FlowQueue-CoDel (RFC 8290): flows hashed into queues, served by deficit round robin with a short preference for
+//! flows that have just begun, each queue under a CoDel law of its own.
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Backlog, Bytes, Checker, DropReason, Packet, QueueCx, QueueDiscipline, Span, Time};
+
+use crate::codel::{Constants, Law, Source, check_times};
+use crate::config::BuildCx;
+use crate::fair::Flows;
+use crate::fair::longest::Longest;
+use crate::limit::Limit;
+
+/// FlowQueue-CoDel (RFC 8290): fair queueing with a CoDel law in each queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FqCodelConfig {
+    /// The standing delay to tolerate. Default 5 ms (RFC 8290 §5.2.2).
+    pub target: Span,
+    /// The time over which a delay counts as standing. Default 100 ms (RFC 8290 §5.2.3).
+    pub interval: Span,
+    /// Bytes per round and queue. Default 1514 B (RFC 8290 §5.2.4).
+    pub quantum: Bytes,
+    /// How many queues flows are hashed into, at least 1; two flows that meet in one share it. Default 1024
+    /// (RFC 8290 §5.2.5).
+    pub queues: u32,
+    /// Mark ECN-capable packets instead of dropping them early. Default true (RFC 8290 §5.2.7).
+    pub ecn: bool,
+}
+
+impl Default for FqCodelConfig {
+    fn default() -> Self {
+        Self {
+            target: Span::from_millis(5),
+            interval: Span::from_millis(100),
+            quantum: Bytes::new(1514),
+            queues: 1024,
+            ecn: true,
+        }
+    }
+}
+
+impl FqCodelConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        check_times(self.target, self.interval, checker);
+        checker.require(self.quantum >= Bytes::new(16), "quantum", self.quantum, "at least 16 B");
+        checker.require(self.queues > 0, "queues", self.queues, "at least 1");
+    }
+}
+
+/// Which list a queue stands in (RFC 8290 §4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Nowhere,
+    New,
+    Old,
+}
+
+/// What is kept for each queue with packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Queue {
+    credit: i64,
+    place: Place,
+    law: Law,
+}
+
+/// One queue among many, as a CoDel law sees it.
+struct One<'a> {
+    flows: &'a mut Flows<Queue, Time>,
+    slot: u32,
+}
+
+impl Source for One<'_> {
+    fn pop(&mut self) -> Option<(Packet, Time)> {
+        self.flows.pop(self.slot)
+    }
+
+    fn bytes(&self) -> Bytes {
+        self.flows.get(self.slot).bytes()
+    }
+}
+
+/// FlowQueue-CoDel.
+#[derive(Clone, Debug)]
+pub struct FqCodel {
+    limit: Limit,
+    constants: Constants,
+    quantum: i64,
+    queues: u32,
+    flows: Flows<Queue, Time>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    longest: Longest,
+}
+
+/// At an overflow, half of the longest queue is dropped, but no more packets than this (RFC 8290 §4.1).
+const BATCH: u32 = 64;
+
+impl FqCodel {
+    /// FlowQueue-CoDel for the link that `cx` describes.
+    pub fn new(config: &FqCodelConfig, cx: &BuildCx) -> Self {
+        let &FqCodelConfig { target, interval, quantum, queues, ecn } = config;
+        Self {
+            limit: Limit::new(cx.capacity),
+            constants: Constants { target, interval, ecn, packet: cx.mean_packet },
+            quantum: quantum.get().min(1 << 40).cast_signed(),
+            queues,
+            flows: Flows::new(&[]),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            longest: Longest::default(),
+        }
+    }
+
+    fn queue_of(&self, packet: &Packet) -> u32 {
+        let hash = tailback_core::rng::mix(u64::from(packet.flow.0));
+        // The high half of a product is a fair map of a hash onto 0..queues.
+        ((hash >> 32) * u64::from(self.queues) >> 32) as u32
+    }
+
+    fn relieve(&mut self, cx: &mut QueueCx<'_>) {
+        let flows = &self.flows;
+        let Some(slot) = self.longest.longest(|slot| flows.get(slot).bytes().get()) else { return };
+        let half = self.flows.get(slot).bytes() / 2;
+        let mut dropped = Bytes::ZERO;
+        for _ in 0..BATCH {
+            let Some((packet, _)) = self.flows.pop(slot) else { break };
+            dropped += packet.size();
+            cx.drop(packet, DropReason::Overflow);
+            if dropped >= half {
+                break;
+            }
+        }
+        if self.flows.get(slot).packets() == 0 {
+            self.longest.remove(slot);
+        }
+    }
+
+    /// The queue at the front of a list, and whether it is the list of new ones.
+    fn front(&self) -> Option<(u32, bool)> {
+        let new = self.new.front().map(|slot| (*slot, true));
+        new.or_else(|| self.old.front().map(|slot| (*slot, false)))
+    }
+
+    fn retire_front(&mut self, was_new: bool, to_old: bool) {
+        let list = if was_new { &mut self.new } else { &mut self.old };
+        let Some(slot) = list.pop_front() else { return };
+        if to_old {
+            self.flows.state(slot).place = Place::Old;
+            self.old.push_back(slot);
+        } else {
+            self.flows.state(slot).place = Place::Nowhere;
+            self.flows.unhold(slot);
+        }
+    }
+}
+
+impl QueueDiscipline for FqCodel {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
+        let straight = cx.idle_since.is_some() && self.flows.backlog().packets == 0;
+        let slot = self.flows.slot_of_key(self.queue_of(&packet));
+        self.flows.push(slot, packet, now);
+        self.longest.grow(slot, self.flows.get(slot).bytes().get());
+        let queue = self.flows.state(slot);
+        if queue.place == Place::Nowhere {
+            queue.place = Place::New;
+            queue.credit = self.quantum;
+            self.new.push_back(slot);
+            self.flows.hold(slot);
+        }
+        while !straight && self.limit.exceeded_by(&self.flows.backlog()) {
+            self.relieve(cx);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        loop {
+            let (slot, was_new) = self.front()?;
+            if self.flows.state(slot).credit <= 0 {
+                self.flows.state(slot).credit += self.quantum;
+                self.retire_front(was_new, true);
+                continue;
+            }
+            let mut law = self.flows.get(slot).state.law;
+            let mut source = One { flows: &mut self.flows, slot };
+            let taken = law.dequeue(now, &self.constants, &mut source, cx);
+            self.flows.state(slot).law = law;
+            if self.flows.get(slot).packets() == 0 {
+                self.longest.remove(slot);
+            }
+            if let Some(packet) = taken {
+                self.flows.state(slot).credit -= packet.size().get().cast_signed();
+                return Some(packet);
+            }
+            // A new queue that runs empty goes round once more as an old one, lest it stay new for ever.
+            self.retire_front(was_new, was_new && !self.old.is_empty());
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.flows.backlog()
+    }
+}

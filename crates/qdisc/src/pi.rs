@@ -1,0 +1,118 @@
+//! The proportional integral controller (Hollot, Misra, Towsley and Gong, "On Designing Improved Controllers for AQM
+//! Routers Supporting TCP Flows", 2001): a probability of drops or marks that moves until the queue stands at its
+//! target.
+//!
+//! At a fixed frequency, with q packets waiting and `q_old` before (2001, §IV):
+//!
+//! ```text
+//! p ← p + a (q − q*) − b (q_old − q*)
+//! ```
+//!
+//! The first-in first-out queue is sampled without a timer, see [`crate::sampled`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{
+    ArrivalPolicy, Backlog, Bytes, Checker, DataAmount, DropReason, Packet, QueueCx, Span, Time, Verdict,
+};
+
+use crate::config::BuildCx;
+use crate::limit::Limit;
+use crate::sampled::Sampler;
+
+/// Proportional integral controller (Hollot, Misra, Towsley and Gong 2001): drops or marks so that the queue settles
+/// at a target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PiConfig {
+    /// The queue q* to settle at. Default 50 packets (ns-2's `pi.cc`).
+    pub target: DataAmount,
+    /// Gain a of the newer sample, above `b`. Default 1.822e-5 per packet (2001, §V, for 15 Mbit/s and 60 flows).
+    pub a: f64,
+    /// Gain b of the older sample, above 0. Default 1.816e-5 per packet (2001, §V).
+    pub b: f64,
+    /// The sampling frequency in samples per second, above 0, at most 100 000. Default 160 (2001, §V).
+    pub frequency: f64,
+    /// Mark ECN-capable packets instead of dropping them (RFC 3168). Default false.
+    pub ecn: bool,
+}
+
+impl Default for PiConfig {
+    fn default() -> Self {
+        Self { target: DataAmount::Packets(50.0), a: 1.822e-5, b: 1.816e-5, frequency: 160.0, ecn: false }
+    }
+}
+
+impl PiConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        let target = self.target.in_bytes(Bytes::new(1000));
+        checker.require(target > Bytes::ZERO, "target", self.target, "an amount above zero");
+        checker.require(self.b > 0.0, "b", self.b, "a number above 0");
+        checker.require(
+            self.a > self.b && self.a.is_finite(),
+            "a",
+            self.a,
+            format!("a number above b, which is {}", self.b),
+        );
+        let ok = self.frequency > 0.0 && self.frequency <= 1e5;
+        checker.require(ok, "frequency", self.frequency, "above 0, at most 100000 per second");
+    }
+}
+
+/// The state of one PI queue.
+#[derive(Clone, Debug)]
+pub struct Pi {
+    limit: Limit,
+    config: PiConfig,
+    /// The target in packets.
+    target: f64,
+    sampler: Sampler,
+    before: f64,
+    probability: f64,
+}
+
+impl Pi {
+    /// PI for the link that `cx` describes.
+    pub fn new(config: &PiConfig, cx: &BuildCx) -> Self {
+        Self {
+            limit: Limit::new(cx.capacity),
+            config: config.clone(),
+            target: config.target.in_packets(cx.mean_packet),
+            sampler: Sampler::new(Span::from_secs_f64(1.0 / config.frequency)),
+            before: 0.0,
+            probability: 0.0,
+        }
+    }
+
+    /// The probability of a drop or mark.
+    pub const fn probability(&self) -> f64 {
+        self.probability
+    }
+}
+
+impl ArrivalPolicy for Pi {
+    fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
+        let queue = f64::from(backlog.packets);
+        let (probability, before) = (&mut self.probability, &mut self.before);
+        let (config, target) = (&self.config, self.target);
+        self.sampler.catch_up(now, queue, cx.idle_since, |length| {
+            let step = config.a * (length - target) - config.b * (*before - target);
+            *probability = (*probability + step).clamp(0.0, 1.0);
+            *before = length;
+            *probability == 0.0 && length == 0.0
+        });
+        let verdict = if !self.limit.admits(packet, backlog, cx.idle_since.is_some()) {
+            Verdict::Drop(DropReason::Overflow)
+        } else if self.probability > 0.0
+            && cx.rng.chance(self.probability)
+            && !(self.config.ecn && cx.mark_ce(packet))
+        {
+            Verdict::Drop(DropReason::Early)
+        } else {
+            Verdict::Accept
+        };
+        self.sampler.leave(now, queue + f64::from(u8::from(verdict == Verdict::Accept)));
+        verdict
+    }
+}

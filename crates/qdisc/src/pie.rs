@@ -1,0 +1,188 @@
+//! PIE, the proportional integral controller enhanced (RFC 8033): a probability of drops or marks that moves until
+//! the queueing delay stands at its target.
+//!
+//! Every `T_UPDATE` (RFC 8033 §4.2):
+//!
+//! ```text
+//! p ← p + scale(p) (α (delay − target) + β (delay − delay before))
+//! ```
+//!
+//! where the scale shrinks with p, so that small probabilities move carefully; then the corrections of §4.2 and §5.5.
+//! The delay is the backlog over the link's rate (§4.3 allows any estimate), sampled without a timer, see
+//! [`crate::sampled`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{
+    ArrivalPolicy, Backlog, Bytes, Checker, DropReason, Packet, QueueCx, Span, Time, Verdict,
+};
+
+use crate::config::BuildCx;
+use crate::limit::Limit;
+use crate::sampled::Sampler;
+
+/// PIE (RFC 8033): drops or marks so that the queueing delay settles at a target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PieConfig {
+    /// The queueing delay to settle at (`QDELAY_REF`). Default 15 ms (RFC 8033 §4.2).
+    pub target: Span,
+    /// The period of the probability (`T_UPDATE`). Default 15 ms (RFC 8033 §4.2).
+    pub period: Span,
+    /// Gain of the delay's distance from the target, per second. Default 0.125 (RFC 8033 §4.2).
+    pub alpha: f64,
+    /// Gain of the delay's change, per second. Default 1.25 (RFC 8033 §4.2).
+    pub beta: f64,
+    /// A burst of this length passes undropped after quiet (`MAX_BURST`). Default 150 ms (RFC 8033 §4.4).
+    pub burst: Span,
+    /// Mark ECN-capable packets instead of dropping them, as long as the probability is below `mark_limit`
+    /// (RFC 8033 §5.1). Default false.
+    pub ecn: bool,
+    /// The probability above which ECN-capable packets are dropped too (`mark_ecnth`). Default 0.1 (RFC 8033 §5.1).
+    pub mark_limit: f64,
+}
+
+impl Default for PieConfig {
+    fn default() -> Self {
+        Self {
+            target: Span::from_millis(15),
+            period: Span::from_millis(15),
+            alpha: 0.125,
+            beta: 1.25,
+            burst: Span::from_millis(150),
+            ecn: false,
+            mark_limit: 0.1,
+        }
+    }
+}
+
+impl PieConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        for (name, span) in [("target", self.target), ("period", self.period)] {
+            checker.require(!span.is_zero(), name, span, "a time above zero");
+        }
+        for (name, gain) in [("alpha", self.alpha), ("beta", self.beta)] {
+            checker.require(gain > 0.0 && gain.is_finite(), name, gain, "a number above zero");
+        }
+        let limit = self.mark_limit;
+        checker.require((0.0..=1.0).contains(&limit), "mark_limit", limit, "a number from 0 to 1");
+    }
+}
+
+/// The controller of RFC 8033 §4.2 and §4.4, apart from the queue.
+#[derive(Clone, Debug)]
+struct Law {
+    config: PieConfig,
+    /// Seconds.
+    before: f64,
+    probability: f64,
+    burst_left: Span,
+}
+
+impl Law {
+    /// One update, at a queueing delay in seconds; whether a further one of an empty queue would change nothing.
+    fn update(&mut self, delay: f64) -> bool {
+        let target = self.config.target.as_secs_f64();
+        let step = self.config.alpha * (delay - target) + self.config.beta * (delay - self.before);
+        let mut step = step * scale(self.probability);
+        if self.probability >= 0.1 {
+            step = step.min(0.02);
+        }
+        self.probability += step;
+        if delay == 0.0 && self.before == 0.0 {
+            self.probability *= 0.98;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        self.burst_left -= self.config.period;
+        let quiet = self.probability == 0.0 && delay < target / 2.0 && self.before < target / 2.0;
+        if quiet {
+            self.burst_left = self.config.burst;
+        }
+        self.before = delay;
+        quiet && delay == 0.0
+    }
+}
+
+/// The auto-tuning of RFC 8033 §4.2.
+fn scale(probability: f64) -> f64 {
+    match probability {
+        p if p < 0.000_001 => 1.0 / 2048.0,
+        p if p < 0.000_01 => 1.0 / 512.0,
+        p if p < 0.000_1 => 1.0 / 128.0,
+        p if p < 0.001 => 1.0 / 32.0,
+        p if p < 0.01 => 1.0 / 8.0,
+        p if p < 0.1 => 0.5,
+        _ => 1.0,
+    }
+}
+
+/// The state of one PIE queue.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    limit: Limit,
+    law: Law,
+    mean_packet: Bytes,
+    sampler: Sampler,
+    /// The sum of probabilities since the last drop (RFC 8033 §5.4).
+    accumulated: f64,
+}
+
+impl Pie {
+    /// PIE for the link that `cx` describes.
+    pub fn new(config: &PieConfig, cx: &BuildCx) -> Self {
+        Self {
+            limit: Limit::new(cx.capacity),
+            law: Law { config: config.clone(), before: 0.0, probability: 0.0, burst_left: config.burst },
+            mean_packet: cx.mean_packet,
+            sampler: Sampler::new(config.period),
+            accumulated: 0.0,
+        }
+    }
+
+    /// The probability of a drop or mark.
+    pub const fn probability(&self) -> f64 {
+        self.law.probability
+    }
+
+    /// Whether chance picks this packet (RFC 8033 §4.1), with its spacing made more even (§5.4).
+    fn picks(&mut self, backlog: &Backlog, cx: &mut QueueCx<'_>) -> bool {
+        let probability = self.law.probability;
+        let calm = self.law.before < self.law.config.target.as_secs_f64() / 2.0 && probability < 0.2;
+        if !self.law.burst_left.is_zero() || calm || backlog.bytes <= self.mean_packet * 2 {
+            return false;
+        }
+        if probability == 0.0 {
+            self.accumulated = 0.0;
+        }
+        self.accumulated += probability;
+        let picked = self.accumulated >= 8.5 || (self.accumulated >= 0.85 && cx.rng.chance(probability));
+        if picked {
+            self.accumulated = 0.0;
+        }
+        picked
+    }
+}
+
+impl ArrivalPolicy for Pie {
+    fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
+        let law = &mut self.law;
+        let per_byte = 1.0 / cx.rate.bytes_per_sec();
+        let queue = backlog.bytes.as_f64();
+        self.sampler.catch_up(now, queue, cx.idle_since, |bytes| law.update(bytes * per_byte));
+        let room = self.limit.admits(packet, backlog, cx.idle_since.is_some());
+        let mut verdict = Verdict::Accept;
+        if !room {
+            self.accumulated = 0.0;
+            verdict = Verdict::Drop(DropReason::Overflow);
+        } else if self.picks(backlog, cx) {
+            let markable = self.law.config.ecn && self.law.probability < self.law.config.mark_limit;
+            if !(markable && cx.mark_ce(packet)) {
+                verdict = Verdict::Drop(DropReason::Early);
+            }
+        }
+        let joined = if verdict == Verdict::Accept { packet.size().as_f64() } else { 0.0 };
+        self.sampler.leave(now, queue + joined);
+        verdict
+    }
+}

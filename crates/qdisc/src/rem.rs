@@ -1,0 +1,145 @@
+//! Random exponential marking (Athuraliya, Li, Low and Yin, "REM: Active Queue Management", 2001): a price that rises
+//! while input exceeds capacity or the queue its target, whatever the number of users, and a probability of drops or
+//! marks that is exponential in the price, so that over a path the prices add up.
+//!
+//! Every period, with b packets waiting, x arrived and c that could have been sent (2001, Eq. 1-2):
+//!
+//! ```text
+//! price ← [price + γ (α (b − b*) + x − c)]⁺        probability = 1 − φ^(−price)
+//! ```
+//!
+//! The first-in first-out queue is sampled without a timer, see [`crate::sampled`]; all arrivals since the last one
+//! sampled count for the first period in between.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{
+    ArrivalPolicy, Backlog, Bytes, Checker, DataAmount, DropReason, Packet, QueueCx, Span, Time, Verdict,
+};
+
+use crate::config::BuildCx;
+use crate::limit::Limit;
+use crate::sampled::Sampler;
+
+/// Random exponential marking (Athuraliya, Li, Low and Yin 2001): drops or marks by a price that clears the buffer and
+/// matches the rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RemConfig {
+    /// The queue b* that the price aims at. Default 20 packets (2001, §III).
+    pub target: DataAmount,
+    /// Gain γ of the price, above 0. Default 0.001 (2001, §III).
+    pub gamma: f64,
+    /// Weight α of the queue against the rates, above 0. Default 0.1 (2001, §III).
+    pub alpha: f64,
+    /// Base φ of the probability, above 1. Default 1.001 (2001, §III).
+    pub phi: f64,
+    /// The period of the price. Default 2 ms (ns-2's `rem.cc`).
+    pub period: Span,
+    /// Mark ECN-capable packets instead of dropping them (RFC 3168). Default false.
+    pub ecn: bool,
+}
+
+impl Default for RemConfig {
+    fn default() -> Self {
+        Self {
+            target: DataAmount::Packets(20.0),
+            gamma: 0.001,
+            alpha: 0.1,
+            phi: 1.001,
+            period: Span::from_millis(2),
+            ecn: false,
+        }
+    }
+}
+
+impl RemConfig {
+    /// Complains about every parameter that makes no sense.
+    pub fn check(&self, checker: &mut Checker) {
+        let target = self.target.in_bytes(Bytes::new(1000));
+        checker.require(target > Bytes::ZERO, "target", self.target, "an amount above zero");
+        for (name, value, least) in
+            [("gamma", self.gamma, 0.0), ("alpha", self.alpha, 0.0), ("phi", self.phi, 1.0)]
+        {
+            let ok = value.is_finite() && value > least;
+            checker.require(ok, name, value, format!("a number above {least}"));
+        }
+        checker.require(!self.period.is_zero(), "period", self.period, "a time above zero");
+    }
+}
+
+/// The state of one REM queue.
+#[derive(Clone, Debug)]
+pub struct Rem {
+    limit: Limit,
+    config: RemConfig,
+    /// The target in packets.
+    target: f64,
+    mean_packet: Bytes,
+    sampler: Sampler,
+    /// Packets arrived since the last sample.
+    arrived: f64,
+    price: f64,
+    probability: f64,
+}
+
+impl Rem {
+    /// REM for the link that `cx` describes.
+    pub fn new(config: &RemConfig, cx: &BuildCx) -> Self {
+        Self {
+            limit: Limit::new(cx.capacity),
+            config: config.clone(),
+            target: config.target.in_packets(cx.mean_packet),
+            mean_packet: cx.mean_packet,
+            sampler: Sampler::new(config.period),
+            arrived: 0.0,
+            price: 0.0,
+            probability: 0.0,
+        }
+    }
+
+    /// The price.
+    pub const fn price(&self) -> f64 {
+        self.price
+    }
+
+    /// The probability of a drop or mark.
+    pub const fn probability(&self) -> f64 {
+        self.probability
+    }
+
+    fn sample(&mut self, now: Time, queue: f64, cx: &QueueCx<'_>) {
+        let capacity = cx.rate.bytes_per_sec() * self.config.period.as_secs_f64() / self.mean_packet.as_f64();
+        let (price, arrived) = (&mut self.price, &mut self.arrived);
+        let (config, target) = (&self.config, self.target);
+        let before = *price;
+        self.sampler.catch_up(now, queue, cx.idle_since, |length| {
+            let mismatch = config.alpha * (length - target) + std::mem::take(arrived) - capacity;
+            *price = (*price + config.gamma * mismatch).max(0.0);
+            *price == 0.0
+        });
+        if *price != before {
+            self.probability = 1.0 - self.config.phi.powf(-self.price);
+        }
+    }
+}
+
+impl ArrivalPolicy for Rem {
+    fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
+        let queue = f64::from(backlog.packets);
+        self.sample(now, queue, cx);
+        self.arrived += packet.size().as_f64() / self.mean_packet.as_f64();
+        let verdict = if !self.limit.admits(packet, backlog, cx.idle_since.is_some()) {
+            Verdict::Drop(DropReason::Overflow)
+        } else if self.probability > 0.0
+            && cx.rng.chance(self.probability)
+            && !(self.config.ecn && cx.mark_ce(packet))
+        {
+            Verdict::Drop(DropReason::Early)
+        } else {
+            Verdict::Accept
+        };
+        self.sampler.leave(now, queue + f64::from(u8::from(verdict == Verdict::Accept)));
+        verdict
+    }
+}
