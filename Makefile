@@ -43,6 +43,10 @@ bench: $(STAMPS)/core ## Speed beside ns-2 (if installed), as ratios, into docs/
 	cargo build --release --quiet -p tailback-sim --example perf
 	$(BIN)/python -m benches.compare $(ARGS)
 
+.PHONY: validation
+validation: $(STAMPS)/core ## TCP and queues beside ns-2's figures, row by row, into docs/validation.md
+	$(BIN)/python tools/write_validation.py
+
 .PHONY: docs
 docs: $(STAMPS)/docs $(STAMPS)/core ## The documentation as a web site that works offline: docs/_build/html/index.html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
