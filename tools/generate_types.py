@@ -105,18 +105,20 @@ class Generator:
 
     def _choice(self, name: str, target: str, definition: Json) -> None:
         suffix = CHOICES.get(name, (target, target))[1]
-        tag, members = "", {}
+        tag = ""
+        # Named before any is written: a discipline may hold another, which makes the choice recursive.
+        members = self.members[name] = {}
         for variant in definition["oneOf"]:
             tag, value = tag_of(variant)
             folded = ref(variant)
-            contents = self.definitions[folded] if folded else variant
-            member = self.names[folded] if folded in self.folded else pascal(value) + suffix
+            member = self.names[folded] if folded in self.folded else member_name(value, suffix)
             if member in self.written.values():
                 member = pascal(value) + target
             self.written[f"{name}:{value}"] = members[value] = member
-            description = contents.get("description", "") if folded else variant.get("description", "")
-            self._model(member, contents, description, (tag, value))
-        self.members[name] = members
+        for variant in definition["oneOf"]:
+            folded, value = ref(variant), tag_of(variant)[1]
+            contents = self.definitions[folded] if folded else variant
+            self._model(members[value], contents, (contents if folded else variant).get("description", ""), (tag, value))
         union = " | ".join(members.values())
         source = f"Annotated[{union}, Field(discriminator={quoted(tag)})]" if len(members) > 1 else union
         self._alias(target, source, definition)
@@ -171,14 +173,18 @@ class Generator:
         if value is None:
             return "()" if schema.get("type") == "array" else "None"
         if isinstance(value, list):
-            if value:
-                raise SystemExit(f"a default of a kind that this tool does not know: {value}")
-            return "()"
+            return self._default_list(schema["items"], value)
         if isinstance(value, dict):
             return self._default_model(ref(schema) or "", value)
         if schema.get("type") == "number":
             return repr(float(value))
         return quoted(value) if isinstance(value, str) else repr(value)
+
+    def _default_list(self, items: Json, values: list[Any]) -> str:
+        entries = "".join(f"{self.default({**items, 'default': value})}, " for value in values)
+        # Made when needed: what is listed may hold a choice that is not complete yet.
+        late = any(isinstance(value, dict) for value in values)
+        return f"Field(default_factory=lambda: ({entries}))" if late else f"({entries})"
 
     def _default_model(self, name: str, value: Json) -> str:
         """A model with only those arguments that differ from its own defaults."""
@@ -250,6 +256,12 @@ def python_field(key: str) -> str:
 def pascal(kebab: str) -> str:
     """``drop-tail`` to ``DropTail``."""
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"[-_]", kebab))
+
+
+def member_name(value: str, suffix: str) -> str:
+    """``drop-tail`` to ``DropTailQueue``; what ends in queueing says so already."""
+    name = pascal(value)
+    return name if name.endswith("Queueing") else name + suffix
 
 
 def quoted(text: str) -> str:

@@ -40,7 +40,6 @@ _RULES: dict[str, Any] = {
     "axes.titlecolor": INK,
     "axes.titlelocation": "left",
     "axes.titlesize": 9.5,
-    "axes.titleweight": "medium",
     "figure.dpi": 100,
     "font.size": 9,
     "grid.alpha": 0.35,

@@ -1,0 +1,67 @@
+"""Tailback: a workbench for congestion control.
+
+    >>> import tailback as tb
+    >>> base = tb.dumbbell(rate="10 Mbit/s", delay="20 ms", buffer="50 packets", duration="20 s")
+    >>> result = base.with_flows(tb.flows(2, "cubic"), tb.flows(2, "reno")).run(seed=1)
+    >>> result.flows, result.links, result.plot.overview()  # doctest: +SKIP
+
+Names are imported when first used, so that ``import tailback`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tailback.errors import Problem, ScenarioError, StorageError, TailbackError
+    from tailback.results import Result
+    from tailback.scenario import Flow, GraphLink, Scenario, dumbbell, flows, graph, parking_lot, star
+
+_HOMES = {
+    "Flow": "tailback.scenario",
+    "GraphLink": "tailback.scenario",
+    "Problem": "tailback.errors",
+    "Result": "tailback.results",
+    "Scenario": "tailback.scenario",
+    "ScenarioError": "tailback.errors",
+    "StorageError": "tailback.errors",
+    "TailbackError": "tailback.errors",
+    "dumbbell": "tailback.scenario",
+    "flows": "tailback.scenario",
+    "graph": "tailback.scenario",
+    "parking_lot": "tailback.scenario",
+    "star": "tailback.scenario",
+}
+_MODULES = ("analysis", "papers", "plot", "report", "results", "scenario", "units", "validation")
+
+__all__ = [
+    "Flow",
+    "GraphLink",
+    "Problem",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "StorageError",
+    "TailbackError",
+    "dumbbell",
+    "flows",
+    "graph",
+    "parking_lot",
+    "star",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"tailback.{name}")
+    else:
+        raise AttributeError(f"module 'tailback' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_MODULES})

@@ -1,0 +1,141 @@
+"""The command line. Commands stand here; what they print is made in ``commands/``, and everything slow is imported when
+a command needs it, so that ``tailback --help`` is quick."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="tailback",
+    help="A workbench for congestion control: simulate scenarios, and reproduce what papers claim.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from tailback.results.versions import versions
+
+        typer.echo(f"tailback {versions()['tailback']}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """A workbench for congestion control."""
+    del version
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="A scenario in TOML.", metavar="FILE")],
+    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the result.", show_default="out/<file>-seed-<seed>")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="Change a field, for example --set buffer='25 packets'. Repeatable."),
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the overview figure.")] = True,
+    json: Json = False,
+) -> None:
+    """Simulate a scenario; print, save and plot what happened."""
+    from tailback.commands.run import run_file
+
+    run_file(file, seed=seed, out=out, changes=changes or [], plot=plot, as_json=json)
+
+
+@app.command()
+def reproduce(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID | PAPER | all]…", help="Items of the ledger, papers, or all.", show_default="all"),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="The papers' own durations and seeds, or shorter ones.")
+    ] = False,
+    json: Json = False,
+    out: Annotated[Path, typer.Option(help="Folder for figures, data and the report.")] = Path("out/reproduce"),
+    strict: Annotated[bool, typer.Option("--strict", help="Fail also where a claim does not hold.")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the ledger and stop.")] = False,
+) -> None:
+    """Rebuild tables and figures of the papers and test their claims.
+
+    Writes a figure and a data file per item and one HTML report that works offline. The exit status is 0 when every
+    item ran, whether or not its claim holds, and 1 when one could not run.
+    """
+    from tailback.commands.reproduce import list_items, reproduce_items
+
+    if listed:
+        list_items(what or ["all"], as_json=json)
+    else:
+        status = reproduce_items(what or ["all"], full=full, out=out, strict=strict, jobs=jobs, as_json=json)
+        raise typer.Exit(status)
+
+
+@app.command()
+def validate(
+    files: Annotated[list[Path], typer.Argument(help="Scenarios in TOML.", metavar="FILE…")],
+) -> None:
+    """Check scenarios without running them; say everything that is wrong with each."""
+    from tailback.commands.check import check_files
+
+    raise typer.Exit(check_files(files))
+
+
+@app.command()
+def schemes(json: Json = False) -> None:
+    """List the congestion control schemes with their parameters."""
+    from tailback.commands.registry import show
+
+    show("schemes", as_json=json)
+
+
+@app.command()
+def queues(json: Json = False) -> None:
+    """List the queue disciplines with their parameters."""
+    from tailback.commands.registry import show
+
+    show("queues", as_json=json)
+
+
+@app.command()
+def sources(json: Json = False) -> None:
+    """List the applications that flows can run, with their parameters."""
+    from tailback.commands.registry import show
+
+    show("sources", as_json=json)
+
+
+def main() -> None:
+    """The entry point: mendable errors become one message on standard error and exit status 1."""
+    from tailback.errors import TailbackError
+
+    try:
+        app()
+    except TailbackError as error:
+        typer.echo(f"tailback: {error}", err=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.stderr.close()  # Whoever read our output has gone; Python would complain at exit.
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

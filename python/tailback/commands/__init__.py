@@ -1,0 +1,1 @@
+"""What the commands of ``tailback.cli`` do and print."""

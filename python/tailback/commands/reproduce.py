@@ -1,0 +1,97 @@
+"""``tailback reproduce``: items of the ledger on the terminal, as JSON, and as a report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from tailback.papers.reproduce import Verdict
+
+
+def list_items(what: Sequence[str], *, as_json: bool) -> None:
+    """Prints the ledger: what there is, and what is built."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from tailback.papers import ledger
+
+    papers = {paper.id for paper in ledger.papers()}
+    chosen = [
+        claim
+        for claim in ledger.claims()
+        if any(name in {"all", claim.id, claim.paper} for name in what)
+    ]
+    for name in what:
+        if name != "all" and name not in papers and all(claim.id != name for claim in chosen):
+            ledger.select([name])  # Raises, with the nearest name.
+    if as_json:
+        for claim in chosen:
+            typer.echo(json.dumps({"id": claim.id, "title": claim.title, "built": claim.built}, ensure_ascii=False))
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("item", "shows", "source", ""):
+        table.add_column(column)
+    for claim in chosen:
+        table.add_row(claim.id, claim.title, claim.source, "built" if claim.built else "[dim]not yet built[/dim]")
+    Console(highlight=False).print(table)
+
+
+def reproduce_items(
+    what: Sequence[str], *, full: bool, out: Path, strict: bool, jobs: int | None, as_json: bool
+) -> int:
+    """Runs items, writes figures, data and the report; gives the exit status."""
+    from tailback.papers import ledger
+    from tailback.papers.reproduce import reproduce
+    from tailback.report import write_report
+
+    claims = ledger.select(what)
+    verdicts = reproduce(
+        claims, "full" if full else "quick", out, jobs=jobs, each=_print_json if as_json else None
+    )
+    page = write_report(verdicts, out)
+    if as_json:
+        typer.echo(f"report: {page}", err=True)
+    else:
+        _show(verdicts, page)
+    for verdict in verdicts:
+        if not verdict.ran:
+            typer.echo(f"tailback: {verdict.claim.id} could not run: {verdict.error}", err=True)
+    if not all(verdict.ran for verdict in verdicts):
+        return 1
+    return 1 if strict and not all(verdict.holds for verdict in verdicts) else 0
+
+
+def _print_json(verdict: Verdict) -> None:
+    typer.echo(json.dumps(verdict.as_json(), ensure_ascii=False))
+
+
+def _show(verdicts: Sequence[Verdict], page: Path) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("item", "claim", "test", "measured", "allowed"):
+        table.add_column(column, overflow="fold")
+    for column in ("runs", "time"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for verdict in verdicts:
+        checks = verdict.outcome.checks if verdict.outcome else ()
+        word = "[green]holds[/green]" if verdict.holds else "[red]does not hold[/red]" if verdict.ran else "[red]could not run[/red]"
+        first = (verdict.claim.id, word)
+        last = (str(verdict.runs), f"{verdict.wall_s:.1f} s")
+        for index, check in enumerate(checks):
+            mark = "" if check.holds else "[red]✗ [/red]"
+            begin, end = (first, last) if index == 0 else (("", ""), ("", ""))
+            table.add_row(*begin, check.claim, mark + check.measured, check.allowed, *end)
+        if not checks:
+            table.add_row(*first, verdict.error, "", "", *last)
+    console.print(table)
+    console.print(f"Report: {page}  (opens offline in any browser)")

@@ -1,0 +1,202 @@
+"""``tailback run``: one scenario, its tables on the terminal, its result in a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tailback.errors import Problem, ScenarioError
+from tailback.progress import Bar
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.table import Table
+
+    from tailback.results import Result
+
+MANY = 24
+"""More flows than this are shown as groups."""
+
+
+def run_file(
+    file: Path, *, seed: int | None, out: Path | None, changes: Sequence[str], plot: bool, as_json: bool
+) -> None:
+    """Runs a scenario, saves its result, and shows it."""
+    from tailback.results.store import save
+    from tailback.scenario import Scenario
+
+    scenario = Scenario.from_toml(file)
+    if changes:
+        scenario = scenario.replace(**_changes(changes))
+    with Bar(f"simulating {scenario.duration}", 1.0) as bar:
+        result = scenario.run(seed=seed, progress=bar.reach)
+    folder = out if out is not None else Path("out") / f"{file.stem}-seed-{result.seed}"
+    draw = plot and (result.flow_series.height > 0 or result.link_series.height > 0)
+    save(result, folder, also=(lambda beside: _draw(result, beside)) if draw else None)
+    if as_json:
+        typer.echo(json.dumps(_as_json(result, folder), ensure_ascii=False))
+    else:
+        _show(result, folder, drawn=draw)
+
+
+def _changes(texts: Sequence[str]) -> dict[str, Any]:
+    from tailback.scenario.fields import from_text
+
+    changes = {}
+    for text in texts:
+        field, sign, value = text.partition("=")
+        if not sign:
+            raise ScenarioError([Problem(text, "", "FIELD=VALUE, as in buffer='25 packets'")], "--set")
+        changes[field.strip()] = from_text(value.strip())
+    return changes
+
+
+def _draw(result: Result, folder: Path) -> None:
+    from tailback.plot.style import save
+
+    save(result.plot.overview(), folder / "overview.svg")
+
+
+def _as_json(result: Result, folder: Path) -> dict[str, Any]:
+    from tailback.papers.reproduce import plain
+
+    return {
+        "scenario": result.title,
+        "seed": result.seed,
+        "hash": result.hash,
+        "versions": dict(result.versions),
+        "duration": result.duration,
+        "warm_up": result.warm_up,
+        "wall_s": round(result.wall, 3),
+        "events": result.events,
+        "summary": plain(result.summary().row(0, named=True)),
+        "flows": plain(result.flows.to_dicts()),
+        "links": plain(result.links.to_dicts()),
+        "units": {name: unit for name, unit in result.units.items() if name in {*result.flows.columns, *result.links.columns}},
+        "out": str(folder),
+    }
+
+
+def _show(result: Result, folder: Path, *, drawn: bool) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    window = f", figures from {result.warm_up:g} s on" if result.warm_up else ""
+    console.print(f"[bold]{result.title}[/bold], {result.duration:g} s, seed {result.seed}{window}")
+    console.print(_flow_table(result))
+    console.print(_link_table(result))
+    row = result.summary().row(0, named=True)
+    console.print(
+        f"Together: goodput {shown(row['goodput'], 'bit/s')}, Jain's index {row['jain']:.4f}; at {row['bottleneck']}: "
+        f"utilization {100 * row['utilization']:.2f} %, loss {100 * row['loss_rate']:.3g} %, "
+        f"queueing delay {shown(row['queueing_delay'], 's')}."
+    )
+    console.print(f"[dim]{result.events:,} events in {result.wall:.2f} s; hash {result.hash[:16]}[/dim]")
+    console.print(f"Saved in {folder}{' with overview.svg' if drawn else ''}")
+
+
+def _flow_table(result: Result) -> Table:
+    import polars as pl
+
+    flows = result.flows
+    grouped = flows.height > MANY
+    columns = ("goodput", "throughput", "retransmission_rate", "mean_rtt", "timeouts")
+    if grouped:
+        flows = flows.group_by("group", "scheme", maintain_order=True).agg(
+            pl.len().alias("flows"), *(pl.col(name).mean() for name in columns)
+        )
+    names = ["group", "flows"] if grouped else ["flow"]
+    rate, rate_unit = _common_scale(flows["throughput"], "bit/s")
+    rtt, rtt_unit = _common_scale(flows["mean_rtt"], "s")
+    table = _table("mean per flow of each group" if grouped else None)
+    for name in (*names, "scheme"):
+        table.add_column(name, justify="right" if name == "flows" else "left")
+    for name, unit in (
+        ("goodput", rate_unit),
+        ("throughput", rate_unit),
+        ("sent again", "%"),
+        ("mean RTT", rtt_unit),
+        ("timeouts", ""),
+    ):
+        table.add_column(_head(name, unit), justify="right", no_wrap=True)
+    for row in flows.iter_rows(named=True):
+        table.add_row(
+            *(str(row[name]) for name in (*names, "scheme")),
+            _number(row["goodput"], rate),
+            _number(row["throughput"], rate),
+            _number(row["retransmission_rate"], 100, 3),
+            _number(row["mean_rtt"], rtt),
+            f"{row['timeouts']:.3g}",
+        )
+    return table
+
+
+def _link_table(result: Result) -> Table:
+    import polars as pl
+
+    watched = result.link_series["link"].unique().to_list() if result.link_series.height else []
+    links = result.links.filter(
+        pl.col("link").is_in([*watched, result.bottleneck]) | (pl.col("dropped_packets") > 0)
+    ).head(MANY)
+    rate, rate_unit = _common_scale(links["throughput"], "bit/s")
+    delay, delay_unit = _common_scale(links["queueing_delay"], "s")
+    table = _table(None)
+    table.add_column("link")
+    for name, unit in (
+        ("throughput", rate_unit),
+        ("utilization", "%"),
+        ("dropped", "packets"),
+        ("loss", "%"),
+        ("mean queue", "packets"),
+        ("wait", delay_unit),
+    ):
+        table.add_column(_head(name, unit), justify="right", no_wrap=True)
+    for row in links.iter_rows(named=True):
+        table.add_row(
+            row["link"],
+            _number(row["throughput"], rate),
+            f"{100 * row['utilization']:.2f}",
+            f"{row['dropped_packets']:,}",
+            _number(row["loss_rate"], 100, 3),
+            f"{row['mean_queue']:.2f}",
+            _number(row["queueing_delay"], delay),
+        )
+    return table
+
+
+def _common_scale(values: pl.Series, unit: str) -> tuple[float, str]:
+    """The factor and unit that suit a whole column."""
+    from tailback.units import scaled
+
+    top = float(values.max() or 0.0)  # type: ignore[arg-type]
+    value, name = scaled(top, unit)
+    return (value / top if top else 1.0), name
+
+
+def _head(name: str, unit: str) -> str:
+    return f"{name}\n[dim]{unit}[/dim]"
+
+
+def _number(value: float | None, factor: float, digits: int = 4) -> str:
+    return "—" if value is None else f"{value * factor:.{digits}g}"
+
+
+def _table(title: str | None) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="dim", pad_edge=False)
+
+
+def shown(value: float | None, unit: str) -> str:
+    """A number in base units for a reader."""
+    from tailback.units import scaled
+
+    if value is None or value != value:
+        return "—"
+    number, name = scaled(value, unit)
+    return f"{number:.4g} {name}"

@@ -1,0 +1,67 @@
+"""Figures of one result, each one call: ``result.plot.overview()``. How they are drawn lives in ``overtime.py``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tailback.plot import overtime
+from tailback.plot.style import figure, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.results import Result
+
+
+class Plots:
+    """What can be drawn of one result; each method gives a matplotlib figure."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    def overview(self, link: str | None = None) -> Figure:
+        """Goodput of the flows, queue of a link (the bottleneck where none is named), windows and round trip times
+        against time, one above the other."""
+        result = self._result
+        panels = [overtime.goodput, overtime.queue, overtime.window, overtime.rtt]
+        panels = [panel for panel in panels if overtime.has(result, panel)]
+        if not panels:
+            raise KeyError("no time series was recorded; expected record.flows or record.links other than none")
+        with style():
+            made, axes = figure(len(panels), height=0.7 + 1.55 * len(panels), sharex=True)
+            for axis, panel in zip(axes, panels, strict=True):
+                panel(axis, result, link)
+                overtime.mark_warm_up(axis, result)
+            axes[-1].set_xlabel("time (s)")
+            axes[-1].set_xlim(0.0, result.duration)
+            overtime.legend(made, axes, result)
+            made.suptitle(f"{result.title}, seed {result.seed}", x=0.01, ha="left", fontsize=10.5)
+        return made
+
+    def goodput(self) -> Figure:
+        """Goodput of the flows against time."""
+        return self._one(overtime.goodput, None)
+
+    def queue(self, link: str | None = None) -> Figure:
+        """Queue of a link, the bottleneck where none is named, against time."""
+        return self._one(overtime.queue, link)
+
+    def window(self) -> Figure:
+        """Congestion windows against time."""
+        return self._one(overtime.window, None)
+
+    def rtt(self) -> Figure:
+        """Round trip times against time."""
+        return self._one(overtime.rtt, None)
+
+    def _one(self, panel: overtime.Panel, link: str | None) -> Figure:
+        if not overtime.has(self._result, panel):
+            raise KeyError("this was not recorded; expected record.flows and record.links to include it")
+        with style():
+            made, axes = figure(height=2.8)
+            panel(axes[0], self._result, link)
+            overtime.mark_warm_up(axes[0], self._result)
+            axes[0].set_xlabel("time (s)")
+            axes[0].set_xlim(0.0, self._result.duration)
+            overtime.legend(made, axes, self._result)
+        return made

@@ -1,0 +1,157 @@
+"""Panels of quantities against time. Up to eight flows are drawn one by one; more are drawn as the mean of their group
+with a band from the 10th to the 90th percentile over its members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tailback.plot.style import FAINT, INK, line
+from tailback.units import scaled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tailback.results import Result
+
+Floats: TypeAlias = NDArray[np.float64]
+Panel: TypeAlias = "Callable[[Axes, Result, str | None], None]"
+
+FEW = 8
+"""So many flows are told apart by eye."""
+POINTS = 1200
+"""More points than this along an axis are not seen."""
+
+
+def goodput(axis: Axes, result: Result, _: str | None) -> None:
+    """Goodput per flow."""
+    _flows(axis, result, "goodput", "goodput")
+
+
+def window(axis: Axes, result: Result, _: str | None) -> None:
+    """Congestion window per flow."""
+    _flows(axis, result, "window", "window")
+
+
+def rtt(axis: Axes, result: Result, _: str | None) -> None:
+    """Round trip time samples per flow."""
+    _flows(axis, result, "rtt", "round trip time", from_zero=False)
+
+
+def queue(axis: Axes, result: Result, link: str | None) -> None:
+    """Waiting packets at a link: the mean of each bin, and a band over what was seen where bins are joined."""
+    name = link or result.bottleneck
+    series = result.series(link=name)
+    time, mean, low, high = thinned(series["time"].to_numpy(), series["mean_queue"].to_numpy())
+    if time.size < series.height:
+        axis.fill_between(time, low, high, color=line(0)["color"], alpha=0.25, linewidth=0)
+    axis.plot(time, mean, color=line(0)["color"], linestyle="-")
+    axis.set_ylabel("queue (packets)")
+    axis.set_ylim(bottom=0.0)
+    # The axis shows the buffer only where the queue comes near it; far above, it would flatten the curve.
+    limit = _buffer_packets(result, name)
+    if limit is not None and limit <= 2.5 * max(float(np.max(high, initial=0.0)), 1.0):
+        axis.axhline(limit, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
+        axis.annotate(
+            f"buffer {limit:g}", (0.995, limit), xycoords=("axes fraction", "data"), ha="right", va="bottom",
+            fontsize=7.5, color=INK, xytext=(0, 1), textcoords="offset points",
+        )
+        axis.set_ylim(top=1.15 * max(limit, float(np.max(high, initial=0.0))))
+    axis.set_title(f"at {name}", fontsize=8.5, color=INK)
+
+
+def has(result: Result, panel: Panel) -> bool:
+    """Whether the result holds what a panel shows."""
+    if panel is queue:
+        return result.link_series.height > 0
+    column = {goodput: "goodput", window: "window", rtt: "rtt"}[panel]
+    table = result.flow_series
+    return table.height > 0 and table[column].null_count() < table.height
+
+
+def mark_warm_up(axis: Axes, result: Result) -> None:
+    """Shades the time that metrics leave out."""
+    if result.warm_up > 0.0:
+        axis.axvspan(0.0, result.warm_up, color=FAINT, alpha=0.15, linewidth=0)
+
+
+def legend(made: Figure, axes: list[Axes], result: Result) -> None:
+    """One legend for all panels, above them."""
+    found: dict[str, Any] = {}
+    for axis in axes:
+        handles, labels = axis.get_legend_handles_labels()
+        for handle, label in zip(handles, labels, strict=True):
+            found.setdefault(label, handle)
+    if found:
+        columns = min(len(found), 4)
+        made.legend(found.values(), found.keys(), loc="outside upper right", ncols=columns)
+
+
+def _flows(axis: Axes, result: Result, column: str, label: str, *, from_zero: bool = True) -> None:
+    table = result.flow_series.select("time", "flow", column)
+    top = float(table[column].abs().max() or 0.0)  # type: ignore[arg-type]
+    factor, unit = _scale(top, result.units.get(column, ""))
+    names = table["flow"].unique(maintain_order=True).to_list()
+    if len(names) <= FEW:
+        for index, name in enumerate(names):
+            one = table.filter(pl.col("flow") == name)
+            time, mean, _, _ = thinned(one["time"].to_numpy(), one[column].to_numpy() * factor)
+            axis.plot(time, mean, label=str(name), **line(index))
+    else:
+        for index, (name, members) in enumerate(_groups(result, names)):
+            _band(axis, table.filter(pl.col("flow").is_in(members)), column, factor, f"{name} (mean of {len(members)})", index)
+    axis.set_ylabel(f"{label} ({unit})")
+    if from_zero:
+        axis.set_ylim(bottom=0.0)
+
+
+def _band(axis: Axes, table: pl.DataFrame, column: str, factor: float, label: str, index: int) -> None:
+    value = pl.col(column)
+    at = (
+        table.group_by("time", maintain_order=True)
+        .agg(value.mean().alias("mean"), value.quantile(0.1).alias("low"), value.quantile(0.9).alias("high"))
+        .drop_nulls()
+    )
+    time = at["time"].to_numpy()
+    when, mean, _, _ = thinned(time, at["mean"].to_numpy() * factor)
+    low, high = (thinned(time, at[end].to_numpy() * factor)[1] for end in ("low", "high"))
+    axis.fill_between(when, low, high, color=line(index)["color"], alpha=0.2, linewidth=0)
+    axis.plot(when, mean, label=label, **line(index))
+
+
+def _groups(result: Result, names: list[str]) -> list[tuple[str, list[str]]]:
+    known = result.flows.filter(pl.col("flow").is_in(names))
+    return [
+        (str(group), known.filter(pl.col("group") == group)["flow"].to_list())
+        for group in known["group"].unique(maintain_order=True)
+    ]
+
+
+def thinned(time: Floats, values: Floats, points: int = POINTS) -> tuple[Floats, Floats, Floats, Floats]:
+    """A long series as at most ``points`` means of neighbours, with the least and the greatest of each."""
+    finite = np.isfinite(values)
+    time, values = time[finite], values[finite].astype(np.float64)
+    per = -(-time.size // points) if time.size else 1
+    if per <= 1:
+        return time, values, values, values
+    whole = time.size // per * per
+    blocks = values[:whole].reshape(-1, per)
+    return time[:whole].reshape(-1, per)[:, -1], blocks.mean(axis=1), blocks.min(axis=1), blocks.max(axis=1)
+
+
+def _scale(top: float, unit: str) -> tuple[float, str]:
+    value, name = scaled(top, unit)
+    return (value / top if top else 1.0), name
+
+
+def _buffer_packets(result: Result, link: str) -> float | None:
+    row = result.links.filter(pl.col("link") == link)
+    if "buffer_packets" not in row.columns or row.is_empty():
+        return None
+    limit = row["buffer_packets"][0]
+    return None if limit is None else float(limit)

@@ -1,0 +1,154 @@
+"""From the core's columns to a result's tables: names without units, rates beside counters. Nothing is simulated or
+judged here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from tailback.results.result import Result
+from tailback.results.units import UNITS
+from tailback.results.versions import versions
+from tailback.units import number
+
+if TYPE_CHECKING:
+    from tailback import _core
+
+# Quantities in one unit only, whose columns need not repeat it; where a thing is counted in packets and in bytes, the
+# columns' names keep the difference.
+_SHORT: Final = {
+    "rate_bits": "rate",
+    "delay_seconds": "delay",
+    "round_trip_seconds": "round_trip",
+    "start_seconds": "start",
+    "finished_seconds": "finished",
+    "smoothed_rtt_seconds": "smoothed_rtt",
+    "rtt_seconds": "rtt",
+    "busy_seconds": "busy",
+    "mean_queue_packets": "mean_queue",
+    "window_bytes": "window",
+    "in_flight_bytes": "in_flight",
+    "size_bytes": "size",
+    "began_seconds": "began",
+    "ended_seconds": "ended",
+    "time_seconds": "time",
+}
+
+
+def result_of(raw: _core.Result, wall: float) -> Result:
+    """The result of a run that took ``wall`` seconds."""
+    scenario: dict[str, Any] = json.loads(raw.scenario)
+    duration, warm_up = number(scenario["duration"]), number(scenario.get("warm_up", "0 s"))
+    bin_width = number(scenario["record"]["bin"])
+    window = duration - warm_up
+    flow_series = _series(raw.flow_series, raw.times, "flow", bin_width)
+    flows = _flows(raw.flows_measured, window, flow_series, warm_up + 0.5 * bin_width)
+    return Result(
+        scenario_data=scenario,
+        seed=raw.seed,
+        versions=versions(),
+        hash=raw.hash,
+        duration=duration,
+        warm_up=warm_up,
+        bin=bin_width,
+        events=raw.events,
+        wall=wall,
+        flows=flows,
+        links=_links(raw.links_measured, window),
+        flow_series=flow_series,
+        link_series=_series(raw.link_series, raw.times, "link", bin_width),
+        messages=_messages(raw.messages, flows),
+        state=_state(raw.state, flows),
+        units=UNITS,
+    )
+
+
+def _table(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """The columns under their short names; what is not a number is missing."""
+    table = pl.DataFrame({_SHORT.get(name, name): column for name, column in columns.items()})
+    floats = [name for name, kind in table.schema.items() if kind == pl.Float64]
+    return table.with_columns(pl.col(floats).fill_nan(None)) if floats else table
+
+
+def _flows(columns: Mapping[str, Any], window: float, series: pl.DataFrame, begin: float) -> pl.DataFrame:
+    table = _table(columns).rename({"name": "flow"})
+    rates = table.with_columns(
+        (pl.col("received_bytes") * 8.0 / window).alias("throughput"),
+        (pl.col("goodput_bytes") * 8.0 / window).alias("goodput"),
+        _part("retransmitted_packets", "sent_packets").alias("retransmission_rate"),
+    )
+    if series.height == 0:
+        return rates.with_columns(pl.lit(None, dtype=pl.Float64).alias("mean_rtt"))
+    seen = series.filter(pl.col("time") > begin).group_by("flow").agg(pl.col("rtt").mean().alias("mean_rtt"))
+    return rates.join(seen, on="flow", how="left", maintain_order="left")
+
+
+def _links(columns: Mapping[str, Any], window: float) -> pl.DataFrame:
+    table = _table(columns).rename({"name": "link"})
+    departures = pl.col("transmitted_packets") / window
+    return table.with_columns(
+        (pl.col("transmitted_bytes") * 8.0 / window).alias("throughput"),
+        (pl.col("busy") / window).alias("utilization"),
+        _part("dropped_packets", "arrived_packets").alias("loss_rate"),
+        # Little's law; nobody waited where nobody came.
+        pl.when(departures > 0).then(pl.col("mean_queue") / departures).otherwise(0.0).alias("queueing_delay"),
+    )
+
+
+def _part(some: str, of: str) -> pl.Expr:
+    return pl.when(pl.col(of) > 0).then(pl.col(some) / pl.col(of)).otherwise(0.0)
+
+
+def _series(recorded: Mapping[str, Mapping[str, Any]], times: Any, kind: str, width: float) -> pl.DataFrame:
+    """All watched flows or links, one below the other."""
+    frames = [
+        _table(columns).select(pl.Series("time", times), pl.lit(name).alias(kind), pl.all())
+        for name, columns in recorded.items()
+    ]
+    if not frames:
+        return pl.DataFrame(schema=_EMPTY[kind])
+    table = pl.concat(frames, rechunk=True)
+    per_second = 8.0 / width
+    if kind == "link":
+        return table.with_columns((pl.col("transmitted_bytes") * per_second).alias("throughput"))
+    return table.with_columns(
+        (pl.col("sent_bytes") * per_second).alias("sending_rate"),
+        (pl.col("received_bytes") * per_second).alias("throughput"),
+        (pl.col("goodput_bytes") * per_second).alias("goodput"),
+        pl.col("rate").alias("directed_rate"),
+    ).drop("rate")
+
+
+_EMPTY: Final[dict[str, dict[str, Any]]] = {
+    "link": {"time": pl.Float64, "link": pl.String, "mean_queue": pl.Float64, "throughput": pl.Float64},
+    "flow": {
+        "time": pl.Float64,
+        "flow": pl.String,
+        "window": pl.Float64,
+        "rtt": pl.Float64,
+        "throughput": pl.Float64,
+        "goodput": pl.Float64,
+    },
+}
+
+
+def _messages(columns: Mapping[str, Any], flows: pl.DataFrame) -> pl.DataFrame:
+    table = _table(columns)
+    return _named(table, flows).with_columns((pl.col("ended") - pl.col("began")).alias("completion_time"))
+
+
+def _state(columns: Mapping[str, Any], flows: pl.DataFrame) -> pl.DataFrame:
+    if not columns:
+        return pl.DataFrame(schema={"time": pl.Float64, "flow": pl.String, "name": pl.String, "value": pl.Float64})
+    return _named(_table(columns), flows)
+
+
+def _named(table: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of the table of flows replaced by the flows' names."""
+    names = flows["flow"].to_numpy()
+    rows = table["flow"].to_numpy().astype(np.int64)
+    return table.with_columns(pl.Series("flow", names[rows], dtype=pl.String))

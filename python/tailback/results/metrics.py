@@ -1,0 +1,117 @@
+"""What is computed from a result, by the field's definitions. Each says its definition, its window and its source; none
+reads anything but the result's tables.
+
+The window of counters is from ``warm_up`` to the end of the run, that of time series what the caller asks for. Bins of
+a series are labelled by their ends.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tailback.analysis.fairness import jain
+
+if TYPE_CHECKING:
+    from tailback.results.result import Result
+
+Floats = NDArray[np.float64]
+
+
+def throughput(result: Result) -> Floats:
+    """Bit/s per flow: bytes on the wire that reached the receiver, headers and duplicates included, over the window
+    (RFC 5166 §2.1.1)."""
+    return result.flows["throughput"].to_numpy()
+
+
+def goodput(result: Result) -> Floats:
+    """Bit/s per flow: bytes of data delivered to the application's side in order, each once, over the window
+    (RFC 5166 §2.1.1). Bytes are counted on the wire, headers included, so that goodput never exceeds throughput for
+    reasons of bookkeeping."""
+    return result.flows["goodput"].to_numpy()
+
+
+def utilization(result: Result, link: str | None = None) -> float:
+    """The part of the window that a link was transmitting, 0 to 1; of the bottleneck where none is named."""
+    return float(_link(result, link)["utilization"])
+
+
+def loss_rate(result: Result, link: str | None = None) -> float:
+    """Packets dropped at a link for any reason over packets offered to it, over the window."""
+    return float(_link(result, link)["loss_rate"])
+
+
+def mean_queue(result: Result, link: str | None = None) -> float:
+    """Packets waiting at a link, not counting the one in transmission: the exact average over the window's time."""
+    return float(_link(result, link)["mean_queue"])
+
+
+def queueing_delay(result: Result, link: str | None = None) -> float:
+    """Seconds that a packet waited at a link on average, before its transmission: the mean queue over the rate of
+    departures (Little's law), over the window."""
+    return float(_link(result, link)["queueing_delay"])
+
+
+def jain_index(result: Result) -> float:
+    """Jain's index of the flows' goodputs over the window (RFC 5166 §2.3): 1 when all are equal."""
+    return jain(goodput(result))
+
+
+def queueing_delay_percentile(result: Result, percent: float, link: str | None = None) -> float:
+    """Seconds: a percentile over time of the delay that a link's queue would impose, its mean waiting bytes of each bin
+    over the link's rate. The window is from ``warm_up`` on; the resolution is the bin's.
+
+    Raises:
+        KeyError: for a link without a time series.
+    """
+    name = str(_link(result, link)["link"])
+    series = result.series(link=name, after_warm_up=True)
+    rate = float(_link(result, link)["rate"])
+    waiting = series["queue_bytes"].to_numpy() * 8.0 / rate
+    return float(np.percentile(waiting, percent))
+
+
+def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:
+    """Standard deviation over mean of a flow's goodput in intervals of ``scale`` seconds from ``warm_up`` on
+    (RFC 5166 §2.2); 0 is perfectly smooth.
+
+    Raises:
+        KeyError: for a flow without a time series.
+        ValueError: for a scale shorter than a bin or longer than half the window.
+    """
+    series = result.series(flow=flow, after_warm_up=True)["goodput"].to_numpy()
+    per = round(scale / result.bin)
+    if not 1 <= per <= series.size // 2:
+        raise ValueError(f"scale: {scale} s is not allowed; expected from {result.bin} s to half the window")
+    means = series[: series.size // per * per].reshape(-1, per).mean(axis=1)
+    return float(means.std(ddof=1) / means.mean()) if means.mean() > 0 else float("nan")
+
+
+def summary(result: Result) -> pl.DataFrame:
+    """One line: the metrics that people ask for first, of all flows together and of the bottleneck."""
+    good, through = goodput(result), throughput(result)
+    return pl.DataFrame(
+        {
+            "flows": [result.flows.height],
+            "throughput": [float(through.sum())],
+            "goodput": [float(good.sum())],
+            "jain": [jain(good) if good.size else float("nan")],
+            "mean_rtt": [result.flows["mean_rtt"].mean()],
+            "bottleneck": [str(_link(result, None)["link"])],
+            "utilization": [utilization(result)],
+            "loss_rate": [loss_rate(result)],
+            "mean_queue": [mean_queue(result)],
+            "queueing_delay": [queueing_delay(result)],
+        }
+    )
+
+
+def _link(result: Result, name: str | None) -> dict[str, object]:
+    table = result.links
+    row = table.filter(pl.col("link") == (result.bottleneck if name is None else name))
+    if row.is_empty():
+        raise KeyError(f"{name}: no such link; expected one of {', '.join(table['link'])}")
+    return row.row(0, named=True)

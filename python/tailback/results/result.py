@@ -1,0 +1,151 @@
+"""One run's result: its tables, and everything needed to make it again. Metrics live in ``metrics.py``, reading and
+writing folders in ``store.py``, and the way from the core's arrays to tables in ``from_core.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from tailback.results import tables
+from tailback.results.units import UNITS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tailback.plot import Plots
+    from tailback.scenario import Scenario
+
+TABLES = ("flows", "links", "flow_series", "link_series", "messages", "state")
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What came out of one run.
+
+    The tables are tidy: one row per flow, link, sample or message; ``units`` names the unit of each column.
+    """
+
+    scenario_data: Mapping[str, Any] = field(repr=False)
+    """The scenario with all its defaults, as plain data."""
+    seed: int
+    """The seed of the run; the scenario's own is only the default."""
+    versions: Mapping[str, str]
+    """What it was made with."""
+    hash: str
+    """A digest of everything that was simulated: equal results have equal hashes, bit by bit."""
+    duration: float
+    """Simulated seconds."""
+    warm_up: float
+    """Counters of the tables ``flows`` and ``links`` cover the time from here to the end, in seconds."""
+    bin: float
+    """The width of the bins of the time series, in seconds."""
+    events: int
+    """How many events the simulation took."""
+    wall: float
+    """Real seconds that it took; no part of the hash."""
+    flows: pl.DataFrame = field(repr=False)
+    """One row per flow: exact counters over the window, and rates from them."""
+    links: pl.DataFrame = field(repr=False)
+    """One row per directed link, likewise."""
+    flow_series: pl.DataFrame = field(repr=False)
+    """One row per watched flow and bin; ``time`` is the bin's end."""
+    link_series: pl.DataFrame = field(repr=False)
+    """One row per watched link and bin, likewise."""
+    messages: pl.DataFrame = field(repr=False)
+    """One row per message (a file, say) completely transferred."""
+    state: pl.DataFrame = field(repr=False)
+    """What controllers published of their state, one row per piece, where ``record.state`` was on."""
+    units: Mapping[str, str] = field(default_factory=lambda: UNITS, repr=False)
+    """The unit of each column of the tables that has one."""
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The scenario that was run."""
+        from tailback.scenario import Scenario
+
+        return Scenario.of_complete(self.scenario_data)
+
+    @property
+    def title(self) -> str:
+        """The scenario's name, or a word for it."""
+        return str(self.scenario_data.get("name") or "scenario")
+
+    @cached_property
+    def bottleneck(self) -> str:
+        """The link that people mean when they name none: the one that dropped most packets; among equals the busiest
+        that has a time series, or the busiest at all."""
+        watched = self.link_series["link"].unique().to_list() if self.link_series.height else []
+        table = self.links.filter(pl.col("link").is_in(watched)) if watched else self.links
+        ranked = table.sort(["dropped_overflow_packets", "dropped_early_packets", "utilization"], descending=True, maintain_order=True)
+        return str(ranked["link"][0])
+
+    def series(
+        self, *, flow: str | None = None, link: str | None = None, after_warm_up: bool = False
+    ) -> pl.DataFrame:
+        """The time series of one flow or of one link; of the bottleneck where neither is named.
+
+        Raises:
+            KeyError: where it was not recorded, with what was.
+        """
+        kind, name = ("flow", flow) if flow is not None else ("link", link or self.bottleneck)
+        table = self.flow_series if kind == "flow" else self.link_series
+        found = table.filter(pl.col(kind) == name)
+        if found.is_empty():
+            known = ", ".join(table[kind].unique(maintain_order=True)) or "none"
+            raise KeyError(f"{kind} {name!r} has no time series; recorded are: {known}")
+        # A bin belongs to the window when it begins in it.
+        return found.filter(pl.col("time") > self.warm_up + 0.5 * self.bin) if after_warm_up else found
+
+    def summary(self) -> pl.DataFrame:
+        """One line with the metrics that people ask for first."""
+        from tailback.results.metrics import summary
+
+        return summary(self)
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of this result: ``result.plot.overview()``."""
+        from tailback.plot import Plots
+
+        return Plots(self)
+
+    def to_pandas(self, table: str = "flows") -> pd.DataFrame:
+        """One of the tables for pandas, its units in ``.attrs["units"]``.
+
+        Raises:
+            KeyError: for a name that is no table's.
+            ModuleNotFoundError: without pandas.
+        """
+        if table not in TABLES:
+            raise KeyError(f"{table}: no such table; expected one of {', '.join(TABLES)}")
+        return tables.to_pandas(getattr(self, table), self.units)
+
+    def save(self, folder: str | Path, *, csv: bool = True) -> Path:
+        """Writes the result into a folder of its own, from which :meth:`load` brings it back.
+
+        Args:
+            folder: made, or replaced where it holds an older result.
+            csv: whether the tables of flows and links are written as CSV too.
+
+        Raises:
+            StorageError: where that fails; an older result is then untouched.
+        """
+        from tailback.results.store import save
+
+        return save(self, Path(folder), csv=csv)
+
+    @staticmethod
+    def load(folder: str | Path) -> Result:
+        """A result from a folder of :meth:`save`.
+
+        Raises:
+            StorageError: where there is none, or it is damaged.
+        """
+        from tailback.results.store import load
+
+        return load(Path(folder))

@@ -1,0 +1,70 @@
+"""Results in folders: Parquet tables, and a JSON file that says what they are, readable without this package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tailback.errors import StorageError
+from tailback.results import tables
+from tailback.results.files import new_folder
+from tailback.results.result import TABLES, Result
+
+ABOUT = "result.json"
+FORMAT = 1
+"""Raised when a reader of older folders would misunderstand newer ones."""
+_PLAIN = ("seed", "hash", "duration", "warm_up", "bin", "events", "wall")
+
+
+def save(result: Result, folder: Path, *, csv: bool = True, also: Callable[[Path], object] | None = None) -> Path:
+    """Writes a result; ``also`` may put further files beside it, figures for example.
+
+    Raises:
+        StorageError: where that fails; nothing half-written is left and an older result is untouched.
+    """
+    about = {
+        "format": FORMAT,
+        "what": "a result of tailback; tables are Parquet files, columns have the units given here",
+        **{name: getattr(result, name) for name in _PLAIN},
+        "versions": dict(result.versions),
+        "units": {name: tables.units_of(getattr(result, name), result.units) for name in TABLES},
+        "scenario": result.scenario_data,
+    }
+    with new_folder(folder, mine=lambda path: (path / ABOUT).is_file()) as beside:
+        (beside / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (beside / "scenario.toml").write_text(result.scenario.to_toml(), encoding="utf-8")
+        for name in TABLES:
+            table = getattr(result, name)
+            tables.write_parquet(table, beside / f"{name}.parquet", result.units)
+            if csv and name in {"flows", "links"}:
+                tables.write_csv(table, beside / f"{name}.csv")
+        if also:
+            also(beside)
+    return folder
+
+
+def load(folder: Path) -> Result:
+    """Reads what :func:`save` wrote.
+
+    Raises:
+        StorageError: where there is no result, or it is damaged or of a newer kind.
+    """
+    try:
+        about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{folder}: holds no result of ours; expected {ABOUT} and Parquet tables") from error
+    if about.get("format", 0) > FORMAT:
+        raise StorageError(f"{folder}: was written by a newer version (format {about['format']}, this one reads {FORMAT})")
+    found, units = {}, {}
+    for name in TABLES:
+        found[name], known = tables.read_parquet(folder / f"{name}.parquet")
+        units.update(known)
+    return Result(
+        **{name: about[name] for name in _PLAIN},
+        scenario_data=about["scenario"],
+        versions=about["versions"],
+        units=units,
+        **found,
+    )

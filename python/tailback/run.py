@@ -1,0 +1,30 @@
+"""Running one scenario in this process. Running many is in ``pool.py``; varying them systematically is not done here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tailback import _core
+from tailback.results.from_core import result_of
+
+if TYPE_CHECKING:
+    from tailback.results import Result
+    from tailback.scenario import Scenario
+
+
+def run(scenario: Scenario, seed: int | None = None, progress: Callable[[float], object] | None = None) -> Result:
+    """Simulates a scenario.
+
+    Args:
+        scenario: what to simulate.
+        seed: in place of the scenario's own.
+        progress: called now and then with the part of the run that is done, 0 to 1.
+
+    Raises:
+        ScenarioError: where the scenario makes no sense.
+    """
+    began = time.monotonic()
+    raw = _core.run(scenario.to_json(), seed=seed, progress=progress)
+    return result_of(raw, time.monotonic() - began)

@@ -1,0 +1,47 @@
+"""What all generated scenario types share: strict fields, quantities with units, and short dumps. Which fields there
+are is generated; what their values may be is checked by the core."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, SerializerFunctionWrapHandler, model_serializer
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+
+class Quantity:
+    """Text with a unit. Numbers are refused with what is allowed, since units are never guessed."""
+
+    def __init__(self, allowed: str) -> None:
+        self.allowed = allowed
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Accepts text alone; whether it is such a quantity is for the core to say."""
+        return core_schema.no_info_before_validator_function(self._text, handler(source))
+
+    def _text(self, value: object) -> object:
+        if not isinstance(value, str):
+            raise PydanticCustomError("quantity", "expected {allowed}", {"allowed": self.allowed})
+        return value
+
+
+class Part(BaseModel):
+    """A part of a scenario: unchangeable, without unknown fields."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+        validate_by_alias=True,
+        validate_by_name=True,
+        serialize_by_alias=True,
+        ser_json_inf_nan="strings",
+    )
+    TAG: ClassVar[str] = ""
+    """The field that tells this member of a choice from the others."""
+
+    @model_serializer(mode="wrap")
+    def _with_tag(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # The tag stays when what was not said is left out: without it, nobody could read the rest.
+        data: dict[str, Any] = handler(self)
+        return {self.TAG: getattr(self, self.TAG), **data} if self.TAG else data

@@ -1,0 +1,2050 @@
+"""The types of scenarios, generated from the core's schema by tools/generate_types.py: do not edit.
+
+A quantity is text with its unit, as in ``"10 Mbit/s"``; what each accepts stands at its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+from pydantic import Field
+
+from tailback.scenario._base import Part, Quantity
+
+Capacity: TypeAlias = Annotated[
+    str,
+    Quantity('a buffer in packets, bytes or bandwidth-delay products ("50 packets", "64 kB", "1 BDP") or "unlimited"'),
+]
+"""a buffer in packets, bytes or bandwidth-delay products ("50 packets", "64 kB", "1 BDP") or "unlimited" """
+
+
+Span: TypeAlias = Annotated[str, Quantity('a time with its unit (ns, us, ms, s, min, h), such as "5 ms"')]
+"""a time with its unit (ns, us, ms, s, min, h), such as "5 ms" """
+
+
+class SpanRange(Part):
+    """The two ends of a range of times."""
+
+    from_: Annotated[Span, Field(alias="from")]
+    """The lower end, included."""
+
+    to: Span
+    """The upper end, included."""
+
+
+Spread: TypeAlias = Span | Sequence[Span] | SpanRange
+"""One delay for every host, a list that is dealt out in turn, or a range spread evenly over the hosts."""
+
+
+class DropTailQueue(Part):
+    """First in, first out; what finds the buffer full is dropped."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["drop-tail"] = "drop-tail"
+
+
+class DropHeadQueue(Part):
+    """First in, first out; an arrival at a full buffer pushes the oldest waiting packet out."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["drop-head"] = "drop-head"
+
+
+class RandomDropQueue(Part):
+    """First in, first out; an arrival at a full buffer pushes any waiting packet out."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["random-drop"] = "random-drop"
+
+
+class Class(Part):
+    """A class of flows with a lane of their own."""
+
+    flows: Sequence[int] = ()
+    """The flows' numbers in the scenario."""
+
+    lane: Annotated[int, Field(ge=0, le=255)] = 0
+    """The lane that their packets join, counted from 0."""
+
+
+class Lane(Part):
+    """One lane."""
+
+    buffer: Capacity | None = None
+    """The lane's buffer, in packets or bytes. Default: as large as the link's, and not shared with other
+    lanes.
+    """
+
+    queue: Queue = DropTailQueue()
+    """The lane's queue. Default drop-tail."""
+
+
+class PriorityQueue(Part):
+    """Strict priority of lanes."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["priority"] = "priority"
+    classes: Sequence[Class] = ()
+    """Classes of flows whose packets join a lane whatever they are marked with."""
+
+    lanes: Sequence[Lane] = Field(
+        default_factory=lambda: (
+            Lane(),
+            Lane(),
+        )
+    )
+    """The lanes, served first to last; a packet whose lane has a higher number joins the last. 2 to 8."""
+
+
+Victim: TypeAlias = Literal["longest", "longest-head", "arriving"]
+"""Who loses a packet when the buffer is full.
+
+- ``longest``: The newest packet of the flow that has most waiting (Demers, Keshav and Shenker 1989,
+  §2): a flow below its share of the buffer loses nothing.
+- ``longest-head``: The oldest packet of the flow that has most waiting (Suter, Lakshman, Stiliadis and
+  Choudhury 1998); ns-2's DRR does so.
+- ``arriving``: The arriving packet.
+"""
+
+
+class Buffer(Part):
+    """How the flows share the link's buffer."""
+
+    per_flow: Capacity | None = None
+    """At most so much of each flow waits, in packets or bytes; beyond, its arrivals are dropped. Default:
+    no limit but the link's buffer.
+    """
+
+    victim: Victim = "longest"
+    """Who loses a packet when the link's buffer is full: ``longest`` (the newest packet of the flow with
+    most waiting, the default), ``longest-head`` (its oldest) or ``arriving``.
+    """
+
+
+class RoundRobinQueue(Part):
+    """Round robin, packet by packet."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["round-robin"] = "round-robin"
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
+
+
+class Share(Part):
+    """A weight for some flows."""
+
+    flows: Sequence[int] = ()
+    """The flows' numbers in the scenario."""
+
+    together: bool = False
+    """Whether these flows are one class that shares one queue and one weight; otherwise each has its own."""
+
+    weight: float = 1.0
+    """Their weight: service is shared in proportion. Above zero; flows named nowhere have weight 1."""
+
+
+class WeightedRoundRobinQueue(Part):
+    """Weighted round robin, packet by packet."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["weighted-round-robin"] = "weighted-round-robin"
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
+
+    shares: Sequence[Share] = ()
+    """Weights in packets per round, at least 0.01; fractions add up over rounds. Flows named nowhere have
+    weight 1.
+    """
+
+
+class CellRoundRobinQueue(Part):
+    """Round robin cell by cell over 53-byte ATM cells."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["cell-round-robin"] = "cell-round-robin"
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
+
+    shares: Sequence[Share] = ()
+    """Weights, in cells per round; flows named nowhere have weight 1."""
+
+
+class FramedRoundRobinQueue(Part):
+    """Framed round robin, which leaves the line idle rather than exceed an allotment."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["framed-round-robin"] = "framed-round-robin"
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
+
+    frame: Span = "10 ms"
+    """The length of a frame, at most 1 s. Default 10 ms."""
+
+    reserve: float = 0.1
+    """The part of the link's rate that is allotted to a flow of weight 1, above 0, at most 1. Default 0.1."""
+
+    shares: Sequence[Share] = ()
+    """Weights, as multiples of ``reserve``; flows named nowhere have weight 1."""
+
+
+class Level(Part):
+    """One level of a hierarchical server."""
+
+    flows: Sequence[int] = ()
+    """The flows that belong to this level; a flow named nowhere belongs to the last."""
+
+    frame: Span = "10 ms"
+    """The length of a frame, at most 1 s. Default 10 ms."""
+
+    part: float = 0.5
+    """The part of the link's rate that all flows of this level have together; those of all levels add up
+    to at most 1. Default 0.5.
+    """
+
+
+class HierarchicalRoundRobinQueue(Part):
+    """Hierarchical round robin: framed round robin on several levels (Kalmanek, Kanakia and Keshav 1990)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["hierarchical-round-robin"] = "hierarchical-round-robin"
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
+
+    levels: Sequence[Level] = Field(
+        default_factory=lambda: (
+            Level(frame="1 ms"),
+            Level(),
+        )
+    )
+    """The levels, each with a longer frame than the one before. Default: 1 ms with half of the rate, and
+    10 ms with the other half.
+    """
+
+    reserve: float = 0.1
+    """The part of the link's rate that is allotted to a flow of weight 1, above 0, at most 1. Default 0.1."""
+
+    shares: Sequence[Share] = ()
+    """Weights, as multiples of ``reserve``; flows named nowhere have weight 1."""
+
+
+Bytes: TypeAlias = Annotated[
+    str, Quantity('an amount of data with its unit (B, kB, MB, GB, KiB, MiB), such as "1500 B"')
+]
+"""an amount of data with its unit (B, kB, MB, GB, KiB, MiB), such as "1500 B" """
+
+
+class DeficitRoundRobinQueue(Part):
+    """Deficit round robin (Shreedhar and Varghese 1995)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["deficit-round-robin"] = "deficit-round-robin"
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
+
+    quantum: Bytes = "1500 B"
+    """Bytes per round for a flow of weight 1. Best at least the largest packet (1995, §3); default 1500 B."""
+
+    shares: Sequence[Share] = ()
+    """Weights; quantum × weight must be at least 16 B. Flows named nowhere have weight 1."""
+
+
+class SelfClockedFairQueueing(Part):
+    """Self-clocked fair queueing (Golestani 1994)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["self-clocked-fair-queueing"] = "self-clocked-fair-queueing"
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
+
+    shares: Sequence[Share] = ()
+    """Weights; flows named nowhere have weight 1."""
+
+
+class WeightedFairQueueing(Part):
+    """Weighted fair queueing (Demers, Keshav and Shenker 1989; Parekh and Gallager 1993)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["weighted-fair-queueing"] = "weighted-fair-queueing"
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
+
+    shares: Sequence[Share] = ()
+    """Weights; flows named nowhere have weight 1."""
+
+
+class VirtualClockQueue(Part):
+    """Virtual clock (Zhang 1990)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["virtual-clock"] = "virtual-clock"
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
+
+    reserve: float = 0.1
+    """The part of the link's rate that is reserved for a flow of weight 1, above 0, at most 1. Guarantees
+    hold while the reservations of the flows present add up to at most 1. Default 0.1.
+    """
+
+    shares: Sequence[Share] = ()
+    """Weights, as multiples of ``reserve``; flows named nowhere have weight 1."""
+
+
+DataAmount: TypeAlias = Annotated[str, Quantity('an amount in packets or bytes, such as "10 packets" or "15 kB"')]
+"""an amount in packets or bytes, such as "10 packets" or "15 kB" """
+
+
+Measure: TypeAlias = Literal["packets", "bytes"]
+"""What RED counts.
+
+- ``packets``: Packets, whatever their size.
+- ``bytes``: Bytes; a packet's chance then grows with its size (1993, §4).
+"""
+
+
+class RedQueue(Part):
+    """Random early detection (Floyd and Jacobson 1993), with its gentle and adaptive forms."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["red"] = "red"
+    adaptive: bool = False
+    """Adapt ``max_p`` every half second so that the average queue stays in the middle between the
+    thresholds (2001, Fig. 1). Default false.
+    """
+
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them early (RFC 3168 §5). Above the upper threshold (in
+    the gentle form above twice the upper threshold), and at overflow, packets are dropped all the same
+    (RFC 3168 §7). Default false.
+    """
+
+    gentle: bool = True
+    """Between ``max`` and twice ``max``, raise the probability from ``max_p`` to 1 instead of dropping all
+    (Floyd 2000). Default true.
+    """
+
+    max: DataAmount = "15 packets"
+    """Average queue at which the probability reaches ``max_p``. 1993, §4; default 15 packets."""
+
+    max_p: float = 0.1
+    """Largest probability of early drops between the thresholds, and the adaptive form's first value. A
+    number above 0, at most 1; default 0.1.
+    """
+
+    measure: Measure = "packets"
+    """Whether queue and thresholds are in packets or bytes. Default packets."""
+
+    min: DataAmount = "5 packets"
+    """Average queue below which nothing is dropped or marked. 1993, §4; default 5 packets."""
+
+    wait: bool = True
+    """Leave at least 1/p packets between two early drops (ns-2's ``wait_``); without it, at least one.
+    Default true.
+    """
+
+    weight: float | None = None
+    """Weight of the newest sample in the average queue, above 0, at most 1; default 0.002 (1993, §6).
+    Absent in the adaptive form, it becomes 1 - exp(-1/C) with C the link's rate in packets/s (2001,
+    §4.3).
+    """
+
+
+class RemQueue(Part):
+    """Random exponential marking (Athuraliya, Li, Low and Yin 2001)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["rem"] = "rem"
+    alpha: float = 0.1
+    """Weight α of the queue against the rates, above 0. Default 0.1 (2001, §III)."""
+
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
+
+    gamma: float = 0.001
+    """Gain γ of the price, above 0. Default 0.001 (2001, §III)."""
+
+    period: Span = "2 ms"
+    """The period of the price. Default 2 ms (ns-2's ``rem.cc``)."""
+
+    phi: float = 1.001
+    """Base φ of the probability, above 1. Default 1.001 (2001, §III)."""
+
+    target: DataAmount = "20 packets"
+    """The queue b* that the price aims at. Default 20 packets (2001, §III)."""
+
+
+class PiQueue(Part):
+    """Proportional integral controller (Hollot, Misra, Towsley and Gong 2001)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["pi"] = "pi"
+    a: float = 1.822e-05
+    """Gain a of the newer sample, above ``b``. Default 1.822e-5 per packet (2001, §V, for 15 Mbit/s and 60
+    flows).
+    """
+
+    b: float = 1.816e-05
+    """Gain b of the older sample, above 0. Default 1.816e-5 per packet (2001, §V)."""
+
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
+
+    frequency: float = 160.0
+    """The sampling frequency in samples per second, above 0, at most 100 000. Default 160 (2001, §V)."""
+
+    target: DataAmount = "50 packets"
+    """The queue q* to settle at. Default 50 packets (ns-2's ``pi.cc``)."""
+
+
+class PieQueue(Part):
+    """PIE (RFC 8033)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["pie"] = "pie"
+    alpha: float = 0.125
+    """Gain of the delay's distance from the target, per second. Default 0.125 (RFC 8033 §4.2)."""
+
+    beta: float = 1.25
+    """Gain of the delay's change, per second. Default 1.25 (RFC 8033 §4.2)."""
+
+    burst: Span = "150 ms"
+    """A burst of this length passes undropped after quiet (``MAX_BURST``). Default 150 ms (RFC 8033 §4.4)."""
+
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them, as long as the probability is below
+    ``mark_limit`` (RFC 8033 §5.1). Default false.
+    """
+
+    mark_limit: float = 0.1
+    """The probability above which ECN-capable packets are dropped too (``mark_ecnth``). Default 0.1 (RFC
+    8033 §5.1).
+    """
+
+    period: Span = "15 ms"
+    """The period of the probability (``T_UPDATE``). Default 15 ms (RFC 8033 §4.2)."""
+
+    target: Span = "15 ms"
+    """The queueing delay to settle at (``QDELAY_REF``). Default 15 ms (RFC 8033 §4.2)."""
+
+
+class CodelQueue(Part):
+    """Controlled delay (RFC 8289)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["codel"] = "codel"
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them (RFC 8289 §5.6, as in RFC 8290 §4.2). Default
+    false.
+    """
+
+    interval: Span = "100 ms"
+    """The time over which a delay counts as standing: about the longest round trip. Default 100 ms (RFC
+    8289 §4.3).
+    """
+
+    target: Span = "5 ms"
+    """The standing delay to tolerate. Default 5 ms (RFC 8289 §4.4)."""
+
+
+class FqCodelQueue(Part):
+    """FlowQueue-CoDel (RFC 8290)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["fq-codel"] = "fq-codel"
+    ecn: bool = True
+    """Mark ECN-capable packets instead of dropping them early. Default true (RFC 8290 §5.2.7)."""
+
+    interval: Span = "100 ms"
+    """The time over which a delay counts as standing. Default 100 ms (RFC 8290 §5.2.3)."""
+
+    quantum: Bytes = "1514 B"
+    """Bytes per round and queue. Default 1514 B (RFC 8290 §5.2.4)."""
+
+    queues: Annotated[int, Field(ge=0)] = 1024
+    """How many queues flows are hashed into, at least 1; two flows that meet in one share it. Default 1024
+    (RFC 8290 §5.2.5).
+    """
+
+    target: Span = "5 ms"
+    """The standing delay to tolerate. Default 5 ms (RFC 8290 §5.2.2)."""
+
+
+class Dualpi2Queue(Part):
+    """DualPI2 (RFC 9332)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["dualpi2"] = "dualpi2"
+    alpha: float = 0.16
+    """Gain of the delay's distance from the target, per second, above 0. Default 0.16 (RFC 9332 §A.1)."""
+
+    beta: float = 3.2
+    """Gain of the delay's change, per second, above 0. Default 3.2 (RFC 9332 §A.1)."""
+
+    classic_share: float = 0.0625
+    """The part of the rate that the classic queue gets at least, above 0, below 1. Default 1/16 (RFC 9332
+    §4.2.2).
+    """
+
+    coupling: float = 2.0
+    """The coupling factor k, at least 1. Default 2 (RFC 9332 §2.1)."""
+
+    period: Span = "16 ms"
+    """The period of the base probability. Default 16 ms (RFC 9332 §A.1)."""
+
+    ramp_max: Span = "1200 us"
+    """The L4S queue's delay from which its own marking marks all. Default 1.2 ms (RFC 9332 §A.1)."""
+
+    ramp_min: Span = "800 us"
+    """The L4S queue's delay from which its own marking sets in. Default 0.8 ms (RFC 9332 §A.1)."""
+
+    target: Span = "15 ms"
+    """The classic queue's delay to settle at. Default 15 ms (RFC 9332 §A.1)."""
+
+
+class AvqQueue(Part):
+    """Adaptive virtual queue (Kunniyur and Srikant 2001)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["avq"] = "avq"
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
+
+    gain: float = 0.15
+    """The gain α of the virtual capacity, above 0. Default 0.15 (2001, §4); larger adapts faster, and
+    oscillates where round trips are long.
+    """
+
+    target: float = 0.98
+    """The target utilization γ, above 0, at most 1. Default 0.98 (2001, §4)."""
+
+    virtual_buffer: DataAmount | None = None
+    """The virtual buffer B. Default: as large as the link's, or 100 packets where that is unlimited."""
+
+
+class AvdQueue(Part):
+    """Adaptive virtual delay (``accumulation.txt`` §IV-D)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["avd"] = "avd"
+    gain: float = 0.15
+    """The gain α of the virtual capacity, above 0. Default 0.15 (Kunniyur and Srikant 2001, §4)."""
+
+    target: float = 0.98
+    """The target utilization γ, above 0, at most 1. Default 0.98 (§V-A)."""
+
+
+class Eta(Part):
+    """Marks for burstiness η."""
+
+    max: float = 0.2
+    """Average above which every packet is marked, ``min`` to 1; with both at 1 nothing is ever marked.
+    Default 0.2.
+    """
+
+    max_p: float = 0.1
+    """Probability of a mark at ``max``, above 0, at most 1. Default 0.1."""
+
+    min: float = 0.1
+    """Average below which nothing is marked, 0 to 1. Default 0.1."""
+
+    weight: float = 0.05
+    """Weight of a busy period in the average, above 0, at most 1. Default 0.05."""
+
+
+class Rho(Part):
+    """Marks for utilization ρ."""
+
+    max: float = 1.0
+    """Average above which every packet is marked, ``min`` to 1; with both at 1 nothing is ever marked.
+    Default 1.0.
+    """
+
+    max_p: float = 0.1
+    """Probability of a mark at ``max``, above 0, at most 1. Default 0.1."""
+
+    min: float = 0.9
+    """Average below which nothing is marked, 0 to 1. Default 0.9."""
+
+    weight: float = 0.25
+    """Weight of a window in the average, above 0, at most 1. Default 0.25."""
+
+
+class TdqmQueue(Part):
+    """Two-dimensional queue management (``tdqm.txt`` §II)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["tdqm"] = "tdqm"
+    eta: Eta = Eta()
+    """Marks for burstiness. Default: thresholds 0.1 and 0.2 (§IV-B)."""
+
+    rho: Rho = Rho()
+    """Marks for utilization. Default: thresholds 0.9 and 1.0 (§IV-B)."""
+
+    shortest_busy_period: Span | None = None
+    """The length b beyond which a busy period gives a sample of burstiness by itself. Default: 0.025 w
+    (§IV-B).
+    """
+
+    window: Span | None = None
+    """The window w over which utilization is measured. Default: half the time in which a full buffer
+    drains (§II-A, §IV-B), or 10 ms where the buffer is unlimited.
+    """
+
+
+BitRate: TypeAlias = Annotated[
+    str, Quantity('a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as "10 Mbit/s"')
+]
+"""a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as "10 Mbit/s" """
+
+
+class BucketClass(Part):
+    """A class of flows with a token bucket of its own."""
+
+    burst: Bytes = "15 kB"
+    """The bucket's depth. Default 15 kB."""
+
+    flows: Sequence[int] = ()
+    """The flows' numbers in the scenario."""
+
+    queue: Queue = DropTailQueue()
+    """The queue of waiting packets. Default drop-tail."""
+
+    rate: BitRate = "1 Mbit/s"
+    """The rate of tokens. Default 1 Mbit/s."""
+
+
+class TokenBucketQueue(Part):
+    """Token bucket shaper, alone or over classes with buckets of their own."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["token-bucket"] = "token-bucket"
+    burst: Bytes = "15 kB"
+    """The bucket's depth: how much may pass at the link's rate. A larger packet passes when the bucket is
+    full. Default 15 kB.
+    """
+
+    classes: Sequence[BucketClass] = ()
+    """Classes with a bucket of their own under the common one. Flows named nowhere need only the common
+    bucket.
+    """
+
+    queue: Queue = DropTailQueue()
+    """The queue of waiting packets; one more waits at its head. Default drop-tail."""
+
+    rate: BitRate | None = None
+    """The rate of tokens, at most the link's to have an effect. Default: the link's rate."""
+
+
+class PolicerQueue(Part):
+    """Policer: drops what exceeds a token bucket."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["policer"] = "policer"
+    burst: Bytes = "15 kB"
+    """The bucket's depth. Default 15 kB."""
+
+    rate: BitRate = "1 Mbit/s"
+    """The rate of tokens. Default 1 Mbit/s."""
+
+
+Queue: TypeAlias = Annotated[
+    DropTailQueue
+    | DropHeadQueue
+    | RandomDropQueue
+    | PriorityQueue
+    | RoundRobinQueue
+    | WeightedRoundRobinQueue
+    | CellRoundRobinQueue
+    | FramedRoundRobinQueue
+    | HierarchicalRoundRobinQueue
+    | DeficitRoundRobinQueue
+    | SelfClockedFairQueueing
+    | WeightedFairQueueing
+    | VirtualClockQueue
+    | RedQueue
+    | RemQueue
+    | PiQueue
+    | PieQueue
+    | CodelQueue
+    | FqCodelQueue
+    | Dualpi2Queue
+    | AvqQueue
+    | AvdQueue
+    | TdqmQueue
+    | TokenBucketQueue
+    | PolicerQueue,
+    Field(discriminator="name"),
+]
+"""A queue discipline with its parameters, as scenarios name it."""
+
+
+QueueOrName: TypeAlias = (
+    Literal[
+        "drop-tail",
+        "drop-head",
+        "random-drop",
+        "priority",
+        "round-robin",
+        "weighted-round-robin",
+        "cell-round-robin",
+        "framed-round-robin",
+        "hierarchical-round-robin",
+        "deficit-round-robin",
+        "self-clocked-fair-queueing",
+        "weighted-fair-queueing",
+        "virtual-clock",
+        "red",
+        "rem",
+        "pi",
+        "pie",
+        "codel",
+        "fq-codel",
+        "dualpi2",
+        "avq",
+        "avd",
+        "tdqm",
+        "token-bucket",
+        "policer",
+    ]
+    | Queue
+)
+"""The bare name stands for the table with this name and every parameter at its default."""
+
+
+class Access(Part):
+    """The links between hosts and their router in a template, the same in both directions."""
+
+    buffer: Capacity = "unlimited"
+    """How much may wait."""
+
+    delay: Spread = "5 ms"
+    """The one-way propagation delay: one for all hosts, a list dealt out in turn (``["1 ms", "2 ms"]``),
+    or ``{ from, to }`` spread evenly over the hosts.
+    """
+
+    queue: QueueOrName = DropTailQueue()
+    """The queue discipline."""
+
+    rate: BitRate = "100 Mbit/s"
+    """The rate."""
+
+
+AckDetail: TypeAlias = Literal["off", "trigger"]
+"""What acknowledgements say beyond RFC 2018.
+
+- ``off``: Nothing.
+- ``trigger``: The number of the segment that caused them: with the cumulative number it gives packet-
+  pair's offset (``packet-pair.txt``, appendix).
+"""
+
+
+Arrivals: TypeAlias = Literal["constant", "poisson"]
+"""When datagrams come.
+
+- ``constant``: At even intervals.
+- ``poisson``: At exponential intervals: a Poisson process.
+"""
+
+
+class ConstantBytesDistribution(Part):
+    """Always the same."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["constant"] = "constant"
+    value: Bytes
+    """The value."""
+
+
+class ExponentialBytesDistribution(Part):
+    """Exponential."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["exponential"] = "exponential"
+    mean: Bytes
+    """The mean."""
+
+
+class ParetoBytesDistribution(Part):
+    """Pareto: ``P(X > x) = (min/x)^shape`` for x above ``min``. Give either ``mean`` (with a shape above
+    1) or ``min``.
+    """
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["pareto"] = "pareto"
+    shape: float
+    """The tail's exponent; below 2 the variance is infinite."""
+
+    mean: Bytes | None = None
+    """The mean, ``min · shape / (shape - 1)``."""
+
+    min: Bytes | None = None
+    """The smallest value."""
+
+
+class UniformBytesDistribution(Part):
+    """Uniform between two ends."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["uniform"] = "uniform"
+    from_: Annotated[Bytes, Field(alias="from")]
+    """The lower end."""
+
+    to: Bytes
+    """The upper end."""
+
+
+class WeibullBytesDistribution(Part):
+    """Weibull: ``P(X > x) = exp(-(x/scale)^shape)``, with the scale that gives the mean."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["weibull"] = "weibull"
+    mean: Bytes
+    """The mean."""
+
+    shape: float
+    """The exponent; below 1 the tail is heavier than exponential."""
+
+
+class LognormalBytesDistribution(Part):
+    """Log-normal."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["lognormal"] = "lognormal"
+    mean: Bytes
+    """The mean of the values (not of their logarithms)."""
+
+    sigma: float
+    """The standard deviation of the values' natural logarithms."""
+
+
+class EmpiricalBytesDistribution(Part):
+    """One of a list of measured values, each as likely as the others."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["empirical"] = "empirical"
+    values: Sequence[Bytes]
+    """The values; repeat one to make it more likely."""
+
+
+BytesDistribution: TypeAlias = Annotated[
+    ConstantBytesDistribution
+    | ExponentialBytesDistribution
+    | ParetoBytesDistribution
+    | UniformBytesDistribution
+    | WeibullBytesDistribution
+    | LognormalBytesDistribution
+    | EmpiricalBytesDistribution,
+    Field(discriminator="name"),
+]
+"""A distribution of times or of amounts of data."""
+
+
+Connection: TypeAlias = Literal["per-file", "kept"]
+"""What carries the files of a session.
+
+- ``per-file``: A new connection for every file: each begins in slow start.
+- ``kept``: One connection that is kept.
+"""
+
+
+class Corruption(Part):
+    """Packets are damaged on the wire: they use buffer and capacity, arrive, and the receiver discards
+    them.
+    """
+
+    probability: float = 0.001
+    """Probability that a packet is damaged, 0 to 1."""
+
+
+Counting: TypeAlias = Literal["per-ack", "bytes"]
+"""What one acknowledgement counts for when a window grows.
+
+- ``per-ack``: For one segment, however much it acknowledges (RFC 5681 §3.1; ns-2): delayed
+  acknowledgements slow growth.
+- ``bytes``: For the bytes that it acknowledges (appropriate byte counting, RFC 3465).
+"""
+
+
+Draw: TypeAlias = Span | SpanRange
+"""One time for all, or a range from which each draws its own, uniformly, from its own random stream."""
+
+
+class Duplication(Part):
+    """Packets arrive twice: the copy right behind the original."""
+
+    probability: float = 0.001
+    """Probability that a packet is duplicated, 0 to 1."""
+
+
+EcnEcho: TypeAlias = Literal["latched", "per-packet"]
+"""How a receiver echoes congestion marks.
+
+- ``latched``: On all acknowledgements from a mark until the sender says that it reduced its window (RFC
+  3168 §6.1.3).
+- ``per-packet``: On the acknowledgement of the marked packets only, as DCTCP wants it (RFC 8257 §3.2).
+"""
+
+
+EcnMode: TypeAlias = Literal["off", "ect0", "ect1"]
+"""Whether data leaves ECN-capable.
+
+- ``off``: Not ECN-capable.
+- ``ect0``: ECT(0) on first transmissions of data (RFC 3168 §6.1).
+- ``ect1``: ECT(1) on first transmissions of data (RFC 9331).
+"""
+
+
+Halve: TypeAlias = Literal["flight", "window"]
+"""What a window is reduced from when congestion shows.
+
+- ``flight``: From the data in flight (RFC 5681 equation 4).
+- ``window``: From the congestion window itself, as ns-2 does.
+"""
+
+
+class Reno(Part):
+    """TCP Reno (RFC 5681)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["reno"] = "reno"
+    counting: Counting = "per-ack"
+    """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
+
+    halve: Halve = "flight"
+    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window``
+    (ns-2).
+    """
+
+    slow_start_limit: float = 2.0
+    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per
+    acknowledgement in slow start. In segments, at least 1; default 2.
+    """
+
+
+class Newreno(Part):
+    """TCP NewReno (RFC 6582)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["newreno"] = "newreno"
+    counting: Counting = "per-ack"
+    """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
+
+    halve: Halve = "flight"
+    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window``
+    (ns-2).
+    """
+
+    slow_start_limit: float = 2.0
+    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per
+    acknowledgement in slow start. In segments, at least 1; default 2.
+    """
+
+
+class Sack(Part):
+    """TCP with selective acknowledgements (RFC 6675) and Reno's window law."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["sack"] = "sack"
+    counting: Counting = "per-ack"
+    """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
+
+    halve: Halve = "flight"
+    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window``
+    (ns-2).
+    """
+
+    slow_start_limit: float = 2.0
+    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per
+    acknowledgement in slow start. In segments, at least 1; default 2.
+    """
+
+
+class Cubic(Part):
+    """CUBIC (RFC 9438)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["cubic"] = "cubic"
+    beta: float = 0.7
+    """β: the window is multiplied by this at congestion. Default 0.7 (RFC 9438 §4.6)."""
+
+    c: float = 0.4
+    """C: how steep the cubic is, in segments per second cubed. Default 0.4 (RFC 9438 §4.1, §5)."""
+
+    counting: Counting = "per-ack"
+    """What an acknowledgement counts for: ``per-ack`` (the RFC's text) or ``bytes`` (RFC 3465)."""
+
+    fast_convergence: bool = True
+    """Whether a flow that lost at a smaller window than before gives up more (RFC 9438 §4.7). Default
+    true.
+    """
+
+    halve: Halve = "flight"
+    """What the window is reduced from: ``flight``, the data in flight (RFC 9438 §4.6), or ``window``."""
+
+    hystart: bool = False
+    """Whether the initial slow start ends when round trip times rise (RFC 9406). Default false."""
+
+    reno_friendly: bool = True
+    """Whether the window is never below what Reno would have (RFC 9438 §4.3). Default true."""
+
+    slow_start_limit: float = 2.0
+    """With ``counting = "bytes"``, at most so many segments of growth per acknowledgement in slow start (L
+    of RFC 3465 §2.2). At least 1; default 2.
+    """
+
+
+class FixedWindow(Part):
+    """A window that never changes."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["fixed-window"] = "fixed-window"
+    window: DataAmount = "10 packets"
+    """The window, in packets or bytes on the wire. Default 10 packets. Never less than one packet and
+    never more than the receiver's window.
+    """
+
+
+Tokens: TypeAlias = Literal["constant", "poisson"]
+"""How tokens arrive in the bucket that meters ``Directive::rate``.
+
+- ``constant``: Evenly: paced sending.
+- ``poisson``: One packet's worth at a time, as a Poisson process (``tdqm.txt`` §III-C).
+"""
+
+
+class FixedRate(Part):
+    """A rate that never changes."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["fixed-rate"] = "fixed-rate"
+    burst: DataAmount = "1 packets"
+    """How much may leave back to back after a pause: the depth of the token bucket. Default 1 packet."""
+
+    rate: BitRate = "1 Mbit/s"
+    """The rate on the wire, headers included. Default 1 Mbit/s."""
+
+    reliable: bool = False
+    """Whether lost data is repaired (by selective acknowledgements). Default false: datagrams."""
+
+    tokens: Tokens = "constant"
+    """How tokens arrive: ``constant``, evenly, or ``poisson``, one packet's worth at a time. Default
+    constant.
+    """
+
+
+Scheme: TypeAlias = Annotated[Reno | Newreno | Sack | Cubic | FixedWindow | FixedRate, Field(discriminator="name")]
+"""A scheme by name, with its parameters."""
+
+
+SchemeOrName: TypeAlias = Literal["reno", "newreno", "sack", "cubic", "fixed-window", "fixed-rate"] | Scheme
+"""The bare name stands for the table with this name and every parameter at its default."""
+
+
+class Receiver(Part):
+    """A reliable byte stream's receiver."""
+
+    ack_delay: Span = "100 ms"
+    """The longest delay of an acknowledgement, with ``ack_every`` above 1; default 100 ms (RFC 5681 §4.2:
+    below 500 ms).
+    """
+
+    ack_detail: AckDetail = "off"
+    """What acknowledgements say beyond RFC 2018."""
+
+    ack_every: Annotated[int, Field(ge=0)] = 1
+    """An acknowledgement for every so many segments in order; default 1, no delay. RFC 5681 §4.2 allows 2.
+    Out of order, each segment is acknowledged at once.
+    """
+
+    delivery_events: bool = False
+    """Whether data that became readable is announced by ``Event::Delivered``; default false. Drivers with
+    a real application switch it on; counters count either way.
+    """
+
+    ecn_echo: EcnEcho = "latched"
+    """How congestion marks are echoed."""
+
+    header: Bytes = "40 B"
+    """Header bytes of every segment and of every acknowledgement; default 40 B."""
+
+    max_sack_blocks: Annotated[int, Field(ge=0, le=255)] = 3
+    """How many ranges an acknowledgement may report, 0 (no selective acknowledgements) to 4; default 3
+    (RFC 2018 §3, where timestamps take their share of the options).
+    """
+
+    sack_block: Bytes = "8 B"
+    """What each reported range adds to an acknowledgement's size; default 8 B (RFC 2018 §3; ns-2)."""
+
+
+class BulkSource(Part):
+    """One transfer, finite or without end."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["bulk"] = "bulk"
+    size: Bytes | None = None
+    """How much, headers not counted; without end where absent."""
+
+
+class ConstantSpanDistribution(Part):
+    """Always the same."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["constant"] = "constant"
+    value: Span
+    """The value."""
+
+
+class ExponentialSpanDistribution(Part):
+    """Exponential."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["exponential"] = "exponential"
+    mean: Span
+    """The mean."""
+
+
+class ParetoSpanDistribution(Part):
+    """Pareto: ``P(X > x) = (min/x)^shape`` for x above ``min``. Give either ``mean`` (with a shape above
+    1) or ``min``.
+    """
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["pareto"] = "pareto"
+    shape: float
+    """The tail's exponent; below 2 the variance is infinite."""
+
+    mean: Span | None = None
+    """The mean, ``min · shape / (shape - 1)``."""
+
+    min: Span | None = None
+    """The smallest value."""
+
+
+class UniformSpanDistribution(Part):
+    """Uniform between two ends."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["uniform"] = "uniform"
+    from_: Annotated[Span, Field(alias="from")]
+    """The lower end."""
+
+    to: Span
+    """The upper end."""
+
+
+class WeibullSpanDistribution(Part):
+    """Weibull: ``P(X > x) = exp(-(x/scale)^shape)``, with the scale that gives the mean."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["weibull"] = "weibull"
+    mean: Span
+    """The mean."""
+
+    shape: float
+    """The exponent; below 1 the tail is heavier than exponential."""
+
+
+class LognormalSpanDistribution(Part):
+    """Log-normal."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["lognormal"] = "lognormal"
+    mean: Span
+    """The mean of the values (not of their logarithms)."""
+
+    sigma: float
+    """The standard deviation of the values' natural logarithms."""
+
+
+class EmpiricalSpanDistribution(Part):
+    """One of a list of measured values, each as likely as the others."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["empirical"] = "empirical"
+    values: Sequence[Span]
+    """The values; repeat one to make it more likely."""
+
+
+SpanDistribution: TypeAlias = Annotated[
+    ConstantSpanDistribution
+    | ExponentialSpanDistribution
+    | ParetoSpanDistribution
+    | UniformSpanDistribution
+    | WeibullSpanDistribution
+    | LognormalSpanDistribution
+    | EmpiricalSpanDistribution,
+    Field(discriminator="name"),
+]
+"""A distribution of times or of amounts of data."""
+
+
+class OnOffSource(Part):
+    """Bursts and pauses."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["on-off"] = "on-off"
+    at_once: bool = False
+    """Whether a burst's whole amount, ``rate`` times its length, is offered at its beginning. Default
+    false.
+    """
+
+    chunk: Bytes = "960 B"
+    """How much is offered at a time while on, headers not counted; what remains of a burst is carried over
+    to the next. Default 960 B, which fills packets of 1000 B.
+    """
+
+    closed: bool = False
+    """Whether a pause begins only when the burst before it was completely acknowledged (closed loop)
+    instead of at the burst's own end (open loop). Default false.
+    """
+
+    off: SpanDistribution = ExponentialSpanDistribution(mean="500 ms")
+    """How long pauses last. Default exponential with mean 500 ms."""
+
+    on: SpanDistribution = ExponentialSpanDistribution(mean="500 ms")
+    """How long bursts last. Default exponential with mean 500 ms."""
+
+    pause_first: bool = False
+    """Whether the source begins with a pause, so that many of them do not begin in step. Default false."""
+
+    rate: BitRate = "1 Mbit/s"
+    """Application data per time while on, headers not counted. Default 1 Mbit/s."""
+
+    total: Bytes | None = None
+    """The source ends after so much data; by default never."""
+
+
+class FilesSource(Part):
+    """Files one after another, with pauses between them."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["files"] = "files"
+    connection: Connection = "per-file"
+    """What carries the files: ``per-file``, a new connection for each, or ``kept``, one for all. Default
+    per-file.
+    """
+
+    count: Annotated[int | None, Field(ge=0)] = None
+    """The session ends after so many files; by default never."""
+
+    pause: SpanDistribution = ExponentialSpanDistribution(mean="1 s")
+    """How long pauses are. Default exponential with mean 1 s."""
+
+    pause_first: bool = False
+    """Whether the session begins with a pause, so that many of them do not begin in step. Default false."""
+
+    size: BytesDistribution = ParetoBytesDistribution(mean="12 kB", shape=1.2)
+    """How large files are, headers not counted. Default Pareto with mean 12 kB and shape 1.2."""
+
+
+class DatagramsSource(Part):
+    """Datagrams at even or Poisson intervals."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["datagrams"] = "datagrams"
+    arrivals: Arrivals = "constant"
+    """When datagrams come: ``constant`` or ``poisson``. Default constant."""
+
+    count: Annotated[int | None, Field(ge=0)] = None
+    """The source ends after so many datagrams; by default never."""
+
+    rate: BitRate = "1 Mbit/s"
+    """Mean application data per time; the mean interval is the mean size over this. Default 1 Mbit/s."""
+
+    size: BytesDistribution = ConstantBytesDistribution(value="960 B")
+    """How large datagrams are, without the header that the endpoint adds. Default constant, 960 B."""
+
+
+class ReplayEntry(Part):
+    """One entry of a trace."""
+
+    at: Span
+    """When, from the source's start on."""
+
+    size: Bytes
+    """How much, headers not counted."""
+
+
+class ReplaySource(Part):
+    """A recorded trace."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["replay"] = "replay"
+    entries: Sequence[ReplayEntry] = ()
+    """Entries written out, in place of a file. Times must not go back."""
+
+    file: str | None = None
+    """A text file of entries, relative to the scenario's file: a time and an amount per line, separated by
+    a comma, with units (``125 ms, 1500 B``); or bare numbers below a heading that names their units,
+    such as ``seconds,bytes``. Empty lines and lines that begin with ``#`` do not count.
+    """
+
+    repeat_every: Span | None = None
+    """Begin again after so much time, counted from the beginning; by default the trace is played once. At
+    least the last entry's time.
+    """
+
+
+Source: TypeAlias = Annotated[
+    BulkSource | OnOffSource | FilesSource | DatagramsSource | ReplaySource, Field(discriminator="name")
+]
+"""An application that sends."""
+
+
+SourceOrName: TypeAlias = Literal["bulk", "on-off", "files", "datagrams", "replay"] | Source
+"""The bare name stands for the table with this name and every parameter at its default."""
+
+
+Reliability: TypeAlias = Literal["reno", "new-reno", "sack", "offsets", "datagram"]
+"""How lost data is found and repaired; implemented in ``transport``.
+
+- ``reno``: Fast retransmit and fast recovery of one segment per episode (RFC 5681 §3.2).
+- ``new-reno``: Recovery by partial acknowledgements (RFC 6582).
+- ``sack``: Scoreboard recovery by selective acknowledgements (RFC 2018, RFC 6675).
+- ``offsets``: Recovery by the offsets of acknowledgements and a soft time-out (``packet-pair.txt``,
+  appendix).
+- ``datagram``: Nothing is repaired: datagrams.
+"""
+
+
+class Rto(Part):
+    """The retransmission timer (RFC 6298)."""
+
+    alpha: float = 0.125
+    """Gain of the smoothed round trip time, in (0, 1]; default 1/8 (RFC 6298 §2.3)."""
+
+    backoff: float = 2.0
+    """What each expiry multiplies the time-out by, at least 1; default 2 (RFC 6298 §5.5)."""
+
+    beta: float = 0.25
+    """Gain of the round trip time's variation, in (0, 1]; default 1/4 (RFC 6298 §2.3)."""
+
+    initial: Span = "1 s"
+    """The time-out before any sample; default 1 s (RFC 6298 §2.1)."""
+
+    k: float = 4.0
+    """How many variations the timer adds to the smoothed round trip time; default 4 (RFC 6298 §2.3)."""
+
+    max: Span = "60 s"
+    """The longest time-out, back-off included; default 60 s (RFC 6298 §2.5)."""
+
+    min: Span = "200 ms"
+    """The shortest time-out; default 200 ms as in common practice, while RFC 6298 §2.4 says 1 s."""
+
+    srtt_factor: float = 1.0
+    """What the smoothed round trip time is multiplied by; default 1 (RFC 6298 §2.3). Packet-pair takes 1.5
+    with ``k = 0`` (Keshav 1994, §6).
+    """
+
+    tick: Span = "0 s"
+    """The clock's granularity G (RFC 6298 §2); ``"0 s"``, the default, for an exact clock. Otherwise
+    samples are rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (``tcpTick_``)
+    do.
+    """
+
+
+RttSampling: TypeAlias = Literal["every-ack", "per-round-trip", "timestamps"]
+"""How round trip times are sampled for the retransmission timer.
+
+- ``every-ack``: Every acknowledgement of segments sent once gives a sample (Karn's rule).
+- ``per-round-trip``: One segment per round trip is timed, and none while something is retransmitted
+  (RFC 6298 §3 and §4; ns-2 without timestamps).
+- ``timestamps``: Segments carry their send time, which the receiver echoes (RFC 7323): retransmissions
+  give samples too.
+"""
+
+
+class Stream(Part):
+    """A reliable byte stream's sender."""
+
+    careful: bool | None = None
+    """Whether the next episode may begin only when a segment sent after the last one's begin is
+    acknowledged ("careful", RFC 6582 §3.2 step 1: the acknowledgement "covers more than recover"), or
+    already when all segments sent before it are. By default what the RFCs say: true for NewReno and
+    Reno, false for SACK (RFC 6675 §5).
+    """
+
+    dup_threshold: Annotated[int, Field(ge=0)] = 3
+    """Duplicate acknowledgements, or segments selectively acknowledged above, that mean loss; default 3
+    (RFC 5681 §3.2, RFC 6675 ``DupThresh``). Recovery by offsets takes 1, whatever stands here.
+    """
+
+    ecn: EcnMode = "off"
+    """Whether data leaves ECN-capable."""
+
+    handshake: bool = False
+    """Whether a connection begins with a header-only segment and its acknowledgement, one round trip
+    before data (RFC 9293 §3.5); default false.
+    """
+
+    header: Bytes = "40 B"
+    """Header bytes of every segment; a connection request and a control packet are a header alone. Default
+    40 B (IPv4 and TCP without options).
+    """
+
+    impatient: bool = True
+    """NewReno's "impatient" variant: in an episode only the first partial acknowledgement restarts the
+    retransmission timer (RFC 6582 §3.2 step 3); default true. Otherwise all do ("slow but steady").
+    """
+
+    initial_ssthresh: DataAmount | None = None
+    """The slow start threshold before any loss; without limit by default (RFC 5681 §3.1)."""
+
+    initial_window: DataAmount = "10 packets"
+    """The window before any feedback; default 10 packets (RFC 6928)."""
+
+    keep_scoreboard: bool = True
+    """Whether selective acknowledgements outlive a time-out (RFC 6675 §5.1 "SHOULD"); default true. ns-2
+    forgets them.
+    """
+
+    limited_transmit: bool = True
+    """Whether the first duplicate acknowledgements release new segments (RFC 3042); default true."""
+
+    one_recovery_per_window: bool = True
+    """Whether a recovery episode must be over, every segment sent before its begin acknowledged, before
+    the next may begin (RFC 6582 §3.2 step 1; ns-2's ``bugFix_``); default true. Concerns plain Reno
+    only, where RFC 5681 does not ask for it: NewReno and SACK always do so.
+    """
+
+    receive_window: DataAmount | None = None
+    """The receiver's buffer: nothing is sent further than this beyond the last cumulative acknowledgement
+    (RFC 9293 §3.8.6); without limit by default.
+    """
+
+    reliability: Reliability = "sack"
+    """How lost data is found and repaired; a scheme brings its own."""
+
+    rescue: bool = True
+    """Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default
+    true.
+    """
+
+    rto: Rto = Rto()
+    """The retransmission timer."""
+
+    rtt_sampling: RttSampling = "every-ack"
+    """How round trip times are sampled."""
+
+    segment_size: Bytes = "1 kB"
+    """A full segment's bytes on the wire, header included; default 1000 B."""
+
+    send_jitter: Span = "0 s"
+    """Every send opportunity is delayed by a uniform random time up to this, to break phase effects; ``"0
+    s"``, the default, for none. ns-2's ``overhead_``. Fast retransmissions leave at once.
+    """
+
+    stamps: bool = False
+    """Whether every data packet carries its send time for the receiver's policy; default false."""
+
+    window_limit: DataAmount | None = None
+    """The congestion window never exceeds this; without limit by default. ns-2's ``window_``."""
+
+
+class Flow(Part):
+    """A group of flows that are alike."""
+
+    name: str
+    """The group's name in results. Members of a group of several are called ``name-0``, ``name-1``, …."""
+
+    scheme: SchemeOrName
+    """The congestion control scheme, by name or as a table with its parameters."""
+
+    count: Annotated[int, Field(ge=1, le=1000000)] = 1
+    """How many flows the group has."""
+
+    from_: Annotated[str | None, Field(alias="from")] = None
+    """The sending node. In the templates ``dumbbell`` and ``parking-lot`` the name of a router stands for
+    a host of the flow's own behind that router; the default is the first router.
+    """
+
+    receiver: Receiver = Receiver()
+    """The receiving endpoint: acknowledgements and echoes."""
+
+    return_route: Sequence[str] | None = None
+    """The nodes between the two ends that acknowledgements and reports pass, in order; by default those of
+    ``route`` backwards where they are linked that way, the shortest way otherwise.
+    """
+
+    route: Sequence[str] | None = None
+    """The nodes between the two ends that the data passes, in order, where it is not to take the shortest
+    way.
+    """
+
+    source: SourceOrName = BulkSource()
+    """The application, by name or as a table with its parameters; an endless transfer by default."""
+
+    start: Draw = "0 s"
+    """When the flow starts: one time, or ``{ from, to }`` for a uniform draw from each flow's own random
+    stream.
+    """
+
+    stop: Span | None = None
+    """When the flow stops; with the run where absent."""
+
+    to: str | None = None
+    """The receiving node, as ``from``; the default is the last router."""
+
+    transport: Stream = Stream()
+    """The sending endpoint: sizes, windows, loss recovery, timers, ECN. Where the scheme sends datagrams,
+    only the sizes matter.
+    """
+
+
+LossPlace: TypeAlias = Literal["before-queue", "after-queue"]
+"""Where on the link a packet is lost.
+
+- ``before-queue``: Before the queue: a lost packet takes neither buffer nor capacity.
+- ``after-queue``: After the transmission, on the wire: a lost packet has used its share of the link.
+"""
+
+
+class IndependentLoss(Part):
+    """Each packet is lost independently (Bernoulli)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["independent"] = "independent"
+    place: LossPlace = "before-queue"
+    """Where on the link packets are lost."""
+
+    probability: float = 0.01
+    """Probability that a packet is lost, 0 to 1."""
+
+
+class GilbertElliottLoss(Part):
+    """A good and a bad state that alternate packet by packet (Gilbert 1960, Elliott 1963): bursts of loss."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["gilbert-elliott"] = "gilbert-elliott"
+    bad_to_good: float = 0.25
+    """Probability per packet of going from the bad to the good state, 0 to 1."""
+
+    good_to_bad: float = 0.01
+    """Probability per packet of going from the good to the bad state, 0 to 1."""
+
+    loss_bad: float = 0.5
+    """Loss probability in the bad state, 0 to 1."""
+
+    loss_good: float = 0.0
+    """Loss probability in the good state, 0 to 1 (Gilbert's model has 0)."""
+
+    place: LossPlace = "before-queue"
+    """Where on the link packets are lost."""
+
+
+class PeriodicLoss(Part):
+    """Every n-th packet is lost: deterministic, for tests."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["periodic"] = "periodic"
+    every: Annotated[int, Field(ge=2)] = 100
+    """One packet in so many is lost; at least 2."""
+
+    offset: Annotated[int, Field(ge=0)] = 99
+    """The number of the first packet lost; less than ``every``."""
+
+    place: LossPlace = "before-queue"
+    """Where on the link packets are lost."""
+
+
+Loss: TypeAlias = Annotated[IndependentLoss | GilbertElliottLoss | PeriodicLoss, Field(discriminator="name")]
+"""How a link loses packets besides by overflow."""
+
+
+LossOrName: TypeAlias = Literal["independent", "gilbert-elliott", "periodic"] | Loss
+"""The bare name stands for the table with this name and every parameter at its default."""
+
+
+class Reordering(Part):
+    """Packets are held back at the far end, so that later ones overtake them."""
+
+    hold: Draw = SpanRange(from_="0 s", to="10 ms")
+    """How long it is held back beyond the link's delay: one time, or ``{ from, to }`` for a uniform draw."""
+
+    probability: float = 0.01
+    """Probability that a packet is held back, 0 to 1."""
+
+
+class ScheduleStep(Part):
+    """From ``at`` on, the link has another rate, another delay, or both. A packet in transmission finishes
+    at the old rate; packets on the wire keep the delay that they left with.
+    """
+
+    at: Span
+    """When, from the start of the run."""
+
+    delay: Span | None = None
+    """The new one-way propagation delay; unchanged where absent."""
+
+    rate: BitRate | None = None
+    """The new rate; unchanged where absent. ``"0 bit/s"`` stops the link until a later step."""
+
+
+class Trace(Part):
+    """A recorded trace that drives a link in place of a constant rate."""
+
+    file: str
+    """The file: one whole number of milliseconds per line, never decreasing, repeated numbers for several
+    opportunities in one millisecond. Relative to the scenario's file.
+    """
+
+    digest: str | None = None
+    """A 128-bit digest of the file's contents, filled in when the scenario is loaded, so that a result is
+    tied to the trace that it was made with. Where given, it must match.
+    """
+
+    opportunity: Bytes = "1504 B"
+    """How much one opportunity delivers. Mahimahi's is 1504 bytes (1500 and its own header); most
+    published traces mean 1500.
+    """
+
+
+class Reverse(Part):
+    """What a link's reverse direction has different from its forward direction."""
+
+    buffer: Capacity | None = None
+    """How much may wait; as forward where absent."""
+
+    corruption: Corruption | None = None
+    """Damage on the wire; none where absent."""
+
+    delay: Span | None = None
+    """The one-way propagation delay; as forward where absent."""
+
+    duplication: Duplication | None = None
+    """Duplicated packets; none where absent."""
+
+    loss: LossOrName | None = None
+    """Loss besides overflow; none where absent."""
+
+    queue: QueueOrName | None = None
+    """The queue discipline; as forward where absent."""
+
+    rate: BitRate | None = None
+    """The rate; as forward where absent."""
+
+    reordering: Reordering | None = None
+    """Packets held back; none where absent."""
+
+    schedule: Sequence[ScheduleStep] = ()
+    """Changes of rate and delay at given times, in order."""
+
+    trace: Trace | None = None
+    """A recorded trace of delivery opportunities."""
+
+
+class GraphLink(Part):
+    """One link of a graph, in both directions unless it is one-way."""
+
+    from_: Annotated[str, Field(alias="from")]
+    """The node at its near end."""
+
+    to: str
+    """The node at its far end."""
+
+    buffer: Capacity = "1 BDP"
+    """How much may wait before the server, not counting the packet in transmission: packets, bytes,
+    ``"unlimited"``, or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times
+    the mean propagation round trip time of the flows whose data crosses it.
+    """
+
+    corruption: Corruption | None = None
+    """Damage on the wire; none where absent. Forward direction only."""
+
+    delay: Span = "20 ms"
+    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
+
+    duplication: Duplication | None = None
+    """Duplicated packets; none where absent. Forward direction only."""
+
+    loss: LossOrName | None = None
+    """Loss besides overflow; none where absent. Forward direction only."""
+
+    one_way: bool = False
+    """Whether there is no reverse direction."""
+
+    queue: QueueOrName = DropTailQueue()
+    """The queue discipline, by name or as a table with its parameters."""
+
+    rate: BitRate = "10 Mbit/s"
+    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
+
+    reordering: Reordering | None = None
+    """Packets held back so that others overtake them; none where absent. Forward direction only."""
+
+    reverse: Reverse | None = None
+    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not
+    given; loss, impairments, schedule and trace are absent there where not given.
+    """
+
+    schedule: Sequence[ScheduleStep] = ()
+    """Changes of rate and delay at given times, in order. Forward direction only."""
+
+    trace: Trace | None = None
+    """A recorded trace of delivery opportunities in place of a constant rate. Forward direction only."""
+
+
+WhichClass: TypeAlias = Literal["all", "main", "none"]
+"""A class of flows or links.
+
+- ``all``: Every one.
+- ``main``: Every link but the access links of a template; every flow.
+- ``none``: None: recording costs nothing.
+"""
+
+
+Which: TypeAlias = WhichClass | Sequence[str]
+"""Which flows, or links, are recorded."""
+
+
+class Record(Part):
+    """What a run records beyond its counters."""
+
+    bin: Span = "100 ms"
+    """The width of the bins of all time series."""
+
+    flows: Which = "all"
+    """Flows with a time series (goodput, window, rate, round trip time, losses, marks): ``"all"``,
+    ``"none"``, or a list of names.
+    """
+
+    links: Which = "main"
+    """Links with a time series (arrivals, departures, queue, drops, marks): ``"all"``, ``"main"`` (all but
+    the access links of a template), ``"none"``, or a list of names such as ``"r0->r1"``.
+    """
+
+    packets: bool = False
+    """Whether every packet's passage over the links in ``links`` is logged. Large: tens of bytes per
+    packet.
+    """
+
+    state: bool = False
+    """Whether the named state that controllers publish (thresholds, estimates) is recorded for ``flows``."""
+
+
+class Dumbbell(Part):
+    """Two routers, ``r0`` and ``r1``, joined by the bottleneck link whose parameters stand here. Flow
+    number k (counted over all groups from 0) runs from its host ``s<k>`` behind ``r0`` to its host
+    ``d<k>`` behind ``r1``.
+    """
+
+    TAG: ClassVar[str] = "template"
+    template: Literal["dumbbell"] = "dumbbell"
+    access: Access = Access()
+    """The links between senders and ``r0``, and between receivers and ``r1`` unless ``receiver_access``
+    says otherwise.
+    """
+
+    buffer: Capacity = "1 BDP"
+    """How much may wait before the server, not counting the packet in transmission: packets, bytes,
+    ``"unlimited"``, or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times
+    the mean propagation round trip time of the flows whose data crosses it.
+    """
+
+    corruption: Corruption | None = None
+    """Damage on the wire; none where absent. Forward direction only."""
+
+    delay: Span = "20 ms"
+    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
+
+    duplication: Duplication | None = None
+    """Duplicated packets; none where absent. Forward direction only."""
+
+    loss: LossOrName | None = None
+    """Loss besides overflow; none where absent. Forward direction only."""
+
+    queue: QueueOrName = DropTailQueue()
+    """The queue discipline, by name or as a table with its parameters."""
+
+    rate: BitRate = "10 Mbit/s"
+    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
+
+    receiver_access: Access | None = None
+    """The links between ``r1`` and the receivers; as ``access`` where absent."""
+
+    reordering: Reordering | None = None
+    """Packets held back so that others overtake them; none where absent. Forward direction only."""
+
+    reverse: Reverse | None = None
+    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not
+    given; loss, impairments, schedule and trace are absent there where not given.
+    """
+
+    schedule: Sequence[ScheduleStep] = ()
+    """Changes of rate and delay at given times, in order. Forward direction only."""
+
+    trace: Trace | None = None
+    """A recorded trace of delivery opportunities in place of a constant rate. Forward direction only."""
+
+
+class ParkingLot(Part):
+    """Routers ``r0`` to ``r<hops>`` in a chain; every link between them has the parameters that stand
+    here. Flow number k runs from its host ``s<k>`` to its host ``d<k>``, behind the routers that it
+    names by ``from`` and ``to``, or behind the first and the last.
+    """
+
+    TAG: ClassVar[str] = "template"
+    template: Literal["parking-lot"] = "parking-lot"
+    access: Access = Access()
+    """The links between senders and routers, and between receivers and routers unless ``receiver_access``
+    says otherwise.
+    """
+
+    buffer: Capacity = "1 BDP"
+    """How much may wait before the server, not counting the packet in transmission: packets, bytes,
+    ``"unlimited"``, or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times
+    the mean propagation round trip time of the flows whose data crosses it.
+    """
+
+    corruption: Corruption | None = None
+    """Damage on the wire; none where absent. Forward direction only."""
+
+    delay: Span = "20 ms"
+    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
+
+    duplication: Duplication | None = None
+    """Duplicated packets; none where absent. Forward direction only."""
+
+    hops: Annotated[int, Field(ge=1, le=1000)] = 3
+    """How many links the chain has."""
+
+    loss: LossOrName | None = None
+    """Loss besides overflow; none where absent. Forward direction only."""
+
+    queue: QueueOrName = DropTailQueue()
+    """The queue discipline, by name or as a table with its parameters."""
+
+    rate: BitRate = "10 Mbit/s"
+    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
+
+    receiver_access: Access | None = None
+    """The links between routers and receivers; as ``access`` where absent."""
+
+    reordering: Reordering | None = None
+    """Packets held back so that others overtake them; none where absent. Forward direction only."""
+
+    reverse: Reverse | None = None
+    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not
+    given; loss, impairments, schedule and trace are absent there where not given.
+    """
+
+    schedule: Sequence[ScheduleStep] = ()
+    """Changes of rate and delay at given times, in order. Forward direction only."""
+
+    trace: Trace | None = None
+    """A recorded trace of delivery opportunities in place of a constant rate. Forward direction only."""
+
+
+class Star(Part):
+    """Hosts ``h0``, ``h1``, … around the node ``hub``. The parameters that stand here are those of the
+    links from the hub to each host, and of the reverse direction unless ``reverse`` says otherwise. By
+    default all flows send to ``h0``, from ``h1``, ``h2``, … in turn.
+    """
+
+    TAG: ClassVar[str] = "template"
+    template: Literal["star"] = "star"
+    buffer: Capacity = "1 BDP"
+    """How much may wait before the server, not counting the packet in transmission: packets, bytes,
+    ``"unlimited"``, or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times
+    the mean propagation round trip time of the flows whose data crosses it.
+    """
+
+    corruption: Corruption | None = None
+    """Damage on the wire; none where absent. Forward direction only."""
+
+    delay: Span = "20 ms"
+    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
+
+    duplication: Duplication | None = None
+    """Duplicated packets; none where absent. Forward direction only."""
+
+    hosts: Annotated[int, Field(ge=2, le=100000)] = 5
+    """How many hosts."""
+
+    loss: LossOrName | None = None
+    """Loss besides overflow; none where absent. Forward direction only."""
+
+    queue: QueueOrName = DropTailQueue()
+    """The queue discipline, by name or as a table with its parameters."""
+
+    rate: BitRate = "10 Mbit/s"
+    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
+
+    reordering: Reordering | None = None
+    """Packets held back so that others overtake them; none where absent. Forward direction only."""
+
+    reverse: Reverse | None = None
+    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not
+    given; loss, impairments, schedule and trace are absent there where not given.
+    """
+
+    schedule: Sequence[ScheduleStep] = ()
+    """Changes of rate and delay at given times, in order. Forward direction only."""
+
+    trace: Trace | None = None
+    """A recorded trace of delivery opportunities in place of a constant rate. Forward direction only."""
+
+
+class Graph(Part):
+    """Any nodes and links."""
+
+    TAG: ClassVar[str] = "template"
+    template: Literal["graph"] = "graph"
+    links: Sequence[GraphLink] = ()
+    """The links."""
+
+
+Topology: TypeAlias = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="template")]
+"""The network."""
+
+
+class Scenario(Part):
+    """A scenario: network, flows, what to record, for how long, with which seed.
+
+    Quantities carry their units (``"10 Mbit/s"``, ``"5 ms"``, ``"240 packets"``); a bare number in
+    their place is an error.
+    """
+
+    duration: Span
+    """How long the run lasts, in simulated time."""
+
+    flows: Sequence[Flow]
+    """The groups of flows."""
+
+    topology: Topology
+    """The network."""
+
+    description: str | None = None
+    """What the scenario is for; free text."""
+
+    name: str = ""
+    """A title for results and figures."""
+
+    record: Record = Record()
+    """What is recorded besides counters."""
+
+    seed: Annotated[int, Field(ge=0, le=9223372036854775807)] = 1
+    """The seed of all random streams. The same scenario with the same seed gives the same result, bit by
+    bit.
+    """
+
+    warm_up: Span = "0 s"
+    """Metrics are taken from here on; time series begin at 0 all the same."""
+
+
+__all__ = [
+    "Access",
+    "AckDetail",
+    "Arrivals",
+    "AvdQueue",
+    "AvqQueue",
+    "BitRate",
+    "BucketClass",
+    "Buffer",
+    "BulkSource",
+    "Bytes",
+    "BytesDistribution",
+    "Capacity",
+    "CellRoundRobinQueue",
+    "Class",
+    "CodelQueue",
+    "Connection",
+    "ConstantBytesDistribution",
+    "ConstantSpanDistribution",
+    "Corruption",
+    "Counting",
+    "Cubic",
+    "DataAmount",
+    "DatagramsSource",
+    "DeficitRoundRobinQueue",
+    "Draw",
+    "DropHeadQueue",
+    "DropTailQueue",
+    "Dualpi2Queue",
+    "Dumbbell",
+    "Duplication",
+    "EcnEcho",
+    "EcnMode",
+    "EmpiricalBytesDistribution",
+    "EmpiricalSpanDistribution",
+    "Eta",
+    "ExponentialBytesDistribution",
+    "ExponentialSpanDistribution",
+    "FilesSource",
+    "FixedRate",
+    "FixedWindow",
+    "Flow",
+    "FqCodelQueue",
+    "FramedRoundRobinQueue",
+    "GilbertElliottLoss",
+    "Graph",
+    "GraphLink",
+    "Halve",
+    "HierarchicalRoundRobinQueue",
+    "IndependentLoss",
+    "Lane",
+    "Level",
+    "LognormalBytesDistribution",
+    "LognormalSpanDistribution",
+    "Loss",
+    "LossOrName",
+    "LossPlace",
+    "Measure",
+    "Newreno",
+    "OnOffSource",
+    "ParetoBytesDistribution",
+    "ParetoSpanDistribution",
+    "ParkingLot",
+    "PeriodicLoss",
+    "PiQueue",
+    "PieQueue",
+    "PolicerQueue",
+    "PriorityQueue",
+    "Queue",
+    "QueueOrName",
+    "RandomDropQueue",
+    "Receiver",
+    "Record",
+    "RedQueue",
+    "Reliability",
+    "RemQueue",
+    "Reno",
+    "Reordering",
+    "ReplayEntry",
+    "ReplaySource",
+    "Reverse",
+    "Rho",
+    "RoundRobinQueue",
+    "Rto",
+    "RttSampling",
+    "Sack",
+    "Scenario",
+    "ScheduleStep",
+    "Scheme",
+    "SchemeOrName",
+    "SelfClockedFairQueueing",
+    "Share",
+    "Source",
+    "SourceOrName",
+    "Span",
+    "SpanDistribution",
+    "SpanRange",
+    "Spread",
+    "Star",
+    "Stream",
+    "TdqmQueue",
+    "TokenBucketQueue",
+    "Tokens",
+    "Topology",
+    "Trace",
+    "UniformBytesDistribution",
+    "UniformSpanDistribution",
+    "Victim",
+    "VirtualClockQueue",
+    "WeibullBytesDistribution",
+    "WeibullSpanDistribution",
+    "WeightedFairQueueing",
+    "WeightedRoundRobinQueue",
+    "Which",
+    "WhichClass",
+]

@@ -1,0 +1,101 @@
+"""Short ways to common scenarios: a dumbbell, a parking lot, a star, any graph, and groups of flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from tailback.errors import ScenarioError
+from tailback.scenario import _models
+from tailback.scenario.problems import from_pydantic
+from tailback.scenario.scenario import Scenario
+
+_RUN = ("name", "description", "warm_up", "seed", "record", "flows")
+
+
+def dumbbell(
+    *,
+    rate: str,
+    delay: str,
+    buffer: str = "1 BDP",
+    duration: str = "60 s",
+    queue: _models.QueueOrName | Mapping[str, Any] = "drop-tail",
+    **fields: Any,
+) -> Scenario:
+    """Hosts on both sides of one bottleneck.
+
+    Args:
+        rate: of the bottleneck, ``"32 Mbit/s"``.
+        delay: one way over the bottleneck, ``"20 ms"``; access links add theirs.
+        buffer: waiting room at the bottleneck, ``"50 packets"``, ``"64 kB"`` or ``"1 BDP"``.
+        duration: of the run, in simulated time.
+        queue: discipline at the bottleneck.
+        fields: further fields of the scenario (``seed``, ``warm_up``, ``record``, ``name``, ``flows``) or of the
+            dumbbell (``access``, ``loss``, ``reverse``, …).
+
+    Raises:
+        ScenarioError: everything that is not allowed, at once.
+    """
+    link = {"rate": rate, "delay": delay, "buffer": buffer, "queue": queue}
+    return _scenario("dumbbell", duration, {**link, **fields})
+
+
+def parking_lot(
+    *, hops: int, rate: str, delay: str, buffer: str = "1 BDP", duration: str = "60 s", **fields: Any
+) -> Scenario:
+    """A chain of ``hops`` links between the routers ``r0``, ``r1``, …, each of this rate, delay and buffer; flows say by
+    ``from_`` and ``to`` which part of it they use. Else as :func:`dumbbell`."""
+    link = {"hops": hops, "rate": rate, "delay": delay, "buffer": buffer}
+    return _scenario("parking-lot", duration, {**link, **fields})
+
+
+def star(*, hosts: int, rate: str, delay: str, buffer: str = "1 BDP", duration: str = "60 s", **fields: Any) -> Scenario:
+    """Hosts ``h0``, ``h1``, … around a hub, each on a link of its own. Else as :func:`dumbbell`."""
+    return _scenario("star", duration, {"hosts": hosts, "rate": rate, "delay": delay, "buffer": buffer, **fields})
+
+
+def graph(*links: _models.GraphLink | Mapping[str, Any], duration: str = "60 s", **fields: Any) -> Scenario:
+    """Any nodes and links; nodes are the ends of the links."""
+    return _scenario("graph", duration, {"links": list(links), **fields})
+
+
+def flows(
+    count: int,
+    scheme: _models.SchemeOrName | Mapping[str, Any],
+    source: _models.SourceOrName | Mapping[str, Any] = "bulk",
+    **fields: Any,
+) -> _models.Flow:
+    """A group of flows that are alike.
+
+    Args:
+        count: how many.
+        scheme: congestion control, by name or with parameters: ``"cubic"``, ``{"name": "cubic", "beta": 0.5}``.
+        source: application, likewise; an endless transfer by default.
+        fields: further fields: ``name`` (the scheme's by default), ``start``, ``stop``, ``from_``, ``to``, …
+
+    Raises:
+        ScenarioError: everything that is not allowed, at once.
+    """
+    named = scheme.get("name") if isinstance(scheme, Mapping) else getattr(scheme, "name", scheme)
+    data = {"name": str(named), "count": count, "scheme": scheme, "source": source, **fields}
+    try:
+        return _models.Flow.model_validate(data)
+    except ValidationError as error:
+        raise ScenarioError(from_pydantic(error), "flows") from None
+
+
+def _scenario(template: str, duration: str, fields: Mapping[str, Any]) -> Scenario:
+    own = {key: value for key, value in fields.items() if key in _RUN}
+    topology = {key: value for key, value in fields.items() if key not in _RUN}
+    data = {"duration": duration, "flows": [], **own, "topology": {"template": template, **topology}}
+    try:
+        return Scenario.model_validate(data)
+    except ValidationError as error:
+        raise ScenarioError(from_pydantic(error), template) from None
+
+
+def group_names(flows_: Sequence[_models.Flow]) -> list[str]:
+    """The names of groups of flows, in order."""
+    return [flow.name for flow in flows_]

@@ -1,0 +1,55 @@
+"""Complaints about scenarios, from the typed models and from the core, in one form."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pydantic import ValidationError
+
+from tailback.errors import Problem, one_of
+
+_NAMES = re.compile(r"'([^']*)'")
+
+
+def from_pydantic(error: ValidationError) -> list[Problem]:
+    """What the typed models complain about: wrong types, missing and unknown fields, unknown names."""
+    found: dict[tuple[str, str], Problem] = {}
+    for entry in error.errors(include_url=False):
+        # A choice that may be a bare name or a table complains once for each; which one was meant is clear.
+        if entry["type"] == "literal_error" and not isinstance(entry["input"], str):
+            continue
+        if entry["type"] in {"model_type", "dict_type", "model_attributes_type"} and isinstance(entry["input"], str):
+            continue
+        problem = _problem(entry)
+        found.setdefault((problem.field, problem.allowed), problem)
+    return list(found.values()) or [Problem("scenario", "", str(error))]
+
+
+def _problem(entry: Any) -> Problem:
+    field, value = _path(entry["loc"]), entry["input"]
+    context = entry.get("ctx", {})
+    if entry["type"] == "missing":
+        return Problem(field, "", "a value; it is missing and has no default")
+    if entry["type"] == "extra_forbidden":
+        return Problem(field, "no field of that name", "a field of this table")
+    if entry["type"] == "literal_error":
+        return Problem(field, f'"{value}"', one_of(value, _NAMES.findall(context["expected"])))
+    if entry["type"] == "union_tag_invalid":
+        known = _NAMES.findall(context["expected_tags"])
+        return Problem(field, f'"{context["tag"]}"', one_of(str(context["tag"]), known))
+    if entry["type"] == "quantity":
+        return Problem(field, repr(value), str(context["allowed"]))
+    message = entry["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    return Problem(field, repr(value), message)
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    """``("flows", 0, "scheme")`` as ``flows[0].scheme``, without pydantic's remarks on unions."""
+    path = ""
+    for step in location:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif re.fullmatch(r"[a-z_]+", step):
+            path += f".{step}" if path else step
+    return path or "scenario"

@@ -1,0 +1,149 @@
+"""A scenario as an object: made from parts or files, varied, checked and run. The parts are in ``_models.py``, short
+ways to make common ones in ``build.py``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from tailback import _core
+from tailback.errors import Problem, ScenarioError, StorageError
+from tailback.results.files import write_file
+from tailback.scenario import _models
+from tailback.scenario.fields import with_fields
+from tailback.scenario.problems import from_pydantic
+from tailback.scenario.toml import dumps
+
+if TYPE_CHECKING:
+    from tailback.results import Result
+
+# As people read it: what it is, where, who, and what is written down.
+_ORDER = ("name", "description", "duration", "warm_up", "seed", "topology", "flows", "record")
+
+
+class Scenario(_models.Scenario):
+    """A network, the flows on it, what to record, for how long, with which seed.
+
+    Scenarios do not change: :meth:`replace` and :meth:`with_flows` give new ones.
+    """
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], source: str = "scenario") -> Scenario:
+        """A scenario from plain data, as in JSON.
+
+        Raises:
+            ScenarioError: everything that is wrong with it.
+        """
+        try:
+            made = cls.model_validate(dict(data))
+        except ValidationError as error:
+            # The core's complaints name the nearest field and the unit that is meant; ours are the spare.
+            problems = _core_problems(data) or from_pydantic(error)
+            raise ScenarioError(problems, source) from None
+        made.check(source)
+        return made
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Scenario:
+        """A scenario from a TOML file; paths of traces in it are relative to the file.
+
+        Raises:
+            ScenarioError: everything that is wrong with it.
+            StorageError: where the file cannot be read.
+        """
+        file = Path(path)
+        if not file.is_file():
+            raise StorageError(f"{file}: there is no such file; expected a scenario in TOML")
+        return cls.of_complete(json.loads(_core.load_toml(str(file))))
+
+    @classmethod
+    def of_complete(cls, data: Mapping[str, Any]) -> Scenario:
+        """A scenario from checked data with all defaults written out, as results carry it; says only what differs
+        from the defaults."""
+        complete = cls.model_validate(dict(data))
+        return cls.model_validate(complete.model_dump(mode="json", exclude_none=True, exclude_defaults=True))
+
+    def check(self, source: str = "scenario") -> None:
+        """Complains about everything that makes no sense.
+
+        Raises:
+            ScenarioError: all of it at once.
+        """
+        problems = _core_problems(self.to_dict())
+        if problems:
+            raise ScenarioError(problems, source)
+
+    def to_dict(self, *, full: bool = False) -> dict[str, Any]:
+        """Plain data: what was said, and with ``full`` all defaults too."""
+        data = self.model_dump(mode="json", exclude_none=True, exclude_unset=not full)
+        return {key: data[key] for key in sorted(data, key=_ORDER.index)}
+
+    def to_json(self) -> str:
+        """What the core reads."""
+        return self.model_dump_json(exclude_none=True, exclude_unset=True)
+
+    def to_toml(self, path: str | Path | None = None, *, full: bool = False) -> str:
+        """TOML that says the same, written to a file where one is named.
+
+        Raises:
+            StorageError: where the file cannot be written.
+        """
+        text = dumps(self.to_dict(full=full))
+        if path is not None:
+            write_file(Path(path), lambda beside: beside.write_text(text, encoding="utf-8"))
+        return text
+
+    def replace(self, **fields: Any) -> Scenario:
+        """The scenario with some fields changed.
+
+        A field of the scenario, of its topology, of its flows or of what is recorded is named as it is
+        (``buffer="25 packets"``); anything deeper by its path: ``replace(**{"flows[0].scheme.beta": 0.5})``.
+
+        Raises:
+            ScenarioError: for names that lead nowhere and values that are not allowed, all at once.
+        """
+        return type(self).of(with_fields(self.to_dict(), fields))
+
+    def with_flows(self, *groups: _models.Flow | Sequence[_models.Flow]) -> Scenario:
+        """The scenario with these groups of flows in place of its own; equal names are told apart by a number."""
+        listed: list[_models.Flow] = []
+        for group in groups:
+            listed += [group] if isinstance(group, _models.Flow) else list(group)
+        groups_said = [flow.model_dump(mode="json", exclude_none=True, exclude_unset=True) for flow in _told_apart(listed)]
+        return type(self).of({**self.to_dict(), "flows": groups_said})
+
+    def run(self, seed: int | None = None, progress: Callable[[float], object] | None = None) -> Result:
+        """Simulates the scenario.
+
+        Args:
+            seed: in place of the scenario's own.
+            progress: called now and then with the part of the run that is done, 0 to 1.
+
+        Raises:
+            ScenarioError: where it makes no sense.
+        """
+        from tailback.run import run
+
+        return run(self, seed=seed, progress=progress)
+
+
+def _core_problems(data: Mapping[str, Any]) -> list[Problem]:
+    found = _core.check(json.dumps(data, default=str))
+    return [Problem(**problem) for problem in found]
+
+
+def _told_apart(flows: list[_models.Flow]) -> list[_models.Flow]:
+    names = [flow.name for flow in flows]
+    used: set[str] = set()
+    told = []
+    for flow in flows:
+        name, number = flow.name, 2
+        while name in used or (name != flow.name and name in names):
+            name, number = f"{flow.name} {number}", number + 1
+        used.add(name)
+        told.append(flow if name == flow.name else flow.model_copy(update={"name": name}))
+    return told
