@@ -95,7 +95,7 @@ mod _core {
         py: Python<'_>,
         scenario: &str,
         seed: Option<u64>,
-        progress: Option<Bound<'_, PyAny>>,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Result> {
         let scenario = parse(py, scenario)?;
         let step = Span::from_nanos((scenario.duration.as_nanos() / STEPS).max(1));
@@ -107,14 +107,14 @@ mod _core {
         while run.now() < run.end() {
             py.detach(|| run.advance(step));
             py.check_signals()?;
-            if let Some(progress) = &progress
+            if let Some(progress) = progress
                 && now()? - told >= PROGRESS_EVERY
             {
                 progress.call1((run.progress(),))?;
                 told = now()?;
             }
         }
-        if let Some(progress) = &progress {
+        if let Some(progress) = progress {
             progress.call1((1.0,))?;
         }
         let outcome = py.detach(|| run.finish());

@@ -18,6 +18,7 @@ pub mod parts;
 pub mod problems;
 pub mod record;
 pub mod registry;
+mod replay;
 mod route;
 pub mod run;
 pub mod scenario;

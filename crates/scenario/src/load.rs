@@ -9,6 +9,7 @@ use tailback_core::Checker;
 use crate::check;
 use crate::hash::{canonical, digest};
 use crate::problems::Problems;
+use crate::replay;
 use crate::scenario::Scenario;
 use crate::schema::schema;
 use crate::trace;
@@ -118,7 +119,7 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with it, by field.
     pub fn from_value(value: &Value, base: &Path) -> Result<Self, Problems> {
-        let Walked { value, mut errors, removed } = walk(value, &schema());
+        let Walked { value, mut errors, removed } = walk(value, schema());
         let fail = |errors| Err(Problems::new("scenario", errors));
         let mut scenario: Self = match serde_json::from_value(value.unwrap_or(Value::Null)) {
             Ok(scenario) => scenario,
@@ -138,6 +139,7 @@ impl Scenario {
         if clean && errors.is_empty() {
             errors = check::meaning(&scenario);
             errors.extend(trace::locate(&mut scenario, base));
+            errors.extend(replay::inline(&mut scenario, base));
         }
         if errors.is_empty() { Ok(scenario) } else { fail(errors) }
     }

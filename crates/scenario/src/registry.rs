@@ -11,7 +11,7 @@ use crate::schema::schema;
 /// `parameters` (`name`, `default`, `type`, `summary`); schemes also with `reliability` and `expects`.
 pub fn registry() -> Value {
     let schema = schema();
-    let mut schemes = choices(&schema, "/$defs/FlowConfig/properties/scheme");
+    let mut schemes = choices(schema, "/$defs/FlowConfig/properties/scheme");
     for scheme in &mut schemes {
         if let Some(info) = SCHEMES.iter().find(|info| scheme["name"] == info.name) {
             scheme["summary"] = info.summary.into();
@@ -22,8 +22,8 @@ pub fn registry() -> Value {
     }
     json!({
         "schemes": schemes,
-        "queues": choices(&schema, "/$defs/AccessConfig/properties/queue"),
-        "sources": choices(&schema, "/$defs/FlowConfig/properties/source"),
+        "queues": choices(schema, "/$defs/AccessConfig/properties/queue"),
+        "sources": choices(schema, "/$defs/FlowConfig/properties/source"),
     })
 }
 

@@ -147,7 +147,7 @@ impl Network {
     }
 
     /// The nodes that a flow names, or its template's defaults.
-    fn ends_of(&self, scenario: &Scenario, group: usize, number: usize) -> (Option<String>, Option<String>) {
+    fn ends_of(scenario: &Scenario, group: usize, number: usize) -> (Option<String>, Option<String>) {
         let flow = &scenario.flows[group];
         let (from, to) = (flow.from.clone(), flow.to.clone());
         let own = |given: Option<String>, letter: char, hops: u32| match given {
@@ -207,7 +207,7 @@ impl Network {
         router: &mut Router,
     ) -> Result<((usize, usize), Vec<usize>, Vec<usize>), (&'static str, String, String)> {
         let flow = &scenario.flows[group];
-        let (from, to) = self.ends_of(scenario, group, number);
+        let (from, to) = Self::ends_of(scenario, group, number);
         let from = self.find("from", from.as_deref())?;
         let to = self.find("to", to.as_deref())?;
         if from == to {

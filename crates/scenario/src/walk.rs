@@ -55,7 +55,7 @@ impl<'a> Walker<'a> {
             return None;
         }
         match value {
-            Value::Object(map) => self.object(path, map, node).map(Value::Object),
+            Value::Object(map) => Some(self.object(path, map, node)),
             Value::Array(list) => self.list(path, list, node),
             Value::String(text) => self.text(path, text, node),
             Value::Number(number) => self.number(path, number, node),
@@ -63,18 +63,13 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn object(
-        &mut self,
-        path: &str,
-        map: &Map<String, Value>,
-        node: &Node<'a>,
-    ) -> Option<Map<String, Value>> {
+    fn object(&mut self, path: &str, map: &Map<String, Value>, node: &Node<'a>) -> Value {
         let mut kept = Map::new();
         for (key, value) in map {
             let path = join(path, key);
             match node.property(key, self.root) {
                 Some(property) => {
-                    kept.extend(self.value(&path, value, &property).map(|value| (key.clone(), value)))
+                    kept.extend(self.value(&path, value, &property).map(|value| (key.clone(), value)));
                 }
                 None => self.unknown(&path, key, node),
             }
@@ -88,7 +83,7 @@ impl<'a> Walker<'a> {
                 self.complain(&join(path, key), "", describe(&property, self.root));
             }
         }
-        Some(kept)
+        Value::Object(kept)
     }
 
     fn unknown(&mut self, path: &str, key: &str, node: &Node<'a>) {
@@ -210,7 +205,7 @@ impl<'a> Walker<'a> {
         let chosen =
             alternatives.iter().find(|node| given.is_string() && node.tag_value(tag) == given.as_str());
         if let Some(node) = chosen {
-            return self.object(path, map, node).map(Value::Object);
+            return Some(self.object(path, map, node));
         }
         let found = if given.is_null() { String::new() } else { shown(given) };
         self.complain(&join(path, tag), found, one_of(given, &names));

@@ -249,6 +249,22 @@ fn traces() {
 }
 
 #[test]
+fn replays() {
+    let folder = std::env::temp_dir().join(format!("tailback-bad-replays-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a writable temporary folder");
+    let file = folder.join("replay.csv");
+    let text = with("\"0 s\"", &format!("\"0 s\"\nsource = {{ name = \"replay\", file = {file:?} }}"));
+    complains(&text, "flows[0].source.file", &["No such file"]);
+    std::fs::write(&file, "1 ms, 100 B\n2 ms, 1 cow\n").expect("a writable folder");
+    complains(&text, "flows[0].source.file", &["line 2"]);
+    std::fs::write(&file, "1 ms, 100 B\n2 ms, 200 B\n").expect("a writable folder");
+    let scenario = Scenario::from_toml(&text).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(scenario.to_json().contains("200 B"), "the entries now stand in the scenario");
+    std::fs::remove_dir_all(&folder).expect("the folder can go");
+    assert!(Scenario::from_json(&scenario.to_json()).is_ok());
+}
+
+#[test]
 fn syntax_errors_have_a_place() {
     complains("duration = \"10 s\"\nseed = = 3\n", "line 2, column 8", &["`seed = = 3`", "valid TOML"]);
     complains("duration = \"10 s\"\nduration = \"1 s\"\n", "line 2, column 1", &["duplicate key"]);
