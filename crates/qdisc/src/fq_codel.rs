@@ -119,7 +119,7 @@ impl FqCodel {
     fn queue_of(&self, packet: &Packet) -> u32 {
         let hash = tailback_core::rng::mix(u64::from(packet.flow.0));
         // The high half of a product is a fair map of a hash onto 0..queues.
-        ((hash >> 32) * u64::from(self.queues) >> 32) as u32
+        (((hash >> 32) * u64::from(self.queues)) >> 32) as u32
     }
 
     fn relieve(&mut self, cx: &mut QueueCx<'_>) {

@@ -81,13 +81,13 @@ mod tests {
     fn sampled(idle_since: Option<u64>, left: f64, now: u64, length: f64) -> Vec<f64> {
         let mut sampler = Sampler::new(Span::from_millis(10));
         sampler.leave(Time::ZERO, left);
-        let mut samples = Vec::new();
+        let mut seen = Vec::new();
         let ms = |ms: u64| Time::ZERO + Span::from_millis(ms);
         sampler.catch_up(ms(now), length, idle_since.map(ms), |sample| {
-            samples.push((sample * 1e6).round() / 1e6);
+            seen.push((sample * 1e6).round() / 1e6);
             sample == 0.0
         });
-        samples
+        seen
     }
 
     #[test]
