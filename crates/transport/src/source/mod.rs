@@ -12,6 +12,7 @@ mod datagrams;
 mod distribution;
 mod files;
 mod on_off;
+mod pushed;
 mod replay;
 
 pub use bulk::Bulk;
@@ -20,6 +21,7 @@ pub use datagrams::{Arrivals, Datagrams, DatagramsConfig};
 pub use distribution::{Distribution, Quantity};
 pub use files::{Connection, Files, FilesConfig};
 pub use on_off::{OnOff, OnOffConfig};
+pub use pushed::Pushed;
 pub use replay::{Replay, ReplayConfig, ReplayEntry, ReplayError, parse as parse_trace};
 
 use tailback_core::{Bytes, Stream, Time};
@@ -62,6 +64,8 @@ pub trait Source {
 pub enum AnySource {
     /// One transfer.
     Bulk(Bulk),
+    /// None: data is pushed from outside.
+    Pushed(Pushed),
     // The larger ones are boxed: most flows of large scenarios are bulk transfers.
     /// Bursts and pauses.
     OnOff(Box<OnOff>),
@@ -79,6 +83,7 @@ macro_rules! each {
     ($self:ident, $source:ident => $call:expr) => {
         match $self {
             Self::Bulk($source) => $call,
+            Self::Pushed($source) => $call,
             Self::OnOff($source) => $call,
             Self::Files($source) => $call,
             Self::Datagrams($source) => $call,
@@ -118,6 +123,11 @@ impl AnySource {
     /// A transfer without end.
     pub fn infinite() -> Self {
         Self::Bulk(Bulk::infinite())
+    }
+
+    /// No source: data is pushed from outside.
+    pub fn pushed() -> Self {
+        Self::Pushed(Pushed::default())
     }
 
     /// A transfer of `size`.
