@@ -11,8 +11,6 @@ pub struct SenderCounters {
     pub bytes: Bytes,
     /// Retransmitted data packets.
     pub retransmitted: u64,
-    /// Control packets sent.
-    pub control_packets: u64,
     /// Packets received: acknowledgements and reports.
     pub received: u64,
     /// Their bytes on the wire.

@@ -8,6 +8,7 @@ pub mod receiver;
 pub mod sender;
 mod shaper;
 pub mod source;
+mod steering;
 mod stream;
 pub mod wire;
 

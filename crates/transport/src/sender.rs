@@ -5,27 +5,20 @@ use std::sync::Arc;
 
 use tailback_control::AnyController;
 use tailback_core::{
-    AckBlocks, Annex, AppInput, Bytes, CongestionEvent, ControlInfo, Controller, Echoes, Ecn, Endpoint,
-    EndpointCx, Event, Feedback, FlowId, Input, Kind, Lane, Observation, Output, Packet, PairPosition,
-    Report, Sent, Span, Time,
+    AckBlocks, Annex, AppInput, Bytes, CongestionEvent, Controller, Echoes, Ecn, Endpoint, EndpointCx, Event,
+    Feedback, FlowId, Input, Kind, Observation, Output, Packet, PairPosition, Report, Sent, Span, Time,
 };
 
 use crate::application::Application;
 use crate::config::{EcnMode, RttSampling, StreamConfig};
 use crate::counters::SenderCounters;
-use crate::shaper::{Shaper, Verdict};
+use crate::shaper::Verdict;
 use crate::source::{AnySource, Source};
+use crate::steering::Steering;
 use crate::stream::{Ack, Choice, LossRecovery, Outcome, Room};
 
 /// How a fresh controller is made for a new connection on the same flow.
 pub type Restart<C> = Arc<dyn Fn() -> C + Send + Sync>;
-
-/// What is known of the receiver's newest report, to be echoed in control packets and stamps.
-#[derive(Clone, Copy, Debug)]
-struct LastReport {
-    sent_at: Time,
-    arrived: Time,
-}
 
 /// Where a connection's opening stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,12 +34,10 @@ enum Opening {
 /// A reliable byte stream's sender.
 pub struct Sender<C = AnyController, S = AnySource> {
     recovery: LossRecovery,
-    controller: C,
+    steering: Steering<C>,
     app: Application<S>,
     config: Arc<StreamConfig>,
-    window: u64,
     receive_window: u64,
-    controller_timer: Time,
     /// When the shaper or a random delay lets the next packet go.
     wake: Time,
     /// The end of a random delay before sending; [`Time::NEVER`] while none runs.
@@ -59,11 +50,7 @@ pub struct Sender<C = AnyController, S = AnySource> {
     stamps: bool,
     /// The application, not the window or the rate, ended the last round of sending.
     app_limited: bool,
-    shaper: Option<Box<Shaper>>,
     restart: Option<Restart<C>>,
-    last_report: Option<LastReport>,
-    /// `counters.bytes` when the newest pair of control packets left.
-    control_mark: Bytes,
     counters: SenderCounters,
 }
 
@@ -76,11 +63,9 @@ impl<C: Controller, S: Source> Sender<C, S> {
             config.receive_window.map_or(u64::MAX, |amount| amount.in_bytes(config.segment_size).get());
         Self {
             recovery: LossRecovery::new(flow, &config),
-            controller,
+            steering: Steering::new(controller, size(config.segment_size), size(config.header)),
             app: Application::new(source),
-            window: 0,
             receive_window,
-            controller_timer: Time::NEVER,
             wake: Time::NEVER,
             jitter_end: Time::NEVER,
             flow,
@@ -90,10 +75,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             stopped: false,
             stamps: config.stamps || config.rtt_sampling == RttSampling::Timestamps,
             app_limited: false,
-            shaper: None,
             restart: None,
-            last_report: None,
-            control_mark: Bytes::ZERO,
             counters: SenderCounters::default(),
             config,
         }
@@ -114,7 +96,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
 
     /// The window in force, the smaller of the controller's and the configured limit; `None` without any.
     pub fn window(&self) -> Option<Bytes> {
-        (self.window != u64::MAX).then_some(Bytes::new(self.window))
+        (self.steering.window != u64::MAX).then_some(Bytes::new(self.steering.window))
     }
 
     /// Bytes believed in the network.
@@ -139,7 +121,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
 
     /// The controller, for recorders.
     pub fn controller(&self) -> &C {
-        &self.controller
+        &self.steering.controller
     }
 
     /// The source, for recorders.
@@ -213,12 +195,11 @@ impl<C: Controller, S: Source> Sender<C, S> {
             window_limited: !self.app_limited,
             report: None,
         };
-        self.controller.on_feedback(now, &feedback, &mut cx.control());
-        self.obey(now, cx);
+        self.steering.tell(now, &feedback, cx);
     }
 
     fn on_report(&mut self, now: Time, packet: &Packet, report: &Report, cx: &mut EndpointCx<'_>) {
-        self.last_report = Some(LastReport { sent_at: Time::from_nanos(packet.number), arrived: now });
+        self.steering.note_report(now, packet);
         let feedback = Feedback {
             recovery: self.recovery.state(),
             flight: Bytes::new(self.recovery.flight()),
@@ -227,51 +208,32 @@ impl<C: Controller, S: Source> Sender<C, S> {
             report: Some(report),
             ..Feedback::empty()
         };
-        self.controller.on_feedback(now, &feedback, &mut cx.control());
-        self.obey(now, cx);
-    }
-
-    /// Reads the controller's directive and timer; after every call to it.
-    #[inline]
-    fn obey(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
-        let directive = self.controller.directive();
-        self.window = directive.window.map_or(u64::MAX, Bytes::get);
-        self.controller_timer = self.controller.next_timer().unwrap_or(Time::NEVER);
-        if Shaper::is_needed(&directive) || self.shaper.is_some() {
-            let packet = u64::from(self.header) + u64::from(self.payload);
-            let shaper = self.shaper.get_or_insert_with(|| Box::new(Shaper::new(now, packet)));
-            shaper.direct(now, &directive, cx.rng);
-        }
+        self.steering.tell(now, &feedback, cx);
     }
 
     fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         if now >= self.recovery.deadline() {
             if let Some(outcome) = self.recovery.on_timeout(now, &self.config) {
                 self.counters.timeouts += 1;
-                if let Some(shaper) = &mut self.shaper {
-                    shaper.on_timeout();
-                }
+                self.steering.on_timeout();
                 self.tell_controller(now, &outcome, Echoes::default(), cx);
             }
         }
-        if now >= self.controller_timer {
-            self.controller.on_timer(now, &mut cx.control());
-            self.obey(now, cx);
-        }
+        self.steering.on_timer(now, cx);
     }
 
     fn on_app(&mut self, now: Time, input: AppInput, cx: &mut EndpointCx<'_>) {
         match input {
             AppInput::Start => {
                 self.app.start(now, cx.rng);
-                self.obey(now, cx);
+                self.steering.obey(now, cx);
             }
             AppInput::Write(bytes) => self.app.write(bytes, false, now, self.recovery.end()),
             AppInput::Close => self.app.close(now),
             AppInput::Stop => {
                 self.app.stop(now);
                 self.stopped = true;
-                self.controller_timer = Time::NEVER;
+                self.steering.stop();
             }
         }
     }
@@ -282,43 +244,12 @@ impl<C: Controller, S: Source> Sender<C, S> {
             return;
         }
         self.recovery.restart(self.flow, &self.config);
-        if let Some(restart) = &self.restart {
-            self.controller = restart();
-        }
+        let fresh = self.restart.as_ref().map(|restart| restart());
         self.opening = if self.config.handshake { Opening::Due } else { Opening::Done };
-        self.shaper = None;
-        self.obey(now, cx);
+        self.steering.restart(now, fresh, cx);
     }
 
     // ── output ──
-
-    /// A control packet that the directive asks for.
-    fn control_packet(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Packet> {
-        let (pair, first) = self.shaper.as_mut()?.take_control()?;
-        let info = ControlInfo {
-            pair,
-            bytes_sent: self.counters.bytes - self.control_mark,
-            virtual_delay: Span::ZERO,
-            ..self.stamp(now)
-        };
-        if !first {
-            self.control_mark = self.counters.bytes;
-        }
-        self.counters.control_packets += 1;
-        let mut packet = Packet::new(Kind::Control, self.flow, pair, self.config.header);
-        packet.set_lane(if first { Lane::OUT_OF_BAND } else { Lane::IN_BAND });
-        packet.annex = cx.annexes.insert(Annex::Control(info));
-        Some(packet)
-    }
-
-    fn stamp(&self, now: Time) -> ControlInfo {
-        ControlInfo {
-            sent_at: now,
-            echo: self.last_report.map(|report| report.sent_at),
-            held: self.last_report.map_or(Span::ZERO, |report| now.since(report.arrived)),
-            ..ControlInfo::default()
-        }
-    }
 
     #[inline]
     fn room(&self) -> Room {
@@ -330,7 +261,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             Opening::Due if self.app.has_data() => self.header,
             Opening::Due | Opening::Requested => 0,
         };
-        Room { window: self.window, receive_window: self.receive_window, new }
+        Room { window: self.steering.window, receive_window: self.receive_window, new }
     }
 
     /// The next data packet, if one may leave now.
@@ -344,7 +275,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             Choice::WindowFull | Choice::Nothing => {
                 self.app_limited = choice == Choice::Nothing;
                 self.jitter_end = Time::NEVER;
-                if let Some(shaper) = &mut self.shaper {
+                if let Some(shaper) = &mut self.steering.shaper {
                     shaper.pass();
                 }
                 return None;
@@ -356,8 +287,11 @@ impl<C: Controller, S: Source> Sender<C, S> {
                 }
             }
         }
-        let pair =
-            if self.shaper.is_some() { self.shape(now, choice, &room, cx)? } else { PairPosition::Single };
+        let pair = if self.steering.shaper.is_some() {
+            self.shape(now, choice, &room, cx)?
+        } else {
+            PairPosition::Single
+        };
         Some(self.transmit(now, choice, room.new, pair, cx))
     }
 
@@ -385,7 +319,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         cx: &mut EndpointCx<'_>,
     ) -> Option<PairPosition> {
         let size = self.size_of(choice, room.new);
-        let shaper = self.shaper.as_mut()?;
+        let shaper = self.steering.shaper.as_mut()?;
         let behind = if shaper.wants_pairs() {
             let first = if choice == Choice::New { u64::from(room.new - self.header) } else { 0 };
             let max = u64::from(self.payload);
@@ -442,22 +376,21 @@ impl<C: Controller, S: Source> Sender<C, S> {
         };
         let bytes = Bytes::new(u64::from(size));
         let in_flight = Bytes::new(self.recovery.in_flight()) + bytes;
-        let mut sent = Sent { number, size: bytes, in_flight, retransmission: again, pair, tag: 0 };
-        self.controller.on_sent(now, &mut sent, &mut cx.control());
-        self.obey(now, cx);
+        let sent = Sent { number, size: bytes, in_flight, retransmission: again, pair, tag: 0 };
+        let tag = self.steering.sent(now, sent, cx);
         let mut packet = Packet::new(Kind::Data, self.flow, number, bytes);
         packet.set_pair(pair);
         if again {
-            self.recovery.sent_again(now, choice, sent.tag, pair, &self.config);
+            self.recovery.sent_again(now, choice, tag, pair, &self.config);
             packet.set_retransmitted(true);
             self.counters.retransmitted += 1;
         } else {
-            self.send_new(now, &mut packet, sent.tag, size);
+            self.send_new(now, &mut packet, tag, size);
         }
         self.counters.packets += 1;
         self.counters.bytes += bytes;
         if self.stamps {
-            packet.annex = cx.annexes.insert(Annex::Control(self.stamp(now)));
+            packet.annex = cx.annexes.insert(Annex::Control(self.steering.stamp(now)));
         }
         packet
     }
@@ -519,10 +452,8 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
         if self.stopped {
             return Output::Wait(None);
         }
-        if self.shaper.is_some() {
-            if let Some(packet) = self.control_packet(now, cx) {
-                return Output::Transmit(packet);
-            }
+        if let Some(packet) = self.steering.control_packet(now, self.flow, self.counters.bytes, cx) {
+            return Output::Transmit(packet);
         }
         if let Some(event) = self.event(now, cx) {
             return Output::Event(event);
@@ -530,15 +461,15 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
         if let Some(packet) = self.data_packet(now, cx) {
             return Output::Transmit(packet);
         }
-        let timers = self.recovery.deadline().min(self.controller_timer);
+        let timers = self.recovery.deadline().min(self.steering.timer());
         Output::Wait(timers.min(self.wake).min(self.app.next_offer()).finite())
     }
 
     fn observe(&self) -> Observation {
         let counters = &self.counters;
         Observation {
-            sent_packets: counters.packets + counters.control_packets,
-            sent_bytes: counters.bytes + self.config.header * counters.control_packets,
+            sent_packets: counters.packets + self.steering.control_packets,
+            sent_bytes: counters.bytes + self.config.header * self.steering.control_packets,
             received_packets: counters.received,
             received_bytes: counters.received_bytes,
             goodput_bytes: counters.acked,
@@ -548,7 +479,7 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
             recoveries: counters.recoveries,
             gated_packets: counters.gated,
             window: self.window(),
-            rate: self.shaper.as_ref().and_then(|shaper| shaper.rate()),
+            rate: self.steering.shaper.as_ref().and_then(|shaper| shaper.rate()),
             in_flight: self.in_flight(),
             latest_rtt: self.latest_rtt(),
             smoothed_rtt: self.srtt(),

@@ -1,0 +1,147 @@
+//! A controller at work in a sender: its directive read after every call, its timer, its shaper, and the stamps and
+//! control packets that it may ask for. What data is sent is decided by the sender.
+
+use tailback_core::{
+    Annex, Bytes, ControlInfo, Controller, EndpointCx, Feedback, FlowId, Kind, Lane, Packet, Sent, Span, Time,
+};
+
+use crate::shaper::Shaper;
+
+/// What is known of the receiver's newest report, to be echoed in control packets and stamps.
+#[derive(Clone, Copy, Debug)]
+struct LastReport {
+    sent_at: Time,
+    arrived: Time,
+}
+
+/// A controller and what obeys it.
+pub(crate) struct Steering<C> {
+    pub(crate) controller: C,
+    /// The window in force; `u64::MAX` without any.
+    pub(crate) window: u64,
+    timer: Time,
+    /// There is none as long as a window is all that was ever directed.
+    pub(crate) shaper: Option<Box<Shaper>>,
+    last_report: Option<LastReport>,
+    /// Data bytes sent when the newest pair of control packets left.
+    control_mark: Bytes,
+    /// A full packet's bytes on the wire.
+    packet: u16,
+    header: u16,
+    pub(crate) control_packets: u64,
+}
+
+impl<C: Controller> Steering<C> {
+    pub(crate) fn new(controller: C, packet: u16, header: u16) -> Self {
+        Self {
+            controller,
+            window: 0,
+            timer: Time::NEVER,
+            shaper: None,
+            last_report: None,
+            control_mark: Bytes::ZERO,
+            packet,
+            header,
+            control_packets: 0,
+        }
+    }
+
+    /// The controller's timer.
+    #[inline]
+    pub(crate) fn timer(&self) -> Time {
+        self.timer
+    }
+
+    /// Reads the directive and the timer; after every call to the controller.
+    #[inline]
+    pub(crate) fn obey(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        let directive = self.controller.directive();
+        self.window = directive.window.map_or(u64::MAX, Bytes::get);
+        self.timer = self.controller.next_timer().unwrap_or(Time::NEVER);
+        if Shaper::is_needed(&directive) || self.shaper.is_some() {
+            let packet = u64::from(self.packet);
+            let shaper = self.shaper.get_or_insert_with(|| Box::new(Shaper::new(now, packet)));
+            shaper.direct(now, &directive, cx.rng);
+        }
+    }
+
+    /// Feedback for the controller.
+    #[inline]
+    pub(crate) fn tell(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut EndpointCx<'_>) {
+        self.controller.on_feedback(now, feedback, &mut cx.control());
+        self.obey(now, cx);
+    }
+
+    /// A packet leaves; returns the controller's note.
+    #[inline]
+    pub(crate) fn sent(&mut self, now: Time, mut sent: Sent, cx: &mut EndpointCx<'_>) -> u32 {
+        self.controller.on_sent(now, &mut sent, &mut cx.control());
+        self.obey(now, cx);
+        sent.tag
+    }
+
+    /// Calls the controller if its time has come.
+    pub(crate) fn on_timer(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        if now >= self.timer {
+            self.controller.on_timer(now, &mut cx.control());
+            self.obey(now, cx);
+        }
+    }
+
+    /// The retransmission timer expired.
+    pub(crate) fn on_timeout(&mut self) {
+        if let Some(shaper) = &mut self.shaper {
+            shaper.on_timeout();
+        }
+    }
+
+    /// A new connection begins, with a fresh controller where one is given.
+    pub(crate) fn restart(&mut self, now: Time, fresh: Option<C>, cx: &mut EndpointCx<'_>) {
+        if let Some(fresh) = fresh {
+            self.controller = fresh;
+            self.shaper = None;
+        }
+        self.obey(now, cx);
+    }
+
+    /// Nothing is to be called any more.
+    pub(crate) fn stop(&mut self) {
+        self.timer = Time::NEVER;
+    }
+
+    /// A report packet arrived; its number is the time it left the receiver.
+    pub(crate) fn note_report(&mut self, now: Time, packet: &Packet) {
+        self.last_report = Some(LastReport { sent_at: Time::from_nanos(packet.number), arrived: now });
+    }
+
+    /// What a packet that leaves now says about times.
+    pub(crate) fn stamp(&self, now: Time) -> ControlInfo {
+        ControlInfo {
+            sent_at: now,
+            echo: self.last_report.map(|report| report.sent_at),
+            held: self.last_report.map_or(Span::ZERO, |report| now.since(report.arrived)),
+            ..ControlInfo::default()
+        }
+    }
+
+    /// A control packet that the directive asks for; `sent` counts all data bytes sent so far.
+    #[inline]
+    pub(crate) fn control_packet(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        sent: Bytes,
+        cx: &mut EndpointCx<'_>,
+    ) -> Option<Packet> {
+        let (pair, first) = self.shaper.as_mut()?.take_control()?;
+        let info = ControlInfo { pair, bytes_sent: sent - self.control_mark, ..self.stamp(now) };
+        if !first {
+            self.control_mark = sent;
+        }
+        self.control_packets += 1;
+        let mut packet = Packet::new(Kind::Control, flow, pair, Bytes::new(u64::from(self.header)));
+        packet.set_lane(if first { Lane::OUT_OF_BAND } else { Lane::IN_BAND });
+        packet.annex = cx.annexes.insert(Annex::Control(info));
+        Some(packet)
+    }
+}
