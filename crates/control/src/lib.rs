@@ -1,7 +1,9 @@
 //! Senders' controllers and receivers' feedback policies, one file per algorithm, and the registry of schemes that
 //! are composed of them. Loss recovery, shaping and packets live in `transport`.
 
+pub mod accumulation;
 pub mod any;
+pub mod estimators;
 pub mod laws;
 pub mod scheme;
 pub mod schemes;

@@ -1,0 +1,53 @@
+//! Estimators of a quantity that is seen through noise, one file per idea, behind one trait: any scheme that smooths a
+//! measurement may take any of them. What is done with an estimate is a law's business.
+//!
+//! | estimator | source |
+//! | --- | --- |
+//! | [`FuzzyAverage`] | Keshav 1994, §4.5 and appendix; Khedkar and Keshav 1992 |
+//! | [`Kalman`] | Keshav 1994, §4.4; Goodwin and Sin 1984, p. 249 |
+//! | [`Ewma`] | exponential averaging with a fixed constant |
+
+mod any;
+mod ewma;
+mod fuzzy;
+mod kalman;
+mod trapezium;
+
+pub use any::{AnyEstimator, EstimatorConfig};
+pub use ewma::{Ewma, EwmaConfig};
+pub use fuzzy::{ErrorBase, FuzzyAverage, FuzzyConfig, Overlap};
+pub use kalman::{Kalman, KalmanConfig, ServiceKalman};
+pub use trapezium::Trapezium;
+
+/// One observation, with what is known of the time since the last one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// The quantity as observed: for a service time, seconds per packet.
+    pub observed: f64,
+    /// The sending rate meanwhile, in packets per second; only estimators that model the queue read it.
+    pub rate: f64,
+    /// The length of the epoch that ends here, in seconds; likewise.
+    pub epoch: f64,
+}
+
+impl Sample {
+    /// An observation and nothing else.
+    pub const fn of(observed: f64) -> Self {
+        Self { observed, rate: 0.0, epoch: 0.0 }
+    }
+}
+
+/// Predicts the next value of a positive quantity from noisy observations of it.
+///
+/// The contract: `update` with every observation, finite and above zero; it returns the new estimate, which
+/// [`Estimator::estimate`] repeats until the next. Before the first observation there is no estimate.
+pub trait Estimator {
+    /// Takes an observation in and returns the new estimate.
+    fn update(&mut self, sample: &Sample) -> f64;
+
+    /// The present estimate.
+    fn estimate(&self) -> Option<f64>;
+
+    /// The weight that history had in the last update, from 0 (none) to 1 (all).
+    fn weight_of_history(&self) -> f64;
+}
