@@ -35,7 +35,7 @@ pub struct Simulator<R: Recorder = ()> {
 
 /// Calls a method of a link with what it borrows. A macro, since a closure would keep the packet in memory.
 macro_rules! on_link {
-    ($sim:ident, $id:expr, $method:ident($($argument:expr)?)) => {{
+    ($sim:ident, $id:expr, $method:ident($($argument:expr),*)) => {{
         let id = $id;
         let mut cx = LinkCx {
             now: $sim.now,
@@ -44,7 +44,7 @@ macro_rules! on_link {
             annexes: &mut $sim.annexes,
             recorder: &mut $sim.recorder,
         };
-        $sim.links[id.index()].$method($($argument,)? &mut cx)
+        $sim.links[id.index()].$method($($argument,)* &mut cx)
     }};
 }
 
@@ -175,9 +175,13 @@ impl<R: Recorder> Simulator<R> {
             self.now = time;
             self.events_handled += 1;
             match self.leaves.get(leaf) {
-                Leaf::Wire(link) => {
-                    if let Some(packet) = on_link!(self, link, arrive()) {
-                        self.forward(packet);
+                Leaf::Wire(id) => {
+                    let link = &mut self.links[id.index()];
+                    let packet = link.take_head(&mut self.events);
+                    if link.is_rough() {
+                        self.leave_rough_link(id, packet);
+                    } else {
+                        self.forward(packet, packet.route.0);
                     }
                 }
                 Leaf::Sender(flow) => self.timer(flow, End::Sender, leaf),
@@ -185,7 +189,7 @@ impl<R: Recorder> Simulator<R> {
                 Leaf::Service(link) => on_link!(self, link, serve()),
                 Leaf::Late(link) => {
                     if let Some(packet) = on_link!(self, link, arrive_late()) {
-                        self.forward(packet);
+                        self.forward_out_of_line(packet);
                     }
                 }
             }
@@ -193,18 +197,29 @@ impl<R: Recorder> Simulator<R> {
         self.now = self.now.max(until);
     }
 
-    /// Moves a packet one step along its route: into the next link or to an endpoint.
+    /// Moves a packet one step along its route, from `cursor` on: into the next link or to an endpoint.
     ///
-    /// Inlined by force: a packet that is changed and then passed through memory costs a failed store-to-load
-    /// forwarding, which was a third of a hop.
+    /// The cursor travels beside the packet and is written where the packet comes to rest. A packet that is changed
+    /// and then copied costs a failed store-to-load forwarding, which was a third of a hop.
     #[inline(always)]
-    fn forward(&mut self, mut packet: Packet) {
-        let hop = self.routes.at(packet.route.0);
+    fn forward(&mut self, packet: Packet, cursor: u32) {
+        let hop = self.routes.at(cursor);
         if hop & HOST == 0 {
-            packet.route.0 += 1;
-            on_link!(self, LinkId(hop), offer(packet));
+            on_link!(self, LinkId(hop), offer(packet, RouteCursor(cursor + 1)));
         } else {
             self.deliver(packet, if hop == TO_RECEIVER { End::Receiver } else { End::Sender });
+        }
+    }
+
+    #[inline(never)]
+    fn forward_out_of_line(&mut self, packet: Packet) {
+        self.forward(packet, packet.route.0);
+    }
+
+    #[inline(never)]
+    fn leave_rough_link(&mut self, id: LinkId, packet: Packet) {
+        if let Some(packet) = on_link!(self, id, wear(packet)) {
+            self.forward_out_of_line(packet);
         }
     }
 
@@ -285,15 +300,13 @@ impl<R: Recorder> Simulator<R> {
 
     #[inline]
     fn transmit(&mut self, mut packet: Packet, route: u32) {
-        packet.route = RouteCursor(route);
         if let Some(codec) = self.codec {
             packet = codec(packet, &mut self.annexes);
-            packet.route = RouteCursor(route);
         }
         if R::PACKETS {
             self.recorder.packet(self.now, PacketEvent::Sent(packet.flow, &packet));
         }
-        self.forward(packet);
+        self.forward(packet, route);
     }
 
     #[inline]

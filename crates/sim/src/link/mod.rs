@@ -18,18 +18,20 @@ mod staged;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use tailback_core::{Annexes, BitRate, DropReason, LinkId, Packet, Span, Stream, Time};
-use tailback_qdisc::{Admission, Built};
+use tailback_core::{
+    Annexes, ArrivalPolicy, BitRate, DropReason, LinkId, Packet, QueueCx, RouteCursor, Span, Stream, Time,
+    Verdict,
+};
+use tailback_qdisc::{Admission, Built, Limit};
 
 use crate::event_queue::EventQueue;
 use crate::recorder::{PacketEvent, Recorder};
-use crate::ring::Ring;
 
 pub use counters::{Count, LinkCounters};
 pub use impairment::{Chance, Impairments, LossModel, Reordering};
 pub use schedule::{Change, DeliveryTrace, TraceError};
 
-use direct::{Direct, Entry};
+use direct::{State, Track};
 use impairment::{LossState, Wear};
 use server::Server;
 use staged::Staged;
@@ -110,10 +112,15 @@ pub(crate) struct LinkLeaves {
     pub(crate) late: u32,
 }
 
-#[derive(Debug)]
-enum Form {
-    Direct(Direct),
-    Staged(Box<Staged>),
+/// How a link treats what is offered to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Drop-tail, nothing else: checked inline.
+    Plain,
+    /// Direct, under another arrival policy or with losses before the queue.
+    Policed,
+    /// Staged.
+    Staged,
 }
 
 /// The rarely touched part of a link.
@@ -125,10 +132,21 @@ struct Cold {
     duplicated: Count,
     marked: u64,
     loss_before_queue: Option<LossState>,
+    policy: Option<Policy>,
+    staged: Option<Staged>,
     wear: Option<Wear>,
     late: BinaryHeap<Reverse<Late>>,
     late_count: u64,
     leaves: LinkLeaves,
+}
+
+/// An arrival policy with what it borrows.
+#[derive(Debug)]
+struct Policy {
+    admission: Admission,
+    rng: Stream,
+    /// Stays empty: an arrival policy drops by its verdict.
+    drops: Vec<(Packet, DropReason)>,
 }
 
 /// A packet held back; ordered by time, then by when it was held.
@@ -156,29 +174,29 @@ impl Ord for Late {
     }
 }
 
-/// A link at work.
+/// A link at work: two cache lines that every packet touches, the first on its way out, both on its way in.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Link {
-    /// The wire, and in the direct form the queue behind it.
-    ring: Ring<Slot>,
-    server: Server,
-    delay: Span,
-    arrived: Count,
-    delivered: Count,
-    busy: Span,
+    track: Track,
     wire_leaf: u32,
-    /// Whether anything but queueing and delay can happen to a packet here.
+    mode: Mode,
+    /// Whether packets may be lost, damaged, copied or held back on the wire.
     is_rough: bool,
-    form: Form,
+    server: Server,
+    arrived: Count,
+    limit: Limit,
     cold: Box<Cold>,
 }
+
+const _: () = assert!(size_of::<Link>() == 128, "two cache lines");
 
 impl Link {
     pub(crate) fn new(spec: LinkSpec, seed: u64, leaves: LinkLeaves, events: &mut EventQueue) -> Self {
         let stream = |what: &str| Stream::new(seed, &format!("{} {what}", spec.name));
         let is_staged = spec.is_staged();
-        let is_rough = spec.loss_before_queue.is_some() || !spec.impairments.is_none();
-        let cold = Box::new(Cold {
+        let is_rough = !spec.impairments.is_none();
+        let mut cold = Box::new(Cold {
             dropped: [Count::default(); 5],
             lost_on_wire: Count::default(),
             duplicated: Count::default(),
@@ -186,69 +204,118 @@ impl Link {
             loss_before_queue: spec
                 .loss_before_queue
                 .map(|model| LossState::new(model, stream("loss before queue"))),
-            wear: (!spec.impairments.is_none()).then(|| Wear::new(&spec.impairments, seed, &spec.name)),
+            policy: None,
+            staged: None,
+            wear: is_rough.then(|| Wear::new(&spec.impairments, seed, &spec.name)),
             late: BinaryHeap::new(),
             late_count: 0,
             leaves,
         });
-        let form = match spec.queue {
+        let mut limit = Limit::UNLIMITED;
+        let mode = match spec.queue {
+            Built::Arrival(Admission::DropTail(drop_tail)) if !is_staged => {
+                limit = drop_tail.limit();
+                if cold.loss_before_queue.is_some() { Mode::Policed } else { Mode::Plain }
+            }
             Built::Arrival(admission) if !is_staged => {
-                Form::Direct(Direct::new(admission, || stream("queue")))
+                cold.policy = Some(Policy { admission, rng: stream("queue"), drops: Vec::new() });
+                Mode::Policed
             }
             queue => {
                 let staged = Staged::new(queue.into_discipline(), stream("queue"), spec.schedule, spec.trace);
                 events.arm(leaves.service, staged.first_event());
-                Form::Staged(Box::new(staged))
+                cold.staged = Some(staged);
+                Mode::Staged
             }
         };
         Self {
-            ring: Ring::new(),
-            server: Server::new(spec.rate),
-            delay: spec.delay,
-            arrived: Count::default(),
-            delivered: Count::default(),
-            busy: Span::ZERO,
+            track: Track::new(spec.delay),
             wire_leaf: leaves.wire,
+            mode,
             is_rough,
-            form,
+            server: Server::new(spec.rate),
+            arrived: Count::default(),
+            limit,
             cold,
         }
     }
 
-    /// A packet is offered to the link.
+    /// A packet is offered to the link; it will go on from `route` at the far end.
     #[inline(always)]
-    pub(crate) fn offer<R: Recorder>(&mut self, packet: Packet, cx: &mut LinkCx<'_, R>) {
+    pub(crate) fn offer<R: Recorder>(&mut self, packet: Packet, route: RouteCursor, cx: &mut LinkCx<'_, R>) {
         self.arrived.add(packet.size());
         if R::PACKETS {
             cx.recorder.packet(cx.now, PacketEvent::Offered(cx.id, &packet));
         }
-        if self.is_rough && self.lost_before_queue() {
+        if self.mode != Mode::Plain {
+            self.offer_at_length(packet, route, cx);
+            return;
+        }
+        let backlog = self.track.backlog(cx.now);
+        let idle = self.server.is_idle(cx.now);
+        if self.limit.admits(&packet, &backlog, idle) {
+            self.accept(packet, route, idle, cx);
+        } else {
+            self.drop(packet, DropReason::Overflow, cx);
+        }
+    }
+
+    #[inline(always)]
+    fn accept<R>(&mut self, packet: Packet, route: RouteCursor, idle: bool, cx: &mut LinkCx<'_, R>) {
+        let departs = self.server.transmit(cx.now, packet.size());
+        if let Some(arrives) = self.track.push(cx.now, idle, departs, packet, route) {
+            cx.events.arm(self.wire_leaf, arrives);
+        }
+    }
+
+    #[inline(never)]
+    fn offer_at_length<R: Recorder>(
+        &mut self,
+        mut packet: Packet,
+        route: RouteCursor,
+        cx: &mut LinkCx<'_, R>,
+    ) {
+        if self.cold.loss_before_queue.as_mut().is_some_and(LossState::loses) {
             self.drop(packet, DropReason::Loss, cx);
             return;
         }
-        match &mut self.form {
-            Form::Direct(direct) => {
-                let wire_was_empty = self.ring.is_empty();
-                match direct.admit(cx, packet, &mut self.ring, &mut self.server, self.delay) {
-                    Entry::Accepted { arrives, service } => {
-                        self.busy += service;
-                        if wire_was_empty {
-                            cx.events.arm(self.wire_leaf, arrives);
-                        }
-                    }
-                    Entry::Refused(reason) => self.drop(packet, reason, cx),
-                }
-            }
-            Form::Staged(staged) => {
-                staged.offer(packet, &mut self.server, cx.now, cx.annexes);
-                self.after_stage(cx);
-            }
+        if let Some(staged) = &mut self.cold.staged {
+            packet.route = route;
+            staged.offer(packet, &mut self.server, cx.now, cx.annexes);
+            self.after_stage(cx);
+            return;
         }
+        let idle = self.server.is_idle(cx.now);
+        match self.police(&mut packet, idle, cx) {
+            Verdict::Accept => self.accept(packet, route, idle, cx),
+            Verdict::Drop(reason) => self.drop(packet, reason, cx),
+        }
+    }
+
+    /// Asks the arrival policy, or drop-tail where there is none.
+    fn police<R>(&mut self, packet: &mut Packet, idle: bool, link: &mut LinkCx<'_, R>) -> Verdict {
+        let backlog = self.track.backlog(link.now);
+        let Some(policy) = &mut self.cold.policy else {
+            let admitted = self.limit.admits(packet, &backlog, idle);
+            return if admitted { Verdict::Accept } else { Verdict::Drop(DropReason::Overflow) };
+        };
+        let mut cx = QueueCx {
+            rng: &mut policy.rng,
+            annexes: link.annexes,
+            rate: self.server.rate(),
+            idle_since: idle.then(|| self.server.busy_until()),
+            drops: &mut policy.drops,
+            marks: 0,
+        };
+        let verdict = policy.admission.admit(link.now, packet, &backlog, &mut cx);
+        self.cold.marked += u64::from(cx.marks);
+        debug_assert!(policy.drops.is_empty(), "an arrival policy drops by its verdict");
+        verdict
     }
 
     /// The service leaf is due (staged form).
     pub(crate) fn serve<R: Recorder>(&mut self, cx: &mut LinkCx<'_, R>) {
-        if let Form::Staged(staged) = &mut self.form {
+        if let Some(staged) = &mut self.cold.staged {
             staged.serve(&mut self.server, cx.now, cx.annexes);
             self.after_stage(cx);
         }
@@ -256,46 +323,39 @@ impl Link {
 
     /// Carries out what the staged form decided: drops, departures, a new delay, the next event.
     fn after_stage<R: Recorder>(&mut self, cx: &mut LinkCx<'_, R>) {
-        let Form::Staged(staged) = &mut self.form else { return };
+        let Some(staged) = &mut self.cold.staged else { return };
         let mut drops = staged.take_drops();
         if let Some(delay) = staged.take_delay() {
-            self.delay = delay;
+            self.track.set_delay(delay);
         }
         self.cold.marked += u64::from(staged.take_marks());
-        self.busy += staged.take_busy();
         while let Some(packet) = staged.pop_departure() {
-            // No packet overtakes another on the wire, also when the delay falls.
-            let last = self.ring.len().checked_sub(1).and_then(|i| self.ring.get(i)).map(|slot| slot.time);
-            let time = (cx.now + self.delay).max(last.unwrap_or(Time::ZERO));
-            if self.ring.is_empty() {
-                cx.events.arm(self.wire_leaf, time);
+            if let Some(arrives) = self.track.push_transmitted(cx.now, packet) {
+                cx.events.arm(self.wire_leaf, arrives);
             }
-            self.ring.push(Slot { time, packet });
         }
         cx.events.arm(self.cold.leaves.service, staged.next_event());
         for (packet, reason) in drops.drain(..) {
             self.drop(packet, reason, cx);
         }
-        if let Form::Staged(staged) = &mut self.form {
+        if let Some(staged) = &mut self.cold.staged {
             staged.give_back(drops);
         }
     }
 
     /// The head of the wire has reached the far end. Re-arms the wire before the packet is handled, so that taking
-    /// it and arming are one walk through the event queue.
+    /// it and arming are one walk through the event queue. Only where [`Link::is_rough`] is there more to it.
     #[inline(always)]
-    pub(crate) fn arrive<R: Recorder>(&mut self, cx: &mut LinkCx<'_, R>) -> Option<Packet> {
-        let slot = self.ring.pop()?;
-        let next = self.ring.front().map_or(Time::NEVER, |head| head.time);
-        cx.events.arm(self.wire_leaf, next);
-        if let Form::Direct(direct) = &mut self.form {
-            direct.popped(&slot, &self.ring, self.delay);
-        }
-        if self.is_rough {
-            return self.wear(slot.packet, cx);
-        }
-        self.delivered.add(slot.packet.size());
-        Some(slot.packet)
+    pub(crate) fn take_head(&mut self, events: &mut EventQueue) -> Packet {
+        let (packet, next) = self.track.pop();
+        events.arm(self.wire_leaf, next);
+        packet
+    }
+
+    /// Whether packets may be lost, damaged, copied or held back on the wire.
+    #[inline(always)]
+    pub(crate) fn is_rough(&self) -> bool {
+        self.is_rough
     }
 
     /// A packet held back on the wire is due.
@@ -303,20 +363,12 @@ impl Link {
         let Reverse(late) = self.cold.late.pop()?;
         let next = self.cold.late.peek().map_or(Time::NEVER, |Reverse(late)| late.time);
         cx.events.arm(self.cold.leaves.late, next);
-        self.delivered.add(late.packet.size());
         Some(late.packet)
     }
 
-    fn lost_before_queue(&mut self) -> bool {
-        self.cold.loss_before_queue.as_mut().is_some_and(LossState::loses)
-    }
-
-    /// Strikes a packet at the far end.
-    fn wear<R: Recorder>(&mut self, mut packet: Packet, cx: &mut LinkCx<'_, R>) -> Option<Packet> {
-        let Some(wear) = &mut self.cold.wear else {
-            self.delivered.add(packet.size());
-            return Some(packet);
-        };
+    /// Strikes a packet at the far end; gives it back if it goes on at once.
+    pub(crate) fn wear<R: Recorder>(&mut self, mut packet: Packet, cx: &mut LinkCx<'_, R>) -> Option<Packet> {
+        let Some(wear) = &mut self.cold.wear else { return Some(packet) };
         let fate = wear.strike(&mut packet);
         if fate.lost {
             self.cold.lost_on_wire.add(packet.size());
@@ -335,7 +387,6 @@ impl Link {
             self.hold(packet, cx.now + fate.held, cx.events);
             return None;
         }
-        self.delivered.add(packet.size());
         Some(packet)
     }
 
@@ -355,54 +406,45 @@ impl Link {
         cx.annexes.free(packet.annex);
     }
 
-    /// Everything countable, as of `now`.
+    /// Everything countable, as of `now`. What was delivered follows from the rest, so that a packet on its way
+    /// through need not touch the counters twice; the law tests compare it with what arrived at the next place.
     pub(crate) fn counters(&mut self, now: Time) -> LinkCounters {
-        let (waiting, in_service, waiting_area, marked) = match &mut self.form {
-            Form::Direct(direct) => {
-                let (waiting, in_service) = direct.state(&self.ring, &self.server, self.delay, now);
-                (waiting, in_service, direct.waiting_area(now, waiting), direct.marked())
-            }
-            Form::Staged(staged) => {
-                let (waiting, in_service) = staged.state();
-                (waiting, in_service, staged.waiting_area(now), self.cold.marked)
-            }
-        };
-        let mut propagating = Count::default();
-        let on_wire = match self.form {
-            Form::Direct(_) => self.ring.len() - (waiting.packets + in_service.packets) as u32,
-            Form::Staged(_) => self.ring.len(),
-        };
-        for slot in self.ring.iter().take(on_wire as usize) {
-            propagating.add(slot.packet.size());
+        let cold = &mut self.cold;
+        let (state, waiting_area, busy);
+        if let Some(staged) = &mut cold.staged {
+            let (waiting, in_service) = staged.state();
+            state = State { waiting, in_service, propagating: self.track.contents(), ..State::default() };
+            waiting_area = staged.waiting_area(now);
+            busy = Some(staged.busy().saturating_sub(self.server.busy_until().since(now)));
+        } else {
+            state = self.track.state(now, self.server.busy_until());
+            waiting_area = self.track.waiting_area(now, state.waiting);
+            busy = None;
         }
-        for Reverse(late) in &self.cold.late {
+        let State { waiting, in_service, mut propagating, service_left } = state;
+        for Reverse(late) in &cold.late {
             propagating.add(late.packet.size());
         }
-        let refused = self.cold.dropped.iter().fold(Count::default(), |sum, count| sum.plus(*count));
-        let transmitted =
-            self.arrived.minus(refused.minus(self.cold.lost_on_wire)).minus(waiting).minus(in_service);
-        // Service time promised and not yet spent does not count.
-        let ahead = self.server.busy_until().since(now);
+        let dropped = cold.dropped.iter().fold(Count::default(), |sum, count| sum.plus(*count));
+        let accepted = self.arrived.minus(dropped.minus(cold.lost_on_wire));
+        let transmitted = accepted.minus(waiting).minus(in_service);
+        let into = self.arrived.plus(cold.duplicated);
+        let delivered = into.minus(dropped).minus(waiting).minus(in_service).minus(propagating);
         LinkCounters {
             arrived: self.arrived,
             transmitted,
-            delivered: self.delivered,
-            dropped: self.cold.dropped,
-            duplicated: self.cold.duplicated,
-            marked,
+            delivered,
+            dropped: cold.dropped,
+            duplicated: cold.duplicated,
+            marked: cold.marked,
             waiting,
             in_service,
             propagating,
-            busy: self.busy.saturating_sub(ahead),
+            // At a rate that never changed, busy time is what the bytes take.
+            busy: busy.unwrap_or_else(|| {
+                self.server.rate().span_of(transmitted.bytes + in_service.bytes).saturating_sub(service_left)
+            }),
             waiting_area,
         }
-    }
-}
-
-/// Whether a policy is plain drop-tail, which the direct form checks inline.
-fn plain_limit(admission: &Admission) -> Option<tailback_qdisc::Limit> {
-    match admission {
-        Admission::DropTail(drop_tail) => Some(drop_tail.limit()),
-        _ => None,
     }
 }

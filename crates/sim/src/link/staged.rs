@@ -97,8 +97,9 @@ impl Staged {
         std::mem::take(&mut self.marks)
     }
 
-    pub(super) fn take_busy(&mut self) -> Span {
-        std::mem::take(&mut self.busy)
+    /// Service time of all transmissions begun.
+    pub(super) fn busy(&self) -> Span {
+        self.busy
     }
 
     pub(super) fn pop_departure(&mut self) -> Option<Packet> {
