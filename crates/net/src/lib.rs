@@ -1,1 +1,12 @@
-//! Placeholder.
+//! Real packets: the sole home of clocks and sockets. Endpoints are the same state machines as in the simulator; here
+//! they are driven by real time and real datagrams, and payload bytes are copied at the edge.
+
+pub mod buffer;
+pub mod clock;
+pub mod impair;
+pub mod udp;
+
+pub use buffer::{Payload, ReceiveBuffer, SendBuffer};
+pub use clock::Clock;
+pub use impair::{Impairment, ImpairmentConfig};
+pub use udp::{Driver, EdgeCounters};

@@ -1,0 +1,257 @@
+//! Payload bytes at the edge. Endpoints speak of numbers and sizes only; here a sender's packets get their bytes, and
+//! a receiver's bytes get back into their order.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tailback_core::{Bytes, Kind, Packet};
+use tailback_transport::wire::Frame;
+
+/// Where payload comes from and goes to.
+pub trait Payload {
+    /// The place in the stream and the bytes of a data packet that leaves; `None` if there can be none, which is an
+    /// error of the endpoint.
+    fn outgoing(&mut self, packet: &Packet) -> Option<(u64, &[u8])>;
+
+    /// A frame arrived; `false` refuses it before the endpoint sees it.
+    fn incoming(&mut self, frame: &Frame<'_>) -> bool;
+
+    /// The endpoint says that so many bytes more are readable in order; `false` if they are not here, which is an
+    /// error of the peer.
+    fn delivered(&mut self, bytes: Bytes) -> bool;
+}
+
+// ── sender ──
+
+/// A sender's bytes, kept until they are acknowledged in order.
+#[derive(Clone, Debug)]
+pub struct SendBuffer {
+    header: u64,
+    /// Bytes from stream offset `base` on; those before `start` are acknowledged.
+    bytes: Vec<u8>,
+    base: u64,
+    start: usize,
+    /// Of every segment that was sent and not acknowledged: its place in the stream and its length.
+    segments: VecDeque<(u64, u16)>,
+    /// The number of the first of them.
+    first: u64,
+    /// The place of the next new segment.
+    next: u64,
+}
+
+impl SendBuffer {
+    /// An empty buffer for packets of which `header` bytes are not payload.
+    pub fn new(header: Bytes) -> Self {
+        Self {
+            header: header.get(),
+            bytes: Vec::new(),
+            base: 0,
+            start: 0,
+            segments: VecDeque::new(),
+            first: 0,
+            next: 0,
+        }
+    }
+
+    /// Appends to the stream.
+    pub fn write(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// How many bytes are kept: written and not yet acknowledged.
+    pub fn kept(&self) -> usize {
+        self.bytes.len() - self.start
+    }
+
+    fn acknowledge(&mut self, number: u64) {
+        // An acknowledgement of what was never sent is the endpoint's to refuse; nothing may be freed for it.
+        let Some(count) = number.checked_sub(self.first).map(|count| count as usize) else { return };
+        if count > self.segments.len() {
+            return;
+        }
+        for (_, length) in self.segments.drain(..count) {
+            self.start += usize::from(length);
+        }
+        self.first = number;
+        // Moving what is kept costs less than what was freed, so that every byte is moved once at most.
+        if self.start > self.bytes.len() / 2 {
+            self.bytes.drain(..self.start);
+            self.base += self.start as u64;
+            self.start = 0;
+        }
+    }
+}
+
+impl Payload for SendBuffer {
+    fn outgoing(&mut self, packet: &Packet) -> Option<(u64, &[u8])> {
+        let index = usize::try_from(packet.number.checked_sub(self.first)?).ok()?;
+        if index == self.segments.len() {
+            let length = u16::try_from(packet.size().get().checked_sub(self.header)?).ok()?;
+            self.segments.push_back((self.next, length));
+            self.next += u64::from(length);
+        }
+        let (offset, length) = *self.segments.get(index)?;
+        let from = usize::try_from(offset - self.base).ok()?;
+        Some((offset, self.bytes.get(from..from + usize::from(length))?))
+    }
+
+    fn incoming(&mut self, frame: &Frame<'_>) -> bool {
+        if frame.packet.kind() == Kind::Ack {
+            self.acknowledge(frame.packet.number);
+        }
+        true
+    }
+
+    fn delivered(&mut self, _: Bytes) -> bool {
+        true
+    }
+}
+
+// ── receiver ──
+
+/// A receiver's bytes: those that wait for earlier ones, and those that can be read.
+#[derive(Clone, Debug)]
+pub struct ReceiveBuffer {
+    header: u64,
+    /// How far beyond what was delivered bytes are taken.
+    limit: u64,
+    waiting: BTreeMap<u64, Box<[u8]>>,
+    /// The stream offset up to which bytes were delivered.
+    next: u64,
+    readable: Vec<u8>,
+}
+
+impl ReceiveBuffer {
+    /// An empty buffer for packets of which `header` bytes are not payload. Bytes more than `limit` beyond what was
+    /// delivered are refused, so that no peer can make it grow without end.
+    pub fn new(header: Bytes, limit: Bytes) -> Self {
+        Self {
+            header: header.get(),
+            limit: limit.get(),
+            waiting: BTreeMap::new(),
+            next: 0,
+            readable: Vec::new(),
+        }
+    }
+
+    /// Takes the bytes that can be read.
+    pub fn read(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.readable)
+    }
+}
+
+impl Payload for ReceiveBuffer {
+    fn outgoing(&mut self, _: &Packet) -> Option<(u64, &[u8])> {
+        None
+    }
+
+    fn incoming(&mut self, frame: &Frame<'_>) -> bool {
+        if frame.packet.kind() != Kind::Data {
+            return true;
+        }
+        let length = frame.payload.len() as u64;
+        if frame.packet.size().get() != length + self.header {
+            return false;
+        }
+        let Some(end) = frame.offset.checked_add(length) else { return false };
+        if end > self.next.saturating_add(self.limit) {
+            return false;
+        }
+        if frame.offset >= self.next && length > 0 {
+            self.waiting.entry(frame.offset).or_insert_with(|| frame.payload.into());
+        }
+        true
+    }
+
+    fn delivered(&mut self, bytes: Bytes) -> bool {
+        let mut left = bytes.get();
+        while left > 0 {
+            // Segments are never cut anew, so that the pieces fit one another.
+            let Some(piece) = self.waiting.remove(&self.next).filter(|piece| piece.len() as u64 <= left)
+            else {
+                return false;
+            };
+            left -= piece.len() as u64;
+            self.next += piece.len() as u64;
+            self.readable.extend_from_slice(&piece);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use tailback_core::FlowId;
+
+    const HEADER: Bytes = Bytes::new(40);
+
+    fn data(number: u64, length: u64) -> Packet {
+        Packet::new(Kind::Data, FlowId(0), number, HEADER + Bytes::new(length))
+    }
+
+    fn ack(number: u64) -> Frame<'static> {
+        let packet = Packet::new(Kind::Ack, FlowId(0), number, HEADER);
+        Frame { packet, annex: None, offset: 0, payload: &[] }
+    }
+
+    #[test]
+    fn acknowledged_bytes_are_forgotten_and_others_repeated() {
+        let mut buffer = SendBuffer::new(HEADER);
+        buffer.write(b"abcdefghij");
+        assert_eq!(buffer.outgoing(&data(0, 4)), Some((0, &b"abcd"[..])));
+        assert_eq!(buffer.outgoing(&data(1, 4)), Some((4, &b"efgh"[..])));
+        assert_eq!(buffer.outgoing(&data(3, 1)), None, "numbers are not skipped");
+        buffer.incoming(&ack(1));
+        assert_eq!(buffer.kept(), 6);
+        assert_eq!(buffer.outgoing(&data(0, 4)), None, "acknowledged");
+        assert_eq!(buffer.outgoing(&data(1, 4)), Some((4, &b"efgh"[..])));
+        buffer.incoming(&ack(99));
+        assert_eq!(buffer.kept(), 6, "never sent");
+        assert_eq!(buffer.outgoing(&data(2, 3)), None, "only two bytes are left");
+    }
+
+    #[test]
+    fn bytes_far_ahead_or_of_a_wrong_length_are_refused() {
+        let mut buffer = ReceiveBuffer::new(HEADER, Bytes::new(100));
+        let frame = |offset, size, payload| Frame { packet: data(0, size), annex: None, offset, payload };
+        assert!(buffer.incoming(&frame(98, 2, b"ab")));
+        assert!(!buffer.incoming(&frame(99, 2, b"ab")));
+        assert!(!buffer.incoming(&frame(u64::MAX, 2, b"ab")));
+        assert!(!buffer.incoming(&frame(0, 3, b"ab")));
+        assert!(!buffer.delivered(Bytes::new(2)), "what is not here cannot be delivered");
+    }
+
+    proptest! {
+        /// Segments of any sizes, in any order, some twice, give the stream back.
+        #[test]
+        fn the_stream_is_whole_again(
+            lengths in prop::collection::vec(1..50_u64, 1..60),
+            order in prop::collection::vec(any::<prop::sample::Index>(), 0..100),
+        ) {
+            let total: u64 = lengths.iter().sum();
+            let stream: Vec<u8> = (0..total).map(|i| (i % 251) as u8).collect();
+            let mut sender = SendBuffer::new(HEADER);
+            let mut receiver = ReceiveBuffer::new(HEADER, Bytes::new(10_000));
+            sender.write(&stream);
+            for (number, length) in (0..).zip(&lengths) {
+                prop_assert!(sender.outgoing(&data(number, *length)).is_some());
+            }
+            let arrivals = order.iter().map(|index| index.index(lengths.len())).chain(0..lengths.len());
+            for number in arrivals {
+                let packet = data(number as u64, lengths[number]);
+                let (offset, payload) = sender.outgoing(&packet).expect("sent before");
+                let frame = Frame { packet, annex: None, offset, payload };
+                prop_assert!(receiver.incoming(&frame));
+            }
+            let (first, rest) = lengths.split_at(lengths.len() / 2);
+            prop_assert!(receiver.delivered(Bytes::new(first.iter().sum())));
+            sender.incoming(&ack(first.len() as u64));
+            prop_assert_eq!(sender.kept() as u64, rest.iter().sum::<u64>());
+            prop_assert!(receiver.delivered(Bytes::new(rest.iter().sum())));
+            prop_assert_eq!(receiver.read(), stream);
+            sender.incoming(&ack(lengths.len() as u64));
+            prop_assert_eq!(sender.kept(), 0);
+        }
+    }
+}

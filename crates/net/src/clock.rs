@@ -1,0 +1,29 @@
+//! Real time as endpoints understand it: nanoseconds since a beginning.
+
+use std::time::Instant;
+
+use tailback_core::{Span, Time};
+
+/// A monotonic clock that began at zero.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock(Instant);
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self::start()
+    }
+}
+
+impl Clock {
+    /// A clock that begins now.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads real time")]
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Time since the beginning; never goes back.
+    pub fn now(&self) -> Time {
+        let nanos = u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Time::ZERO + Span::from_nanos(nanos)
+    }
+}
