@@ -92,17 +92,34 @@ pub struct Directive {
     pub gate: Gate,
     /// Probes to send.
     pub probe: Option<ProbePlan>,
+    /// How long to wait for an acknowledgement, where the controller knows better than RFC 6298 does: back-off comes
+    /// on top, the configured minimum does not (`packet-pair.txt` §6).
+    pub timeout: Option<Span>,
 }
 
 impl Directive {
     /// A window and nothing else.
     pub const fn window(window: Bytes) -> Self {
-        Self { window: Some(window), rate: None, burst: Burst::SINGLE, gate: Gate::Open, probe: None }
+        Self {
+            window: Some(window),
+            rate: None,
+            burst: Burst::SINGLE,
+            gate: Gate::Open,
+            probe: None,
+            timeout: None,
+        }
     }
 
     /// A rate, paced packet by packet, and nothing else.
     pub const fn rate(rate: BitRate) -> Self {
-        Self { window: None, rate: Some(rate), burst: Burst::SINGLE, gate: Gate::Open, probe: None }
+        Self {
+            window: None,
+            rate: Some(rate),
+            burst: Burst::SINGLE,
+            gate: Gate::Open,
+            probe: None,
+            timeout: None,
+        }
     }
 }
 
