@@ -119,7 +119,8 @@ impl RtoConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StreamConfig {
-    /// How lost data is found and repaired; a scheme brings its own.
+    /// How lost data is found and repaired: not configured, since every scheme brings its own.
+    #[serde(skip)]
     pub reliability: Reliability,
     /// A full segment's bytes on the wire, header included; default 1000 B.
     pub segment_size: Bytes,
@@ -210,6 +211,7 @@ impl StreamConfig {
             "one of reno, new-reno, sack, offsets",
         );
         check_sizes(self.segment_size, self.header, checker);
+        checker.require(self.header > Bytes::ZERO, "header", self.header, "at least 1 B");
         let amounts = [
             ("initial_window", Some(self.initial_window)),
             ("initial_ssthresh", self.initial_ssthresh),
@@ -258,14 +260,15 @@ pub(crate) fn check_sizes(packet: Bytes, header: Bytes, checker: &mut Checker) {
         packet,
         format_args!("more than the header ({header}), at most {}", Packet::MAX_SIZE),
     );
-    checker.require(header >= Bytes::new(1), "header", header, "at least 1 B");
 }
 
 /// A reliable byte stream's receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReceiverConfig {
-    /// Header bytes of every segment and of every acknowledgement; default 40 B.
+    /// Header bytes of every segment and of every acknowledgement: not configured, since the sender's hold
+    /// ([`ReceiverConfig::matching`]).
+    #[serde(skip)]
     pub header: Bytes,
     /// How many ranges an acknowledgement may report, 0 (no selective acknowledgements) to 4; default 3 (RFC 2018
     /// §3, where timestamps take their share of the options).
@@ -283,7 +286,8 @@ pub struct ReceiverConfig {
     /// What acknowledgements say beyond RFC 2018.
     pub ack_detail: AckDetail,
     /// Whether data that became readable is announced by [`Event::Delivered`](tailback_core::Event::Delivered);
-    /// default false. Drivers with a real application switch it on; counters count either way.
+    /// default false. Not configured: drivers with a real application switch it on; counters count either way.
+    #[serde(skip)]
     pub delivery_events: bool,
 }
 

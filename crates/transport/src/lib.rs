@@ -4,6 +4,7 @@
 mod application;
 pub mod config;
 pub mod counters;
+pub mod datagram;
 pub mod receiver;
 pub mod sender;
 mod shaper;
@@ -14,5 +15,6 @@ pub mod wire;
 
 pub use config::{AckDetail, EcnEcho, EcnMode, ReceiverConfig, RtoConfig, RttSampling, StreamConfig};
 pub use counters::{ReceiverCounters, SenderCounters};
+pub use datagram::{DatagramConfig, DatagramReceiver, DatagramSender};
 pub use receiver::Receiver;
 pub use sender::Sender;

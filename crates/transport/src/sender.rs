@@ -215,7 +215,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         if now >= self.recovery.deadline() {
             if let Some(outcome) = self.recovery.on_timeout(now, &self.config) {
                 self.counters.timeouts += 1;
-                self.steering.on_timeout();
+                self.steering.on_timeout(now, cx);
                 self.tell_controller(now, &outcome, Echoes::default(), cx);
             }
         }
@@ -378,6 +378,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         let in_flight = Bytes::new(self.recovery.in_flight()) + bytes;
         let sent = Sent { number, size: bytes, in_flight, retransmission: again, pair, tag: 0 };
         let tag = self.steering.sent(now, sent, cx);
+        self.recovery.direct_timeout(self.steering.timeout);
         let mut packet = Packet::new(Kind::Data, self.flow, number, bytes);
         packet.set_pair(pair);
         if again {

@@ -139,7 +139,8 @@ impl Shaper {
     }
 
     /// The retransmission timer expired: only one token is kept (Li 2004, Fig. 4).
-    pub(crate) fn on_timeout(&mut self) {
+    pub(crate) fn on_timeout(&mut self, now: Time, rng: &mut Stream) {
+        self.bucket.accrue(now, self.rate.unwrap_or(BitRate::ZERO), rng);
         self.bucket.keep_one();
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Steering<C> {
     pub(crate) controller: C,
     /// The window in force; `u64::MAX` without any.
     pub(crate) window: u64,
+    /// The controller's own retransmission time-out.
+    pub(crate) timeout: Option<Span>,
     timer: Time,
     /// There is none as long as a window is all that was ever directed.
     pub(crate) shaper: Option<Box<Shaper>>,
@@ -36,6 +38,7 @@ impl<C: Controller> Steering<C> {
         Self {
             controller,
             window: 0,
+            timeout: None,
             timer: Time::NEVER,
             shaper: None,
             last_report: None,
@@ -57,6 +60,7 @@ impl<C: Controller> Steering<C> {
     pub(crate) fn obey(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         let directive = self.controller.directive();
         self.window = directive.window.map_or(u64::MAX, Bytes::get);
+        self.timeout = directive.timeout;
         self.timer = self.controller.next_timer().unwrap_or(Time::NEVER);
         if Shaper::is_needed(&directive) || self.shaper.is_some() {
             let packet = u64::from(self.packet);
@@ -89,9 +93,9 @@ impl<C: Controller> Steering<C> {
     }
 
     /// The retransmission timer expired.
-    pub(crate) fn on_timeout(&mut self) {
+    pub(crate) fn on_timeout(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         if let Some(shaper) = &mut self.shaper {
-            shaper.on_timeout();
+            shaper.on_timeout(now, cx.rng);
         }
     }
 

@@ -252,6 +252,8 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
 pub struct Log {
     pub feedback: Vec<Told>,
     pub sent: Vec<Sent2>,
+    /// Places in probes of acknowledged packets.
+    pub pairs: Vec<u8>,
 }
 
 /// One batch of feedback, owned.
@@ -328,6 +330,7 @@ impl Controller for Scripted {
         if let Some(window) = window {
             self.directive.window = Some(Bytes::new(window));
         }
+        self.log.pairs.extend(feedback.acked.iter().map(|one| one.pair as u8));
         self.log.feedback.push(Told {
             at: now,
             acked: feedback.acked.iter().map(|one| one.number).collect(),

@@ -1,0 +1,133 @@
+//! The receiving endpoint of a datagram flow: what arrives is delivered at once, acknowledged where that is wanted,
+//! and reported on by a feedback policy.
+
+use std::sync::Arc;
+
+use tailback_core::{
+    Bytes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind, Observation, Output,
+    Packet, Time,
+};
+
+use super::DatagramConfig;
+use super::seen::Seen;
+use crate::counters::ReceiverCounters;
+use crate::receiver::reports::Reports;
+
+/// A datagram flow's receiver.
+pub struct DatagramReceiver {
+    flow: FlowId,
+    config: Arc<DatagramConfig>,
+    seen: Seen,
+    ack: Option<Packet>,
+    delivery_events: bool,
+    readable: Bytes,
+    reports: Option<Reports>,
+    counters: ReceiverCounters,
+}
+
+impl DatagramReceiver {
+    /// A receiver that has seen nothing, with the configuration of its sender.
+    pub fn new(flow: FlowId, config: impl Into<Arc<DatagramConfig>>) -> Self {
+        Self {
+            flow,
+            config: config.into(),
+            seen: Seen::default(),
+            ack: None,
+            delivery_events: false,
+            readable: Bytes::ZERO,
+            reports: None,
+            counters: ReceiverCounters::default(),
+        }
+    }
+
+    /// Adds the receiver's half of a scheme.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Box<dyn FeedbackPolicy + Send>) -> Self {
+        self.reports = Some(Reports::new(policy));
+        self
+    }
+
+    /// Announces what arrives by [`Event::Delivered`]; drivers with a real application switch it on.
+    #[must_use]
+    pub fn with_delivery_events(mut self) -> Self {
+        self.delivery_events = true;
+        self
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> &ReceiverCounters {
+        &self.counters
+    }
+
+    /// A datagram arrived; whether for the first time.
+    fn on_data(&mut self, packet: &Packet) -> bool {
+        let size = packet.size();
+        let marked = packet.ecn() == Ecn::Ce;
+        self.counters.packets += 1;
+        self.counters.bytes += size;
+        self.counters.ce_marked += u64::from(marked);
+        let fresh = self.seen.insert(packet.number);
+        if fresh {
+            let payload = size.saturating_sub(self.config.header);
+            self.counters.delivered_packets += 1;
+            self.counters.delivered += size;
+            self.counters.goodput += payload;
+            self.readable += payload;
+        } else {
+            self.counters.duplicates += 1;
+        }
+        if self.config.acks {
+            // A datagram's acknowledgement names it alone, by the number after it.
+            let mut ack = Packet::new(Kind::Ack, self.flow, packet.number + 1, self.config.header);
+            ack.set_ecn_echo(marked);
+            ack.set_rho(packet.rho());
+            ack.set_eta(packet.eta());
+            self.counters.acks += 1;
+            self.counters.sent_bytes += ack.size();
+            self.ack = Some(ack);
+        }
+        fresh
+    }
+}
+
+impl Endpoint for DatagramReceiver {
+    fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
+        let Input::Packet(packet) = input else { return };
+        let annex = cx.take_annex(&packet);
+        let fresh = match packet.kind() {
+            Kind::Data => self.on_data(&packet),
+            Kind::Control => {
+                self.counters.control_packets += 1;
+                self.counters.control_bytes += packet.size();
+                true
+            }
+            Kind::Ack | Kind::Report => return,
+        };
+        if let Some(reports) = &mut self.reports {
+            reports.on_arrival(now, &packet, annex.as_ref(), fresh, cx);
+        }
+    }
+
+    fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
+        if let Some(ack) = self.ack.take() {
+            return Output::Transmit(ack);
+        }
+        let mut timer = Time::NEVER;
+        if let Some(reports) = &mut self.reports {
+            if let Some(report) = reports.poll(now, self.flow, cx) {
+                self.counters.reports += 1;
+                self.counters.sent_bytes += report.size();
+                return Output::Transmit(report);
+            }
+            timer = reports.next_timer();
+        }
+        if self.delivery_events && self.readable > Bytes::ZERO {
+            return Output::Event(Event::Delivered(std::mem::take(&mut self.readable)));
+        }
+        Output::Wait(timer.finite())
+    }
+
+    fn observe(&self) -> Observation {
+        self.counters.observe()
+    }
+}
