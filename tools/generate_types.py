@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 TARGET = Path(__file__).parent.parent / "python" / "tailback" / "scenario" / "_models.py"
-WIDTH = 104
+WIDTH = 114
 Json = dict[str, Any]
 
 # What a choice is called in Python, and what its members' names end with.
@@ -118,7 +118,9 @@ class Generator:
         for variant in definition["oneOf"]:
             folded, value = ref(variant), tag_of(variant)[1]
             contents = self.definitions[folded] if folded else variant
-            self._model(members[value], contents, (contents if folded else variant).get("description", ""), (tag, value))
+            self._model(
+                members[value], contents, (contents if folded else variant).get("description", ""), (tag, value)
+            )
         union = " | ".join(members.values())
         source = f"Annotated[{union}, Field(discriminator={quoted(tag)})]" if len(members) > 1 else union
         self._alias(target, source, definition)

@@ -41,7 +41,7 @@ def _common(
 
 
 @app.command()
-def run(
+def run(  # noqa: PLR0917 (the command line has no positions here)
     file: Annotated[Path, typer.Argument(help="A scenario in TOML.", metavar="FILE")],
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
     out: Annotated[
@@ -49,7 +49,9 @@ def run(
     ] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="Change a field, for example --set buffer='25 packets'. Repeatable."),
+        typer.Option(
+            "--set", metavar="FIELD=VALUE", help="Change a field, for example --set buffer='25 packets'. Repeatable."
+        ),
     ] = None,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the overview figure.")] = True,
     json: Json = False,
@@ -61,7 +63,7 @@ def run(
 
 
 @app.command()
-def reproduce(
+def reproduce(  # noqa: PLR0917 (likewise)
     what: Annotated[
         list[str] | None,
         typer.Argument(metavar="[ID | PAPER | all]…", help="Items of the ledger, papers, or all.", show_default="all"),
@@ -90,10 +92,25 @@ def reproduce(
 
 
 @app.command()
-def validate(
-    files: Annotated[list[Path], typer.Argument(help="Scenarios in TOML.", metavar="FILE…")],
+def validate(  # noqa: PLR0917 (likewise)
+    files: Annotated[list[Path] | None, typer.Argument(help="Scenarios in TOML.", metavar="[FILE…]")] = None,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Compare TCP and queues with ns-2's figures instead, row by row.")
+    ] = False,
+    rows: Annotated[str, typer.Option(help="With --reference: only rows whose names contain this.")] = "",
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="With --reference: runs per row.", show_default="as many as ns-2 had")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")] = None,
+    json: Json = False,
 ) -> None:
-    """Check scenarios without running them; say everything that is wrong with each."""
+    """Check scenarios without running them; or, with --reference, the simulator itself."""
+    if reference:
+        from tailback.validation.report import validate_reference
+
+        raise typer.Exit(validate_reference(rows, seeds=seeds, jobs=jobs, as_lines=json))
+    if not files:
+        raise typer.BadParameter("name scenario files, or ask for --reference")
     from tailback.commands.check import check_files
 
     raise typer.Exit(check_files(files))

@@ -1,4 +1,4 @@
-"""Running one scenario in this process. Running many is in ``pool.py``; varying them systematically is not done here."""
+"""Running one scenario in this process. Running many is in ``pool.py``; sweeps are not made here."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -22,11 +22,7 @@ def list_items(what: Sequence[str], *, as_json: bool) -> None:
     from tailback.papers import ledger
 
     papers = {paper.id for paper in ledger.papers()}
-    chosen = [
-        claim
-        for claim in ledger.claims()
-        if any(name in {"all", claim.id, claim.paper} for name in what)
-    ]
+    chosen = [claim for claim in ledger.claims() if any(name in {"all", claim.id, claim.paper} for name in what)]
     for name in what:
         if name != "all" and name not in papers and all(claim.id != name for claim in chosen):
             ledger.select([name])  # Raises, with the nearest name.
@@ -51,10 +47,8 @@ def reproduce_items(
     from tailback.report import write_report
 
     claims = ledger.select(what)
-    verdicts = reproduce(
-        claims, "full" if full else "quick", out, jobs=jobs, each=_print_json if as_json else None
-    )
-    page = write_report(verdicts, out)
+    verdicts = reproduce(claims, "full" if full else "quick", out, jobs=jobs, each=_print_json if as_json else None)
+    page = write_report(verdicts, out, _validation(full, jobs) if "all" in what else None)
     if as_json:
         typer.echo(f"report: {page}", err=True)
     else:
@@ -67,6 +61,18 @@ def reproduce_items(
     return 1 if strict and not all(verdict.holds for verdict in verdicts) else 0
 
 
+def _validation(full: bool, jobs: int | None) -> list[dict[str, Any]]:
+    """The comparison with ns-2 that goes with a report of everything: two seeds per row, or as many as ns-2 had."""
+    from tailback.pool import Pool
+    from tailback.progress import Bar
+    from tailback.validation import run_count, validate
+    from tailback.validation.report import report_rows
+
+    seeds = None if full else 2
+    with Pool(jobs) as pool, Bar("validating", run_count(seeds=seeds)) as bar:
+        return report_rows(validate(pool, seeds=seeds, done=bar.advance))
+
+
 def _print_json(verdict: Verdict) -> None:
     typer.echo(json.dumps(verdict.as_json(), ensure_ascii=False))
 
@@ -77,21 +83,23 @@ def _show(verdicts: Sequence[Verdict], page: Path) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("item", "claim", "test", "measured", "allowed"):
-        table.add_column(column, overflow="fold")
-    for column in ("runs", "time"):
-        table.add_column(column, justify="right", no_wrap=True)
     for verdict in verdicts:
-        checks = verdict.outcome.checks if verdict.outcome else ()
-        word = "[green]holds[/green]" if verdict.holds else "[red]does not hold[/red]" if verdict.ran else "[red]could not run[/red]"
-        first = (verdict.claim.id, word)
-        last = (str(verdict.runs), f"{verdict.wall_s:.1f} s")
-        for index, check in enumerate(checks):
-            mark = "" if check.holds else "[red]✗ [/red]"
-            begin, end = (first, last) if index == 0 else (("", ""), ("", ""))
-            table.add_row(*begin, check.claim, mark + check.measured, check.allowed, *end)
-        if not checks:
-            table.add_row(*first, verdict.error, "", "", *last)
-    console.print(table)
-    console.print(f"Report: {page}  (opens offline in any browser)")
+        word = "[green]holds[/green]" if verdict.holds else "[red]does not hold[/red]"
+        word = word if verdict.ran else "[red]could not run[/red]"
+        console.print()
+        console.print(
+            f"[bold]{verdict.claim.id}[/bold]  {word}  [dim]{verdict.runs} runs, {verdict.wall_s:.1f} s[/dim]"
+        )
+        console.print(f"{verdict.claim.title} ({verdict.claim.source})")
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        for column in ("", "test", "measured", "allowed"):
+            table.add_column(column, overflow="fold")
+        for check in verdict.outcome.checks if verdict.outcome else ():
+            table.add_row(
+                "[green]✓[/green]" if check.holds else "[red]✗[/red]", check.claim, check.measured, check.allowed
+            )
+        console.print(table if table.row_count else f"[red]{verdict.error}[/red]")
+    held = sum(verdict.holds for verdict in verdicts)
+    console.print(
+        f"\n{held} of {len(verdicts)} claims reproduced. Report: {page} (opens offline in any browser)", soft_wrap=True
+    )

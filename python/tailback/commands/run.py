@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,9 @@ def _as_json(result: Result, folder: Path) -> dict[str, Any]:
         "summary": plain(result.summary().row(0, named=True)),
         "flows": plain(result.flows.to_dicts()),
         "links": plain(result.links.to_dicts()),
-        "units": {name: unit for name, unit in result.units.items() if name in {*result.flows.columns, *result.links.columns}},
+        "units": {
+            name: unit for name, unit in result.units.items() if name in {*result.flows.columns, *result.links.columns}
+        },
         "out": str(folder),
     }
 
@@ -196,7 +199,7 @@ def shown(value: float | None, unit: str) -> str:
     """A number in base units for a reader."""
     from tailback.units import scaled
 
-    if value is None or value != value:
+    if value is None or math.isnan(value):
         return "—"
     number, name = scaled(value, unit)
     return f"{number:.4g} {name}"

@@ -1,4 +1,4 @@
-"""The ledger as data: which items there are, what they claim, and which of them have code. Judging is the items' own."""
+"""The ledger as data: which items there are, what they claim, and which have code. Judging is the items' own."""
 
 from __future__ import annotations
 
@@ -104,8 +104,9 @@ def select(names: Iterable[str]) -> tuple[Claim, ...]:
             hint = nearest(name, known)
             meant = f"; did you mean {hint}?" if hint else ""
             raise TailbackError(
-                f"{name}: no such item{meant} `tailback reproduce --list` shows all" if meant else
-                f"{name}: no such item; `tailback reproduce --list` shows all"
+                f"{name}: no such item{meant} `tailback reproduce --list` shows all"
+                if meant
+                else f"{name}: no such item; `tailback reproduce --list` shows all"
             )
         chosen.update({claim.id: claim for claim in found})
     return tuple(chosen.values())

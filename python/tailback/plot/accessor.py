@@ -34,8 +34,8 @@ class Plots:
                 overtime.mark_warm_up(axis, result)
             axes[-1].set_xlabel("time (s)")
             axes[-1].set_xlim(0.0, result.duration)
-            overtime.legend(made, axes, result)
-            made.suptitle(f"{result.title}, seed {result.seed}", x=0.01, ha="left", fontsize=10.5)
+            overtime.legend(made, axes)
+            axes[0].set_title(f"{result.title}, seed {result.seed}", pad=8)
         return made
 
     def goodput(self) -> Figure:
@@ -63,5 +63,5 @@ class Plots:
             overtime.mark_warm_up(axes[0], self._result)
             axes[0].set_xlabel("time (s)")
             axes[0].set_xlim(0.0, self._result.duration)
-            overtime.legend(made, axes, self._result)
+            overtime.legend(made, axes)
         return made

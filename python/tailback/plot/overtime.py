@@ -58,8 +58,15 @@ def queue(axis: Axes, result: Result, link: str | None) -> None:
     if limit is not None and limit <= 2.5 * max(float(np.max(high, initial=0.0)), 1.0):
         axis.axhline(limit, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
         axis.annotate(
-            f"buffer {limit:g}", (0.995, limit), xycoords=("axes fraction", "data"), ha="right", va="bottom",
-            fontsize=7.5, color=INK, xytext=(0, 1), textcoords="offset points",
+            f"buffer {limit:g}",
+            (0.995, limit),
+            xycoords=("axes fraction", "data"),
+            ha="right",
+            va="bottom",
+            fontsize=7.5,
+            color=INK,
+            xytext=(0, 1),
+            textcoords="offset points",
         )
         axis.set_ylim(top=1.15 * max(limit, float(np.max(high, initial=0.0))))
     axis.set_title(f"at {name}", fontsize=8.5, color=INK)
@@ -69,7 +76,7 @@ def has(result: Result, panel: Panel) -> bool:
     """Whether the result holds what a panel shows."""
     if panel is queue:
         return result.link_series.height > 0
-    column = {goodput: "goodput", window: "window", rtt: "rtt"}[panel]
+    column = panel.__name__  # Panels of flows are called as their columns.
     table = result.flow_series
     return table.height > 0 and table[column].null_count() < table.height
 
@@ -80,7 +87,7 @@ def mark_warm_up(axis: Axes, result: Result) -> None:
         axis.axvspan(0.0, result.warm_up, color=FAINT, alpha=0.15, linewidth=0)
 
 
-def legend(made: Figure, axes: list[Axes], result: Result) -> None:
+def legend(made: Figure, axes: list[Axes]) -> None:
     """One legend for all panels, above them."""
     found: dict[str, Any] = {}
     for axis in axes:
@@ -89,7 +96,7 @@ def legend(made: Figure, axes: list[Axes], result: Result) -> None:
             found.setdefault(label, handle)
     if found:
         columns = min(len(found), 4)
-        made.legend(found.values(), found.keys(), loc="outside upper right", ncols=columns)
+        made.legend(found.values(), found.keys(), loc="outside upper left", ncols=columns)
 
 
 def _flows(axis: Axes, result: Result, column: str, label: str, *, from_zero: bool = True) -> None:
@@ -104,22 +111,27 @@ def _flows(axis: Axes, result: Result, column: str, label: str, *, from_zero: bo
             axis.plot(time, mean, label=str(name), **line(index))
     else:
         for index, (name, members) in enumerate(_groups(result, names)):
-            _band(axis, table.filter(pl.col("flow").is_in(members)), column, factor, f"{name} (mean of {len(members)})", index)
+            chosen = table.filter(pl.col("flow").is_in(members)).select("time", pl.col(column) * factor)
+            _band(axis, chosen, f"{name} (mean of {len(members)})", index)
     axis.set_ylabel(f"{label} ({unit})")
     if from_zero:
         axis.set_ylim(bottom=0.0)
 
 
-def _band(axis: Axes, table: pl.DataFrame, column: str, factor: float, label: str, index: int) -> None:
-    value = pl.col(column)
+def _band(axis: Axes, table: pl.DataFrame, label: str, index: int) -> None:
+    value = pl.exclude("time")
     at = (
         table.group_by("time", maintain_order=True)
-        .agg(value.mean().alias("mean"), value.quantile(0.1).alias("low"), value.quantile(0.9).alias("high"))
+        .agg(
+            value.mean().name.suffix(" mean"),
+            value.quantile(0.1).name.suffix(" low"),
+            value.quantile(0.9).name.suffix(" high"),
+        )
         .drop_nulls()
     )
-    time = at["time"].to_numpy()
-    when, mean, _, _ = thinned(time, at["mean"].to_numpy() * factor)
-    low, high = (thinned(time, at[end].to_numpy() * factor)[1] for end in ("low", "high"))
+    time, *columns = (at[name].to_numpy() for name in at.columns)
+    when = thinned(time, columns[0])[0]
+    mean, low, high = (thinned(time, column)[1] for column in columns)
     axis.fill_between(when, low, high, color=line(index)["color"], alpha=0.2, linewidth=0)
     axis.plot(when, mean, label=label, **line(index))
 

@@ -28,7 +28,7 @@ DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)), (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 FORMATS = ("svg", "png", "pdf")
 
-_RULES: dict[str, Any] = {
+_RULES: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": INK,
     "axes.grid": True,
@@ -70,11 +70,15 @@ def style() -> Iterator[None]:
     cycle = cycler(color=[COLOURS[i % len(COLOURS)] for i in range(24)]) + cycler(
         linestyle=[DASHES[i % len(DASHES)] for i in range(24)]
     )
-    with mpl.rc_context({**mpl.rcParamsDefault, "backend": mpl.rcParams["backend"], **_RULES, "axes.prop_cycle": cycle}):
+    rules: dict[Any, Any] = {**dict(mpl.rcParamsDefault), **dict(_RULES), "axes.prop_cycle": cycle}
+    rules.pop("backend", None)  # Whatever shows figures to the user stays.
+    with mpl.rc_context(rules):
         yield
 
 
-def figure(rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 3.6, **layout: Any) -> tuple[Figure, list[Axes]]:
+def figure(
+    rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 3.6, **layout: Any
+) -> tuple[Figure, list[Axes]]:
     """An empty figure of our looks, sizes in inches, without touching pyplot; axes in reading order."""
     made = Figure(figsize=(width, height), layout="constrained")
     axes = made.subplots(rows, columns, squeeze=False, **layout)

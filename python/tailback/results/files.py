@@ -56,7 +56,9 @@ def new_folder(target: Path, *, mine: Callable[[Path], bool]) -> Iterator[Path]:
         StorageError: where writing fails, or something that is not ours stands in the way.
     """
     if target.exists() and not (target.is_dir() and (mine(target) or not any(target.iterdir()))):
-        raise StorageError(f"{target}: exists and holds no result of ours; expected a new, empty or older result folder")
+        raise StorageError(
+            f"{target}: exists and holds no result of ours; expected a new, empty or older result folder"
+        )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))

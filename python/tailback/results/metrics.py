@@ -7,7 +7,7 @@ a series are labelled by their ends.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -109,7 +109,7 @@ def summary(result: Result) -> pl.DataFrame:
     )
 
 
-def _link(result: Result, name: str | None) -> dict[str, object]:
+def _link(result: Result, name: str | None) -> dict[str, Any]:
     table = result.links
     row = table.filter(pl.col("link") == (result.bottleneck if name is None else name))
     if row.is_empty():

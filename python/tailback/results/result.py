@@ -81,12 +81,12 @@ class Result:
         that has a time series, or the busiest at all."""
         watched = self.link_series["link"].unique().to_list() if self.link_series.height else []
         table = self.links.filter(pl.col("link").is_in(watched)) if watched else self.links
-        ranked = table.sort(["dropped_overflow_packets", "dropped_early_packets", "utilization"], descending=True, maintain_order=True)
+        ranked = table.sort(
+            ["dropped_overflow_packets", "dropped_early_packets", "utilization"], descending=True, maintain_order=True
+        )
         return str(ranked["link"][0])
 
-    def series(
-        self, *, flow: str | None = None, link: str | None = None, after_warm_up: bool = False
-    ) -> pl.DataFrame:
+    def series(self, *, flow: str | None = None, link: str | None = None, after_warm_up: bool = False) -> pl.DataFrame:
         """The time series of one flow or of one link; of the bottleneck where neither is named.
 
         Raises:

@@ -56,8 +56,11 @@ def load(folder: Path) -> Result:
     except (OSError, ValueError) as error:
         raise StorageError(f"{folder}: holds no result of ours; expected {ABOUT} and Parquet tables") from error
     if about.get("format", 0) > FORMAT:
-        raise StorageError(f"{folder}: was written by a newer version (format {about['format']}, this one reads {FORMAT})")
-    found, units = {}, {}
+        raise StorageError(
+            f"{folder}: was written by a newer version (format {about['format']}, this one reads {FORMAT})"
+        )
+    found: dict[str, Any] = {}
+    units: dict[str, str] = {}
     for name in TABLES:
         found[name], known = tables.read_parquet(folder / f"{name}.parquet")
         units.update(known)

@@ -72,9 +72,7 @@ class Lane(Part):
     """One lane."""
 
     buffer: Capacity | None = None
-    """The lane's buffer, in packets or bytes. Default: as large as the link's, and not shared with other
-    lanes.
-    """
+    """The lane's buffer, in packets or bytes. Default: as large as the link's, and not shared with other lanes."""
 
     queue: Queue = DropTailQueue()
     """The lane's queue. Default drop-tail."""
@@ -100,10 +98,10 @@ class PriorityQueue(Part):
 Victim: TypeAlias = Literal["longest", "longest-head", "arriving"]
 """Who loses a packet when the buffer is full.
 
-- ``longest``: The newest packet of the flow that has most waiting (Demers, Keshav and Shenker 1989,
-  §2): a flow below its share of the buffer loses nothing.
-- ``longest-head``: The oldest packet of the flow that has most waiting (Suter, Lakshman, Stiliadis and
-  Choudhury 1998); ns-2's DRR does so.
+- ``longest``: The newest packet of the flow that has most waiting (Demers, Keshav and Shenker 1989, §2): a flow
+  below its share of the buffer loses nothing.
+- ``longest-head``: The oldest packet of the flow that has most waiting (Suter, Lakshman, Stiliadis and Choudhury
+  1998); ns-2's DRR does so.
 - ``arriving``: The arriving packet.
 """
 
@@ -112,13 +110,13 @@ class Buffer(Part):
     """How the flows share the link's buffer."""
 
     per_flow: Capacity | None = None
-    """At most so much of each flow waits, in packets or bytes; beyond, its arrivals are dropped. Default:
-    no limit but the link's buffer.
+    """At most so much of each flow waits, in packets or bytes; beyond, its arrivals are dropped. Default: no limit
+    but the link's buffer.
     """
 
     victim: Victim = "longest"
-    """Who loses a packet when the link's buffer is full: ``longest`` (the newest packet of the flow with
-    most waiting, the default), ``longest-head`` (its oldest) or ``arriving``.
+    """Who loses a packet when the link's buffer is full: ``longest`` (the newest packet of the flow with most
+    waiting, the default), ``longest-head`` (its oldest) or ``arriving``.
     """
 
 
@@ -153,9 +151,7 @@ class WeightedRoundRobinQueue(Part):
     """How the flows share the link's buffer."""
 
     shares: Sequence[Share] = ()
-    """Weights in packets per round, at least 0.01; fractions add up over rounds. Flows named nowhere have
-    weight 1.
-    """
+    """Weights in packets per round, at least 0.01; fractions add up over rounds. Flows named nowhere have weight 1."""
 
 
 class CellRoundRobinQueue(Part):
@@ -198,8 +194,8 @@ class Level(Part):
     """The length of a frame, at most 1 s. Default 10 ms."""
 
     part: float = 0.5
-    """The part of the link's rate that all flows of this level have together; those of all levels add up
-    to at most 1. Default 0.5.
+    """The part of the link's rate that all flows of this level have together; those of all levels add up to at most
+    1. Default 0.5.
     """
 
 
@@ -217,8 +213,8 @@ class HierarchicalRoundRobinQueue(Part):
             Level(),
         )
     )
-    """The levels, each with a longer frame than the one before. Default: 1 ms with half of the rate, and
-    10 ms with the other half.
+    """The levels, each with a longer frame than the one before. Default: 1 ms with half of the rate, and 10 ms with
+    the other half.
     """
 
     reserve: float = 0.1
@@ -282,8 +278,8 @@ class VirtualClockQueue(Part):
     """How the flows share the link's buffer."""
 
     reserve: float = 0.1
-    """The part of the link's rate that is reserved for a flow of weight 1, above 0, at most 1. Guarantees
-    hold while the reservations of the flows present add up to at most 1. Default 0.1.
+    """The part of the link's rate that is reserved for a flow of weight 1, above 0, at most 1. Guarantees hold while
+    the reservations of the flows present add up to at most 1. Default 0.1.
     """
 
     shares: Sequence[Share] = ()
@@ -308,27 +304,27 @@ class RedQueue(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["red"] = "red"
     adaptive: bool = False
-    """Adapt ``max_p`` every half second so that the average queue stays in the middle between the
-    thresholds (2001, Fig. 1). Default false.
+    """Adapt ``max_p`` every half second so that the average queue stays in the middle between the thresholds (2001,
+    Fig. 1). Default false.
     """
 
     ecn: bool = False
-    """Mark ECN-capable packets instead of dropping them early (RFC 3168 §5). Above the upper threshold (in
-    the gentle form above twice the upper threshold), and at overflow, packets are dropped all the same
-    (RFC 3168 §7). Default false.
+    """Mark ECN-capable packets instead of dropping them early (RFC 3168 §5). Above the upper threshold (in the
+    gentle form above twice the upper threshold), and at overflow, packets are dropped all the same (RFC 3168 §7).
+    Default false.
     """
 
     gentle: bool = True
-    """Between ``max`` and twice ``max``, raise the probability from ``max_p`` to 1 instead of dropping all
-    (Floyd 2000). Default true.
+    """Between ``max`` and twice ``max``, raise the probability from ``max_p`` to 1 instead of dropping all (Floyd
+    2000). Default true.
     """
 
     max: DataAmount = "15 packets"
     """Average queue at which the probability reaches ``max_p``. 1993, §4; default 15 packets."""
 
     max_p: float = 0.1
-    """Largest probability of early drops between the thresholds, and the adaptive form's first value. A
-    number above 0, at most 1; default 0.1.
+    """Largest probability of early drops between the thresholds, and the adaptive form's first value. A number above
+    0, at most 1; default 0.1.
     """
 
     measure: Measure = "packets"
@@ -338,14 +334,11 @@ class RedQueue(Part):
     """Average queue below which nothing is dropped or marked. 1993, §4; default 5 packets."""
 
     wait: bool = True
-    """Leave at least 1/p packets between two early drops (ns-2's ``wait_``); without it, at least one.
-    Default true.
-    """
+    """Leave at least 1/p packets between two early drops (ns-2's ``wait_``); without it, at least one. Default true."""
 
     weight: float | None = None
-    """Weight of the newest sample in the average queue, above 0, at most 1; default 0.002 (1993, §6).
-    Absent in the adaptive form, it becomes 1 - exp(-1/C) with C the link's rate in packets/s (2001,
-    §4.3).
+    """Weight of the newest sample in the average queue, above 0, at most 1; default 0.002 (1993, §6). Absent in the
+    adaptive form, it becomes 1 - exp(-1/C) with C the link's rate in packets/s (2001, §4.3).
     """
 
 
@@ -379,9 +372,7 @@ class PiQueue(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["pi"] = "pi"
     a: float = 1.822e-05
-    """Gain a of the newer sample, above ``b``. Default 1.822e-5 per packet (2001, §V, for 15 Mbit/s and 60
-    flows).
-    """
+    """Gain a of the newer sample, above ``b``. Default 1.822e-5 per packet (2001, §V, for 15 Mbit/s and 60 flows)."""
 
     b: float = 1.816e-05
     """Gain b of the older sample, above 0. Default 1.816e-5 per packet (2001, §V)."""
@@ -411,14 +402,12 @@ class PieQueue(Part):
     """A burst of this length passes undropped after quiet (``MAX_BURST``). Default 150 ms (RFC 8033 §4.4)."""
 
     ecn: bool = False
-    """Mark ECN-capable packets instead of dropping them, as long as the probability is below
-    ``mark_limit`` (RFC 8033 §5.1). Default false.
+    """Mark ECN-capable packets instead of dropping them, as long as the probability is below ``mark_limit`` (RFC
+    8033 §5.1). Default false.
     """
 
     mark_limit: float = 0.1
-    """The probability above which ECN-capable packets are dropped too (``mark_ecnth``). Default 0.1 (RFC
-    8033 §5.1).
-    """
+    """The probability above which ECN-capable packets are dropped too (``mark_ecnth``). Default 0.1 (RFC 8033 §5.1)."""
 
     period: Span = "15 ms"
     """The period of the probability (``T_UPDATE``). Default 15 ms (RFC 8033 §4.2)."""
@@ -433,14 +422,10 @@ class CodelQueue(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["codel"] = "codel"
     ecn: bool = False
-    """Mark ECN-capable packets instead of dropping them (RFC 8289 §5.6, as in RFC 8290 §4.2). Default
-    false.
-    """
+    """Mark ECN-capable packets instead of dropping them (RFC 8289 §5.6, as in RFC 8290 §4.2). Default false."""
 
     interval: Span = "100 ms"
-    """The time over which a delay counts as standing: about the longest round trip. Default 100 ms (RFC
-    8289 §4.3).
-    """
+    """The time over which a delay counts as standing: about the longest round trip. Default 100 ms (RFC 8289 §4.3)."""
 
     target: Span = "5 ms"
     """The standing delay to tolerate. Default 5 ms (RFC 8289 §4.4)."""
@@ -461,8 +446,8 @@ class FqCodelQueue(Part):
     """Bytes per round and queue. Default 1514 B (RFC 8290 §5.2.4)."""
 
     queues: Annotated[int, Field(ge=0)] = 1024
-    """How many queues flows are hashed into, at least 1; two flows that meet in one share it. Default 1024
-    (RFC 8290 §5.2.5).
+    """How many queues flows are hashed into, at least 1; two flows that meet in one share it. Default 1024 (RFC 8290
+    §5.2.5).
     """
 
     target: Span = "5 ms"
@@ -481,9 +466,7 @@ class Dualpi2Queue(Part):
     """Gain of the delay's change, per second, above 0. Default 3.2 (RFC 9332 §A.1)."""
 
     classic_share: float = 0.0625
-    """The part of the rate that the classic queue gets at least, above 0, below 1. Default 1/16 (RFC 9332
-    §4.2.2).
-    """
+    """The part of the rate that the classic queue gets at least, above 0, below 1. Default 1/16 (RFC 9332 §4.2.2)."""
 
     coupling: float = 2.0
     """The coupling factor k, at least 1. Default 2 (RFC 9332 §2.1)."""
@@ -510,8 +493,8 @@ class AvqQueue(Part):
     """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
 
     gain: float = 0.15
-    """The gain α of the virtual capacity, above 0. Default 0.15 (2001, §4); larger adapts faster, and
-    oscillates where round trips are long.
+    """The gain α of the virtual capacity, above 0. Default 0.15 (2001, §4); larger adapts faster, and oscillates
+    where round trips are long.
     """
 
     target: float = 0.98
@@ -537,9 +520,7 @@ class Eta(Part):
     """Marks for burstiness η."""
 
     max: float = 0.2
-    """Average above which every packet is marked, ``min`` to 1; with both at 1 nothing is ever marked.
-    Default 0.2.
-    """
+    """Average above which every packet is marked, ``min`` to 1; with both at 1 nothing is ever marked. Default 0.2."""
 
     max_p: float = 0.1
     """Probability of a mark at ``max``, above 0, at most 1. Default 0.1."""
@@ -555,9 +536,7 @@ class Rho(Part):
     """Marks for utilization ρ."""
 
     max: float = 1.0
-    """Average above which every packet is marked, ``min`` to 1; with both at 1 nothing is ever marked.
-    Default 1.0.
-    """
+    """Average above which every packet is marked, ``min`` to 1; with both at 1 nothing is ever marked. Default 1.0."""
 
     max_p: float = 0.1
     """Probability of a mark at ``max``, above 0, at most 1. Default 0.1."""
@@ -581,13 +560,11 @@ class TdqmQueue(Part):
     """Marks for utilization. Default: thresholds 0.9 and 1.0 (§IV-B)."""
 
     shortest_busy_period: Span | None = None
-    """The length b beyond which a busy period gives a sample of burstiness by itself. Default: 0.025 w
-    (§IV-B).
-    """
+    """The length b beyond which a busy period gives a sample of burstiness by itself. Default: 0.025 w (§IV-B)."""
 
     window: Span | None = None
-    """The window w over which utilization is measured. Default: half the time in which a full buffer
-    drains (§II-A, §IV-B), or 10 ms where the buffer is unlimited.
+    """The window w over which utilization is measured. Default: half the time in which a full buffer drains (§II-A,
+    §IV-B), or 10 ms where the buffer is unlimited.
     """
 
 
@@ -619,14 +596,12 @@ class TokenBucketQueue(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["token-bucket"] = "token-bucket"
     burst: Bytes = "15 kB"
-    """The bucket's depth: how much may pass at the link's rate. A larger packet passes when the bucket is
-    full. Default 15 kB.
+    """The bucket's depth: how much may pass at the link's rate. A larger packet passes when the bucket is full.
+    Default 15 kB.
     """
 
     classes: Sequence[BucketClass] = ()
-    """Classes with a bucket of their own under the common one. Flows named nowhere need only the common
-    bucket.
-    """
+    """Classes with a bucket of their own under the common one. Flows named nowhere need only the common bucket."""
 
     queue: Queue = DropTailQueue()
     """The queue of waiting packets; one more waits at its head. Default drop-tail."""
@@ -718,8 +693,8 @@ class Access(Part):
     """How much may wait."""
 
     delay: Spread = "5 ms"
-    """The one-way propagation delay: one for all hosts, a list dealt out in turn (``["1 ms", "2 ms"]``),
-    or ``{ from, to }`` spread evenly over the hosts.
+    """The one-way propagation delay: one for all hosts, a list dealt out in turn (``["1 ms", "2 ms"]``), or ``{
+    from, to }`` spread evenly over the hosts.
     """
 
     queue: QueueOrName = DropTailQueue()
@@ -733,8 +708,8 @@ AckDetail: TypeAlias = Literal["off", "trigger"]
 """What acknowledgements say beyond RFC 2018.
 
 - ``off``: Nothing.
-- ``trigger``: The number of the segment that caused them: with the cumulative number it gives packet-
-  pair's offset (``packet-pair.txt``, appendix).
+- ``trigger``: The number of the segment that caused them: with the cumulative number it gives packet-pair's
+  offset (``packet-pair.txt``, appendix).
 """
 
 
@@ -765,8 +740,8 @@ class ExponentialBytesDistribution(Part):
 
 
 class ParetoBytesDistribution(Part):
-    """Pareto: ``P(X > x) = (min/x)^shape`` for x above ``min``. Give either ``mean`` (with a shape above
-    1) or ``min``.
+    """Pareto: ``P(X > x) = (min/x)^shape`` for x above ``min``. Give either ``mean`` (with a shape above 1) or
+    ``min``.
     """
 
     TAG: ClassVar[str] = "name"
@@ -848,9 +823,7 @@ Connection: TypeAlias = Literal["per-file", "kept"]
 
 
 class Corruption(Part):
-    """Packets are damaged on the wire: they use buffer and capacity, arrive, and the receiver discards
-    them.
-    """
+    """Packets are damaged on the wire: they use buffer and capacity, arrive, and the receiver discards them."""
 
     probability: float = 0.001
     """Probability that a packet is damaged, 0 to 1."""
@@ -859,8 +832,8 @@ class Corruption(Part):
 Counting: TypeAlias = Literal["per-ack", "bytes"]
 """What one acknowledgement counts for when a window grows.
 
-- ``per-ack``: For one segment, however much it acknowledges (RFC 5681 §3.1; ns-2): delayed
-  acknowledgements slow growth.
+- ``per-ack``: For one segment, however much it acknowledges (RFC 5681 §3.1; ns-2): delayed acknowledgements slow
+  growth.
 - ``bytes``: For the bytes that it acknowledges (appropriate byte counting, RFC 3465).
 """
 
@@ -879,8 +852,8 @@ class Duplication(Part):
 EcnEcho: TypeAlias = Literal["latched", "per-packet"]
 """How a receiver echoes congestion marks.
 
-- ``latched``: On all acknowledgements from a mark until the sender says that it reduced its window (RFC
-  3168 §6.1.3).
+- ``latched``: On all acknowledgements from a mark until the sender says that it reduced its window (RFC 3168
+  §6.1.3).
 - ``per-packet``: On the acknowledgement of the marked packets only, as DCTCP wants it (RFC 8257 §3.2).
 """
 
@@ -911,13 +884,11 @@ class Reno(Part):
     """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
 
     halve: Halve = "flight"
-    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window``
-    (ns-2).
-    """
+    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
 
     slow_start_limit: float = 2.0
-    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per
-    acknowledgement in slow start. In segments, at least 1; default 2.
+    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per acknowledgement in
+    slow start. In segments, at least 1; default 2.
     """
 
 
@@ -930,13 +901,11 @@ class Newreno(Part):
     """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
 
     halve: Halve = "flight"
-    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window``
-    (ns-2).
-    """
+    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
 
     slow_start_limit: float = 2.0
-    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per
-    acknowledgement in slow start. In segments, at least 1; default 2.
+    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per acknowledgement in
+    slow start. In segments, at least 1; default 2.
     """
 
 
@@ -949,13 +918,11 @@ class Sack(Part):
     """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
 
     halve: Halve = "flight"
-    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window``
-    (ns-2).
-    """
+    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
 
     slow_start_limit: float = 2.0
-    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per
-    acknowledgement in slow start. In segments, at least 1; default 2.
+    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per acknowledgement in
+    slow start. In segments, at least 1; default 2.
     """
 
 
@@ -974,9 +941,7 @@ class Cubic(Part):
     """What an acknowledgement counts for: ``per-ack`` (the RFC's text) or ``bytes`` (RFC 3465)."""
 
     fast_convergence: bool = True
-    """Whether a flow that lost at a smaller window than before gives up more (RFC 9438 §4.7). Default
-    true.
-    """
+    """Whether a flow that lost at a smaller window than before gives up more (RFC 9438 §4.7). Default true."""
 
     halve: Halve = "flight"
     """What the window is reduced from: ``flight``, the data in flight (RFC 9438 §4.6), or ``window``."""
@@ -988,8 +953,8 @@ class Cubic(Part):
     """Whether the window is never below what Reno would have (RFC 9438 §4.3). Default true."""
 
     slow_start_limit: float = 2.0
-    """With ``counting = "bytes"``, at most so many segments of growth per acknowledgement in slow start (L
-    of RFC 3465 §2.2). At least 1; default 2.
+    """With ``counting = "bytes"``, at most so many segments of growth per acknowledgement in slow start (L of RFC
+    3465 §2.2). At least 1; default 2.
     """
 
 
@@ -999,8 +964,8 @@ class FixedWindow(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["fixed-window"] = "fixed-window"
     window: DataAmount = "10 packets"
-    """The window, in packets or bytes on the wire. Default 10 packets. Never less than one packet and
-    never more than the receiver's window.
+    """The window, in packets or bytes on the wire. Default 10 packets. Never less than one packet and never more
+    than the receiver's window.
     """
 
 
@@ -1027,9 +992,7 @@ class FixedRate(Part):
     """Whether lost data is repaired (by selective acknowledgements). Default false: datagrams."""
 
     tokens: Tokens = "constant"
-    """How tokens arrive: ``constant``, evenly, or ``poisson``, one packet's worth at a time. Default
-    constant.
-    """
+    """How tokens arrive: ``constant``, evenly, or ``poisson``, one packet's worth at a time. Default constant."""
 
 
 Scheme: TypeAlias = Annotated[Reno | Newreno | Sack | Cubic | FixedWindow | FixedRate, Field(discriminator="name")]
@@ -1044,21 +1007,21 @@ class Receiver(Part):
     """A reliable byte stream's receiver."""
 
     ack_delay: Span = "100 ms"
-    """The longest delay of an acknowledgement, with ``ack_every`` above 1; default 100 ms (RFC 5681 §4.2:
-    below 500 ms).
+    """The longest delay of an acknowledgement, with ``ack_every`` above 1; default 100 ms (RFC 5681 §4.2: below 500
+    ms).
     """
 
     ack_detail: AckDetail = "off"
     """What acknowledgements say beyond RFC 2018."""
 
     ack_every: Annotated[int, Field(ge=0)] = 1
-    """An acknowledgement for every so many segments in order; default 1, no delay. RFC 5681 §4.2 allows 2.
-    Out of order, each segment is acknowledged at once.
+    """An acknowledgement for every so many segments in order; default 1, no delay. RFC 5681 §4.2 allows 2. Out of
+    order, each segment is acknowledged at once.
     """
 
     delivery_events: bool = False
-    """Whether data that became readable is announced by ``Event::Delivered``; default false. Drivers with
-    a real application switch it on; counters count either way.
+    """Whether data that became readable is announced by ``Event::Delivered``; default false. Drivers with a real
+    application switch it on; counters count either way.
     """
 
     ecn_echo: EcnEcho = "latched"
@@ -1068,8 +1031,8 @@ class Receiver(Part):
     """Header bytes of every segment and of every acknowledgement; default 40 B."""
 
     max_sack_blocks: Annotated[int, Field(ge=0, le=255)] = 3
-    """How many ranges an acknowledgement may report, 0 (no selective acknowledgements) to 4; default 3
-    (RFC 2018 §3, where timestamps take their share of the options).
+    """How many ranges an acknowledgement may report, 0 (no selective acknowledgements) to 4; default 3 (RFC 2018 §3,
+    where timestamps take their share of the options).
     """
 
     sack_block: Bytes = "8 B"
@@ -1104,8 +1067,8 @@ class ExponentialSpanDistribution(Part):
 
 
 class ParetoSpanDistribution(Part):
-    """Pareto: ``P(X > x) = (min/x)^shape`` for x above ``min``. Give either ``mean`` (with a shape above
-    1) or ``min``.
+    """Pareto: ``P(X > x) = (min/x)^shape`` for x above ``min``. Give either ``mean`` (with a shape above 1) or
+    ``min``.
     """
 
     TAG: ClassVar[str] = "name"
@@ -1184,18 +1147,16 @@ class OnOffSource(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["on-off"] = "on-off"
     at_once: bool = False
-    """Whether a burst's whole amount, ``rate`` times its length, is offered at its beginning. Default
-    false.
-    """
+    """Whether a burst's whole amount, ``rate`` times its length, is offered at its beginning. Default false."""
 
     chunk: Bytes = "960 B"
-    """How much is offered at a time while on, headers not counted; what remains of a burst is carried over
-    to the next. Default 960 B, which fills packets of 1000 B.
+    """How much is offered at a time while on, headers not counted; what remains of a burst is carried over to the
+    next. Default 960 B, which fills packets of 1000 B.
     """
 
     closed: bool = False
-    """Whether a pause begins only when the burst before it was completely acknowledged (closed loop)
-    instead of at the burst's own end (open loop). Default false.
+    """Whether a pause begins only when the burst before it was completely acknowledged (closed loop) instead of at
+    the burst's own end (open loop). Default false.
     """
 
     off: SpanDistribution = ExponentialSpanDistribution(mean="500 ms")
@@ -1220,9 +1181,7 @@ class FilesSource(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["files"] = "files"
     connection: Connection = "per-file"
-    """What carries the files: ``per-file``, a new connection for each, or ``kept``, one for all. Default
-    per-file.
-    """
+    """What carries the files: ``per-file``, a new connection for each, or ``kept``, one for all. Default per-file."""
 
     count: Annotated[int | None, Field(ge=0)] = None
     """The session ends after so many files; by default never."""
@@ -1274,14 +1233,14 @@ class ReplaySource(Part):
     """Entries written out, in place of a file. Times must not go back."""
 
     file: str | None = None
-    """A text file of entries, relative to the scenario's file: a time and an amount per line, separated by
-    a comma, with units (``125 ms, 1500 B``); or bare numbers below a heading that names their units,
-    such as ``seconds,bytes``. Empty lines and lines that begin with ``#`` do not count.
+    """A text file of entries, relative to the scenario's file: a time and an amount per line, separated by a comma,
+    with units (``125 ms, 1500 B``); or bare numbers below a heading that names their units, such as
+    ``seconds,bytes``. Empty lines and lines that begin with ``#`` do not count.
     """
 
     repeat_every: Span | None = None
-    """Begin again after so much time, counted from the beginning; by default the trace is played once. At
-    least the last entry's time.
+    """Begin again after so much time, counted from the beginning; by default the trace is played once. At least the
+    last entry's time.
     """
 
 
@@ -1301,8 +1260,7 @@ Reliability: TypeAlias = Literal["reno", "new-reno", "sack", "offsets", "datagra
 - ``reno``: Fast retransmit and fast recovery of one segment per episode (RFC 5681 §3.2).
 - ``new-reno``: Recovery by partial acknowledgements (RFC 6582).
 - ``sack``: Scoreboard recovery by selective acknowledgements (RFC 2018, RFC 6675).
-- ``offsets``: Recovery by the offsets of acknowledgements and a soft time-out (``packet-pair.txt``,
-  appendix).
+- ``offsets``: Recovery by the offsets of acknowledgements and a soft time-out (``packet-pair.txt``, appendix).
 - ``datagram``: Nothing is repaired: datagrams.
 """
 
@@ -1332,14 +1290,13 @@ class Rto(Part):
     """The shortest time-out; default 200 ms as in common practice, while RFC 6298 §2.4 says 1 s."""
 
     srtt_factor: float = 1.0
-    """What the smoothed round trip time is multiplied by; default 1 (RFC 6298 §2.3). Packet-pair takes 1.5
-    with ``k = 0`` (Keshav 1994, §6).
+    """What the smoothed round trip time is multiplied by; default 1 (RFC 6298 §2.3). Packet-pair takes 1.5 with ``k
+    = 0`` (Keshav 1994, §6).
     """
 
     tick: Span = "0 s"
-    """The clock's granularity G (RFC 6298 §2); ``"0 s"``, the default, for an exact clock. Otherwise
-    samples are rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (``tcpTick_``)
-    do.
+    """The clock's granularity G (RFC 6298 §2); ``"0 s"``, the default, for an exact clock. Otherwise samples are
+    rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (``tcpTick_``) do.
     """
 
 
@@ -1347,10 +1304,10 @@ RttSampling: TypeAlias = Literal["every-ack", "per-round-trip", "timestamps"]
 """How round trip times are sampled for the retransmission timer.
 
 - ``every-ack``: Every acknowledgement of segments sent once gives a sample (Karn's rule).
-- ``per-round-trip``: One segment per round trip is timed, and none while something is retransmitted
-  (RFC 6298 §3 and §4; ns-2 without timestamps).
-- ``timestamps``: Segments carry their send time, which the receiver echoes (RFC 7323): retransmissions
-  give samples too.
+- ``per-round-trip``: One segment per round trip is timed, and none while something is retransmitted (RFC 6298 §3
+  and §4; ns-2 without timestamps).
+- ``timestamps``: Segments carry their send time, which the receiver echoes (RFC 7323): retransmissions give
+  samples too.
 """
 
 
@@ -1358,28 +1315,28 @@ class Stream(Part):
     """A reliable byte stream's sender."""
 
     careful: bool | None = None
-    """Whether the next episode may begin only when a segment sent after the last one's begin is
-    acknowledged ("careful", RFC 6582 §3.2 step 1: the acknowledgement "covers more than recover"), or
-    already when all segments sent before it are. By default what the RFCs say: true for NewReno and
-    Reno, false for SACK (RFC 6675 §5).
+    """Whether the next episode may begin only when a segment sent after the last one's begin is acknowledged
+    ("careful", RFC 6582 §3.2 step 1: the acknowledgement "covers more than recover"), or already when all
+    segments sent before it are. By default what the RFCs say: true for NewReno and Reno, false for SACK (RFC 6675
+    §5).
     """
 
     dup_threshold: Annotated[int, Field(ge=0)] = 3
-    """Duplicate acknowledgements, or segments selectively acknowledged above, that mean loss; default 3
-    (RFC 5681 §3.2, RFC 6675 ``DupThresh``). Recovery by offsets takes 1, whatever stands here.
+    """Duplicate acknowledgements, or segments selectively acknowledged above, that mean loss; default 3 (RFC 5681
+    §3.2, RFC 6675 ``DupThresh``). Recovery by offsets takes 1, whatever stands here.
     """
 
     ecn: EcnMode = "off"
     """Whether data leaves ECN-capable."""
 
     handshake: bool = False
-    """Whether a connection begins with a header-only segment and its acknowledgement, one round trip
-    before data (RFC 9293 §3.5); default false.
+    """Whether a connection begins with a header-only segment and its acknowledgement, one round trip before data
+    (RFC 9293 §3.5); default false.
     """
 
     header: Bytes = "40 B"
-    """Header bytes of every segment; a connection request and a control packet are a header alone. Default
-    40 B (IPv4 and TCP without options).
+    """Header bytes of every segment; a connection request and a control packet are a header alone. Default 40 B
+    (IPv4 and TCP without options).
     """
 
     impatient: bool = True
@@ -1394,31 +1351,29 @@ class Stream(Part):
     """The window before any feedback; default 10 packets (RFC 6928)."""
 
     keep_scoreboard: bool = True
-    """Whether selective acknowledgements outlive a time-out (RFC 6675 §5.1 "SHOULD"); default true. ns-2
-    forgets them.
+    """Whether selective acknowledgements outlive a time-out (RFC 6675 §5.1 "SHOULD"); default true. ns-2 forgets
+    them.
     """
 
     limited_transmit: bool = True
     """Whether the first duplicate acknowledgements release new segments (RFC 3042); default true."""
 
     one_recovery_per_window: bool = True
-    """Whether a recovery episode must be over, every segment sent before its begin acknowledged, before
-    the next may begin (RFC 6582 §3.2 step 1; ns-2's ``bugFix_``); default true. Concerns plain Reno
-    only, where RFC 5681 does not ask for it: NewReno and SACK always do so.
+    """Whether a recovery episode must be over, every segment sent before its begin acknowledged, before the next may
+    begin (RFC 6582 §3.2 step 1; ns-2's ``bugFix_``); default true. Concerns plain Reno only, where RFC 5681 does
+    not ask for it: NewReno and SACK always do so.
     """
 
     receive_window: DataAmount | None = None
-    """The receiver's buffer: nothing is sent further than this beyond the last cumulative acknowledgement
-    (RFC 9293 §3.8.6); without limit by default.
+    """The receiver's buffer: nothing is sent further than this beyond the last cumulative acknowledgement (RFC 9293
+    §3.8.6); without limit by default.
     """
 
     reliability: Reliability = "sack"
     """How lost data is found and repaired; a scheme brings its own."""
 
     rescue: bool = True
-    """Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default
-    true.
-    """
+    """Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true."""
 
     rto: Rto = Rto()
     """The retransmission timer."""
@@ -1430,8 +1385,8 @@ class Stream(Part):
     """A full segment's bytes on the wire, header included; default 1000 B."""
 
     send_jitter: Span = "0 s"
-    """Every send opportunity is delayed by a uniform random time up to this, to break phase effects; ``"0
-    s"``, the default, for none. ns-2's ``overhead_``. Fast retransmissions leave at once.
+    """Every send opportunity is delayed by a uniform random time up to this, to break phase effects; ``"0 s"``, the
+    default, for none. ns-2's ``overhead_``. Fast retransmissions leave at once.
     """
 
     stamps: bool = False
@@ -1454,30 +1409,26 @@ class Flow(Part):
     """How many flows the group has."""
 
     from_: Annotated[str | None, Field(alias="from")] = None
-    """The sending node. In the templates ``dumbbell`` and ``parking-lot`` the name of a router stands for
-    a host of the flow's own behind that router; the default is the first router.
+    """The sending node. In the templates ``dumbbell`` and ``parking-lot`` the name of a router stands for a host of
+    the flow's own behind that router; the default is the first router.
     """
 
     receiver: Receiver = Receiver()
     """The receiving endpoint: acknowledgements and echoes."""
 
     return_route: Sequence[str] | None = None
-    """The nodes between the two ends that acknowledgements and reports pass, in order; by default those of
-    ``route`` backwards where they are linked that way, the shortest way otherwise.
+    """The nodes between the two ends that acknowledgements and reports pass, in order; by default those of ``route``
+    backwards where they are linked that way, the shortest way otherwise.
     """
 
     route: Sequence[str] | None = None
-    """The nodes between the two ends that the data passes, in order, where it is not to take the shortest
-    way.
-    """
+    """The nodes between the two ends that the data passes, in order, where it is not to take the shortest way."""
 
     source: SourceOrName = BulkSource()
     """The application, by name or as a table with its parameters; an endless transfer by default."""
 
     start: Draw = "0 s"
-    """When the flow starts: one time, or ``{ from, to }`` for a uniform draw from each flow's own random
-    stream.
-    """
+    """When the flow starts: one time, or ``{ from, to }`` for a uniform draw from each flow's own random stream."""
 
     stop: Span | None = None
     """When the flow stops; with the run where absent."""
@@ -1486,8 +1437,8 @@ class Flow(Part):
     """The receiving node, as ``from``; the default is the last router."""
 
     transport: Stream = Stream()
-    """The sending endpoint: sizes, windows, loss recovery, timers, ECN. Where the scheme sends datagrams,
-    only the sizes matter.
+    """The sending endpoint: sizes, windows, loss recovery, timers, ECN. Where the scheme sends datagrams, only the
+    sizes matter.
     """
 
 
@@ -1566,8 +1517,8 @@ class Reordering(Part):
 
 
 class ScheduleStep(Part):
-    """From ``at`` on, the link has another rate, another delay, or both. A packet in transmission finishes
-    at the old rate; packets on the wire keep the delay that they left with.
+    """From ``at`` on, the link has another rate, another delay, or both. A packet in transmission finishes at the
+    old rate; packets on the wire keep the delay that they left with.
     """
 
     at: Span
@@ -1589,13 +1540,13 @@ class Trace(Part):
     """
 
     digest: str | None = None
-    """A 128-bit digest of the file's contents, filled in when the scenario is loaded, so that a result is
-    tied to the trace that it was made with. Where given, it must match.
+    """A 128-bit digest of the file's contents, filled in when the scenario is loaded, so that a result is tied to
+    the trace that it was made with. Where given, it must match.
     """
 
     opportunity: Bytes = "1504 B"
-    """How much one opportunity delivers. Mahimahi's is 1504 bytes (1500 and its own header); most
-    published traces mean 1500.
+    """How much one opportunity delivers. Mahimahi's is 1504 bytes (1500 and its own header); most published traces
+    mean 1500.
     """
 
 
@@ -1643,9 +1594,9 @@ class GraphLink(Part):
     """The node at its far end."""
 
     buffer: Capacity = "1 BDP"
-    """How much may wait before the server, not counting the packet in transmission: packets, bytes,
-    ``"unlimited"``, or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times
-    the mean propagation round trip time of the flows whose data crosses it.
+    """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
+    or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
+    trip time of the flows whose data crosses it.
     """
 
     corruption: Corruption | None = None
@@ -1673,8 +1624,8 @@ class GraphLink(Part):
     """Packets held back so that others overtake them; none where absent. Forward direction only."""
 
     reverse: Reverse | None = None
-    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not
-    given; loss, impairments, schedule and trace are absent there where not given.
+    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
+    impairments, schedule and trace are absent there where not given.
     """
 
     schedule: Sequence[ScheduleStep] = ()
@@ -1704,41 +1655,38 @@ class Record(Part):
     """The width of the bins of all time series."""
 
     flows: Which = "all"
-    """Flows with a time series (goodput, window, rate, round trip time, losses, marks): ``"all"``,
-    ``"none"``, or a list of names.
+    """Flows with a time series (goodput, window, rate, round trip time, losses, marks): ``"all"``, ``"none"``, or a
+    list of names.
     """
 
     links: Which = "main"
-    """Links with a time series (arrivals, departures, queue, drops, marks): ``"all"``, ``"main"`` (all but
-    the access links of a template), ``"none"``, or a list of names such as ``"r0->r1"``.
+    """Links with a time series (arrivals, departures, queue, drops, marks): ``"all"``, ``"main"`` (all but the
+    access links of a template), ``"none"``, or a list of names such as ``"r0->r1"``.
     """
 
     packets: bool = False
-    """Whether every packet's passage over the links in ``links`` is logged. Large: tens of bytes per
-    packet.
-    """
+    """Whether every packet's passage over the links in ``links`` is logged. Large: tens of bytes per packet."""
 
     state: bool = False
     """Whether the named state that controllers publish (thresholds, estimates) is recorded for ``flows``."""
 
 
 class Dumbbell(Part):
-    """Two routers, ``r0`` and ``r1``, joined by the bottleneck link whose parameters stand here. Flow
-    number k (counted over all groups from 0) runs from its host ``s<k>`` behind ``r0`` to its host
-    ``d<k>`` behind ``r1``.
+    """Two routers, ``r0`` and ``r1``, joined by the bottleneck link whose parameters stand here. Flow number k
+    (counted over all groups from 0) runs from its host ``s<k>`` behind ``r0`` to its host ``d<k>`` behind ``r1``.
     """
 
     TAG: ClassVar[str] = "template"
     template: Literal["dumbbell"] = "dumbbell"
     access: Access = Access()
-    """The links between senders and ``r0``, and between receivers and ``r1`` unless ``receiver_access``
-    says otherwise.
+    """The links between senders and ``r0``, and between receivers and ``r1`` unless ``receiver_access`` says
+    otherwise.
     """
 
     buffer: Capacity = "1 BDP"
-    """How much may wait before the server, not counting the packet in transmission: packets, bytes,
-    ``"unlimited"``, or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times
-    the mean propagation round trip time of the flows whose data crosses it.
+    """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
+    or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
+    trip time of the flows whose data crosses it.
     """
 
     corruption: Corruption | None = None
@@ -1766,8 +1714,8 @@ class Dumbbell(Part):
     """Packets held back so that others overtake them; none where absent. Forward direction only."""
 
     reverse: Reverse | None = None
-    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not
-    given; loss, impairments, schedule and trace are absent there where not given.
+    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
+    impairments, schedule and trace are absent there where not given.
     """
 
     schedule: Sequence[ScheduleStep] = ()
@@ -1778,22 +1726,22 @@ class Dumbbell(Part):
 
 
 class ParkingLot(Part):
-    """Routers ``r0`` to ``r<hops>`` in a chain; every link between them has the parameters that stand
-    here. Flow number k runs from its host ``s<k>`` to its host ``d<k>``, behind the routers that it
-    names by ``from`` and ``to``, or behind the first and the last.
+    """Routers ``r0`` to ``r<hops>`` in a chain; every link between them has the parameters that stand here. Flow
+    number k runs from its host ``s<k>`` to its host ``d<k>``, behind the routers that it names by ``from`` and
+    ``to``, or behind the first and the last.
     """
 
     TAG: ClassVar[str] = "template"
     template: Literal["parking-lot"] = "parking-lot"
     access: Access = Access()
-    """The links between senders and routers, and between receivers and routers unless ``receiver_access``
-    says otherwise.
+    """The links between senders and routers, and between receivers and routers unless ``receiver_access`` says
+    otherwise.
     """
 
     buffer: Capacity = "1 BDP"
-    """How much may wait before the server, not counting the packet in transmission: packets, bytes,
-    ``"unlimited"``, or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times
-    the mean propagation round trip time of the flows whose data crosses it.
+    """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
+    or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
+    trip time of the flows whose data crosses it.
     """
 
     corruption: Corruption | None = None
@@ -1824,8 +1772,8 @@ class ParkingLot(Part):
     """Packets held back so that others overtake them; none where absent. Forward direction only."""
 
     reverse: Reverse | None = None
-    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not
-    given; loss, impairments, schedule and trace are absent there where not given.
+    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
+    impairments, schedule and trace are absent there where not given.
     """
 
     schedule: Sequence[ScheduleStep] = ()
@@ -1836,17 +1784,17 @@ class ParkingLot(Part):
 
 
 class Star(Part):
-    """Hosts ``h0``, ``h1``, … around the node ``hub``. The parameters that stand here are those of the
-    links from the hub to each host, and of the reverse direction unless ``reverse`` says otherwise. By
-    default all flows send to ``h0``, from ``h1``, ``h2``, … in turn.
+    """Hosts ``h0``, ``h1``, … around the node ``hub``. The parameters that stand here are those of the links from
+    the hub to each host, and of the reverse direction unless ``reverse`` says otherwise. By default all flows
+    send to ``h0``, from ``h1``, ``h2``, … in turn.
     """
 
     TAG: ClassVar[str] = "template"
     template: Literal["star"] = "star"
     buffer: Capacity = "1 BDP"
-    """How much may wait before the server, not counting the packet in transmission: packets, bytes,
-    ``"unlimited"``, or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times
-    the mean propagation round trip time of the flows whose data crosses it.
+    """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
+    or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
+    trip time of the flows whose data crosses it.
     """
 
     corruption: Corruption | None = None
@@ -1874,8 +1822,8 @@ class Star(Part):
     """Packets held back so that others overtake them; none where absent. Forward direction only."""
 
     reverse: Reverse | None = None
-    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not
-    given; loss, impairments, schedule and trace are absent there where not given.
+    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
+    impairments, schedule and trace are absent there where not given.
     """
 
     schedule: Sequence[ScheduleStep] = ()
@@ -1901,8 +1849,8 @@ Topology: TypeAlias = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(disc
 class Scenario(Part):
     """A scenario: network, flows, what to record, for how long, with which seed.
 
-    Quantities carry their units (``"10 Mbit/s"``, ``"5 ms"``, ``"240 packets"``); a bare number in
-    their place is an error.
+    Quantities carry their units (``"10 Mbit/s"``, ``"5 ms"``, ``"240 packets"``); a bare number in their place is
+    an error.
     """
 
     duration: Span
@@ -1924,9 +1872,7 @@ class Scenario(Part):
     """What is recorded besides counters."""
 
     seed: Annotated[int, Field(ge=0, le=9223372036854775807)] = 1
-    """The seed of all random streams. The same scenario with the same seed gives the same result, bit by
-    bit.
-    """
+    """The seed of all random streams. The same scenario with the same seed gives the same result, bit by bit."""
 
     warm_up: Span = "0 s"
     """Metrics are taken from here on; time series begin at 0 all the same."""

@@ -45,13 +45,17 @@ def dumbbell(
 def parking_lot(
     *, hops: int, rate: str, delay: str, buffer: str = "1 BDP", duration: str = "60 s", **fields: Any
 ) -> Scenario:
-    """A chain of ``hops`` links between the routers ``r0``, ``r1``, …, each of this rate, delay and buffer; flows say by
-    ``from_`` and ``to`` which part of it they use. Else as :func:`dumbbell`."""
+    """A chain of ``hops`` links between the routers ``r0``, ``r1``, …, each of this rate, delay and buffer.
+
+    Flows say by ``from_`` and ``to`` which part of it they use. Else as :func:`dumbbell`.
+    """
     link = {"hops": hops, "rate": rate, "delay": delay, "buffer": buffer}
     return _scenario("parking-lot", duration, {**link, **fields})
 
 
-def star(*, hosts: int, rate: str, delay: str, buffer: str = "1 BDP", duration: str = "60 s", **fields: Any) -> Scenario:
+def star(
+    *, hosts: int, rate: str, delay: str, buffer: str = "1 BDP", duration: str = "60 s", **fields: Any
+) -> Scenario:
     """Hosts ``h0``, ``h1``, … around a hub, each on a link of its own. Else as :func:`dumbbell`."""
     return _scenario("star", duration, {"hosts": hosts, "rate": rate, "delay": delay, "buffer": buffer, **fields})
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from tailback.errors import Problem, ScenarioError, one_of
 from tailback.scenario import _models
+from tailback.scenario._base import Part
 
 _STEP = re.compile(r"([A-Za-z_][\w-]*)((?:\[\d+\])*)")
 _TOP = set(_models.Scenario.model_fields)
@@ -49,7 +50,7 @@ def from_text(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, _models.Part):
+    if isinstance(value, Part):
         return value.model_dump(mode="json", exclude_none=True)
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
@@ -83,7 +84,7 @@ def _topology_fields(data: Mapping[str, Any]) -> set[str]:
     return set()
 
 
-def _members() -> tuple[type[_models.Part], ...]:
+def _members() -> tuple[type[Part], ...]:
     return (_models.Dumbbell, _models.ParkingLot, _models.Star, _models.Graph)
 
 

@@ -113,7 +113,9 @@ class Scenario(_models.Scenario):
         listed: list[_models.Flow] = []
         for group in groups:
             listed += [group] if isinstance(group, _models.Flow) else list(group)
-        groups_said = [flow.model_dump(mode="json", exclude_none=True, exclude_unset=True) for flow in _told_apart(listed)]
+        groups_said = [
+            flow.model_dump(mode="json", exclude_none=True, exclude_unset=True) for flow in _told_apart(listed)
+        ]
         return type(self).of({**self.to_dict(), "flows": groups_said})
 
     def run(self, seed: int | None = None, progress: Callable[[float], object] | None = None) -> Result:

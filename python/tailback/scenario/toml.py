@@ -26,9 +26,7 @@ def _table(data: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
     for key, value in data.items():
         if value is None:
             continue
-        if _is_tables(value) or (isinstance(value, Mapping) and len(_inline(value)) > _INLINE_LIMIT):
-            tables.append((key, value))
-        elif isinstance(value, Mapping) and not path:
+        if _is_tables(value) or (isinstance(value, Mapping) and (not path or len(_inline(value)) > _INLINE_LIMIT)):
             tables.append((key, value))
         else:
             lines.append(f"{_key(key)} = {_inline(value)}")

@@ -4,6 +4,7 @@ load, in closed form and simulated. The queue's formulas live in ``tailback.anal
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -60,7 +61,12 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter("k", ", ".join(map(str, EXPONENTS)), "stated", "Fig. 5"),
         Parameter("penalty", "γₖ = (1 − c)ᵏ ν", "stated", "Eq. (4)"),
         Parameter("n", f"{PLACES} packets", "inferred", f"not printed; {PLACES - 1} wait and one is in service"),
-        Parameter("loads", f"{LOADS[0]} to {LOADS[-1]}", "inferred", "the printed axis has no numbers; enough to hold every maximum"),
+        Parameter(
+            "loads",
+            f"{LOADS[0]} to {LOADS[-1]}",
+            "inferred",
+            "the printed axis has no numbers; enough to hold every maximum",
+        ),
         Parameter(
             "packet size",
             f"{HEADER} B header and exponential data, mean {MEAN_SIZE} B",
@@ -68,8 +74,18 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
             "makes service exponential on a link of constant rate. Sizes are whole bytes and end at 65535: rounding "
             "and header move them by 0.03 % of the mean, and 3 datagrams in 10^10 would be cut in two",
         ),
-        Parameter("link", f"{units.rate(RATE)}, no propagation delay", "inferred", "a mean packet takes 1 ms; the results do not depend on it"),
-        Parameter("arrivals", f"Poisson, {packets:,} expected per load above {HEAVY} and a quarter of that below", "inferred", "so many that the 2 % are several confidence intervals"),
+        Parameter(
+            "link",
+            f"{units.rate(RATE)}, no propagation delay",
+            "inferred",
+            "a mean packet takes 1 ms; the results do not depend on it",
+        ),
+        Parameter(
+            "arrivals",
+            f"Poisson, {packets:,} expected per load above {HEAVY} and a quarter of that below",
+            "inferred",
+            "so many that the 2 % are several confidence intervals",
+        ),
         Parameter("seeds", str(seeds), "inferred", "independent runs per load, for the intervals"),
     )
 
@@ -135,9 +151,17 @@ def draw(outcome: Outcome) -> Figure:
             axis.plot(fine, gamma, color=colour, linestyle=DASHES[index])
             points = outcome.data.filter(pl.col("k") == k)
             axis.errorbar(
-                points["load"], points["gamma"], points["gamma_ci95"], color=colour, linestyle="none",
-                marker=MARKERS[index], markerfacecolor="none", elinewidth=0.9, capsize=2, label=f"$k={k}$",
-            )  # fmt: skip
+                points["load"],
+                points["gamma"],
+                points["gamma_ci95"],
+                color=colour,
+                linestyle="none",
+                marker=MARKERS[index],
+                markerfacecolor="none",
+                elinewidth=0.9,
+                capsize=2,
+                label=f"$k={k}$",
+            )
             best = int(np.argmax(gamma))
             axis.plot(fine[best], gamma[best], marker="|", markersize=11, color=colour, markeredgewidth=1.6)
         axis.set_xlabel("offered load $\\lambda/\\mu$")
@@ -184,7 +208,7 @@ def _judged(data: pl.DataFrame, toml: str) -> Outcome:
     simulated = {k: float(_curve(data, k).sort("gamma")["load"][-1]) for k in EXPONENTS}
     worst = data.sort("relative_gap").row(-1, named=True)
     gap = float(worst["relative_gap"])
-    falling = all(best[a] > best[b] for a, b in zip(EXPONENTS, EXPONENTS[1:], strict=False))
+    falling = all(best[a] > best[b] for a, b in pairwise(EXPONENTS))
     step = LOADS[1] - LOADS[0]
     near = all(abs(simulated[k] - best[k]) <= step for k in EXPONENTS)
     checks = (

@@ -55,17 +55,44 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     """Every parameter of the set-up."""
     seconds, seeds = _effort(fidelity)
     return (
-        Parameter("model", "Eq. (1), with packet size s, round trip time t_RTT and loss event rate l", "stated", "§3.3"),
+        Parameter(
+            "model", "Eq. (1), with packet size s, round trip time t_RTT and loss event rate l", "stated", "§3.3"
+        ),
         Parameter("TCP", "SACK", "stated", "§5: the flows that PCC competes with; RFC 6675 here"),
-        Parameter("loss", ", ".join(f"{100 * loss:g} %" for loss in LOSSES), "inferred", "the range in which §5 operates and below"),
-        Parameter("l", "probability of the loss of a packet", "inferred", "under independent loss nearly every loss is an event of its own until several fall into one round trip"),
+        Parameter(
+            "loss",
+            ", ".join(f"{100 * loss:g} %" for loss in LOSSES),
+            "inferred",
+            "the range in which §5 operates and below",
+        ),
+        Parameter(
+            "l",
+            "probability of the loss of a packet",
+            "inferred",
+            "under independent loss nearly every loss is an event of its own until several fall into one round trip",
+        ),
         Parameter("flows", str(FLOWS), "inferred", "the ns-2 reference rows have as many"),
         Parameter("round trip time", "100 ms", "inferred", "propagation; as the ns-2 reference rows"),
         Parameter("packets", f"{PACKET} B on the wire, 40 B of it header", "inferred", "as the ns-2 reference rows"),
-        Parameter("bottleneck", "100 Mbit/s, 10 000 packets of buffer", "inferred", "never a bottleneck: loss comes from the loss model alone"),
+        Parameter(
+            "bottleneck",
+            "100 Mbit/s, 10 000 packets of buffer",
+            "inferred",
+            "never a bottleneck: loss comes from the loss model alone",
+        ),
         Parameter("acknowledgements", "one per packet", "inferred", "Eq. (1) has b = 1 packets per acknowledgement"),
-        Parameter("least retransmission timeout", "200 ms", "inferred", "common practice; Eq. (1) takes four round trip times, 400 ms"),
-        Parameter("duration", f"{seconds} s after {WARM_UP} s", "inferred", "so long that the interval is far narrower than the claim"),
+        Parameter(
+            "least retransmission timeout",
+            "200 ms",
+            "inferred",
+            "common practice; Eq. (1) takes four round trip times, 400 ms",
+        ),
+        Parameter(
+            "duration",
+            f"{seconds} s after {WARM_UP} s",
+            "inferred",
+            "so long that the interval is far narrower than the claim",
+        ),
         Parameter("seeds", str(seeds), "inferred", "independent runs per loss rate, for the intervals"),
     )
 
@@ -121,13 +148,24 @@ def draw(outcome: Outcome) -> Figure:
     percent = data["loss"].to_numpy() * 100
     with style():
         made, (top, bottom) = figure(2, 1, height=4.6, sharex=True, height_ratios=[2.2, 1])
-        top.plot(100 * fine, tcp_friendly_rate(fine, RTT, PACKET) / 1e6, color=COLOURS[0], linestyle="-", label="Eq. (1)")
+        top.plot(
+            100 * fine, tcp_friendly_rate(fine, RTT, PACKET) / 1e6, color=COLOURS[0], linestyle="-", label="Eq. (1)"
+        )
         full = pftk(fine, RTT, PACKET, rto=MIN_RTO) / 1e6
-        top.plot(100 * fine, full, color=INK, linewidth=0.9, linestyle=(0, (1, 1.5)), label="full model of Padhye et al.")
+        top.plot(
+            100 * fine, full, color=INK, linewidth=0.9, linestyle=(0, (1, 1.5)), label="full model of Padhye et al."
+        )
         top.errorbar(
-            percent, data["goodput"] / 1e6, data["goodput_ci95"] / 1e6, color=COLOURS[1], linestyle="none",
-            marker="o", markerfacecolor="none", capsize=2, label="simulated TCP SACK",
-        )  # fmt: skip
+            percent,
+            data["goodput"] / 1e6,
+            data["goodput_ci95"] / 1e6,
+            color=COLOURS[1],
+            linestyle="none",
+            marker="o",
+            markerfacecolor="none",
+            capsize=2,
+            label="simulated TCP SACK",
+        )
         top.set_xscale("log")
         top.set_yscale("log")
         top.set_ylabel("goodput per flow (Mbit/s)")
@@ -135,9 +173,16 @@ def draw(outcome: Outcome) -> Figure:
         bottom.axhspan(*ALLOWED, color=COLOURS[0], alpha=0.12, linewidth=0)
         bottom.axhline(1.0, color=INK, linewidth=0.7)
         bottom.errorbar(
-            percent, data["ratio"], data["ratio_ci95"], color=COLOURS[1], linestyle="-", linewidth=0.9,
-            marker="o", markerfacecolor="none", capsize=2,
-        )  # fmt: skip
+            percent,
+            data["ratio"],
+            data["ratio_ci95"],
+            color=COLOURS[1],
+            linestyle="-",
+            linewidth=0.9,
+            marker="o",
+            markerfacecolor="none",
+            capsize=2,
+        )
         bottom.set_ylabel("model / simulation")
         bottom.set_ylim(0.6, 1.5)
         bottom.set_xlabel("packet loss (%)")
@@ -184,7 +229,9 @@ def _judged(data: pl.DataFrame, toml: str) -> Outcome:
         for row in data.iter_rows(named=True)
     ]
     busiest = float(data["utilization"].max())  # type: ignore[arg-type]
-    checks.append(Check("the link is never a bottleneck", f"utilization at most {busiest:.2f}", "below 0.8", busiest < 0.8))
+    checks.append(
+        Check("the link is never a bottleneck", f"utilization at most {busiest:.2f}", "below 0.8", busiest < 0.8)
+    )
     ends = data["ratio"][0], data["ratio"][-1]
     return Outcome(
         measured={
@@ -194,9 +241,16 @@ def _judged(data: pl.DataFrame, toml: str) -> Outcome:
         checks=tuple(checks),
         data=data,
         units={
-            "loss": "fraction", "loss_seen": "fraction", "model": "bit/s", "full_model": "bit/s", "goodput": "bit/s",
-            "goodput_ci95": "bit/s", "throughput": "bit/s", "rtt": "s", "utilization": "fraction",
-        },  # fmt: skip
+            "loss": "fraction",
+            "loss_seen": "fraction",
+            "model": "bit/s",
+            "full_model": "bit/s",
+            "goodput": "bit/s",
+            "goodput_ci95": "bit/s",
+            "throughput": "bit/s",
+            "rtt": "s",
+            "utilization": "fraction",
+        },
         why=(
             f"At 0.1 % the model gives {ends[0]:.2f} of the simulation: its square-root term leaves out that SACK "
             "repairs several losses in one round trip with one reduction. "
@@ -205,5 +259,7 @@ def _judged(data: pl.DataFrame, toml: str) -> Outcome:
             "losses without. The full model of Padhye et al. with the 200 ms is drawn beside it."
         ),
         scenario=toml,
-        notes=("Goodput counts wire bytes of packets delivered once, headers included, as the model's packet size does.",),
+        notes=(
+            "Goodput counts wire bytes of packets delivered once, headers included, as the model's packet size does.",
+        ),
     )

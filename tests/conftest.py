@@ -1,0 +1,22 @@
+"""What tests share: a short scenario and its result."""
+
+from __future__ import annotations
+
+import pytest
+
+import tailback as tb
+
+
+@pytest.fixture(scope="session")
+def dumbbell() -> tb.Scenario:
+    """Two kinds of flows on a small bottleneck."""
+    base = tb.dumbbell(
+        rate="10 Mbit/s", delay="10 ms", buffer="25 packets", duration="10 s", warm_up="2 s", name="two kinds"
+    )
+    return base.with_flows(tb.flows(2, "cubic"), tb.flows(1, "reno"))
+
+
+@pytest.fixture(scope="session")
+def result(dumbbell: tb.Scenario) -> tb.Result:
+    """Its result with seed 3."""
+    return dumbbell.run(seed=3)
