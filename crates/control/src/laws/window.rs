@@ -89,8 +89,15 @@ impl WindowLaw {
     pub fn counted(&self, advanced: Bytes) -> f64 {
         match self.counting {
             Counting::PerAck => 1.0,
-            Counting::Bytes => advanced.as_f64() / self.segment,
+            Counting::Bytes => self.segments(advanced),
         }
+    }
+
+    /// So many bytes in segments. A whole segment is by far the commonest case, and a division the dearest.
+    #[inline]
+    pub fn segments(&self, bytes: Bytes) -> f64 {
+        let bytes = bytes.as_f64();
+        if bytes == self.segment { 1.0 } else { bytes / self.segment }
     }
 
     /// One acknowledgement's growth in slow start: `min(N, SMSS)` (RFC 5681 equation 2), or `min(N, L · SMSS)` by
@@ -101,7 +108,7 @@ impl WindowLaw {
             Counting::Bytes if !after_timeout => self.slow_start_limit,
             _ => 1.0,
         };
-        self.set(self.window + (advanced.as_f64() / self.segment).min(limit));
+        self.set(self.window + self.segments(advanced).min(limit));
     }
 
     /// What a reduction starts from, in segments.

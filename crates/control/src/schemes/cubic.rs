@@ -106,6 +106,15 @@ struct Epoch {
     estimate: f64,
 }
 
+impl Epoch {
+    /// Equation 1.
+    #[inline]
+    fn w_cubic(&self, c: f64, t: f64) -> f64 {
+        let x = t - self.k;
+        c * x * x * x + self.plateau
+    }
+}
+
 /// CUBIC's window law.
 #[derive(Clone, Debug)]
 pub struct Cubic {
@@ -202,25 +211,30 @@ impl Cubic {
         }
     }
 
+    #[inline]
     fn avoid_congestion(&mut self, now: Time, advanced: Bytes) {
-        let mut epoch = self.epoch.unwrap_or_else(|| self.new_epoch(now));
+        if self.epoch.is_none() {
+            self.epoch = Some(self.new_epoch(now));
+        }
+        let Some(epoch) = &mut self.epoch else { return };
         if let Some(since) = epoch.limited_since.take() {
             epoch.began += now.since(since);
         }
-        let counted = self.law.counted(advanced);
         let window = self.law.window;
+        let share = 1.0 / window;
         // Equation 4.
         let alpha = if epoch.estimate >= self.prior { 1.0 } else { self.alpha };
-        epoch.estimate += alpha * (advanced.as_f64() / self.law.segment()) / window;
+        epoch.estimate += alpha * self.law.segments(advanced) * share;
 
         let t = now.since(epoch.began).as_secs_f64();
-        if self.reno_friendly && self.w_cubic(&epoch, t) < epoch.estimate {
-            self.law.set(epoch.estimate.max(window));
+        if self.reno_friendly && epoch.w_cubic(self.c, t) < epoch.estimate {
+            let estimate = epoch.estimate;
+            self.law.set(estimate.max(window));
         } else {
-            let target = self.w_cubic(&epoch, t + self.smoothed_rtt).clamp(window, 1.5 * window);
-            self.law.set(window + (target - window) * (counted / window).min(1.0));
+            let target = epoch.w_cubic(self.c, t + self.smoothed_rtt).clamp(window, 1.5 * window);
+            let step = (self.law.counted(advanced) * share).min(1.0);
+            self.law.set(window + (target - window) * step);
         }
-        self.epoch = Some(epoch);
     }
 
     fn new_epoch(&mut self, now: Time) -> Epoch {
@@ -231,12 +245,6 @@ impl Cubic {
         let k = ((self.w_max - window).max(0.0) / self.c).cbrt();
         let plateau = self.w_max.max(window);
         Epoch { began: now, limited_since: None, k, plateau, estimate: window }
-    }
-
-    /// Equation 1.
-    fn w_cubic(&self, epoch: &Epoch, t: f64) -> f64 {
-        let x = t - epoch.k;
-        self.c * x * x * x + epoch.plateau
     }
 
     /// The application, not the window, limits the sender from now on.
@@ -260,6 +268,7 @@ impl Controller for Cubic {
         }
     }
 
+    #[inline]
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         if let Some(rtt) = feedback.rtt {
             self.smoothed_rtt = rtt.smoothed.as_secs_f64();
