@@ -3,14 +3,16 @@
 
 use std::sync::Arc;
 
-use tailback_control::{AnyController, Reliability, Scheme};
-use tailback_core::{BitRate, Bytes, FlowId, LinkId, Stream, Time};
+use tailback_control::{AnyController, Parts};
+use tailback_core::{BitRate, Bytes, FeedbackPolicy, FlowId, LinkId, Stream, Time};
 use tailback_qdisc::{BuildCx, Built};
 use tailback_sim::{
     AnyReceiver, AnySender, Chance, Change, FlowSpec, Impairments, LinkSpec, LossModel, NetworkBuilder,
     Recorder, Reordering, Simulator,
 };
-use tailback_transport::{EcnMode, Receiver, ReceiverConfig, Sender, StreamConfig};
+use tailback_transport::{
+    DatagramConfig, DatagramReceiver, DatagramSender, EcnMode, Receiver, ReceiverConfig, Sender, StreamConfig,
+};
 
 use crate::flow::FlowConfig;
 use crate::link::LinkConfig;
@@ -36,7 +38,7 @@ pub fn simulator<R: Recorder>(
     for (link, packet) in network.links.iter().zip(packets) {
         builder.link(link_spec(link, packet)?);
     }
-    let mut groups = scenario.flows.iter().map(Group::new).collect::<Vec<_>>();
+    let groups = scenario.flows.iter().map(Group::new).collect::<Vec<_>>();
     for flow in &network.flows {
         let id = builder.next_flow();
         builder.flow(groups[flow.group].flow_spec(id, flow, seed));
@@ -60,7 +62,7 @@ pub fn start_of(flow: &FlowConfig, name: &str, seed: u64) -> Time {
 fn mean_packets(scenario: &Scenario, network: &Network) -> Vec<Bytes> {
     let mut sums = vec![(0_u64, 0_u64); network.links.len()];
     for flow in &network.flows {
-        let size = scenario.flows[flow.group].transport.segment_size.get();
+        let size = scenario.flows[flow.group].packet_size().get();
         for &link in &flow.forward {
             sums[link] = (sums[link].0 + size, sums[link].1 + 1);
         }
@@ -126,31 +128,48 @@ fn losses(config: &LinkConfig) -> (Option<LossModel>, Option<LossModel>) {
 /// What the members of a group share.
 struct Group<'a> {
     config: &'a FlowConfig,
-    sender: Arc<StreamConfig>,
-    receiver: Arc<ReceiverConfig>,
-    fresh: Arc<dyn Fn() -> AnyController + Send + Sync>,
+    endpoints: Endpoints,
+}
+
+/// The endpoints' configurations, shared by all members.
+enum Endpoints {
+    Stream {
+        sender: Arc<StreamConfig>,
+        receiver: Arc<ReceiverConfig>,
+        /// Makes a controller for each new connection of a session.
+        fresh: Arc<dyn Fn() -> AnyController + Send + Sync>,
+    },
+    Datagram(Arc<DatagramConfig>),
 }
 
 impl<'a> Group<'a> {
     fn new(config: &'a FlowConfig) -> Self {
-        let scheme: Scheme = config.scheme.0.clone();
-        let params = config.transport.controller_params();
-        let needs = scheme.build(&params).needs;
-        let mut sender = StreamConfig { reliability: scheme.reliability(), ..config.transport.clone() };
-        sender.stamps |= needs.stamps;
-        if needs.ecn && sender.ecn == EcnMode::Off {
-            sender.ecn = EcnMode::Ect0;
-        }
-        let mut receiver = config.receiver.clone().matching(&sender);
-        if needs.prompt_acks {
-            receiver.ack_every = 1;
-        }
-        let fresh = Arc::new(move || scheme.build(&params).controller);
-        Self { config, sender: Arc::new(sender), receiver: Arc::new(receiver), fresh }
+        let params = config.controller_params();
+        let needs = config.scheme.build(&params).needs;
+        let ecn = |asked| if needs.ecn && asked == EcnMode::Off { EcnMode::Ect0 } else { asked };
+        let endpoints = if config.sends_datagrams() {
+            let mut datagram = config.datagram.clone();
+            datagram.stamps |= needs.stamps;
+            datagram.ecn = ecn(datagram.ecn);
+            Endpoints::Datagram(Arc::new(datagram))
+        } else {
+            let mut sender = config.transport.clone();
+            sender.reliability = config.scheme.reliability();
+            sender.stamps |= needs.stamps;
+            sender.ecn = ecn(sender.ecn);
+            let mut receiver = config.receiver.clone().matching(&sender);
+            if needs.prompt_acks {
+                receiver.ack_every = 1;
+            }
+            let scheme = config.scheme.0.clone();
+            let fresh = Arc::new(move || scheme.build(&params).controller);
+            Endpoints::Stream { sender: Arc::new(sender), receiver: Arc::new(receiver), fresh }
+        };
+        Self { config, endpoints }
     }
 
-    fn flow_spec(&mut self, id: FlowId, flow: &NetworkFlow, seed: u64) -> FlowSpec {
-        let (sender, receiver) = self.endpoints(id);
+    fn flow_spec(&self, id: FlowId, flow: &NetworkFlow, seed: u64) -> FlowSpec {
+        let (sender, receiver) = self.ends(id);
         let ids = |links: &[usize]| links.iter().map(|&link| LinkId::from(link)).collect();
         FlowSpec {
             name: flow.name.clone(),
@@ -163,17 +182,29 @@ impl<'a> Group<'a> {
         }
     }
 
-    fn endpoints(&self, id: FlowId) -> (AnySender, AnyReceiver) {
-        let params = self.config.transport.controller_params();
-        let parts = self.config.scheme.build(&params);
+    fn ends(&self, id: FlowId) -> (AnySender, AnyReceiver) {
+        let Parts { controller, policy, .. } = self.config.scheme.build(&self.config.controller_params());
         let source = self.config.source.build();
-        debug_assert!(parts.reliability != Reliability::Datagram, "datagram schemes are refused before");
-        let sender = Sender::new(id, Arc::clone(&self.sender), parts.controller, source)
-            .with_restart(Arc::clone(&self.fresh));
-        let mut receiver = Receiver::new(id, Arc::clone(&self.receiver));
-        if let Some(policy) = parts.policy {
-            receiver = receiver.with_policy(Box::new(policy));
+        let policy = policy.map(|policy| -> Box<dyn FeedbackPolicy + Send> { Box::new(policy) });
+        match &self.endpoints {
+            Endpoints::Stream { sender, receiver, fresh } => {
+                let sender = Sender::new(id, Arc::clone(sender), controller, source);
+                let receiver = Receiver::new(id, Arc::clone(receiver));
+                let receiver = match policy {
+                    Some(policy) => receiver.with_policy(policy),
+                    None => receiver,
+                };
+                (AnySender::Stream(sender.with_restart(Arc::clone(fresh))), AnyReceiver::Stream(receiver))
+            }
+            Endpoints::Datagram(config) => {
+                let sender = DatagramSender::new(id, Arc::clone(config), controller, source);
+                let receiver = DatagramReceiver::new(id, Arc::clone(config));
+                let receiver = match policy {
+                    Some(policy) => receiver.with_policy(policy),
+                    None => receiver,
+                };
+                (AnySender::Datagram(Box::new(sender)), AnyReceiver::Datagram(Box::new(receiver)))
+            }
         }
-        (AnySender::Stream(sender), AnyReceiver::Stream(receiver))
     }
 }

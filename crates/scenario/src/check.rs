@@ -100,9 +100,15 @@ fn marks(scenario: &Scenario, network: &Network, checker: &mut Checker) {
     }
 }
 
-/// Whether a discipline marks: every one that can has the switch `ecn`.
+/// Whether the user has switched a discipline's marks on: every one that can mark has the switch `ecn`. Those that
+/// are published with marks are left alone.
 fn marks_ce(queue: &QueueConfig) -> bool {
-    serde_json::to_value(queue).is_ok_and(|value| value.get("ecn") == Some(&serde_json::Value::Bool(true)))
+    let is_on = |queue: &QueueConfig| {
+        serde_json::to_value(queue)
+            .is_ok_and(|value| value.get("ecn") == Some(&serde_json::Value::Bool(true)))
+    };
+    let published = tailback_qdisc::info::ALL.iter().find(|info| info.name == queue.name());
+    is_on(queue) && !published.is_some_and(|info| is_on(&(info.default)()))
 }
 
 /// Members of one group must not be called like another group: `a` of two flows and a group `a-1`.

@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{Checker, Span};
+use tailback_control::{ControllerParams, Reliability};
+use tailback_core::{Bytes, Checker, Span};
 use tailback_transport::EcnMode;
 
 use crate::choice::Choice;
-use crate::parts::{ReceiverConfig, SchemeConfig, SourceConfig, StreamConfig};
+use crate::parts::{DatagramConfig, ReceiverConfig, SchemeConfig, SourceConfig, StreamConfig};
 use crate::spread::Draw;
 
 /// The most flows of one group.
@@ -47,13 +48,15 @@ pub struct FlowConfig {
     /// When the flow stops; with the run where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Span>,
-    /// The sending endpoint: sizes, windows, loss recovery, timers, ECN. Where the scheme sends datagrams, only the
-    /// sizes matter.
+    /// The sending endpoint of a scheme with a reliable stream: sizes, windows, loss recovery, timers, ECN.
     #[serde(default)]
     pub transport: StreamConfig,
-    /// The receiving endpoint: acknowledgements and echoes.
+    /// The receiving endpoint of a scheme with a reliable stream: acknowledgements and echoes.
     #[serde(default)]
     pub receiver: ReceiverConfig,
+    /// Both endpoints of a scheme that sends datagrams: sizes, buffer, acknowledgements, ECN.
+    #[serde(default)]
+    pub datagram: DatagramConfig,
 }
 
 const fn one() -> u32 {
@@ -77,9 +80,29 @@ impl FlowConfig {
             .is_some_and(|number| number < self.count)
     }
 
+    /// Whether the scheme sends datagrams instead of a reliable stream.
+    pub fn sends_datagrams(&self) -> bool {
+        self.scheme.reliability() == Reliability::Datagram
+    }
+
+    /// A full packet's bytes on the wire.
+    pub fn packet_size(&self) -> Bytes {
+        if self.sends_datagrams() { self.datagram.segment_size } else { self.transport.segment_size }
+    }
+
+    /// What a controller needs to know of each of these flows.
+    pub fn controller_params(&self) -> ControllerParams {
+        if self.sends_datagrams() {
+            self.datagram.controller_params()
+        } else {
+            self.transport.controller_params()
+        }
+    }
+
     /// Whether the flow's data asks routers to mark instead of dropping.
     pub fn is_ecn_capable(&self) -> bool {
-        self.transport.ecn != EcnMode::Off || self.scheme.build(&self.transport.controller_params()).needs.ecn
+        let asked = if self.sends_datagrams() { self.datagram.ecn } else { self.transport.ecn };
+        asked != EcnMode::Off || self.scheme.build(&self.controller_params()).needs.ecn
     }
 
     /// Complains about every value that makes no flow.
@@ -91,10 +114,28 @@ impl FlowConfig {
         checker.within("source", |checker| self.source.check(checker));
         checker.within("transport", |checker| self.transport.check(checker));
         checker.within("receiver", |checker| self.receiver.check(checker));
+        checker.within("datagram", |checker| self.datagram.check(checker));
+        self.check_endpoints(checker);
         self.start.check("start", checker);
         if let Some(stop) = self.stop {
             let latest = self.start.latest();
             checker.require(stop > latest, "stop", stop, format_args!("a time after the start ({latest})"));
+        }
+    }
+}
+
+impl FlowConfig {
+    /// Complains about endpoints that the scheme does not have: what is written there would do nothing.
+    fn check_endpoints(&self, checker: &mut Checker) {
+        let name = self.scheme.name();
+        if self.sends_datagrams() {
+            let allowed = format_args!("`datagram` instead, since {name:?} sends datagrams");
+            checker.require(self.transport == StreamConfig::default(), "transport", "a table", allowed);
+            checker.require(self.receiver == ReceiverConfig::default(), "receiver", "a table", allowed);
+        } else {
+            let allowed =
+                format_args!("`transport` and `receiver` instead, since {name:?} sends a reliable stream");
+            checker.require(self.datagram == DatagramConfig::default(), "datagram", "a table", allowed);
         }
     }
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tailback_core::{BitRate, Bytes, Capacity, FieldError, Span};
 
 use crate::check::some_of;
+use crate::flow::FlowConfig;
 use crate::link::LinkConfig;
 use crate::route::Router;
 use crate::scenario::Scenario;
@@ -53,6 +54,7 @@ pub struct Network {
     /// The flows, group by group.
     pub flows: Vec<NetworkFlow>,
     by_name: BTreeMap<String, usize>,
+    by_ends: BTreeMap<(usize, usize), usize>,
 }
 
 impl Network {
@@ -93,6 +95,7 @@ impl Network {
 
     fn directed(&mut self, from: &str, to: &str, config: LinkConfig, path: String, is_access: bool) {
         let (name, from, to) = (format!("{from}->{to}"), self.node(from), self.node(to));
+        self.by_ends.insert((from, to), self.links.len());
         self.links.push(NetworkLink { name, from, to, config, path, is_access });
     }
 
@@ -266,7 +269,7 @@ impl Network {
             if !passed.insert(next) {
                 return Err((field, format!("{there:?} twice"), "a route without loops".to_owned()));
             }
-            let link = self.links.iter().position(|link| link.from == at && link.to == next);
+            let link = self.by_ends.get(&(at, next)).copied();
             let missing =
                 || (field, format!("{here:?} to {there:?}"), "nodes that links join, in order".to_owned());
             links.push(link.ok_or_else(missing)?);
@@ -309,7 +312,7 @@ impl Network {
         }
         let data = self.round_trips(|flow| &flow.forward);
         let acks = self.round_trips(|flow| &flow.reverse);
-        let least = scenario.flows.iter().map(|flow| flow.transport.segment_size).max();
+        let least = scenario.flows.iter().map(FlowConfig::packet_size).max();
         let least = least.unwrap_or(Bytes::new(1000));
         for (index, link) in self.links.iter_mut().enumerate() {
             let Capacity::MilliBdp(thousandths) = link.config.buffer else { continue };

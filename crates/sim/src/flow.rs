@@ -3,7 +3,7 @@
 
 use tailback_control::AnyController;
 use tailback_core::{Endpoint, EndpointCx, Input, LinkId, Observation, Output, Stream, Time};
-use tailback_transport::{Receiver, Sender};
+use tailback_transport::{DatagramReceiver, DatagramSender, Receiver, Sender};
 
 macro_rules! endpoints {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident($inner:ty),)+ }) => {
@@ -56,6 +56,8 @@ endpoints! {
     AnySender {
         /// A reliable byte stream.
         Stream(Sender<AnyController>),
+        /// Datagrams; boxed, so that streams do not pay for its size.
+        Datagram(Box<DatagramSender<AnyController>>),
     }
 }
 
@@ -64,6 +66,8 @@ endpoints! {
     AnyReceiver {
         /// The other end of a reliable byte stream.
         Stream(Receiver),
+        /// The other end of datagrams.
+        Datagram(Box<DatagramReceiver>),
     }
 }
 
@@ -102,24 +106,25 @@ pub(crate) struct Timer {
     pub(crate) due: Time,
 }
 
-/// A flow at work.
+/// A flow at work. Its first cache line is what every packet touches beside the endpoint itself.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Flow {
-    pub(crate) sender: AnySender,
-    pub(crate) receiver: AnyReceiver,
     /// Where its routes begin in the table of routes.
     pub(crate) forward: u32,
     pub(crate) reverse: u32,
     pub(crate) sender_timer: Timer,
     pub(crate) receiver_timer: Timer,
-    pub(crate) sender_rng: Stream,
-    pub(crate) receiver_rng: Stream,
+    pub(crate) discarded: u64,
     /// The application's next command: start, then stop, then never.
     pub(crate) command_at: Time,
+    pub(crate) receiver: AnyReceiver,
+    pub(crate) sender: AnySender,
+    pub(crate) sender_rng: Stream,
+    pub(crate) receiver_rng: Stream,
     pub(crate) stop_at: Time,
-    pub(crate) started: bool,
-    pub(crate) discarded: u64,
     pub(crate) finished_at: Option<Time>,
+    pub(crate) started: bool,
 }
 
 impl Flow {
