@@ -87,7 +87,7 @@ def _section(comparisons: Sequence[Comparison]) -> list[str]:
             number = notes.setdefault(item.reason, len(notes) + 1)
             mark = f"**differs** ({number})"
         lines.append(
-            f"| {item.row.name} | {item.figure.replace('_', ' ')} | {shown(item.figure, item.reference.mean)} "
+            f"| {item.row.name} | {quantity(item.figure)} | {shown(item.figure, item.reference.mean)} "
             f"± {shown(item.figure, item.reference.deviation)} "
             f"| {shown(item.figure, item.measured.mean if item.measured else 0)} "
             f"± {shown(item.figure, item.measured.deviation if item.measured else 0)} "
@@ -105,11 +105,16 @@ def _section(comparisons: Sequence[Comparison]) -> list[str]:
     return lines
 
 
+def quantity(figure: str) -> str:
+    """A figure's name with the unit in which it is shown."""
+    name, suffix = figure.replace("_", " "), unit(figure)
+    return f"{name}, {suffix}" if suffix else name
+
+
 def shown(figure: str, value: float, *, sign: bool = False) -> str:
-    """A value with its digits and unit."""
+    """A value in the unit that ``quantity`` names."""
     plus = "+" if sign else ""
     if figure == "loss":
-        return f"{value * 100:{plus}.3f} %"
+        return f"{value * 100:{plus}.3f}"
     digits = {"mean_queue": 2, "utilization": 4}.get(figure, 3)
-    suffix = unit(figure)
-    return f"{value:{plus}.{digits}f}" + (f" {suffix}" if suffix else "")
+    return f"{value:{plus}.{digits}f}"
