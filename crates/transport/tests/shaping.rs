@@ -131,7 +131,7 @@ fn a_timeout_leaves_one_token() {
     let burst = Burst { depth: Bytes::new(10_000), tokens: Tokens::Constant };
     let directive = Directive { window: Some(Bytes::new(3000)), burst, ..Directive::rate(MBIT) };
     let controller = Scripted { on_timeout: Some(3000), ..Scripted::new(directive) };
-    let test = stream(controller).dropping(&[(0, 1), (1, 1), (2, 1)]).start().run(Span::from_millis(1100));
+    let test = stream(controller).dropping(&[(0, 1), (1, 1), (2, 1)]).start().run(Span::from_millis(1099));
     let after: Vec<u64> = test.sent().iter().map(|(at, _)| *at).filter(|at| *at >= 900).collect();
     assert_eq!(after, [1000, 1008, 1016], "one token, then at the rate");
 }

@@ -226,6 +226,12 @@ impl LossRecovery {
         &self.rtt
     }
 
+    /// The controller's own time-out, in force from the next restart of the timer on.
+    #[inline]
+    pub(crate) fn direct_timeout(&mut self, timeout: Option<Span>) {
+        self.rtt.direct(timeout);
+    }
+
     /// Packets newly acknowledged by the last input.
     pub(crate) fn acked(&self) -> &[Acked] {
         &self.acked

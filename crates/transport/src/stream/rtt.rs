@@ -18,6 +18,8 @@ pub(crate) struct RttEstimator {
     backoff: f64,
     /// The time-out without back-off, in nanoseconds.
     timeout: f64,
+    /// The controller's own, which replaces it.
+    directed: Option<Span>,
     latest: Span,
     min: Span,
     /// Where in a tick this host's clock stands at time zero.
@@ -33,6 +35,7 @@ impl RttEstimator {
             variation: 0.0,
             backoff: 1.0,
             timeout: config.initial.as_nanos() as f64,
+            directed: None,
             latest: Span::ZERO,
             min: Span::MAX,
             phase: Span::from_nanos(phase % tick),
@@ -114,8 +117,15 @@ impl RttEstimator {
     /// The time-out, back-off included (RFC 6298 §2.4 and §2.5; the minimum is taken before the back-off).
     #[inline]
     pub(crate) fn timeout(&self, config: &RtoConfig) -> Span {
-        let nanos = (self.timeout * self.backoff).min(config.max.as_nanos() as f64);
+        let base = self.directed.map_or(self.timeout, |span| span.as_nanos() as f64);
+        let nanos = (base * self.backoff).min(config.max.as_nanos() as f64);
         Span::from_nanos(nanos as u64)
+    }
+
+    /// The controller's own time-out takes the place of the estimated one, or gives it back.
+    #[inline]
+    pub(crate) fn direct(&mut self, timeout: Option<Span>) {
+        self.directed = timeout;
     }
 
     /// The timer expired (RFC 6298 §5.5).
@@ -163,6 +173,19 @@ mod tests {
         }
         rtt.sample(millis(30), millis(20), &config);
         assert_eq!(rtt.timeout(&config), Span::from_millis(200));
+    }
+
+    #[test]
+    fn a_directed_timeout_replaces_the_estimate_and_backs_off() {
+        let config = RtoConfig::default();
+        let mut rtt = RttEstimator::new(&config, 0);
+        rtt.sample(millis(10), millis(0), &config);
+        rtt.direct(Some(Span::from_millis(15)));
+        assert_eq!(rtt.timeout(&config), Span::from_millis(15), "below the minimum");
+        rtt.back_off(&config);
+        assert_eq!(rtt.timeout(&config), Span::from_millis(30));
+        rtt.direct(None);
+        assert_eq!(rtt.timeout(&config), Span::from_millis(400));
     }
 
     /// ns-2 2.35, `TcpAgent::rtt_update`, in its own fixed point.
