@@ -3,7 +3,7 @@
 
 use tailback_core::{Arrival, Controller, Cx, Directive, Feedback, FeedbackPolicy, Outgoing, Sent, Time};
 
-use crate::schemes::{Cubic, FixedRate, FixedWindow, Reno};
+use crate::schemes::{Accumulation, Cubic, FixedRate, FixedWindow, MonacoPolicy, PacketPair, Reno, Vegas};
 
 /// A controller.
 pub enum AnyController {
@@ -11,6 +11,12 @@ pub enum AnyController {
     Reno(Reno),
     /// CUBIC's window law.
     Cubic(Cubic),
+    /// TCP Vegas and Vegas-k.
+    Vegas(Vegas),
+    /// The window laws on accumulation.
+    Accumulation(Accumulation),
+    /// Packet-pair.
+    PacketPair(Box<PacketPair>),
     /// A window that never changes.
     FixedWindow(FixedWindow),
     /// A rate that never changes.
@@ -24,6 +30,9 @@ macro_rules! each {
         match $self {
             Self::Reno($controller) => $call,
             Self::Cubic($controller) => $call,
+            Self::Vegas($controller) => $call,
+            Self::Accumulation($controller) => $call,
+            Self::PacketPair($controller) => $call,
             Self::FixedWindow($controller) => $call,
             Self::FixedRate($controller) => $call,
             Self::Custom($controller) => $call,
@@ -60,6 +69,8 @@ impl Controller for AnyController {
 
 /// A feedback policy.
 pub enum AnyPolicy {
+    /// Monaco's estimate of accumulation.
+    Monaco(Box<MonacoPolicy>),
     /// A policy from outside this library.
     Custom(Box<dyn FeedbackPolicy + Send>),
 }
@@ -67,18 +78,21 @@ pub enum AnyPolicy {
 impl FeedbackPolicy for AnyPolicy {
     fn on_arrival(&mut self, now: Time, arrival: &Arrival<'_>, cx: &mut Cx<'_>) {
         match self {
+            Self::Monaco(policy) => policy.on_arrival(now, arrival, cx),
             Self::Custom(policy) => policy.on_arrival(now, arrival, cx),
         }
     }
 
     fn poll_report(&mut self, now: Time, cx: &mut Cx<'_>) -> Option<Outgoing> {
         match self {
+            Self::Monaco(policy) => policy.poll_report(now, cx),
             Self::Custom(policy) => policy.poll_report(now, cx),
         }
     }
 
     fn next_timer(&self) -> Option<Time> {
         match self {
+            Self::Monaco(policy) => policy.next_timer(),
             Self::Custom(policy) => policy.next_timer(),
         }
     }

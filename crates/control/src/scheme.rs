@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker};
 
 use crate::any::{AnyController, AnyPolicy};
+use crate::laws::accumulation::Law;
 use crate::schemes::{
-    Cubic, CubicConfig, FixedRate, FixedRateConfig, FixedWindow, FixedWindowConfig, Reno, RenoConfig,
+    Accumulation, AccumulationConfig, AccumulationEstimator, Cubic, CubicConfig, FixedRate, FixedRateConfig,
+    FixedWindow, FixedWindowConfig, MonacoPolicy, PacketPair, PacketPairConfig, Reno, RenoConfig, Vegas,
+    VegasConfig, VegasKConfig,
 };
 
 /// What a controller needs to know about its connection.
@@ -75,6 +78,20 @@ pub enum Scheme {
     Sack(RenoConfig),
     /// CUBIC (RFC 9438).
     Cubic(CubicConfig),
+    /// TCP Vegas (Brakmo and Peterson 1995).
+    Vegas(VegasConfig),
+    /// TCP Vegas with a bounded memory of round trip times (Mo et al. 1999; `accumulation.txt` §IV-A).
+    VegasK(VegasKConfig),
+    /// Additive increase and decrease towards a target accumulation (`accumulation.txt` equation 3).
+    AccumulationAiad(AccumulationConfig),
+    /// Mo and Walrand's law towards a target accumulation (`accumulation.txt` equation 5).
+    AccumulationMw(AccumulationConfig),
+    /// Proportional control towards a target accumulation (`accumulation.txt` equation 6).
+    AccumulationP(AccumulationConfig),
+    /// Monaco (`accumulation.txt` §IV-B): proportional control of an accumulation measured at the receiver.
+    Monaco(AccumulationConfig),
+    /// Packet-pair flow control (Keshav 1994).
+    PacketPair(PacketPairConfig),
     /// A window that never changes.
     FixedWindow(FixedWindowConfig),
     /// A rate that never changes.
@@ -133,6 +150,62 @@ pub const SCHEMES: &[SchemeInfo] = &[
         default: || Scheme::Cubic(CubicConfig::default()),
     },
     SchemeInfo {
+        name: "vegas",
+        summary: "Keeps a few packets queued in the network, judged by round trip times at the sender",
+        source: "Brakmo and Peterson 1995; accumulation.txt §IV-A",
+        reliability: Reliability::Sack,
+        expects_discipline: "any",
+        default: || Scheme::Vegas(VegasConfig::default()),
+    },
+    SchemeInfo {
+        name: "vegas-k",
+        summary: "Vegas with a memory of the last k round trips only",
+        source: "Mo, La, Anantharam and Walrand 1999; accumulation.txt §IV-A",
+        reliability: Reliability::Sack,
+        expects_discipline: "any",
+        default: || Scheme::VegasK(VegasKConfig::default()),
+    },
+    SchemeInfo {
+        name: "accumulation-aiad",
+        summary: "Additive increase and decrease towards a target of packets queued in the network",
+        source: "accumulation.txt §III-B, equation 3",
+        reliability: Reliability::Sack,
+        expects_discipline: "priority",
+        default: || Scheme::AccumulationAiad(AccumulationConfig::default()),
+    },
+    SchemeInfo {
+        name: "accumulation-mw",
+        summary: "Mo and Walrand's law towards a target of packets queued in the network",
+        source: "accumulation.txt §III-B, equation 5",
+        reliability: Reliability::Sack,
+        expects_discipline: "priority",
+        default: || Scheme::AccumulationMw(AccumulationConfig::default()),
+    },
+    SchemeInfo {
+        name: "accumulation-p",
+        summary: "Proportional control towards a target of packets queued in the network",
+        source: "accumulation.txt §III-B, equation 6",
+        reliability: Reliability::Sack,
+        expects_discipline: "priority",
+        default: || Scheme::AccumulationP(AccumulationConfig::default()),
+    },
+    SchemeInfo {
+        name: "monaco",
+        summary: "Proportional control of the packets queued in the network, measured at the receiver by control packets",
+        source: "accumulation.txt §IV-B",
+        reliability: Reliability::Sack,
+        expects_discipline: "priority",
+        default: || Scheme::Monaco(AccumulationConfig::default()),
+    },
+    SchemeInfo {
+        name: "packet-pair",
+        summary: "Steers the bottleneck's queue to a setpoint by the spacing of acknowledgements of back-to-back pairs",
+        source: "Keshav, Packet-Pair Flow Control, 1994",
+        reliability: Reliability::Offsets,
+        expects_discipline: "weighted-fair-queueing",
+        default: || Scheme::PacketPair(PacketPairConfig::default()),
+    },
+    SchemeInfo {
         name: "fixed-window",
         summary: "A window that never changes",
         source: "none",
@@ -158,6 +231,13 @@ impl Scheme {
             Self::NewReno(_) => "newreno",
             Self::Sack(_) => "sack",
             Self::Cubic(_) => "cubic",
+            Self::Vegas(_) => "vegas",
+            Self::VegasK(_) => "vegas-k",
+            Self::AccumulationAiad(_) => "accumulation-aiad",
+            Self::AccumulationMw(_) => "accumulation-mw",
+            Self::AccumulationP(_) => "accumulation-p",
+            Self::Monaco(_) => "monaco",
+            Self::PacketPair(_) => "packet-pair",
             Self::FixedWindow(_) => "fixed-window",
             Self::FixedRate(_) => "fixed-rate",
         }
@@ -185,8 +265,38 @@ impl Scheme {
         match self {
             Self::Reno(config) | Self::NewReno(config) | Self::Sack(config) => config.check(checker),
             Self::Cubic(config) => config.check(checker),
+            Self::Vegas(config) => config.check(checker),
+            Self::VegasK(config) => config.check(checker),
+            Self::AccumulationAiad(config) | Self::AccumulationMw(config) | Self::AccumulationP(config) => {
+                config.check(checker);
+            }
+            Self::Monaco(config) => config.check_monaco(checker),
+            Self::PacketPair(config) => config.check(checker),
             Self::FixedWindow(config) => config.check(checker),
             Self::FixedRate(config) => config.check(checker),
+        }
+    }
+
+    /// The receiver's half, where the scheme has one.
+    fn policy(&self, params: &ControllerParams) -> Option<AnyPolicy> {
+        match self {
+            Self::AccumulationAiad(config)
+            | Self::AccumulationMw(config)
+            | Self::AccumulationP(config)
+            | Self::Monaco(config)
+                if config.estimator == AccumulationEstimator::Monaco =>
+            {
+                Some(AnyPolicy::Monaco(Box::new(MonacoPolicy::new(config.egress_gain, params.segment))))
+            }
+            _ => None,
+        }
+    }
+
+    /// What it wants from its endpoints beyond the traits.
+    fn needs(&self) -> Needs {
+        match self {
+            Self::PacketPair(_) => Needs { prompt_acks: true, ..Needs::default() },
+            _ => Needs::default(),
         }
     }
 
@@ -197,9 +307,28 @@ impl Scheme {
                 AnyController::Reno(Reno::new(config, params))
             }
             Self::Cubic(config) => AnyController::Cubic(Cubic::new(config, params)),
+            Self::Vegas(config) => AnyController::Vegas(Vegas::new(config, None, params)),
+            Self::VegasK(config) => {
+                AnyController::Vegas(Vegas::new(&config.common(), Some(config.history), params))
+            }
+            Self::AccumulationAiad(config) => accumulation(Law::Aiad, config, params),
+            Self::AccumulationMw(config) => accumulation(Law::Mw, config, params),
+            Self::AccumulationP(config) | Self::Monaco(config) => {
+                accumulation(Law::Proportional, config, params)
+            }
+            Self::PacketPair(config) => AnyController::PacketPair(Box::new(PacketPair::new(config, params))),
             Self::FixedWindow(config) => AnyController::FixedWindow(FixedWindow::new(config, params)),
             Self::FixedRate(config) => AnyController::FixedRate(FixedRate::new(config, params)),
         };
-        Parts { controller, policy: None, reliability: self.reliability(), needs: Needs::default() }
+        Parts {
+            controller,
+            policy: self.policy(params),
+            reliability: self.reliability(),
+            needs: self.needs(),
+        }
     }
+}
+
+fn accumulation(law: Law, config: &AccumulationConfig, params: &ControllerParams) -> AnyController {
+    AnyController::Accumulation(Accumulation::new(law, config, params))
 }

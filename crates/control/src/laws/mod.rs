@@ -1,8 +1,8 @@
 //! Pieces that several schemes share: how a window grows on acknowledgements, what it shrinks from, when slow start
 //! ends early. A law that belongs to one scheme lives in that scheme's file.
 
-pub mod bottleneck;
 pub mod accumulation;
+pub mod bottleneck;
 pub mod hystart;
 pub mod window;
 

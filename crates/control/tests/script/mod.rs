@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use tailback_control::{AnyController, ControllerParams};
 use tailback_core::{
-    Acked, Bytes, CongestionEvent, Controller, Cx, Directive, Echoes, Feedback, PairPosition, Recovery,
-    RttSample, Sent, Span, Stream, Time,
+    Acked, Bytes, CongestionEvent, Controller, Cx, Directive, Echoes, Feedback, PairPosition, ProbePlan,
+    Recovery, RttSample, Sent, Span, Stream, Time,
 };
 
 /// What happens next.
@@ -59,6 +59,8 @@ pub(crate) struct Script {
     rng: Stream,
     next: u64,
     acknowledged: u64,
+    /// Place in a probe and note of every packet sent.
+    sent: Vec<(PairPosition, u32)>,
     recovery: Recovery,
     timeouts: u32,
     smoothed: Span,
@@ -73,6 +75,7 @@ impl Script {
             rng: Stream::new(1, "script"),
             next: 0,
             acknowledged: 0,
+            sent: Vec::new(),
             recovery: Recovery::Open,
             timeouts: 0,
             smoothed: Span::from_millis(100),
@@ -93,11 +96,16 @@ impl Script {
         Bytes::new((self.next - self.acknowledged) * 1000)
     }
 
-    fn feed(&mut self, feedback: &Feedback<'_>) {
+    /// Calls the controller's timers that are due.
+    pub(crate) fn fire_timers(&mut self) {
         while let Some(due) = self.controller.next_timer().filter(|due| *due <= self.now) {
             let mut cx = Cx { rng: &mut self.rng, notes: None };
             self.controller.on_timer(due.max(self.now), &mut cx);
         }
+    }
+
+    fn feed(&mut self, feedback: &Feedback<'_>) {
+        self.fire_timers();
         self.controller.on_feedback(self.now, feedback, &mut Cx { rng: &mut self.rng, notes: None });
     }
 
@@ -154,12 +162,22 @@ impl Script {
             size: Bytes::new(1000),
             in_flight,
             retransmission: false,
-            pair: PairPosition::Single,
+            pair: self.place(),
             tag: 0,
         };
         self.next += 1;
         let mut cx = Cx { rng: &mut self.rng, notes: None };
         self.controller.on_sent(self.now, &mut sent, &mut cx);
+        self.sent.push((sent.pair, sent.tag));
+    }
+
+    /// The next packet's place in a probe, where data leaves in pairs.
+    fn place(&self) -> PairPosition {
+        match self.directive().probe {
+            Some(ProbePlan::DataPairs { .. }) if self.next.is_multiple_of(2) => PairPosition::First,
+            Some(ProbePlan::DataPairs { .. }) => PairPosition::Second,
+            _ => PairPosition::Single,
+        }
     }
 
     fn acknowledge(&mut self, count: u64, rtt: Span, idle: bool) {
@@ -176,8 +194,8 @@ impl Script {
                 size: Bytes::new(1000),
                 sent_at: self.now - rtt,
                 retransmitted: false,
-                pair: PairPosition::Single,
-                tag: 0,
+                pair: self.sent[number as usize].0,
+                tag: self.sent[number as usize].1,
             })
             .collect();
         let flight = self.flight();

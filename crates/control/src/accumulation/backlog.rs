@@ -1,0 +1,218 @@
+//! How many of a flow's packets wait in the network, estimated at the sender from round trip times: the estimator of
+//! TCP Vegas and its variant with a bounded memory. What is done about it is decided by a law.
+//!
+//! Sources: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", 1995, §III-B;
+//! Xia et al., "Accumulation-based Congestion Control", §IV-A:
+//!
+//! ```text
+//! backlog = (expected rate - actual rate) · base
+//!         = (window / base - window / rtt) · base          (7)
+//!         = window / rtt · (rtt - base)                    (8)
+//! ```
+//!
+//! once per round trip, with the mean round trip time of the round. `base` is the smallest round trip time seen, or,
+//! for Vegas-k (Mo, La, Anantharam and Walrand 1999), the smallest of the last k rounds.
+//!
+//! As in the published code, a round of one packet sets `base` anew, however long it took: nothing of the flow can
+//! have waited.
+//!
+//! Open problems, shown in §IV-C: `base` holds queues that never drain and does not notice longer routes; delay on
+//! the way back counts as backlog.
+
+use std::collections::VecDeque;
+
+use tailback_core::{Bytes, Feedback, Span, Time};
+
+/// What a round trip showed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RoundTrip {
+    /// Packets waiting in the network, by equation 8; may be negative by noise.
+    pub backlog: f64,
+    /// The mean round trip time of the round.
+    pub rtt: Span,
+    /// The propagation delay believed.
+    pub base: Span,
+}
+
+/// The smallest round trip time, of all rounds or of the last k.
+#[derive(Clone, Debug)]
+struct Base {
+    history: Option<usize>,
+    /// The smallest of each of the last rounds; with unbounded history at most one entry.
+    rounds: VecDeque<Span>,
+}
+
+impl Base {
+    fn begin_round(&mut self, smallest: Span) {
+        match self.history {
+            Some(history) => {
+                self.rounds.push_back(smallest);
+                while self.rounds.len() > history {
+                    self.rounds.pop_front();
+                }
+            }
+            None => {
+                let known = self.rounds.pop_front().unwrap_or(Span::MAX);
+                self.rounds.push_back(known.min(smallest));
+            }
+        }
+    }
+
+    fn reset(&mut self, base: Span) {
+        self.rounds.clear();
+        self.rounds.push_back(base);
+    }
+
+    fn get(&self) -> Span {
+        self.rounds.iter().copied().min().unwrap_or(Span::MAX)
+    }
+}
+
+/// The estimator, fed with everything that a controller sees.
+#[derive(Clone, Debug)]
+pub struct BacklogEstimator {
+    segment: f64,
+    base: Base,
+    /// One beyond the highest number sent.
+    next: u64,
+    /// The round ends when this number is acknowledged.
+    round_end: u64,
+    round_began: Time,
+    sum: Span,
+    samples: u64,
+    smallest: Span,
+}
+
+impl BacklogEstimator {
+    /// An estimator for segments of `segment` bytes that remembers so many rounds, or all of them.
+    pub fn new(segment: Bytes, history: Option<u32>) -> Self {
+        Self {
+            segment: segment.as_f64().max(1.0),
+            base: Base { history: history.map(|rounds| rounds.max(1) as usize), rounds: VecDeque::new() },
+            next: 0,
+            round_end: 0,
+            round_began: Time::ZERO,
+            sum: Span::ZERO,
+            samples: 0,
+            smallest: Span::MAX,
+        }
+    }
+
+    /// A packet of this number leaves.
+    #[inline]
+    pub fn on_sent(&mut self, number: u64) {
+        self.next = self.next.max(number + 1);
+    }
+
+    /// The smallest round trip time believed, once one was measured.
+    pub fn base(&self) -> Option<Span> {
+        Some(self.base.get().min(self.smallest)).filter(|base| *base < Span::MAX)
+    }
+
+    /// Feedback arrived; a round trip, where this ended one.
+    #[inline]
+    pub fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>) -> Option<RoundTrip> {
+        for acked in feedback.acked.iter().rev().filter(|acked| !acked.retransmitted).take(1) {
+            let rtt = now.since(acked.sent_at);
+            self.sum += rtt;
+            self.samples += 1;
+            self.smallest = self.smallest.min(rtt);
+        }
+        let highest = feedback.acked.last()?.number;
+        if highest < self.round_end || feedback.advanced == Bytes::ZERO {
+            return None;
+        }
+        self.end_round(now, feedback)
+    }
+
+    fn end_round(&mut self, now: Time, feedback: &Feedback<'_>) -> Option<RoundTrip> {
+        let sent = self.next.saturating_sub(self.round_end) as f64;
+        let rtt = if self.samples > 0 { self.sum / self.samples } else { now.since(self.round_began) };
+        let measured = self.samples > 0;
+        if measured {
+            self.base.begin_round(self.smallest);
+            if sent <= 1.0 {
+                self.base.reset(rtt);
+            }
+        }
+        self.round_end = self.next;
+        self.round_began = now;
+        self.sum = Span::ZERO;
+        self.samples = 0;
+        self.smallest = Span::MAX;
+        let base = self.base.get();
+        if !measured || rtt.is_zero() || base == Span::MAX {
+            return None;
+        }
+        let outstanding = feedback.in_flight.as_f64() / self.segment;
+        let backlog = outstanding - sent * base.ratio(rtt);
+        Some(RoundTrip { backlog, rtt, base })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_core::{Acked, PairPosition};
+
+    use super::*;
+
+    /// One round of `window` packets, all with one round trip time.
+    fn round(
+        estimator: &mut BacklogEstimator,
+        start: &mut u64,
+        window: u64,
+        at: u64,
+        rtt: u64,
+    ) -> Option<RoundTrip> {
+        let sent_at = Time::ZERO + Span::from_millis(at);
+        (*start..*start + window).for_each(|number| estimator.on_sent(number));
+        let mut last = None;
+        for number in *start..*start + window {
+            let acked = [Acked {
+                number,
+                size: Bytes::new(1000),
+                sent_at,
+                retransmitted: false,
+                pair: PairPosition::Single,
+                tag: 0,
+            }];
+            let feedback = Feedback {
+                acked: &acked,
+                advanced: Bytes::new(1000),
+                in_flight: Bytes::new(1000 * window),
+                ..Feedback::empty()
+            };
+            last = estimator.on_feedback(sent_at + Span::from_millis(rtt), &feedback).or(last);
+        }
+        *start += window;
+        last
+    }
+
+    #[test]
+    fn the_backlog_is_window_times_queueing_share() {
+        let mut estimator = BacklogEstimator::new(Bytes::new(1000), None);
+        let mut next = 0;
+        round(&mut estimator, &mut next, 20, 0, 100);
+        round(&mut estimator, &mut next, 20, 100, 100);
+        round(&mut estimator, &mut next, 20, 200, 125);
+        let seen = round(&mut estimator, &mut next, 20, 400, 125).expect("a round ended");
+        assert_eq!(seen.base, Span::from_millis(100));
+        // Equation 8: 20 / 125 · (125 - 100).
+        assert!((seen.backlog - 4.0).abs() < 1e-9, "{seen:?}");
+    }
+
+    #[test]
+    fn a_bounded_memory_forgets_the_shorter_route() {
+        for (history, base) in [(None, 100), (Some(3), 150)] {
+            let mut estimator = BacklogEstimator::new(Bytes::new(1000), history);
+            let mut next = 0;
+            for at in 0..5 {
+                round(&mut estimator, &mut next, 10, 1000 * at, 100);
+            }
+            for at in 5..12 {
+                round(&mut estimator, &mut next, 10, 1000 * at, 150);
+            }
+            assert_eq!(estimator.base(), Some(Span::from_millis(base)), "{history:?}");
+        }
+    }
+}

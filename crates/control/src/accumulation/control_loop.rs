@@ -1,0 +1,183 @@
+//! The sender's end of the control loop of `accumulation.txt` §IV-B.1: one pair of control packets at a time, the next
+//! after the report on the last, and a timer "similar to that of TCP" where a packet of either is lost. What the
+//! receiver measures with a pair is in `schemes/monaco.rs`.
+//!
+//! Pairs are named by the time they leave, so that names grow across connections of a flow. While nothing is
+//! outstanding no pair leaves: an idle flow is silent.
+
+use tailback_core::{Span, Time};
+
+/// Gains of RFC 6298 §2.3.
+const SMOOTHED_GAIN: f64 = 0.125;
+const VARIATION_GAIN: f64 = 0.25;
+
+/// The control loop of one sender.
+#[derive(Clone, Debug)]
+pub struct ControlLoop {
+    /// The newest pair.
+    pair: Option<u64>,
+    sent_at: Time,
+    waiting: bool,
+    smoothed: Option<f64>,
+    variation: f64,
+    backoff: u32,
+    min_timeout: Span,
+    deadline: Time,
+}
+
+/// The longest time-out, however often it expired.
+const MAX_TIMEOUT: Span = Span::from_secs(60);
+/// The time-out before any report (RFC 6298 §2.1).
+const FIRST_TIMEOUT: Span = Span::from_secs(1);
+
+impl ControlLoop {
+    /// A loop at rest.
+    pub const fn new(min_timeout: Span) -> Self {
+        Self {
+            pair: None,
+            sent_at: Time::ZERO,
+            waiting: false,
+            smoothed: None,
+            variation: 0.0,
+            backoff: 0,
+            min_timeout,
+            deadline: Time::NEVER,
+        }
+    }
+
+    /// The newest pair; it leaves when this changes.
+    pub const fn pair(&self) -> Option<u64> {
+        self.pair
+    }
+
+    /// When the pair is given up.
+    pub const fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// The smoothed round trip of the loop: propagation both ways and queueing on the way forth.
+    pub fn smoothed(&self) -> Option<Span> {
+        self.smoothed.map(Span::from_secs_f64)
+    }
+
+    /// Data leaves: the loop wakes.
+    #[inline]
+    pub fn on_sent(&mut self, now: Time) {
+        if !self.waiting {
+            self.send(now);
+        }
+    }
+
+    /// A report on `pair` arrived; its round trip, where it is the one waited for. `active` says whether data is
+    /// outstanding, so that the loop goes on.
+    pub fn on_report(&mut self, now: Time, pair: u64, active: bool) -> Option<Span> {
+        if !self.waiting || self.pair != Some(pair) {
+            return None;
+        }
+        let rtt = now.since(self.sent_at);
+        self.learn(rtt.as_secs_f64());
+        self.backoff = 0;
+        self.waiting = false;
+        self.deadline = Time::NEVER;
+        if active {
+            self.send(now);
+        }
+        Some(rtt)
+    }
+
+    /// Whether the pair was given up and another one leaves.
+    pub fn on_timer(&mut self, now: Time) -> bool {
+        if !self.waiting || now < self.deadline {
+            return false;
+        }
+        self.backoff = (self.backoff + 1).min(16);
+        self.send(now);
+        true
+    }
+
+    fn send(&mut self, now: Time) {
+        let newer = self.pair.map_or(0, |pair| pair + 1);
+        self.pair = Some(now.as_nanos().max(newer));
+        self.sent_at = now;
+        self.waiting = true;
+        self.deadline = now + self.timeout();
+    }
+
+    fn timeout(&self) -> Span {
+        let base = match self.smoothed {
+            None => FIRST_TIMEOUT,
+            Some(smoothed) => Span::from_secs_f64(smoothed + 4.0 * self.variation).max(self.min_timeout),
+        };
+        (base * (1 << self.backoff)).min(MAX_TIMEOUT)
+    }
+
+    fn learn(&mut self, sample: f64) {
+        match &mut self.smoothed {
+            None => {
+                self.smoothed = Some(sample);
+                self.variation = sample / 2.0;
+            }
+            Some(smoothed) => {
+                self.variation += VARIATION_GAIN * ((sample - *smoothed).abs() - self.variation);
+                *smoothed += SMOOTHED_GAIN * (sample - *smoothed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    #[test]
+    fn one_pair_at_a_time() {
+        let mut control = ControlLoop::new(Span::from_millis(200));
+        assert_eq!(control.pair(), None);
+        control.on_sent(at(1));
+        let first = control.pair().expect("a pair");
+        control.on_sent(at(2));
+        assert_eq!(control.pair(), Some(first));
+        assert_eq!(control.on_report(at(50), first + 7, true), None, "not the pair waited for");
+        assert_eq!(control.on_report(at(51), first, true), Some(Span::from_millis(50)));
+        assert!(control.pair() > Some(first));
+        assert_eq!(control.on_report(at(52), first, true), None, "a duplicate");
+    }
+
+    #[test]
+    fn lost_pairs_are_followed_by_others_ever_more_slowly() {
+        let mut control = ControlLoop::new(Span::from_millis(200));
+        control.on_sent(at(0));
+        let first = control.pair().expect("a pair");
+        control.on_report(at(50), first, true);
+        let mut before = control.pair();
+        let mut now = at(50);
+        let mut waits = Vec::new();
+        for _ in 0..4 {
+            let due = control.deadline();
+            assert!(!control.on_timer(due - Span::from_nanos(1)));
+            assert!(control.on_timer(due));
+            assert!(control.pair() > before);
+            before = control.pair();
+            waits.push(due.since(now));
+            now = due;
+        }
+        assert_eq!(waits[0], Span::from_millis(200));
+        assert!(waits.windows(2).all(|pair| pair[1] == pair[0] * 2), "{waits:?}");
+    }
+
+    #[test]
+    fn an_idle_flow_is_silent() {
+        let mut control = ControlLoop::new(Span::from_millis(200));
+        control.on_sent(at(0));
+        let pair = control.pair().expect("a pair");
+        control.on_report(at(50), pair, false);
+        assert_eq!(control.pair(), Some(pair));
+        assert_eq!(control.deadline(), Time::NEVER);
+        control.on_sent(at(900));
+        assert!(control.pair() > Some(pair));
+    }
+}

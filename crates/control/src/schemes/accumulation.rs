@@ -1,0 +1,321 @@
+//! Accumulation-based congestion control, the sender's half: a window that follows an estimate of the flow's packets
+//! queued in the network towards a target. The schemes `accumulation-aiad`, `accumulation-mw`, `accumulation-p`, with
+//! any estimator, and `monaco`, which is the proportional law with Monaco's estimator.
+//!
+//! Source: Xia et al., "Accumulation-based Congestion Control", §III and §IV-B. Where each equation is:
+//!
+//! | | |
+//! | --- | --- |
+//! | laws (3), (5), (6) and (10), once per round trip | `laws/accumulation.rs` |
+//! | Monaco's estimate, at the receiver | `schemes/monaco.rs` |
+//! | its pairs of control packets and their timer | `accumulation/control_loop.rs` |
+//! | Vegas's estimate (7), (8), at the sender | `accumulation/backlog.rs` |
+//! | pacing by a leaky bucket of one packet at `cwnd / rtt`, halving at loss (§IV-B.2) | here |
+//!
+//! At rest a flow's rate is the weighted proportionally fair one, its target being its weight (appendix).
+//!
+//! The paper is silent on slow start, and its figures rise within seconds. Here the window doubles every other round
+//! trip while less than γ is queued, as Vegas does (Brakmo and Peterson 1995), so that the measurement that ends it
+//! was made with the window in force.
+//!
+//! Loss shows twice, in Monaco's byte counts and in the repair of the stream; whichever comes first halves the window,
+//! the other is then silent for a round trip. With rate pacing the window is rounded up to whole packets, and the rate
+//! carries the fraction; else a window between two numbers of packets would act as the lower one.
+//!
+//! What a receiver gains by lying: reports are taken only for the pair that is waited for, and not earlier than half
+//! the smallest round trip time after it left; a negative or absurd accumulation counts as zero, losses are seen here
+//! too. So it gains what AIMD(κ a*, 1/2) would give it, at most every half of a round trip.
+//!
+//! Open problems: standing queues grow with the number of flows (§III-C; AVD answers it); stability with delay is
+//! shown by experiment only (§III-C, and the ledger's `accumulation/stability`).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{
+    BitRate, Burst, Bytes, Checker, CongestionEvent, Controller, Cx, DataAmount, Directive, Feedback,
+    ProbePlan, Recovery, Report, Sent, Span, Time,
+};
+
+use crate::accumulation::{BacklogEstimator, ControlLoop};
+use crate::laws::accumulation::{Law, State};
+use crate::scheme::ControllerParams;
+
+/// How accumulation is measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimator {
+    /// By the receiver, with a pair of control packets per round trip (§IV-B.1); wants a priority lane.
+    #[default]
+    Monaco,
+    /// By the sender, from round trip times above the smallest of all (§IV-A).
+    Vegas,
+    /// By the sender, from round trip times above the smallest of the last `history` rounds (§IV-A).
+    VegasK,
+}
+
+/// Parameters of accumulation-based congestion control.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AccumulationConfig {
+    /// a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
+    /// (Table I).
+    pub target: DataAmount,
+    /// κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
+    /// second for MW. Unset: the law's.
+    pub kappa: Option<f64>,
+    /// How accumulation is measured. Default monaco.
+    pub estimator: Estimator,
+    /// Rounds that the estimator `vegas-k` remembers, at least 1. Default 10.
+    pub history: u32,
+    /// Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator `monaco`.
+    /// Default 0.5: the paper gives none.
+    pub egress_gain: f64,
+    /// γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
+    /// for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    pub gamma: Option<DataAmount>,
+    /// What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2).
+    pub decrease: f64,
+    /// Whether packets leave one by one at `cwnd / rtt` (§IV-B.2) rather than as acknowledgements release them. Default
+    /// true.
+    pub pace: bool,
+    /// The shortest time-out of control packets. Default 200 ms.
+    pub min_timeout: Span,
+}
+
+impl Default for AccumulationConfig {
+    fn default() -> Self {
+        Self {
+            target: DataAmount::Packets(3.0),
+            kappa: None,
+            estimator: Estimator::Monaco,
+            history: 10,
+            egress_gain: 0.5,
+            gamma: Some(DataAmount::Packets(1.0)),
+            decrease: 0.5,
+            pace: true,
+            min_timeout: Span::from_millis(200),
+        }
+    }
+}
+
+impl AccumulationConfig {
+    /// Complains about every value that is not allowed.
+    pub fn check(&self, checker: &mut Checker) {
+        let positive = |amount: DataAmount| match amount {
+            DataAmount::Packets(packets) => packets > 0.0 && packets <= 1e9,
+            DataAmount::Bytes(bytes) => bytes > Bytes::ZERO,
+        };
+        checker.require(positive(self.target), "target", self.target, "an amount above zero");
+        let kappa = self.kappa.unwrap_or(1.0);
+        checker.require(kappa > 0.0 && kappa <= 1e6, "kappa", kappa, "a number above 0, at most 1000000");
+        checker.require(self.history >= 1, "history", self.history, "at least 1 round");
+        let gain = self.egress_gain;
+        checker.require(gain > 0.0 && gain <= 1.0, "egress_gain", gain, "a gain above 0, at most 1");
+        if let Some(gamma) = self.gamma {
+            checker.require(positive(gamma), "gamma", gamma, "an amount above zero, or nothing");
+        }
+        let factor = self.decrease;
+        checker.require(factor > 0.0 && factor < 1.0, "decrease", factor, "between 0 and 1, both excluded");
+        let timeout = self.min_timeout;
+        let ok = !timeout.is_zero() && timeout <= Span::from_secs(60);
+        checker.require(ok, "min_timeout", timeout, "more than 0 s, at most 60 s");
+    }
+
+    /// As [`AccumulationConfig::check`], and that the estimator is Monaco's.
+    pub fn check_monaco(&self, checker: &mut Checker) {
+        self.check(checker);
+        let ok = self.estimator == Estimator::Monaco;
+        let name = if self.estimator == Estimator::Vegas { "vegas" } else { "vegas-k" };
+        checker.require(ok, "estimator", name, "monaco; the scheme accumulation-p takes any estimator");
+    }
+}
+
+/// Where measurements come from.
+#[derive(Clone, Debug)]
+enum Measuring {
+    Receiver(ControlLoop),
+    Sender(BacklogEstimator),
+}
+
+/// The sender's half; amounts in packets.
+#[derive(Clone, Debug)]
+pub struct Accumulation {
+    law: Law,
+    gain: f64,
+    target: f64,
+    decrease: f64,
+    pace: bool,
+    segment: f64,
+    window: f64,
+    max: f64,
+    measuring: Measuring,
+    /// The accumulation that ends slow start, while that lasts.
+    slow_start: Option<f64>,
+    gamma: Option<f64>,
+    ssthresh: f64,
+    /// Slow start skips this round trip.
+    skip: bool,
+    rtt: Option<Span>,
+    min_rtt: Span,
+    /// Until then losses belong to a window that was reduced already.
+    reduced_until: Time,
+}
+
+impl Accumulation {
+    /// A connection's start.
+    pub fn new(law: Law, config: &AccumulationConfig, params: &ControllerParams) -> Self {
+        let segment = params.segment.as_f64().max(1.0);
+        let max = (params.max_window.as_f64() / segment).max(1.0);
+        let measuring = match config.estimator {
+            Estimator::Monaco => Measuring::Receiver(ControlLoop::new(config.min_timeout)),
+            Estimator::Vegas => Measuring::Sender(BacklogEstimator::new(params.segment, None)),
+            Estimator::VegasK => {
+                Measuring::Sender(BacklogEstimator::new(params.segment, Some(config.history)))
+            }
+        };
+        let gamma = config.gamma.map(|gamma| gamma.in_packets(params.segment));
+        Self {
+            law,
+            gain: config.kappa.unwrap_or(law.default_gain()),
+            target: config.target.in_packets(params.segment),
+            decrease: config.decrease,
+            pace: config.pace,
+            segment,
+            window: (params.initial_window.as_f64() / segment).clamp(1.0, max),
+            max,
+            measuring,
+            slow_start: gamma,
+            gamma,
+            ssthresh: params.initial_ssthresh.map_or(f64::INFINITY, |bytes| bytes.as_f64() / segment),
+            skip: true,
+            rtt: None,
+            min_rtt: Span::MAX,
+            reduced_until: Time::ZERO,
+        }
+    }
+
+    fn set(&mut self, window: f64) {
+        self.window = window.clamp(1.0, self.max);
+    }
+
+    /// A round trip has shown `backlog` packets in the network's queues.
+    fn follow(&mut self, backlog: f64, base: Span, feedback: &Feedback<'_>) {
+        let backlog = if backlog.is_finite() { backlog.clamp(0.0, self.window) } else { 0.0 };
+        let may_grow = feedback.window_limited && feedback.recovery != Recovery::Fast;
+        if self.slow_start.is_some_and(|gamma| backlog > gamma) || self.window >= self.ssthresh {
+            self.slow_start = None;
+        }
+        let change = if self.slow_start.is_some() {
+            self.skip = !self.skip;
+            if self.skip { 0.0 } else { self.window.min(self.ssthresh - self.window) }
+        } else {
+            self.law.change(self.gain, &State { backlog, target: self.target, window: self.window, base })
+        };
+        if change < 0.0 || may_grow {
+            self.set(self.window + change);
+        }
+    }
+
+    /// §IV-B.2: the window is halved "as in TCP Reno", once per window of data.
+    fn on_loss(&mut self, now: Time) {
+        if now < self.reduced_until {
+            return;
+        }
+        self.reduced_until = now + self.rtt.unwrap_or(Span::from_millis(100));
+        self.slow_start = None;
+        self.set((self.window * self.decrease).max(2.0).min(self.window));
+    }
+
+    fn on_event(&mut self, now: Time, event: CongestionEvent) {
+        match event {
+            CongestionEvent::Loss | CongestionEvent::Ecn => self.on_loss(now),
+            CongestionEvent::Timeout { consecutive } => {
+                if consecutive <= 1 {
+                    self.ssthresh = (self.window * self.decrease).max(2.0);
+                }
+                self.set(1.0);
+                self.slow_start = self.gamma;
+                self.skip = true;
+            }
+            CongestionEvent::RecoveryEnd => {}
+        }
+    }
+
+    fn on_report(&mut self, now: Time, report: &Report, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        let Report::Accumulation { pair, backlog, lost, egress_rate } = *report else { return };
+        let Measuring::Receiver(control) = &mut self.measuring else { return };
+        let left = Time::from_nanos(pair);
+        if self.min_rtt < Span::MAX && now.since(left) < self.min_rtt / 2 {
+            return;
+        }
+        let active = feedback.flight > Bytes::ZERO;
+        let Some(rtt) = control.on_report(now, pair, active) else { return };
+        if self.rtt.is_none() {
+            self.rtt = Some(rtt);
+        }
+        if lost > Bytes::ZERO && feedback.recovery != Recovery::Timeout {
+            self.on_loss(now);
+        }
+        let rate = egress_rate.bytes_per_sec();
+        let queueing = if rate > 0.0 { Span::from_secs_f64((backlog / rate).max(0.0)) } else { Span::ZERO };
+        let base = rtt.saturating_sub(queueing);
+        self.follow(backlog / self.segment, base, feedback);
+        cx.note("reported_accumulation", backlog);
+        cx.note("base_rtt", base.as_secs_f64());
+    }
+}
+
+impl Controller for Accumulation {
+    fn on_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+        match &mut self.measuring {
+            Measuring::Receiver(control) => control.on_sent(now),
+            Measuring::Sender(estimator) => estimator.on_sent(sent.number),
+        }
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        if let Some(rtt) = feedback.rtt {
+            self.rtt = Some(rtt.smoothed);
+            self.min_rtt = self.min_rtt.min(rtt.latest);
+        }
+        if let Some(event) = feedback.event {
+            self.on_event(now, event);
+        }
+        if let Some(report) = feedback.report {
+            self.on_report(now, report, feedback, cx);
+        }
+        if let Measuring::Sender(estimator) = &mut self.measuring
+            && let Some(round) = estimator.on_feedback(now, feedback)
+        {
+            cx.note("accumulation", round.backlog * self.segment);
+            self.follow(round.backlog, round.base, feedback);
+        }
+    }
+
+    fn on_timer(&mut self, now: Time, _: &mut Cx<'_>) {
+        if let Measuring::Receiver(control) = &mut self.measuring {
+            control.on_timer(now);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        match &self.measuring {
+            Measuring::Receiver(control) => control.deadline().finite(),
+            Measuring::Sender(_) => None,
+        }
+    }
+
+    fn directive(&self) -> Directive {
+        let probe = match &self.measuring {
+            Measuring::Receiver(control) => control.pair().map(|id| ProbePlan::ControlPair { id }),
+            Measuring::Sender(_) => None,
+        };
+        let rate = self.rtt.filter(|_| self.pace).map(|rtt| {
+            let seconds = rtt.as_secs_f64().max(1e-6);
+            BitRate::from_bits_per_sec_f64((self.window * self.segment * 8.0 / seconds).clamp(1.0, 1e14))
+        });
+        let packets = if rate.is_some() { self.window.ceil().min(self.max) } else { self.window };
+        let window = Bytes::new((packets * self.segment) as u64);
+        Directive { rate, burst: Burst::SINGLE, probe, ..Directive::window(window) }
+    }
+}

@@ -1,0 +1,178 @@
+//! What acknowledgements of pairs mean: spacings, round trip times, and when a round trip has passed. What is made of
+//! them is the scheme's business.
+//!
+//! Every transmission has an identity of its own, counted on: a retransmission that leaves with a new packet makes a
+//! pair as good as any (`transmission_id` of the appendix of Keshav 1994). It rides in the controller's note.
+
+use tailback_core::{Acked, PairPosition, Span, Time};
+
+/// What a batch of acknowledgements said.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Reading {
+    /// The round trip time of a packet that was the first of its pair, or alone, and was sent once.
+    pub(super) round_trip: Option<Span>,
+    /// The time between the acknowledgements of a pair, in seconds per full packet.
+    pub(super) spacing: Option<f64>,
+    /// Whether a packet sent after the last such batch was acknowledged: a round trip has passed.
+    pub(super) round_passed: bool,
+}
+
+/// The acknowledgement of the first of a pair.
+#[derive(Clone, Copy, Debug)]
+struct First {
+    id: u64,
+    at: Time,
+}
+
+/// Reads pairs.
+#[derive(Clone, Debug)]
+pub(super) struct ProbeReader {
+    /// The next transmission's identity.
+    next: u64,
+    first: Option<First>,
+    /// A round trip has passed when this transmission or a later one is acknowledged.
+    round_end: u64,
+    /// A full packet's bytes on the wire.
+    segment: f64,
+    clock: Span,
+}
+
+impl ProbeReader {
+    pub(super) fn new(segment: f64, clock: Span) -> Self {
+        Self { next: 0, first: None, round_end: 0, segment, clock }
+    }
+
+    /// A packet leaves; its identity.
+    pub(super) fn on_sent(&mut self) -> u32 {
+        let id = self.next;
+        self.next += 1;
+        id as u32
+    }
+
+    /// No pair is half read any more.
+    pub(super) fn forget(&mut self) {
+        self.first = None;
+    }
+
+    /// The identity behind a note, which holds its low bits.
+    fn id(&self, tag: u32) -> u64 {
+        let age = (self.next as u32).wrapping_sub(tag);
+        self.next.wrapping_sub(u64::from(age))
+    }
+
+    /// The clock's reading.
+    fn read_clock(&self, time: Time) -> Time {
+        let tick = self.clock.as_nanos();
+        if tick == 0 { time } else { Time::from_nanos(time.as_nanos() / tick * tick) }
+    }
+
+    /// Reads a batch; `None` if nothing was newly acknowledged. Of several packets the one sent last is taken to have
+    /// caused the acknowledgement: of the others, whose own acknowledgements were lost, no time is known.
+    pub(super) fn read(&mut self, now: Time, acked: &[Acked]) -> Option<Reading> {
+        let newest = acked.iter().max_by_key(|packet| self.id(packet.tag))?;
+        let id = self.id(newest.tag);
+        let now = self.read_clock(now);
+        let round_passed = id >= self.round_end;
+        if round_passed {
+            self.round_end = self.next;
+        }
+        let sent_at = self.read_clock(newest.sent_at);
+        let round_trip = (newest.pair != PairPosition::Second && !newest.retransmitted)
+            .then(|| now.since(sent_at))
+            .filter(|span| !span.is_zero());
+        let spacing = match newest.pair {
+            PairPosition::Second => self.spacing(id, now, newest.size.as_f64()),
+            PairPosition::First | PairPosition::Single => None,
+        };
+        self.first = (newest.pair == PairPosition::First).then_some(First { id, at: now });
+        Some(Reading { round_trip, spacing, round_passed })
+    }
+
+    /// The spacing since the acknowledgement of the first of the same pair, for a second of `size` bytes.
+    fn spacing(&self, id: u64, now: Time, size: f64) -> Option<f64> {
+        let first = self.first.filter(|first| first.id + 1 == id)?;
+        let span = now.since(first.at);
+        (!span.is_zero()).then(|| span.as_secs_f64() * self.segment / size.max(1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_core::Bytes;
+
+    fn acked(tag: u32, pair: PairPosition) -> Acked {
+        Acked { number: 0, size: Bytes::new(500), sent_at: at(0), retransmitted: false, pair, tag }
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn reader(sent: u64) -> ProbeReader {
+        let mut reader = ProbeReader::new(1000.0, Span::ZERO);
+        (0..sent).for_each(|_| {
+            reader.on_sent();
+        });
+        reader
+    }
+
+    #[test]
+    fn a_pair_gives_round_trip_and_spacing() {
+        let mut reader = reader(2);
+        let first = reader.read(at(40), &[acked(0, PairPosition::First)]).unwrap();
+        assert_eq!((first.round_trip, first.spacing), (Some(Span::from_millis(40)), None));
+        let second = reader.read(at(45), &[acked(1, PairPosition::Second)]).unwrap();
+        // 5 ms for 500 bytes are 10 ms for a full packet.
+        assert_eq!((second.round_trip, second.spacing), (None, Some(0.01)));
+    }
+
+    #[test]
+    fn halves_of_different_pairs_are_no_pair() {
+        let mut reader = reader(6);
+        reader.read(at(40), &[acked(0, PairPosition::First)]);
+        assert_eq!(reader.read(at(45), &[acked(3, PairPosition::Second)]).unwrap().spacing, None);
+        // The first's own acknowledgement was lost: both come at once.
+        let both = [acked(4, PairPosition::First), acked(5, PairPosition::Second)];
+        assert_eq!(reader.read(at(50), &both).unwrap().spacing, None);
+        assert_eq!(reader.read(at(50), &[]), None);
+    }
+
+    #[test]
+    fn a_singleton_between_breaks_the_pair() {
+        let mut reader = reader(3);
+        reader.read(at(40), &[acked(0, PairPosition::First)]);
+        reader.read(at(41), &[acked(2, PairPosition::Single)]);
+        assert_eq!(reader.read(at(45), &[acked(1, PairPosition::Second)]).unwrap().spacing, None);
+    }
+
+    #[test]
+    fn round_trips_are_counted_by_what_was_sent_meanwhile() {
+        let mut reader = reader(4);
+        let mut passed = |tag| reader.read(at(40), &[acked(tag, PairPosition::Single)]).unwrap().round_passed;
+        assert_eq!([passed(0), passed(1), passed(3)], [true, false, false]);
+        reader.on_sent();
+        assert!(reader.read(at(80), &[acked(4, PairPosition::Single)]).unwrap().round_passed);
+    }
+
+    #[test]
+    fn identities_outlive_their_notes_bits() {
+        let mut reader = reader(0);
+        reader.next = (1 << 32) - 1;
+        let (a, b) = (reader.on_sent(), reader.on_sent());
+        reader.read(at(40), &[acked(a, PairPosition::First)]);
+        assert!(reader.read(at(45), &[acked(b, PairPosition::Second)]).unwrap().spacing.is_some());
+    }
+
+    #[test]
+    fn a_coarse_clock_sees_whole_ticks() {
+        let mut reader = ProbeReader::new(500.0, Span::from_millis(10));
+        (0..4).for_each(|_| {
+            reader.on_sent();
+        });
+        reader.read(at(49), &[acked(0, PairPosition::First)]);
+        assert_eq!(reader.read(at(51), &[acked(1, PairPosition::Second)]).unwrap().spacing, Some(0.01));
+        reader.read(at(51), &[acked(2, PairPosition::First)]);
+        assert_eq!(reader.read(at(58), &[acked(3, PairPosition::Second)]).unwrap().spacing, None);
+    }
+}

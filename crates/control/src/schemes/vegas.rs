@@ -1,0 +1,214 @@
+//! TCP Vegas: a window that keeps a few packets queued in the network, and slow start that ends before loss. The
+//! schemes `vegas` and, with a bounded memory of round trip times, `vegas-k`.
+//!
+//! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", 1995; constants as
+//! in ns-2, and in `accumulation.txt` §IV-A, where it is one scheme of a family. Once per round trip, with the backlog
+//! of `accumulation/backlog.rs`:
+//!
+//! | | |
+//! | --- | --- |
+//! | congestion avoidance (equation 9) | +1 packet over the next round trip below α, -1 above β, else none |
+//! | slow start | doubles every other round trip; above γ it ends, with the window cut by 1/8 |
+//! | loss | three quarters of the window, at least 2 packets; slow start is over |
+//! | time-out | one packet, slow start up to half of the window |
+//!
+//! As ns-2 does, the backlog is rounded to whole packets before it is compared, and growth in congestion avoidance is
+//! spread over the acknowledgements of a round trip.
+//!
+//! Deviations: repair is that of SACK (RFC 6675), not the original's own. Of its fine-grained retransmission, the rule
+//! that a window is cut only once for packets sent before the cut is in that repair; the check of the oldest packet's
+//! age at the first duplicate acknowledgement is not. After a time-out the window is 1, where ns-2 takes 2. ECN, which
+//! the paper precedes, halves the window (RFC 3168).
+//!
+//! Open problems: see `accumulation/backlog.rs`; a flow that starts into a standing queue takes it for propagation and
+//! gets more than its share.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{
+    Bytes, Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Recovery, Sent, Time,
+};
+
+use crate::accumulation::BacklogEstimator;
+use crate::scheme::ControllerParams;
+
+/// Parameters of TCP Vegas.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct VegasConfig {
+    /// α (ε1 of equation 9): with a backlog below this the window grows, in packets. Default 1.
+    pub alpha: f64,
+    /// β (ε2 of equation 9): with a backlog above this the window shrinks, in packets, at least α. Default 3.
+    pub beta: f64,
+    /// γ: with a backlog above this slow start ends, in packets. Default 1.
+    pub gamma: f64,
+}
+
+/// Parameters of Vegas-k.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct VegasKConfig {
+    /// α (ε1 of equation 9): with a backlog below this the window grows, in packets. Default 1.
+    pub alpha: f64,
+    /// β (ε2 of equation 9): with a backlog above this the window shrinks, in packets, at least α. Default 3.
+    pub beta: f64,
+    /// γ: with a backlog above this slow start ends, in packets. Default 1.
+    pub gamma: f64,
+    /// k: the propagation delay is the smallest round trip time of so many rounds, at least 1 (Mo et al. 1999).
+    /// Default 10: neither paper gives one.
+    pub history: u32,
+}
+
+impl Default for VegasConfig {
+    fn default() -> Self {
+        Self { alpha: 1.0, beta: 3.0, gamma: 1.0 }
+    }
+}
+
+impl Default for VegasKConfig {
+    fn default() -> Self {
+        let VegasConfig { alpha, beta, gamma } = VegasConfig::default();
+        Self { alpha, beta, gamma, history: 10 }
+    }
+}
+
+impl VegasConfig {
+    /// Complains about every value that is not allowed.
+    pub fn check(&self, checker: &mut Checker) {
+        let packets = 0.0..=1e6;
+        checker.require(packets.contains(&self.alpha), "alpha", self.alpha, "0 to 1000000 packets");
+        let ok = self.beta >= self.alpha && self.beta <= 1e6;
+        checker.require(ok, "beta", self.beta, "alpha to 1000000 packets");
+        checker.require(packets.contains(&self.gamma), "gamma", self.gamma, "0 to 1000000 packets");
+    }
+}
+
+impl VegasKConfig {
+    /// The part that both variants share.
+    pub fn common(&self) -> VegasConfig {
+        VegasConfig { alpha: self.alpha, beta: self.beta, gamma: self.gamma }
+    }
+
+    /// Complains about every value that is not allowed.
+    pub fn check(&self, checker: &mut Checker) {
+        self.common().check(checker);
+        checker.require(self.history >= 1, "history", self.history, "at least 1 round");
+    }
+}
+
+/// The window of Vegas; amounts in packets.
+#[derive(Clone, Debug)]
+pub struct Vegas {
+    config: VegasConfig,
+    estimator: BacklogEstimator,
+    segment: f64,
+    window: f64,
+    max: f64,
+    ssthresh: f64,
+    /// Growth per acknowledgement during this round trip.
+    growth: f64,
+    /// Whether slow start grows in this round trip.
+    grow_round: bool,
+}
+
+impl Vegas {
+    /// A connection's start; `history` is k of Vegas-k.
+    pub fn new(config: &VegasConfig, history: Option<u32>, params: &ControllerParams) -> Self {
+        let segment = params.segment.as_f64().max(1.0);
+        let max = (params.max_window.as_f64() / segment).max(1.0);
+        Self {
+            config: config.clone(),
+            estimator: BacklogEstimator::new(params.segment, history),
+            segment,
+            window: (params.initial_window.as_f64() / segment).clamp(1.0, max),
+            max,
+            ssthresh: params.initial_ssthresh.map_or(f64::INFINITY, |bytes| bytes.as_f64() / segment),
+            growth: 0.0,
+            grow_round: true,
+        }
+    }
+
+    fn set(&mut self, window: f64) {
+        self.window = window.clamp(1.0, self.max);
+    }
+
+    /// A round trip has shown `backlog` packets in the network's queues.
+    fn on_round(&mut self, backlog: f64) {
+        let backlog = (backlog + 0.5).trunc();
+        if self.window < self.ssthresh {
+            self.grow_round = !self.grow_round;
+            self.growth = 0.0;
+            if self.grow_round {
+                if backlog > self.config.gamma {
+                    self.ssthresh = 2.0;
+                    self.set((self.window * 7.0 / 8.0).max(2.0).min(self.window));
+                } else {
+                    self.growth = 1.0;
+                }
+            }
+        } else if backlog > self.config.beta {
+            self.set((self.window - 1.0).max(2.0).min(self.window));
+            self.growth = 0.0;
+        } else if backlog < self.config.alpha {
+            self.growth = 1.0 / self.window;
+        } else {
+            self.growth = 0.0;
+        }
+    }
+
+    fn on_event(&mut self, event: CongestionEvent) {
+        let cut = |window: f64, part: f64| (window * part).max(2.0).min(window);
+        match event {
+            CongestionEvent::Loss => {
+                self.ssthresh = 2.0;
+                self.set(cut(self.window, 0.75));
+            }
+            CongestionEvent::Ecn => {
+                self.ssthresh = 2.0;
+                self.set(cut(self.window, 0.5));
+            }
+            CongestionEvent::Timeout { consecutive } => {
+                if consecutive <= 1 {
+                    self.ssthresh = (self.window / 2.0).max(2.0);
+                }
+                self.set(1.0);
+            }
+            CongestionEvent::RecoveryEnd => {}
+        }
+        self.growth = 0.0;
+    }
+}
+
+impl Controller for Vegas {
+    #[inline]
+    fn on_sent(&mut self, _: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+        self.estimator.on_sent(sent.number);
+    }
+
+    #[inline]
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        if let Some(event) = feedback.event {
+            self.on_event(event);
+        }
+        let round = self.estimator.on_feedback(now, feedback);
+        if feedback.recovery == Recovery::Fast {
+            return;
+        }
+        if let Some(round) = round {
+            cx.note("accumulation", round.backlog * self.segment);
+            cx.note("base_rtt", round.base.as_secs_f64());
+            self.on_round(round.backlog);
+        }
+        if self.growth >= 1.0 && self.window >= self.ssthresh {
+            self.growth = 0.0;
+        }
+        if self.growth > 0.0 && feedback.window_limited && feedback.advanced > Bytes::ZERO {
+            self.set(self.window + self.growth);
+        }
+    }
+
+    #[inline]
+    fn directive(&self) -> Directive {
+        Directive::window(Bytes::new((self.window * self.segment) as u64))
+    }
+}
