@@ -94,6 +94,7 @@ pub(crate) struct LinkCx<'a, R> {
 
 /// A packet on its way, and when it reaches the far end.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(crate) struct Slot {
     pub(crate) time: Time,
     pub(crate) packet: Packet,
