@@ -82,24 +82,24 @@ def _print(comparisons: Sequence[Comparison]) -> None:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("row", overflow="fold")
-    table.add_column("figure", no_wrap=True)
+    table.add_column("row and figure", no_wrap=True)
     for column in ("ns-2", "Tailback", "allowed"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     colours = {Verdict.AGREES: "green", Verdict.DIFFERS: "red", Verdict.NOT_COMPARED: "dim"}
     name = ""
     for item in comparisons:
+        if item.row.name != name:
+            name = item.row.name
+            table.add_row(f"[bold]{name}[/bold]")
         colour = colours[item.verdict]
         table.add_row(
-            item.row.name if item.row.name != name else "",
-            quantity(item.figure),
+            f"  {quantity(item.figure)}",
             shown(item.figure, item.reference.mean),
             shown(item.figure, item.measured.mean) if item.measured else "",
             f"± {shown(item.figure, item.allowed)}",
             f"[{colour}]{item.verdict}[/{colour}]",
         )
-        name = item.row.name
     console = Console(highlight=False)
     console.print(table)
     for reason in dict.fromkeys(item.reason for item in comparisons if item.verdict is Verdict.DIFFERS):
