@@ -4,9 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::Checker;
 
-use super::{
-    Estimator, Ewma, EwmaConfig, FuzzyAverage, FuzzyConfig, KalmanConfig, Sample, ServiceKalman,
-};
+use super::{Estimator, Ewma, EwmaConfig, FuzzyAverage, FuzzyConfig, KalmanConfig, Sample, ServiceKalman};
 
 /// An estimator with its parameters, as scenarios name it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

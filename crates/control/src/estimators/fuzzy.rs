@@ -118,8 +118,7 @@ impl FuzzyConfig {
             Trapezium::peaked(0.0, peak, 1.0, medium),
             Trapezium::rising(peak, 1.0, high),
         ];
-        let overlaps =
-            [self.low_overlap(low, medium), Trapezium::overlap(peak, 1.0, medium.min(high))];
+        let overlaps = [self.low_overlap(low, medium), Trapezium::overlap(peak, 1.0, medium.min(high))];
         let least = Trapezium::falling(0.0, peak, 1.0).centroid();
         let most = Trapezium::rising(peak, 1.0, 1.0).centroid();
         ((Trapezium::union_centroid(&parts, &overlaps) - least) / (most - least)).clamp(0.0, 1.0)
@@ -280,7 +279,9 @@ mod tests {
         let settled = (0..200).fold(0.0, |_, _| fuzzy.update(&Sample::of(1.0)));
         assert!(close(fuzzy.smoothed_error, 0.5) && (settled - 1.0).abs() < 0.02, "{settled}");
         // The crossed trapezium: low 1/6 and medium 5/6 at error 0.75 differ from the exact union.
-        assert!((FuzzyConfig::program().weight_for(0.75) - FuzzyConfig::default().weight_for(0.75)).abs() > 1e-3);
+        assert!(
+            (FuzzyConfig::program().weight_for(0.75) - FuzzyConfig::default().weight_for(0.75)).abs() > 1e-3
+        );
     }
 
     proptest! {

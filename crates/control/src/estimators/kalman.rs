@@ -12,7 +12,7 @@
 //! | `x̂(k+1) = G x̂ + K (y - C x̂) + H u` | §4.4.2 |
 //! | `Σ(k+1) = G Σ Gᵀ + Q - K (C Σ Cᵀ + R) Kᵀ`, `Q = diag(0, E ω², 0)` | §4.4.2 |
 //!
-//! The observation is a scalar, so the inverse is a division. n_b is not observable from μ₋₁: its estimate is an
+//! The observation is a scalar, so the inverse is a division. `n_b` is not observable from μ₋₁: its estimate is an
 //! integral, whose variance grows without bound. That is why §4.3 prefers `n̂_b = S - R μ̂`.
 
 use schemars::JsonSchema;

@@ -31,7 +31,7 @@ pub struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// n̂_b: packets in the bottleneck's queue.
+    /// `n̂_b`: packets in the bottleneck's queue.
     pub fn backlog(&self) -> f64 {
         (self.outstanding - self.propagation / self.service_time).max(0.0)
     }
@@ -79,7 +79,7 @@ pub struct DiscreteLaw {
 /// What the discrete law knows at the end of epoch k.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Epoch {
-    /// n̂_b(k): packets in the queue at the epoch's beginning.
+    /// `n̂_b(k)`: packets in the queue at the epoch's beginning.
     pub backlog_before: f64,
     /// S(k): packets outstanding at its end.
     pub outstanding: f64,

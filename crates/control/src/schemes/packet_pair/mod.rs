@@ -43,7 +43,7 @@ use probe::{ProbeReader, Reading};
 /// With no more packets in the queue, estimates are suspect (§5).
 const CAUTION: f64 = 2.0;
 
-/// What the discrete law keeps from one epoch to the next: n̂_b at the beginning, μ̂ predicted for it.
+/// What the discrete law keeps from one epoch to the next: `n̂_b` at the beginning, μ̂ predicted for it.
 #[derive(Clone, Copy, Debug)]
 struct Predicted {
     backlog: f64,
@@ -102,7 +102,7 @@ impl PacketPair {
         }
     }
 
-    /// n̂_b: packets in the bottleneck's queue.
+    /// `n̂_b`: packets in the bottleneck's queue.
     pub fn backlog(&self) -> f64 {
         self.backlog
     }
@@ -165,11 +165,11 @@ impl PacketPair {
 
     fn count_round_trip(&mut self) {
         self.round_trips += 1;
-        if let Some(probing) = &self.probing {
-            if self.round_trips >= probing.every {
-                self.round_trips = 0;
-                self.setpoint += probing.increase;
-            }
+        if let Some(probing) = &self.probing
+            && self.round_trips >= probing.every
+        {
+            self.round_trips = 0;
+            self.setpoint += probing.increase;
         }
     }
 

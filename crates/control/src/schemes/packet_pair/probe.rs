@@ -63,7 +63,7 @@ impl ProbeReader {
     /// The clock's reading.
     fn read_clock(&self, time: Time) -> Time {
         let tick = self.clock.as_nanos();
-        if tick == 0 { time } else { Time::from_nanos(time.as_nanos() / tick * tick) }
+        time.as_nanos().checked_div(tick).map_or(time, |ticks| Time::from_nanos(ticks * tick))
     }
 
     /// Reads a batch; `None` if nothing was newly acknowledged. Of several packets the one sent last is taken to have
