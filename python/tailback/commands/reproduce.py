@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 if TYPE_CHECKING:
     from tailback.papers.reproduce import Verdict
+    from tailback.validation.judge import Comparison
 
 
 def list_items(what: Sequence[str], *, as_json: bool) -> None:
@@ -45,14 +46,21 @@ def reproduce_items(
     from tailback.papers import ledger
     from tailback.papers.reproduce import reproduce
     from tailback.report import write_report
+    from tailback.validation.report import report_rows
+    from tailback.validation.table import summary
 
     claims = ledger.select(what)
     verdicts = reproduce(claims, "full" if full else "quick", out, jobs=jobs, each=_print_json if as_json else None)
-    page = write_report(verdicts, out, _validation(full, jobs) if "all" in what else None)
+    # Whoever wants everything also wants to know how far the simulator itself can be trusted.
+    compared = _compared(full=full, jobs=jobs) if "all" in what else []
+    page = write_report(verdicts, out, report_rows(compared))
     if as_json:
         typer.echo(f"report: {page}", err=True)
     else:
-        _show(verdicts, page)
+        _show(verdicts)
+        if compared:
+            typer.echo(f"\nAgainst ns-2: {summary(compared)}")
+        typer.echo(f"Report: {page} (opens offline in any browser)")
     for verdict in verdicts:
         if not verdict.ran:
             typer.echo(f"tailback: {verdict.claim.id} could not run: {verdict.error}", err=True)
@@ -61,23 +69,22 @@ def reproduce_items(
     return 1 if strict and not all(verdict.holds for verdict in verdicts) else 0
 
 
-def _validation(full: bool, jobs: int | None) -> list[dict[str, Any]]:
-    """The comparison with ns-2 that goes with a report of everything: two seeds per row, or as many as ns-2 had."""
+def _compared(*, full: bool, jobs: int | None) -> list[Comparison]:
+    """The project's TCP and queues against the reference simulator; two seeds per row unless all are wanted."""
     from tailback.pool import Pool
     from tailback.progress import Bar
-    from tailback.validation import run_count, validate
-    from tailback.validation.report import report_rows
+    from tailback.validation.validate import run_count, validate
 
     seeds = None if full else 2
-    with Pool(jobs) as pool, Bar("validating", run_count(seeds=seeds)) as bar:
-        return report_rows(validate(pool, seeds=seeds, done=bar.advance))
+    with Pool(jobs) as pool, Bar("comparing with ns-2", run_count(seeds=seeds)) as bar:
+        return validate(pool, seeds=seeds, done=bar.advance)
 
 
 def _print_json(verdict: Verdict) -> None:
     typer.echo(json.dumps(verdict.as_json(), ensure_ascii=False))
 
 
-def _show(verdicts: Sequence[Verdict], page: Path) -> None:
+def _show(verdicts: Sequence[Verdict]) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -100,6 +107,4 @@ def _show(verdicts: Sequence[Verdict], page: Path) -> None:
             )
         console.print(table if table.row_count else f"[red]{verdict.error}[/red]")
     held = sum(verdict.holds for verdict in verdicts)
-    console.print(
-        f"\n{held} of {len(verdicts)} claims reproduced. Report: {page} (opens offline in any browser)", soft_wrap=True
-    )
+    console.print(f"\n{held} of {len(verdicts)} claims reproduced.")

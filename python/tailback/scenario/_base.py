@@ -3,6 +3,7 @@ are is generated; what their values may be is checked by the core."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, SerializerFunctionWrapHandler, model_serializer
@@ -45,3 +46,14 @@ class Part(BaseModel):
         # The tag stays when what was not said is left out: without it, nobody could read the rest.
         data: dict[str, Any] = handler(self)
         return {self.TAG: getattr(self, self.TAG), **data} if self.TAG else data
+
+
+def plain(value: Any) -> Any:
+    """Parts, also inside tables and lists, as the plain data of JSON: what was said of them, without defaults."""
+    if isinstance(value, Part):
+        return value.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    if isinstance(value, Mapping):
+        return {key: plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    return value

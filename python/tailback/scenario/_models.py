@@ -838,6 +838,92 @@ Counting: TypeAlias = Literal["per-ack", "bytes"]
 """
 
 
+EcnMode: TypeAlias = Literal["off", "ect0", "ect1"]
+"""Whether data leaves ECN-capable.
+
+- ``off``: Not ECN-capable.
+- ``ect0``: ECT(0) on first transmissions of data (RFC 3168 §6.1).
+- ``ect1``: ECT(1) on first transmissions of data (RFC 9331).
+"""
+
+
+class Rto(Part):
+    """The retransmission timer (RFC 6298)."""
+
+    alpha: float = 0.125
+    """Gain of the smoothed round trip time, in (0, 1]; default 1/8 (RFC 6298 §2.3)."""
+
+    backoff: float = 2.0
+    """What each expiry multiplies the time-out by, at least 1; default 2 (RFC 6298 §5.5)."""
+
+    beta: float = 0.25
+    """Gain of the round trip time's variation, in (0, 1]; default 1/4 (RFC 6298 §2.3)."""
+
+    initial: Span = "1 s"
+    """The time-out before any sample; default 1 s (RFC 6298 §2.1)."""
+
+    k: float = 4.0
+    """How many variations the timer adds to the smoothed round trip time; default 4 (RFC 6298 §2.3)."""
+
+    max: Span = "60 s"
+    """The longest time-out, back-off included; default 60 s (RFC 6298 §2.5)."""
+
+    min: Span = "200 ms"
+    """The shortest time-out; default 200 ms as in common practice, while RFC 6298 §2.4 says 1 s."""
+
+    srtt_factor: float = 1.0
+    """What the smoothed round trip time is multiplied by; default 1 (RFC 6298 §2.3). Packet-pair takes 1.5 with ``k
+    = 0`` (Keshav 1994, §6).
+    """
+
+    tick: Span = "0 s"
+    """The clock's granularity G (RFC 6298 §2); ``"0 s"``, the default, for an exact clock. Otherwise samples are
+    rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (``tcpTick_``) do.
+    """
+
+
+class Datagram(Part):
+    """A datagram flow: its sender, and what its receiver must have in common with it."""
+
+    acks: bool = False
+    """Whether the receiver acknowledges every datagram; default false. Without acknowledgements the sender knows
+    nothing but reports, and a window in a controller's directive has no meaning and is not obeyed.
+    """
+
+    buffer: Capacity = "1000 packets"
+    """How many datagrams, or bytes, wait at the source while the rate or the window holds them back; what is offered
+    beyond is discarded. Default 1000 packets.
+    """
+
+    dup_threshold: Annotated[int, Field(ge=0)] = 3
+    """With ``acks``: datagrams acknowledged above that mean loss; default 3."""
+
+    ecn: EcnMode = "off"
+    """Whether datagrams leave ECN-capable."""
+
+    header: Bytes = "40 B"
+    """Header bytes of every datagram; acknowledgements and control packets are a header alone. Default 40 B, as of
+    streams, so that full packets of both are alike; IPv4 and UDP have 28 B. Without ``acks`` it may be 0 B.
+    """
+
+    initial_window: DataAmount = "10 packets"
+    """The window before any feedback; default 10 packets."""
+
+    rto: Rto = Rto()
+    """With ``acks``: the timer after which everything unacknowledged counts as lost. Its estimator of round trip
+    times also serves reports that echo send times.
+    """
+
+    segment_size: Bytes = "1 kB"
+    """The largest datagram on the wire, header included; larger offers of the application are split. Default 1000 B."""
+
+    stamps: bool = False
+    """Whether every datagram carries its send time for the receiver's policy; default false."""
+
+    window_limit: DataAmount | None = None
+    """The window never exceeds this; without limit by default."""
+
+
 Draw: TypeAlias = Span | SpanRange
 """One time for all, or a range from which each draws its own, uniformly, from its own random stream."""
 
@@ -858,12 +944,12 @@ EcnEcho: TypeAlias = Literal["latched", "per-packet"]
 """
 
 
-EcnMode: TypeAlias = Literal["off", "ect0", "ect1"]
-"""Whether data leaves ECN-capable.
+Estimator: TypeAlias = Literal["monaco", "vegas", "vegas-k"]
+"""How accumulation is measured.
 
-- ``off``: Not ECN-capable.
-- ``ect0``: ECT(0) on first transmissions of data (RFC 3168 §6.1).
-- ``ect1``: ECT(1) on first transmissions of data (RFC 9331).
+- ``monaco``: By the receiver, with a pair of control packets per round trip (§IV-B.1); wants a priority lane.
+- ``vegas``: By the sender, from round trip times above the smallest of all (§IV-A).
+- ``vegas-k``: By the sender, from round trip times above the smallest of the last ``history`` rounds (§IV-A).
 """
 
 
@@ -958,6 +1044,213 @@ class Cubic(Part):
     """
 
 
+class Vegas(Part):
+    """TCP Vegas (Brakmo and Peterson 1995)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["vegas"] = "vegas"
+    alpha: float = 1.0
+    """α (ε1 of equation 9): with a backlog below this the window grows, in packets. Default 1."""
+
+    beta: float = 3.0
+    """β (ε2 of equation 9): with a backlog above this the window shrinks, in packets, at least α. Default 3."""
+
+    gamma: float = 1.0
+    """γ: with a backlog above this slow start ends, in packets. Default 1."""
+
+
+class VegasK(Part):
+    """TCP Vegas with a bounded memory of round trip times (Mo et al. 1999; ``accumulation.txt`` §IV-A)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["vegas-k"] = "vegas-k"
+    alpha: float = 1.0
+    """α (ε1 of equation 9): with a backlog below this the window grows, in packets. Default 1."""
+
+    beta: float = 3.0
+    """β (ε2 of equation 9): with a backlog above this the window shrinks, in packets, at least α. Default 3."""
+
+    gamma: float = 1.0
+    """γ: with a backlog above this slow start ends, in packets. Default 1."""
+
+    history: Annotated[int, Field(ge=0)] = 10
+    """k: the propagation delay is the smallest round trip time of so many rounds, at least 1 (Mo et al. 1999).
+    Default 10: neither paper gives one.
+    """
+
+
+class AccumulationAiad(Part):
+    """Additive increase and decrease towards a target accumulation (``accumulation.txt`` equation 3)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["accumulation-aiad"] = "accumulation-aiad"
+    decrease: float = 0.5
+    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
+
+    egress_gain: float = 0.5
+    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
+    Default 0.5: the paper gives none.
+    """
+
+    estimator: Estimator = "monaco"
+    """How accumulation is measured. Default monaco."""
+
+    gamma: DataAmount | None = "1 packets"
+    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
+    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    """
+
+    history: Annotated[int, Field(ge=0)] = 10
+    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
+
+    kappa: float | None = None
+    """κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
+    second for MW. Unset: the law's.
+    """
+
+    min_timeout: Span = "200 ms"
+    """The shortest time-out of control packets. Default 200 ms."""
+
+    pace: bool = True
+    """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
+    Default true.
+    """
+
+    target: DataAmount = "3 packets"
+    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
+    (Table I).
+    """
+
+
+class AccumulationMw(Part):
+    """Mo and Walrand's law towards a target accumulation (``accumulation.txt`` equation 5)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["accumulation-mw"] = "accumulation-mw"
+    decrease: float = 0.5
+    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
+
+    egress_gain: float = 0.5
+    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
+    Default 0.5: the paper gives none.
+    """
+
+    estimator: Estimator = "monaco"
+    """How accumulation is measured. Default monaco."""
+
+    gamma: DataAmount | None = "1 packets"
+    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
+    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    """
+
+    history: Annotated[int, Field(ge=0)] = 10
+    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
+
+    kappa: float | None = None
+    """κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
+    second for MW. Unset: the law's.
+    """
+
+    min_timeout: Span = "200 ms"
+    """The shortest time-out of control packets. Default 200 ms."""
+
+    pace: bool = True
+    """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
+    Default true.
+    """
+
+    target: DataAmount = "3 packets"
+    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
+    (Table I).
+    """
+
+
+class AccumulationP(Part):
+    """Proportional control towards a target accumulation (``accumulation.txt`` equation 6)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["accumulation-p"] = "accumulation-p"
+    decrease: float = 0.5
+    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
+
+    egress_gain: float = 0.5
+    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
+    Default 0.5: the paper gives none.
+    """
+
+    estimator: Estimator = "monaco"
+    """How accumulation is measured. Default monaco."""
+
+    gamma: DataAmount | None = "1 packets"
+    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
+    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    """
+
+    history: Annotated[int, Field(ge=0)] = 10
+    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
+
+    kappa: float | None = None
+    """κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
+    second for MW. Unset: the law's.
+    """
+
+    min_timeout: Span = "200 ms"
+    """The shortest time-out of control packets. Default 200 ms."""
+
+    pace: bool = True
+    """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
+    Default true.
+    """
+
+    target: DataAmount = "3 packets"
+    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
+    (Table I).
+    """
+
+
+class Monaco(Part):
+    """Monaco (``accumulation.txt`` §IV-B): proportional control of an accumulation measured at the receiver."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["monaco"] = "monaco"
+    decrease: float = 0.5
+    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
+
+    egress_gain: float = 0.5
+    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
+    Default 0.5: the paper gives none.
+    """
+
+    estimator: Estimator = "monaco"
+    """How accumulation is measured. Default monaco."""
+
+    gamma: DataAmount | None = "1 packets"
+    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
+    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    """
+
+    history: Annotated[int, Field(ge=0)] = 10
+    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
+
+    kappa: float | None = None
+    """κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
+    second for MW. Unset: the law's.
+    """
+
+    min_timeout: Span = "200 ms"
+    """The shortest time-out of control packets. Default 200 ms."""
+
+    pace: bool = True
+    """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
+    Default true.
+    """
+
+    target: DataAmount = "3 packets"
+    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
+    (Table I).
+    """
+
+
 class FixedWindow(Part):
     """A window that never changes."""
 
@@ -995,11 +1288,41 @@ class FixedRate(Part):
     """How tokens arrive: ``constant``, evenly, or ``poisson``, one packet's worth at a time. Default constant."""
 
 
-Scheme: TypeAlias = Annotated[Reno | Newreno | Sack | Cubic | FixedWindow | FixedRate, Field(discriminator="name")]
+Scheme: TypeAlias = Annotated[
+    Reno
+    | Newreno
+    | Sack
+    | Cubic
+    | Vegas
+    | VegasK
+    | AccumulationAiad
+    | AccumulationMw
+    | AccumulationP
+    | Monaco
+    | FixedWindow
+    | FixedRate,
+    Field(discriminator="name"),
+]
 """A scheme by name, with its parameters."""
 
 
-SchemeOrName: TypeAlias = Literal["reno", "newreno", "sack", "cubic", "fixed-window", "fixed-rate"] | Scheme
+SchemeOrName: TypeAlias = (
+    Literal[
+        "reno",
+        "newreno",
+        "sack",
+        "cubic",
+        "vegas",
+        "vegas-k",
+        "accumulation-aiad",
+        "accumulation-mw",
+        "accumulation-p",
+        "monaco",
+        "fixed-window",
+        "fixed-rate",
+    ]
+    | Scheme
+)
 """The bare name stands for the table with this name and every parameter at its default."""
 
 
@@ -1019,16 +1342,8 @@ class Receiver(Part):
     order, each segment is acknowledged at once.
     """
 
-    delivery_events: bool = False
-    """Whether data that became readable is announced by ``Event::Delivered``; default false. Drivers with a real
-    application switch it on; counters count either way.
-    """
-
     ecn_echo: EcnEcho = "latched"
     """How congestion marks are echoed."""
-
-    header: Bytes = "40 B"
-    """Header bytes of every segment and of every acknowledgement; default 40 B."""
 
     max_sack_blocks: Annotated[int, Field(ge=0, le=255)] = 3
     """How many ranges an acknowledgement may report, 0 (no selective acknowledgements) to 4; default 3 (RFC 2018 §3,
@@ -1254,52 +1569,6 @@ SourceOrName: TypeAlias = Literal["bulk", "on-off", "files", "datagrams", "repla
 """The bare name stands for the table with this name and every parameter at its default."""
 
 
-Reliability: TypeAlias = Literal["reno", "new-reno", "sack", "offsets", "datagram"]
-"""How lost data is found and repaired; implemented in ``transport``.
-
-- ``reno``: Fast retransmit and fast recovery of one segment per episode (RFC 5681 §3.2).
-- ``new-reno``: Recovery by partial acknowledgements (RFC 6582).
-- ``sack``: Scoreboard recovery by selective acknowledgements (RFC 2018, RFC 6675).
-- ``offsets``: Recovery by the offsets of acknowledgements and a soft time-out (``packet-pair.txt``, appendix).
-- ``datagram``: Nothing is repaired: datagrams.
-"""
-
-
-class Rto(Part):
-    """The retransmission timer (RFC 6298)."""
-
-    alpha: float = 0.125
-    """Gain of the smoothed round trip time, in (0, 1]; default 1/8 (RFC 6298 §2.3)."""
-
-    backoff: float = 2.0
-    """What each expiry multiplies the time-out by, at least 1; default 2 (RFC 6298 §5.5)."""
-
-    beta: float = 0.25
-    """Gain of the round trip time's variation, in (0, 1]; default 1/4 (RFC 6298 §2.3)."""
-
-    initial: Span = "1 s"
-    """The time-out before any sample; default 1 s (RFC 6298 §2.1)."""
-
-    k: float = 4.0
-    """How many variations the timer adds to the smoothed round trip time; default 4 (RFC 6298 §2.3)."""
-
-    max: Span = "60 s"
-    """The longest time-out, back-off included; default 60 s (RFC 6298 §2.5)."""
-
-    min: Span = "200 ms"
-    """The shortest time-out; default 200 ms as in common practice, while RFC 6298 §2.4 says 1 s."""
-
-    srtt_factor: float = 1.0
-    """What the smoothed round trip time is multiplied by; default 1 (RFC 6298 §2.3). Packet-pair takes 1.5 with ``k
-    = 0`` (Keshav 1994, §6).
-    """
-
-    tick: Span = "0 s"
-    """The clock's granularity G (RFC 6298 §2); ``"0 s"``, the default, for an exact clock. Otherwise samples are
-    rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (``tcpTick_``) do.
-    """
-
-
 RttSampling: TypeAlias = Literal["every-ack", "per-round-trip", "timestamps"]
 """How round trip times are sampled for the retransmission timer.
 
@@ -1369,9 +1638,6 @@ class Stream(Part):
     §3.8.6); without limit by default.
     """
 
-    reliability: Reliability = "sack"
-    """How lost data is found and repaired; a scheme brings its own."""
-
     rescue: bool = True
     """Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true."""
 
@@ -1408,13 +1674,16 @@ class Flow(Part):
     count: Annotated[int, Field(ge=1, le=1000000)] = 1
     """How many flows the group has."""
 
+    datagram: Datagram = Datagram()
+    """Both endpoints of a scheme that sends datagrams: sizes, buffer, acknowledgements, ECN."""
+
     from_: Annotated[str | None, Field(alias="from")] = None
     """The sending node. In the templates ``dumbbell`` and ``parking-lot`` the name of a router stands for a host of
     the flow's own behind that router; the default is the first router.
     """
 
     receiver: Receiver = Receiver()
-    """The receiving endpoint: acknowledgements and echoes."""
+    """The receiving endpoint of a scheme with a reliable stream: acknowledgements and echoes."""
 
     return_route: Sequence[str] | None = None
     """The nodes between the two ends that acknowledgements and reports pass, in order; by default those of ``route``
@@ -1437,9 +1706,7 @@ class Flow(Part):
     """The receiving node, as ``from``; the default is the last router."""
 
     transport: Stream = Stream()
-    """The sending endpoint: sizes, windows, loss recovery, timers, ECN. Where the scheme sends datagrams, only the
-    sizes matter.
-    """
+    """The sending endpoint of a scheme with a reliable stream: sizes, windows, loss recovery, timers, ECN."""
 
 
 LossPlace: TypeAlias = Literal["before-queue", "after-queue"]
@@ -1880,6 +2147,9 @@ class Scenario(Part):
 
 __all__ = [
     "Access",
+    "AccumulationAiad",
+    "AccumulationMw",
+    "AccumulationP",
     "AckDetail",
     "Arrivals",
     "AvdQueue",
@@ -1901,6 +2171,7 @@ __all__ = [
     "Counting",
     "Cubic",
     "DataAmount",
+    "Datagram",
     "DatagramsSource",
     "DeficitRoundRobinQueue",
     "Draw",
@@ -1913,6 +2184,7 @@ __all__ = [
     "EcnMode",
     "EmpiricalBytesDistribution",
     "EmpiricalSpanDistribution",
+    "Estimator",
     "Eta",
     "ExponentialBytesDistribution",
     "ExponentialSpanDistribution",
@@ -1936,6 +2208,7 @@ __all__ = [
     "LossOrName",
     "LossPlace",
     "Measure",
+    "Monaco",
     "Newreno",
     "OnOffSource",
     "ParetoBytesDistribution",
@@ -1952,7 +2225,6 @@ __all__ = [
     "Receiver",
     "Record",
     "RedQueue",
-    "Reliability",
     "RemQueue",
     "Reno",
     "Reordering",
@@ -1985,6 +2257,8 @@ __all__ = [
     "Trace",
     "UniformBytesDistribution",
     "UniformSpanDistribution",
+    "Vegas",
+    "VegasK",
     "Victim",
     "VirtualClockQueue",
     "WeibullBytesDistribution",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from tailback.errors import ScenarioError
 from tailback.scenario import _models
-from tailback.scenario.problems import from_pydantic
+from tailback.scenario._base import plain
+from tailback.scenario.problems import from_core, from_pydantic
 from tailback.scenario.scenario import Scenario
 
 _RUN = ("name", "description", "warm_up", "seed", "record", "flows")
@@ -87,19 +89,27 @@ def flows(
     try:
         return _models.Flow.model_validate(data)
     except ValidationError as error:
-        raise ScenarioError(from_pydantic(error), "flows") from None
+        # The core knows every name and unit; any network will do to ask it about one group.
+        probe = {"duration": "1 h", "topology": {"template": "dumbbell"}, "flows": [_said(plain(data))]}
+        found = [problem for problem in from_core(probe) if problem.field.startswith("flows[0].")]
+        short = [dataclasses.replace(problem, field=problem.field.removeprefix("flows[0].")) for problem in found]
+        raise ScenarioError(short or from_pydantic(error), "flows") from None
 
 
 def _scenario(template: str, duration: str, fields: Mapping[str, Any]) -> Scenario:
     own = {key: value for key, value in fields.items() if key in _RUN}
     topology = {key: value for key, value in fields.items() if key not in _RUN}
     data = {"duration": duration, "flows": [], **own, "topology": {"template": template, **topology}}
+    # Flows may still come: their absence is no complaint yet.
+    found = [problem for problem in from_core(_said(plain(data))) if own.get("flows") or problem.field != "flows"]
+    if found:
+        raise ScenarioError(found, template)
     try:
         return Scenario.model_validate(data)
     except ValidationError as error:
         raise ScenarioError(from_pydantic(error), template) from None
 
 
-def group_names(flows_: Sequence[_models.Flow]) -> list[str]:
-    """The names of groups of flows, in order."""
-    return [flow.name for flow in flows_]
+def _said(data: Any) -> dict[str, Any]:
+    """Fields under the names that files have: ``from`` for ``from_``."""
+    return {key.removesuffix("_"): value for key, value in data.items()}

@@ -11,7 +11,7 @@ from typing import Any
 
 from tailback.errors import Problem, ScenarioError, one_of
 from tailback.scenario import _models
-from tailback.scenario._base import Part
+from tailback.scenario._base import Part, plain
 
 _STEP = re.compile(r"([A-Za-z_][\w-]*)((?:\[\d+\])*)")
 _TOP = set(_models.Scenario.model_fields)
@@ -32,7 +32,7 @@ def with_fields(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     problems: list[Problem] = []
     for name, value in changes.items():
         try:
-            _set(changed, _steps(name, changed), _plain(value), name)
+            _set(changed, _steps(name, changed), plain(value), name)
         except ScenarioError as error:
             problems += error.problems
     if problems:
@@ -47,14 +47,6 @@ def from_text(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError:
         return text
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Part):
-        return value.model_dump(mode="json", exclude_none=True)
-    if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
-    return value
 
 
 def _steps(name: str, data: Mapping[str, Any]) -> list[str | int]:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
+from tailback import _core
 from tailback.errors import Problem, one_of
 
 _NAMES = re.compile(r"'([^']*)'")
+
+
+def from_core(data: Mapping[str, Any]) -> list[Problem]:
+    """What the core complains about: everything, with the nearest names and the units that are meant."""
+    return [Problem(**problem) for problem in _core.check(json.dumps(data, default=str))]
 
 
 def from_pydantic(error: ValidationError) -> list[Problem]:

@@ -15,7 +15,7 @@ from tailback.errors import Problem, ScenarioError, StorageError
 from tailback.results.files import write_file
 from tailback.scenario import _models
 from tailback.scenario.fields import with_fields
-from tailback.scenario.problems import from_pydantic
+from tailback.scenario.problems import from_core, from_pydantic
 from tailback.scenario.toml import dumps
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Scenario(_models.Scenario):
             made = cls.model_validate(dict(data))
         except ValidationError as error:
             # The core's complaints name the nearest field and the unit that is meant; ours are the spare.
-            problems = _core_problems(data) or from_pydantic(error)
+            problems = from_core(data) or from_pydantic(error)
             raise ScenarioError(problems, source) from None
         made.check(source)
         return made
@@ -73,9 +73,13 @@ class Scenario(_models.Scenario):
         Raises:
             ScenarioError: all of it at once.
         """
-        problems = _core_problems(self.to_dict())
+        problems = self.problems()
         if problems:
             raise ScenarioError(problems, source)
+
+    def problems(self) -> list[Problem]:
+        """Everything that makes no sense."""
+        return from_core(self.to_dict())
 
     def to_dict(self, *, full: bool = False) -> dict[str, Any]:
         """Plain data: what was said, and with ``full`` all defaults too."""
@@ -131,11 +135,6 @@ class Scenario(_models.Scenario):
         from tailback.run import run
 
         return run(self, seed=seed, progress=progress)
-
-
-def _core_problems(data: Mapping[str, Any]) -> list[Problem]:
-    found = _core.check(json.dumps(data, default=str))
-    return [Problem(**problem) for problem in found]
 
 
 def _told_apart(flows: list[_models.Flow]) -> list[_models.Flow]:

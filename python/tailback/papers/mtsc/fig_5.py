@@ -24,10 +24,8 @@ EXPONENTS = (1, 2, 4, 8)
 PLACES = 10
 """n: packets in the system, the one in service included."""
 LOADS = tuple(round(0.1 * step, 1) for step in range(1, 17))
-HEADER = 1
-"""Bytes: the least that a datagram endpoint adds."""
 MEAN_SIZE = 3000
-"""Bytes: the mean packet, header included."""
+"""Bytes: the mean packet; datagrams have no header here."""
 RATE = 24_000_000
 """Bit/s: a mean packet takes 1 ms."""
 HEAVY = 0.7
@@ -69,10 +67,10 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         ),
         Parameter(
             "packet size",
-            f"{HEADER} B header and exponential data, mean {MEAN_SIZE} B",
+            f"exponential, mean {MEAN_SIZE} B, without header",
             "inferred",
-            "makes service exponential on a link of constant rate. Sizes are whole bytes and end at 65535: rounding "
-            "and header move them by 0.03 % of the mean, and 3 datagrams in 10^10 would be cut in two",
+            "makes service exponential on a link of constant rate. Sizes are whole bytes from 1 to 65535: rounding "
+            "moves the mean by less than 0.001 %, and 3 datagrams in 10^10 would be cut in two",
         ),
         Parameter(
             "link",
@@ -115,22 +113,21 @@ def scenario(run: Run) -> Scenario:
 
     service = 8.0 * MEAN_SIZE / RATE
     interval = service / run.load
-    data = MEAN_SIZE - HEADER
     source = {
         "name": "datagrams",
         "arrivals": "poisson",
-        "rate": units.rate(8.0 * data / interval),
-        "size": {"name": "exponential", "mean": units.size(data)},
+        "rate": units.rate(8.0 * MEAN_SIZE / interval),
+        "size": {"name": "exponential", "mean": units.size(MEAN_SIZE)},
     }
     # Unresponsive: a rate and a bucket so large that they never hold a datagram back.
     scheme = {"name": "fixed-rate", "rate": "1000 Gbit/s", "burst": "1000 packets"}
-    transport = {"header": units.size(HEADER), "segment_size": "65535 B"}
+    endpoint = {"header": "0 B", "segment_size": "65535 B"}
     link = {"from": "a", "to": "b", "rate": units.rate(RATE), "delay": "0 s", "buffer": units.packets(PLACES - 1)}
     return tb.graph(
         link,
         name=f"M/M/1/{PLACES} at load {run.load}",
         duration=units.time(run.packets * interval),
-        flows=[tb.flows(1, scheme, source, name="poisson", from_="a", to="b", transport=transport)],
+        flows=[tb.flows(1, scheme, source, name="poisson", from_="a", to="b", datagram=endpoint)],
         record={"flows": "none", "links": "none"},
     )
 

@@ -169,6 +169,8 @@ def draw(outcome: Outcome) -> Figure:
         top.set_xscale("log")
         top.set_yscale("log")
         top.set_ylabel("goodput per flow (Mbit/s)")
+        top.set_yticks([0.3, 1.0, 3.0], ["0.3", "1", "3"])
+        top.minorticks_off()
         top.legend()
         bottom.axhspan(*ALLOWED, color=COLOURS[0], alpha=0.12, linewidth=0)
         bottom.axhline(1.0, color=INK, linewidth=0.7)
@@ -232,7 +234,8 @@ def _judged(data: pl.DataFrame, toml: str) -> Outcome:
     checks.append(
         Check("the link is never a bottleneck", f"utilization at most {busiest:.2f}", "below 0.8", busiest < 0.8)
     )
-    ends = data["ratio"][0], data["ratio"][-1]
+    ratio = data["ratio"]
+    full = data["full_model"][-1] / data["goodput"][-1]
     return Outcome(
         measured={
             "ratio": {f"{row['loss']:g}": row["ratio"] for row in data.iter_rows(named=True)},
@@ -252,11 +255,11 @@ def _judged(data: pl.DataFrame, toml: str) -> Outcome:
             "utilization": "fraction",
         },
         why=(
-            f"At 0.1 % the model gives {ends[0]:.2f} of the simulation: its square-root term leaves out that SACK "
-            "repairs several losses in one round trip with one reduction. "
-            f"At 5 % it gives {ends[1]:.2f}: Eq. (1) counts every loss as an event of its own and waits four round "
-            "trip times (400 ms) for each timeout, where the simulated TCP may time out after 200 ms and repairs most "
-            "losses without. The full model of Padhye et al. with the 200 ms is drawn beside it."
+            f"At 0.1 % the model gives {ratio[0]:.2f} of the simulation: its square-root term has the constant "
+            "√(3/2) = 1.22 of evenly spaced losses, where independent ones give nearly 1.31 (Mathis et al. 1997). "
+            f"At 5 % it gives {ratio[-1]:.2f}: Eq. (1) waits four round trip times (400 ms) for a timeout, the "
+            "simulated TCP at least 200 ms. The full model of Padhye et al. with 200 ms, drawn beside it, gives "
+            f"{full:.2f} of the simulation there."
         ),
         scenario=toml,
         notes=(

@@ -22,7 +22,7 @@
       const follows = element.dataset.for;
       element.hidden = words.length > 0 && !(follows ? shown.has(follows) : matches(element));
     }
-    for (const details of document.querySelectorAll("#planned details")) {
+    for (const details of document.querySelectorAll("#planned details, #validation details")) {
       const any = [...details.querySelectorAll(".find")].some((row) => !row.hidden);
       details.hidden = !any;
       details.open = words.length > 0 && any;
