@@ -106,6 +106,16 @@ impl<'a> Node<'a> {
 /// What is allowed at a place, in words.
 pub(crate) fn describe(node: &Node<'_>, root: &Value) -> String {
     if let Some(alternatives) = node.alternatives(root) {
+        if let Some((tag, names)) = tags(&alternatives) {
+            return format!("a table with `{tag}` {}", quoted(&names));
+        }
+        if let [name, table] = &alternatives[..]
+            && let (Some(names), Some(tables)) = (name.constants(), table.alternatives(root))
+            && tags(&tables)
+                .is_some_and(|(_, tags)| names.iter().all(|name| tags.iter().any(|tag| *name == tag)))
+        {
+            return format!("{}, alone or as the `name` of a table", describe(name, root));
+        }
         let mut texts: Vec<_> = Vec::new();
         for alternative in alternatives.iter().filter(|alternative| alternative.text("type") != Some("null"))
         {
@@ -125,21 +135,33 @@ pub(crate) fn describe(node: &Node<'_>, root: &Value) -> String {
         let words = node.parts.last().and_then(|part| part.get("description")).and_then(Value::as_str);
         return words.unwrap_or("a quantity with its unit").to_owned();
     }
-    let words = node.types().into_iter().filter(|name| *name != "null").map(|name| of_type(name, node));
+    let words = node.types().into_iter().filter(|name| *name != "null").map(|name| of_type(name, node, root));
     words.collect::<Vec<_>>().join(", or ")
+}
+
+/// The field that tells alternatives apart, where each of them is a table that fixes it, and its values.
+pub(crate) fn tags<'a>(alternatives: &[Node<'a>]) -> Option<(&'a str, Vec<&'a str>)> {
+    let mut tables = alternatives.iter().filter(|node| node.text("type") != Some("null"));
+    let first = tables.clone().next()?;
+    let tag = first.property_names().into_iter().find(|name| first.tag_value(name).is_some())?;
+    let names: Vec<_> = tables.clone().filter_map(|node| node.tag_value(tag)).collect();
+    tables.all(|node| node.tag_value(tag).is_some()).then_some((tag, names))
 }
 
 fn is_quantity(format: &str) -> bool {
     matches!(format, "time" | "rate" | "bytes" | "capacity" | "data")
 }
 
-fn of_type(name: &str, node: &Node<'_>) -> String {
+fn of_type(name: &str, node: &Node<'_>, root: &Value) -> String {
     match name {
         "object" => match node.property_names().iter().find_map(|tag| Some((*tag, node.tag_value(tag)?))) {
             Some((tag, value)) => format!("a table with `{tag}` {value:?}"),
             None => format!("a table of {}", node.property_names().join(", ")),
         },
-        "array" => "a list".to_owned(),
+        "array" => match node.items(root) {
+            Some(item) if !item.property_names().is_empty() => "a list of tables".to_owned(),
+            _ => "a list".to_owned(),
+        },
         "string" => "text".to_owned(),
         "boolean" => "true or false".to_owned(),
         "integer" => format!("a whole number{}", bounds(node)),

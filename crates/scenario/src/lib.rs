@@ -10,6 +10,7 @@ mod expect;
 pub mod flow;
 pub mod hash;
 pub mod impairment;
+mod lean;
 pub mod link;
 pub mod load;
 pub mod loss;

@@ -8,6 +8,7 @@ use tailback_core::Checker;
 
 use crate::check;
 use crate::hash::{canonical, digest};
+use crate::lean::lean;
 use crate::problems::Problems;
 use crate::replay;
 use crate::scenario::Scenario;
@@ -157,12 +158,12 @@ impl Scenario {
         canonical(&self.to_value())
     }
 
-    /// The scenario as TOML, complete with defaults.
+    /// The scenario as TOML for people: what is at its default is left out.
     ///
     /// # Panics
     /// Never: every part of a scenario has a TOML form, which a test holds.
     pub fn to_toml(&self) -> String {
-        let table = from_json(&self.to_value()).expect("a scenario is a table");
+        let table = from_json(&lean(&self.to_value(), schema())).expect("a scenario is a table");
         toml::to_string(&table).expect("a scenario has a TOML form")
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tailback_core::check::nearest;
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
 
-use crate::expect::{Node, describe, quoted, shown};
+use crate::expect::{Node, describe, quoted, shown, tags};
 
 /// What a walk found.
 pub(crate) struct Walked {
@@ -45,7 +45,7 @@ impl<'a> Walker<'a> {
 
     fn value(&mut self, path: &str, value: &Value, node: &Node<'a>) -> Option<Value> {
         if let Some(alternatives) = node.alternatives(self.root) {
-            return self.choose(path, value, &alternatives);
+            return self.choose(path, value, node, &alternatives);
         }
         if let Some(allowed) = node.constants() {
             return self.constant(path, value, &allowed);
@@ -146,25 +146,26 @@ impl<'a> Walker<'a> {
         None
     }
 
-    fn choose(&mut self, path: &str, value: &Value, alternatives: &[Node<'a>]) -> Option<Value> {
+    fn choose(
+        &mut self,
+        path: &str,
+        value: &Value,
+        node: &Node<'a>,
+        alternatives: &[Node<'a>],
+    ) -> Option<Value> {
         if value.is_null() && alternatives.iter().any(|node| node.accepts_type_of(value)) {
             return Some(Value::Null);
         }
         if let Some(names) = all_constants(alternatives) {
             return self.constant(path, value, &names);
         }
-        if let Some(tag) = tag_of(alternatives) {
-            return self.tagged(path, value, tag, alternatives);
+        if let Some((tag, names)) = tags(alternatives) {
+            return self.tagged(path, value, (tag, &names), alternatives);
         }
         let matching: Vec<_> = alternatives.iter().filter(|node| self.could_be(value, node)).collect();
         match matching[..] {
             [] => {
-                let expected: Vec<_> = alternatives
-                    .iter()
-                    .filter(|node| node.text("type") != Some("null"))
-                    .map(|node| describe(node, self.root))
-                    .collect();
-                self.complain(path, shown(value), expected.join(", or "));
+                self.complain(path, shown(value), describe(node, self.root));
                 None
             }
             [only] => self.value(path, value, only),
@@ -195,10 +196,15 @@ impl<'a> Walker<'a> {
     }
 
     /// A table whose `tag` says which alternative it is.
-    fn tagged(&mut self, path: &str, value: &Value, tag: &str, alternatives: &[Node<'a>]) -> Option<Value> {
-        let names: Vec<_> = alternatives.iter().filter_map(|node| node.tag_value(tag)).collect();
+    fn tagged(
+        &mut self,
+        path: &str,
+        value: &Value,
+        (tag, names): (&str, &[&str]),
+        alternatives: &[Node<'a>],
+    ) -> Option<Value> {
         let Value::Object(map) = value else {
-            self.complain(path, shown(value), format!("a table with `{tag}` {}", quoted(&names)));
+            self.complain(path, shown(value), format!("a table with `{tag}` {}", quoted(names)));
             return None;
         };
         let given = map.get(tag).unwrap_or(&Value::Null);
@@ -208,7 +214,7 @@ impl<'a> Walker<'a> {
             return Some(self.object(path, map, node));
         }
         let found = if given.is_null() { String::new() } else { shown(given) };
-        self.complain(&join(path, tag), found, one_of(given, &names));
+        self.complain(&join(path, tag), found, one_of(given, names));
         self.removed.insert(path.to_owned());
         None
     }
@@ -230,12 +236,4 @@ fn one_of(value: &Value, names: &[&str]) -> String {
 fn all_constants<'a>(alternatives: &[Node<'a>]) -> Option<Vec<&'a Value>> {
     let lists: Option<Vec<_>> = alternatives.iter().map(Node::constants).collect();
     lists.map(|lists| lists.into_iter().flatten().collect())
-}
-
-/// The field that tells the alternatives apart, where each of them is a table that fixes it.
-fn tag_of<'a>(alternatives: &[Node<'a>]) -> Option<&'a str> {
-    let first = alternatives.iter().find(|node| node.text("type") != Some("null"))?;
-    let tag = first.property_names().into_iter().find(|name| first.tag_value(name).is_some())?;
-    let fits = |node: &Node<'a>| node.text("type") == Some("null") || node.tag_value(tag).is_some();
-    alternatives.iter().all(fits).then_some(tag)
 }

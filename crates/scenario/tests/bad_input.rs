@@ -111,7 +111,7 @@ fn names() {
     complains(&with("name = \"a\"", "name = \"\""), "flows[0].name", &["a name of letters"]);
     complains(&with("\"reno\"", "{ name = \"cubic\", bta = 0.7 }"), "flows[0].scheme.bta", &["`beta`"]);
     complains(&with("\"reno\"", "{ beta = 0.7 }"), "flows[0].scheme.name", &["missing", "\"cubic\""]);
-    complains(&with("\"reno\"", "3"), "flows[0].scheme", &["3 is not allowed"]);
+    complains(&with("\"reno\"", "3"), "flows[0].scheme", &["3 is not allowed", "alone or as the `name`"]);
     complains(
         &with("[[flows]]", "[[flows]]\nname = \"a\"\nscheme = \"sack\"\n[[flows]]"),
         "flows[1].name",
