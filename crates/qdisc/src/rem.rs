@@ -8,8 +8,10 @@
 //! price ← [price + γ (α (b − b*) + x − c)]⁺        probability = 1 − φ^(−price)
 //! ```
 //!
-//! The first-in first-out queue is sampled without a timer, see [`crate::sampled`]; all arrivals since the last one
-//! sampled count for the first period in between.
+//! A packet that is dropped does not count in x: then x − c is the growth of the queue, as the paper's own short form
+//! of the price has it (2001, Eq. 3), and the queue settles at b* however much is dropped. The first-in first-out
+//! queue is sampled without a timer, see [`crate::sampled`]; all arrivals since the last one sampled count for the
+//! first period in between.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,7 +79,7 @@ pub struct Rem {
     target: f64,
     mean_packet: Bytes,
     sampler: Sampler,
-    /// Packets arrived since the last sample.
+    /// Packets taken in since the last sample.
     arrived: f64,
     price: f64,
     probability: f64,
@@ -128,7 +130,6 @@ impl ArrivalPolicy for Rem {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
         let queue = f64::from(backlog.packets);
         self.sample(now, queue, cx);
-        self.arrived += packet.size().as_f64() / self.mean_packet.as_f64();
         let verdict = if !self.limit.admits(packet, backlog, cx.idle_since.is_some()) {
             Verdict::Drop(DropReason::Overflow)
         } else if self.probability > 0.0
@@ -139,7 +140,9 @@ impl ArrivalPolicy for Rem {
         } else {
             Verdict::Accept
         };
-        self.sampler.leave(now, queue + f64::from(u8::from(verdict == Verdict::Accept)));
+        let joined = f64::from(u8::from(verdict == Verdict::Accept));
+        self.arrived += joined * packet.size().as_f64() / self.mean_packet.as_f64();
+        self.sampler.leave(now, queue + joined);
         verdict
     }
 }

@@ -188,14 +188,7 @@ impl Scheduler for RoundRobin {
     }
 
     fn served(&mut self, _now: Time, flows: &mut Flows<Turn, ()>, slot: u32, packet: &Packet, (): ()) {
-        let cost = self.cost_of(packet);
-        let empty = flows.get(slot).packets() == 0;
-        let turn = flows.state(slot);
-        turn.credit -= cost;
-        if empty {
-            self.ring.pop_front();
-            turn.listed = false;
-            flows.unhold(slot);
-        }
+        // A flow that has run empty stands until this packet is out: if another arrives by then, its visit goes on.
+        flows.state(slot).credit -= self.cost_of(packet);
     }
 }

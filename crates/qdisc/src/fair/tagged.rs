@@ -45,7 +45,8 @@ pub trait TagRule {
     fn dropped(&mut self, flows: &mut TaggedFlows<Self::Flow>, slot: u32, packet: &Packet, tag: f64);
 }
 
-/// A heap entry: bits of a non-negative tag (which order as the tag does), then order of activation, then the slot.
+/// A heap entry: bits of a non-negative tag (which order as the tag does), then the order in which entries with equal
+/// tags came about, then the slot.
 type Entry = Reverse<(u64, u32, u32)>;
 
 /// Service in the order of tags that `R` gives.
@@ -53,7 +54,7 @@ type Entry = Reverse<(u64, u32, u32)>;
 pub struct ByTag<R> {
     rule: R,
     heap: BinaryHeap<Entry>,
-    activations: u32,
+    entries: u32,
 }
 
 /// A heap with room for more entries than this gives its memory back when it empties.
@@ -62,7 +63,7 @@ const KEEP: usize = 1024;
 impl<R: TagRule> ByTag<R> {
     /// A server with no packets.
     pub const fn new(rule: R) -> Self {
-        Self { rule, heap: BinaryHeap::new(), activations: 0 }
+        Self { rule, heap: BinaryHeap::new(), entries: 0 }
     }
 
     /// Removes or corrects the top entry, which served its purpose.
@@ -70,7 +71,9 @@ impl<R: TagRule> ByTag<R> {
         let head = flows.head(slot).map(|(_, tag)| tag);
         let Some(mut top) = self.heap.peek_mut() else { return };
         if let Some(tag) = head {
-            top.0.0 = tag.to_bits();
+            // Behind all that have this tag already, so that equal flows take turns.
+            self.entries = self.entries.wrapping_add(1);
+            *top = Reverse((tag.to_bits(), self.entries, slot));
             return;
         }
         PeekMut::pop(top);
@@ -104,8 +107,8 @@ impl<R: TagRule> Scheduler for ByTag<R> {
         let Some((_, tag)) = flows.head(slot) else { return };
         flows.state(slot).listed = true;
         flows.hold(slot);
-        self.activations = self.activations.wrapping_add(1);
-        self.heap.push(Reverse((tag.to_bits(), self.activations, slot)));
+        self.entries = self.entries.wrapping_add(1);
+        self.heap.push(Reverse((tag.to_bits(), self.entries, slot)));
     }
 
     fn select(&mut self, _now: Time, flows: &mut TaggedFlows<R::Flow>) -> Option<u32> {

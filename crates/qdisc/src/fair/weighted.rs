@@ -51,7 +51,9 @@ pub struct Fluid {
     weights: f64,
     /// When backlogged flows run empty in the fluid, in virtual time. A key may lag behind its flow's true tag, and
     /// is set right when it comes to the top.
-    departures: BinaryHeap<Reverse<(u64, u32)>>,
+    departures: BinaryHeap<Reverse<(u64, u32, u32)>>,
+    /// Orders equal departures, so that rounding does not depend on which slots are free.
+    activations: u32,
 }
 
 /// A flow in the fluid.
@@ -73,7 +75,7 @@ impl Fluid {
         let mut service = rate.bytes_per_sec() * now.since(self.updated).as_secs_f64();
         self.updated = now;
         while let Some(mut top) = self.departures.peek_mut() {
-            let Reverse((key, slot)) = *top;
+            let Reverse((key, _, slot)) = *top;
             let finish = flows.get(slot).state.rule.finish;
             if finish.to_bits() != key {
                 top.0.0 = finish.to_bits();
@@ -121,7 +123,8 @@ impl TagRule for Fluid {
         *flow = FluidFlow { finish: self.virtual_time + length, backlogged: true };
         let finish = flow.finish;
         self.weights += weight;
-        self.departures.push(Reverse((finish.to_bits(), slot)));
+        self.activations = self.activations.wrapping_add(1);
+        self.departures.push(Reverse((finish.to_bits(), self.activations, slot)));
         flows.hold(slot);
         finish
     }

@@ -1,0 +1,151 @@
+//! The meters of two-dimensional queue management on synthetic arrivals (`tdqm.txt` Eq. 1, 2, Fig. 1): the ledger item
+//! `tdqm/metrics`. The marks are tested with the discipline at the end.
+
+mod common;
+
+use common::{Job, RATE, config, run};
+use tailback_core::{Bytes, Capacity, Ecn, FlowId, Span, Stream, Time};
+use tailback_qdisc::meters::{Burstiness, FlowRates, Utilization, Workload};
+
+const PACKET: Bytes = Bytes::new(1000);
+/// A packet's service time, in seconds.
+const SERVICE: f64 = 1e-3;
+
+/// The means of all samples of ρ and η over arrivals at `times`, in seconds.
+fn measure(times: impl IntoIterator<Item = f64>, window: Span, shortest: Span) -> (f64, f64) {
+    let mut work = Workload::new();
+    let (mut utilization, mut burstiness) = (Utilization::new(window), Burstiness::new(shortest));
+    let (mut rho, mut windows) = (0.0, 0);
+    let (mut eta, mut periods) = (0.0, 0);
+    let mut last = 0.0;
+    let mut feed = |work: &mut Workload, time: f64| {
+        let stretch = work.advance(Time::from_secs_f64(time));
+        utilization.feed(&stretch, |sample, repeats| {
+            rho += sample * repeats as f64;
+            windows += repeats;
+        });
+        burstiness.feed(&stretch, |sample| {
+            eta += sample;
+            periods += 1;
+        });
+    };
+    for time in times {
+        feed(&mut work, time);
+        work.add(PACKET, RATE);
+        last = time;
+    }
+    feed(&mut work, last + 10.0);
+    (rho / windows as f64, eta / f64::from(periods.max(1)))
+}
+
+/// Bursts of `burst` packets, Poisson, at a part `load` of the rate.
+fn bursts(load: f64, burst: usize, packets: usize) -> Vec<f64> {
+    let mut rng = Stream::new(3, "bursts");
+    let mut clock = 0.0;
+    (0..packets / burst)
+        .flat_map(|_| {
+            clock += rng.exponential() * SERVICE * burst as f64 / load;
+            std::iter::repeat_n(clock, burst)
+        })
+        .collect()
+}
+
+const WINDOW: Span = Span::from_millis(120);
+const SHORTEST: Span = Span::from_millis(60);
+
+#[test]
+fn all_at_once_is_one_and_evenly_spread_is_zero() {
+    // 100 packets at a time, every 200 service times.
+    let batches = (0..200).flat_map(|n| std::iter::repeat_n(f64::from(n) * 0.2, 100));
+    let (_, batch) = measure(batches, WINDOW, SHORTEST);
+    assert!(batch >= 0.95, "{batch}");
+    let (_, smooth) = measure((0..20_000).map(|n| f64::from(n) * SERVICE), WINDOW, SHORTEST);
+    assert!(smooth <= 0.05, "{smooth}");
+    // At less than full load every packet is a busy period of its own, and the short ones are merged.
+    let (_, spread) = measure((0..20_000).map(|n| f64::from(n) * SERVICE / 0.6), WINDOW, SHORTEST);
+    assert!(spread <= 0.05, "{spread}");
+}
+
+#[test]
+fn utilization_is_the_load() {
+    for load in [0.3, 0.6, 0.9] {
+        let times = bursts(load, 1, 400_000);
+        let span = times.last().copied().unwrap_or(0.0);
+        // Without the empty time after the last arrival, which is not part of the load.
+        let mut work = Workload::new();
+        let mut meter = Utilization::new(WINDOW);
+        let (mut sum, mut count) = (0.0, 0);
+        for time in times {
+            let stretch = work.advance(Time::from_secs_f64(time));
+            meter.feed(&stretch, |sample, repeats| {
+                sum += sample * repeats as f64;
+                count += repeats;
+            });
+            work.add(PACKET, RATE);
+        }
+        let found = sum / count as f64;
+        assert!((found / load - 1.0).abs() < 0.02, "{found} at load {load} over {span} s");
+    }
+}
+
+#[test]
+fn doubling_the_bursts_moves_eta_and_not_rho() {
+    for load in [0.3, 0.6] {
+        let (rho_4, eta_4) = measure(bursts(load, 4, 400_000), WINDOW, SHORTEST);
+        let (rho_8, eta_8) = measure(bursts(load, 8, 400_000), WINDOW, SHORTEST);
+        assert!((rho_8 / rho_4 - 1.0).abs() < 0.02, "{rho_4} {rho_8}");
+        assert!(eta_8 / eta_4 > 1.3, "{eta_4} {eta_8}");
+    }
+}
+
+#[test]
+fn eta_hardly_moves_with_load() {
+    let etas: Vec<f64> =
+        [0.3, 0.6].iter().map(|load| measure(bursts(*load, 8, 400_000), WINDOW, SHORTEST).1).collect();
+    // Doubling the load moves it less than doubling the bursts does.
+    assert!(etas[1] / etas[0] < 1.5, "{etas:?}");
+}
+
+#[test]
+fn flow_rates_follow_each_flow_and_forget() {
+    let mut rates = FlowRates::new(Span::from_millis(100));
+    let at = |millis: u64| Time::ZERO + Span::from_millis(millis);
+    for n in 0..2000 {
+        rates.pass(at(n), FlowId(1), Bytes::new(1000));
+        if n % 4 == 0 {
+            rates.pass(at(n), FlowId(2), Bytes::new(1000));
+        }
+    }
+    let rate = |flow| rates.rate(at(2000), FlowId(flow)).bits_per_sec() as f64;
+    assert!((rate(1) / 8e6 - 1.0).abs() < 0.02, "{}", rate(1));
+    assert!((rate(2) / 2e6 - 1.0).abs() < 0.05, "{}", rate(2));
+    assert_eq!(rate(3), 0.0);
+    for n in 0..3000 {
+        rates.pass(at(2000 + n), FlowId(9), Bytes::new(1000));
+    }
+    assert_eq!(rates.len(), 1);
+}
+
+#[test]
+fn the_marks_follow_their_meters() {
+    let marks = |written: &str, load: f64, burst: usize| {
+        let jobs: Vec<Job> = bursts(load, burst, 60_000)
+            .into_iter()
+            .map(|time| Job { ecn: Ecn::NotEct, ..Job::new((time * 1e6) as u64, 0, 1000) })
+            .collect();
+        let outcome = run(&config(written), Capacity::Packets(240), &jobs, 1);
+        let part = |mark: fn(&tailback_core::Packet) -> bool| {
+            outcome.departures.iter().filter(|departure| mark(&departure.packet)).count() as f64
+                / outcome.departures.len() as f64
+        };
+        (part(tailback_core::Packet::rho), part(tailback_core::Packet::eta))
+    };
+    let default = r#"{"name":"tdqm"}"#;
+    assert_eq!(marks(default, 0.5, 1).0, 0.0, "half load needs no mark for utilization");
+    assert!(marks(default, 0.97, 1).0 > 0.01, "high load does");
+    assert!(marks(default, 0.5, 20).1 > 0.5, "bursts are marked");
+    assert!(marks(default, 0.5, 20).0 < 0.001);
+    // Thresholds of [1, 1] switch a loop off (§IV-B).
+    let off = r#"{"name":"tdqm","eta":{"min":1,"max":1},"rho":{"min":1,"max":1}}"#;
+    assert_eq!(marks(off, 0.97, 20), (0.0, 0.0));
+}
