@@ -19,8 +19,11 @@
 //! was made with the window in force.
 //!
 //! Loss shows twice, in Monaco's byte counts and in the repair of the stream; whichever comes first halves the window,
-//! the other is then silent for a round trip. With rate pacing the window is rounded up to whole packets, and the rate
-//! carries the fraction; else a window between two numbers of packets would act as the lower one.
+//! the other is then silent for a round trip.
+//!
+//! Both limits act: the window, as whole packets, and the rate. A rate of `cwnd / rtt` alone, with the round trip time
+//! smoothed as RFC 6298 does, was tried and is unstable for ten flows: the smoothing delays the very effect by which a
+//! growing queue slows a window down.
 //!
 //! What a receiver gains by lying: reports are taken only for the pair that is waited for, and not earlier than half
 //! the smallest round trip time after it left; a negative or absurd accumulation counts as zero, losses are seen here
@@ -314,8 +317,7 @@ impl Controller for Accumulation {
             let seconds = rtt.as_secs_f64().max(1e-6);
             BitRate::from_bits_per_sec_f64((self.window * self.segment * 8.0 / seconds).clamp(1.0, 1e14))
         });
-        let packets = if rate.is_some() { self.window.ceil().min(self.max) } else { self.window };
-        let window = Bytes::new((packets * self.segment) as u64);
+        let window = Bytes::new((self.window * self.segment) as u64);
         Directive { rate, burst: Burst::SINGLE, probe, ..Directive::window(window) }
     }
 }
