@@ -79,18 +79,22 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// Insertions, deletions, substitutions and swaps of neighbours, the commonest slip of all (optimal string alignment).
 fn edit_distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.chars().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let (mut before, mut last): (Vec<usize>, Vec<usize>) = (vec![], (0..=b.len()).collect());
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let mut best = (last[j] + usize::from(x != y)).min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i - 1] == *y && b[j - 1] == *x {
+                best = best.min(before[j - 1] + 1);
+            }
+            row.push(best);
         }
+        before = std::mem::replace(&mut last, row);
     }
-    row[b.chars().count()]
+    last[b.len()]
 }
 
 #[cfg(test)]
@@ -115,6 +119,7 @@ mod tests {
     fn suggests_near_names_only() {
         let known = ["reno", "newreno", "cubic"];
         assert_eq!(nearest("cubik", known), Some("cubic"));
+        assert_eq!(nearest("codle", ["pie", "codel"]), Some("codel"));
         assert_eq!(nearest("quic", known), None);
     }
 }
