@@ -28,7 +28,8 @@ def schema() -> str:
 
 def registry() -> str:
     """All schemes, queue disciplines and sources as JSON: ``{"schemes": [...], "queues": [...], "sources": [...]}``, each
-    with ``name``, ``summary``, ``source`` and ``parameters`` (``name``, ``default``, ``type``, ``summary``)."""
+    with ``name``, ``summary``, ``source`` and ``parameters`` (``name``, ``default``, ``type``, ``summary``); schemes also
+    with ``reliability`` and ``expects``, queues with ``family``."""
 
 def check(scenario: str, /) -> list[FieldProblem]:
     """Everything that is wrong with a scenario written as JSON; empty where it is good."""
@@ -39,7 +40,7 @@ def load_toml(path: str, /) -> str:
     Raises ``tailback.errors.ScenarioError`` with all problems."""
 
 def to_toml(scenario: str, /) -> str:
-    """A scenario written as JSON, as TOML, complete with defaults. Raises ``ScenarioError``."""
+    """A scenario written as JSON, as TOML for people: what is at its default is left out. Raises ``ScenarioError``."""
 
 def canonical(scenario: str, /) -> str:
     """A scenario written as JSON, checked, complete with defaults, with sorted keys. Raises ``ScenarioError``."""

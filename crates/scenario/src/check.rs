@@ -12,6 +12,8 @@ use crate::topology::Network;
 
 /// The longest run taken seriously.
 const LONGEST: Span = Span::from_secs(365 * 24 * 3600);
+/// The most memory that time series may take, in bytes.
+const MOST_SERIES: f64 = 4e9;
 /// The most flows of a scenario.
 const MOST_FLOWS: usize = 1_000_000;
 
@@ -74,7 +76,10 @@ pub(crate) fn meaning(scenario: &Scenario) -> Vec<FieldError> {
         marks(scenario, &network, &mut checker);
     }
     member_names(scenario, &mut checker);
-    checker.within("record", |checker| recorded(scenario, &network, checker));
+    checker.within("record", |checker| {
+        recorded(scenario, &network, checker);
+        series_fit(scenario, &network, checker);
+    });
     errors.extend(checker.finish().err().unwrap_or_default());
     errors
 }
@@ -141,6 +146,20 @@ fn recorded(scenario: &Scenario, network: &Network, checker: &mut Checker) {
             checker.require(ok, &format!("links[{index}]"), format_args!("{name:?}"), allowed);
         }
     }
+}
+
+/// Time series of many flows over a long time fill memory long before a run ends; better to say so at once.
+fn series_fit(scenario: &Scenario, network: &Network, checker: &mut Checker) {
+    let links = network.links.iter().filter(|link| scenario.record.records_link(link)).count();
+    let flows = network.flows.iter().filter(|flow| scenario.records_flow(flow)).count();
+    let bins = scenario.duration.as_nanos() / scenario.record.bin.as_nanos().max(1);
+    let bytes = bins as f64 * (links * 8 + flows * 9) as f64 * 8.0;
+    checker.require(
+        bytes <= MOST_SERIES,
+        "bin",
+        format_args!("{} with {flows} flows and {links} links", scenario.record.bin),
+        format_args!("wider bins, or fewer of `flows` and `links`: these series take {:.0} GB", bytes / 1e9),
+    );
 }
 
 /// The nearest known name, then a few of all.

@@ -7,9 +7,8 @@ use tailback_sim::{LinkCounters, PacketEvent, PacketLog, Recorder, Series, Serie
 use crate::build::simulator;
 use crate::outcome::{self, Outcome};
 use crate::problems::Problems;
-use crate::record::{Which, WhichClass};
 use crate::scenario::Scenario;
-use crate::topology::{Network, NetworkFlow, NetworkLink};
+use crate::topology::Network;
 
 /// A scenario at work.
 pub struct Run {
@@ -162,8 +161,8 @@ impl Run {
             return Err(Problems { source: "scenario".to_owned(), errors });
         }
         let record = &scenario.record;
-        let links = chosen(&network.links, |link| is_recorded_link(&record.links, link));
-        let flows = chosen(&network.flows, |flow| is_recorded_flow(&scenario, flow));
+        let links = chosen(&network.links, |link| record.records_link(link));
+        let flows = chosen(&network.flows, |flow| scenario.records_flow(flow));
         let ids = |chosen: &[bool]| -> Vec<usize> {
             chosen.iter().enumerate().filter_map(|(index, wanted)| wanted.then_some(index)).collect()
         };
@@ -235,22 +234,4 @@ impl Run {
 
 fn chosen<T>(items: &[T], wanted: impl Fn(&T) -> bool) -> Vec<bool> {
     items.iter().map(wanted).collect()
-}
-
-fn is_recorded_link(which: &Which, link: &NetworkLink) -> bool {
-    match which {
-        Which::Class(WhichClass::All) => true,
-        Which::Class(WhichClass::Main) => !link.is_access,
-        Which::Class(WhichClass::None) => false,
-        Which::Named(names) => names.contains(&link.name),
-    }
-}
-
-fn is_recorded_flow(scenario: &Scenario, flow: &NetworkFlow) -> bool {
-    match &scenario.record.flows {
-        Which::Class(class) => *class != WhichClass::None,
-        Which::Named(names) => {
-            names.iter().any(|name| *name == flow.name || *name == scenario.flows[flow.group].name)
-        }
-    }
 }

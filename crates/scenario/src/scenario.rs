@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Span, Time};
 
 use crate::flow::FlowConfig;
-use crate::record::RecordConfig;
+use crate::record::{RecordConfig, Which, WhichClass};
 use crate::template::TopologyConfig;
+use crate::topology::NetworkFlow;
 
 /// A scenario: network, flows, what to record, for how long, with which seed.
 ///
@@ -46,6 +47,16 @@ impl Scenario {
     /// The end of the run.
     pub fn end(&self) -> Time {
         Time::ZERO + self.duration
+    }
+
+    /// Whether a flow has a time series.
+    pub fn records_flow(&self, flow: &NetworkFlow) -> bool {
+        match &self.record.flows {
+            Which::Class(class) => *class != WhichClass::None,
+            Which::Named(names) => {
+                names.iter().any(|name| *name == flow.name || *name == self.flows[flow.group].name)
+            }
+        }
     }
 
     /// How many flows there are in all groups.

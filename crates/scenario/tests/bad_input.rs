@@ -216,6 +216,13 @@ fn records() {
 }
 
 #[test]
+fn series_that_fill_memory() {
+    let text = with("scheme = ", "count = 10000\nscheme = ").replace("\"10 s\"", "\"1 h\"");
+    complains(&text, "record.bin", &["10000 flows", "26 GB"]);
+    assert!(Scenario::from_toml(&(text + "[record]\nflows = \"none\"\n")).is_ok());
+}
+
+#[test]
 fn traces() {
     let folder = std::env::temp_dir().join(format!("tailback-bad-traces-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a writable temporary folder");
