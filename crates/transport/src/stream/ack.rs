@@ -53,7 +53,8 @@ impl LossRecovery {
         if self.mode == Reliability::Offsets {
             self.soft_timeout(now, &samples);
         }
-        if ack.ecn_echo && event.is_none() && self.ring.first() >= self.ecn_until {
+        // Something beyond the window reduced must be acknowledged, or CWR had no chance to reach the receiver.
+        if ack.ecn_echo && event.is_none() && self.ring.first() > self.ecn_until {
             event = Some(CongestionEvent::Ecn);
             self.note_reduction();
         }

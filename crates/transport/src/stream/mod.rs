@@ -16,6 +16,8 @@ mod recovery;
 pub(crate) mod ring;
 pub(crate) mod rtt;
 mod sack;
+#[cfg(test)]
+mod tests;
 
 use tailback_control::Reliability;
 use tailback_core::{
@@ -110,7 +112,7 @@ pub(crate) struct LossRecovery {
     high_sacked: u64,
     /// The episode ends when everything below is acknowledged.
     recover: u64,
-    /// An ECN echo counts only when this is acknowledged (RFC 3168 §6.1.2).
+    /// An ECN echo counts only when more than this is acknowledged (RFC 3168 §6.1.2).
     ecn_until: u64,
     /// The segment timed for a sample once per round trip.
     timed: u64,

@@ -94,7 +94,7 @@ impl LossRecovery {
     }
 
     /// Whether a new episode may begin: the last must be over.
-    fn may_begin(&self, config: &StreamConfig) -> bool {
+    pub(super) fn may_begin(&self, config: &StreamConfig) -> bool {
         let first = self.ring.first();
         let by_rfc = !matches!(self.mode, Reliability::Sack | Reliability::Offsets);
         match self.mode {

@@ -35,7 +35,8 @@ pub struct Flying {
 pub struct Departure {
     pub at: Time,
     pub packet: Packet,
-    pub in_flight_limit: Option<u64>,
+    /// Packets acknowledged in order by then.
+    pub acked: u64,
 }
 
 type Script = Box<dyn FnMut(&Packet, u32, &mut Stream) -> Fate>;
@@ -127,6 +128,7 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
     }
 
     fn to_sender(&mut self, input: Input) {
+        let timeout = matches!(input, Input::Timeout);
         let mut cx =
             EndpointCx { rng: &mut self.rng, annexes: &mut self.annexes, notes: Some(&mut self.notes) };
         self.sender.handle(self.now, input, &mut cx);
@@ -136,7 +138,9 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
                 Output::Transmit(packet) => self.launch(packet, true),
                 Output::Event(event) => self.events.push((self.now, event)),
                 Output::Wait(until) => {
-                    assert!(until.is_none_or(|at| at > self.now), "a wait that is over: {until:?}");
+                    // A timer may fall on the instant of a packet; but once called, it must be over.
+                    let over = until.is_some_and(|at| at < self.now || timeout && at == self.now);
+                    assert!(!over, "a wait that is over: {until:?}");
                     self.sender_timer = until;
                     return;
                 }
@@ -145,6 +149,7 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
     }
 
     fn to_receiver(&mut self, input: Input) {
+        let timeout = matches!(input, Input::Timeout);
         let mut cx = EndpointCx { rng: &mut self.receiver_rng, annexes: &mut self.annexes, notes: None };
         self.receiver.handle(self.now, input, &mut cx);
         loop {
@@ -153,7 +158,9 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
                 Output::Transmit(packet) => self.launch(packet, false),
                 Output::Event(event) => self.events.push((self.now, event)),
                 Output::Wait(until) => {
-                    assert!(until.is_none_or(|at| at > self.now), "a wait that is over: {until:?}");
+                    // A timer may fall on the instant of a packet; but once called, it must be over.
+                    let over = until.is_some_and(|at| at < self.now || timeout && at == self.now);
+                    assert!(!over, "a wait that is over: {until:?}");
                     self.receiver_timer = until;
                     return;
                 }
@@ -165,8 +172,8 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
         let fate = if forward {
             let count = self.sent_counts.entry(packet.number).or_default();
             *count += 1;
-            let limit = self.sender.observe().window.map(Bytes::get);
-            self.departures.push(Departure { at: self.now, packet, in_flight_limit: limit });
+            let acked = self.sender.observe().goodput_packets;
+            self.departures.push(Departure { at: self.now, packet, acked });
             (self.script)(&packet, *count, &mut self.path_rng)
         } else {
             self.acks.push((self.now, packet));
