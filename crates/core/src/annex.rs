@@ -52,7 +52,8 @@ impl AckBlocks {
 pub struct ControlInfo {
     /// Which pair of control packets this one belongs to.
     pub pair: u64,
-    /// Data bytes sent in this control period, for loss detection at the receiver.
+    /// Data bytes that the flow has sent so far, for loss detection at the receiver; a running sum outlives lost
+    /// control packets.
     pub bytes_sent: Bytes,
     /// Virtual queueing delay that routers added on the way (AVD, §IV-D).
     pub virtual_delay: Span,
@@ -99,6 +100,8 @@ pub enum Report {
         lost: Bytes,
         /// Exponentially averaged rate of arrival.
         egress_rate: BitRate,
+        /// The part of the queueing time that is virtual: what AVD routers wrote into the control packet.
+        virtual_delay: Span,
     },
     /// A gate command (PCC's receiver suspends and resumes the sender, `pcc.txt` §3.4).
     Gate {

@@ -25,8 +25,6 @@ pub(crate) struct Steering<C> {
     /// There is none as long as a window is all that was ever directed.
     pub(crate) shaper: Option<Box<Shaper>>,
     last_report: Option<LastReport>,
-    /// Data bytes sent when the newest pair of control packets left.
-    control_mark: Bytes,
     /// A full packet's bytes on the wire.
     packet: u16,
     header: u16,
@@ -42,7 +40,6 @@ impl<C: Controller> Steering<C> {
             timer: Time::NEVER,
             shaper: None,
             last_report: None,
-            control_mark: Bytes::ZERO,
             packet,
             header,
             control_packets: 0,
@@ -138,10 +135,7 @@ impl<C: Controller> Steering<C> {
         cx: &mut EndpointCx<'_>,
     ) -> Option<Packet> {
         let (pair, first) = self.shaper.as_mut()?.take_control()?;
-        let info = ControlInfo { pair, bytes_sent: sent - self.control_mark, ..self.stamp(now) };
-        if !first {
-            self.control_mark = sent;
-        }
+        let info = ControlInfo { pair, bytes_sent: sent, ..self.stamp(now) };
         self.control_packets += 1;
         let mut packet = Packet::new(Kind::Control, flow, pair, Bytes::new(u64::from(self.header)));
         packet.set_lane(if first { Lane::OUT_OF_BAND } else { Lane::IN_BAND });

@@ -244,12 +244,13 @@ fn encode_report(report: &Report, out: &mut Vec<u8>) {
             out.extend(echo.as_nanos().to_be_bytes());
             out.extend(held.as_nanos().to_be_bytes());
         }
-        Report::Accumulation { pair, backlog, lost, egress_rate } => {
+        Report::Accumulation { pair, backlog, lost, egress_rate, virtual_delay } => {
             out.push(3);
             out.extend(pair.to_be_bytes());
             out.extend(backlog.to_be_bytes());
             out.extend(lost.get().to_be_bytes());
             out.extend(egress_rate.bits_per_sec().to_be_bytes());
+            out.extend(virtual_delay.as_nanos().to_be_bytes());
         }
         Report::Gate { on, off_for } => {
             out.extend([4, (*on).into()]);
@@ -281,6 +282,7 @@ fn decode_report(from: &mut Reader<'_>) -> Result<Report, WireError> {
             backlog: from.real("backlog")?,
             lost: from.amount()?,
             egress_rate: from.rate()?,
+            virtual_delay: from.span()?,
         },
         4 => Report::Gate { on: from.flag("gate")?, off_for: from.span()? },
         5 => {

@@ -272,7 +272,7 @@ fn control_pairs_leave_when_the_identity_changes() {
 }
 
 #[test]
-fn control_packets_say_what_was_sent_since_the_last_pair() {
+fn control_packets_say_what_was_sent_so_far() {
     let plan =
         |id| Directive { probe: Some(ProbePlan::ControlPair { id }), ..Directive::window(Bytes::new(4000)) };
     let controller = Scripted::new(plan(1)).at(seconds(0.25), plan(2));

@@ -92,9 +92,11 @@ fn annexes() -> impl Strategy<Value = Option<Annex>> {
                 Report::Loss { event_rate, receive_rate, echo, held }
             }
         ),
-        (any::<u64>(), real.clone(), amount, rate).prop_map(|(pair, backlog, lost, egress_rate)| {
-            Report::Accumulation { pair, backlog, lost, egress_rate }
-        }),
+        (any::<u64>(), real.clone(), amount, rate, span.clone()).prop_map(
+            |(pair, backlog, lost, egress_rate, virtual_delay)| {
+                Report::Accumulation { pair, backlog, lost, egress_rate, virtual_delay }
+            }
+        ),
         (any::<bool>(), span).prop_map(|(on, off_for)| Report::Gate { on, off_for }),
         prop::collection::vec(real, 0..50).prop_map(|numbers| Report::Custom(numbers.into())),
     ];

@@ -25,6 +25,11 @@
 //! smoothed as RFC 6298 does, was tried and is unstable for ten flows: the smoothing delays the very effect by which a
 //! growing queue slows a window down.
 //!
+//! Where AVD routers keep the queue virtual (§IV-D), nothing waits in truth, and a window of packets in flight no longer
+//! limits a rate as `x = w / rtt` with the queue in `rtt` does (appendix, proposition 1a). The pace is therefore
+//! `cwnd / (rtt + virtual delay)`: the flow sends as if it had waited. Without this a window's growth moves the virtual
+//! queue only through its integral, and the proportional law oscillates. The paper does not say how it paces there.
+//!
 //! What a receiver gains by lying: reports are taken only for the pair that is waited for, and not earlier than half
 //! the smallest round trip time after it left; a negative or absurd accumulation counts as zero, losses are seen here
 //! too. So it gains what AIMD(κ a*, 1/2) would give it, at most every half of a round trip.
@@ -42,6 +47,9 @@ use tailback_core::{
 use crate::accumulation::{BacklogEstimator, ControlLoop};
 use crate::laws::accumulation::{Law, State};
 use crate::scheme::ControllerParams;
+
+/// Reports of more are not believed.
+const MAX_VIRTUAL_DELAY: Span = Span::from_secs(10);
 
 /// How accumulation is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -160,6 +168,8 @@ pub struct Accumulation {
     skip: bool,
     rtt: Option<Span>,
     min_rtt: Span,
+    /// What AVD routers said last.
+    virtual_delay: Span,
     /// Until then losses belong to a window that was reduced already.
     reduced_until: Time,
 }
@@ -193,6 +203,7 @@ impl Accumulation {
             skip: true,
             rtt: None,
             min_rtt: Span::MAX,
+            virtual_delay: Span::ZERO,
             reduced_until: Time::ZERO,
         }
     }
@@ -245,7 +256,9 @@ impl Accumulation {
     }
 
     fn on_report(&mut self, now: Time, report: &Report, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
-        let Report::Accumulation { pair, backlog, lost, egress_rate } = *report else { return };
+        let Report::Accumulation { pair, backlog, lost, egress_rate, virtual_delay } = *report else {
+            return;
+        };
         let Measuring::Receiver(control) = &mut self.measuring else { return };
         let left = Time::from_nanos(pair);
         if self.min_rtt < Span::MAX && now.since(left) < self.min_rtt / 2 {
@@ -261,7 +274,8 @@ impl Accumulation {
         }
         let rate = egress_rate.bytes_per_sec();
         let queueing = if rate > 0.0 { Span::from_secs_f64((backlog / rate).max(0.0)) } else { Span::ZERO };
-        let base = rtt.saturating_sub(queueing);
+        let base = rtt.saturating_sub(queueing.saturating_sub(virtual_delay));
+        self.virtual_delay = virtual_delay.min(MAX_VIRTUAL_DELAY);
         self.follow(backlog / self.segment, base, feedback);
         cx.note("reported_accumulation", backlog);
         cx.note("base_rtt", base.as_secs_f64());
@@ -314,7 +328,7 @@ impl Controller for Accumulation {
             Measuring::Sender(_) => None,
         };
         let rate = self.rtt.filter(|_| self.pace).map(|rtt| {
-            let seconds = rtt.as_secs_f64().max(1e-6);
+            let seconds = (rtt + self.virtual_delay).as_secs_f64().max(1e-6);
             BitRate::from_bits_per_sec_f64((self.window * self.segment * 8.0 / seconds).clamp(1.0, 1e14))
         });
         let window = Bytes::new((self.window * self.segment) as u64);

@@ -121,6 +121,7 @@ impl MonacoPolicy {
             backlog,
             lost: Bytes::new(std::mem::take(&mut self.lost)),
             egress_rate: BitRate::from_bits_per_sec_f64(rate * 8.0),
+            virtual_delay: info.virtual_delay,
         });
     }
 }
