@@ -1,0 +1,102 @@
+//! Scenarios at work: what is written is what runs.
+
+use tailback_scenario::{Outcome, Run, Scenario};
+
+fn run(text: &str, seed: Option<u64>) -> Outcome {
+    let scenario = Scenario::from_toml(text).unwrap_or_else(|problems| panic!("{problems}"));
+    Run::new(scenario, seed).unwrap_or_else(|problems| panic!("{problems}")).finish()
+}
+
+/// A scenario of one flow with this scheme and more.
+fn one(flow: &str, topology: &str) -> String {
+    format!(
+        "duration = \"10 s\"\nwarm_up = \"2 s\"\n[topology]\ntemplate = \"dumbbell\"\n{topology}\n\
+         [[flows]]\nname = \"a\"\n{flow}\n"
+    )
+}
+
+#[test]
+fn seeds_tell_runs_apart_and_nothing_else_does() {
+    let text = one("scheme = \"sack\"\ncount = 3\nstart = { from = \"0 s\", to = \"1 s\" }", "");
+    assert_eq!(run(&text, None).hash, run(&text, None).hash);
+    assert_eq!(run(&text, None).hash, run(&text, Some(1)).hash);
+    assert_ne!(run(&text, None).hash, run(&text, Some(2)).hash);
+}
+
+#[test]
+fn another_flow_changes_nobody_elses_start() {
+    let text = one("scheme = \"sack\"\ncount = 3\nstart = { from = \"0 s\", to = \"1 s\" }", "");
+    let more = format!(
+        "{text}[[flows]]\nname = \"b\"\nscheme = \"reno\"\nstart = {{ from = \"0 s\", to = \"1 s\" }}\n"
+    );
+    let starts = |outcome: &Outcome| outcome.flows.quantities("start_seconds").to_vec();
+    let (before, after) = (starts(&run(&text, None)), starts(&run(&more, None)));
+    assert_eq!(before, after[..3]);
+    assert!(before[0] != before[1], "{before:?}");
+}
+
+#[test]
+fn datagrams_flow_at_their_rate() {
+    let flow =
+        "scheme = { name = \"fixed-rate\", rate = \"2 Mbit/s\" }\ndatagram = { segment_size = \"500 B\" }";
+    let outcome = run(&one(flow, ""), None);
+    // Eight seconds are measured: bytes in all are bits per second.
+    let received = outcome.flows_measured.counts("received_bytes")[0] as f64;
+    assert!((received / 2e6 - 1.0).abs() < 0.01, "{received} bit/s");
+    let sent = outcome.flows.counts("sent_packets")[0];
+    assert_eq!(outcome.flows.counts("sent_bytes")[0], sent * 500);
+}
+
+#[test]
+fn measured_counters_leave_the_warm_up_out() {
+    let outcome = run(&one("scheme = \"sack\"", ""), None);
+    let (all, measured) =
+        (outcome.links.counts("transmitted_bytes"), outcome.links_measured.counts("transmitted_bytes"));
+    assert!(measured[0] < all[0]);
+    // A single flow behind a buffer of one bandwidth-delay product keeps the link busy.
+    let busy = outcome.links_measured.quantities("busy_seconds")[0];
+    assert!(busy > 7.9 && busy <= 8.000_001, "{busy}");
+}
+
+#[test]
+fn schedules_change_the_rate() {
+    let schedule = "schedule = [{ at = \"5 s\", rate = \"1 Mbit/s\" }]";
+    let outcome = run(&one("scheme = \"sack\"", schedule), None);
+    let (_, series) = &outcome.link_series[0];
+    let bytes = series.counts("transmitted_bytes");
+    let rate = |bins: std::ops::Range<usize>| bytes[bins].iter().sum::<u64>() as f64 * 8.0 / 2.0;
+    assert!((rate(28..48) / 10e6 - 1.0).abs() < 0.02, "{}", rate(28..48));
+    assert!((rate(78..98) / 1e6 - 1.0).abs() < 0.02, "{}", rate(78..98));
+}
+
+#[test]
+fn loss_is_counted_where_it_happens() {
+    let loss = "loss = { name = \"periodic\", every = 50, offset = 0 }";
+    let outcome = run(&one("scheme = \"sack\"\ntransport = { window_limit = \"20 packets\" }", loss), None);
+    let (arrived, lost) =
+        (outcome.links.counts("arrived_packets"), outcome.links.counts("dropped_loss_packets"));
+    assert_eq!(lost[0], arrived[0].div_ceil(50));
+    assert_eq!(lost[1], 0);
+}
+
+#[test]
+fn files_are_told_one_by_one() {
+    let flow = "scheme = \"sack\"\nsource = { name = \"files\", size = { name = \"constant\", value = \"20 kB\" }, \
+                pause = { name = \"constant\", value = \"500 ms\" }, count = 5 }";
+    let outcome = run(&one(flow, ""), None);
+    assert_eq!(outcome.messages.counts("size_bytes"), [20_000; 5]);
+    assert!(outcome.flows.quantities("finished_seconds")[0] < 10.0);
+}
+
+#[test]
+fn logs_are_there_only_when_wanted() {
+    let text = one("scheme = \"sack\"", "");
+    let plain = run(&text, None);
+    assert!(plain.packets.0.is_empty() && plain.state.0.is_empty());
+    let logged = run(&(text + "[record]\npackets = true\nstate = true\nlinks = [\"r0->r1\"]\n"), None);
+    assert!(!logged.packets.counts("number").is_empty());
+    assert!(!logged.state.quantities("value").is_empty());
+    // By their words: a table may hold numbers that are none, which equal nothing.
+    assert_eq!(format!("{:?}", logged.links), format!("{:?}", plain.links), "watching changes nothing");
+    assert_eq!(logged.link_series.len(), 1);
+}

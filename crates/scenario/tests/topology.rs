@@ -1,0 +1,110 @@
+//! Templates, graphs, routes and resolved buffers: what a scenario's words become.
+
+use tailback_core::{Bytes, Capacity, Span};
+use tailback_scenario::Scenario;
+use tailback_scenario::topology::Network;
+
+fn network(topology: &str, flows: &str) -> Network {
+    let text = format!("duration = \"10 s\"\n[topology]\n{topology}\n{flows}");
+    let scenario = Scenario::from_toml(&text).unwrap_or_else(|problems| panic!("{problems}"));
+    let (network, errors) = Network::new(&scenario);
+    assert_eq!(errors, []);
+    network
+}
+
+/// The names of the links along a flow's routes, there and back.
+fn routes(network: &Network, flow: usize) -> (Vec<&str>, Vec<&str>) {
+    let names = |links: &[usize]| links.iter().map(|&link| network.links[link].name.as_str()).collect();
+    let flow = &network.flows[flow];
+    (names(&flow.forward), names(&flow.reverse))
+}
+
+fn buffer(network: &Network, name: &str) -> Capacity {
+    network.links.iter().find(|link| link.name == name).expect("a link of this name").config.buffer
+}
+
+const PAIR: &str = "[[flows]]\nname = \"a\"\ncount = 2\nscheme = \"reno\"\n";
+
+#[test]
+fn a_dumbbell_has_hosts_for_every_flow() {
+    let spread = "template = \"dumbbell\"\ndelay = \"20 ms\"\naccess = { delay = { from = \"1 ms\", to = \"9 ms\" } }\n\
+                  receiver_access = { delay = \"1 ms\" }";
+    let network = network(spread, PAIR);
+    assert_eq!(routes(&network, 1), (vec!["s1->r0", "r0->r1", "r1->d1"], vec!["d1->r1", "r1->r0", "r0->s1"]));
+    assert_eq!(network.round_trip(&network.flows[0]), Span::from_millis(44));
+    assert_eq!(network.round_trip(&network.flows[1]), Span::from_millis(60));
+    // 10 Mbit/s times the mean of 44 and 60 ms; on the way back, where only acknowledgements pass, the same.
+    assert_eq!(buffer(&network, "r0->r1"), Capacity::Bytes(Bytes::new(65_000)));
+    assert_eq!(buffer(&network, "r1->r0"), Capacity::Bytes(Bytes::new(65_000)));
+    assert_eq!(buffer(&network, "s0->r0"), Capacity::Unlimited);
+}
+
+#[test]
+fn flows_can_share_hosts_and_run_backwards() {
+    let flows = format!(
+        "{PAIR}[[flows]]\nname = \"b\"\nscheme = \"sack\"\nfrom = \"s1\"\nto = \"d0\"\n\
+         [[flows]]\nname = \"c\"\nscheme = \"sack\"\nfrom = \"r1\"\nto = \"r0\"\n"
+    );
+    let network = network("template = \"dumbbell\"", &flows);
+    assert_eq!(routes(&network, 2).0, ["s1->r0", "r0->r1", "r1->d0"]);
+    assert_eq!(routes(&network, 3).0, ["s3->r1", "r1->r0", "r0->d3"]);
+}
+
+#[test]
+fn a_parking_lot_has_crossing_traffic() {
+    let flows = format!("{PAIR}[[flows]]\nname = \"b\"\nscheme = \"sack\"\nfrom = \"r1\"\nto = \"r2\"\n");
+    let network = network("template = \"parking-lot\"\nhops = 3", &flows);
+    assert_eq!(routes(&network, 0).0, ["s0->r0", "r0->r1", "r1->r2", "r2->r3", "r3->d0"]);
+    assert_eq!(routes(&network, 2).0, ["s2->r1", "r1->r2", "r2->d2"]);
+}
+
+#[test]
+fn a_star_sends_to_its_first_host() {
+    let network =
+        network("template = \"star\"\nhosts = 3", "[[flows]]\nname = \"a\"\ncount = 4\nscheme = \"reno\"\n");
+    let first: Vec<_> = (0..4).map(|flow| routes(&network, flow).0[0]).collect();
+    assert_eq!(first, ["h1->hub", "h2->hub", "h1->hub", "h2->hub"]);
+    assert_eq!(routes(&network, 0).0[1], "hub->h0");
+}
+
+#[test]
+fn a_graph_takes_the_shortest_or_the_given_way() {
+    let link = |from: &str, to: &str, delay: &str| {
+        format!("[[topology.links]]\nfrom = \"{from}\"\nto = \"{to}\"\ndelay = \"{delay}\"\n")
+    };
+    let links =
+        [link("a", "b", "1 ms"), link("b", "d", "5 ms"), link("a", "c", "2 ms"), link("c", "d", "2 ms")]
+            .concat();
+    let flow = |more: &str| {
+        format!(
+            "[[flows]]\nname = \"f{}\"\nscheme = \"reno\"\nfrom = \"a\"\nto = \"d\"\n{more}\n",
+            more.len()
+        )
+    };
+    let flows = [flow(""), flow("route = [\"b\"]"), flow("route = [\"b\"]\nreturn_route = [\"c\"]")].concat();
+    let network = network(&format!("template = \"graph\"\n{links}"), &flows);
+    assert_eq!(routes(&network, 0), (vec!["a->c", "c->d"], vec!["d->c", "c->a"]));
+    assert_eq!(routes(&network, 1), (vec!["a->b", "b->d"], vec!["d->b", "b->a"]));
+    assert_eq!(routes(&network, 2), (vec!["a->b", "b->d"], vec!["d->c", "c->a"]));
+}
+
+#[test]
+fn reverse_directions_repeat_or_differ() {
+    let topology = "template = \"dumbbell\"\nbuffer = \"30 packets\"\nloss = \"independent\"\n\
+                    queue = { name = \"red\", min = \"7 packets\" }\nreverse = { delay = \"1 ms\" }";
+    let network = network(topology, PAIR);
+    let (there, back) = (&network.links[0].config, &network.links[1].config);
+    assert_eq!((there.rate, &there.queue, there.buffer), (back.rate, &back.queue, back.buffer));
+    assert_eq!(back.delay, Span::from_millis(1));
+    assert!(there.loss.is_some() && back.loss.is_none(), "loss is for the forward direction only");
+}
+
+#[test]
+fn thousands_of_flows_are_routed_at_once() {
+    let network = network(
+        "template = \"dumbbell\"",
+        "[[flows]]\nname = \"a\"\ncount = 20000\nscheme = \"reno\"\n[record]\nbin = \"1 s\"\n",
+    );
+    assert_eq!(network.links.len(), 80_002);
+    assert_eq!(routes(&network, 19_999).0, ["s19999->r0", "r0->r1", "r1->d19999"]);
+}
