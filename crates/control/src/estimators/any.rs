@@ -9,6 +9,7 @@ use super::{Estimator, Ewma, EwmaConfig, FuzzyAverage, FuzzyConfig, KalmanConfig
 /// An estimator with its parameters, as scenarios name it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "kebab-case")]
+#[schemars(rename = "ServiceEstimator")]
 pub enum EstimatorConfig {
     /// Fuzzy exponential averaging (Keshav 1994, §4.5).
     Fuzzy(FuzzyConfig),

@@ -10,6 +10,7 @@ use crate::laws::SetpointProbing;
 /// Where the bottleneck's queue is steered to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(rename = "PacketPairSetpoint")]
 pub enum Setpoint {
     /// To a fixed number of packets: for the risk-averse (Keshav 1994, §7).
     Fixed {
@@ -49,6 +50,7 @@ impl Setpoint {
 /// The law that sets the rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(rename = "PacketPairLaw")]
 pub enum Law {
     /// Eq. 14, at every pair.
     Continuous {
@@ -82,6 +84,7 @@ fn alpha() -> f64 {
 /// What is taken for the round trip time without queueing, R.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "PacketPairPropagation")]
 pub enum Propagation {
     /// The first probe's round trip time (Keshav 1994, §4.3).
     #[default]
