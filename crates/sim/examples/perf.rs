@@ -129,26 +129,40 @@ fn both_ways(
     [forward, reverse]
 }
 
-fn add_flow(network: &mut NetworkBuilder, plan: &Plan, forward: Vec<LinkId>, reverse: Vec<LinkId>) {
-    let stream = Arc::new(StreamConfig {
-        initial_window: DataAmount::Packets(2.0),
-        window_limit: Some(DataAmount::Packets(plan.window)),
-        ..StreamConfig::default()
-    });
-    let receiver = ReceiverConfig::default().matching(&stream);
-    let flow = network.next_flow();
-    let name = format!("flow {}", flow.0);
-    let start = Stream::new(1, &name).uniform() * 5.0;
-    let controller = sack().build(&stream.controller_params()).controller;
-    network.flow(FlowSpec {
-        sender: AnySender::Stream(Sender::new(flow, stream, controller, AnySource::Bulk(Bulk::infinite()))),
-        receiver: AnyReceiver::Stream(Receiver::new(flow, receiver)),
-        name,
-        forward,
-        reverse,
-        start: Time::from_secs_f64(start),
-        stop: None,
-    });
+/// What all flows of a run share.
+struct Group {
+    stream: Arc<StreamConfig>,
+    receiver: Arc<ReceiverConfig>,
+    scheme: Scheme,
+}
+
+impl Group {
+    fn new(plan: &Plan) -> Self {
+        let stream = StreamConfig {
+            initial_window: DataAmount::Packets(2.0),
+            window_limit: Some(DataAmount::Packets(plan.window)),
+            ..StreamConfig::default()
+        };
+        let receiver = Arc::new(ReceiverConfig::default().matching(&stream));
+        Self { stream: Arc::new(stream), receiver, scheme: sack() }
+    }
+
+    fn add(&self, network: &mut NetworkBuilder, forward: Vec<LinkId>, reverse: Vec<LinkId>) {
+        let flow = network.next_flow();
+        let name = format!("flow {}", flow.0);
+        let start = Stream::new(1, &name).uniform() * 5.0;
+        let controller = self.scheme.build(&self.stream.controller_params()).controller;
+        let source = AnySource::Bulk(Bulk::infinite());
+        network.flow(FlowSpec {
+            sender: AnySender::Stream(Sender::new(flow, Arc::clone(&self.stream), controller, source)),
+            receiver: AnyReceiver::Stream(Receiver::new(flow, Arc::clone(&self.receiver))),
+            name,
+            forward,
+            reverse,
+            start: Time::from_secs_f64(start),
+            stop: None,
+        });
+    }
 }
 
 fn sack() -> Scheme {
@@ -158,6 +172,7 @@ fn sack() -> Scheme {
 
 fn dumbbell(plan: &Plan) -> (NetworkBuilder, Vec<LinkId>) {
     let mut network = NetworkBuilder::new(1);
+    let group = Group::new(plan);
     let [forward, reverse] = both_ways(
         &mut network,
         "bottleneck",
@@ -178,13 +193,14 @@ fn dumbbell(plan: &Plan) -> (NetworkBuilder, Vec<LinkId>) {
             Span::from_millis(1),
             unlimited,
         );
-        add_flow(&mut network, plan, vec![up, forward, down], vec![down_back, reverse, up_back]);
+        group.add(&mut network, vec![up, forward, down], vec![down_back, reverse, up_back]);
     }
     (network, vec![forward])
 }
 
 fn parking_lot(plan: &Plan) -> (NetworkBuilder, Vec<LinkId>) {
     let mut network = NetworkBuilder::new(1);
+    let group = Group::new(plan);
     let hops: Vec<[LinkId; 2]> = (0..5)
         .map(|hop| {
             let buffer = Capacity::Packets(plan.buffer);
@@ -202,7 +218,7 @@ fn parking_lot(plan: &Plan) -> (NetworkBuilder, Vec<LinkId>) {
         let forward = [up].into_iter().chain(middle.iter().map(|hop| hop[0])).chain([down]).collect();
         let reverse =
             [down_back].into_iter().chain(middle.iter().rev().map(|hop| hop[1])).chain([up_back]).collect();
-        add_flow(&mut network, plan, forward, reverse);
+        group.add(&mut network, forward, reverse);
     }
     (network, hops.iter().map(|hop| hop[0]).collect())
 }

@@ -35,10 +35,41 @@ impl Leaf {
     }
 }
 
+/// A leaf's meaning in four bytes: the variant in the lowest three bits, the index above.
+#[derive(Clone, Copy, Debug)]
+struct Packed(u32);
+
+impl Packed {
+    fn new(leaf: Leaf) -> Self {
+        let (variant, index) = match leaf {
+            Leaf::Service(link) => (0, link.0),
+            Leaf::Wire(link) => (1, link.0),
+            Leaf::Late(link) => (2, link.0),
+            Leaf::Sender(flow) => (3, flow.0),
+            Leaf::Receiver(flow) => (4, flow.0),
+        };
+        assert!(index < 1 << 29, "a run holds fewer than 2^29 links and flows");
+        Self(index << 3 | variant)
+    }
+
+    #[inline(always)]
+    fn leaf(self) -> Leaf {
+        let index = self.0 >> 3;
+        match self.0 & 7 {
+            0 => Leaf::Service(LinkId(index)),
+            1 => Leaf::Wire(LinkId(index)),
+            2 => Leaf::Late(LinkId(index)),
+            3 => Leaf::Sender(FlowId(index)),
+            _ => Leaf::Receiver(FlowId(index)),
+        }
+    }
+}
+
 /// The table of leaves and its inverse.
 #[derive(Debug)]
 pub(crate) struct Leaves {
-    table: Vec<Leaf>,
+    /// Packed to four bytes: every event reads an entry, and thousands of them should stay in the nearest cache.
+    table: Vec<Packed>,
     links: Vec<LinkLeaves>,
     flows: Vec<(u32, u32)>,
 }
@@ -78,7 +109,7 @@ impl Leaves {
 
     fn push(&mut self, leaf: Leaf) -> u32 {
         let number = self.table.len() as u32;
-        self.table.push(leaf);
+        self.table.push(Packed::new(leaf));
         match leaf {
             Leaf::Service(link) => self.links[link.index()].service = number,
             Leaf::Wire(link) => self.links[link.index()].wire = number,
@@ -102,7 +133,7 @@ impl Leaves {
 
     #[inline]
     pub(crate) fn get(&self, leaf: u32) -> Leaf {
-        self.table[leaf as usize]
+        self.table[leaf as usize].leaf()
     }
 
     pub(crate) fn of_link(&self, index: usize) -> LinkLeaves {

@@ -61,7 +61,8 @@ impl EventQueue {
         if leaves <= old {
             return;
         }
-        let mut grown = Self::new(leaves, horizon);
+        // Doubled, so that growth by single leaves costs a rebuild only now and then.
+        let mut grown = Self::new(leaves.max(2 * old), horizon);
         for leaf in 0..old as u32 {
             grown.arm(leaf, self.due(leaf));
         }
