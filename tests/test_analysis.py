@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tailback import analysis
+
+Model = Callable[[float, float], NDArray[np.float64]]
 
 loads = st.floats(0.0, 20.0)
 rates = st.lists(st.floats(0.0, 1e12), min_size=1, max_size=50)
@@ -82,12 +86,13 @@ def test_tfrc_equation_at_an_even_loss_rate() -> None:
 
 @given(st.floats(1e-6, 0.4), st.floats(1e-3, 2.0))
 def test_tcp_models_fall_with_loss_and_round_trip_time(loss: float, rtt: float) -> None:
-    for model in (
+    models: tuple[Model, ...] = (
         lambda p, r: analysis.pftk(p, r, 1000, rto=4 * r),
         lambda p, r: analysis.pftk_simple(p, r, 1000, rto=4 * r),
         lambda p, r: analysis.tcp_friendly_rate(p, r, 1000),
         lambda p, r: analysis.square_root(p, r, 1000),
-    ):
+    )
+    for model in models:
         here = model(loss, rtt)
         assert here > 0
         assert model(loss * 1.01, rtt) < here

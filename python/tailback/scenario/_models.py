@@ -944,6 +944,14 @@ EcnEcho: TypeAlias = Literal["latched", "per-packet"]
 """
 
 
+ErrorBase: TypeAlias = Literal["observation", "estimate"]
+"""What an error is relative to.
+
+- ``observation``: The observation (Keshav 1994, §4.5.2).
+- ``estimate``: The estimate (Keshav 1994, appendix).
+"""
+
+
 Estimator: TypeAlias = Literal["monaco", "vegas", "vegas-k"]
 """How accumulation is measured.
 
@@ -1251,6 +1259,198 @@ class Monaco(Part):
     """
 
 
+Overlap: TypeAlias = Literal["exact", "crossed"]
+"""How the part that "low" and "medium" have in common is taken from their union.
+
+- ``exact``: As geometry has it.
+- ``crossed``: As the published program has it: crossed where "low" applies less than "medium".
+"""
+
+
+class FuzzyServiceEstimator(Part):
+    """Fuzzy exponential averaging (Keshav 1994, §4.5)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["fuzzy"] = "fuzzy"
+    carry_error: bool = True
+    """Whether the smoothed error is carried from one observation to the next, as the text says; the program forgets
+    it. Default true.
+    """
+
+    initial_error: float = 0.5
+    """The smoothed error before any observation, from 0 to 1. Default 0.5 (Keshav 1994, appendix)."""
+
+    middle_error: float = 0.7
+    """The error at which "medium" applies fully, between 0 and 1. Default 0.7 (Keshav 1994, appendix, ``MP_E``)."""
+
+    middle_weight: float = 0.5
+    """The α at which "medium" peaks, between 0 and 1. Default 0.5 (Keshav 1994, appendix, ``MP_A``)."""
+
+    overlap: Overlap = "exact"
+    """The union of "low" and "medium": ``exact``, or ``crossed`` as in the program."""
+
+    relative_to: ErrorBase = "observation"
+    """What an error is relative to: ``observation`` (the text) or ``estimate`` (the program)."""
+
+
+class KalmanServiceEstimator(Part):
+    """The Kalman filter of Keshav 1994, §4.4, with given noise."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["kalman"] = "kalman"
+    observation_deviation: float = 0.1
+    """The standard deviation of the observation noise, as a part of the first rate observed. Default 0.1; likewise."""
+
+    system_deviation: float = 0.05
+    """The standard deviation of the service rate's change from one observation to the next, as a part of the first
+    rate observed. Default 0.05; to be supplied by who knows the network (Keshav 1994, §4.4.2).
+    """
+
+
+class EwmaServiceEstimator(Part):
+    """Exponential averaging with a fixed constant."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["ewma"] = "ewma"
+    history: float = 0.9
+    """α: the weight of history, from 0 (the last observation alone) to below 1. Default 0.9."""
+
+
+ServiceEstimator: TypeAlias = Annotated[
+    FuzzyServiceEstimator | KalmanServiceEstimator | EwmaServiceEstimator, Field(discriminator="name")
+]
+"""An estimator with its parameters, as scenarios name it."""
+
+
+class ContinuousPacketPairLaw(Part):
+    """Eq. 14, at every pair."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["continuous"] = "continuous"
+    attack_down: float = 0.8
+    """J in round trip times while it is above. Published 0.8 (Table 2, ``ATTACK_DOWN``)."""
+
+    attack_up: float = 1.5
+    """J in round trip times while the queue is at or below the setpoint. Published 1.5 (Table 2, ``ATTACK_UP``)."""
+
+
+class DiscretePacketPairLaw(Part):
+    """Eq. 9 with pole placement, once per round trip."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["discrete"] = "discrete"
+    alpha: float = 0.9
+    """α, above 0; below 1 for stability. Published 0.9 (§4.2.1)."""
+
+
+PacketPairLaw: TypeAlias = Annotated[ContinuousPacketPairLaw | DiscretePacketPairLaw, Field(discriminator="name")]
+"""The law that sets the rate."""
+
+
+PacketPairPropagation: TypeAlias = Literal["first", "least"]
+"""What is taken for the round trip time without queueing, R.
+
+- ``first``: The first probe's round trip time (Keshav 1994, §4.3).
+- ``least``: The smallest round trip time of any probe: repairs an R that was taken behind a queue.
+"""
+
+
+class FixedPacketPairSetpoint(Part):
+    """To a fixed number of packets: for the risk-averse (Keshav 1994, §7)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["fixed"] = "fixed"
+    packets: float
+    """The setpoint in packets."""
+
+
+class ProbedPacketPairSetpoint(Part):
+    """To the largest that causes no loss, found by probing: for the risk-taking (§7)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["probed"] = "probed"
+    decrease: float = 0.75
+    """What it is multiplied by at a loss. Default 0.75 (Table 2, ``B_DEC_FACTOR``)."""
+
+    every: Annotated[int, Field(ge=0)] = 2
+    """Every so many round trips. Default 2 (Table 2, ``B_COUNT``)."""
+
+    increase: float = 2.0
+    """What is added, in packets. Default 2 (Table 2, ``B_ADD_INC_FACTOR``)."""
+
+    initial: float = 5.0
+    """The setpoint to begin with, and after a time-out, in packets. Default 5 (Keshav 1994, Table 2, ``B_INITIAL``)."""
+
+    least: float = 2.0
+    """The smallest setpoint, in packets. Default 2 (Table 2, ``B_MIN``)."""
+
+
+class Table2PacketPairSetpoint(Part):
+    """Probed with the parameters of Table 2: 5 at first, +2 every 2 round trips, x 0.75 at a loss."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["table-2"] = "table-2"
+
+
+class Section7PacketPairSetpoint(Part):
+    """Probed with the gentler parameters of §7: 5 at first, +0.1 every 4 round trips, x 0.6 at a loss."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["section-7"] = "section-7"
+
+
+PacketPairSetpoint: TypeAlias = Annotated[
+    FixedPacketPairSetpoint | ProbedPacketPairSetpoint | Table2PacketPairSetpoint | Section7PacketPairSetpoint,
+    Field(discriminator="name"),
+]
+"""Where the bottleneck's queue is steered to."""
+
+
+class PacketPair(Part):
+    """Packet-pair flow control (Keshav 1994)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["packet-pair"] = "packet-pair"
+    clock: Span = "0 s"
+    """The granularity of the sender's clock; ``"0 s"``, the default, for an exact one."""
+
+    estimator: ServiceEstimator = FuzzyServiceEstimator()
+    """The estimator of the service time: ``fuzzy`` (the default), ``kalman`` or ``ewma``."""
+
+    idle_restart: bool = True
+    """Whether the rate rises from rest after an idle time of a time-out (§5). Default true."""
+
+    increase_factor: float = 0.2
+    """The part of the way to its target that the rate takes at a pair while the queue is nearly empty. Default 0.2
+    (Table 2, ``INC_FACTOR``); 1 for no caution.
+    """
+
+    law: PacketPairLaw = ContinuousPacketPairLaw()
+    """The law: ``continuous`` (the default) or ``discrete``."""
+
+    nominal_rate: BitRate | None = None
+    """A rate that the network guarantees to every new conversation, sent at before the first measurement (§5). None
+    by default: one pair, then silence for a round trip.
+    """
+
+    propagation: PacketPairPropagation = "first"
+    """R: the ``first`` probe's round trip time, or the ``least`` seen."""
+
+    rate_smoothing: float = 0.75
+    """The weight of history in the smoothed sending rate. Default 0.75 (Table 2, ``MS_ALPHA``)."""
+
+    setpoint: PacketPairSetpoint = Table2PacketPairSetpoint()
+    """Where the bottleneck's queue is steered to: ``fixed``, ``probed``, or one of the paper's two sets, ``table-2``
+    (the default) and ``section-7``.
+    """
+
+    singleton_timeout: Span = "100 ms"
+    """How long a lone packet waits for its partner; ``"0 s"`` sends it at once. Default 100 ms (§8)."""
+
+    timeout_multiplier: float = 1.5
+    """The time-out in expected round trip times. Default 1.5 (Table 2, ``TIMEOUT_MULTIPLIER``)."""
+
+
 class FixedWindow(Part):
     """A window that never changes."""
 
@@ -1299,6 +1499,7 @@ Scheme: TypeAlias = Annotated[
     | AccumulationMw
     | AccumulationP
     | Monaco
+    | PacketPair
     | FixedWindow
     | FixedRate,
     Field(discriminator="name"),
@@ -1318,6 +1519,7 @@ SchemeOrName: TypeAlias = (
         "accumulation-mw",
         "accumulation-p",
         "monaco",
+        "packet-pair",
         "fixed-window",
         "fixed-rate",
     ]
@@ -2167,6 +2369,7 @@ __all__ = [
     "Connection",
     "ConstantBytesDistribution",
     "ConstantSpanDistribution",
+    "ContinuousPacketPairLaw",
     "Corruption",
     "Counting",
     "Cubic",
@@ -2174,6 +2377,7 @@ __all__ = [
     "Datagram",
     "DatagramsSource",
     "DeficitRoundRobinQueue",
+    "DiscretePacketPairLaw",
     "Draw",
     "DropHeadQueue",
     "DropTailQueue",
@@ -2184,22 +2388,27 @@ __all__ = [
     "EcnMode",
     "EmpiricalBytesDistribution",
     "EmpiricalSpanDistribution",
+    "ErrorBase",
     "Estimator",
     "Eta",
+    "EwmaServiceEstimator",
     "ExponentialBytesDistribution",
     "ExponentialSpanDistribution",
     "FilesSource",
+    "FixedPacketPairSetpoint",
     "FixedRate",
     "FixedWindow",
     "Flow",
     "FqCodelQueue",
     "FramedRoundRobinQueue",
+    "FuzzyServiceEstimator",
     "GilbertElliottLoss",
     "Graph",
     "GraphLink",
     "Halve",
     "HierarchicalRoundRobinQueue",
     "IndependentLoss",
+    "KalmanServiceEstimator",
     "Lane",
     "Level",
     "LognormalBytesDistribution",
@@ -2211,6 +2420,11 @@ __all__ = [
     "Monaco",
     "Newreno",
     "OnOffSource",
+    "Overlap",
+    "PacketPair",
+    "PacketPairLaw",
+    "PacketPairPropagation",
+    "PacketPairSetpoint",
     "ParetoBytesDistribution",
     "ParetoSpanDistribution",
     "ParkingLot",
@@ -2219,6 +2433,7 @@ __all__ = [
     "PieQueue",
     "PolicerQueue",
     "PriorityQueue",
+    "ProbedPacketPairSetpoint",
     "Queue",
     "QueueOrName",
     "RandomDropQueue",
@@ -2240,7 +2455,9 @@ __all__ = [
     "ScheduleStep",
     "Scheme",
     "SchemeOrName",
+    "Section7PacketPairSetpoint",
     "SelfClockedFairQueueing",
+    "ServiceEstimator",
     "Share",
     "Source",
     "SourceOrName",
@@ -2250,6 +2467,7 @@ __all__ = [
     "Spread",
     "Star",
     "Stream",
+    "Table2PacketPairSetpoint",
     "TdqmQueue",
     "TokenBucketQueue",
     "Tokens",

@@ -43,7 +43,7 @@ def _is_tables(value: Any) -> bool:
 
 
 def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+    return key if _BARE.fullmatch(key) else _text(key)
 
 
 def _inline(value: Any) -> str:
@@ -55,8 +55,13 @@ def _inline(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return _text(value)
     if isinstance(value, Mapping):
         inside = ", ".join(f"{_key(key)} = {_inline(entry)}" for key, entry in value.items() if entry is not None)
         return f"{{ {inside} }}" if inside else "{}"
     return f"[{', '.join(_inline(entry) for entry in value)}]"
+
+
+def _text(text: str) -> str:
+    # JSON's escapes are TOML's, but TOML wants one for the delete character too.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,199 @@
+"""The command line as users meet it: what it prints, writes, and exits with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import tailback as tb
+from tailback import cli
+
+SCENARIO = """
+name = "small"
+duration = "5 s"
+[topology]
+template = "dumbbell"
+rate = "5 Mbit/s"
+delay = "5 ms"
+buffer = "20 packets"
+[[flows]]
+name = "sack"
+count = 2
+scheme = "sack"
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own with a scenario in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(SCENARIO)
+    return tmp_path
+
+
+def tailback(*words: str) -> tuple[int, str, str]:
+    """Runs the command in this process, through its real entry point's handling of errors."""
+    result = CliRunner().invoke(cli.app, list(words))
+    if isinstance(result.exception, tb.TailbackError):
+        return 1, result.stdout, f"tailback: {result.exception}"
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_run_prints_saves_and_plots(here: Path) -> None:
+    status, out, _ = tailback("run", "small.toml", "--seed", "3")
+    assert status == 0
+    assert "sack-0" in out
+    assert "r0->r1" in out
+    assert "Jain" in out
+    folder = here / "out" / "small-seed-3"
+    assert tb.Result.load(folder).seed == 3
+    assert (folder / "overview.svg").read_text().startswith("<?xml")
+
+
+def test_run_in_json_with_changes(here: Path) -> None:
+    del here
+    status, out, _ = tailback(
+        "run",
+        "small.toml",
+        "--set",
+        "flows.count=4",
+        "--set",
+        "buffer=10 packets",
+        "--out",
+        "there",
+        "--no-plot",
+        "--json",
+    )
+    assert status == 0
+    found = json.loads(out)
+    assert len(found["flows"]) == 4
+    assert found["out"] == "there"
+    assert found["units"]["goodput"] == "bit/s"
+    result = tb.Result.load("there")
+    assert result.scenario.to_dict()["topology"]["buffer"] == "10 packets"
+    assert not Path("there", "overview.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["run", "none.toml"], "no such file"),
+        (["run", "small.toml", "--set", "bufer=10 packets"], "did you mean buffer?"),
+        (["run", "small.toml", "--set", "rate=10"], "rate with its unit"),
+        (["run", "small.toml", "--set", "scheme=cubik"], '"cubic"'),
+        (["run", "small.toml", "--set", "nonsense"], "FIELD=VALUE"),
+        (["reproduce", "mtsc/fig-55"], "did you mean mtsc/fig-5?"),
+        (["reproduce", "tdqm"], "none of its items is built"),
+    ],
+)
+def test_mistakes_get_one_clear_message(here: Path, words: list[str], expected: str) -> None:
+    status, _, err = tailback(*words)
+    assert status == 1
+    assert expected in err
+    assert "Traceback" not in err
+    assert not (here / "out").exists()
+
+
+def test_wrong_usage_exits_with_two(here: Path) -> None:
+    del here
+    assert tailback("run")[0] == 2
+    assert tailback("run", "small.toml", "--seed", "minus one")[0] == 2
+    assert tailback("reproduce", "--jobs", "0")[0] == 2
+
+
+def test_a_scenario_with_many_mistakes_lists_them_all(here: Path) -> None:
+    (here / "bad.toml").write_text(
+        SCENARIO.replace("5 Mbit/s", "5").replace('"sack"\n', '"sakc"\n').replace("5 ms", "-5 ms")
+    )
+    status, out, err = tailback("validate", "small.toml", "bad.toml")
+    assert status == 1
+    assert "small.toml: fine, 2 flows for 5 s" in out
+    for field in ("topology.rate", "topology.delay", "flows[0].scheme"):
+        assert field in err
+
+
+@pytest.mark.parametrize(("kind", "known"), [("schemes", "cubic"), ("queues", "red"), ("sources", "files")])
+def test_lists_what_there_is(kind: str, known: str) -> None:
+    status, out, _ = tailback(kind)
+    assert status == 0
+    assert known in out
+    status, out, _ = tailback(kind, "--json")
+    assert known in {entry["name"] for entry in json.loads(out)}
+
+
+def test_version() -> None:
+    status, out, _ = tailback("--version")
+    assert (status, out.split()[0]) == (0, "tailback")
+
+
+def test_ledger_is_listed() -> None:
+    status, out, _ = tailback("reproduce", "--list")
+    assert status == 0
+    assert "mtsc/fig-5" in out
+    assert "not yet built" in out
+    status, out, _ = tailback("reproduce", "pcc", "--list", "--json")
+    listed = [json.loads(line) for line in out.splitlines()]
+    assert {entry["id"].split("/")[0] for entry in listed} == {"pcc"}
+    assert any(entry["built"] for entry in listed)
+
+
+def test_the_real_command_shows_no_traceback(here: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tailback.cli", "run", "none.toml"],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("tailback: none.toml: there is no such file")
+
+
+def test_help_imports_nothing_slow() -> None:
+    code = "import sys; sys.argv = ['tailback', '--help']; import tailback.cli\n"
+    code += "try: tailback.cli.main()\nexcept SystemExit: pass\n"
+    code += "slow = {'numpy', 'polars', 'matplotlib', 'scipy', 'pydantic', 'jinja2'} & set(sys.modules)\n"
+    code += "print('slow:', sorted(slow))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "slow: []" in done.stdout
+
+
+@pytest.mark.skipif("CI" in os.environ, reason="times a process, which shared machines make meaningless")
+def test_help_is_quick() -> None:
+    def used() -> float:
+        times = os.times()
+        return times.children_user + times.children_system
+
+    best = float("inf")
+    for _ in range(5):
+        began = used()
+        subprocess.run([sys.executable, "-m", "tailback.cli", "--help"], capture_output=True, check=True)
+        best = min(best, used() - began)
+    assert best < 0.3  # Seconds of processor time, so that a busy machine does not matter.
+
+
+def test_a_bar_only_for_what_takes_long(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from tailback import progress
+
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    with progress.Bar("counting", 10) as bar:
+        now[0] = 1.9
+        bar.advance()
+        assert bar._progress is None
+        now[0] = 2.1
+        bar.advance()
+        assert bar._progress is not None
+    assert capsys.readouterr().out == ""

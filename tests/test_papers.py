@@ -1,0 +1,225 @@
+"""The ledger, its items, and what ``tailback reproduce`` makes of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import tailback as tb
+from tailback import cli
+from tailback.analysis import mm1n
+from tailback.papers import ledger, reproduce
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.lab import Lab
+from tailback.papers.mtsc import fig_5
+from tailback.papers.pcc import eq_1
+from tailback.pool import Pool
+from tailback.progress import Bar
+from tailback.report import write_report
+
+KEYS = ("id", "fidelity", "wall_s", "runs", "holds", "published", "measured", "why", "figure", "data")
+BUILT = [claim for claim in ledger.claims() if claim.built]
+
+
+def test_ledger_is_complete() -> None:
+    assert len(ledger.claims()) == len({claim.id for claim in ledger.claims()}) == 71
+    papers = {paper.id for paper in ledger.papers()}
+    for claim in ledger.claims():
+        assert claim.paper in papers
+        assert claim.title
+        assert claim.source
+        assert claim.setup
+        assert claim.holds
+        assert claim.measure
+    assert {"mtsc/fig-5", "pcc/eq-1"} <= {claim.id for claim in BUILT}
+
+
+@pytest.mark.parametrize("claim", BUILT, ids=lambda claim: claim.id)
+def test_every_parameter_says_where_it_comes_from(claim: ledger.Claim) -> None:
+    for fidelity in ("quick", "full"):
+        parameters = claim.item().parameters(fidelity)
+        assert parameters
+        for parameter in parameters:
+            assert parameter.origin in {"stated", "inferred"}
+            assert parameter.why, parameter.name
+
+
+def test_selects_by_id_paper_and_all() -> None:
+    assert [claim.id for claim in ledger.select(["pcc/eq-1"])] == ["pcc/eq-1"]
+    assert [claim.id for claim in ledger.select(["all"])] == [claim.id for claim in BUILT]
+    assert all(claim.paper == "mtsc" for claim in ledger.select(["mtsc"]))
+    assert len(ledger.select(["pcc", "pcc/eq-1"])) == len(ledger.select(["pcc"]))
+
+
+def test_mm1n_scenario_is_the_queue_of_theory() -> None:
+    run = fig_5.Run(load=0.9, packets=200_000, seed=1)
+    counted = fig_5.simulate(run)
+    exact = mm1n(0.9, fig_5.PLACES)
+    assert counted.offered == pytest.approx(200_000, rel=0.01)
+    assert counted.dropped / counted.offered == pytest.approx(exact.loss[0], rel=0.05)
+    assert counted.busy == pytest.approx(exact.throughput[0], rel=0.01)
+
+
+def test_eq_1_loses_only_by_chance() -> None:
+    seen = eq_1.simulate(eq_1.Run(loss=0.01, seconds=30, seed=1))
+    assert seen.loss == pytest.approx(0.01, rel=0.1)
+    assert seen.utilization < 0.8
+    assert seen.rtt == pytest.approx(eq_1.RTT, rel=0.02)
+
+
+def test_json_has_exactly_the_keys_of_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eq_1, "_effort", lambda _: (20, 2))
+    out = tmp_path / "report"
+    result = CliRunner().invoke(cli.app, ["reproduce", "pcc/eq-1", "--json", "--jobs", "1", "--out", str(out)])
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert tuple(found) == KEYS
+    assert found["id"] == "pcc/eq-1"
+    assert found["fidelity"] == "quick"
+    assert found["runs"] == 10
+    assert found["holds"] is True
+    assert set(found["measured"]["ratio"]) == {"0.001", "0.005", "0.01", "0.02", "0.05"}
+    figure = Path(found["figure"]).read_text()
+    assert figure.count("<svg") == 1
+    data = pl.read_parquet(found["data"])
+    assert data["ratio"].to_list() == list(found["measured"]["ratio"].values())
+    assert Path(found["data"]).with_suffix(".csv").exists()
+    page = (out / "index.html").read_text()
+    check_page(page)
+    for word in ("pcc/eq-1", "inferred", "stated", "tailback reproduce pcc/eq-1 --quick", "0.75 to 1.35"):
+        assert word in page
+
+
+def check_page(page: str) -> None:
+    """Nothing in it needs a network."""
+    loaded = re.findall(r'(?:src|href)="([^"#]+)"', page) + re.findall(r"url\(([^)]+)\)|@import", page)
+    assert not [link for link in loaded if "//" in link]
+    assert "<script src" not in page
+    assert page.count("<html") == 1
+
+
+class Fake:
+    """An item made for a test."""
+
+    def __init__(self, measured: Any, holds: bool = True) -> None:
+        self.measured, self.holds = measured, holds
+
+    def parameters(self, fidelity: Fidelity) -> Sequence[Parameter]:
+        """Some parameters."""
+        return (Parameter("fidelity", fidelity, "inferred", "for the test"),)
+
+    def measure(self, lab: Lab) -> Outcome:
+        """Some measurement, in the pool."""
+        squares = lab.map(square, [1, 2, 3])
+        if isinstance(self.measured, Exception):
+            raise self.measured
+        data = pl.DataFrame({"x": [1, 2, 3], "square": squares})
+        check = Check("squares", str(squares), "[1, 4, 9]", self.holds)
+        return Outcome(self.measured, [check], data, {"x": "s"}, "made up")
+
+    def draw(self, outcome: Outcome) -> Any:
+        """Some figure."""
+        from tailback.plot import figure
+
+        made, (axis,) = figure()
+        axis.plot(outcome.data["x"], outcome.data["square"])
+        return made
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def inverse(number: int) -> float:
+    return 1 / number
+
+
+def claims(monkeypatch: pytest.MonkeyPatch, **items: Fake) -> list[ledger.Claim]:
+    made = [ledger.Claim(f"pcc/{name}", name, "§0", "set-up", ("value",), "always", {"value": 1.5}) for name in items]
+    monkeypatch.setattr(ledger.Claim, "item", lambda claim: items[claim.id.split("/")[1]])
+    return made
+
+
+def run(claims: Sequence[ledger.Claim], out: Path) -> dict[str, reproduce.Verdict]:
+    verdicts = reproduce.reproduce(claims, "quick", out, jobs=1, show_progress=False)
+    return {verdict.claim.id: verdict for verdict in verdicts}
+
+
+def test_one_failing_item_does_not_take_others_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = claims(
+        monkeypatch,
+        good=Fake({"value": np.float64(2.0), "by": {0.5: [1, np.inf]}}),
+        wrong=Fake({"value": 1.0}, holds=False),
+        broken=Fake(ZeroDivisionError("no flows")),
+        silent=Fake({"other": 1}),
+    )
+    found = run(made, tmp_path)
+    assert [verdict.ran for verdict in found.values()] == [True, True, False, False]
+    assert [verdict.holds for verdict in found.values()] == [True, False, False, False]
+    good = found["pcc/good"].as_json()
+    assert good["measured"] == {"value": 2.0, "by": {"0.5": [1, None]}}
+    assert good["published"] == {"value": 1.5}
+    assert good["runs"] == 3
+    assert json.loads(json.dumps(good)) == good
+    assert found["pcc/broken"].as_json()["why"] == "could not run: ZeroDivisionError: no flows"
+    assert "does not measure value" in found["pcc/silent"].error
+    page = write_report(list(found.values()), tmp_path).read_text()
+    check_page(page)
+    assert "does not hold" in page
+    assert "ZeroDivisionError: no flows" in page
+    assert "<strong>1</strong> of 4 claims reproduced" in page
+
+
+@pytest.mark.parametrize(
+    ("item", "strict", "status"),
+    [
+        (Fake({"value": 1}), True, 0),
+        (Fake({"value": 1}, holds=False), False, 0),
+        (Fake({"value": 1}, holds=False), True, 1),
+        (Fake(ValueError("no")), False, 1),
+    ],
+    ids=["holds", "fails", "fails, strict", "cannot run"],
+)
+def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, item: Fake, strict: bool, status: int) -> None:
+    from tailback.commands.reproduce import reproduce_items
+
+    made = claims(monkeypatch, item=item)
+    monkeypatch.setattr(ledger, "select", lambda _: tuple(made))
+    found = reproduce_items(["x"], full=False, out=tmp_path, strict=strict, jobs=1, as_json=True)
+    assert found == status
+
+
+def test_figures_and_data_are_the_same_bytes_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = claims(monkeypatch, good=Fake({"value": 1}))
+    first, second = run(made, tmp_path / "a"), run(made, tmp_path / "b")
+    for kind in ("figure", "data"):
+        one, two = (getattr(verdicts["pcc/good"], kind).read_bytes() for verdicts in (first, second))
+        assert one == two
+
+
+def test_pools_give_answers_in_order() -> None:
+    told: list[int] = []
+    with Pool(2) as pool:
+        assert pool.map(square, range(20), lambda: told.append(1)) == [n * n for n in range(20)]
+    assert len(told) == 20
+    with Pool(1) as pool, Bar("x", show=False) as bar:
+        lab = Lab("quick", pool, bar)
+        assert lab.map(square, [3]) == [9]
+        assert lab.runs == 1
+        with pytest.raises(ZeroDivisionError):
+            lab.map(inverse, [0])
+
+
+def test_unwritable_places_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = claims(monkeypatch, good=Fake({"value": 1}))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(tb.StorageError, match="file"):
+        run(made, tmp_path / "file" / "out")

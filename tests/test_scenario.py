@@ -1,0 +1,184 @@
+"""Scenarios as objects: what they say, how they are varied, and what they complain about."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tailback as tb
+from tailback import _core
+from tailback.scenario import fields, toml
+
+ROOT = Path(__file__).parent.parent
+
+
+def complaints(error: pytest.ExceptionInfo[tb.ScenarioError]) -> dict[str, str]:
+    """What was complained about, by field."""
+    return {problem.field: str(problem) for problem in error.value.problems}
+
+
+def base(**more: Any) -> tb.Scenario:
+    return tb.dumbbell(rate="32 Mbit/s", delay="20 ms", buffer="50 packets", duration="120 s", **more)
+
+
+def test_generated_types_follow_the_core() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "generate_types.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_says_what_a_file_says(tmp_path: Path) -> None:
+    scenario = base(seed=7).with_flows(tb.flows(32, "reno"), tb.flows(32, "cubic", start={"from": "0 s", "to": "5 s"}))
+    file = tmp_path / "scenario.toml"
+    scenario.to_toml(file)
+    again = tb.Scenario.from_toml(file)
+    assert json.loads(_core.canonical(again.to_json())) == json.loads(_core.canonical(scenario.to_json()))
+    assert again.to_toml() == tb.Scenario.from_toml(file).to_toml()
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "examples").glob("*.toml")), ids=lambda file: file.stem)
+def test_examples_survive_the_round_trip(file: Path, tmp_path: Path) -> None:
+    scenario = tb.Scenario.from_toml(file)
+    copy = tmp_path / file.name
+    scenario.to_toml(copy, full=True)
+    assert _core.scenario_hash(tb.Scenario.from_toml(copy).to_json()) == _core.scenario_hash(scenario.to_json())
+
+
+def test_python_and_toml_run_alike(tmp_path: Path) -> None:
+    scenario = tb.dumbbell(rate="5 Mbit/s", delay="5 ms", duration="5 s", flows=[tb.flows(2, "sack")])
+    file = tmp_path / "scenario.toml"
+    scenario.to_toml(file)
+    assert tb.Scenario.from_toml(file).run(seed=4).hash == scenario.run(seed=4).hash
+
+
+def test_complains_about_everything_at_once() -> None:
+    with pytest.raises(tb.ScenarioError) as error:
+        tb.dumbbell(rate="10", delay="-5 ms", queue="codle", bufer="1 BDP")  # type: ignore[arg-type]
+    found = complaints(error)
+    assert set(found) == {"topology.rate", "topology.delay", "topology.queue", "topology.bufer"}
+    assert '"10"' in found["topology.rate"]
+    assert "10 Mbit/s" in found["topology.rate"]
+    assert '"codel" (the nearest name)' in found["topology.queue"]
+    assert "`buffer` (the nearest name)" in found["topology.bufer"]
+
+
+@pytest.mark.parametrize(
+    ("make", "field", "words"),
+    [
+        (lambda: tb.flows(2, {"name": "cubik"}), "scheme.name", "cubic"),
+        (lambda: tb.flows(0, "cubic"), "count", "1"),
+        (lambda: tb.flows(2, "cubic", strat="1 s"), "strat", "start"),
+        (lambda: base().with_flows(tb.flows(1, {"name": "cubic", "beta": 7.0})), "flows[0].scheme.beta", "7"),
+        (lambda: base(duration="0 s").with_flows(tb.flows(1, "reno")), "duration", "0 s"),
+        (lambda: base().with_flows(tb.flows(1, "reno", start="9 s", stop="3 s")), "flows[0].stop", "after the start"),
+        (lambda: base().with_flows(), "flows", "at least one"),
+        (lambda: base(rate=32e6), "topology.rate", "rate with its unit"),
+        (lambda: tb.graph({"from": "a", "to": "a"}), "topology.links[0].to", "other than"),
+    ],
+)
+def test_names_field_and_remedy(make: Any, field: str, words: str) -> None:
+    if "duration" in field or field == "topology.rate":
+        make = _without_clash(field)
+    with pytest.raises(tb.ScenarioError) as error:
+        make()
+    assert field in complaints(error)
+    assert words in complaints(error)[field]
+
+
+def _without_clash(field: str) -> Any:
+    """Some arguments are fixed by ``base``; these are said directly."""
+    if field == "duration":
+        return lambda: tb.dumbbell(rate="1 Mbit/s", delay="1 ms", duration="0 s", flows=[tb.flows(1, "reno")])
+    return lambda: tb.dumbbell(rate=32e6, delay="1 ms")  # type: ignore[arg-type]
+
+
+def test_unreachable_ends_are_refused() -> None:
+    links = [{"from": "a", "to": "b"}, {"from": "c", "to": "d"}]
+    with pytest.raises(tb.ScenarioError) as error:
+        tb.graph(*links, flows=[tb.flows(1, "reno", from_="a", to="d")])
+    assert any(problem.field.startswith("flows[0]") for problem in error.value.problems)
+
+
+def test_replaces_by_short_and_long_names() -> None:
+    scenario = base().with_flows(tb.flows(2, "reno"), tb.flows(3, "cubic"))
+    changed = scenario.replace(
+        buffer="25 packets",
+        seed=9,
+        **{"flows[1].scheme.beta": 0.5, "flows[0].count": 4, "topology.access.delay": "1 ms"},
+    )
+    data = changed.to_dict()
+    assert data["topology"]["buffer"] == "25 packets"
+    assert data["seed"] == 9
+    assert data["flows"][1]["scheme"] == {"name": "cubic", "beta": 0.5}
+    assert data["flows"][0]["count"] == 4
+    assert data["topology"]["access"] == {"delay": "1 ms"}
+    assert scenario.to_dict()["topology"]["buffer"] == "50 packets"
+
+
+def test_replaces_in_every_group() -> None:
+    scenario = base().with_flows(tb.flows(2, "reno"), tb.flows(3, "cubic")).replace(scheme="sack")
+    assert [group["scheme"] for group in scenario.to_dict()["flows"]] == ["sack", "sack"]
+
+
+def test_replacing_what_is_not_there_names_the_nearest() -> None:
+    with pytest.raises(tb.ScenarioError) as error:
+        base().with_flows(tb.flows(1, "reno")).replace(bufer="1 BDP", **{"flows[4].count": 2})
+    found = complaints(error)
+    assert "did you mean buffer?" in found["bufer"]
+    assert "0 to 0" in found["flows[4].count"]
+
+
+def test_equal_groups_are_told_apart() -> None:
+    scenario = base().with_flows(tb.flows(1, "reno"), tb.flows(1, "reno"), [tb.flows(1, "reno")])
+    assert [group.name for group in scenario.flows] == ["reno", "reno 2", "reno 3"]
+
+
+def test_scenarios_do_not_change() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        base().seed = 3
+
+
+def test_missing_and_broken_files(tmp_path: Path) -> None:
+    with pytest.raises(tb.StorageError, match="no such file"):
+        tb.Scenario.from_toml(tmp_path / "none.toml")
+    broken = tmp_path / "broken.toml"
+    broken.write_text('duration = "1 s"\n[topology\n')
+    with pytest.raises(tb.ScenarioError, match="line 2"):
+        tb.Scenario.from_toml(broken)
+
+
+def test_errors_survive_the_way_between_processes() -> None:
+    import pickle
+
+    error = tb.ScenarioError([tb.Problem("a.b", "1", "2")], "here")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.problems) == (str(error), error.problems)
+
+
+def test_values_of_the_command_line() -> None:
+    assert fields.from_text("3") == 3
+    assert fields.from_text("25 packets") == "25 packets"
+    assert fields.from_text('["1 ms", "2 ms"]') == ["1 ms", "2 ms"]
+    assert fields.from_text("true") is True
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=20)
+scalars = st.one_of(texts, st.booleans(), st.integers(-(2**62), 2**62), st.floats(allow_nan=False))
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(texts, values, max_size=6))
+def test_written_toml_reads_back(data: dict[str, Any]) -> None:
+    assert tomllib.loads(toml.dumps(data)) == data
