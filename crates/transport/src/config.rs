@@ -118,6 +118,7 @@ impl RtoConfig {
 /// A reliable byte stream's sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches, each an RFC's own")]
 pub struct StreamConfig {
     /// How lost data is found and repaired: not configured, since every scheme brings its own.
     #[serde(skip)]

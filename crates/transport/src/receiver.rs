@@ -17,6 +17,7 @@ use reassembly::{Arrived, Reassembly};
 use reports::Reports;
 
 /// A reliable byte stream's receiver.
+#[expect(clippy::struct_excessive_bools, reason = "three marks are echoed independently of each other")]
 pub struct Receiver {
     stream: Reassembly,
     config: Arc<ReceiverConfig>,

@@ -212,12 +212,10 @@ impl<C: Controller, S: Source> Sender<C, S> {
     }
 
     fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
-        if now >= self.recovery.deadline() {
-            if let Some(outcome) = self.recovery.on_timeout(now, &self.config) {
-                self.counters.timeouts += 1;
-                self.steering.on_timeout(now, cx);
-                self.tell_controller(now, &outcome, Echoes::default(), cx);
-            }
+        if let Some(outcome) = self.recovery.on_timeout(now, &self.config) {
+            self.counters.timeouts += 1;
+            self.steering.on_timeout(now, cx);
+            self.tell_controller(now, &outcome, Echoes::default(), cx);
         }
         self.steering.on_timer(now, cx);
     }

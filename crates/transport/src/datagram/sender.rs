@@ -18,6 +18,15 @@ use crate::shaper::Verdict;
 use crate::source::{AnySource, Source};
 use crate::steering::Steering;
 
+/// Where a flow stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    Running,
+    Finished,
+    Stopped,
+}
+
 /// A datagram flow's sender.
 pub struct DatagramSender<C = AnyController, S = AnySource> {
     flow: FlowId,
@@ -32,9 +41,7 @@ pub struct DatagramSender<C = AnyController, S = AnySource> {
     header: u16,
     /// The application, not the window or the rate, ended the last round of sending.
     app_limited: bool,
-    started: bool,
-    stopped: bool,
-    finished: bool,
+    phase: Phase,
     counters: SenderCounters,
 }
 
@@ -54,9 +61,7 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
             wake: Time::NEVER,
             header: size(config.header),
             app_limited: false,
-            started: false,
-            stopped: false,
-            finished: false,
+            phase: Phase::Idle,
             counters: SenderCounters::default(),
             config,
         }
@@ -151,12 +156,10 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
     }
 
     fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
-        if now >= self.ledger.deadline() {
-            if let Some(outcome) = self.ledger.on_timeout(now, &self.config) {
-                self.counters.timeouts += 1;
-                self.steering.on_timeout(now, cx);
-                self.tell(now, &outcome, Echoes::default(), cx);
-            }
+        if let Some(outcome) = self.ledger.on_timeout(now, &self.config) {
+            self.counters.timeouts += 1;
+            self.steering.on_timeout(now, cx);
+            self.tell(now, &outcome, Echoes::default(), cx);
         }
         self.steering.on_timer(now, cx);
     }
@@ -164,7 +167,7 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
     fn on_app(&mut self, now: Time, input: AppInput, cx: &mut EndpointCx<'_>) {
         match input {
             AppInput::Start => {
-                self.started = true;
+                self.phase = Phase::Running;
                 self.source.start(now, cx.rng);
                 self.steering.obey(now, cx);
             }
@@ -174,7 +177,7 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
                 self.source.stop(now);
                 self.queue.clear();
                 self.steering.stop();
-                self.stopped = true;
+                self.phase = Phase::Stopped;
             }
         }
         self.next_offer = self.source.next_offer().unwrap_or(Time::NEVER);
@@ -284,7 +287,7 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
                 self.counters.received += 1;
                 self.counters.received_bytes += packet.size();
                 let annex = cx.take_annex(&packet);
-                if self.stopped {
+                if self.phase == Phase::Stopped {
                     return;
                 }
                 match annex {
@@ -300,7 +303,7 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
     }
 
     fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
-        if self.stopped {
+        if self.phase == Phase::Stopped {
             return Output::Wait(None);
         }
         if let Some(packet) = self.steering.control_packet(now, self.flow, self.counters.bytes, cx) {
@@ -311,8 +314,8 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
         if let Some(packet) = self.data_packet(now, cx) {
             return Output::Transmit(packet);
         }
-        if self.started && !self.finished && self.queue.is_empty() && self.source.is_finished() {
-            self.finished = true;
+        if self.phase == Phase::Running && self.queue.is_empty() && self.source.is_finished() {
+            self.phase = Phase::Finished;
             return Output::Event(Event::Finished);
         }
         let timers = self.ledger.deadline().min(self.steering.timer());

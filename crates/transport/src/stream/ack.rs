@@ -162,7 +162,11 @@ impl LossRecovery {
         }
         self.soft.rounds = 0;
         let first = self.ring.first();
-        let stuck = first == self.soft.progress && !self.ring.is_empty();
+        // One that was sent again meanwhile gets its own round trip: only what left before an acknowledged packet can be
+        // missing.
+        let stuck = first == self.soft.progress
+            && !self.ring.is_empty()
+            && self.ring.get(first).sent_at() < samples.latest;
         self.soft.progress = first;
         if stuck && !self.forced {
             self.lose(first);

@@ -96,6 +96,7 @@ const NONE: u64 = u64::MAX;
 
 /// The machine.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts about an episode, independent of each other")]
 pub(crate) struct LossRecovery {
     ring: Ring,
     /// Bytes not cumulatively acknowledged.

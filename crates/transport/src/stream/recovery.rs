@@ -140,9 +140,9 @@ impl LossRecovery {
         let before = record.in_network();
         let size = record.size;
         if all {
-            record.lose_all()
+            record.lose_all();
         } else {
-            record.lose()
+            record.lose();
         }
         let left = before - record.in_network();
         self.pipe -= left;

@@ -220,7 +220,7 @@ mod tests {
             noise = tailback_core::rng::mix(noise);
             let sent = Time::ZERO + Span::from_micros(round * 71_234);
             let now = sent + Span::from_micros(60_000 + noise % 90_000);
-            let at = |time: Time| ((time.as_nanos() + 3_000_000) / 10_000_000) as i64;
+            let at = |time: Time| ((time.as_nanos() + 3_000_000) / 10_000_000).cast_signed();
             let ticks = reference.update((at(now) - at(sent)).max(1));
             rtt.sample(now, sent, &config);
             assert_eq!(rtt.timeout(&config), Span::from_millis(10) * ticks as u64, "round {round}");

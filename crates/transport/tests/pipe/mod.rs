@@ -119,7 +119,7 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
     }
 
     pub fn app(&mut self, input: AppInput) {
-        self.to_sender(Input::App(input));
+        self.give_sender(Input::App(input));
     }
 
     pub fn start(mut self) -> Self {
@@ -127,7 +127,7 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
         self
     }
 
-    fn to_sender(&mut self, input: Input) {
+    fn give_sender(&mut self, input: Input) {
         let timeout = matches!(input, Input::Timeout);
         let mut cx =
             EndpointCx { rng: &mut self.rng, annexes: &mut self.annexes, notes: Some(&mut self.notes) };
@@ -148,7 +148,7 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
         }
     }
 
-    fn to_receiver(&mut self, input: Input) {
+    fn give_receiver(&mut self, input: Input) {
         let timeout = matches!(input, Input::Timeout);
         let mut cx = EndpointCx { rng: &mut self.receiver_rng, annexes: &mut self.annexes, notes: None };
         self.receiver.handle(self.now, input, &mut cx);
@@ -217,11 +217,11 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
         if packet == Some(next) {
             let Some((_, flying)) = self.flying.pop_first() else { return false };
             let input = Input::Packet(flying.packet);
-            if flying.forward { self.to_receiver(input) } else { self.to_sender(input) }
+            if flying.forward { self.give_receiver(input) } else { self.give_sender(input) }
         } else if self.sender_timer == Some(next) {
-            self.to_sender(Input::Timeout);
+            self.give_sender(Input::Timeout);
         } else {
-            self.to_receiver(Input::Timeout);
+            self.give_receiver(Input::Timeout);
         }
         true
     }
