@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use tailback_control::{AnyController, Parts};
-use tailback_core::{BitRate, Bytes, FeedbackPolicy, FlowId, LinkId, Stream, Time};
-use tailback_qdisc::{BuildCx, Built};
+use tailback_core::{Bytes, FeedbackPolicy, FlowId, LinkId, Stream, Time};
+use tailback_qdisc::BuildCx;
 use tailback_sim::{
     AnyReceiver, AnySender, Chance, Change, FlowSpec, Impairments, LinkSpec, LossModel, NetworkBuilder,
     Recorder, Reordering, Simulator,
@@ -76,10 +76,10 @@ fn link_spec(link: &NetworkLink, mean_packet: Bytes) -> Result<LinkSpec, Problem
     let trace = config.trace.as_ref().map(read).transpose();
     let trace = trace.map_err(|error| Problems::new("scenario", vec![error]))?.map(|(trace, _)| trace);
     let rate = trace.as_ref().map_or(config.rate, tailback_sim::DeliveryTrace::mean_rate);
-    let queue = queue(config, rate, mean_packet);
+    let queue = config.queue.build(&BuildCx { capacity: link.buffer, rate, mean_packet });
     let (before, after) = losses(config);
     let chance = |probability| Chance { probability };
-    let spec = LinkSpec::new(&link.name, rate, config.delay, queue);
+    let spec = LinkSpec::new(&link.name, rate, link.delay, queue);
     Ok(LinkSpec {
         loss_before_queue: before,
         impairments: Impairments {
@@ -100,10 +100,6 @@ fn link_spec(link: &NetworkLink, mean_packet: Bytes) -> Result<LinkSpec, Problem
         trace,
         ..spec
     })
-}
-
-fn queue(config: &LinkConfig, rate: BitRate, mean_packet: Bytes) -> Built {
-    config.queue.build(&BuildCx { capacity: config.buffer, rate, mean_packet })
 }
 
 /// The loss models before the queue and on the wire.

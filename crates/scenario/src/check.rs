@@ -89,14 +89,14 @@ fn marks(scenario: &Scenario, network: &Network, checker: &mut Checker) {
     let mut listened: BTreeSet<&str> = BTreeSet::new();
     for flow in &network.flows {
         if scenario.flows[flow.group].is_ecn_capable() {
-            listened.extend(flow.forward.iter().map(|&link| network.links[link].path.as_str()));
+            listened.extend(flow.forward.iter().map(|&link| network.links[link].path.as_ref()));
         }
     }
     let mut seen = BTreeSet::new();
     for link in network.links.iter().filter(|link| marks_ce(&link.config.queue)) {
         if seen.insert(&link.path) {
             checker.require(
-                listened.contains(link.path.as_str()),
+                listened.contains(link.path.as_ref()),
                 &format!("{}.queue.ecn", link.path),
                 "true",
                 "false, or an ECN-capable flow over this link (`transport = { ecn = \"ect0\" }`)",

@@ -78,6 +78,17 @@ impl<'a> Node<'a> {
         self.keyword("items").map(|schema| Self::new(schema, root))
     }
 
+    /// The largest whole number that fits the type behind this place.
+    pub(crate) fn widest(&self) -> Option<f64> {
+        match self.text("format")? {
+            "uint8" => Some(f64::from(u8::MAX)),
+            "uint16" => Some(f64::from(u16::MAX)),
+            "uint32" => Some(f64::from(u32::MAX)),
+            "int32" => Some(f64::from(i32::MAX)),
+            _ => None,
+        }
+    }
+
     fn types(&self) -> Vec<&'a str> {
         match self.keyword("type") {
             Some(Value::String(name)) => vec![name],
@@ -174,6 +185,7 @@ fn bounds(node: &Node<'_>) -> String {
     let lower = bound("minimum").map(|value| format!(" from {value}"));
     let above = bound("exclusiveMinimum").map(|value| format!(" above {value}"));
     let upper = bound("maximum").map(|value| format!(" up to {value}"));
+    let upper = upper.or_else(|| node.widest().map(|widest| format!(" up to {widest}")));
     let below = bound("exclusiveMaximum").map(|value| format!(" below {value}"));
     [lower, above, upper, below].into_iter().flatten().collect()
 }

@@ -103,10 +103,10 @@ fn links(network: &Network, from: &Snapshot, to: &Snapshot) -> Table {
         .with("to", node(|link| link.to))
         .with("is_access", list.iter().map(|link| link.is_access).collect::<Vec<_>>())
         .with("rate_bits", list.iter().map(|link| link.config.rate.bits_per_sec()).collect::<Vec<_>>())
-        .with("delay_seconds", real(&|link| link.config.delay.as_secs_f64()))
+        .with("delay_seconds", real(&|link| link.delay.as_secs_f64()))
         .with("round_trip_seconds", network.mean_round_trips())
-        .with("buffer_packets", real(&|link| buffer_packets(link.config.buffer)))
-        .with("buffer_bytes", real(&|link| buffer_bytes(link.config.buffer)));
+        .with("buffer_packets", real(&|link| buffer_packets(link.buffer)))
+        .with("buffer_bytes", real(&|link| buffer_bytes(link.buffer)));
     let pairs: Vec<_> = from.links.iter().zip(&to.links).collect();
     let change = |of: &dyn Fn(&LinkCounters) -> u64| -> Vec<u64> {
         pairs.iter().map(|(before, after)| of(after) - of(before)).collect()

@@ -2,6 +2,7 @@
 //! those are drawn in `build`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tailback_core::{BitRate, Bytes, Capacity, FieldError, Span};
 
@@ -12,7 +13,7 @@ use crate::route::Router;
 use crate::scenario::Scenario;
 use crate::template::{Graph, ParkingLot, Star, TopologyConfig};
 
-/// A directed link.
+/// A directed link. Thousands of access links share one configuration.
 #[derive(Clone, Debug)]
 pub struct NetworkLink {
     /// Its name, `from->to`.
@@ -21,12 +22,36 @@ pub struct NetworkLink {
     pub from: usize,
     /// The node at its far end.
     pub to: usize,
-    /// Rate, delay and all; the buffer is resolved.
-    pub config: LinkConfig,
+    /// Its propagation delay, which stands in place of the configuration's.
+    pub delay: Span,
+    /// Its buffer, resolved, which stands in place of the configuration's.
+    pub buffer: Capacity,
+    /// All else.
+    pub config: Arc<LinkConfig>,
     /// Where the scenario describes it, for messages: `topology`, `topology.links[2].reverse`.
-    pub path: String,
+    pub path: Arc<str>,
     /// Whether it is an access link of a template.
     pub is_access: bool,
+}
+
+/// A link in both directions, before it is laid between two nodes.
+struct Cable {
+    forward: Arc<LinkConfig>,
+    reverse: Arc<LinkConfig>,
+    paths: (Arc<str>, Arc<str>),
+    is_access: bool,
+}
+
+impl Cable {
+    fn new(config: &LinkConfig, path: &str, is_access: bool) -> Self {
+        let reverse_path = if config.reverse.is_some() { format!("{path}.reverse") } else { path.to_owned() };
+        Self {
+            forward: Arc::new(LinkConfig { reverse: None, ..config.clone() }),
+            reverse: Arc::new(config.reversed()),
+            paths: (path.into(), reverse_path.into()),
+            is_access,
+        }
+    }
 }
 
 /// A flow with its routes.
@@ -80,6 +105,9 @@ impl Network {
         if errors.is_empty() {
             network.resolve_buffers(scenario);
         }
+        // Only building needs to look nodes up by name; a network of thousands of hosts is kept for long.
+        network.by_name = BTreeMap::new();
+        network.by_ends = BTreeMap::new();
         (network, errors)
     }
 
@@ -93,39 +121,61 @@ impl Network {
         node
     }
 
-    fn directed(&mut self, from: &str, to: &str, config: LinkConfig, path: String, is_access: bool) {
-        let (name, from, to) = (format!("{from}->{to}"), self.node(from), self.node(to));
+    fn directed(
+        &mut self,
+        ends: (&str, &str),
+        delay: Span,
+        config: &Arc<LinkConfig>,
+        path: &Arc<str>,
+        is_access: bool,
+    ) {
+        let (from, to) = (self.node(ends.0), self.node(ends.1));
         self.by_ends.insert((from, to), self.links.len());
-        self.links.push(NetworkLink { name, from, to, config, path, is_access });
+        self.links.push(NetworkLink {
+            name: format!("{}->{}", ends.0, ends.1),
+            from,
+            to,
+            delay,
+            buffer: config.buffer,
+            config: Arc::clone(config),
+            path: Arc::clone(path),
+            is_access,
+        });
     }
 
-    fn both(&mut self, from: &str, to: &str, config: &LinkConfig, path: &str, is_access: bool) {
-        let forward = LinkConfig { reverse: None, ..config.clone() };
-        self.directed(from, to, forward, path.to_owned(), is_access);
-        let reverse_path = if config.reverse.is_some() { format!("{path}.reverse") } else { path.to_owned() };
-        self.directed(to, from, config.reversed(), reverse_path, is_access);
+    fn lay(&mut self, from: &str, to: &str, cable: &Cable) {
+        let Cable { forward, reverse, paths, is_access } = cable;
+        self.directed((from, to), forward.delay, forward, &paths.0, *is_access);
+        self.directed((to, from), reverse.delay, reverse, &paths.1, *is_access);
+    }
+
+    fn lay_access(&mut self, from: &str, to: &str, cable: &Cable, delay: Span) {
+        self.directed((from, to), delay, &cable.forward, &cable.paths.0, true);
+        self.directed((to, from), delay, &cable.reverse, &cable.paths.1, true);
     }
 
     /// Routers in a chain, and hosts of their own for all flows that do not name another's.
     fn chain(&mut self, scenario: &Scenario, lot: &ParkingLot) {
-        for hop in 0..lot.hops {
-            self.both(&format!("r{hop}"), &format!("r{}", hop + 1), &lot.link, "topology", false);
+        let hop = Cable::new(&lot.link, "topology", false);
+        for number in 0..lot.hops {
+            self.lay(&format!("r{number}"), &format!("r{}", number + 1), &hop);
         }
         let last = format!("r{}", lot.hops);
         let (count, mut number) = (scenario.flow_count(), 0);
-        let far = lot.receiver_access.as_ref().unwrap_or(&lot.access);
+        let near = &lot.access;
+        let far = lot.receiver_access.as_ref().unwrap_or(near);
         let far_path =
             if lot.receiver_access.is_some() { "topology.receiver_access" } else { "topology.access" };
+        let near_cable = Cable::new(&near.link(0, count), "topology.access", true);
+        let far_cable = Cable::new(&far.link(0, count), far_path, true);
         for flow in &scenario.flows {
             let (from, to) = (flow.from.as_deref().unwrap_or("r0"), flow.to.as_deref().unwrap_or(&last));
             for _ in 0..flow.count {
                 if is_router(from, lot.hops) {
-                    let link = lot.access.link(number, count);
-                    self.both(&format!("s{number}"), from, &link, "topology.access", true);
+                    self.lay_access(&format!("s{number}"), from, &near_cable, near.delay.of(number, count));
                 }
                 if is_router(to, lot.hops) {
-                    let link = far.link(number, count);
-                    self.both(to, &format!("d{number}"), &link, far_path, true);
+                    self.lay_access(to, &format!("d{number}"), &far_cable, far.delay.of(number, count));
                 }
                 number += 1;
             }
@@ -133,18 +183,20 @@ impl Network {
     }
 
     fn star(&mut self, star: &Star) {
+        let cable = Cable::new(&star.link, "topology", false);
         for host in 0..star.hosts {
-            self.both("hub", &format!("h{host}"), &star.link, "topology", false);
+            self.lay("hub", &format!("h{host}"), &cable);
         }
     }
 
     fn graph(&mut self, graph: &Graph) {
         for (index, link) in graph.links.iter().enumerate() {
-            let path = format!("topology.links[{index}]");
+            let cable = Cable::new(&link.link, &format!("topology.links[{index}]"), false);
             if link.one_way {
-                self.directed(&link.from, &link.to, link.link.clone(), path, false);
+                let ends = (link.from.as_str(), link.to.as_str());
+                self.directed(ends, link.link.delay, &cable.forward, &cable.paths.0, false);
             } else {
-                self.both(&link.from, &link.to, &link.link, &path, false);
+                self.lay(&link.from, &link.to, &cable);
             }
         }
     }
@@ -172,10 +224,8 @@ impl Network {
 
     fn add_flows(&mut self, scenario: &Scenario) -> Vec<FieldError> {
         let mut errors = Vec::new();
-        let mut router = Router::new(
-            self.nodes.len(),
-            self.links.iter().map(|link| (link.from, link.to, link.config.delay)),
-        );
+        let mut router =
+            Router::new(self.nodes.len(), self.links.iter().map(|link| (link.from, link.to, link.delay)));
         let mut number = 0;
         for (group, flow) in scenario.flows.iter().enumerate() {
             let mut complaints = BTreeSet::new();
@@ -281,7 +331,7 @@ impl Network {
     /// The propagation round trip time of a flow.
     pub fn round_trip(&self, flow: &NetworkFlow) -> Span {
         let links = flow.forward.iter().chain(&flow.reverse);
-        links.fold(Span::ZERO, |sum, &link| sum + self.links[link].config.delay)
+        links.fold(Span::ZERO, |sum, &link| sum + self.links[link].delay)
     }
 
     /// Per link, the sum and number of the round trip times of the flows whose data, or else acknowledgements, cross it.
@@ -307,7 +357,7 @@ impl Network {
     /// trip time of the flows whose data crosses it; where none does, of those whose acknowledgements do; where none does
     /// either, twice its own delay. At least one packet.
     fn resolve_buffers(&mut self, scenario: &Scenario) {
-        if !self.links.iter().any(|link| matches!(link.config.buffer, Capacity::MilliBdp(_))) {
+        if !self.links.iter().any(|link| matches!(link.buffer, Capacity::MilliBdp(_))) {
             return;
         }
         let data = self.round_trips(|flow| &flow.forward);
@@ -315,9 +365,9 @@ impl Network {
         let least = scenario.flows.iter().map(FlowConfig::packet_size).max();
         let least = least.unwrap_or(Bytes::new(1000));
         for (index, link) in self.links.iter_mut().enumerate() {
-            let Capacity::MilliBdp(thousandths) = link.config.buffer else { continue };
-            let round_trip = mean(data[index]).or_else(|| mean(acks[index])).unwrap_or(link.config.delay * 2);
-            link.config.buffer = Capacity::Bytes(bdp(link.config.rate, round_trip, thousandths).max(least));
+            let Capacity::MilliBdp(thousandths) = link.buffer else { continue };
+            let round_trip = mean(data[index]).or_else(|| mean(acks[index])).unwrap_or(link.delay * 2);
+            link.buffer = Capacity::Bytes(bdp(link.config.rate, round_trip, thousandths).max(least));
         }
     }
 }

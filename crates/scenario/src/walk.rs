@@ -130,7 +130,8 @@ impl<'a> Walker<'a> {
         let ok = bound("minimum").is_none_or(|bound| value >= bound)
             && bound("maximum").is_none_or(|bound| value <= bound)
             && bound("exclusiveMinimum").is_none_or(|bound| value > bound)
-            && bound("exclusiveMaximum").is_none_or(|bound| value < bound);
+            && bound("exclusiveMaximum").is_none_or(|bound| value < bound)
+            && node.widest().is_none_or(|widest| value <= widest);
         if !ok {
             self.complain(path, number.to_string(), describe(node, self.root));
         }

@@ -216,6 +216,24 @@ fn records() {
 }
 
 #[test]
+fn numbers() {
+    let threshold =
+        |value: &str| with("\"0 s\"", &format!("\"0 s\"\ntransport = {{ dup_threshold = {value} }}"));
+    complains(
+        &threshold("5000000000"),
+        "flows[0].transport.dup_threshold",
+        &["a whole number from 0 up to 4294967295"],
+    );
+    complains(&threshold("3.5"), "flows[0].transport.dup_threshold", &["3.5", "a whole number"]);
+    complains(&threshold("0"), "flows[0].transport.dup_threshold", &["1 to 1000"]);
+    complains(&with("start = ", "count = 0\nstart = "), "flows[0].count", &["from 1 up to 1000000"]);
+    complains(&with("start = ", "count = -1\nstart = "), "flows[0].count", &["from 1 up to 1000000"]);
+    complains(&with("warm_up", "seed = -1\nwarm_up"), "seed", &["a whole number from 0"]);
+    complains(&with("\"reno\"", "{ name = \"cubic\", beta = nan }"), "flows[0].scheme.beta", &["a number"]);
+    complains(&with("\"reno\"", "{ name = \"cubic\", beta = \"x\" }"), "flows[0].scheme.beta", &["a number"]);
+}
+
+#[test]
 fn series_that_fill_memory() {
     let text = with("scheme = ", "count = 10000\nscheme = ").replace("\"10 s\"", "\"1 h\"");
     complains(&text, "record.bin", &["10000 flows", "26 GB"]);

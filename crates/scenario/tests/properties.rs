@@ -150,7 +150,7 @@ fn good() -> Value {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn noise_is_refused_with_words(value in noise()) {

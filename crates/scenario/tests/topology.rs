@@ -20,7 +20,7 @@ fn routes(network: &Network, flow: usize) -> (Vec<&str>, Vec<&str>) {
 }
 
 fn buffer(network: &Network, name: &str) -> Capacity {
-    network.links.iter().find(|link| link.name == name).expect("a link of this name").config.buffer
+    network.links.iter().find(|link| link.name == name).expect("a link of this name").buffer
 }
 
 const PAIR: &str = "[[flows]]\nname = \"a\"\ncount = 2\nscheme = \"reno\"\n";
@@ -93,9 +93,11 @@ fn reverse_directions_repeat_or_differ() {
     let topology = "template = \"dumbbell\"\nbuffer = \"30 packets\"\nloss = \"independent\"\n\
                     queue = { name = \"red\", min = \"7 packets\" }\nreverse = { delay = \"1 ms\" }";
     let network = network(topology, PAIR);
-    let (there, back) = (&network.links[0].config, &network.links[1].config);
-    assert_eq!((there.rate, &there.queue, there.buffer), (back.rate, &back.queue, back.buffer));
-    assert_eq!(back.delay, Span::from_millis(1));
+    let [there, back] = &network.links[..2] else { panic!("two directions") };
+    assert_eq!((there.delay, back.delay), (Span::from_millis(20), Span::from_millis(1)));
+    assert_eq!(there.buffer, back.buffer);
+    let (there, back) = (&there.config, &back.config);
+    assert_eq!((there.rate, &there.queue), (back.rate, &back.queue));
     assert!(there.loss.is_some() && back.loss.is_none(), "loss is for the forward direction only");
 }
 
