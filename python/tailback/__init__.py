@@ -17,21 +17,25 @@ if TYPE_CHECKING:
     from tailback.errors import Problem, ScenarioError, StorageError, TailbackError
     from tailback.results import Result
     from tailback.scenario import Flow, GraphLink, Scenario, dumbbell, flows, graph, parking_lot, star
+    from tailback.sweeps import Runs, compare, sweep
 
 _HOMES = {
     "Flow": "tailback.scenario",
     "GraphLink": "tailback.scenario",
     "Problem": "tailback.errors",
     "Result": "tailback.results",
+    "Runs": "tailback.sweeps",
     "Scenario": "tailback.scenario",
     "ScenarioError": "tailback.errors",
     "StorageError": "tailback.errors",
     "TailbackError": "tailback.errors",
+    "compare": "tailback.sweeps",
     "dumbbell": "tailback.scenario",
     "flows": "tailback.scenario",
     "graph": "tailback.scenario",
     "parking_lot": "tailback.scenario",
     "star": "tailback.scenario",
+    "sweep": "tailback.sweeps",
 }
 _MODULES = ("analysis", "papers", "plot", "report", "results", "scenario", "units", "validation")
 
@@ -40,15 +44,18 @@ __all__ = [
     "GraphLink",
     "Problem",
     "Result",
+    "Runs",
     "Scenario",
     "ScenarioError",
     "StorageError",
     "TailbackError",
+    "compare",
     "dumbbell",
     "flows",
     "graph",
     "parking_lot",
     "star",
+    "sweep",
 ]
 
 

@@ -1,10 +1,12 @@
-"""Figures of one result, each one call: ``result.plot.overview()``. How they are drawn lives in ``overtime.py``."""
+"""Figures of one result, each one call: ``result.plot.overview()``. How they are drawn lives in the files named
+after them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tailback.plot import overtime
+from tailback.plot import distribution, fairness, overtime, phase, transfers
 from tailback.plot.style import figure, style
 
 if TYPE_CHECKING:
@@ -53,6 +55,35 @@ class Plots:
     def rtt(self) -> Figure:
         """Round trip times against time."""
         return self._one(overtime.rtt, None)
+
+    def cdf(self, column: str = "queueing_delay") -> Figure:
+        """The distribution over time of the bottleneck's ``queueing_delay`` or ``queue_packets``, or of a column of the
+        flows' time series, ``goodput`` or ``rtt`` for example."""
+        with style():
+            made, axes = figure(height=3.2)
+            distribution.of_result(made, axes[0], self._result, column)
+        return made
+
+    def fairness(self, windows: Sequence[float] = (1.0, 5.0, 20.0)) -> Figure:
+        """Jain's index of the flows' goodputs against time, in windows of these lengths in seconds (RFC 8868)."""
+        with style():
+            made, axes = figure(height=2.8)
+            fairness.over_time(made, axes[0], self._result, windows)
+        return made
+
+    def phase(self, flow: str | None = None, link: str | None = None) -> Figure:
+        """The window of a flow (the sum of all where none is named) against the queue of a link (the bottleneck's)."""
+        with style():
+            made, axes = figure(height=3.6)
+            phase.window_queue(made, axes[0], self._result, flow, link)
+        return made
+
+    def completion(self) -> Figure:
+        """Completion times of files and bursts against their sizes: median and 95th percentile."""
+        with style():
+            made, axes = figure(height=3.0)
+            transfers.by_size(made, axes[0], self._result)
+        return made
 
     def _one(self, panel: overtime.Panel, link: str | None) -> Figure:
         if not overtime.has(self._result, panel):

@@ -47,6 +47,7 @@ def result_of(raw: _core.Result, wall: float) -> Result:
     window = duration - warm_up
     flow_series = _series(raw.flow_series, raw.times, "flow", bin_width)
     flows = _flows(raw.flows_measured, window, flow_series, warm_up + 0.5 * bin_width)
+    links = link_rates(table_of(raw.links_measured), window)
     return Result(
         scenario_data=scenario,
         seed=raw.seed,
@@ -58,39 +59,44 @@ def result_of(raw: _core.Result, wall: float) -> Result:
         events=raw.events,
         wall=wall,
         flows=flows,
-        links=_links(raw.links_measured, window),
+        links=links,
         flow_series=flow_series,
         link_series=_series(raw.link_series, raw.times, "link", bin_width),
         messages=_messages(raw.messages, flows),
         state=_state(raw.state, flows),
+        packets=_packets(raw.packets, flows["flow"], links["link"]),
         units=UNITS,
     )
 
 
-def _table(columns: Mapping[str, Any]) -> pl.DataFrame:
-    """The columns under their short names; what is not a number is missing."""
+def table_of(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """The core's columns under their short names; what is not a number is missing."""
     table = pl.DataFrame({_SHORT.get(name, name): column for name, column in columns.items()})
     floats = [name for name, kind in table.schema.items() if kind == pl.Float64]
     return table.with_columns(pl.col(floats).fill_nan(None)) if floats else table
 
 
 def _flows(columns: Mapping[str, Any], window: float, series: pl.DataFrame, begin: float) -> pl.DataFrame:
-    table = _table(columns).rename({"name": "flow"})
-    rates = table.with_columns(
-        (pl.col("received_bytes") * 8.0 / window).alias("throughput"),
-        (pl.col("goodput_bytes") * 8.0 / window).alias("goodput"),
-        _part("retransmitted_packets", "sent_packets").alias("retransmission_rate"),
-    )
+    rates = flow_rates(table_of(columns), window)
     if series.height == 0:
         return rates.with_columns(pl.lit(None, dtype=pl.Float64).alias("mean_rtt"))
     seen = series.filter(pl.col("time") > begin).group_by("flow").agg(pl.col("rtt").mean().alias("mean_rtt"))
     return rates.join(seen, on="flow", how="left", maintain_order="left")
 
 
-def _links(columns: Mapping[str, Any], window: float) -> pl.DataFrame:
-    table = _table(columns).rename({"name": "link"})
+def flow_rates(table: pl.DataFrame, window: float | pl.Expr) -> pl.DataFrame:
+    """A table of flows' counters with rates beside them; ``window`` is what they cover, in seconds."""
+    return table.rename({"name": "flow"}).with_columns(
+        (pl.col("received_bytes") * 8.0 / window).alias("throughput"),
+        (pl.col("goodput_bytes") * 8.0 / window).alias("goodput"),
+        _part("retransmitted_packets", "sent_packets").alias("retransmission_rate"),
+    )
+
+
+def link_rates(table: pl.DataFrame, window: float | pl.Expr) -> pl.DataFrame:
+    """A table of links' counters with rates beside them; ``window`` is what they cover, in seconds."""
     departures = pl.col("transmitted_packets") / window
-    return table.with_columns(
+    return table.rename({"name": "link"}).with_columns(
         (pl.col("transmitted_bytes") * 8.0 / window).alias("throughput"),
         (pl.col("busy") / window).alias("utilization"),
         _part("dropped_packets", "arrived_packets").alias("loss_rate"),
@@ -106,7 +112,7 @@ def _part(some: str, of: str) -> pl.Expr:
 def _series(recorded: Mapping[str, Mapping[str, Any]], times: Any, kind: str, width: float) -> pl.DataFrame:
     """All watched flows or links, one below the other."""
     frames = [
-        _table(columns).select(pl.Series("time", times), pl.lit(name).alias(kind), pl.all())
+        table_of(columns).select(pl.Series("time", times), pl.lit(name).alias(kind), pl.all())
         for name, columns in recorded.items()
     ]
     if not frames:
@@ -137,14 +143,46 @@ _EMPTY: Final[dict[str, dict[str, Any]]] = {
 
 
 def _messages(columns: Mapping[str, Any], flows: pl.DataFrame) -> pl.DataFrame:
-    table = _table(columns)
+    table = table_of(columns)
     return _named(table, flows).with_columns((pl.col("ended") - pl.col("began")).alias("completion_time"))
 
 
 def _state(columns: Mapping[str, Any], flows: pl.DataFrame) -> pl.DataFrame:
     if not columns:
         return pl.DataFrame(schema={"time": pl.Float64, "flow": pl.String, "name": pl.String, "value": pl.Float64})
-    return _named(_table(columns), flows)
+    return _named(table_of(columns), flows)
+
+
+EVENTS: Final = ("sent", "offered", "dropped", "delivered")
+REASONS: Final = ("overflow", "early", "loss", "corruption", "unreachable")
+
+
+def _packets(columns: Mapping[str, Any], flows: pl.Series, links: pl.Series) -> pl.DataFrame:
+    """The packet log with names in place of numbers, as categories: logs are long."""
+    if not columns:
+        return pl.DataFrame()
+
+    def named(rows: Any, names: pl.Series) -> pl.Series:
+        at = np.asarray(rows).astype(np.int64)
+        # Whatever has no name, an endpoint's link for example, becomes the null after the last.
+        return (
+            pl.concat([names, pl.Series([None], dtype=pl.String)])
+            .cast(pl.Categorical)
+            .gather(np.minimum(at, names.len()))
+        )
+
+    return pl.DataFrame(
+        {
+            "time": np.asarray(columns["time_nanoseconds"]) * 1e-9,
+            "event": named(columns["kind"], pl.Series(EVENTS)),
+            "flow": named(columns["flow"], flows),
+            "link": named(columns["link"], links),
+            "number": columns["number"],
+            "size": columns["size_bytes"],
+            "bits": columns["bits"],
+            "reason": named(columns["reason"], pl.Series(REASONS)),
+        }
+    )
 
 
 def _named(table: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tailback.plot import Plots
     from tailback.scenario import Scenario
 
-TABLES = ("flows", "links", "flow_series", "link_series", "messages", "state")
+TABLES = ("flows", "links", "flow_series", "link_series", "messages", "state", "packets")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,8 @@ class Result:
     """One row per message (a file, say) completely transferred."""
     state: pl.DataFrame = field(repr=False)
     """What controllers published of their state, one row per piece, where ``record.state`` was on."""
+    packets: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    """What happened to packets, one row per event, where ``record.packets`` was on."""
     units: Mapping[str, str] = field(default_factory=lambda: UNITS, repr=False)
     """The unit of each column of the tables that has one."""
 

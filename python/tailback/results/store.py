@@ -37,6 +37,8 @@ def save(result: Result, folder: Path, *, csv: bool = True, also: Callable[[Path
         (beside / "scenario.toml").write_text(result.scenario.to_toml(), encoding="utf-8")
         for name in TABLES:
             table = getattr(result, name)
+            if name == "packets" and table.is_empty():
+                continue
             tables.write_parquet(table, beside / f"{name}.parquet", result.units)
             if csv and name in {"flows", "links"}:
                 tables.write_csv(table, beside / f"{name}.csv")
@@ -62,6 +64,8 @@ def load(folder: Path) -> Result:
     found: dict[str, Any] = {}
     units: dict[str, str] = {}
     for name in TABLES:
+        if name == "packets" and not (folder / "packets.parquet").exists():
+            continue  # Most runs have no packet log.
         found[name], known = tables.read_parquet(folder / f"{name}.parquet")
         units.update(known)
     return Result(

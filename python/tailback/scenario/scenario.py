@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from tailback.scenario.toml import dumps
 
 if TYPE_CHECKING:
     from tailback.results import Result
+    from tailback.sweeps import Runs
 
 # As people read it: what it is, where, who, and what is written down.
 _ORDER = ("name", "description", "duration", "warm_up", "seed", "topology", "flows", "record")
@@ -135,6 +137,39 @@ class Scenario(_models.Scenario):
         from tailback.run import run
 
         return run(self, seed=seed, progress=progress)
+
+    def sweep(
+        self,
+        *,
+        seeds: int | Sequence[int] = 1,
+        points: Sequence[Mapping[str, Any]] | None = None,
+        jobs: int | None = None,
+        executor: Executor | None = None,
+        cache: bool | str | Path = True,
+        progress: bool | Callable[[int, int], object] = True,
+        **axes: Any,
+    ) -> Runs:
+        """Simulates every combination of values of some fields, with every seed, on all cores.
+
+            base.sweep(buffer=["25 packets", "1 BDP"], scheme=["reno", "cubic"], seeds=10)
+
+        Options as in :func:`tailback.sweep`.
+
+        Raises:
+            ScenarioError: where no combination makes a scenario.
+        """
+        from tailback.sweeps import sweep
+
+        return sweep(
+            self,
+            seeds=seeds,
+            points=points,
+            jobs=jobs,
+            executor=executor,
+            cache=cache,
+            progress=progress,
+            **axes,
+        )
 
 
 def _told_apart(flows: list[_models.Flow]) -> list[_models.Flow]:

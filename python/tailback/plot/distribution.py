@@ -1,0 +1,80 @@
+"""Distributions: how large a part lies below each value, over flows, runs or samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tailback.plot import series
+from tailback.plot.overtime import POINTS
+from tailback.plot.style import line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tailback.results import Result
+    from tailback.sweeps import Runs
+
+
+def of_runs(made: Figure, axis: Axes, runs: Runs, *, metric: str, by: str | None) -> None:
+    """The distribution of a metric over flows (or runs), a line per series."""
+    table = runs.flows if metric in runs.flows.columns else runs.table
+    if metric not in table.columns or not table.schema[metric].is_numeric():
+        raise KeyError(f"{metric}: neither flows nor runs have such a metric")
+    default = runs.axes[:1] or (["group"] if series.has_groups(runs) else [])
+    columns = [name for name in series.chosen(runs, by, default=default) if name in table.columns]
+    found = table.drop_nulls([metric])
+    text, factor = series.label_of(metric, runs.units, float(found[metric].max() or 0.0))  # type: ignore[arg-type]
+    for index, (name, part) in enumerate(series.split(found, columns)):
+        steps(axis, part[metric].to_numpy() * factor, name, index)
+    axis.set_xlabel(text)
+    axis.set_ylabel("part of the flows" if table is runs.flows else "part of the runs")
+    axis.set_ylim(0.0, 1.0)
+    series.legend(made, [axis])
+
+
+def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
+    """The distribution over time of a column of a result's time series: of the bottleneck's queue, or per flow."""
+    if column in {"queueing_delay", "queue_packets", "mean_queue"}:
+        link = result.series(after_warm_up=True)
+        if column == "queueing_delay":
+            rate = float(result.links.filter(pl.col("link") == result.bottleneck)["rate"][0])
+            link = link.with_columns((pl.col("queue_bytes") * 8.0 / rate).alias(column))
+        table, names = link.with_columns(pl.lit("").alias("flow")), [""]
+    else:
+        late = pl.col("time") > result.warm_up + 0.5 * result.bin
+        table = result.flow_series.filter(late).drop_nulls([column])
+        table = table.join(result.flows.select("flow", "group"), on="flow", how="left", maintain_order="left")
+        names = table["flow"].unique(maintain_order=True).to_list()
+        if len(names) > 8:  # Too many to tell apart: groups are.
+            table = table.drop("flow").rename({"group": "flow"})
+    unit = {**result.units, "queueing_delay": "s"}
+    text, factor = series.label_of(column, unit, float(table[column].max() or 0.0))  # type: ignore[arg-type]
+    for index, (name, part) in enumerate(series.split(table, ["flow"])):
+        steps(axis, part[column].to_numpy() * factor, name, index)
+    axis.set_xlabel(text)
+    axis.set_ylabel("part of the time")
+    axis.set_ylim(0.0, 1.0)
+    series.legend(made, [axis])
+
+
+def steps(axis: Axes, values: NDArray[np.float64], name: str, index: int) -> None:
+    """One empirical distribution; of many values, as many quantiles as can be seen."""
+    ordered = np.sort(values[np.isfinite(values)])
+    if ordered.size == 0:
+        return
+    parts = np.arange(1, ordered.size + 1) / ordered.size
+    if ordered.size > POINTS:
+        rows = np.linspace(0, ordered.size - 1, POINTS).astype(int)
+        ordered, parts = ordered[rows], parts[rows]
+    axis.plot(
+        np.concatenate(([ordered[0]], ordered)),
+        np.concatenate(([0.0], parts)),
+        label=name,
+        drawstyle="steps-post",
+        **line(index),
+    )

@@ -1,0 +1,66 @@
+"""Fairness against time, at several time scales, and the shares of groups over a sweep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from tailback.plot import series
+from tailback.plot.levels import positions
+from tailback.plot.style import FAINT, MARKERS, line
+from tailback.results.fairness import jain_over_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tailback.results import Result
+    from tailback.sweeps import Runs
+
+
+def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float]) -> None:
+    """Jain's index of the flows' goodputs in windows of several lengths, against time."""
+    for index, window in enumerate(windows):
+        times, values = jain_over_time(result, window)
+        if times.size:
+            axis.plot(times, values, label=f"in windows of {window:g} s", **line(index))
+    axis.set_xlabel("time (s)")
+    axis.set_ylabel("Jain's index")
+    axis.set_xlim(0.0, result.duration)
+    axis.set_ylim(top=1.0)
+    series.legend(made, [axis])
+
+
+def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:
+    """Mean goodput per flow of each group over the mean of all flows, with confidence intervals."""
+    keys = ["variant", "seed"]
+    all_flows = runs.flows.group_by(keys).agg(pl.col("goodput").mean().alias("all"))
+    table = runs.groups.join(all_flows, on=keys, maintain_order="left")
+    table = table.with_columns((pl.col("goodput") / pl.col("all")).alias("share"))
+    from tailback.sweeps.statistics import intervals
+
+    found = intervals(table, [along, "group"], ["share"], level=0.95, units={})
+    places, ticks = positions(found[along])
+    for index, (name, part) in enumerate(series.split(found, ["group"])):
+        x = np.array([places[value] for value in part[along]])
+        axis.errorbar(
+            x,
+            part["mean"].to_numpy(),
+            yerr=part["half_width"].fill_null(0.0).to_numpy(),
+            label=name,
+            marker=MARKERS[index % len(MARKERS)],
+            capsize=2.5,
+            elinewidth=0.9,
+            **line(index),
+        )
+    axis.axhline(1.0, color=FAINT, linewidth=0.8)
+    axis.set_xlabel(along)
+    axis.set_ylabel("goodput per flow over the fair share")
+    axis.set_ylim(bottom=0.0)
+    if ticks is not None:
+        axis.set_xticks(range(len(ticks)), ticks)
+    series.legend(made, [axis])

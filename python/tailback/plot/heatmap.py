@@ -1,0 +1,54 @@
+"""A metric over two swept fields, as coloured cells with their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from tailback.plot import series
+from tailback.plot.levels import in_order
+from tailback.plot.style import INK
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tailback.sweeps import Runs
+
+WRITTEN = 120
+"""Up to so many cells carry their number."""
+
+
+def heatmap(made: Figure, axis: Axes, runs: Runs, *, metric: str, x: str | None, y: str | None) -> None:
+    """Draws it; see ``RunPlots.heatmap``."""
+    names = runs.axes
+    along = x or next((name for name in names if name != y), None)
+    up = y or next((name for name in names if name != along), None)
+    if along is None or up is None or along not in names or up not in names:
+        raise KeyError(f"a heat map needs two axes of the sweep; it has {', '.join(names) or 'none'}")
+    if metric not in runs.table.columns:
+        raise KeyError(f"{metric}: no such metric; see the columns of runs.table")
+    means = runs.table.group_by(along, up).agg(pl.col(metric).mean())
+    columns, rows = in_order(runs.table[along]), in_order(runs.table[up])
+    text, factor = series.label_of(metric, runs.units, float(means[metric].abs().max() or 0.0))  # type: ignore[arg-type]
+    cells = np.full((len(rows), len(columns)), np.nan)
+    for here, there, value in means.select(along, up, metric).iter_rows():
+        cells[rows.index(there), columns.index(here)] = np.nan if value is None else value * factor
+    # viridis keeps its order in grey.
+    image = axis.imshow(cells, origin="lower", aspect="auto", cmap="viridis")
+    axis.grid(visible=False)
+    axis.set_xticks(range(len(columns)), [str(value) for value in columns])
+    axis.set_yticks(range(len(rows)), [str(value) for value in rows])
+    axis.set_xlabel(along)
+    axis.set_ylabel(up)
+    bar = made.colorbar(image, ax=axis)
+    bar.set_label(text)
+    bar.outline.set_visible(False)
+    if cells.size <= WRITTEN:
+        middle = 0.5 * (np.nanmin(cells) + np.nanmax(cells))
+        for row, column in np.argwhere(np.isfinite(cells)):
+            value = cells[row, column]
+            colour = "white" if value < middle else INK
+            axis.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=7.5, color=colour)

@@ -1,0 +1,101 @@
+"""Figures of a whole sweep, each one call: ``runs.plot.throughput_delay()``. How they are drawn lives in the files
+named after them; figures of one run are in ``accessor.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tailback.errors import one_of
+from tailback.plot import distribution, fairness, heatmap, levels, scatter
+from tailback.plot.style import figure, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tailback.sweeps import Runs
+
+
+class RunPlots:
+    """What can be drawn of many runs; each method gives a matplotlib figure."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+
+    def throughput_delay(
+        self, *, by: str | Sequence[str] | None = None, delay: str = "queueing_delay", ellipse: float = 1.0
+    ) -> Figure:
+        """Throughput against delay, the better the further up and to the right (the axis of delay runs backwards, as is
+        the custom): a faint point per run, a marker at the median and an ellipse of the runs' covariance per series
+        (RFC 7928 §2.7; Winstein and Balakrishnan 2013, Fig. 8).
+
+        Args:
+            by: the columns whose values make a series: axes, or ``"group"`` for the flows' groups. By default groups
+                where there are several, and all axes.
+            delay: ``"queueing_delay"``, ``"queueing_delay_p50"``, ``…_p95`` or ``…_p99`` of the bottleneck, or the
+                flows' ``"mean_rtt"`` or ``"rtt_p95"``.
+            ellipse: its size in standard deviations.
+        """
+        return self._drawn(scatter.throughput_delay, 4.2, by=by, delay=delay, ellipse=ellipse)
+
+    def over(self, axis: str | None = None, *metrics: str, by: str | None = None, level: float = 0.95) -> Figure:
+        """Means of metrics against a swept field with confidence intervals, one panel per metric.
+
+        Args:
+            axis: the swept field along the bottom; the first where ``None``.
+            metrics: columns of ``runs.table``; goodput, queueing delay and loss where none is named.
+            by: what makes a line: another axis, or ``"group"``.
+            level: of the intervals.
+        """
+        names = list(metrics) or levels.defaults(self._runs)
+        with style():
+            made, axes = figure(len(names), height=0.9 + 1.7 * len(names), sharex=True)
+            levels.over(made, axes, self._runs, self._axis(axis), names, by=by, level=level)
+        return made
+
+    def cdf(self, metric: str = "goodput", *, by: str | None = None) -> Figure:
+        """The distribution of a metric over all flows of all runs, or over runs where flows have no such metric.
+
+        Args:
+            metric: a column of ``runs.flows`` or of ``runs.table``.
+            by: what makes a line: an axis, or ``"group"``; by default the first axis, or the groups without axes.
+        """
+        return self._drawn(distribution.of_runs, 3.2, metric=metric, by=by)
+
+    def fairness(self, axis: str | None = None, *, index: str = "jain", by: str | None = None) -> Figure:
+        """Jain's index (or ``index="epsilon"``) against a swept field, the number of flows for example."""
+        return self.over(self._axis(axis), index, by=by)
+
+    def heatmap(self, metric: str = "goodput", x: str | None = None, y: str | None = None) -> Figure:
+        """The mean of a metric over two swept fields, a number in each cell where they fit.
+
+        Args:
+            metric: a column of ``runs.table``.
+            x: the axis along the bottom; the first of the sweep where ``None``.
+            y: the axis upwards; the next.
+        """
+        return self._drawn(heatmap.heatmap, 3.8, metric=metric, x=x, y=y)
+
+    def share(self, axis: str | None = None) -> Figure:
+        """The groups' mean goodput per flow against a swept field, with the fair share."""
+        with style():
+            made, axes = figure(height=3.2)
+            fairness.share(made, axes[0], self._runs, self._axis(axis))
+        return made
+
+    def _axis(self, name: str | None) -> str:
+        known = [*self._runs.axes]
+        if name is None and known:
+            return known[0]
+        if name not in known:
+            allowed = one_of(name or "", known) if known else "a sweep with an axis"
+            raise KeyError(f"{name or 'axis'}: no such axis; expected {allowed}")
+        return name
+
+    def _drawn(self, draw: Callable[..., Any], height: float, **options: Any) -> Figure:
+        with style():
+            made, axes = figure(height=height)
+            axis: Axes = axes[0]
+            draw(made, axis, self._runs, **options)
+        return made

@@ -1,0 +1,83 @@
+"""The scatter of throughput against delay, with ellipses: a mark per scheme or setting, and how its runs spread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.patches import Ellipse
+from numpy.typing import NDArray
+
+from tailback.plot import series
+from tailback.plot.style import COLOURS, MARKERS
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tailback.sweeps import Runs
+
+
+def throughput_delay(
+    made: Figure, axis: Axes, runs: Runs, *, by: str | Sequence[str] | None, delay: str, ellipse: float
+) -> None:
+    """Draws it; see ``RunPlots.throughput_delay``."""
+    default = [*(["group"] if series.has_groups(runs) else []), *runs.axes]
+    columns = series.chosen(runs, by, default=default)
+    points = _points(runs, delay, grouped="group" in columns)
+    if points.is_empty():
+        raise KeyError("no run succeeded with this delay; see runs.failed")
+    rate_label, rate = series.label_of("throughput", runs.units, float(points["throughput"].max() or 0.0))  # type: ignore[arg-type]
+    delay_label, time = series.label_of(delay, runs.units, float(points[delay].max() or 0.0))  # type: ignore[arg-type]
+    for index, (name, part) in enumerate(series.split(points, columns)):
+        x, y = part[delay].to_numpy() * time, part["throughput"].to_numpy() * rate
+        colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
+        axis.plot(x, y, linestyle="none", marker=marker, color=colour, alpha=0.3, markersize=3)
+        axis.plot(
+            [np.median(x)], [np.median(y)], linestyle="none", marker=marker, color=colour, label=name, markersize=7
+        )
+        if x.size > 2:
+            axis.add_patch(covariance_ellipse(x, y, ellipse, facecolor=colour, alpha=0.15, edgecolor=colour))
+    axis.set_xlabel(delay_label)
+    each = "mean throughput per flow" if "group" in columns else "throughput of all flows"
+    axis.set_ylabel(rate_label.replace("throughput", each))
+    axis.margins(0.12)
+    axis.invert_xaxis()
+    axis.annotate(
+        "better",
+        (0.985, 0.965),
+        xytext=(-34, -22),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=8,
+        ha="right",
+        va="top",
+        arrowprops={"arrowstyle": "->", "linewidth": 0.8},
+    )
+    series.legend(made, [axis])
+
+
+def covariance_ellipse(x: NDArray[np.float64], y: NDArray[np.float64], deviations: float, **looks: Any) -> Ellipse:
+    """The ellipse of so many standard deviations of the points' covariance around their mean."""
+    values, vectors = np.linalg.eigh(np.cov(x, y))
+    width, height = 2.0 * deviations * np.sqrt(np.maximum(values[::-1], 0.0))
+    angle = float(np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1])))
+    return Ellipse((float(x.mean()), float(y.mean())), float(width), float(height), angle=angle, linewidth=0.8, **looks)
+
+
+def _points(runs: Runs, delay: str, *, grouped: bool) -> pl.DataFrame:
+    """One row per run, or per run and group, with ``throughput`` and the delay."""
+    keys = ["variant", "seed"]
+    if not grouped:
+        if delay in runs.table.columns:
+            return runs.table.drop_nulls(["throughput", delay])
+        means = runs.flows.group_by(keys, maintain_order=True).mean().select(*keys, delay)
+        return runs.table.join(means, on=keys, how="left", maintain_order="left").drop_nulls(["throughput", delay])
+    table = runs.groups
+    if delay not in table.columns:
+        if delay not in runs.table.columns:
+            raise KeyError(f"{delay}: neither flows nor runs have such a delay")
+        table = table.join(runs.table.select(*keys, delay), on=keys, how="left", maintain_order="left")
+    return table.drop_nulls(["throughput", delay])

@@ -1,0 +1,54 @@
+"""How long transfers took: completion times of one run's files and bursts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from tailback.results.result import Result
+
+
+def completion_times(result: Result, percents: Sequence[float] = (50, 95, 99)) -> pl.DataFrame:
+    """Per group of flows, the number, mean and percentiles of the seconds from a message's beginning at its sender to
+    its last byte in order at the receiver (RFC 5166 §2.1.2: per-connection transfer time), over messages that began
+    after ``warm_up`` and ended within the run."""
+    late = result.messages.filter(pl.col("began") >= result.warm_up)
+    named = late.join(result.flows.select("flow", "group"), on="flow", how="left", maintain_order="left")
+    time = pl.col("completion_time")
+    return named.group_by("group", maintain_order=True).agg(
+        pl.len().alias("messages"),
+        time.mean(),
+        *(time.quantile(percent / 100.0, "linear").alias(f"completion_time_p{percent:g}") for percent in percents),
+    )
+
+
+def slowdown(result: Result) -> pl.DataFrame:
+    """The messages with ``slowdown``: completion time over the least possible on the empty path, one round trip of
+    propagation and the transmission of the message at the bottleneck's rate (Alizadeh et al. 2013, §5, normalised
+    completion time)."""
+    rate = float(result.links.filter(pl.col("link") == result.bottleneck)["rate"][0])
+    table = result.messages.join(result.flows.select("flow", "group", "round_trip"), on="flow", how="left")
+    least = pl.col("round_trip") + pl.col("size") * 8.0 / rate
+    return table.with_columns((pl.col("completion_time") / least).alias("slowdown")).drop("round_trip")
+
+
+def by_size(result: Result, bins: int = 12) -> pl.DataFrame:
+    """Median and 95th percentile of completion times by size of message, in ``bins`` steps of equal ratio."""
+    table = result.messages
+    if table.is_empty():
+        return pl.DataFrame(schema={"size": pl.Float64, "messages": pl.UInt32, "median": pl.Float64, "p95": pl.Float64})
+    sizes = table["size"].to_numpy().astype(np.float64)
+    edges = np.geomspace(max(sizes.min(), 1.0), sizes.max() * 1.0001, bins + 1)
+    step = np.clip(np.searchsorted(edges, sizes, side="right") - 1, 0, bins - 1)
+    time = pl.col("completion_time")
+    grouped = (
+        table.with_columns(pl.Series("step", step))
+        .group_by("step")
+        .agg(pl.len().alias("messages"), time.median().alias("median"), time.quantile(0.95, "linear").alias("p95"))
+    )
+    middle = pl.Series("size", np.sqrt(edges[:-1] * edges[1:]))
+    return grouped.sort("step").with_columns(middle.gather(grouped.sort("step")["step"])).drop("step")

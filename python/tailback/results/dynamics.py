@@ -1,0 +1,113 @@
+"""How smoothly and how fast one run's flows move: oscillation, response and convergence by RFC 5166 §2.2 and tcpeval
+§5.2. All read time series, whose bins bound what can be resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tailback.results.metrics import coefficient_of_variation
+
+if TYPE_CHECKING:
+    from tailback.results.result import Result
+
+SCALES = (0.2, 1.0, 5.0, 20.0)
+"""Seconds: the media window and the three fairness windows of RFC 8868 §3.1."""
+SEGMENT = 1500
+"""Bytes: the unit of tcpeval's convergence times."""
+
+
+def smoothness(result: Result, flow: str) -> float:
+    """The largest relative reduction of a flow's sending rate from one round trip time to the next, from ``warm_up``
+    on (RFC 5166 §2.2.2); 0 is perfectly smooth, a halving 0.5. Round trips are of the flow's mean length, rounded to
+    whole bins, one bin where it is shorter.
+
+    Raises:
+        KeyError: for a flow without a time series.
+    """
+    rates = _per_round_trip(result, flow)
+    before, after = rates[:-1], rates[1:]
+    sending = before > 0
+    return float(np.max(1.0 - after[sending] / before[sending], initial=0.0))
+
+
+def aggressiveness(result: Result, flow: str) -> float:
+    """The largest increase of a flow's sending rate from one round trip time to the next, in bit/s, from ``warm_up``
+    on (RFC 5166 §2.2.1). Round trips as in :func:`smoothness`.
+
+    Raises:
+        KeyError: for a flow without a time series.
+    """
+    return float(np.max(np.diff(_per_round_trip(result, flow)), initial=0.0))
+
+
+def variation(result: Result, flow: str, scales: Sequence[float] = SCALES) -> pl.DataFrame:
+    """The coefficient of variation of a flow's goodput at several time scales from ``warm_up`` on (RFC 5166 §2.2.2):
+    columns ``scale`` in seconds and ``variation``. Scales shorter than a bin or longer than half the window are left
+    out.
+
+    Raises:
+        KeyError: for a flow without a time series.
+    """
+    rows: list[tuple[float, float]] = []
+    window = result.duration - result.warm_up
+    for scale in scales:
+        if result.bin <= scale <= 0.5 * window:
+            rows.append((scale, coefficient_of_variation(result, flow, scale)))
+    return pl.DataFrame(rows, schema={"scale": pl.Float64, "variation": pl.Float64}, orient="row")
+
+
+def convergence_time(result: Result, flow: str, exponent: int = 2) -> float:
+    """Seconds from a flow's start until the receiver has its ``1500 * 10**exponent``-th byte in order: how fast a
+    newcomer gets going (tcpeval §5.2). Interpolated within a bin; not a number where that byte never came.
+
+    Raises:
+        KeyError: for a flow without a time series.
+    """
+    series = result.series(flow=flow)
+    wanted = float(SEGMENT * 10**exponent)
+    total = np.cumsum(series["goodput_bytes"].to_numpy().astype(np.float64))
+    row = int(np.searchsorted(total, wanted))
+    if row >= total.size:
+        return float("nan")
+    before = float(total[row - 1]) if row else 0.0
+    end = float(series["time"][row])
+    reached = end - result.bin * (1.0 - (wanted - before) / (float(total[row]) - before))
+    start = float(result.flows.filter(pl.col("flow") == flow)["start"][0])
+    return reached - start
+
+
+def settling_time(result: Result, flow: str, share: float, tolerance: float = 0.2, window: float = 1.0) -> float:
+    """Seconds from a flow's start until its goodput, in windows of ``window`` seconds, first lies within ``tolerance``
+    (relative) of ``share`` bit/s. A definition of ours, for the convergence that RFC 5166 §2.3.3 leaves open; not a
+    number where it never does.
+
+    Raises:
+        KeyError: for a flow without a time series.
+        ValueError: for a share that is not above 0.
+    """
+    if share <= 0:
+        raise ValueError(f"share: {share} is not allowed; expected a rate above 0 bit/s")
+    series = result.series(flow=flow)
+    per = max(round(window / result.bin), 1)
+    whole = series.height // per * per
+    rates = series["goodput"].to_numpy()[:whole].reshape(-1, per).mean(axis=1)
+    ends = series["time"].to_numpy()[:whole].reshape(-1, per)[:, -1]
+    start = float(result.flows.filter(pl.col("flow") == flow)["start"][0])
+    near = (ends > start) & (np.abs(rates - share) <= tolerance * share)
+    return float(ends[near][0] - start) if near.any() else float("nan")
+
+
+def _per_round_trip(result: Result, flow: str) -> NDArray[np.float64]:
+    """A flow's sending rate in successive round trips of its mean length, from ``warm_up`` on."""
+    series = result.series(flow=flow, after_warm_up=True)
+    mean = series["rtt"].drop_nulls().drop_nans().mean()
+    per = max(round(float(mean) / result.bin), 1) if isinstance(mean, float) else 1
+    rates = series["sending_rate"].to_numpy()
+    whole = rates.size // per * per
+    means: NDArray[np.float64] = rates[:whole].reshape(-1, per).mean(axis=1)
+    return means

@@ -1,0 +1,71 @@
+"""Losses of one run as events rather than packets: how often congestion struck, and whom it struck together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from tailback.results.result import Result
+
+
+def loss_event_rate(result: Result) -> NDArray[np.float64]:
+    """Per flow, loss events over packets sent, from ``warm_up`` to the end (RFC 5166 §2.1.3: losses within a round trip
+    time are one event). An event is a recovery episode or an expiry of the retransmission timer, as the sender saw it;
+    0 for flows that sent nothing."""
+    flows = result.flows
+    events = (flows["recoveries"] + flows["timeouts"]).to_numpy().astype(np.float64)
+    sent = flows["sent_packets"].to_numpy().astype(np.float64)
+    rates: NDArray[np.float64] = np.divide(events, sent, out=np.zeros_like(events), where=sent > 0)
+    return rates
+
+
+def loss_events(result: Result, link: str | None = None, span: float | None = None) -> pl.DataFrame:
+    """The loss events at a link (the bottleneck where none is named), from ``warm_up`` on: drops of any flow's data of
+    which each follows another within ``span`` seconds, the mean round trip time by default. One row per event:
+    ``began``, ``ended`` in seconds, ``packets`` lost, ``flows`` that lost any (RFC 7928 §2.4).
+
+    Raises:
+        KeyError: where packets were not recorded.
+    """
+    packets = result.packets
+    if packets.is_empty():
+        raise KeyError("packets were not recorded; expected a scenario with record.packets = true")
+    name = result.bottleneck if link is None else link
+    drops = packets.filter(
+        (pl.col("event") == "dropped") & (pl.col("link") == name) & (pl.col("time") > result.warm_up)
+    )
+    apart = span if span is not None else _mean_round_trip(result)
+    event = (pl.col("time").diff().fill_null(apart + 1.0) > apart).cum_sum().alias("number")
+    return (
+        drops.with_columns(event)
+        .group_by("number", maintain_order=True)
+        .agg(
+            pl.col("time").min().alias("began"),
+            pl.col("time").max().alias("ended"),
+            pl.len().alias("packets"),
+            pl.col("flow").n_unique().alias("flows"),
+        )
+        .drop("number")
+    )
+
+
+def loss_synchronisation(result: Result, link: str | None = None, span: float | None = None) -> float:
+    """The share of the flows that lose a packet in a loss event at a link, averaged over events (RFC 7928 §2.4): 1
+    where all flows lose together. Events as in :func:`loss_events`; not a number without events.
+
+    Raises:
+        KeyError: where packets were not recorded.
+    """
+    events = loss_events(result, link, span)
+    mean = events["flows"].mean()
+    return float(mean) / result.flows.height if isinstance(mean, float) else float("nan")
+
+
+def _mean_round_trip(result: Result) -> float:
+    mean = result.flows["mean_rtt"].drop_nulls().mean()
+    spare = result.flows["round_trip"].drop_nulls().mean()
+    return float(mean) if isinstance(mean, float) else float(spare) if isinstance(spare, float) else 0.1

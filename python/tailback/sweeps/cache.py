@@ -1,0 +1,107 @@
+"""Finished runs on disk, by the digest of everything that decides their outcome: the scenario, the seed, the engine. A
+file is written beside and renamed, so that a killed sweep leaves whole files only; one that cannot be read for any
+other reason counts as absent."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+import pydantic_core
+
+from tailback import _core
+from tailback.errors import StorageError
+from tailback.results.files import explained
+
+FORMAT = 1
+"""Raised when records of older versions no longer say what newer ones expect."""
+
+
+@lru_cache(maxsize=1)
+def engine() -> str:
+    """A digest of the compiled engine: another build may give other numbers."""
+    return hashlib.blake2b(Path(str(_core.__file__)).read_bytes(), digest_size=8).hexdigest()
+
+
+def default_folder() -> Path:
+    """Where runs are kept unless the caller says otherwise: ``TAILBACK_CACHE``, or the user's cache folder."""
+    named = os.environ.get("TAILBACK_CACHE")
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tailback"
+
+
+def key(scenario_hash: str, seed: int, parts: str = "") -> str:
+    """The name under which a run is kept; ``parts`` stands for code of the user's own that takes part in it."""
+    said = f"{FORMAT} {engine()} {scenario_hash} {seed} {parts}"
+    return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
+
+
+class Cache:
+    """A folder of records; without a folder nothing is kept."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+
+    def path(self, name: str) -> Path | None:
+        """Where a record is or would be."""
+        return None if self.folder is None else self.folder / name[:2] / f"{name}.json"
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """A record, if it is there and whole."""
+        path = self.path(name)
+        if path is None:
+            return None
+        try:
+            record = decoded(path.read_bytes())
+        except (OSError, ValueError):
+            return None
+        return record if record.get("format") == FORMAT and record.get("key") == name else None
+
+    def write(self, name: str, record: bytes) -> None:
+        """Keeps a record.
+
+        Raises:
+            StorageError: where that fails.
+        """
+        path = self.path(name)
+        if path is None:
+            return
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_bytes(record)  # Not forced to the disk: a file cut short by a power failure fails to read.
+            beside.replace(path)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            raise explained(path, error) from error
+
+
+def encoded(record: dict[str, Any]) -> bytes:
+    """A record as JSON; what is not a number becomes null."""
+    return pydantic_core.to_json(record, inf_nan_mode="null")
+
+
+def decoded(data: bytes) -> dict[str, Any]:
+    """A record from JSON.
+
+    Raises:
+        ValueError: where it is none.
+    """
+    found = pydantic_core.from_json(data)
+    if not isinstance(found, dict):
+        raise ValueError("expected an object")
+    return cast("dict[str, Any]", found)
+
+
+def folder_of(cache: bool | str | Path) -> Path | None:
+    """The folder that a caller means: the default one, one by name, or none."""
+    if isinstance(cache, bool):
+        return default_folder() / "runs" if cache else None
+    folder = Path(cache)
+    if folder.exists() and not folder.is_dir():
+        raise StorageError(f"{folder}: is no folder; expected one to keep finished runs in")
+    return folder

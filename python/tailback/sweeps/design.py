@@ -1,0 +1,105 @@
+"""Which runs a sweep makes: the variants of a scenario and the seeds. Nothing is run here."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tailback.errors import Problem, ScenarioError
+from tailback.scenario import Flow, Scenario
+from tailback.scenario._base import plain
+
+Seeds: TypeAlias = int | Iterable[int]
+"""How many seeds, counted from the scenario's own, or which."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One scenario of a sweep."""
+
+    labels: Mapping[str, str | float | int | bool]
+    """What tells it from the others, by axis: the values of the swept fields, for a reader."""
+    scenario: Scenario | None
+    """The scenario; ``None`` where these values make none."""
+    error: str = ""
+    """Why they make none."""
+
+
+def grid(base: Scenario, axes: Mapping[str, Any], points: Sequence[Mapping[str, Any]] | None = None) -> list[Variant]:
+    """Every combination of the axes' values, the last axis changing fastest.
+
+    Args:
+        base: the scenario to vary.
+        axes: values by field, named as in :meth:`Scenario.replace`. A list is an axis; a single value holds for all.
+            The field ``flows`` takes groups of flows: ``flows=[[tb.flows(2, "reno")], [tb.flows(2, "cubic")]]``.
+        points: combinations of fields that change together, crossed with the axes.
+
+    Raises:
+        ScenarioError: where an axis is empty, or not one combination makes a scenario. A combination among others
+            that makes none is kept with its error.
+    """
+    lists = {name: _listed(name, values) for name, values in axes.items()}
+    combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+    chosen = [{**point, **fields} for point in (points or [{}]) for fields in combined]
+    varying = {name for name, values in lists.items() if len(values) > 1 or isinstance(axes[name], list | tuple)}
+    varying |= {name for point in (points or ()) for name in point}
+    variants, first = [], None
+    for fields in chosen:
+        labels = {name: label(value) for name, value in fields.items() if name in varying}
+        try:
+            variants.append(Variant(labels, _made(base, fields)))
+        except ScenarioError as error:
+            first = first or error
+            variants.append(Variant(labels, None, str(error)))
+    if first is not None and all(variant.scenario is None for variant in variants):
+        raise first
+    return variants
+
+
+def seed_list(seeds: Seeds, first: int) -> list[int]:
+    """The seeds of a sweep: all variants share them, so that they see the same traffic.
+
+    Raises:
+        ScenarioError: without a seed, with one twice, or with a negative one.
+    """
+    listed = list(range(first, first + seeds)) if isinstance(seeds, int) else list(seeds)
+    if not listed or len(set(listed)) < len(listed) or min(listed) < 0:
+        raise ScenarioError([Problem("seeds", repr(seeds), "at least 1, or a list of different seeds of at least 0")])
+    return listed
+
+
+def label(value: Any) -> str | float | int | bool:
+    """A swept value for a table or an axis of a figure: texts and numbers as they are, tables and flows in short."""
+    if isinstance(value, bool | int | float | str):
+        return value
+    if value is None:
+        return "none"
+    if isinstance(value, Flow):
+        return f"{value.count} {value.name}"
+    if isinstance(value, list | tuple):
+        return " + ".join(str(label(entry)) for entry in value)
+    data = plain(value)
+    if isinstance(data, Mapping):
+        said = ", ".join(f"{key} {label(entry)}" for key, entry in data.items() if key != "name")
+        name = str(data.get("name", ""))
+        return f"{name} ({said})" if name and said else name or said
+    return str(value)
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    listed = list(values) if isinstance(values, list | tuple) else [values]
+    if name == "flows" and all(isinstance(entry, Flow) for entry in listed):
+        listed = [listed]  # The groups of one scenario, not an axis.
+    if not listed:
+        raise ScenarioError([Problem(name, "[]", "at least one value")])
+    return listed
+
+
+def _made(base: Scenario, fields: Mapping[str, Any]) -> Scenario:
+    others = dict(fields)
+    if "flows" in others:
+        groups = others.pop("flows")
+        base = base.with_flows(*([groups] if isinstance(groups, Flow) else groups))
+    return base.replace(**others)

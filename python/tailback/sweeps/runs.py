@@ -1,0 +1,210 @@
+"""The runs of a sweep: tables of all of them, what they say together, and the way back to any one. How they were made
+is the business of ``sweep.py``; intervals are made in ``statistics.py``, files in ``store.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from tailback.errors import Problem, ScenarioError, one_of
+from tailback.results import tables as results_tables
+from tailback.results.units import UNITS
+from tailback.sweeps import measure, statistics
+from tailback.sweeps.design import Variant, label
+from tailback.sweeps.tables import axes_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tailback.plot.runs import RunPlots
+    from tailback.results import Result
+
+TABLES = ("table", "flows", "links")
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """What came out of a sweep.
+
+    The tables are tidy and begin with the swept fields: ``table`` has one row per run, ``flows`` one per flow and run,
+    ``links`` one per main link and run. Time series are not kept: :meth:`result` gives a run with all of them.
+    """
+
+    variants: Sequence[Variant] = field(repr=False)
+    """The scenarios, in the order of the sweep."""
+    table: pl.DataFrame = field(repr=False)
+    """One row per run: the axes, the seed, the metrics of the run, the hash of its output, and the error where it
+    failed."""
+    flows: pl.DataFrame = field(repr=False)
+    """One row per flow and run: exact counters over the window, and rates from them."""
+    links: pl.DataFrame = field(repr=False)
+    """One row per main link and run, likewise; access links only where they dropped packets."""
+    versions: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What it was made with."""
+    command: str = ""
+    """The command line that makes it again, where it came from one."""
+
+    def __len__(self) -> int:
+        return self.table.height
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{name} ({self.table[name].n_unique()})" for name in self.axes)
+        failed = f", {self.failed.height} failed" if self.failed.height else ""
+        return f"<Runs: {len(self)} of {len(self.variants)} variants over {axes or 'seeds'}{failed}>"
+
+    @cached_property
+    def axes(self) -> list[str]:
+        """The swept fields, in their order."""
+        return axes_of(self.variants)
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """The unit of each column that has one."""
+        return {**UNITS, **measure.units()}
+
+    @property
+    def failed(self) -> pl.DataFrame:
+        """The runs that failed, with their errors."""
+        return self.table.filter(pl.col("error").is_not_null())
+
+    @property
+    def plot(self) -> RunPlots:
+        """Figures of all runs: ``runs.plot.throughput_delay()``."""
+        from tailback.plot.runs import RunPlots
+
+        return RunPlots(self)
+
+    def summary(self, *metrics: str, by: str = "variant", level: float = 0.95) -> pl.DataFrame:
+        """One row per variant: the mean of each metric over the seeds, and beside it, named ``…_ci``, the half-width of
+        its confidence interval by Student's t.
+
+        Args:
+            metrics: columns of ``table`` (of ``flows`` when by group); those that people ask for first where none is
+                named.
+            by: ``"variant"`` for all flows together, ``"group"`` for each group of flows on its own (means per flow).
+            level: the probability with which the intervals cover the true mean.
+
+        Raises:
+            KeyError: for a metric that is not there, with those that are.
+        """
+        return statistics.wide(self.intervals(*metrics, by=by, level=level), self.keys(by))
+
+    def intervals(self, *metrics: str, by: str = "variant", level: float = 0.95) -> pl.DataFrame:
+        """The same in long form, one row per variant and metric: ``mean``, ``low``, ``high``, ``half_width``, ``std``,
+        ``runs`` (the samples), ``failed`` and ``unit``."""
+        samples, known = self._samples(by), statistics.DEFAULT[by]
+        chosen = list(metrics) or [name for name in known if name in samples.columns]
+        return statistics.intervals(samples, self.keys(by), chosen, level=level, units=self.units)
+
+    def compare(
+        self, axis: str, baseline: Any = None, *metrics: str, by: str = "variant", level: float = 0.95
+    ) -> pl.DataFrame:
+        """Paired differences from a baseline along one axis, seed by seed: common random numbers cancel in them.
+
+        Args:
+            axis: the axis whose values are compared; ``"group"`` compares groups of flows within the same runs.
+            baseline: the value to compare with; the first where ``None``.
+            metrics: as in :meth:`summary`.
+            by: as in :meth:`summary`.
+            level: the intervals' level.
+
+        Returns:
+            One row per other value and metric: ``difference`` with its interval (``low``, ``high``), its ``relative``
+            size, the number of pairs, and whether zero lies outside the interval.
+
+        Raises:
+            KeyError: for an axis, value or metric that is not there.
+        """
+        by = "group" if axis == "group" else by
+        samples, keys = self._samples(by), self.keys(by)
+        if axis not in keys:
+            raise KeyError(f"{axis}: no such axis; expected {one_of(axis, keys)}")
+        chosen = list(metrics) or [name for name in statistics.DEFAULT[by] if name in samples.columns]
+        base = samples[axis][0] if baseline is None else label(baseline)
+        return statistics.differences(samples, keys, axis, base, chosen, level=level, units=self.units)
+
+    def keys(self, by: str = "variant") -> list[str]:
+        """The columns that tell the rows of a summary apart."""
+        if by not in statistics.DEFAULT:
+            raise KeyError(f"{by}: not allowed; expected one of {', '.join(statistics.DEFAULT)}")
+        return [*self.axes, "group"] if by == "group" else self.axes
+
+    def _samples(self, by: str) -> pl.DataFrame:
+        """One row per run, or per run and group."""
+        self.keys(by)
+        return self.groups if by == "group" else self.table
+
+    @cached_property
+    def groups(self) -> pl.DataFrame:
+        """One row per run and group of flows: means per flow, and Jain's index within the group."""
+        return statistics.groups(self.flows, [*self.axes, "variant", "seed"])
+
+    def select(self, **chosen: Any) -> Runs:
+        """Only the runs with these values of axes; ``seed`` may be named too.
+
+        Raises:
+            KeyError: for an axis that is not there.
+        """
+        keep = pl.lit(value=True)
+        for name, value in chosen.items():
+            if name not in (*self.axes, "seed"):
+                raise KeyError(f"{name}: no such axis; expected {one_of(name, [*self.axes, 'seed'])}")
+            values = value if isinstance(value, list | tuple) else [value]
+            keep &= pl.col(name).is_in([label(entry) for entry in values])
+        found = {name: getattr(self, name).filter(keep) for name in TABLES}
+        return Runs(variants=self.variants, versions=self.versions, command=self.command, **found)
+
+    def result(self, **chosen: Any) -> Result:
+        """One run with its time series: made again, which gives the same bits.
+
+        Args:
+            chosen: values of axes, and ``seed``; the first run that fits.
+
+        Raises:
+            KeyError: where none fits.
+            ScenarioError: where that run's scenario makes no sense.
+        """
+        fitting = self.select(**chosen).table
+        if fitting.is_empty():
+            raise KeyError(f"no run has {chosen}; see the columns {', '.join([*self.axes, 'seed'])} of .table")
+        variant, seed = self.variants[int(fitting["variant"][0])], int(fitting["seed"][0])
+        if variant.scenario is None:
+            raise ScenarioError([Problem("scenario", "", variant.error)], "this variant")
+        return variant.scenario.run(seed=seed)
+
+    def to_pandas(self, table: str = "table") -> pd.DataFrame:
+        """One of the tables (``table``, ``flows`` or ``links``) for pandas, units in ``.attrs["units"]``.
+
+        Raises:
+            KeyError: for a name that is no table's.
+            ModuleNotFoundError: without pandas.
+        """
+        if table not in TABLES:
+            raise KeyError(f"{table}: no such table; expected one of {', '.join(TABLES)}")
+        return results_tables.to_pandas(getattr(self, table), self.units)
+
+    def save(self, folder: str | Path, *, csv: bool = True) -> Path:
+        """Writes the runs into a folder of their own, from which :meth:`load` brings them back.
+
+        Raises:
+            StorageError: where that fails; older runs there are then untouched.
+        """
+        from tailback.sweeps.store import save
+
+        return save(self, Path(folder), csv=csv)
+
+    @staticmethod
+    def load(folder: str | Path) -> Runs:
+        """Runs from a folder of :meth:`save`.
+
+        Raises:
+            StorageError: where there are none, or they are damaged.
+        """
+        from tailback.sweeps.store import load
+
+        return load(Path(folder))

@@ -1,0 +1,156 @@
+"""Means over seeds with confidence intervals, and paired differences, for all variants of a sweep at once. The formulas
+are those of ``tailback.analysis``, applied to columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import polars as pl
+
+from tailback.analysis.confidence import student_t
+
+DEFAULT: Final[dict[str, tuple[str, ...]]] = {
+    "variant": (
+        "goodput",
+        "utilization",
+        "loss_rate",
+        "jain",
+        "queueing_delay",
+        "queueing_delay_p95",
+        "mean_rtt",
+        "completion_time",
+    ),
+    "group": ("goodput", "throughput", "jain", "retransmission_rate", "mean_rtt", "rtt_p95"),
+}
+"""The metrics that people ask for first."""
+_MEANS = ("goodput", "throughput", "retransmission_rate", "mean_rtt", "min_rtt", "rtt_p95", "timeouts", "recoveries")
+
+
+def intervals(
+    samples: pl.DataFrame, keys: Sequence[str], metrics: Sequence[str], *, level: float, units: Mapping[str, str]
+) -> pl.DataFrame:
+    """One row per combination of ``keys`` and metric, with Student's t interval over the samples that have it.
+
+    Raises:
+        KeyError: for a metric that is no column.
+    """
+    _known(samples, metrics)
+    grouped = _grouped(samples, keys)
+    parts = []
+    for name in metrics:
+        value = pl.col(name).drop_nulls().drop_nans()
+        part = grouped.agg(
+            pl.lit(name).alias("metric"),
+            value.mean().cast(pl.Float64).alias("mean"),
+            value.std(ddof=1).cast(pl.Float64).alias("std"),
+            value.len().cast(pl.Int64).alias("runs"),
+            _failures(samples),
+            pl.lit(units.get(name, "")).alias("unit"),
+        )
+        parts.append(part)
+    table = pl.concat(parts)
+    if "_all" in table.columns:
+        table = table.drop("_all")
+    return _with_bounds(table, "mean", level)
+
+
+def differences(
+    samples: pl.DataFrame,
+    keys: Sequence[str],
+    axis: str,
+    baseline: object,
+    metrics: Sequence[str],
+    *,
+    level: float,
+    units: Mapping[str, str],
+) -> pl.DataFrame:
+    """Paired differences from the rows whose ``axis`` is ``baseline``, matched by all other keys and the seed.
+
+    Raises:
+        KeyError: for a metric that is no column or a baseline that no row has.
+    """
+    _known(samples, metrics)
+    rest = [name for name in keys if name != axis]
+    base = samples.filter(pl.col(axis) == baseline)
+    if base.is_empty():
+        values = ", ".join(str(value) for value in samples[axis].unique(maintain_order=True))
+        raise KeyError(f"{baseline}: no value of {axis}; expected one of {values}")
+    match = [*rest, "seed"]
+    base = base.select(*match, *(pl.col(name).alias(f"{name} of baseline") for name in metrics))
+    others = samples.filter(pl.col(axis) != baseline)
+    pairs = others.join(base, on=match, how="inner", maintain_order="left", nulls_equal=True)
+    parts = []
+    for name in metrics:
+        value, against = pl.col(name).cast(pl.Float64), pl.col(f"{name} of baseline").cast(pl.Float64)
+        difference = (value - against).drop_nulls().drop_nans()
+        part = pairs.group_by([*rest, axis], maintain_order=True).agg(
+            pl.lit(str(baseline)).alias("baseline"),
+            pl.lit(name).alias("metric"),
+            difference.mean().alias("difference"),
+            difference.std(ddof=1).alias("std"),
+            difference.len().cast(pl.Int64).alias("runs"),
+            (difference.mean() / against.mean()).alias("relative"),
+            pl.lit(units.get(name, "")).alias("unit"),
+        )
+        parts.append(part)
+    table = _with_bounds(pl.concat(parts), "difference", level)
+    return table.with_columns(((pl.col("low") > 0) | (pl.col("high") < 0)).alias("differs"))
+
+
+def groups(flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Means per flow of each run's groups, and Jain's index among the members."""
+    rate = pl.col("goodput")
+    jain = rate.sum() ** 2 / (rate.len() * (rate**2).sum())
+    means = [pl.col(name).mean() for name in _MEANS if name in flows.columns]
+    table = flows.group_by([*keys, "group"], maintain_order=True).agg(
+        pl.len().alias("flow_count"), *means, jain.fill_nan(1.0).alias("jain")
+    )
+    return table.with_columns(pl.lit(None, dtype=pl.String).alias("error"))
+
+
+def wide(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """One row per combination of ``keys``, two columns per metric."""
+    key = list(keys)
+    joined: pl.DataFrame | None = None
+    for name in table["metric"].unique(maintain_order=True):
+        part = table.filter(pl.col("metric") == name)
+        if part["mean"].null_count() == part.height:
+            continue
+        shown = part.select(*key, pl.col("mean").alias(name), pl.col("half_width").alias(f"{name}_ci"))
+        if joined is None:
+            joined = part.select(*key, "runs", "failed")
+        # All parts come from the same groups in the same order.
+        joined = joined.hstack(shown.select(name, f"{name}_ci"))
+    return joined if joined is not None else table.select(*key).unique(maintain_order=True)
+
+
+def _grouped(samples: pl.DataFrame, keys: Sequence[str]) -> pl.dataframe.group_by.GroupBy:
+    if keys:
+        return samples.group_by(list(keys), maintain_order=True)
+    return samples.group_by(pl.lit(0).alias("_all"), maintain_order=True)
+
+
+def _failures(samples: pl.DataFrame) -> pl.Expr:
+    failed = pl.col("error").is_not_null().sum() if "error" in samples.columns else pl.lit(0)
+    return failed.cast(pl.Int64).alias("failed")
+
+
+def _with_bounds(table: pl.DataFrame, centre: str, level: float) -> pl.DataFrame:
+    """The half-width and the ends of the intervals; missing where one sample says nothing about the spread."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level: {level} is not allowed; expected above 0 and below 1, for example 0.95")
+    counts = [count for count in table["runs"].unique() if count > 1]
+    quantiles = {count: student_t(count - 1, level) for count in counts}
+    t = pl.col("runs").replace_strict(quantiles, default=None, return_dtype=pl.Float64) if quantiles else pl.lit(None)
+    width = (t.cast(pl.Float64) * pl.col("std") / pl.col("runs").sqrt()).alias("half_width")
+    return table.with_columns(width).with_columns(
+        (pl.col(centre) - pl.col("half_width")).alias("low"), (pl.col(centre) + pl.col("half_width")).alias("high")
+    )
+
+
+def _known(samples: pl.DataFrame, metrics: Sequence[str]) -> None:
+    for name in metrics:
+        if name not in samples.columns or not samples.schema[name].is_numeric():
+            known = [column for column, kind in samples.schema.items() if kind.is_numeric()]
+            raise KeyError(f"{name}: no such metric; expected one of {', '.join(known)}")

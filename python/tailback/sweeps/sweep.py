@@ -1,0 +1,171 @@
+"""Making a sweep: what is in the cache is taken from there, the rest is run, and every finished run is kept at once, so
+that a sweep that was killed goes on where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tailback import _core
+from tailback.errors import Problem, ScenarioError
+from tailback.progress import Bar
+from tailback.results.versions import versions
+from tailback.scenario import Scenario
+from tailback.sweeps import tables
+from tailback.sweeps.cache import Cache, decoded, folder_of, key
+from tailback.sweeps.design import Seeds, Variant, grid, seed_list
+from tailback.sweeps.drive import drive
+from tailback.sweeps.runs import Runs
+from tailback.sweeps.work import Task
+from tailback.units import number
+
+Told: TypeAlias = Callable[[int, int], object]
+"""Called after every run with how many are done, and of how many."""
+
+
+def sweep(
+    base: Scenario | Sequence[Scenario],
+    *,
+    seeds: Seeds = 1,
+    points: Sequence[Mapping[str, Any]] | None = None,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    cache: bool | str | Path = True,
+    progress: bool | Told = True,
+    **axes: Any,
+) -> Runs:
+    """Runs every combination of the values of ``axes``, with every seed.
+
+    Args:
+        base: the scenario to vary; of several, each with every combination (an axis called ``scenario``).
+        seeds: how many, counted from the scenario's own, or which. All variants have the same seeds: their traffic is
+            the same, and differences between them are sharper than each alone (common random numbers).
+        points: combinations of fields that change together, crossed with the axes.
+        jobs: processes; all cores where ``None``.
+        executor: in place of processes of our own, any with the interface of ``concurrent.futures.Executor``, of a
+            cluster for example.
+        cache: whether finished runs are kept and found again, or the folder to keep them in.
+        progress: whether a bar is shown when it takes longer than two seconds, or a function to tell.
+        axes: values by field, as in :meth:`Scenario.replace`: ``buffer=["25 packets", "1 BDP"]``. Fields that are
+            reached by a path are written ``**{"flows[0].scheme.beta": [0.5, 0.7]}``.
+
+    Returns:
+        All runs. Those that failed are among them with their errors.
+
+    Raises:
+        ScenarioError: where no combination makes a scenario, or an axis or the seeds are empty.
+        StorageError: where the cache cannot be written.
+    """
+    variants = _variants(base, axes, points)
+    first = next(variant.scenario.seed for variant in variants if variant.scenario is not None)
+    return run_all(variants, seed_list(seeds, first), jobs=jobs, executor=executor, cache=cache, progress=progress)
+
+
+def compare(
+    schemes: Sequence[Any],
+    over: Scenario | Sequence[Scenario],
+    *,
+    seeds: Seeds = 5,
+    **options: Any,
+) -> Runs:
+    """Every scheme in place of the flows' own, in every scenario, with the same seeds.
+
+    Args:
+        schemes: by name or with parameters.
+        over: scenarios, told apart by their names.
+        seeds: as in :func:`sweep`.
+        options: further axes and options of :func:`sweep`.
+    """
+    if not schemes:
+        raise ScenarioError([Problem("schemes", "[]", "at least one scheme")])
+    return sweep(over, seeds=seeds, scheme=list(schemes), **options)
+
+
+def run_all(
+    variants: Sequence[Variant],
+    seeds: Sequence[int],
+    *,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    cache: bool | str | Path = True,
+    progress: bool | Told = True,
+) -> Runs:
+    """Runs all variants with all seeds; options as in :func:`sweep`."""
+    kept = Cache(folder_of(cache))
+    rows: dict[int, tables.Row] = {}
+    tasks: list[Task] = []
+    windows: list[float] = []
+    number_of = 0
+    for place, variant in enumerate(variants):
+        window, made = _tasks(variant, seeds, number_of)
+        windows.append(window)
+        for offset, seed in enumerate(seeds):
+            row = number_of + offset
+            record = kept.read(made[offset].key) if made else None
+            rows[row] = tables.Row(place, seed, record, variant.error)
+            if made and record is None:
+                tasks.append(made[offset])
+        number_of += len(seeds)
+    told = progress if callable(progress) else None
+    finished = number_of - len(tasks)
+    keys = {task.number: task.key for task in tasks}
+    with Bar(f"{len(tasks)} runs", len(tasks), show=progress is True) as bar:
+        for done in drive(tasks, jobs=jobs, executor=executor):
+            before = rows[done.number]
+            if done.error:
+                rows[done.number] = tables.Row(before.variant, before.seed, None, done.error)
+            else:
+                kept.write(keys[done.number], done.record)
+                rows[done.number] = tables.Row(before.variant, before.seed, decoded(done.record))
+            finished += 1
+            bar.advance()
+            if told:
+                told(finished, number_of)
+    listed = [rows[number] for number in range(number_of)]
+    return Runs(
+        variants=variants,
+        table=tables.run_table(variants, listed),
+        flows=tables.flow_table(variants, listed, windows),
+        links=tables.link_table(variants, listed, windows),
+        versions=versions(),
+    )
+
+
+def _variants(
+    base: Scenario | Sequence[Scenario], axes: Mapping[str, Any], points: Sequence[Mapping[str, Any]] | None
+) -> list[Variant]:
+    if isinstance(base, Scenario):
+        return grid(base, axes, points)
+    named = _names(base)
+    return [
+        Variant({"scenario": name, **variant.labels}, variant.scenario, variant.error)
+        for name, scenario in zip(named, base, strict=True)
+        for variant in grid(scenario, axes, points)
+    ]
+
+
+def _names(scenarios: Sequence[Scenario]) -> list[str]:
+    if not scenarios:
+        raise ScenarioError([Problem("scenarios", "[]", "at least one scenario")])
+    names: list[str] = []
+    for place, scenario in enumerate(scenarios):
+        name = scenario.name or f"scenario {place + 1}"
+        names.append(name if name not in names else f"{name} ({place + 1})")
+    return names
+
+
+def _tasks(variant: Variant, seeds: Sequence[int], first: int) -> tuple[float, list[Task]]:
+    """The window of a variant, and its tasks; none where it makes no scenario."""
+    scenario = variant.scenario
+    if scenario is None:
+        return 1.0, []
+    text = scenario.to_json()
+    digest = _core.scenario_hash(text)
+    warm_up = number(scenario.warm_up)
+    window = number(scenario.duration) - warm_up
+    after = warm_up + 0.5 * number(scenario.record.bin)  # A bin belongs to the window when it begins in it.
+    return window, [
+        Task(first + place, text, seed, key(digest, seed), window, after) for place, seed in enumerate(seeds)
+    ]

@@ -1,0 +1,89 @@
+"""All runs of a sweep as tidy tables, from the records of its runs: the axes beside metrics, flows and links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from tailback.results.from_core import flow_rates, link_rates, table_of
+from tailback.sweeps.design import Variant
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run of a sweep: which, and what came of it."""
+
+    variant: int
+    """Its variant's place."""
+    seed: int
+    """Its seed."""
+    record: Mapping[str, Any] | None
+    """What was kept of it."""
+    error: str = ""
+    """Why it failed."""
+
+
+def run_table(variants: Sequence[Variant], rows: Sequence[Row]) -> pl.DataFrame:
+    """One line per run: the axes, the seed, the metrics, the hash of the output, and the error where it failed."""
+    lines = []
+    for row in rows:
+        record = row.record or {}
+        about = {"variant": row.variant, "seed": row.seed, "error": row.error or None}
+        found = {**record.get("run", {}), **{name: record.get(name) for name in ("events", "wall", "hash")}}
+        lines.append({**about, **found})
+    columns: dict[str, None] = {name: None for line in lines for name in line}
+    kinds = {"error": pl.String, "hash": pl.String, "bottleneck": pl.String, "wall": pl.Float64, "events": pl.Int64}
+    data = {name: [line.get(name) for line in lines] for name in columns}
+    table = pl.DataFrame(
+        [pl.Series(name, values, dtype=kinds.get(name), strict=False) for name, values in data.items()]
+    )
+    return _with_axes(table, variants, "run")
+
+
+def flow_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
+    """One line per flow and run."""
+    table = _joined(rows, windows, "flows")
+    return _with_axes(flow_rates(table, pl.col("window")).drop("window"), variants, "flow")
+
+
+def link_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
+    """One line per main link (and access link that dropped packets) and run."""
+    table = _joined(rows, windows, "links")
+    return _with_axes(link_rates(table, pl.col("window")).drop("window"), variants, "link")
+
+
+def _joined(rows: Sequence[Row], windows: Sequence[float], kind: str) -> pl.DataFrame:
+    """The records' columns one below the other; all of them in one pass, as runs may be many."""
+    columns: dict[str, list[Any]] = {}
+    heads: dict[str, list[Any]] = {"variant": [], "seed": [], "window": []}
+    for row in rows:
+        if row.record is None:
+            continue
+        part = row.record[kind]
+        height = len(next(iter(part.values())))
+        heads["variant"] += [row.variant] * height
+        heads["seed"] += [row.seed] * height
+        heads["window"] += [windows[row.variant]] * height
+        for name, values in part.items():
+            columns.setdefault(name, []).extend(values)
+    return table_of({**heads, **columns})
+
+
+def _with_axes(table: pl.DataFrame, variants: Sequence[Variant], own: str) -> pl.DataFrame:
+    """The axes' values before the table's columns; where names meet, the table's own column gives way."""
+    axes = axes_of(variants)
+    where = table["variant"]
+    columns = [
+        pl.Series(name, [variant.labels.get(name) for variant in variants], strict=False).gather(where) for name in axes
+    ]
+    return pl.DataFrame(
+        columns + table.rename({name: f"{own}_{name}" for name in axes if name in table.columns}).get_columns()
+    )
+
+
+def axes_of(variants: Sequence[Variant]) -> list[str]:
+    """The names of the axes of a sweep, in their order."""
+    return list(dict.fromkeys(name for variant in variants for name in variant.labels))

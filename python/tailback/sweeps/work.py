@@ -1,0 +1,63 @@
+"""What a worker does for one run of a sweep. Which runs there are is decided by ``design.py``; who runs them, by
+``drive.py``."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+from tailback.errors import TailbackError
+from tailback.sweeps import cache
+from tailback.sweeps.measure import measured
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run to make."""
+
+    number: int
+    """Its row among the runs of the sweep."""
+    scenario: str
+    """The scenario as the core reads it."""
+    seed: int
+    """The seed."""
+    key: str
+    """Its name in the cache."""
+    window: float
+    """Seconds that the counters cover."""
+    after: float
+    """Bins of time series that end later belong to that window."""
+    parts: tuple[Any, ...] = ()
+    """The user's own parts that the scenario names."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a task."""
+
+    number: int
+    record: bytes = b""
+    """The record, encoded; empty where the run failed."""
+    error: str = ""
+    """Why it failed; one line for what is the user's to mend, a traceback otherwise."""
+    lasting: bool = True
+    """Whether the same would happen again, so that the error may be kept."""
+
+
+def work(task: Task) -> Done:
+    """Makes one run. Never raises: whatever goes wrong is told."""
+    from tailback import _core
+
+    try:
+        began = time.perf_counter()
+        raw = _core.run(task.scenario, seed=task.seed)
+        wall = time.perf_counter() - began
+        record = measured(raw, task.window, task.after)
+        about = {"format": cache.FORMAT, "key": task.key, "seed": task.seed, "hash": raw.hash, "events": raw.events}
+        return Done(task.number, cache.encoded({**about, "wall": wall, **record}))
+    except TailbackError as error:
+        return Done(task.number, error=str(error))
+    except Exception:
+        return Done(task.number, error=traceback.format_exc().strip())
