@@ -115,7 +115,9 @@ impl WindowLaw {
     #[inline]
     pub fn reduce_from(&self, feedback: &Feedback<'_>) -> f64 {
         match self.halve {
-            Halve::Flight => feedback.flight.as_f64() / self.segment,
+            // In recovery, what is not cumulatively acknowledged may be a multiple of what is in the network: a
+            // time-out there must not raise the threshold above the window, or slow start overshoots for ever.
+            Halve::Flight => (feedback.flight.as_f64() / self.segment).min(self.window),
             Halve::Window => self.window,
         }
     }

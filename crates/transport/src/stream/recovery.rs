@@ -164,11 +164,7 @@ impl LossRecovery {
         }
         self.acked.clear();
         self.lost.clear();
-        // In recovery much of what is not cumulatively acknowledged has left the network: half of that could be more
-        // than the window, and slow start would overshoot again for ever.
-        let open = self.state == Recovery::Open;
-        let flight =
-            if open { self.flight.saturating_sub(u64::from(self.limited)) } else { self.in_flight() };
+        let flight = self.flight.saturating_sub(u64::from(self.limited));
         let (first, end) = (self.ring.first(), self.ring.end());
         for number in first..end {
             let record = self.ring.get_mut(number);
