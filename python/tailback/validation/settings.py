@@ -91,15 +91,21 @@ def _queue(row: Row) -> str | dict[str, Any]:
     return name
 
 
+def _scheme(row: Row) -> str | dict[str, Any]:
+    # ns-2 halves the congestion window itself, where RFC 5681 halves what is in flight.
+    return {"name": row.scheme, "halve": "window"} if row.scheme in {"sack", "newreno", "reno"} else row.scheme
+
+
 def _flows(row: Row) -> dict[str, Any]:
-    transport = dict(TRANSPORT)
+    # ns-2's Vegas sends no connection request.
+    transport = {**TRANSPORT, "handshake": row.scheme != "vegas"}
     if row.jitter_s:
         transport["send_jitter"] = f"{round(row.jitter_s * 1e9)} ns"
     receiver = {"ack_every": 2, "ack_delay": "100 ms"} if row.delayed_acks else {"ack_every": 1}
     return {
         "name": row.scheme,
         "count": row.flows,
-        "scheme": row.scheme,
+        "scheme": _scheme(row),
         "start": {"from": "0 s", "to": "5 s"},
         "transport": transport,
         "receiver": receiver,

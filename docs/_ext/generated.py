@@ -1,0 +1,69 @@
+"""Writes the pages that come from the code: scenario fields, schemes, sources, queue disciplines. A Sphinx extension.
+
+Everything goes to docs/generated, which is not kept. What each kind of page says is decided in the modules beside this.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import queue_pages
+import scenario_page
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def cell(text: object) -> str:
+    """Text that may stand in a table of Markdown."""
+    return str(text).replace("\n", " ").replace("|", "\\|")
+
+
+def parameters(entry: Mapping[str, Any]) -> str:
+    """The table of an entry's parameters."""
+    if not entry["parameters"]:
+        return "No parameters.\n"
+    lines = ["| parameter | default | | meaning |", "| --- | --- | --- | --- |"]
+    for item in entry["parameters"]:
+        default = "" if item["default"] is None else f"`{json.dumps(item['default'], ensure_ascii=False)}`"
+        lines.append(f"| `{item['name']}` | {cell(default)} | {cell(item['type'])} | {cell(item['summary'])} |")
+    return "\n".join(lines) + "\n"
+
+
+def listing(entries: list[dict[str, Any]], title: str, lead: str) -> str:
+    """One page for all entries of a kind."""
+    parts = [f"# {title}\n\n{lead}\n"]
+    for entry in entries:
+        source = f" Source: {entry['source']}." if entry["source"] else ""
+        parts.append(f"## {entry['name']}\n\n{entry['summary'].rstrip('.')}.{source}\n\n{parameters(entry)}")
+    return "\n".join(parts)
+
+
+def write(folder: Path) -> None:
+    """Writes all generated pages."""
+    from tailback import _core
+
+    folder.mkdir(exist_ok=True)
+    known = json.loads(_core.registry())
+    (folder / "scenario.md").write_text(scenario_page.text(json.loads(_core.schema())), encoding="utf-8")
+    lead = "Congestion control, by the names that scenarios use. `tailback schemes` prints the same."
+    (folder / "schemes.md").write_text(listing(known["schemes"], "Schemes", lead), encoding="utf-8")
+    lead = "Applications, by the names that scenarios use. `tailback sources` prints the same."
+    (folder / "sources.md").write_text(listing(known["sources"], "Sources", lead), encoding="utf-8")
+    queue_pages.write(known["queues"], folder / "queues", parameters)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Sphinx calls this."""
+    write(Path(app.srcdir) / "generated")
+    return {"version": "1", "parallel_read_safe": True}
+
+
+if __name__ == "__main__":
+    write(Path(__file__).parent.parent / "generated")

@@ -1,0 +1,135 @@
+"""A page per queue discipline, with a picture of its queue under one standard bursty load, drawn from a run made here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tailback._core import Result
+
+BOTTLENECK = "r0->r1"
+SECONDS = 8
+LOAD = """The load is the same on every page: eight sources over 10 Mbit/s that send 4 Mbit/s while on, for 200 ms on
+average and 400 ms off, both exponential; half of them ECN-capable; and room for 100 packets. It offers slightly more
+than the link carries, in bursts, from datagrams that do not react: what is seen is the discipline alone."""
+
+
+def scenario(queue: str) -> dict[str, Any]:
+    """The standard load through one discipline with its defaults."""
+    burst = {
+        "count": 4,
+        "scheme": {"name": "fixed-rate", "rate": "50 Mbit/s"},
+        "source": {
+            "name": "on-off",
+            "rate": "4 Mbit/s",
+            "on": {"name": "exponential", "mean": "200 ms"},
+            "off": {"name": "exponential", "mean": "400 ms"},
+            "pause_first": True,
+        },
+    }
+    return {
+        "name": queue,
+        "duration": f"{SECONDS} s",
+        "topology": {
+            "template": "dumbbell",
+            "rate": "10 Mbit/s",
+            "delay": "10 ms",
+            "buffer": "100 packets",
+            "queue": queue,
+            "access": {"rate": "100 Mbit/s", "delay": "1 ms"},
+        },
+        "flows": [{**burst, "name": "plain"}, {**burst, "name": "capable", "datagram": {"ecn": "ect0"}}],
+        "record": {"bin": "20 ms", "flows": "none"},
+    }
+
+
+def run(queue: str) -> Result:
+    """Runs the standard load."""
+    from tailback import _core
+
+    return _core.run(json.dumps(scenario(queue)))
+
+
+def figures(result: Result) -> dict[str, float]:
+    """What the bottleneck's counters say."""
+    links = result.links
+    at = list(links["name"]).index(BOTTLENECK)
+
+    def read(column: str) -> float:
+        return float(links[column][at])
+
+    return {
+        "utilization, %": read("busy_seconds") / SECONDS * 100,
+        "lost, %": read("dropped_packets") / read("arrived_packets") * 100,
+        "marks": read("marks"),
+        "mean queue, packets": read("mean_queue_packets"),
+        "mean wait, ms": read("mean_queue_packets") / (read("transmitted_packets") / SECONDS) * 1e3,
+    }
+
+
+def draw(name: str, result: Result, other: Result, path: Path) -> None:
+    """The queue against time, drop-tail's in grey behind it, drops and marks below."""
+    from tailback.plot.style import COLOURS, FAINT, figure, save, style
+
+    series, behind = result.link_series[BOTTLENECK], other.link_series[BOTTLENECK]
+    with style():
+        made, axes = figure(2, height=3.4, sharex=True, height_ratios=(3, 1))
+        axes[0].fill_between(other.times, behind["mean_queue_packets"], color=FAINT, alpha=0.35, lw=0, label="drop-tail")
+        axes[0].plot(result.times, series["mean_queue_packets"], color=COLOURS[0], lw=1.1, label=name)
+        axes[0].set_ylabel("waiting (packets)")
+        axes[0].set_ylim(bottom=0)
+        axes[0].legend(loc="upper left", ncols=2)
+        axes[1].vlines(result.times, 0, series["dropped_packets"], color=COLOURS[3], lw=1, label="dropped")
+        axes[1].vlines(result.times, 0, [-float(n) for n in series["marks"]], color=COLOURS[1], lw=1, label="marked")
+        axes[1].axhline(0, color=FAINT, lw=0.5)
+        axes[1].set_ylabel("per 20 ms")
+        axes[1].set_xlabel("time (s)")
+        axes[1].set_xlim(0, SECONDS)
+        axes[1].legend(loc="lower left", ncols=2)
+        save(made, path, salt=name)
+
+
+def write(entries: list[dict[str, Any]], folder: Path, parameters: Callable[[Mapping[str, Any]], str]) -> None:
+    """Writes the pages and their index."""
+    folder.mkdir(exist_ok=True)
+    reference = run("drop-tail")
+    index = [
+        "# Queue disciplines\n\nAny link takes any of these by name. `tailback queues` prints the same.\n",
+        "| discipline | lost, % | marks | mean queue, packets | what it does |",
+        "| --- | ---: | ---: | ---: | --- |",
+    ]
+    for entry in entries:
+        name = entry["name"]
+        result = run(name)
+        seen = figures(result)
+        draw(name, result, reference, folder / f"{name}.svg")
+        index.append(
+            f"| [{name}]({name}.md) | {seen['lost, %']:.1f} | {seen['marks']:.0f} | {seen['mean queue, packets']:.1f} "
+            f"| {entry['summary'].rstrip('.').replace('|', '/')} |"
+        )
+        (folder / f"{name}.md").write_text(page(entry, seen, parameters(entry)), encoding="utf-8")
+    names = "\n".join(entry["name"] for entry in entries)
+    index.append(f"\n{LOAD}\n\n```{{toctree}}\n:hidden:\n\n{names}\n```\n")
+    (folder / "index.md").write_text("\n".join(index), encoding="utf-8")
+
+
+def page(entry: Mapping[str, Any], seen: Mapping[str, float], table: str) -> str:
+    """One discipline's page."""
+    name, source = entry["name"], entry["source"]
+    lines = [f"# {name}\n\n{entry['summary'].rstrip('.')}."]
+    if source:
+        lines.append(f"Source: {source}.")
+    numbers = "\n".join(f"| {key} | {value:.1f} |" for key, value in seen.items())
+    return "\n\n".join(
+        [
+            *lines,
+            f"![The queue of {name} under the standard load]({name}.svg)",
+            f"| under this load | |\n| --- | ---: |\n{numbers}",
+            LOAD,
+            f"## Parameters\n\n{table}",
+            f'In a scenario: `queue = "{name}"`, or a table with `name = "{name}"` and parameters.\n',
+        ]
+    )
