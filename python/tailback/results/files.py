@@ -17,8 +17,11 @@ _FULL = {errno.ENOSPC: "no space is left", errno.EDQUOT: "the quota is used up",
 
 def explained(target: Path, error: BaseException) -> StorageError:
     """The error to raise where writing failed; says that nothing was changed."""
-    code = error.errno if isinstance(error, OSError) else None
-    reason = _FULL.get(code or 0) or (error.strerror if isinstance(error, OSError) else None) or str(error)
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+    for code, words in _FULL.items():
+        # polars hides the number but keeps the system's words.
+        if (isinstance(error, OSError) and error.errno == code) or os.strerror(code) in str(error):
+            reason = words
     return StorageError(f"{target}: cannot be written, {reason}; nothing was changed there")
 
 
@@ -73,6 +76,8 @@ def new_folder(target: Path, *, mine: Callable[[Path], bool]) -> Iterator[Path]:
         _swap(beside, target)
     except BaseException as error:
         shutil.rmtree(beside, ignore_errors=True)
+        if isinstance(error, StorageError):  # Of a file inside: the reader knows the folder, not where it was made.
+            raise StorageError(str(error).replace(str(beside), str(target))) from error
         if isinstance(error, Exception) and _is_storage(error):
             raise explained(target, error) from error
         raise
