@@ -1,13 +1,18 @@
 """How Sphinx builds the documentation: Markdown, no network, no fonts or scripts from elsewhere."""
 
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
 project = "Tailback"
 author = "The Tailback authors"
 project_copyright = "2026, the Tailback authors"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "generated"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "generated/scenario.md"]
 
 html_theme = "furo"
 html_title = "Tailback"

@@ -6,12 +6,9 @@ Everything goes to docs/generated, which is not kept. What each kind of page say
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import queue_pages
 import scenario_page

@@ -1,4 +1,4 @@
-"""A page per queue discipline, with a picture of its queue under one standard bursty load, drawn from a run made here."""
+"""A page per queue discipline, with a picture of its queue under one standard bursty load, from a run made here."""
 
 from __future__ import annotations
 
@@ -77,18 +77,20 @@ def draw(name: str, result: Result, other: Result, path: Path) -> None:
     series, behind = result.link_series[BOTTLENECK], other.link_series[BOTTLENECK]
     with style():
         made, axes = figure(2, height=3.4, sharex=True, height_ratios=(3, 1))
-        axes[0].fill_between(other.times, behind["mean_queue_packets"], color=FAINT, alpha=0.35, lw=0, label="drop-tail")
+        axes[0].fill_between(
+            other.times, behind["mean_queue_packets"], color=FAINT, alpha=0.35, lw=0, label="drop-tail"
+        )
         axes[0].plot(result.times, series["mean_queue_packets"], color=COLOURS[0], lw=1.1, label=name)
         axes[0].set_ylabel("waiting (packets)")
         axes[0].set_ylim(bottom=0)
-        axes[0].legend(loc="upper left", ncols=2)
+        axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
         axes[1].vlines(result.times, 0, series["dropped_packets"], color=COLOURS[3], lw=1, label="dropped")
         axes[1].vlines(result.times, 0, [-float(n) for n in series["marks"]], color=COLOURS[1], lw=1, label="marked")
         axes[1].axhline(0, color=FAINT, lw=0.5)
         axes[1].set_ylabel("per 20 ms")
         axes[1].set_xlabel("time (s)")
         axes[1].set_xlim(0, SECONDS)
-        axes[1].legend(loc="lower left", ncols=2)
+        axes[1].legend(loc="upper right", ncols=2)
         save(made, path, salt=name)
 
 

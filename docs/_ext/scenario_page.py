@@ -10,7 +10,13 @@ Schema = Mapping[str, Any]
 
 # Where a reader looks first; whatever else the schema holds follows by name. Schemes, queues and sources have pages.
 ORDER = ("FlowConfig", "Dumbbell", "ParkingLot", "Star", "GraphLink", "AccessConfig", "ReverseConfig", "RecordConfig")
-ELSEWHERE = {"Scheme": "schemes.md", "Config": "queues/index.md", "SourceConfig": "sources.md"}
+# Relative to docs/scenarios.md, which includes this page.
+ELSEWHERE = {
+    "Scheme": "generated/schemes.md",
+    "Config": "generated/queues/index.md",
+    "SourceConfig": "generated/sources.md",
+}
+ELSEWHERE_NAMES = {"Scheme": "scheme", "Config": "queue discipline", "SourceConfig": "source"}
 
 
 def cell(text: object) -> str:
@@ -43,6 +49,11 @@ def described(name: str, schema: Schema) -> Iterator[str]:
     elif "oneOf" in schema:
         yield head
         yield from variants(schema)
+    elif "anyOf" in schema:
+        yield head
+        for choice in schema["anyOf"]:
+            yield f"- {kind(choice)}: {cell(choice.get('description', ''))}"
+        yield ""
 
 
 def variants(schema: Schema) -> Iterator[str]:
@@ -89,10 +100,10 @@ def link(reference: str) -> str:
     base = name.removesuffix("OrName")
     base = "Config" if name == "ConfigOrName" else base
     if base in ELSEWHERE:
-        return f"[{base}]({ELSEWHERE[base]})"
+        return f"[{ELSEWHERE_NAMES[base]}]({ELSEWHERE[base]})"
     if base in {"Bytes", "BitRate", "Span", "Capacity", "DataAmount"}:
         return f"`{base}`"
-    return f"[{base}](#{base.lower()})"
+    return f"[{base}](#{'topologies' if base == 'TopologyConfig' else base.lower()})"
 
 
 def kind(field: Schema) -> str:
@@ -108,4 +119,6 @@ def kind(field: Schema) -> str:
     named = field.get("type", "any")
     if isinstance(named, list):
         named = next(word for word in named if word != "null")
-    return {"string": "text", "boolean": "true or false", "number": "number", "integer": "whole number"}.get(named, named)
+    return {"string": "text", "boolean": "true or false", "number": "number", "integer": "whole number"}.get(
+        named, named
+    )
