@@ -9,12 +9,20 @@ mod wheel;
 
 use tailback_core::Time;
 
-use tree::WinnerTree;
+use tree::{IDLE, WinnerTree};
 use wheel::RadixWheel;
 
 /// A pending-event set with one entry per leaf.
 #[derive(Debug)]
-pub(crate) enum EventQueue {
+pub(crate) struct EventQueue {
+    /// The tree's root, kept here because every event reads it.
+    root: u64,
+    bits: u32,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
     Tree(WinnerTree),
     Wheel(RadixWheel),
 }
@@ -23,46 +31,44 @@ impl EventQueue {
     /// A queue for leaves `0..leaves` and times up to `horizon`.
     pub(crate) fn new(leaves: usize, horizon: Time) -> Self {
         match WinnerTree::new(leaves, horizon) {
-            Some(tree) => Self::Tree(tree),
-            None => Self::Wheel(RadixWheel::new(leaves)),
+            Some(tree) => Self { root: IDLE, bits: tree.bits(), kind: Kind::Tree(tree) },
+            None => Self::wheel(leaves),
         }
     }
 
-    /// A queue of the kind that has no limit of time, for tests.
-    #[cfg(test)]
-    pub(crate) fn wheel(leaves: usize) -> Self {
-        Self::Wheel(RadixWheel::new(leaves))
+    /// A queue of the kind that has no limit of time.
+    fn wheel(leaves: usize) -> Self {
+        Self { root: IDLE, bits: 0, kind: Kind::Wheel(RadixWheel::new(leaves)) }
     }
 
     /// Sets when `leaf` is due, replacing what was set before; [`Time::NEVER`] clears it.
     #[inline]
     pub(crate) fn arm(&mut self, leaf: u32, time: Time) {
-        match self {
-            Self::Tree(tree) => tree.arm(leaf, time),
-            Self::Wheel(wheel) => wheel.arm(leaf, time),
+        match &mut self.kind {
+            Kind::Tree(tree) => self.root = tree.arm(leaf, time),
+            Kind::Wheel(wheel) => wheel.arm(leaf, time),
         }
     }
 
     /// When `leaf` is due.
     #[inline]
     pub(crate) fn due(&self, leaf: u32) -> Time {
-        match self {
-            Self::Tree(tree) => tree.due(leaf),
-            Self::Wheel(wheel) => wheel.due(leaf),
+        match &self.kind {
+            Kind::Tree(tree) => tree.due(leaf),
+            Kind::Wheel(wheel) => wheel.due(leaf),
         }
     }
 
     /// Makes room for more leaves; what is armed stays armed.
     pub(crate) fn grow(&mut self, leaves: usize, horizon: Time) {
-        let old = match self {
-            Self::Tree(tree) => tree.leaves(),
-            Self::Wheel(wheel) => wheel.leaves(),
+        let old = match &self.kind {
+            Kind::Tree(tree) => tree.leaves(),
+            Kind::Wheel(wheel) => wheel.leaves(),
         };
         if leaves <= old {
             return;
         }
-        // Doubled, so that growth by single leaves costs a rebuild only now and then.
-        let mut grown = Self::new(leaves.max(2 * old), horizon);
+        let mut grown = Self::new(leaves, horizon);
         for leaf in 0..old as u32 {
             grown.arm(leaf, self.due(leaf));
         }
@@ -72,9 +78,13 @@ impl EventQueue {
     /// The earliest entry; it stays until its leaf is armed anew.
     #[inline]
     pub(crate) fn next(&mut self) -> (Time, u32) {
-        match self {
-            Self::Tree(tree) => tree.next(),
-            Self::Wheel(wheel) => wheel.next(),
+        match &mut self.kind {
+            Kind::Tree(_) if self.root == IDLE => (Time::NEVER, 0),
+            Kind::Tree(_) => {
+                let leaf = self.root & ((1 << self.bits) - 1);
+                (Time::from_nanos(self.root >> self.bits), leaf as u32)
+            }
+            Kind::Wheel(wheel) => wheel.next(),
         }
     }
 }
@@ -126,7 +136,7 @@ mod tests {
                 (0_usize..40, prop_oneof![0_u64..5, 0_u64..1000, 0_u64..2_000_000_000], any::<bool>()), 0..400),
         ) {
             let mut tree = EventQueue::new(leaves, Time::from_secs_f64(4000.0));
-            prop_assert!(matches!(tree, EventQueue::Tree(_)));
+            prop_assert!(matches!(tree.kind, Kind::Tree(_)));
             agree(&mut tree, leaves, &operations);
             agree(&mut EventQueue::wheel(leaves), leaves, &operations);
         }
@@ -135,6 +145,6 @@ mod tests {
     #[test]
     fn long_horizons_fall_back_to_the_wheel() {
         let never = Time::from_nanos(u64::MAX - 1);
-        assert!(matches!(EventQueue::new(1000, never), EventQueue::Wheel(_)));
+        assert!(matches!(EventQueue::new(1000, never).kind, Kind::Wheel(_)));
     }
 }

@@ -6,7 +6,8 @@
 
 use tailback_core::Time;
 
-const IDLE: u64 = u64::MAX;
+/// The key of a leaf that is not armed.
+pub(crate) const IDLE: u64 = u64::MAX;
 
 /// A tree of `NODES / 2` leaves. Node 1 is the root, node `i` has children `2i` and `2i + 1`.
 ///
@@ -22,8 +23,9 @@ impl<const NODES: usize> Sized<NODES> {
         Some(Self(vec![IDLE; NODES].into_boxed_slice().try_into().ok()?))
     }
 
+    /// Arms a leaf and gives the new root.
     #[inline(never)]
-    fn arm(&mut self, leaf: u32, time: Time) {
+    fn arm(&mut self, leaf: u32, time: Time) -> u64 {
         // A time that does not fit is later than anything the run reaches: the leaf is idle as far as it matters.
         let nanos = time.as_nanos();
         let key = if nanos >> (64 - Self::BITS) == 0 { nanos << Self::BITS | u64::from(leaf) } else { IDLE };
@@ -35,17 +37,12 @@ impl<const NODES: usize> Sized<NODES> {
             node >>= 1;
             self.0[node % NODES] = winner;
         }
+        winner
     }
 
     #[inline]
     fn due(&self, leaf: u32) -> Time {
         Self::time(self.0[leaf as usize % Self::LEAVES + Self::LEAVES])
-    }
-
-    #[inline]
-    fn next(&self) -> (Time, u32) {
-        let key = self.0[1];
-        (Self::time(key), (key % Self::LEAVES as u64) as u32)
     }
 
     #[inline]
@@ -84,8 +81,9 @@ macro_rules! sizes {
                 }
             }
 
+            /// Arms a leaf and gives the new root, whose meaning [`WinnerTree::bits`] tells.
             #[inline]
-            pub(crate) fn arm(&mut self, leaf: u32, time: Time) {
+            pub(crate) fn arm(&mut self, leaf: u32, time: Time) -> u64 {
                 match self {
                     $(Self::$name(tree) => tree.arm(leaf, time),)+
                 }
@@ -98,10 +96,10 @@ macro_rules! sizes {
                 }
             }
 
-            #[inline]
-            pub(crate) fn next(&self) -> (Time, u32) {
+            /// How many of a key's low bits are the leaf's number.
+            pub(crate) fn bits(&self) -> u32 {
                 match self {
-                    $(Self::$name(tree) => tree.next(),)+
+                    $(Self::$name(_) => Sized::<$nodes>::BITS,)+
                 }
             }
         }
