@@ -73,10 +73,10 @@ fn schedules_change_the_rate() {
 fn loss_is_counted_where_it_happens() {
     let loss = "loss = { name = \"periodic\", every = 50, offset = 0 }";
     let outcome = run(&one("scheme = \"sack\"\ntransport = { window_limit = \"20 packets\" }", loss), None);
-    let (arrived, lost) =
+    let (arrived, missing) =
         (outcome.links.counts("arrived_packets"), outcome.links.counts("dropped_loss_packets"));
-    assert_eq!(lost[0], arrived[0].div_ceil(50));
-    assert_eq!(lost[1], 0);
+    assert_eq!(missing[0], arrived[0].div_ceil(50));
+    assert_eq!(missing[1], 0);
 }
 
 #[test]
