@@ -133,33 +133,26 @@ impl<C: Controller, S: Source> Sender<C, S> {
 
     #[inline]
     fn on_ack(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
-        if !packet.annex.is_some() {
-            return self.take_ack(now, packet, &AckBlocks::default(), None, cx);
-        }
-        if let Some(Annex::Blocks(blocks)) = cx.take_annex(packet) {
-            self.take_ack(now, packet, &blocks, Some(blocks.trigger), cx);
-        }
+        let annex = if packet.annex.is_some() { cx.take_annex(packet) } else { None };
+        let detail = match &annex {
+            Some(Annex::Blocks(blocks)) => Some(blocks),
+            _ => None,
+        };
+        let ack = Ack {
+            number: packet.number,
+            blocks: detail.map_or(&[], AckBlocks::as_slice),
+            // Without detail, an acknowledgement in order was caused by the number below its own.
+            trigger: detail.map(|blocks| blocks.trigger).or(packet.number.checked_sub(1)),
+            echo: detail.and_then(|blocks| blocks.echo),
+            ecn_echo: packet.ecn_echo() && self.config.ecn != EcnMode::Off,
+        };
+        self.take_ack(now, packet, &ack, cx);
     }
 
     #[inline]
-    fn take_ack(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        blocks: &AckBlocks,
-        trigger: Option<u64>,
-        cx: &mut EndpointCx<'_>,
-    ) {
-        let ack = Ack {
-            number: packet.number,
-            blocks: blocks.as_slice(),
-            // Without detail, an acknowledgement in order was caused by the number below its own.
-            trigger: trigger.or(packet.number.checked_sub(1)),
-            echo: blocks.echo,
-            ecn_echo: packet.ecn_echo() && self.config.ecn != EcnMode::Off,
-        };
+    fn take_ack(&mut self, now: Time, packet: &Packet, ack: &Ack<'_>, cx: &mut EndpointCx<'_>) {
         let before = self.recovery.first();
-        let Some(mut outcome) = self.recovery.on_ack(now, &ack, &self.config) else { return };
+        let Some(mut outcome) = self.recovery.on_ack(now, ack, &self.config) else { return };
         self.counters.acked_packets += self.recovery.first() - before;
         self.counters.acked += Bytes::new(outcome.advanced);
         if self.opening == Opening::Requested && outcome.advanced > 0 {

@@ -112,12 +112,20 @@ impl LossRecovery {
         self.recover = self.ring.end();
         self.rescued = false;
         self.partial_seen = false;
-        self.next_retransmit = first;
         self.dup_acks = 0;
         self.limited = 0;
+        self.note_reduction();
+        if self.mode == Reliability::Offsets {
+            // What the last episode sent again is on its way, and is not sent a third time (Keshav 1994, §6).
+            self.next_retransmit = self.next_retransmit.max(first);
+            if self.ring.get(first).in_network() > 0 {
+                return;
+            }
+        } else {
+            self.next_retransmit = first;
+        }
         self.lose(first);
         self.forced = true;
-        self.note_reduction();
     }
 
     /// An episode is over. Only fast recovery reports its end: after a time-out the window grows on by slow start.

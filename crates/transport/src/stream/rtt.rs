@@ -16,14 +16,25 @@ pub(crate) struct RttEstimator {
     variation: f64,
     /// What expiries multiplied the time-out by.
     backoff: f64,
-    /// The time-out without back-off, in nanoseconds.
-    timeout: f64,
+    /// The time-out without back-off.
+    timeout: Span,
     /// The controller's own, which replaces it.
     directed: Option<Span>,
     latest: Span,
     min: Span,
     /// Where in a tick this host's clock stands at time zero.
     phase: Span,
+}
+
+/// Conversions by way of signed integers, which a processor does in one instruction; spans are far below 2⁶³ ns.
+#[inline]
+fn real(span: Span) -> f64 {
+    span.as_nanos().cast_signed() as f64
+}
+
+#[inline]
+fn span(nanos: f64) -> Span {
+    Span::from_nanos((nanos as i64).cast_unsigned())
 }
 
 impl RttEstimator {
@@ -34,7 +45,7 @@ impl RttEstimator {
             smoothed: 0.0,
             variation: 0.0,
             backoff: 1.0,
-            timeout: config.initial.as_nanos() as f64,
+            timeout: config.initial,
             directed: None,
             latest: Span::ZERO,
             min: Span::MAX,
@@ -54,13 +65,8 @@ impl RttEstimator {
 
     /// The smoothed round trip time.
     pub(crate) fn smoothed(&self, config: &RtoConfig) -> Option<Span> {
-        self.has_sample().then(|| self.smoothed_span(config))
-    }
-
-    #[inline]
-    fn smoothed_span(&self, config: &RtoConfig) -> Span {
-        let unit = if config.tick.is_zero() { 1.0 } else { config.tick.as_nanos() as f64 };
-        Span::from_nanos((self.smoothed * unit) as u64)
+        let unit = if config.tick.is_zero() { 1.0 } else { real(config.tick) };
+        self.has_sample().then(|| span(self.smoothed * unit))
     }
 
     /// Takes the sample of a segment sent at `sent` and acknowledged now; the back-off ends (RFC 6298 §5).
@@ -71,14 +77,14 @@ impl RttEstimator {
         self.latest = latest;
         self.min = self.min.min(latest);
         self.backoff = 1.0;
-        if config.tick.is_zero() {
-            self.update(latest.as_nanos() as f64, first, config);
-            self.timeout = config.srtt_factor * self.smoothed + config.k * self.variation;
+        let (smoothed, timeout) = if config.tick.is_zero() {
+            self.update(real(latest), first, config);
+            (self.smoothed, config.srtt_factor * self.smoothed + config.k * self.variation)
         } else {
-            self.update_ticks(now, sent, first, config);
-        }
-        self.timeout = self.timeout.max(config.min.as_nanos() as f64);
-        RttSample { latest, smoothed: self.smoothed_span(config), min: self.min }
+            self.update_ticks(now, sent, first, config)
+        };
+        self.timeout = span(timeout).max(config.min);
+        RttSample { latest, smoothed: span(smoothed), min: self.min }
     }
 
     /// RFC 6298 §2.2 and §2.3.
@@ -94,9 +100,9 @@ impl RttEstimator {
         }
     }
 
-    /// The same in ticks, as `rtt_update` of ns-2's `tcp.cc` has it.
+    /// The same in ticks, as `rtt_update` of ns-2's `tcp.cc` has it; smoothed time and time-out in nanoseconds.
     #[cold]
-    fn update_ticks(&mut self, now: Time, sent: Time, first: bool, config: &RtoConfig) {
+    fn update_ticks(&mut self, now: Time, sent: Time, first: bool, config: &RtoConfig) -> (f64, f64) {
         let tick = config.tick.as_nanos();
         let at = |time: Time| (time + self.phase).as_nanos() / tick;
         let sample = (at(now) - at(sent)).max(1) as f64;
@@ -111,15 +117,15 @@ impl RttEstimator {
             self.variation = (self.variation + config.beta * excess).max(config.beta);
         }
         let ticks = (config.srtt_factor * self.smoothed + config.k * self.variation).floor();
-        self.timeout = ticks * tick as f64;
+        (self.smoothed * tick as f64, ticks * tick as f64)
     }
 
     /// The time-out, back-off included (RFC 6298 §2.4 and §2.5; the minimum is taken before the back-off).
     #[inline]
     pub(crate) fn timeout(&self, config: &RtoConfig) -> Span {
-        let base = self.directed.map_or(self.timeout, |span| span.as_nanos() as f64);
-        let nanos = (base * self.backoff).min(config.max.as_nanos() as f64);
-        Span::from_nanos(nanos as u64)
+        let base = self.directed.unwrap_or(self.timeout);
+        let backed_off = if self.backoff == 1.0 { base } else { base.mul_f64(self.backoff) };
+        backed_off.min(config.max)
     }
 
     /// The controller's own time-out takes the place of the estimated one, or gives it back.
