@@ -54,7 +54,7 @@ pub(super) struct Buffer {
     /// Whether queues are compared by packets, as the buffer counts, rather than bytes.
     in_packets: bool,
     /// Kept only where it will be asked.
-    longest: Option<Longest>,
+    ranking: Option<Ranking>,
 }
 
 impl Buffer {
@@ -66,12 +66,12 @@ impl Buffer {
             per_flow: Limit::new(config.per_flow.unwrap_or(Capacity::Unlimited)),
             victim: config.victim,
             in_packets: matches!(cx.capacity, Capacity::Packets(_)),
-            longest: steals.then(Longest::default),
+            ranking: steals.then(Ranking::default),
         }
     }
 
     /// Whether an arrival may be taken in at all, be it at another's cost.
-    pub(super) fn has_room_for<F>(&self, packet: &Packet, flow: &Slot<F>, all: &Backlog) -> bool {
+    pub(super) fn has_room_for<F, N>(&self, packet: &Packet, flow: &Slot<F, N>, all: &Backlog) -> bool {
         let own = Backlog { packets: flow.packets(), bytes: flow.bytes() };
         self.per_flow.admits(packet, &own, false)
             && (self.victim != Victim::Arriving || self.total.admits(packet, all, false))
@@ -81,33 +81,74 @@ impl Buffer {
         self.total.exceeded_by(backlog)
     }
 
-    fn length<F>(in_packets: bool, flow: &Slot<F>) -> u64 {
+    fn length<F, N>(in_packets: bool, flow: &Slot<F, N>) -> u64 {
         if in_packets { u64::from(flow.packets()) } else { flow.bytes().get() }
     }
 
-    /// A packet has joined `slot`.
+    /// A packet has joined `slot`. It is only noted here: most buffers are not full most of the time.
     #[inline]
-    pub(super) fn grown<F>(&mut self, slot: u32, flow: &Slot<F>) {
-        if let Some(longest) = &mut self.longest {
-            longest.grow(slot, Self::length(self.in_packets, flow));
+    pub(super) fn grown<F: Default, N: Copy + Default>(&mut self, slot: u32, flows: &mut Flows<F, N>) {
+        let Some(ranking) = &mut self.ranking else { return };
+        let Some(rank) = flows.rank(slot) else { return };
+        if !rank.grown {
+            rank.grown = true;
+            ranking.grown.push(slot);
+            // Flows that come and go leave their notes behind.
+            if ranking.grown.len() > NOTES + 2 * flows.active() {
+                ranking.update(self.in_packets, flows);
+            }
         }
     }
 
     /// The last packet of `slot` has left.
     #[inline]
-    pub(super) fn emptied(&mut self, slot: u32) {
-        if let Some(longest) = &mut self.longest {
-            longest.remove(slot);
+    pub(super) fn emptied<F: Default, N: Copy + Default>(&mut self, slot: u32, flows: &mut Flows<F, N>) {
+        let Some(ranking) = &mut self.ranking else { return };
+        let Some(rank) = flows.rank(slot) else { return };
+        if rank.listed {
+            rank.listed = false;
+            ranking.longest.remove(slot);
         }
     }
 
     /// The flow that loses a packet, and whether it loses its newest.
-    pub(super) fn victim<F: Default, N: Copy>(&mut self, arriving: u32, flows: &Flows<F, N>) -> (u32, bool) {
+    pub(super) fn victim<F: Default, N: Copy + Default>(
+        &mut self,
+        arriving: u32,
+        flows: &mut Flows<F, N>,
+    ) -> (u32, bool) {
         let in_packets = self.in_packets;
-        let longest = self
-            .longest
-            .as_mut()
-            .and_then(|longest| longest.longest(|slot| Self::length(in_packets, flows.get(slot))));
+        let longest = self.ranking.as_mut().and_then(|ranking| {
+            ranking.update(in_packets, flows);
+            ranking.longest.longest(|slot| Self::length(in_packets, flows.get(slot)))
+        });
         (longest.unwrap_or(arriving), self.victim != Victim::LongestHead)
+    }
+}
+
+/// So many notes of growth are kept whatever the number of flows.
+const NOTES: usize = 1024;
+
+/// Who has most.
+#[derive(Clone, Debug, Default)]
+struct Ranking {
+    longest: Longest,
+    /// Flows that have grown since the last update.
+    grown: Vec<u32>,
+}
+
+impl Ranking {
+    fn update<F: Default, N: Copy + Default>(&mut self, in_packets: bool, flows: &mut Flows<F, N>) {
+        for slot in self.grown.drain(..) {
+            let Some(rank) = flows.rank(slot).filter(|rank| rank.grown) else { continue };
+            rank.grown = false;
+            let length = Buffer::length(in_packets, flows.get(slot));
+            if length > 0 {
+                self.longest.grow(slot, length);
+                if let Some(rank) = flows.rank(slot) {
+                    rank.listed = true;
+                }
+            }
+        }
     }
 }

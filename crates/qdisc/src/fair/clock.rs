@@ -6,13 +6,11 @@
 //! times, but it keeps each flow's reserved rate (delay at most that of a private line of this rate, plus one largest
 //! packet: Xie and Lam, "Delay Guarantee of Virtual Clock Server", 1995).
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Packet, QueueCx, Time};
 
+use super::heap::{Entry, Heap};
 use super::shares::check_shares;
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
@@ -53,7 +51,7 @@ pub struct VirtualClock {
     /// Bytes per second for a weight of 1.
     rate: f64,
     /// Flows that ran empty with clocks ahead of time: they are remembered until then, lest they escape by a pause.
-    ahead: BinaryHeap<Reverse<(u64, u32)>>,
+    ahead: Heap,
 }
 
 /// A flow's clock.
@@ -66,19 +64,20 @@ pub struct Clock {
 impl VirtualClock {
     /// The tags for the link that `cx` describes.
     pub fn by_tag(config: &VirtualClockConfig, cx: &BuildCx) -> ByTag<Self> {
-        ByTag::new(Self { rate: cx.rate.bytes_per_sec() * config.reserve, ahead: BinaryHeap::new() })
+        ByTag::new(Self { rate: cx.rate.bytes_per_sec() * config.reserve, ahead: Heap::new() })
     }
 
     /// Forgets flows whose clock time has come.
     fn forget(&mut self, now: f64, flows: &mut TaggedFlows<Clock>) {
-        while let Some(Reverse((key, slot))) = self.ahead.peek().copied() {
-            if f64::from_bits(key) > now {
+        while let Some(top) = self.ahead.peek() {
+            if top.tag() > now {
                 return;
             }
+            let slot = top.slot();
             self.ahead.pop();
             let seconds = flows.get(slot).state.rule.seconds;
             if seconds > now && flows.get(slot).packets() == 0 {
-                self.ahead.push(Reverse((seconds.to_bits(), slot)));
+                self.ahead.push(Entry::new(seconds, 0, slot));
             } else {
                 flows.state(slot).rule.remembered = false;
                 flows.unhold(slot);
@@ -112,7 +111,7 @@ impl TagRule for VirtualClock {
         if flow.packets() == 0 && !clock.remembered && clock.seconds > now.as_secs_f64() {
             flows.state(slot).rule.remembered = true;
             flows.hold(slot);
-            self.ahead.push(Reverse((clock.seconds.to_bits(), slot)));
+            self.ahead.push(Entry::new(clock.seconds, 0, slot));
         }
     }
 

@@ -5,23 +5,36 @@
 
 use tailback_core::{Backlog, Bytes, Packet};
 
-use super::pool::{List, Pool};
-use super::shares::{Classifier, FlowMap, Share};
+use super::index::Index;
+use super::pool::{Pool, Queue};
+use super::shares::{Classifier, Share};
 
-/// One flow or class that is known at the moment.
+/// One flow or class that is known at the moment. Its fields lie in memory as they stand here, so that all but the
+/// packets share a line.
 #[derive(Clone, Debug)]
-pub struct Slot<F> {
-    list: List,
+#[repr(C, align(64))]
+pub struct Slot<F, N> {
     key: u32,
     packets: u32,
     bytes: Bytes,
     weight: f64,
     holds: u32,
+    rank: Rank,
     /// What the scheduler keeps for the flow.
     pub state: F,
+    queue: Queue<N>,
 }
 
-impl<F> Slot<F> {
+/// Where a flow stands in the ranking of queues by length.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rank {
+    /// It is in the ranking.
+    pub(super) listed: bool,
+    /// It has grown since the ranking was brought up to date.
+    pub(super) grown: bool,
+}
+
+impl<F, N> Slot<F, N> {
     /// Waiting packets.
     pub const fn packets(&self) -> u32 {
         self.packets
@@ -42,8 +55,8 @@ impl<F> Slot<F> {
 #[derive(Clone, Debug)]
 pub struct Flows<F, N> {
     classifier: Classifier,
-    index: FlowMap<u32>,
-    slots: Vec<Slot<F>>,
+    index: Index,
+    slots: Vec<Slot<F, N>>,
     free: Vec<u32>,
     pool: Pool<N>,
     backlog: Backlog,
@@ -52,12 +65,12 @@ pub struct Flows<F, N> {
 /// More slots than this are given back when no flow is left.
 const KEEP: usize = 1024;
 
-impl<F: Default, N: Copy> Flows<F, N> {
+impl<F: Default, N: Copy + Default> Flows<F, N> {
     /// No flows yet.
     pub fn new(shares: &[Share]) -> Self {
         Self {
             classifier: Classifier::new(shares),
-            index: FlowMap::default(),
+            index: Index::default(),
             slots: Vec::new(),
             free: Vec::new(),
             pool: Pool::new(),
@@ -69,8 +82,8 @@ impl<F: Default, N: Copy> Flows<F, N> {
     #[inline]
     pub fn slot_of(&mut self, packet: &Packet) -> u32 {
         let key = self.classifier.key(packet);
-        match self.index.get(&key) {
-            Some(slot) => *slot,
+        match self.index.get(key) {
+            Some(slot) => slot,
             None => self.open(key, self.classifier.weight(packet)),
         }
     }
@@ -78,21 +91,22 @@ impl<F: Default, N: Copy> Flows<F, N> {
     /// The slot of the queue that the caller calls `key`, with weight 1, made if there is none.
     #[inline]
     pub fn slot_of_key(&mut self, key: u32) -> u32 {
-        match self.index.get(&key) {
-            Some(slot) => *slot,
+        match self.index.get(key) {
+            Some(slot) => slot,
             None => self.open(key, 1.0),
         }
     }
 
     fn open(&mut self, key: u32, weight: f64) -> u32 {
         let fresh = Slot {
-            list: List::EMPTY,
             key,
             packets: 0,
             bytes: Bytes::ZERO,
             weight,
             holds: 0,
+            rank: Rank::default(),
             state: F::default(),
+            queue: Queue::new(),
         };
         let slot = if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = fresh;
@@ -113,20 +127,20 @@ impl<F: Default, N: Copy> Flows<F, N> {
         flow.bytes += packet.size();
         self.backlog.packets += 1;
         self.backlog.bytes += packet.size();
-        self.pool.push(&mut flow.list, packet, note);
+        self.pool.push(&mut flow.queue, packet, note);
     }
 
     /// Takes the flow's oldest packet.
     #[inline]
     pub fn pop(&mut self, slot: u32) -> Option<(Packet, N)> {
-        let taken = self.pool.pop(&mut self.slots[slot as usize].list)?;
+        let taken = self.pool.pop(&mut self.slots[slot as usize].queue)?;
         self.uncount(slot, &taken.0);
         Some(taken)
     }
 
     /// Takes the flow's newest packet.
     pub fn pop_newest(&mut self, slot: u32) -> Option<(Packet, N)> {
-        let taken = self.pool.pop_newest(&mut self.slots[slot as usize].list)?;
+        let taken = self.pool.pop_newest(&mut self.slots[slot as usize].queue)?;
         self.uncount(slot, &taken.0);
         Some(taken)
     }
@@ -142,12 +156,12 @@ impl<F: Default, N: Copy> Flows<F, N> {
     /// The flow's oldest packet.
     #[inline]
     pub fn head(&self, slot: u32) -> Option<(&Packet, N)> {
-        self.pool.head(self.slots[slot as usize].list)
+        self.slots[slot as usize].queue.head()
     }
 
     /// The flow's newest packet.
     pub fn newest(&self, slot: u32) -> Option<(&Packet, N)> {
-        self.pool.newest(self.slots[slot as usize].list)
+        self.pool.newest(&self.slots[slot as usize].queue)
     }
 
     /// Keeps the slot although its queue may be empty, until [`Flows::unhold`] undoes it.
@@ -167,18 +181,18 @@ impl<F: Default, N: Copy> Flows<F, N> {
     }
 
     fn close(&mut self, slot: u32) {
-        self.index.remove(&self.slots[slot as usize].key);
+        self.index.remove(self.slots[slot as usize].key);
         self.free.push(slot);
         if self.free.len() == self.slots.len() && self.slots.len() > KEEP {
             self.slots = Vec::new();
             self.free = Vec::new();
-            self.index = FlowMap::default();
+            self.index = Index::default();
         }
     }
 
     /// The slot at `slot`, which must be in use.
     #[inline]
-    pub fn get(&self, slot: u32) -> &Slot<F> {
+    pub fn get(&self, slot: u32) -> &Slot<F, N> {
         &self.slots[slot as usize]
     }
 
@@ -186,6 +200,12 @@ impl<F: Default, N: Copy> Flows<F, N> {
     #[inline]
     pub fn state(&mut self, slot: u32) -> &mut F {
         &mut self.slots[slot as usize].state
+    }
+
+    /// Where `slot` stands in the ranking; `None` where there is no such slot any more.
+    #[inline]
+    pub(super) fn rank(&mut self, slot: u32) -> Option<&mut Rank> {
+        self.slots.get_mut(slot as usize).map(|flow| &mut flow.rank)
     }
 
     /// All that waits.

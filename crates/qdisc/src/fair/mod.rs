@@ -13,6 +13,8 @@ pub mod buffer;
 pub mod clock;
 pub mod flows;
 pub mod framed;
+mod heap;
+mod index;
 pub(crate) mod longest;
 mod pool;
 pub mod round;
@@ -35,7 +37,7 @@ pub trait Scheduler {
     /// What is kept for each active flow.
     type Flow: Default;
     /// What is kept beside each packet.
-    type Note: Copy;
+    type Note: Copy + Default;
 
     /// A packet is about to join `slot`: the note to keep beside it.
     fn note(
@@ -103,7 +105,7 @@ impl<S: Scheduler> PerFlow<S> {
     /// Drops packets until what waits fits the buffer.
     fn make_room(&mut self, arriving: u32, cx: &mut QueueCx<'_>) {
         while self.buffer.is_exceeded_by(&self.flows.backlog()) {
-            let (slot, newest) = self.buffer.victim(arriving, &self.flows);
+            let (slot, newest) = self.buffer.victim(arriving, &mut self.flows);
             let taken = if newest { self.flows.pop_newest(slot) } else { self.flows.pop(slot) };
             let Some((packet, note)) = taken else { return };
             self.flows.hold(slot);
@@ -119,7 +121,7 @@ impl<S: Scheduler> PerFlow<S> {
     #[inline]
     fn left(&mut self, slot: u32) {
         if self.flows.get(slot).packets() == 0 {
-            self.buffer.emptied(slot);
+            self.buffer.emptied(slot, &mut self.flows);
         }
         self.flows.unhold(slot);
     }
@@ -141,7 +143,7 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
         if before == 0 {
             self.scheduler.activated(&mut self.flows, slot);
         }
-        self.buffer.grown(slot, self.flows.get(slot));
+        self.buffer.grown(slot, &mut self.flows);
         if !straight {
             self.make_room(slot, cx);
         }

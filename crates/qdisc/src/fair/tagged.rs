@@ -4,12 +4,9 @@
 //! The heap holds one entry per flow, for its oldest packet; tags within a flow never decrease. When a packet is lost
 //! to make room, its entry may be left with a tag too small; it is set right when it comes to the top.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-
 use tailback_core::{Packet, QueueCx, Time};
 
+use super::heap::{Entry, Heap};
 use super::{Flows, Scheduler};
 
 /// A flow's state under a tag rule `R`.
@@ -45,43 +42,32 @@ pub trait TagRule {
     fn dropped(&mut self, flows: &mut TaggedFlows<Self::Flow>, slot: u32, packet: &Packet, tag: f64);
 }
 
-/// A heap entry: bits of a non-negative tag (which order as the tag does), then the order in which entries with equal
-/// tags came about, then the slot.
-type Entry = Reverse<(u64, u32, u32)>;
-
 /// Service in the order of tags that `R` gives.
 #[derive(Clone, Debug)]
 pub struct ByTag<R> {
     rule: R,
-    heap: BinaryHeap<Entry>,
+    heap: Heap,
+    /// Counts entries, to order equal tags.
     entries: u32,
 }
-
-/// A heap with room for more entries than this gives its memory back when it empties.
-const KEEP: usize = 1024;
 
 impl<R: TagRule> ByTag<R> {
     /// A server with no packets.
     pub const fn new(rule: R) -> Self {
-        Self { rule, heap: BinaryHeap::new(), entries: 0 }
+        Self { rule, heap: Heap::new(), entries: 0 }
     }
 
     /// Removes or corrects the top entry, which served its purpose.
     fn renew_top(&mut self, flows: &mut TaggedFlows<R::Flow>, slot: u32) {
-        let head = flows.head(slot).map(|(_, tag)| tag);
-        let Some(mut top) = self.heap.peek_mut() else { return };
-        if let Some(tag) = head {
+        if let Some((_, tag)) = flows.head(slot) {
             // Behind all that have this tag already, so that equal flows take turns.
             self.entries = self.entries.wrapping_add(1);
-            *top = Reverse((tag.to_bits(), self.entries, slot));
+            self.heap.replace(Entry::new(tag, self.entries, slot));
             return;
         }
-        PeekMut::pop(top);
+        self.heap.pop();
         flows.state(slot).listed = false;
         flows.unhold(slot);
-        if self.heap.is_empty() && self.heap.capacity() > KEEP {
-            self.heap = BinaryHeap::new();
-        }
     }
 }
 
@@ -108,13 +94,14 @@ impl<R: TagRule> Scheduler for ByTag<R> {
         flows.state(slot).listed = true;
         flows.hold(slot);
         self.entries = self.entries.wrapping_add(1);
-        self.heap.push(Reverse((tag.to_bits(), self.entries, slot)));
+        self.heap.push(Entry::new(tag, self.entries, slot));
     }
 
     fn select(&mut self, _now: Time, flows: &mut TaggedFlows<R::Flow>) -> Option<u32> {
         loop {
-            let Reverse((bits, _, slot)) = *self.heap.peek()?;
-            if flows.head(slot).is_some_and(|(_, tag)| tag.to_bits() == bits) {
+            let top = self.heap.peek()?;
+            let slot = top.slot();
+            if flows.head(slot).is_some_and(|(_, tag)| tag == top.tag()) {
                 return Some(slot);
             }
             self.renew_top(flows, slot);

@@ -11,14 +11,11 @@
 //! The fluid server runs at the rate of the link at the last arrival; a rate that changes between two arrivals is
 //! noticed at the second.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Checker, Packet, QueueCx, Time};
 
+use super::heap::{Entry, Heap};
 use super::shares::check_shares;
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
@@ -51,9 +48,9 @@ pub struct Fluid {
     weights: f64,
     /// When backlogged flows run empty in the fluid, in virtual time. A key may lag behind its flow's true tag, and
     /// is set right when it comes to the top.
-    departures: BinaryHeap<Reverse<(u64, u32, u32)>>,
-    /// Orders equal departures, so that rounding does not depend on which slots are free.
-    activations: u32,
+    departures: Heap,
+    /// Counts entries, to order equal departures: rounding must not depend on which slots are free.
+    entries: u32,
 }
 
 /// A flow in the fluid.
@@ -74,11 +71,12 @@ impl Fluid {
     fn advance(&mut self, now: Time, rate: BitRate, flows: &mut TaggedFlows<FluidFlow>) {
         let mut service = rate.bytes_per_sec() * now.since(self.updated).as_secs_f64();
         self.updated = now;
-        while let Some(mut top) = self.departures.peek_mut() {
-            let Reverse((key, _, slot)) = *top;
+        while let Some(top) = self.departures.peek() {
+            let slot = top.slot();
             let finish = flows.get(slot).state.rule.finish;
-            if finish.to_bits() != key {
-                top.0.0 = finish.to_bits();
+            if finish != top.tag() {
+                self.entries = self.entries.wrapping_add(1);
+                self.departures.replace(Entry::new(finish, self.entries, slot));
                 continue;
             }
             let needed = (finish - self.virtual_time).max(0.0) * self.weights;
@@ -88,7 +86,7 @@ impl Fluid {
             }
             service -= needed;
             self.virtual_time = self.virtual_time.max(finish);
-            PeekMut::pop(top);
+            self.departures.pop();
             self.weights -= flows.get(slot).weight();
             flows.state(slot).rule.backlogged = false;
             flows.unhold(slot);
@@ -123,8 +121,8 @@ impl TagRule for Fluid {
         *flow = FluidFlow { finish: self.virtual_time + length, backlogged: true };
         let finish = flow.finish;
         self.weights += weight;
-        self.activations = self.activations.wrapping_add(1);
-        self.departures.push(Reverse((finish.to_bits(), self.activations, slot)));
+        self.entries = self.entries.wrapping_add(1);
+        self.departures.push(Entry::new(finish, self.entries, slot));
         flows.hold(slot);
         finish
     }
