@@ -75,18 +75,23 @@ impl LossRecovery {
         }
         if self.state != Recovery::Open && self.ring.first() >= self.recover {
             let end = self.end_episode();
-            return self.begin_if_lost(config).or(end);
+            return self.begin_if_lost(found, config).or(end);
         }
-        self.begin_if_lost(config)
+        self.begin_if_lost(found, config)
     }
 
+    /// An acknowledgement that brings new ranges begins an episode if the oldest segment is lost (RFC 6675 §5 steps
+    /// 1 and 2). After an episode one without them does, too, if that segment was not sent again yet: without new
+    /// data no further range would come.
     #[inline]
-    fn begin_if_lost(&mut self, config: &StreamConfig) -> Option<CongestionEvent> {
+    fn begin_if_lost(&mut self, found: bool, config: &StreamConfig) -> Option<CongestionEvent> {
         let first = self.ring.first();
         if self.lost_edge <= first || self.state != Recovery::Open || self.ring.is_empty() {
             return None;
         }
-        if !self.ring.get(first).is_lost() || !self.may_begin(config) {
+        let record = self.ring.get(first);
+        let waiting = found || record.in_network() == 0;
+        if !record.is_lost() || !waiting || !self.may_begin(config) {
             return None;
         }
         self.begin_episode();
