@@ -86,6 +86,7 @@ def test_json_has_exactly_the_keys_of_the_contract(tmp_path: Path, monkeypatch: 
     assert found["fidelity"] == "quick"
     assert found["runs"] == 10
     assert found["holds"] is True
+    assert set(found["measured"]) == {"ratio"}
     assert set(found["measured"]["ratio"]) == {"0.001", "0.005", "0.01", "0.02", "0.05"}
     figure = Path(found["figure"]).read_text()
     assert figure.count("<svg") == 1
@@ -156,7 +157,7 @@ def run(claims: Sequence[ledger.Claim], out: Path) -> dict[str, reproduce.Verdic
 def test_one_failing_item_does_not_take_others_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = claims(
         monkeypatch,
-        good=Fake({"value": np.float64(2.0), "by": {0.5: [1, np.inf]}}),
+        good=Fake({"value": {0.5: [np.float64(2.0), np.inf]}, "more": 1}),
         wrong=Fake({"value": 1.0}, holds=False),
         broken=Fake(ZeroDivisionError("no flows")),
         silent=Fake({"other": 1}),
@@ -165,7 +166,7 @@ def test_one_failing_item_does_not_take_others_down(tmp_path: Path, monkeypatch:
     assert [verdict.ran for verdict in found.values()] == [True, True, False, False]
     assert [verdict.holds for verdict in found.values()] == [True, False, False, False]
     good = found["pcc/good"].as_json()
-    assert good["measured"] == {"value": 2.0, "by": {"0.5": [1, None]}}
+    assert good["measured"] == {"value": {"0.5": [2.0, None]}}
     assert good["published"] == {"value": 1.5}
     assert good["runs"] == 3
     assert json.loads(json.dumps(good)) == good

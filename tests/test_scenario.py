@@ -61,7 +61,7 @@ def test_python_and_toml_run_alike(tmp_path: Path) -> None:
 
 def test_complains_about_everything_at_once() -> None:
     with pytest.raises(tb.ScenarioError) as error:
-        tb.dumbbell(rate="10", delay="-5 ms", queue="codle", bufer="1 BDP")  # type: ignore[arg-type]
+        tb.dumbbell(rate="10", delay="-5 ms", queue="codle", bufer="1 BDP")
     found = complaints(error)
     assert set(found) == {"topology.rate", "topology.delay", "topology.queue", "topology.bufer"}
     assert '"10"' in found["topology.rate"]

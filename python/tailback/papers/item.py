@@ -43,7 +43,7 @@ class Outcome:
     """What an item measured and how its claim fared."""
 
     measured: Mapping[str, Any]
-    """The ledger's keys."""
+    """The ledger's keys, which go into the JSON, and others that only the report shows."""
     checks: Sequence[Check]
     data: pl.DataFrame
     """The figure's data, tidy."""

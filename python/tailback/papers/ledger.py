@@ -43,6 +43,11 @@ class Claim:
         return self.id.split("/", 1)[0]
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys under "measured" without what they are keyed by: ``ratio`` for ``ratio[loss]``."""
+        return tuple(dict.fromkeys(key.split("[", 1)[0] for key in self.measure))
+
+    @property
     def module(self) -> str:
         """The module that rebuilds it."""
         return "tailback.papers." + self.id.replace("-", "_").replace("/", ".")

@@ -59,7 +59,7 @@ class Verdict:
             "runs": self.runs,
             "holds": self.holds,
             "published": plain(self.claim.published),
-            "measured": plain(self.outcome.measured) if self.outcome else {},
+            "measured": plain({key: self.outcome.measured[key] for key in self.claim.keys}) if self.outcome else {},
             "why": self.outcome.why if self.outcome else f"could not run: {self.error}",
             "figure": str(self.figure) if self.figure else "",
             "data": str(self.data) if self.data else "",
@@ -125,7 +125,7 @@ def _measure(claim: Claim, fidelity: Fidelity, pool: Pool, bar: Bar) -> Verdict:
         item = claim.item()
         verdict.parameters = tuple(item.parameters(fidelity))
         outcome = item.measure(lab)
-        missing = [key for key in claim.measure if key.split("[", 1)[0] not in outcome.measured]
+        missing = [key for key in claim.keys if key not in outcome.measured]
         if missing:
             raise TailbackError(f"the item's code does not measure {', '.join(missing)}")
         verdict.outcome = outcome

@@ -12,11 +12,10 @@ from pydantic import Field
 
 from tailback.scenario._base import Part, Quantity
 
-Capacity: TypeAlias = Annotated[
-    str,
-    Quantity('a buffer in packets, bytes or bandwidth-delay products ("50 packets", "64 kB", "1 BDP") or "unlimited"'),
+BitRate: TypeAlias = Annotated[
+    str, Quantity('a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as "10 Mbit/s"')
 ]
-"""a buffer in packets, bytes or bandwidth-delay products ("50 packets", "64 kB", "1 BDP") or "unlimited" """
+"""a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as "10 Mbit/s" """
 
 
 Span: TypeAlias = Annotated[str, Quantity('a time with its unit (ns, us, ms, s, min, h), such as "5 ms"')]
@@ -35,6 +34,13 @@ class SpanRange(Part):
 
 Spread: TypeAlias = Span | Sequence[Span] | SpanRange
 """One delay for every host, a list that is dealt out in turn, or a range spread evenly over the hosts."""
+
+
+Capacity: TypeAlias = Annotated[
+    str,
+    Quantity('a buffer in packets, bytes or bandwidth-delay products ("50 packets", "64 kB", "1 BDP") or "unlimited"'),
+]
+"""a buffer in packets, bytes or bandwidth-delay products ("50 packets", "64 kB", "1 BDP") or "unlimited" """
 
 
 class DropTailQueue(Part):
@@ -58,6 +64,16 @@ class RandomDropQueue(Part):
     name: Literal["random-drop"] = "random-drop"
 
 
+class Lane(Part):
+    """One lane."""
+
+    queue: Queue = DropTailQueue()
+    """The lane's queue. Default drop-tail."""
+
+    buffer: Capacity | None = None
+    """The lane's buffer, in packets or bytes. Default: as large as the link's, and not shared with other lanes."""
+
+
 class Class(Part):
     """A class of flows with a lane of their own."""
 
@@ -68,24 +84,11 @@ class Class(Part):
     """The lane that their packets join, counted from 0."""
 
 
-class Lane(Part):
-    """One lane."""
-
-    buffer: Capacity | None = None
-    """The lane's buffer, in packets or bytes. Default: as large as the link's, and not shared with other lanes."""
-
-    queue: Queue = DropTailQueue()
-    """The lane's queue. Default drop-tail."""
-
-
 class PriorityQueue(Part):
     """Strict priority of lanes."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["priority"] = "priority"
-    classes: Sequence[Class] = ()
-    """Classes of flows whose packets join a lane whatever they are marked with."""
-
     lanes: Sequence[Lane] = Field(
         default_factory=lambda: (
             Lane(),
@@ -93,6 +96,9 @@ class PriorityQueue(Part):
         )
     )
     """The lanes, served first to last; a packet whose lane has a higher number joins the last. 2 to 8."""
+
+    classes: Sequence[Class] = ()
+    """Classes of flows whose packets join a lane whatever they are marked with."""
 
 
 Victim: TypeAlias = Literal["longest", "longest-head", "arriving"]
@@ -109,14 +115,14 @@ Victim: TypeAlias = Literal["longest", "longest-head", "arriving"]
 class Buffer(Part):
     """How the flows share the link's buffer."""
 
-    per_flow: Capacity | None = None
-    """At most so much of each flow waits, in packets or bytes; beyond, its arrivals are dropped. Default: no limit
-    but the link's buffer.
-    """
-
     victim: Victim = "longest"
     """Who loses a packet when the link's buffer is full: ``longest`` (the newest packet of the flow with most
     waiting, the default), ``longest-head`` (its oldest) or ``arriving``.
+    """
+
+    per_flow: Capacity | None = None
+    """At most so much of each flow waits, in packets or bytes; beyond, its arrivals are dropped. Default: no limit
+    but the link's buffer.
     """
 
 
@@ -135,11 +141,11 @@ class Share(Part):
     flows: Sequence[int] = ()
     """The flows' numbers in the scenario."""
 
-    together: bool = False
-    """Whether these flows are one class that shares one queue and one weight; otherwise each has its own."""
-
     weight: float = 1.0
     """Their weight: service is shared in proportion. Above zero; flows named nowhere have weight 1."""
+
+    together: bool = False
+    """Whether these flows are one class that shares one queue and one weight; otherwise each has its own."""
 
 
 class WeightedRoundRobinQueue(Part):
@@ -147,11 +153,11 @@ class WeightedRoundRobinQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["weighted-round-robin"] = "weighted-round-robin"
-    buffer: Buffer = Buffer()
-    """How the flows share the link's buffer."""
-
     shares: Sequence[Share] = ()
     """Weights in packets per round, at least 0.01; fractions add up over rounds. Flows named nowhere have weight 1."""
+
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
 
 
 class CellRoundRobinQueue(Part):
@@ -159,11 +165,11 @@ class CellRoundRobinQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["cell-round-robin"] = "cell-round-robin"
-    buffer: Buffer = Buffer()
-    """How the flows share the link's buffer."""
-
     shares: Sequence[Share] = ()
     """Weights, in cells per round; flows named nowhere have weight 1."""
+
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
 
 
 class FramedRoundRobinQueue(Part):
@@ -171,9 +177,6 @@ class FramedRoundRobinQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["framed-round-robin"] = "framed-round-robin"
-    buffer: Buffer = Buffer()
-    """How the flows share the link's buffer."""
-
     frame: Span = "10 ms"
     """The length of a frame, at most 1 s. Default 10 ms."""
 
@@ -183,12 +186,12 @@ class FramedRoundRobinQueue(Part):
     shares: Sequence[Share] = ()
     """Weights, as multiples of ``reserve``; flows named nowhere have weight 1."""
 
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
+
 
 class Level(Part):
     """One level of a hierarchical server."""
-
-    flows: Sequence[int] = ()
-    """The flows that belong to this level; a flow named nowhere belongs to the last."""
 
     frame: Span = "10 ms"
     """The length of a frame, at most 1 s. Default 10 ms."""
@@ -198,15 +201,15 @@ class Level(Part):
     1. Default 0.5.
     """
 
+    flows: Sequence[int] = ()
+    """The flows that belong to this level; a flow named nowhere belongs to the last."""
+
 
 class HierarchicalRoundRobinQueue(Part):
     """Hierarchical round robin: framed round robin on several levels (Kalmanek, Kanakia and Keshav 1990)."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["hierarchical-round-robin"] = "hierarchical-round-robin"
-    buffer: Buffer = Buffer()
-    """How the flows share the link's buffer."""
-
     levels: Sequence[Level] = Field(
         default_factory=lambda: (
             Level(frame="1 ms"),
@@ -223,6 +226,9 @@ class HierarchicalRoundRobinQueue(Part):
     shares: Sequence[Share] = ()
     """Weights, as multiples of ``reserve``; flows named nowhere have weight 1."""
 
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
+
 
 Bytes: TypeAlias = Annotated[
     str, Quantity('an amount of data with its unit (B, kB, MB, GB, KiB, MiB), such as "1500 B"')
@@ -235,14 +241,14 @@ class DeficitRoundRobinQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["deficit-round-robin"] = "deficit-round-robin"
-    buffer: Buffer = Buffer()
-    """How the flows share the link's buffer."""
-
     quantum: Bytes = "1500 B"
     """Bytes per round for a flow of weight 1. Best at least the largest packet (1995, §3); default 1500 B."""
 
     shares: Sequence[Share] = ()
     """Weights; quantum × weight must be at least 16 B. Flows named nowhere have weight 1."""
+
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
 
 
 class SelfClockedFairQueueing(Part):
@@ -250,11 +256,11 @@ class SelfClockedFairQueueing(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["self-clocked-fair-queueing"] = "self-clocked-fair-queueing"
-    buffer: Buffer = Buffer()
-    """How the flows share the link's buffer."""
-
     shares: Sequence[Share] = ()
     """Weights; flows named nowhere have weight 1."""
+
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
 
 
 class WeightedFairQueueing(Part):
@@ -262,11 +268,11 @@ class WeightedFairQueueing(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["weighted-fair-queueing"] = "weighted-fair-queueing"
-    buffer: Buffer = Buffer()
-    """How the flows share the link's buffer."""
-
     shares: Sequence[Share] = ()
     """Weights; flows named nowhere have weight 1."""
+
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
 
 
 class VirtualClockQueue(Part):
@@ -274,9 +280,6 @@ class VirtualClockQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["virtual-clock"] = "virtual-clock"
-    buffer: Buffer = Buffer()
-    """How the flows share the link's buffer."""
-
     reserve: float = 0.1
     """The part of the link's rate that is reserved for a flow of weight 1, above 0, at most 1. Guarantees hold while
     the reservations of the flows present add up to at most 1. Default 0.1.
@@ -284,6 +287,9 @@ class VirtualClockQueue(Part):
 
     shares: Sequence[Share] = ()
     """Weights, as multiples of ``reserve``; flows named nowhere have weight 1."""
+
+    buffer: Buffer = Buffer()
+    """How the flows share the link's buffer."""
 
 
 DataAmount: TypeAlias = Annotated[str, Quantity('an amount in packets or bytes, such as "10 packets" or "15 kB"')]
@@ -303,21 +309,8 @@ class RedQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["red"] = "red"
-    adaptive: bool = False
-    """Adapt ``max_p`` every half second so that the average queue stays in the middle between the thresholds (2001,
-    Fig. 1). Default false.
-    """
-
-    ecn: bool = False
-    """Mark ECN-capable packets instead of dropping them early (RFC 3168 §5). Above the upper threshold (in the
-    gentle form above twice the upper threshold), and at overflow, packets are dropped all the same (RFC 3168 §7).
-    Default false.
-    """
-
-    gentle: bool = True
-    """Between ``max`` and twice ``max``, raise the probability from ``max_p`` to 1 instead of dropping all (Floyd
-    2000). Default true.
-    """
+    min: DataAmount = "5 packets"
+    """Average queue below which nothing is dropped or marked. 1993, §4; default 5 packets."""
 
     max: DataAmount = "15 packets"
     """Average queue at which the probability reaches ``max_p``. 1993, §4; default 15 packets."""
@@ -327,18 +320,31 @@ class RedQueue(Part):
     0, at most 1; default 0.1.
     """
 
-    measure: Measure = "packets"
-    """Whether queue and thresholds are in packets or bytes. Default packets."""
+    weight: float | None = None
+    """Weight of the newest sample in the average queue, above 0, at most 1; default 0.002 (1993, §6). Absent in the
+    adaptive form, it becomes 1 - exp(-1/C) with C the link's rate in packets/s (2001, §4.3).
+    """
 
-    min: DataAmount = "5 packets"
-    """Average queue below which nothing is dropped or marked. 1993, §4; default 5 packets."""
+    gentle: bool = True
+    """Between ``max`` and twice ``max``, raise the probability from ``max_p`` to 1 instead of dropping all (Floyd
+    2000). Default true.
+    """
+
+    adaptive: bool = False
+    """Adapt ``max_p`` every half second so that the average queue stays in the middle between the thresholds (2001,
+    Fig. 1). Default false.
+    """
 
     wait: bool = True
     """Leave at least 1/p packets between two early drops (ns-2's ``wait_``); without it, at least one. Default true."""
 
-    weight: float | None = None
-    """Weight of the newest sample in the average queue, above 0, at most 1; default 0.002 (1993, §6). Absent in the
-    adaptive form, it becomes 1 - exp(-1/C) with C the link's rate in packets/s (2001, §4.3).
+    measure: Measure = "packets"
+    """Whether queue and thresholds are in packets or bytes. Default packets."""
+
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them early (RFC 3168 §5). Above the upper threshold (in the
+    gentle form above twice the upper threshold), and at overflow, packets are dropped all the same (RFC 3168 §7).
+    Default false.
     """
 
 
@@ -347,23 +353,23 @@ class RemQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["rem"] = "rem"
-    alpha: float = 0.1
-    """Weight α of the queue against the rates, above 0. Default 0.1 (2001, §III)."""
-
-    ecn: bool = False
-    """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
+    target: DataAmount = "20 packets"
+    """The queue b* that the price aims at. Default 20 packets (2001, §III)."""
 
     gamma: float = 0.001
     """Gain γ of the price, above 0. Default 0.001 (2001, §III)."""
 
-    period: Span = "2 ms"
-    """The period of the price. Default 2 ms (ns-2's ``rem.cc``)."""
+    alpha: float = 0.1
+    """Weight α of the queue against the rates, above 0. Default 0.1 (2001, §III)."""
 
     phi: float = 1.001
     """Base φ of the probability, above 1. Default 1.001 (2001, §III)."""
 
-    target: DataAmount = "20 packets"
-    """The queue b* that the price aims at. Default 20 packets (2001, §III)."""
+    period: Span = "2 ms"
+    """The period of the price. Default 2 ms (ns-2's ``rem.cc``)."""
+
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
 
 
 class PiQueue(Part):
@@ -371,20 +377,20 @@ class PiQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["pi"] = "pi"
+    target: DataAmount = "50 packets"
+    """The queue q* to settle at. Default 50 packets (ns-2's ``pi.cc``)."""
+
     a: float = 1.822e-05
     """Gain a of the newer sample, above ``b``. Default 1.822e-5 per packet (2001, §V, for 15 Mbit/s and 60 flows)."""
 
     b: float = 1.816e-05
     """Gain b of the older sample, above 0. Default 1.816e-5 per packet (2001, §V)."""
 
-    ecn: bool = False
-    """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
-
     frequency: float = 160.0
     """The sampling frequency in samples per second, above 0, at most 100 000. Default 160 (2001, §V)."""
 
-    target: DataAmount = "50 packets"
-    """The queue q* to settle at. Default 50 packets (ns-2's ``pi.cc``)."""
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
 
 
 class PieQueue(Part):
@@ -392,6 +398,12 @@ class PieQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["pie"] = "pie"
+    target: Span = "15 ms"
+    """The queueing delay to settle at (``QDELAY_REF``). Default 15 ms (RFC 8033 §4.2)."""
+
+    period: Span = "15 ms"
+    """The period of the probability (``T_UPDATE``). Default 15 ms (RFC 8033 §4.2)."""
+
     alpha: float = 0.125
     """Gain of the delay's distance from the target, per second. Default 0.125 (RFC 8033 §4.2)."""
 
@@ -409,26 +421,20 @@ class PieQueue(Part):
     mark_limit: float = 0.1
     """The probability above which ECN-capable packets are dropped too (``mark_ecnth``). Default 0.1 (RFC 8033 §5.1)."""
 
-    period: Span = "15 ms"
-    """The period of the probability (``T_UPDATE``). Default 15 ms (RFC 8033 §4.2)."""
-
-    target: Span = "15 ms"
-    """The queueing delay to settle at (``QDELAY_REF``). Default 15 ms (RFC 8033 §4.2)."""
-
 
 class CodelQueue(Part):
     """Controlled delay (RFC 8289)."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["codel"] = "codel"
-    ecn: bool = False
-    """Mark ECN-capable packets instead of dropping them (RFC 8289 §5.6, as in RFC 8290 §4.2). Default false."""
+    target: Span = "5 ms"
+    """The standing delay to tolerate. Default 5 ms (RFC 8289 §4.4)."""
 
     interval: Span = "100 ms"
     """The time over which a delay counts as standing: about the longest round trip. Default 100 ms (RFC 8289 §4.3)."""
 
-    target: Span = "5 ms"
-    """The standing delay to tolerate. Default 5 ms (RFC 8289 §4.4)."""
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them (RFC 8289 §5.6, as in RFC 8290 §4.2). Default false."""
 
 
 class FqCodelQueue(Part):
@@ -436,8 +442,8 @@ class FqCodelQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["fq-codel"] = "fq-codel"
-    ecn: bool = True
-    """Mark ECN-capable packets instead of dropping them early. Default true (RFC 8290 §5.2.7)."""
+    target: Span = "5 ms"
+    """The standing delay to tolerate. Default 5 ms (RFC 8290 §5.2.2)."""
 
     interval: Span = "100 ms"
     """The time over which a delay counts as standing. Default 100 ms (RFC 8290 §5.2.3)."""
@@ -450,8 +456,8 @@ class FqCodelQueue(Part):
     §5.2.5).
     """
 
-    target: Span = "5 ms"
-    """The standing delay to tolerate. Default 5 ms (RFC 8290 §5.2.2)."""
+    ecn: bool = True
+    """Mark ECN-capable packets instead of dropping them early. Default true (RFC 8290 §5.2.7)."""
 
 
 class Dualpi2Queue(Part):
@@ -459,29 +465,29 @@ class Dualpi2Queue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["dualpi2"] = "dualpi2"
+    target: Span = "15 ms"
+    """The classic queue's delay to settle at. Default 15 ms (RFC 9332 §A.1)."""
+
+    period: Span = "16 ms"
+    """The period of the base probability. Default 16 ms (RFC 9332 §A.1)."""
+
     alpha: float = 0.16
     """Gain of the delay's distance from the target, per second, above 0. Default 0.16 (RFC 9332 §A.1)."""
 
     beta: float = 3.2
     """Gain of the delay's change, per second, above 0. Default 3.2 (RFC 9332 §A.1)."""
 
-    classic_share: float = 0.0625
-    """The part of the rate that the classic queue gets at least, above 0, below 1. Default 1/16 (RFC 9332 §4.2.2)."""
-
     coupling: float = 2.0
     """The coupling factor k, at least 1. Default 2 (RFC 9332 §2.1)."""
-
-    period: Span = "16 ms"
-    """The period of the base probability. Default 16 ms (RFC 9332 §A.1)."""
-
-    ramp_max: Span = "1200 us"
-    """The L4S queue's delay from which its own marking marks all. Default 1.2 ms (RFC 9332 §A.1)."""
 
     ramp_min: Span = "800 us"
     """The L4S queue's delay from which its own marking sets in. Default 0.8 ms (RFC 9332 §A.1)."""
 
-    target: Span = "15 ms"
-    """The classic queue's delay to settle at. Default 15 ms (RFC 9332 §A.1)."""
+    ramp_max: Span = "1200 us"
+    """The L4S queue's delay from which its own marking marks all. Default 1.2 ms (RFC 9332 §A.1)."""
+
+    classic_share: float = 0.0625
+    """The part of the rate that the classic queue gets at least, above 0, below 1. Default 1/16 (RFC 9332 §4.2.2)."""
 
 
 class AvqQueue(Part):
@@ -489,19 +495,19 @@ class AvqQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["avq"] = "avq"
-    ecn: bool = False
-    """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
+    target: float = 0.98
+    """The target utilization γ, above 0, at most 1. Default 0.98 (2001, §4)."""
 
     gain: float = 0.15
     """The gain α of the virtual capacity, above 0. Default 0.15 (2001, §4); larger adapts faster, and oscillates
     where round trips are long.
     """
 
-    target: float = 0.98
-    """The target utilization γ, above 0, at most 1. Default 0.98 (2001, §4)."""
-
     virtual_buffer: DataAmount | None = None
     """The virtual buffer B. Default: as large as the link's, or 100 packets where that is unlimited."""
+
+    ecn: bool = False
+    """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
 
 
 class AvdQueue(Part):
@@ -509,31 +515,18 @@ class AvdQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["avd"] = "avd"
-    gain: float = 0.15
-    """The gain α of the virtual capacity, above 0. Default 0.15 (Kunniyur and Srikant 2001, §4)."""
-
     target: float = 0.98
     """The target utilization γ, above 0, at most 1. Default 0.98 (§V-A)."""
 
-
-class Eta(Part):
-    """Marks for burstiness η."""
-
-    max: float = 0.2
-    """Average above which every packet is marked, ``min`` to 1; with both at 1 nothing is ever marked. Default 0.2."""
-
-    max_p: float = 0.1
-    """Probability of a mark at ``max``, above 0, at most 1. Default 0.1."""
-
-    min: float = 0.1
-    """Average below which nothing is marked, 0 to 1. Default 0.1."""
-
-    weight: float = 0.05
-    """Weight of a busy period in the average, above 0, at most 1. Default 0.05."""
+    gain: float = 0.15
+    """The gain α of the virtual capacity, above 0. Default 0.15 (Kunniyur and Srikant 2001, §4)."""
 
 
 class Rho(Part):
     """Marks for utilization ρ."""
+
+    min: float = 0.9
+    """Average below which nothing is marked, 0 to 1. Default 0.9."""
 
     max: float = 1.0
     """Average above which every packet is marked, ``min`` to 1; with both at 1 nothing is ever marked. Default 1.0."""
@@ -541,11 +534,24 @@ class Rho(Part):
     max_p: float = 0.1
     """Probability of a mark at ``max``, above 0, at most 1. Default 0.1."""
 
-    min: float = 0.9
-    """Average below which nothing is marked, 0 to 1. Default 0.9."""
-
     weight: float = 0.25
     """Weight of a window in the average, above 0, at most 1. Default 0.25."""
+
+
+class Eta(Part):
+    """Marks for burstiness η."""
+
+    min: float = 0.1
+    """Average below which nothing is marked, 0 to 1. Default 0.1."""
+
+    max: float = 0.2
+    """Average above which every packet is marked, ``min`` to 1; with both at 1 nothing is ever marked. Default 0.2."""
+
+    max_p: float = 0.1
+    """Probability of a mark at ``max``, above 0, at most 1. Default 0.1."""
+
+    weight: float = 0.05
+    """Weight of a busy period in the average, above 0, at most 1. Default 0.05."""
 
 
 class TdqmQueue(Part):
@@ -553,41 +559,35 @@ class TdqmQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["tdqm"] = "tdqm"
-    eta: Eta = Eta()
-    """Marks for burstiness. Default: thresholds 0.1 and 0.2 (§IV-B)."""
-
-    rho: Rho = Rho()
-    """Marks for utilization. Default: thresholds 0.9 and 1.0 (§IV-B)."""
-
-    shortest_busy_period: Span | None = None
-    """The length b beyond which a busy period gives a sample of burstiness by itself. Default: 0.025 w (§IV-B)."""
-
     window: Span | None = None
     """The window w over which utilization is measured. Default: half the time in which a full buffer drains (§II-A,
     §IV-B), or 10 ms where the buffer is unlimited.
     """
 
+    shortest_busy_period: Span | None = None
+    """The length b beyond which a busy period gives a sample of burstiness by itself. Default: 0.025 w (§IV-B)."""
 
-BitRate: TypeAlias = Annotated[
-    str, Quantity('a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as "10 Mbit/s"')
-]
-"""a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as "10 Mbit/s" """
+    rho: Rho = Rho()
+    """Marks for utilization. Default: thresholds 0.9 and 1.0 (§IV-B)."""
+
+    eta: Eta = Eta()
+    """Marks for burstiness. Default: thresholds 0.1 and 0.2 (§IV-B)."""
 
 
 class BucketClass(Part):
     """A class of flows with a token bucket of its own."""
 
-    burst: Bytes = "15 kB"
-    """The bucket's depth. Default 15 kB."""
-
     flows: Sequence[int] = ()
     """The flows' numbers in the scenario."""
 
-    queue: Queue = DropTailQueue()
-    """The queue of waiting packets. Default drop-tail."""
-
     rate: BitRate = "1 Mbit/s"
     """The rate of tokens. Default 1 Mbit/s."""
+
+    burst: Bytes = "15 kB"
+    """The bucket's depth. Default 15 kB."""
+
+    queue: Queue = DropTailQueue()
+    """The queue of waiting packets. Default drop-tail."""
 
 
 class TokenBucketQueue(Part):
@@ -595,19 +595,19 @@ class TokenBucketQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["token-bucket"] = "token-bucket"
+    rate: BitRate | None = None
+    """The rate of tokens, at most the link's to have an effect. Default: the link's rate."""
+
     burst: Bytes = "15 kB"
     """The bucket's depth: how much may pass at the link's rate. A larger packet passes when the bucket is full.
     Default 15 kB.
     """
 
-    classes: Sequence[BucketClass] = ()
-    """Classes with a bucket of their own under the common one. Flows named nowhere need only the common bucket."""
-
     queue: Queue = DropTailQueue()
     """The queue of waiting packets; one more waits at its head. Default drop-tail."""
 
-    rate: BitRate | None = None
-    """The rate of tokens, at most the link's to have an effect. Default: the link's rate."""
+    classes: Sequence[BucketClass] = ()
+    """Classes with a bucket of their own under the common one. Flows named nowhere need only the common bucket."""
 
 
 class PolicerQueue(Part):
@@ -615,11 +615,11 @@ class PolicerQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["policer"] = "policer"
-    burst: Bytes = "15 kB"
-    """The bucket's depth. Default 15 kB."""
-
     rate: BitRate = "1 Mbit/s"
     """The rate of tokens. Default 1 Mbit/s."""
+
+    burst: Bytes = "15 kB"
+    """The bucket's depth. Default 15 kB."""
 
 
 Queue: TypeAlias = Annotated[
@@ -689,19 +689,19 @@ QueueOrName: TypeAlias = (
 class Access(Part):
     """The links between hosts and their router in a template, the same in both directions."""
 
-    buffer: Capacity = "unlimited"
-    """How much may wait."""
+    rate: BitRate = "100 Mbit/s"
+    """The rate."""
 
     delay: Spread = "5 ms"
     """The one-way propagation delay: one for all hosts, a list dealt out in turn (``["1 ms", "2 ms"]``), or ``{
     from, to }`` spread evenly over the hosts.
     """
 
+    buffer: Capacity = "unlimited"
+    """How much may wait."""
+
     queue: QueueOrName = DropTailQueue()
     """The queue discipline."""
-
-    rate: BitRate = "100 Mbit/s"
-    """The rate."""
 
 
 AckDetail: TypeAlias = Literal["off", "trigger"]
@@ -838,6 +838,41 @@ Counting: TypeAlias = Literal["per-ack", "bytes"]
 """
 
 
+class Rto(Part):
+    """The retransmission timer (RFC 6298)."""
+
+    alpha: float = 0.125
+    """Gain of the smoothed round trip time, in (0, 1]; default 1/8 (RFC 6298 §2.3)."""
+
+    beta: float = 0.25
+    """Gain of the round trip time's variation, in (0, 1]; default 1/4 (RFC 6298 §2.3)."""
+
+    k: float = 4.0
+    """How many variations the timer adds to the smoothed round trip time; default 4 (RFC 6298 §2.3)."""
+
+    srtt_factor: float = 1.0
+    """What the smoothed round trip time is multiplied by; default 1 (RFC 6298 §2.3). Packet-pair takes 1.5 with ``k
+    = 0`` (Keshav 1994, §6).
+    """
+
+    min: Span = "200 ms"
+    """The shortest time-out; default 200 ms as in common practice, while RFC 6298 §2.4 says 1 s."""
+
+    max: Span = "60 s"
+    """The longest time-out, back-off included; default 60 s (RFC 6298 §2.5)."""
+
+    initial: Span = "1 s"
+    """The time-out before any sample; default 1 s (RFC 6298 §2.1)."""
+
+    backoff: float = 2.0
+    """What each expiry multiplies the time-out by, at least 1; default 2 (RFC 6298 §5.5)."""
+
+    tick: Span = "0 s"
+    """The clock's granularity G (RFC 6298 §2); ``"0 s"``, the default, for an exact clock. Otherwise samples are
+    rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (``tcpTick_``) do.
+    """
+
+
 EcnMode: TypeAlias = Literal["off", "ect0", "ect1"]
 """Whether data leaves ECN-capable.
 
@@ -847,47 +882,15 @@ EcnMode: TypeAlias = Literal["off", "ect0", "ect1"]
 """
 
 
-class Rto(Part):
-    """The retransmission timer (RFC 6298)."""
-
-    alpha: float = 0.125
-    """Gain of the smoothed round trip time, in (0, 1]; default 1/8 (RFC 6298 §2.3)."""
-
-    backoff: float = 2.0
-    """What each expiry multiplies the time-out by, at least 1; default 2 (RFC 6298 §5.5)."""
-
-    beta: float = 0.25
-    """Gain of the round trip time's variation, in (0, 1]; default 1/4 (RFC 6298 §2.3)."""
-
-    initial: Span = "1 s"
-    """The time-out before any sample; default 1 s (RFC 6298 §2.1)."""
-
-    k: float = 4.0
-    """How many variations the timer adds to the smoothed round trip time; default 4 (RFC 6298 §2.3)."""
-
-    max: Span = "60 s"
-    """The longest time-out, back-off included; default 60 s (RFC 6298 §2.5)."""
-
-    min: Span = "200 ms"
-    """The shortest time-out; default 200 ms as in common practice, while RFC 6298 §2.4 says 1 s."""
-
-    srtt_factor: float = 1.0
-    """What the smoothed round trip time is multiplied by; default 1 (RFC 6298 §2.3). Packet-pair takes 1.5 with ``k
-    = 0`` (Keshav 1994, §6).
-    """
-
-    tick: Span = "0 s"
-    """The clock's granularity G (RFC 6298 §2); ``"0 s"``, the default, for an exact clock. Otherwise samples are
-    rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (``tcpTick_``) do.
-    """
-
-
 class Datagram(Part):
     """A datagram flow: its sender, and what its receiver must have in common with it."""
 
-    acks: bool = False
-    """Whether the receiver acknowledges every datagram; default false. Without acknowledgements the sender knows
-    nothing but reports, and a window in a controller's directive has no meaning and is not obeyed.
+    segment_size: Bytes = "1 kB"
+    """The largest datagram on the wire, header included; larger offers of the application are split. Default 1000 B."""
+
+    header: Bytes = "40 B"
+    """Header bytes of every datagram; acknowledgements and control packets are a header alone. Default 40 B, as of
+    streams, so that full packets of both are alike; IPv4 and UDP have 28 B. Without ``acks`` it may be 0 B.
     """
 
     buffer: Capacity = "1000 packets"
@@ -895,33 +898,30 @@ class Datagram(Part):
     beyond is discarded. Default 1000 packets.
     """
 
-    dup_threshold: Annotated[int, Field(ge=0)] = 3
-    """With ``acks``: datagrams acknowledged above that mean loss; default 3."""
-
-    ecn: EcnMode = "off"
-    """Whether datagrams leave ECN-capable."""
-
-    header: Bytes = "40 B"
-    """Header bytes of every datagram; acknowledgements and control packets are a header alone. Default 40 B, as of
-    streams, so that full packets of both are alike; IPv4 and UDP have 28 B. Without ``acks`` it may be 0 B.
+    acks: bool = False
+    """Whether the receiver acknowledges every datagram; default false. Without acknowledgements the sender knows
+    nothing but reports, and a window in a controller's directive has no meaning and is not obeyed.
     """
 
-    initial_window: DataAmount = "10 packets"
-    """The window before any feedback; default 10 packets."""
+    dup_threshold: Annotated[int, Field(ge=0)] = 3
+    """With ``acks``: datagrams acknowledged above that mean loss; default 3."""
 
     rto: Rto = Rto()
     """With ``acks``: the timer after which everything unacknowledged counts as lost. Its estimator of round trip
     times also serves reports that echo send times.
     """
 
-    segment_size: Bytes = "1 kB"
-    """The largest datagram on the wire, header included; larger offers of the application are split. Default 1000 B."""
-
-    stamps: bool = False
-    """Whether every datagram carries its send time for the receiver's policy; default false."""
+    initial_window: DataAmount = "10 packets"
+    """The window before any feedback; default 10 packets."""
 
     window_limit: DataAmount | None = None
     """The window never exceeds this; without limit by default."""
+
+    ecn: EcnMode = "off"
+    """Whether datagrams leave ECN-capable."""
+
+    stamps: bool = False
+    """Whether every datagram carries its send time for the receiver's policy; default false."""
 
 
 Draw: TypeAlias = Span | SpanRange
@@ -977,13 +977,13 @@ class Reno(Part):
     counting: Counting = "per-ack"
     """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
 
-    halve: Halve = "flight"
-    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
-
     slow_start_limit: float = 2.0
     """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per acknowledgement in
     slow start. In segments, at least 1; default 2.
     """
+
+    halve: Halve = "flight"
+    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
 
 
 class Newreno(Part):
@@ -994,13 +994,13 @@ class Newreno(Part):
     counting: Counting = "per-ack"
     """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
 
-    halve: Halve = "flight"
-    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
-
     slow_start_limit: float = 2.0
     """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per acknowledgement in
     slow start. In segments, at least 1; default 2.
     """
+
+    halve: Halve = "flight"
+    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
 
 
 class Sack(Part):
@@ -1011,13 +1011,13 @@ class Sack(Part):
     counting: Counting = "per-ack"
     """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
 
-    halve: Halve = "flight"
-    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
-
     slow_start_limit: float = 2.0
     """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per acknowledgement in
     slow start. In segments, at least 1; default 2.
     """
+
+    halve: Halve = "flight"
+    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
 
 
 class Cubic(Part):
@@ -1031,25 +1031,25 @@ class Cubic(Part):
     c: float = 0.4
     """C: how steep the cubic is, in segments per second cubed. Default 0.4 (RFC 9438 §4.1, §5)."""
 
-    counting: Counting = "per-ack"
-    """What an acknowledgement counts for: ``per-ack`` (the RFC's text) or ``bytes`` (RFC 3465)."""
-
     fast_convergence: bool = True
     """Whether a flow that lost at a smaller window than before gives up more (RFC 9438 §4.7). Default true."""
 
-    halve: Halve = "flight"
-    """What the window is reduced from: ``flight``, the data in flight (RFC 9438 §4.6), or ``window``."""
+    reno_friendly: bool = True
+    """Whether the window is never below what Reno would have (RFC 9438 §4.3). Default true."""
 
     hystart: bool = False
     """Whether the initial slow start ends when round trip times rise (RFC 9406). Default false."""
 
-    reno_friendly: bool = True
-    """Whether the window is never below what Reno would have (RFC 9438 §4.3). Default true."""
+    counting: Counting = "per-ack"
+    """What an acknowledgement counts for: ``per-ack`` (the RFC's text) or ``bytes`` (RFC 3465)."""
 
     slow_start_limit: float = 2.0
     """With ``counting = "bytes"``, at most so many segments of growth per acknowledgement in slow start (L of RFC
     3465 §2.2). At least 1; default 2.
     """
+
+    halve: Halve = "flight"
+    """What the window is reduced from: ``flight``, the data in flight (RFC 9438 §4.6), or ``window``."""
 
 
 class Vegas(Part):
@@ -1092,42 +1092,42 @@ class AccumulationAiad(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["accumulation-aiad"] = "accumulation-aiad"
-    decrease: float = 0.5
-    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
-
-    egress_gain: float = 0.5
-    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
-    Default 0.5: the paper gives none.
+    target: DataAmount = "3 packets"
+    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
+    (Table I).
     """
-
-    estimator: Estimator = "monaco"
-    """How accumulation is measured. Default monaco."""
-
-    gamma: DataAmount | None = "1 packets"
-    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
-    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
-    """
-
-    history: Annotated[int, Field(ge=0)] = 10
-    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
 
     kappa: float | None = None
     """κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
     second for MW. Unset: the law's.
     """
 
-    min_timeout: Span = "200 ms"
-    """The shortest time-out of control packets. Default 200 ms."""
+    estimator: Estimator = "monaco"
+    """How accumulation is measured. Default monaco."""
+
+    history: Annotated[int, Field(ge=0)] = 10
+    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
+
+    egress_gain: float = 0.5
+    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
+    Default 0.5: the paper gives none.
+    """
+
+    gamma: DataAmount | None = "1 packets"
+    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
+    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    """
+
+    decrease: float = 0.5
+    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
 
     pace: bool = True
     """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
     Default true.
     """
 
-    target: DataAmount = "3 packets"
-    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
-    (Table I).
-    """
+    min_timeout: Span = "200 ms"
+    """The shortest time-out of control packets. Default 200 ms."""
 
 
 class AccumulationMw(Part):
@@ -1135,42 +1135,42 @@ class AccumulationMw(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["accumulation-mw"] = "accumulation-mw"
-    decrease: float = 0.5
-    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
-
-    egress_gain: float = 0.5
-    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
-    Default 0.5: the paper gives none.
+    target: DataAmount = "3 packets"
+    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
+    (Table I).
     """
-
-    estimator: Estimator = "monaco"
-    """How accumulation is measured. Default monaco."""
-
-    gamma: DataAmount | None = "1 packets"
-    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
-    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
-    """
-
-    history: Annotated[int, Field(ge=0)] = 10
-    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
 
     kappa: float | None = None
     """κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
     second for MW. Unset: the law's.
     """
 
-    min_timeout: Span = "200 ms"
-    """The shortest time-out of control packets. Default 200 ms."""
+    estimator: Estimator = "monaco"
+    """How accumulation is measured. Default monaco."""
+
+    history: Annotated[int, Field(ge=0)] = 10
+    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
+
+    egress_gain: float = 0.5
+    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
+    Default 0.5: the paper gives none.
+    """
+
+    gamma: DataAmount | None = "1 packets"
+    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
+    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    """
+
+    decrease: float = 0.5
+    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
 
     pace: bool = True
     """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
     Default true.
     """
 
-    target: DataAmount = "3 packets"
-    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
-    (Table I).
-    """
+    min_timeout: Span = "200 ms"
+    """The shortest time-out of control packets. Default 200 ms."""
 
 
 class AccumulationP(Part):
@@ -1178,42 +1178,42 @@ class AccumulationP(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["accumulation-p"] = "accumulation-p"
-    decrease: float = 0.5
-    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
-
-    egress_gain: float = 0.5
-    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
-    Default 0.5: the paper gives none.
+    target: DataAmount = "3 packets"
+    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
+    (Table I).
     """
-
-    estimator: Estimator = "monaco"
-    """How accumulation is measured. Default monaco."""
-
-    gamma: DataAmount | None = "1 packets"
-    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
-    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
-    """
-
-    history: Annotated[int, Field(ge=0)] = 10
-    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
 
     kappa: float | None = None
     """κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
     second for MW. Unset: the law's.
     """
 
-    min_timeout: Span = "200 ms"
-    """The shortest time-out of control packets. Default 200 ms."""
+    estimator: Estimator = "monaco"
+    """How accumulation is measured. Default monaco."""
+
+    history: Annotated[int, Field(ge=0)] = 10
+    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
+
+    egress_gain: float = 0.5
+    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
+    Default 0.5: the paper gives none.
+    """
+
+    gamma: DataAmount | None = "1 packets"
+    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
+    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    """
+
+    decrease: float = 0.5
+    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
 
     pace: bool = True
     """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
     Default true.
     """
 
-    target: DataAmount = "3 packets"
-    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
-    (Table I).
-    """
+    min_timeout: Span = "200 ms"
+    """The shortest time-out of control packets. Default 200 ms."""
 
 
 class Monaco(Part):
@@ -1221,138 +1221,42 @@ class Monaco(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["monaco"] = "monaco"
-    decrease: float = 0.5
-    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
-
-    egress_gain: float = 0.5
-    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
-    Default 0.5: the paper gives none.
+    target: DataAmount = "3 packets"
+    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
+    (Table I).
     """
-
-    estimator: Estimator = "monaco"
-    """How accumulation is measured. Default monaco."""
-
-    gamma: DataAmount | None = "1 packets"
-    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
-    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
-    """
-
-    history: Annotated[int, Field(ge=0)] = 10
-    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
 
     kappa: float | None = None
     """κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
     second for MW. Unset: the law's.
     """
 
-    min_timeout: Span = "200 ms"
-    """The shortest time-out of control packets. Default 200 ms."""
+    estimator: Estimator = "monaco"
+    """How accumulation is measured. Default monaco."""
+
+    history: Annotated[int, Field(ge=0)] = 10
+    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
+
+    egress_gain: float = 0.5
+    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
+    Default 0.5: the paper gives none.
+    """
+
+    gamma: DataAmount | None = "1 packets"
+    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
+    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    """
+
+    decrease: float = 0.5
+    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
 
     pace: bool = True
     """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
     Default true.
     """
 
-    target: DataAmount = "3 packets"
-    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
-    (Table I).
-    """
-
-
-Overlap: TypeAlias = Literal["exact", "crossed"]
-"""How the part that "low" and "medium" have in common is taken from their union.
-
-- ``exact``: As geometry has it.
-- ``crossed``: As the published program has it: crossed where "low" applies less than "medium".
-"""
-
-
-class FuzzyServiceEstimator(Part):
-    """Fuzzy exponential averaging (Keshav 1994, §4.5)."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["fuzzy"] = "fuzzy"
-    carry_error: bool = True
-    """Whether the smoothed error is carried from one observation to the next, as the text says; the program forgets
-    it. Default true.
-    """
-
-    initial_error: float = 0.5
-    """The smoothed error before any observation, from 0 to 1. Default 0.5 (Keshav 1994, appendix)."""
-
-    middle_error: float = 0.7
-    """The error at which "medium" applies fully, between 0 and 1. Default 0.7 (Keshav 1994, appendix, ``MP_E``)."""
-
-    middle_weight: float = 0.5
-    """The α at which "medium" peaks, between 0 and 1. Default 0.5 (Keshav 1994, appendix, ``MP_A``)."""
-
-    overlap: Overlap = "exact"
-    """The union of "low" and "medium": ``exact``, or ``crossed`` as in the program."""
-
-    relative_to: ErrorBase = "observation"
-    """What an error is relative to: ``observation`` (the text) or ``estimate`` (the program)."""
-
-
-class KalmanServiceEstimator(Part):
-    """The Kalman filter of Keshav 1994, §4.4, with given noise."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["kalman"] = "kalman"
-    observation_deviation: float = 0.1
-    """The standard deviation of the observation noise, as a part of the first rate observed. Default 0.1; likewise."""
-
-    system_deviation: float = 0.05
-    """The standard deviation of the service rate's change from one observation to the next, as a part of the first
-    rate observed. Default 0.05; to be supplied by who knows the network (Keshav 1994, §4.4.2).
-    """
-
-
-class EwmaServiceEstimator(Part):
-    """Exponential averaging with a fixed constant."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["ewma"] = "ewma"
-    history: float = 0.9
-    """α: the weight of history, from 0 (the last observation alone) to below 1. Default 0.9."""
-
-
-ServiceEstimator: TypeAlias = Annotated[
-    FuzzyServiceEstimator | KalmanServiceEstimator | EwmaServiceEstimator, Field(discriminator="name")
-]
-"""An estimator with its parameters, as scenarios name it."""
-
-
-class ContinuousPacketPairLaw(Part):
-    """Eq. 14, at every pair."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["continuous"] = "continuous"
-    attack_down: float = 0.8
-    """J in round trip times while it is above. Published 0.8 (Table 2, ``ATTACK_DOWN``)."""
-
-    attack_up: float = 1.5
-    """J in round trip times while the queue is at or below the setpoint. Published 1.5 (Table 2, ``ATTACK_UP``)."""
-
-
-class DiscretePacketPairLaw(Part):
-    """Eq. 9 with pole placement, once per round trip."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["discrete"] = "discrete"
-    alpha: float = 0.9
-    """α, above 0; below 1 for stability. Published 0.9 (§4.2.1)."""
-
-
-PacketPairLaw: TypeAlias = Annotated[ContinuousPacketPairLaw | DiscretePacketPairLaw, Field(discriminator="name")]
-"""The law that sets the rate."""
-
-
-PacketPairPropagation: TypeAlias = Literal["first", "least"]
-"""What is taken for the round trip time without queueing, R.
-
-- ``first``: The first probe's round trip time (Keshav 1994, §4.3).
-- ``least``: The smallest round trip time of any probe: repairs an R that was taken behind a queue.
-"""
+    min_timeout: Span = "200 ms"
+    """The shortest time-out of control packets. Default 200 ms."""
 
 
 class FixedPacketPairSetpoint(Part):
@@ -1369,20 +1273,20 @@ class ProbedPacketPairSetpoint(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["probed"] = "probed"
-    decrease: float = 0.75
-    """What it is multiplied by at a loss. Default 0.75 (Table 2, ``B_DEC_FACTOR``)."""
-
-    every: Annotated[int, Field(ge=0)] = 2
-    """Every so many round trips. Default 2 (Table 2, ``B_COUNT``)."""
-
-    increase: float = 2.0
-    """What is added, in packets. Default 2 (Table 2, ``B_ADD_INC_FACTOR``)."""
-
     initial: float = 5.0
     """The setpoint to begin with, and after a time-out, in packets. Default 5 (Keshav 1994, Table 2, ``B_INITIAL``)."""
 
     least: float = 2.0
     """The smallest setpoint, in packets. Default 2 (Table 2, ``B_MIN``)."""
+
+    increase: float = 2.0
+    """What is added, in packets. Default 2 (Table 2, ``B_ADD_INC_FACTOR``)."""
+
+    every: Annotated[int, Field(ge=0)] = 2
+    """Every so many round trips. Default 2 (Table 2, ``B_COUNT``)."""
+
+    decrease: float = 0.75
+    """What it is multiplied by at a loss. Default 0.75 (Table 2, ``B_DEC_FACTOR``)."""
 
 
 class Table2PacketPairSetpoint(Part):
@@ -1406,49 +1310,145 @@ PacketPairSetpoint: TypeAlias = Annotated[
 """Where the bottleneck's queue is steered to."""
 
 
+class ContinuousPacketPairLaw(Part):
+    """Eq. 14, at every pair."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["continuous"] = "continuous"
+    attack_up: float = 1.5
+    """J in round trip times while the queue is at or below the setpoint. Published 1.5 (Table 2, ``ATTACK_UP``)."""
+
+    attack_down: float = 0.8
+    """J in round trip times while it is above. Published 0.8 (Table 2, ``ATTACK_DOWN``)."""
+
+
+class DiscretePacketPairLaw(Part):
+    """Eq. 9 with pole placement, once per round trip."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["discrete"] = "discrete"
+    alpha: float = 0.9
+    """α, above 0; below 1 for stability. Published 0.9 (§4.2.1)."""
+
+
+PacketPairLaw: TypeAlias = Annotated[ContinuousPacketPairLaw | DiscretePacketPairLaw, Field(discriminator="name")]
+"""The law that sets the rate."""
+
+
+Overlap: TypeAlias = Literal["exact", "crossed"]
+"""How the part that "low" and "medium" have in common is taken from their union.
+
+- ``exact``: As geometry has it.
+- ``crossed``: As the published program has it: crossed where "low" applies less than "medium".
+"""
+
+
+class FuzzyServiceEstimator(Part):
+    """Fuzzy exponential averaging (Keshav 1994, §4.5)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["fuzzy"] = "fuzzy"
+    middle_error: float = 0.7
+    """The error at which "medium" applies fully, between 0 and 1. Default 0.7 (Keshav 1994, appendix, ``MP_E``)."""
+
+    middle_weight: float = 0.5
+    """The α at which "medium" peaks, between 0 and 1. Default 0.5 (Keshav 1994, appendix, ``MP_A``)."""
+
+    initial_error: float = 0.5
+    """The smoothed error before any observation, from 0 to 1. Default 0.5 (Keshav 1994, appendix)."""
+
+    relative_to: ErrorBase = "observation"
+    """What an error is relative to: ``observation`` (the text) or ``estimate`` (the program)."""
+
+    carry_error: bool = True
+    """Whether the smoothed error is carried from one observation to the next, as the text says; the program forgets
+    it. Default true.
+    """
+
+    overlap: Overlap = "exact"
+    """The union of "low" and "medium": ``exact``, or ``crossed`` as in the program."""
+
+
+class KalmanServiceEstimator(Part):
+    """The Kalman filter of Keshav 1994, §4.4, with given noise."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["kalman"] = "kalman"
+    system_deviation: float = 0.05
+    """The standard deviation of the service rate's change from one observation to the next, as a part of the first
+    rate observed. Default 0.05; to be supplied by who knows the network (Keshav 1994, §4.4.2).
+    """
+
+    observation_deviation: float = 0.1
+    """The standard deviation of the observation noise, as a part of the first rate observed. Default 0.1; likewise."""
+
+
+class EwmaServiceEstimator(Part):
+    """Exponential averaging with a fixed constant."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["ewma"] = "ewma"
+    history: float = 0.9
+    """α: the weight of history, from 0 (the last observation alone) to below 1. Default 0.9."""
+
+
+ServiceEstimator: TypeAlias = Annotated[
+    FuzzyServiceEstimator | KalmanServiceEstimator | EwmaServiceEstimator, Field(discriminator="name")
+]
+"""An estimator with its parameters, as scenarios name it."""
+
+
+PacketPairPropagation: TypeAlias = Literal["first", "least"]
+"""What is taken for the round trip time without queueing, R.
+
+- ``first``: The first probe's round trip time (Keshav 1994, §4.3).
+- ``least``: The smallest round trip time of any probe: repairs an R that was taken behind a queue.
+"""
+
+
 class PacketPair(Part):
     """Packet-pair flow control (Keshav 1994)."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["packet-pair"] = "packet-pair"
-    clock: Span = "0 s"
-    """The granularity of the sender's clock; ``"0 s"``, the default, for an exact one."""
+    setpoint: PacketPairSetpoint = Table2PacketPairSetpoint()
+    """Where the bottleneck's queue is steered to: ``fixed``, ``probed``, or one of the paper's two sets, ``table-2``
+    (the default) and ``section-7``.
+    """
+
+    law: PacketPairLaw = ContinuousPacketPairLaw()
+    """The law: ``continuous`` (the default) or ``discrete``."""
 
     estimator: ServiceEstimator = FuzzyServiceEstimator()
     """The estimator of the service time: ``fuzzy`` (the default), ``kalman`` or ``ewma``."""
 
-    idle_restart: bool = True
-    """Whether the rate rises from rest after an idle time of a time-out (§5). Default true."""
+    propagation: PacketPairPropagation = "first"
+    """R: the ``first`` probe's round trip time, or the ``least`` seen."""
 
     increase_factor: float = 0.2
     """The part of the way to its target that the rate takes at a pair while the queue is nearly empty. Default 0.2
     (Table 2, ``INC_FACTOR``); 1 for no caution.
     """
 
-    law: PacketPairLaw = ContinuousPacketPairLaw()
-    """The law: ``continuous`` (the default) or ``discrete``."""
+    rate_smoothing: float = 0.75
+    """The weight of history in the smoothed sending rate. Default 0.75 (Table 2, ``MS_ALPHA``)."""
+
+    timeout_multiplier: float = 1.5
+    """The time-out in expected round trip times. Default 1.5 (Table 2, ``TIMEOUT_MULTIPLIER``)."""
+
+    singleton_timeout: Span = "100 ms"
+    """How long a lone packet waits for its partner; ``"0 s"`` sends it at once. Default 100 ms (§8)."""
 
     nominal_rate: BitRate | None = None
     """A rate that the network guarantees to every new conversation, sent at before the first measurement (§5). None
     by default: one pair, then silence for a round trip.
     """
 
-    propagation: PacketPairPropagation = "first"
-    """R: the ``first`` probe's round trip time, or the ``least`` seen."""
+    idle_restart: bool = True
+    """Whether the rate rises from rest after an idle time of a time-out (§5). Default true."""
 
-    rate_smoothing: float = 0.75
-    """The weight of history in the smoothed sending rate. Default 0.75 (Table 2, ``MS_ALPHA``)."""
-
-    setpoint: PacketPairSetpoint = Table2PacketPairSetpoint()
-    """Where the bottleneck's queue is steered to: ``fixed``, ``probed``, or one of the paper's two sets, ``table-2``
-    (the default) and ``section-7``.
-    """
-
-    singleton_timeout: Span = "100 ms"
-    """How long a lone packet waits for its partner; ``"0 s"`` sends it at once. Default 100 ms (§8)."""
-
-    timeout_multiplier: float = 1.5
-    """The time-out in expected round trip times. Default 1.5 (Table 2, ``TIMEOUT_MULTIPLIER``)."""
+    clock: Span = "0 s"
+    """The granularity of the sender's clock; ``"0 s"``, the default, for an exact one."""
 
 
 class FixedWindow(Part):
@@ -1475,17 +1475,17 @@ class FixedRate(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["fixed-rate"] = "fixed-rate"
-    burst: DataAmount = "1 packets"
-    """How much may leave back to back after a pause: the depth of the token bucket. Default 1 packet."""
-
     rate: BitRate = "1 Mbit/s"
     """The rate on the wire, headers included. Default 1 Mbit/s."""
 
-    reliable: bool = False
-    """Whether lost data is repaired (by selective acknowledgements). Default false: datagrams."""
+    burst: DataAmount = "1 packets"
+    """How much may leave back to back after a pause: the depth of the token bucket. Default 1 packet."""
 
     tokens: Tokens = "constant"
     """How tokens arrive: ``constant``, evenly, or ``poisson``, one packet's worth at a time. Default constant."""
+
+    reliable: bool = False
+    """Whether lost data is repaired (by selective acknowledgements). Default false: datagrams."""
 
 
 Scheme: TypeAlias = Annotated[
@@ -1526,34 +1526,6 @@ SchemeOrName: TypeAlias = (
     | Scheme
 )
 """The bare name stands for the table with this name and every parameter at its default."""
-
-
-class Receiver(Part):
-    """A reliable byte stream's receiver."""
-
-    ack_delay: Span = "100 ms"
-    """The longest delay of an acknowledgement, with ``ack_every`` above 1; default 100 ms (RFC 5681 §4.2: below 500
-    ms).
-    """
-
-    ack_detail: AckDetail = "off"
-    """What acknowledgements say beyond RFC 2018."""
-
-    ack_every: Annotated[int, Field(ge=0)] = 1
-    """An acknowledgement for every so many segments in order; default 1, no delay. RFC 5681 §4.2 allows 2. Out of
-    order, each segment is acknowledged at once.
-    """
-
-    ecn_echo: EcnEcho = "latched"
-    """How congestion marks are echoed."""
-
-    max_sack_blocks: Annotated[int, Field(ge=0, le=255)] = 3
-    """How many ranges an acknowledgement may report, 0 (no selective acknowledgements) to 4; default 3 (RFC 2018 §3,
-    where timestamps take their share of the options).
-    """
-
-    sack_block: Bytes = "8 B"
-    """What each reported range adds to an acknowledgement's size; default 8 B (RFC 2018 §3; ns-2)."""
 
 
 class BulkSource(Part):
@@ -1663,30 +1635,30 @@ class OnOffSource(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["on-off"] = "on-off"
-    at_once: bool = False
-    """Whether a burst's whole amount, ``rate`` times its length, is offered at its beginning. Default false."""
+    on: SpanDistribution = ExponentialSpanDistribution(mean="500 ms")
+    """How long bursts last. Default exponential with mean 500 ms."""
+
+    off: SpanDistribution = ExponentialSpanDistribution(mean="500 ms")
+    """How long pauses last. Default exponential with mean 500 ms."""
+
+    rate: BitRate = "1 Mbit/s"
+    """Application data per time while on, headers not counted. Default 1 Mbit/s."""
 
     chunk: Bytes = "960 B"
     """How much is offered at a time while on, headers not counted; what remains of a burst is carried over to the
     next. Default 960 B, which fills packets of 1000 B.
     """
 
+    at_once: bool = False
+    """Whether a burst's whole amount, ``rate`` times its length, is offered at its beginning. Default false."""
+
     closed: bool = False
     """Whether a pause begins only when the burst before it was completely acknowledged (closed loop) instead of at
     the burst's own end (open loop). Default false.
     """
 
-    off: SpanDistribution = ExponentialSpanDistribution(mean="500 ms")
-    """How long pauses last. Default exponential with mean 500 ms."""
-
-    on: SpanDistribution = ExponentialSpanDistribution(mean="500 ms")
-    """How long bursts last. Default exponential with mean 500 ms."""
-
     pause_first: bool = False
     """Whether the source begins with a pause, so that many of them do not begin in step. Default false."""
-
-    rate: BitRate = "1 Mbit/s"
-    """Application data per time while on, headers not counted. Default 1 Mbit/s."""
 
     total: Bytes | None = None
     """The source ends after so much data; by default never."""
@@ -1697,20 +1669,20 @@ class FilesSource(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["files"] = "files"
+    size: BytesDistribution = ParetoBytesDistribution(mean="12 kB", shape=1.2)
+    """How large files are, headers not counted. Default Pareto with mean 12 kB and shape 1.2."""
+
+    pause: SpanDistribution = ExponentialSpanDistribution(mean="1 s")
+    """How long pauses are. Default exponential with mean 1 s."""
+
     connection: Connection = "per-file"
     """What carries the files: ``per-file``, a new connection for each, or ``kept``, one for all. Default per-file."""
 
     count: Annotated[int | None, Field(ge=0)] = None
     """The session ends after so many files; by default never."""
 
-    pause: SpanDistribution = ExponentialSpanDistribution(mean="1 s")
-    """How long pauses are. Default exponential with mean 1 s."""
-
     pause_first: bool = False
     """Whether the session begins with a pause, so that many of them do not begin in step. Default false."""
-
-    size: BytesDistribution = ParetoBytesDistribution(mean="12 kB", shape=1.2)
-    """How large files are, headers not counted. Default Pareto with mean 12 kB and shape 1.2."""
 
 
 class DatagramsSource(Part):
@@ -1721,14 +1693,14 @@ class DatagramsSource(Part):
     arrivals: Arrivals = "constant"
     """When datagrams come: ``constant`` or ``poisson``. Default constant."""
 
-    count: Annotated[int | None, Field(ge=0)] = None
-    """The source ends after so many datagrams; by default never."""
-
     rate: BitRate = "1 Mbit/s"
     """Mean application data per time; the mean interval is the mean size over this. Default 1 Mbit/s."""
 
     size: BytesDistribution = ConstantBytesDistribution(value="960 B")
     """How large datagrams are, without the header that the endpoint adds. Default constant, 960 B."""
+
+    count: Annotated[int | None, Field(ge=0)] = None
+    """The source ends after so many datagrams; by default never."""
 
 
 class ReplayEntry(Part):
@@ -1746,14 +1718,14 @@ class ReplaySource(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["replay"] = "replay"
-    entries: Sequence[ReplayEntry] = ()
-    """Entries written out, in place of a file. Times must not go back."""
-
     file: str | None = None
     """A text file of entries, relative to the scenario's file: a time and an amount per line, separated by a comma,
     with units (``125 ms, 1500 B``); or bare numbers below a heading that names their units, such as
     ``seconds,bytes``. Empty lines and lines that begin with ``#`` do not count.
     """
+
+    entries: Sequence[ReplayEntry] = ()
+    """Entries written out, in place of a file. Times must not go back."""
 
     repeat_every: Span | None = None
     """Begin again after so much time, counted from the beginning; by default the trace is played once. At least the
@@ -1785,45 +1757,31 @@ RttSampling: TypeAlias = Literal["every-ack", "per-round-trip", "timestamps"]
 class Stream(Part):
     """A reliable byte stream's sender."""
 
-    careful: bool | None = None
-    """Whether the next episode may begin only when a segment sent after the last one's begin is acknowledged
-    ("careful", RFC 6582 §3.2 step 1: the acknowledgement "covers more than recover"), or already when all
-    segments sent before it are. By default what the RFCs say: true for NewReno and Reno, false for SACK (RFC 6675
-    §5).
-    """
-
-    dup_threshold: Annotated[int, Field(ge=0)] = 3
-    """Duplicate acknowledgements, or segments selectively acknowledged above, that mean loss; default 3 (RFC 5681
-    §3.2, RFC 6675 ``DupThresh``). Recovery by offsets takes 1, whatever stands here.
-    """
-
-    ecn: EcnMode = "off"
-    """Whether data leaves ECN-capable."""
-
-    handshake: bool = False
-    """Whether a connection begins with a header-only segment and its acknowledgement, one round trip before data
-    (RFC 9293 §3.5); default false.
-    """
+    segment_size: Bytes = "1 kB"
+    """A full segment's bytes on the wire, header included; default 1000 B."""
 
     header: Bytes = "40 B"
     """Header bytes of every segment; a connection request and a control packet are a header alone. Default 40 B
     (IPv4 and TCP without options).
     """
 
-    impatient: bool = True
-    """NewReno's "impatient" variant: in an episode only the first partial acknowledgement restarts the
-    retransmission timer (RFC 6582 §3.2 step 3); default true. Otherwise all do ("slow but steady").
-    """
+    initial_window: DataAmount = "10 packets"
+    """The window before any feedback; default 10 packets (RFC 6928)."""
 
     initial_ssthresh: DataAmount | None = None
     """The slow start threshold before any loss; without limit by default (RFC 5681 §3.1)."""
 
-    initial_window: DataAmount = "10 packets"
-    """The window before any feedback; default 10 packets (RFC 6928)."""
+    window_limit: DataAmount | None = None
+    """The congestion window never exceeds this; without limit by default. ns-2's ``window_``."""
 
-    keep_scoreboard: bool = True
-    """Whether selective acknowledgements outlive a time-out (RFC 6675 §5.1 "SHOULD"); default true. ns-2 forgets
-    them.
+    receive_window: DataAmount | None = None
+    """The receiver's buffer: nothing is sent further than this beyond the last cumulative acknowledgement (RFC 9293
+    §3.8.6); without limit by default.
+    """
+
+    dup_threshold: Annotated[int, Field(ge=0)] = 3
+    """Duplicate acknowledgements, or segments selectively acknowledged above, that mean loss; default 3 (RFC 5681
+    §3.2, RFC 6675 ``DupThresh``). Recovery by offsets takes 1, whatever stands here.
     """
 
     limited_transmit: bool = True
@@ -1835,9 +1793,21 @@ class Stream(Part):
     not ask for it: NewReno and SACK always do so.
     """
 
-    receive_window: DataAmount | None = None
-    """The receiver's buffer: nothing is sent further than this beyond the last cumulative acknowledgement (RFC 9293
-    §3.8.6); without limit by default.
+    careful: bool | None = None
+    """Whether the next episode may begin only when a segment sent after the last one's begin is acknowledged
+    ("careful", RFC 6582 §3.2 step 1: the acknowledgement "covers more than recover"), or already when all
+    segments sent before it are. By default what the RFCs say: true for NewReno and Reno, false for SACK (RFC 6675
+    §5).
+    """
+
+    impatient: bool = True
+    """NewReno's "impatient" variant: in an episode only the first partial acknowledgement restarts the
+    retransmission timer (RFC 6582 §3.2 step 3); default true. Otherwise all do ("slow but steady").
+    """
+
+    keep_scoreboard: bool = True
+    """Whether selective acknowledgements outlive a time-out (RFC 6675 §5.1 "SHOULD"); default true. ns-2 forgets
+    them.
     """
 
     rescue: bool = True
@@ -1849,8 +1819,13 @@ class Stream(Part):
     rtt_sampling: RttSampling = "every-ack"
     """How round trip times are sampled."""
 
-    segment_size: Bytes = "1 kB"
-    """A full segment's bytes on the wire, header included; default 1000 B."""
+    ecn: EcnMode = "off"
+    """Whether data leaves ECN-capable."""
+
+    handshake: bool = False
+    """Whether a connection begins with a header-only segment and its acknowledgement, one round trip before data
+    (RFC 9293 §3.5); default false.
+    """
 
     send_jitter: Span = "0 s"
     """Every send opportunity is delayed by a uniform random time up to this, to break phase effects; ``"0 s"``, the
@@ -1860,8 +1835,33 @@ class Stream(Part):
     stamps: bool = False
     """Whether every data packet carries its send time for the receiver's policy; default false."""
 
-    window_limit: DataAmount | None = None
-    """The congestion window never exceeds this; without limit by default. ns-2's ``window_``."""
+
+class Receiver(Part):
+    """A reliable byte stream's receiver."""
+
+    max_sack_blocks: Annotated[int, Field(ge=0, le=255)] = 3
+    """How many ranges an acknowledgement may report, 0 (no selective acknowledgements) to 4; default 3 (RFC 2018 §3,
+    where timestamps take their share of the options).
+    """
+
+    sack_block: Bytes = "8 B"
+    """What each reported range adds to an acknowledgement's size; default 8 B (RFC 2018 §3; ns-2)."""
+
+    ack_every: Annotated[int, Field(ge=0)] = 1
+    """An acknowledgement for every so many segments in order; default 1, no delay. RFC 5681 §4.2 allows 2. Out of
+    order, each segment is acknowledged at once.
+    """
+
+    ack_delay: Span = "100 ms"
+    """The longest delay of an acknowledgement, with ``ack_every`` above 1; default 100 ms (RFC 5681 §4.2: below 500
+    ms).
+    """
+
+    ecn_echo: EcnEcho = "latched"
+    """How congestion marks are echoed."""
+
+    ack_detail: AckDetail = "off"
+    """What acknowledgements say beyond RFC 2018."""
 
 
 class Flow(Part):
@@ -1876,27 +1876,24 @@ class Flow(Part):
     count: Annotated[int, Field(ge=1, le=1000000)] = 1
     """How many flows the group has."""
 
-    datagram: Datagram = Datagram()
-    """Both endpoints of a scheme that sends datagrams: sizes, buffer, acknowledgements, ECN."""
+    source: SourceOrName = BulkSource()
+    """The application, by name or as a table with its parameters; an endless transfer by default."""
 
     from_: Annotated[str | None, Field(alias="from")] = None
     """The sending node. In the templates ``dumbbell`` and ``parking-lot`` the name of a router stands for a host of
     the flow's own behind that router; the default is the first router.
     """
 
-    receiver: Receiver = Receiver()
-    """The receiving endpoint of a scheme with a reliable stream: acknowledgements and echoes."""
+    to: str | None = None
+    """The receiving node, as ``from``; the default is the last router."""
+
+    route: Sequence[str] | None = None
+    """The nodes between the two ends that the data passes, in order, where it is not to take the shortest way."""
 
     return_route: Sequence[str] | None = None
     """The nodes between the two ends that acknowledgements and reports pass, in order; by default those of ``route``
     backwards where they are linked that way, the shortest way otherwise.
     """
-
-    route: Sequence[str] | None = None
-    """The nodes between the two ends that the data passes, in order, where it is not to take the shortest way."""
-
-    source: SourceOrName = BulkSource()
-    """The application, by name or as a table with its parameters; an endless transfer by default."""
 
     start: Draw = "0 s"
     """When the flow starts: one time, or ``{ from, to }`` for a uniform draw from each flow's own random stream."""
@@ -1904,11 +1901,14 @@ class Flow(Part):
     stop: Span | None = None
     """When the flow stops; with the run where absent."""
 
-    to: str | None = None
-    """The receiving node, as ``from``; the default is the last router."""
-
     transport: Stream = Stream()
     """The sending endpoint of a scheme with a reliable stream: sizes, windows, loss recovery, timers, ECN."""
+
+    receiver: Receiver = Receiver()
+    """The receiving endpoint of a scheme with a reliable stream: acknowledgements and echoes."""
+
+    datagram: Datagram = Datagram()
+    """Both endpoints of a scheme that sends datagrams: sizes, buffer, acknowledgements, ECN."""
 
 
 LossPlace: TypeAlias = Literal["before-queue", "after-queue"]
@@ -1924,11 +1924,11 @@ class IndependentLoss(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["independent"] = "independent"
-    place: LossPlace = "before-queue"
-    """Where on the link packets are lost."""
-
     probability: float = 0.01
     """Probability that a packet is lost, 0 to 1."""
+
+    place: LossPlace = "before-queue"
+    """Where on the link packets are lost."""
 
 
 class GilbertElliottLoss(Part):
@@ -1936,17 +1936,17 @@ class GilbertElliottLoss(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["gilbert-elliott"] = "gilbert-elliott"
-    bad_to_good: float = 0.25
-    """Probability per packet of going from the bad to the good state, 0 to 1."""
-
     good_to_bad: float = 0.01
     """Probability per packet of going from the good to the bad state, 0 to 1."""
 
-    loss_bad: float = 0.5
-    """Loss probability in the bad state, 0 to 1."""
+    bad_to_good: float = 0.25
+    """Probability per packet of going from the bad to the good state, 0 to 1."""
 
     loss_good: float = 0.0
     """Loss probability in the good state, 0 to 1 (Gilbert's model has 0)."""
+
+    loss_bad: float = 0.5
+    """Loss probability in the bad state, 0 to 1."""
 
     place: LossPlace = "before-queue"
     """Where on the link packets are lost."""
@@ -1978,11 +1978,11 @@ LossOrName: TypeAlias = Literal["independent", "gilbert-elliott", "periodic"] | 
 class Reordering(Part):
     """Packets are held back at the far end, so that later ones overtake them."""
 
-    hold: Draw = SpanRange(from_="0 s", to="10 ms")
-    """How long it is held back beyond the link's delay: one time, or ``{ from, to }`` for a uniform draw."""
-
     probability: float = 0.01
     """Probability that a packet is held back, 0 to 1."""
+
+    hold: Draw = SpanRange(from_="0 s", to="10 ms")
+    """How long it is held back beyond the link's delay: one time, or ``{ from, to }`` for a uniform draw."""
 
 
 class ScheduleStep(Part):
@@ -1993,11 +1993,11 @@ class ScheduleStep(Part):
     at: Span
     """When, from the start of the run."""
 
-    delay: Span | None = None
-    """The new one-way propagation delay; unchanged where absent."""
-
     rate: BitRate | None = None
     """The new rate; unchanged where absent. ``"0 bit/s"`` stops the link until a later step."""
+
+    delay: Span | None = None
+    """The new one-way propagation delay; unchanged where absent."""
 
 
 class Trace(Part):
@@ -2008,40 +2008,40 @@ class Trace(Part):
     opportunities in one millisecond. Relative to the scenario's file.
     """
 
-    digest: str | None = None
-    """A 128-bit digest of the file's contents, filled in when the scenario is loaded, so that a result is tied to
-    the trace that it was made with. Where given, it must match.
-    """
-
     opportunity: Bytes = "1504 B"
     """How much one opportunity delivers. Mahimahi's is 1504 bytes (1500 and its own header); most published traces
     mean 1500.
+    """
+
+    digest: str | None = None
+    """A 128-bit digest of the file's contents, filled in when the scenario is loaded, so that a result is tied to
+    the trace that it was made with. Where given, it must match.
     """
 
 
 class Reverse(Part):
     """What a link's reverse direction has different from its forward direction."""
 
-    buffer: Capacity | None = None
-    """How much may wait; as forward where absent."""
-
-    corruption: Corruption | None = None
-    """Damage on the wire; none where absent."""
+    rate: BitRate | None = None
+    """The rate; as forward where absent."""
 
     delay: Span | None = None
     """The one-way propagation delay; as forward where absent."""
 
-    duplication: Duplication | None = None
-    """Duplicated packets; none where absent."""
-
-    loss: LossOrName | None = None
-    """Loss besides overflow; none where absent."""
+    buffer: Capacity | None = None
+    """How much may wait; as forward where absent."""
 
     queue: QueueOrName | None = None
     """The queue discipline; as forward where absent."""
 
-    rate: BitRate | None = None
-    """The rate; as forward where absent."""
+    loss: LossOrName | None = None
+    """Loss besides overflow; none where absent."""
+
+    corruption: Corruption | None = None
+    """Damage on the wire; none where absent."""
+
+    duplication: Duplication | None = None
+    """Duplicated packets; none where absent."""
 
     reordering: Reordering | None = None
     """Packets held back; none where absent."""
@@ -2062,46 +2062,46 @@ class GraphLink(Part):
     to: str
     """The node at its far end."""
 
+    one_way: bool = False
+    """Whether there is no reverse direction."""
+
+    rate: BitRate = "10 Mbit/s"
+    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
+
+    delay: Span = "20 ms"
+    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
+
     buffer: Capacity = "1 BDP"
     """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
     or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
     trip time of the flows whose data crosses it.
     """
 
-    corruption: Corruption | None = None
-    """Damage on the wire; none where absent. Forward direction only."""
-
-    delay: Span = "20 ms"
-    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
-
-    duplication: Duplication | None = None
-    """Duplicated packets; none where absent. Forward direction only."""
+    queue: QueueOrName = DropTailQueue()
+    """The queue discipline, by name or as a table with its parameters."""
 
     loss: LossOrName | None = None
     """Loss besides overflow; none where absent. Forward direction only."""
 
-    one_way: bool = False
-    """Whether there is no reverse direction."""
+    corruption: Corruption | None = None
+    """Damage on the wire; none where absent. Forward direction only."""
 
-    queue: QueueOrName = DropTailQueue()
-    """The queue discipline, by name or as a table with its parameters."""
-
-    rate: BitRate = "10 Mbit/s"
-    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
+    duplication: Duplication | None = None
+    """Duplicated packets; none where absent. Forward direction only."""
 
     reordering: Reordering | None = None
     """Packets held back so that others overtake them; none where absent. Forward direction only."""
-
-    reverse: Reverse | None = None
-    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
-    impairments, schedule and trace are absent there where not given.
-    """
 
     schedule: Sequence[ScheduleStep] = ()
     """Changes of rate and delay at given times, in order. Forward direction only."""
 
     trace: Trace | None = None
     """A recorded trace of delivery opportunities in place of a constant rate. Forward direction only."""
+
+    reverse: Reverse | None = None
+    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
+    impairments, schedule and trace are absent there where not given.
+    """
 
 
 WhichClass: TypeAlias = Literal["all", "main", "none"]
@@ -2147,10 +2147,11 @@ class Dumbbell(Part):
 
     TAG: ClassVar[str] = "template"
     template: Literal["dumbbell"] = "dumbbell"
-    access: Access = Access()
-    """The links between senders and ``r0``, and between receivers and ``r1`` unless ``receiver_access`` says
-    otherwise.
-    """
+    rate: BitRate = "10 Mbit/s"
+    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
+
+    delay: Span = "20 ms"
+    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
 
     buffer: Capacity = "1 BDP"
     """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
@@ -2158,40 +2159,39 @@ class Dumbbell(Part):
     trip time of the flows whose data crosses it.
     """
 
-    corruption: Corruption | None = None
-    """Damage on the wire; none where absent. Forward direction only."""
-
-    delay: Span = "20 ms"
-    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
-
-    duplication: Duplication | None = None
-    """Duplicated packets; none where absent. Forward direction only."""
+    queue: QueueOrName = DropTailQueue()
+    """The queue discipline, by name or as a table with its parameters."""
 
     loss: LossOrName | None = None
     """Loss besides overflow; none where absent. Forward direction only."""
 
-    queue: QueueOrName = DropTailQueue()
-    """The queue discipline, by name or as a table with its parameters."""
+    corruption: Corruption | None = None
+    """Damage on the wire; none where absent. Forward direction only."""
 
-    rate: BitRate = "10 Mbit/s"
-    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
-
-    receiver_access: Access | None = None
-    """The links between ``r1`` and the receivers; as ``access`` where absent."""
+    duplication: Duplication | None = None
+    """Duplicated packets; none where absent. Forward direction only."""
 
     reordering: Reordering | None = None
     """Packets held back so that others overtake them; none where absent. Forward direction only."""
-
-    reverse: Reverse | None = None
-    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
-    impairments, schedule and trace are absent there where not given.
-    """
 
     schedule: Sequence[ScheduleStep] = ()
     """Changes of rate and delay at given times, in order. Forward direction only."""
 
     trace: Trace | None = None
     """A recorded trace of delivery opportunities in place of a constant rate. Forward direction only."""
+
+    reverse: Reverse | None = None
+    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
+    impairments, schedule and trace are absent there where not given.
+    """
+
+    access: Access = Access()
+    """The links between senders and ``r0``, and between receivers and ``r1`` unless ``receiver_access`` says
+    otherwise.
+    """
+
+    receiver_access: Access | None = None
+    """The links between ``r1`` and the receivers; as ``access`` where absent."""
 
 
 class ParkingLot(Part):
@@ -2202,10 +2202,14 @@ class ParkingLot(Part):
 
     TAG: ClassVar[str] = "template"
     template: Literal["parking-lot"] = "parking-lot"
-    access: Access = Access()
-    """The links between senders and routers, and between receivers and routers unless ``receiver_access`` says
-    otherwise.
-    """
+    hops: Annotated[int, Field(ge=1, le=1000)] = 3
+    """How many links the chain has."""
+
+    rate: BitRate = "10 Mbit/s"
+    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
+
+    delay: Span = "20 ms"
+    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
 
     buffer: Capacity = "1 BDP"
     """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
@@ -2213,43 +2217,39 @@ class ParkingLot(Part):
     trip time of the flows whose data crosses it.
     """
 
-    corruption: Corruption | None = None
-    """Damage on the wire; none where absent. Forward direction only."""
-
-    delay: Span = "20 ms"
-    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
-
-    duplication: Duplication | None = None
-    """Duplicated packets; none where absent. Forward direction only."""
-
-    hops: Annotated[int, Field(ge=1, le=1000)] = 3
-    """How many links the chain has."""
+    queue: QueueOrName = DropTailQueue()
+    """The queue discipline, by name or as a table with its parameters."""
 
     loss: LossOrName | None = None
     """Loss besides overflow; none where absent. Forward direction only."""
 
-    queue: QueueOrName = DropTailQueue()
-    """The queue discipline, by name or as a table with its parameters."""
+    corruption: Corruption | None = None
+    """Damage on the wire; none where absent. Forward direction only."""
 
-    rate: BitRate = "10 Mbit/s"
-    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
-
-    receiver_access: Access | None = None
-    """The links between routers and receivers; as ``access`` where absent."""
+    duplication: Duplication | None = None
+    """Duplicated packets; none where absent. Forward direction only."""
 
     reordering: Reordering | None = None
     """Packets held back so that others overtake them; none where absent. Forward direction only."""
-
-    reverse: Reverse | None = None
-    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
-    impairments, schedule and trace are absent there where not given.
-    """
 
     schedule: Sequence[ScheduleStep] = ()
     """Changes of rate and delay at given times, in order. Forward direction only."""
 
     trace: Trace | None = None
     """A recorded trace of delivery opportunities in place of a constant rate. Forward direction only."""
+
+    reverse: Reverse | None = None
+    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
+    impairments, schedule and trace are absent there where not given.
+    """
+
+    access: Access = Access()
+    """The links between senders and routers, and between receivers and routers unless ``receiver_access`` says
+    otherwise.
+    """
+
+    receiver_access: Access | None = None
+    """The links between routers and receivers; as ``access`` where absent."""
 
 
 class Star(Part):
@@ -2260,46 +2260,46 @@ class Star(Part):
 
     TAG: ClassVar[str] = "template"
     template: Literal["star"] = "star"
+    hosts: Annotated[int, Field(ge=2, le=100000)] = 5
+    """How many hosts."""
+
+    rate: BitRate = "10 Mbit/s"
+    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
+
+    delay: Span = "20 ms"
+    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
+
     buffer: Capacity = "1 BDP"
     """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
     or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
     trip time of the flows whose data crosses it.
     """
 
-    corruption: Corruption | None = None
-    """Damage on the wire; none where absent. Forward direction only."""
-
-    delay: Span = "20 ms"
-    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
-
-    duplication: Duplication | None = None
-    """Duplicated packets; none where absent. Forward direction only."""
-
-    hosts: Annotated[int, Field(ge=2, le=100000)] = 5
-    """How many hosts."""
+    queue: QueueOrName = DropTailQueue()
+    """The queue discipline, by name or as a table with its parameters."""
 
     loss: LossOrName | None = None
     """Loss besides overflow; none where absent. Forward direction only."""
 
-    queue: QueueOrName = DropTailQueue()
-    """The queue discipline, by name or as a table with its parameters."""
+    corruption: Corruption | None = None
+    """Damage on the wire; none where absent. Forward direction only."""
 
-    rate: BitRate = "10 Mbit/s"
-    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
+    duplication: Duplication | None = None
+    """Duplicated packets; none where absent. Forward direction only."""
 
     reordering: Reordering | None = None
     """Packets held back so that others overtake them; none where absent. Forward direction only."""
-
-    reverse: Reverse | None = None
-    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
-    impairments, schedule and trace are absent there where not given.
-    """
 
     schedule: Sequence[ScheduleStep] = ()
     """Changes of rate and delay at given times, in order. Forward direction only."""
 
     trace: Trace | None = None
     """A recorded trace of delivery opportunities in place of a constant rate. Forward direction only."""
+
+    reverse: Reverse | None = None
+    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
+    impairments, schedule and trace are absent there where not given.
+    """
 
 
 class Graph(Part):
@@ -2325,26 +2325,26 @@ class Scenario(Part):
     duration: Span
     """How long the run lasts, in simulated time."""
 
-    flows: Sequence[Flow]
-    """The groups of flows."""
-
     topology: Topology
     """The network."""
 
-    description: str | None = None
-    """What the scenario is for; free text."""
+    flows: Sequence[Flow]
+    """The groups of flows."""
 
     name: str = ""
     """A title for results and figures."""
 
-    record: Record = Record()
-    """What is recorded besides counters."""
+    description: str | None = None
+    """What the scenario is for; free text."""
+
+    warm_up: Span = "0 s"
+    """Metrics are taken from here on; time series begin at 0 all the same."""
 
     seed: Annotated[int, Field(ge=0, le=9223372036854775807)] = 1
     """The seed of all random streams. The same scenario with the same seed gives the same result, bit by bit."""
 
-    warm_up: Span = "0 s"
-    """Metrics are taken from here on; time series begin at 0 all the same."""
+    record: Record = Record()
+    """What is recorded besides counters."""
 
 
 __all__ = [

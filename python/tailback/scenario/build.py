@@ -23,7 +23,7 @@ def dumbbell(
     delay: str,
     buffer: str = "1 BDP",
     duration: str = "60 s",
-    queue: _models.QueueOrName | Mapping[str, Any] = "drop-tail",
+    queue: _models.QueueOrName | str | Mapping[str, Any] = "drop-tail",
     **fields: Any,
 ) -> Scenario:
     """Hosts on both sides of one bottleneck.
@@ -69,8 +69,8 @@ def graph(*links: _models.GraphLink | Mapping[str, Any], duration: str = "60 s",
 
 def flows(
     count: int,
-    scheme: _models.SchemeOrName | Mapping[str, Any],
-    source: _models.SourceOrName | Mapping[str, Any] = "bulk",
+    scheme: _models.SchemeOrName | str | Mapping[str, Any],
+    source: _models.SourceOrName | str | Mapping[str, Any] = "bulk",
     **fields: Any,
 ) -> _models.Flow:
     """A group of flows that are alike.

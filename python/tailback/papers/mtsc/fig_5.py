@@ -233,7 +233,6 @@ def _judged(data: pl.DataFrame, toml: str) -> Outcome:
     return Outcome(
         measured={
             "argmax_load": {str(k): round(best[k], 4) for k in EXPONENTS},
-            "argmax_load_simulated": {str(k): simulated[k] for k in EXPONENTS},
             "max_gap_sim_vs_theory": gap,
         },
         checks=checks,
