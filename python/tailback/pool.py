@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from types import TracebackType
@@ -38,10 +39,14 @@ class Pool:
     Args:
         jobs: processes; all cores where ``None``; 1 runs in this process.
         executor: anything with the interface of ``concurrent.futures.Executor``, a Dask client's for example.
+        preload: the module that processes import before their first call, once for all.
     """
 
-    def __init__(self, jobs: int | None = None, executor: Executor | None = None) -> None:
+    def __init__(
+        self, jobs: int | None = None, executor: Executor | None = None, *, preload: str = "tailback._worker"
+    ) -> None:
         self.jobs = cores() if jobs is None else jobs
+        self._preload = preload
         self._given = executor
         self._executor = executor
 
@@ -58,7 +63,7 @@ class Pool:
     def executor(self) -> Executor:
         """The executor itself."""
         if self._executor is None:
-            self._executor = Serial() if self.jobs <= 1 else _processes(self.jobs)
+            self._executor = Serial() if self.jobs <= 1 else _processes(self.jobs, self._preload)
         return self._executor
 
     def map(
@@ -87,10 +92,22 @@ class Pool:
             raise
 
 
-def _processes(jobs: int) -> Executor:
+def _processes(jobs: int, preload: str) -> Executor:
     # A fork server is safe beside threads, and imports the core once for all workers.
     methods = multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if context.get_start_method() == "forkserver":
-        context.set_forkserver_preload(["tailback._worker"])
-    return ProcessPoolExecutor(max_workers=jobs, mp_context=context)
+        context.set_forkserver_preload([preload])
+    return ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=_end_with_parent)
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that made the pool is gone, be it killed: nobody would tell it otherwise."""
+
+    def watch() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -14,7 +14,6 @@ import pydantic_core
 
 from tailback import _core
 from tailback.errors import StorageError
-from tailback.results.files import explained
 
 FORMAT = 1
 """Raised when records of older versions no longer say what newer ones expect."""
@@ -76,6 +75,8 @@ class Cache:
             beside.write_bytes(record)  # Not forced to the disk: a file cut short by a power failure fails to read.
             beside.replace(path)
         except OSError as error:
+            from tailback.results.files import explained  # Not on the workers' way.
+
             beside.unlink(missing_ok=True)
             raise explained(path, error) from error
 

@@ -12,6 +12,8 @@ from tailback.sweeps.work import Done, Task, work
 
 AHEAD = 3
 """Tasks given to an executor per worker: enough that none waits for us."""
+PRELOAD = "tailback.sweeps.work"
+"""What processes of our own import first."""
 UNKNOWN_WORKERS = 16
 """Workers assumed of an executor that does not say."""
 
@@ -38,12 +40,12 @@ def drive(
     suspects: deque[Task] = deque()
     while waiting:
         jobs = min(jobs or Pool().jobs, max(len(waiting), 1))
-        with Pool(jobs) as pool:
+        with Pool(jobs, preload=PRELOAD) as pool:
             yield from _through(pool.executor, waiting, AHEAD * jobs, work, suspects)
     # A worker died, and one of these was its death: each gets a process of its own.
     while suspects:
         alone, died = deque([suspects.popleft()]), deque[Task]()
-        with Pool(2) as pool:
+        with Pool(2, preload=PRELOAD) as pool:
             yield from _through(pool.executor, alone, 1, work, died)
         for task in died:
             yield Done(task.number, error="the process that ran it died, out of memory perhaps", lasting=False)
@@ -64,8 +66,13 @@ def _through(
                 task = waiting.popleft()
                 try:
                     under_way[executor.submit(work, task)] = task
-                except BrokenExecutor:
+                except BrokenExecutor as broke:
+                    if suspects is None and not under_way:  # Not ours to mend.
+                        yield Done(task.number, error=f"{type(broke).__name__}: {broke}", lasting=False)
+                        continue
                     waiting.appendleft(task)
+                    if not under_way:
+                        return
                     break
             finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
             broken = False
@@ -79,11 +86,9 @@ def _through(
                     suspects.append(task)
                 else:
                     yield Done(task.number, error=f"{type(error).__name__}: {error}", lasting=False)
-            if broken:
-                suspects_now = list(under_way.values())
+            if broken and suspects is not None:
+                suspects.extend(under_way.values())
                 under_way.clear()
-                assert suspects is not None
-                suspects.extend(suspects_now)
                 return
     finally:
         for future in under_way:

@@ -1,5 +1,5 @@
 """The runs of a sweep: tables of all of them, what they say together, and the way back to any one. How they were made
-is the business of ``sweep.py``; intervals are made in ``statistics.py``, files in ``store.py``."""
+is the business of ``make.py``; intervals are made in ``statistics.py``, files in ``store.py``."""
 
 from __future__ import annotations
 

@@ -1,0 +1,81 @@
+"""Intervals over seeds and paired differences agree with the plain formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tailback.analysis import mean_interval, paired_interval
+from tailback.sweeps import statistics
+
+
+@pytest.fixture
+def samples() -> pl.DataFrame:
+    random = np.random.default_rng(5)
+    common = random.normal(size=10)
+    rows = [
+        {"scheme": scheme, "load": load, "seed": seed, "goodput": level + common[seed] + 0.1 * random.normal()}
+        for scheme, level in (("reno", 5.0), ("cubic", 5.3))
+        for load in (1, 2)
+        for seed in range(10)
+    ]
+    return pl.DataFrame(rows).with_columns(pl.lit(None, dtype=pl.String).alias("error"))
+
+
+def test_intervals_are_those_of_student(samples: pl.DataFrame) -> None:
+    table = statistics.intervals(samples, ["scheme", "load"], ["goodput"], level=0.9, units={"goodput": "bit/s"})
+    assert table.height == 4
+    values = samples.filter((pl.col("scheme") == "cubic") & (pl.col("load") == 2))["goodput"]
+    plain = mean_interval(values, level=0.9)
+    row = table.filter((pl.col("scheme") == "cubic") & (pl.col("load") == 2)).row(0, named=True)
+    assert row["mean"] == pytest.approx(plain.mean)
+    assert (row["low"], row["high"]) == pytest.approx((plain.low, plain.high))
+    assert (row["runs"], row["unit"]) == (10, "bit/s")
+
+
+def test_differences_are_paired(samples: pl.DataFrame) -> None:
+    shuffled = samples.sample(fraction=1.0, shuffle=True, seed=1)
+    table = statistics.differences(shuffled, ["scheme", "load"], "scheme", "reno", ["goodput"], level=0.95, units={})
+    assert table.height == 2
+    part = samples.filter(pl.col("load") == 1)
+    plain = paired_interval(
+        part.filter(pl.col("scheme") == "cubic").sort("seed")["goodput"],
+        part.filter(pl.col("scheme") == "reno").sort("seed")["goodput"],
+    )
+    row = table.filter(pl.col("load") == 1).row(0, named=True)
+    assert row["difference"] == pytest.approx(plain.mean)
+    assert row["half_width"] == pytest.approx(plain.half_width)
+    assert row["differs"], "the spread common to both cancels, so that 0.3 shows"
+    unpaired = statistics.intervals(samples, ["scheme", "load"], ["goodput"], level=0.95, units={})
+    assert unpaired["half_width"].min() > row["half_width"]
+
+
+def test_one_seed_has_no_interval(samples: pl.DataFrame) -> None:
+    one = samples.filter(pl.col("seed") == 0)
+    table = statistics.intervals(one, ["scheme"], ["goodput"], level=0.95, units={})
+    assert table["half_width"].to_list() == pytest.approx(
+        [mean_interval(one.filter(pl.col("scheme") == name)["goodput"]).half_width for name in ("reno", "cubic")]
+    )
+    single = statistics.intervals(one.head(1), ["scheme"], ["goodput"], level=0.95, units={})
+    assert single["half_width"].to_list() == [None]
+    assert single["mean"][0] == one["goodput"][0]
+
+
+def test_runs_that_failed_are_counted_and_left_out(samples: pl.DataFrame) -> None:
+    broken = samples.with_columns(
+        pl.when(pl.col("seed") == 3).then(pl.lit("no")).alias("error"),
+        pl.when(pl.col("seed") != 3).then(pl.col("goodput")).alias("goodput"),
+    )
+    table = statistics.wide(statistics.intervals(broken, ["scheme"], ["goodput"], level=0.95, units={}), ["scheme"])
+    assert table["failed"].to_list() == [2, 2]
+    assert table["runs"].to_list() == [18, 18]
+
+
+def test_unknown_metrics_are_named(samples: pl.DataFrame) -> None:
+    with pytest.raises(KeyError, match="godput"):
+        statistics.intervals(samples, ["scheme"], ["godput"], level=0.95, units={})
+    with pytest.raises(KeyError, match="expected one of reno, cubic"):
+        statistics.differences(samples, ["scheme"], "scheme", "bbr", ["goodput"], level=0.95, units={})
+    with pytest.raises(ValueError, match="level"):
+        statistics.intervals(samples, ["scheme"], ["goodput"], level=1.5, units={})

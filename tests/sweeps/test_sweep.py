@@ -1,0 +1,201 @@
+"""Sweeps: what is run, what is kept, what goes wrong, and that equal questions get equal answers."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import tailback as tb
+from tailback.sweeps import Variant, grid
+from tailback.sweeps.design import label, seed_list
+from tailback.sweeps.drive import drive
+from tailback.sweeps.work import Done, Task
+
+
+@pytest.fixture(scope="module")
+def base() -> tb.Scenario:
+    made = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", buffer="20 packets", duration="4 s", warm_up="1 s")
+    return made.with_flows(tb.flows(2, "reno"), tb.flows(2, "cubic"))
+
+
+@pytest.fixture(scope="module")
+def runs(base: tb.Scenario, tmp_path_factory: pytest.TempPathFactory) -> tb.Runs:
+    return base.sweep(buffer=["10 packets", "40 packets"], seeds=4, jobs=2, cache=tmp_path_factory.mktemp("runs"))
+
+
+def test_a_grid_has_every_combination_in_order(base: tb.Scenario) -> None:
+    variants = grid(base, {"buffer": ["10 packets", "20 packets"], "rate": ["5 Mbit/s", "6 Mbit/s"], "delay": "5 ms"})
+    assert [tuple(variant.labels.values()) for variant in variants] == [
+        ("10 packets", "5 Mbit/s"),
+        ("10 packets", "6 Mbit/s"),
+        ("20 packets", "5 Mbit/s"),
+        ("20 packets", "6 Mbit/s"),
+    ]
+    scenario = variants[2].scenario
+    assert scenario is not None
+    assert scenario.to_dict()["topology"]["delay"] == "5 ms"
+
+
+def test_points_change_fields_together(base: tb.Scenario) -> None:
+    points = [{"rate": "5 Mbit/s", "delay": "5 ms"}, {"rate": "50 Mbit/s", "delay": "1 ms"}]
+    variants = grid(base, {"scheme": ["reno", "vegas"]}, points)
+    assert len(variants) == 4
+    assert list(variants[0].labels) == ["rate", "delay", "scheme"]
+
+
+def test_flows_can_be_an_axis(base: tb.Scenario) -> None:
+    groups = [[tb.flows(count, "reno"), tb.flows(1, "cubic")] for count in (1, 2)]
+    variants = grid(base, {"flows": groups})
+    assert [variant.labels["flows"] for variant in variants] == ["1 reno + 1 cubic", "2 reno + 1 cubic"]
+
+
+def test_labels_are_short() -> None:
+    assert label({"name": "red", "max": "10 packets"}) == "red (max 10 packets)"
+    assert label(0.5) == 0.5
+    assert label(["reno", "cubic"]) == "reno + cubic"
+
+
+def test_one_row_per_run_and_the_same_as_a_single_run(base: tb.Scenario, runs: tb.Runs) -> None:
+    assert runs.table.height == 8
+    assert runs.flows.height == 8 * 4
+    assert runs.axes == ["buffer"]
+    single = base.replace(buffer="40 packets").run(seed=3)
+    row = runs.select(buffer="40 packets", seed=3).table.row(0, named=True)
+    assert row["hash"] == single.hash
+    summary = single.summary().row(0, named=True)
+    for name in ("goodput", "throughput", "jain", "utilization", "loss_rate", "mean_queue", "queueing_delay"):
+        assert row[name] == pytest.approx(summary[name], rel=1e-12), name
+    assert row["mean_rtt"] == pytest.approx(summary["mean_rtt"], rel=1e-9)
+    assert row["bottleneck"] == single.bottleneck
+    flows = runs.select(buffer="40 packets", seed=3).flows
+    for name in ("goodput", "throughput", "retransmission_rate"):
+        assert flows[name].to_list() == pytest.approx(single.flows[name].to_list(), rel=1e-12)
+
+
+def test_the_percentile_is_that_of_the_metrics(base: tb.Scenario, runs: tb.Runs) -> None:
+    from tailback.results.metrics import queueing_delay_percentile
+
+    single = base.replace(buffer="10 packets").run(seed=2)
+    row = runs.select(buffer="10 packets", seed=2).table.row(0, named=True)
+    assert row["queueing_delay_p95"] == pytest.approx(queueing_delay_percentile(single, 95.0))
+
+
+def test_a_run_can_be_made_again(runs: tb.Runs) -> None:
+    again = runs.result(buffer="10 packets", seed=2)
+    assert again.hash == runs.select(buffer="10 packets", seed=2).table["hash"][0]
+    with pytest.raises(KeyError, match="no run has"):
+        runs.result(buffer="11 packets")
+    with pytest.raises(KeyError, match="did you mean buffer"):
+        runs.select(bufer="10 packets")
+
+
+def test_kept_runs_are_not_made_again(base: tb.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = base.sweep(buffer=["10 packets"], seeds=2, cache=tmp_path, jobs=1)
+    monkeypatch.setattr("tailback._core.run", None)
+    again = base.sweep(buffer=["10 packets"], seeds=2, cache=tmp_path, jobs=1)
+    assert again.table.equals(first.table)
+    assert again.failed.is_empty()
+    more = base.sweep(buffer=["10 packets"], seeds=3, cache=tmp_path, jobs=1)
+    assert more.failed["seed"].to_list() == [3], "only the third had to be made"
+
+
+def test_a_damaged_record_counts_as_absent(base: tb.Scenario, tmp_path: Path) -> None:
+    first = base.sweep(seeds=1, cache=tmp_path, jobs=1)
+    (record,) = tmp_path.rglob("*.json")
+    record.write_bytes(record.read_bytes()[:100])
+    assert base.sweep(seeds=1, cache=tmp_path, jobs=1).table["hash"].to_list() == first.table["hash"].to_list()
+
+
+def test_other_scenarios_have_other_records(base: tb.Scenario, tmp_path: Path) -> None:
+    base.sweep(seeds=1, cache=tmp_path, jobs=1)
+    base.replace(delay="11 ms").sweep(seeds=1, cache=tmp_path, jobs=1)
+    assert len(list(tmp_path.rglob("*.json"))) == 2
+
+
+def test_a_variant_that_makes_no_scenario_is_kept_with_its_error(base: tb.Scenario) -> None:
+    runs = base.sweep(buffer=["10 packets", "10 parsecs"], seeds=2, cache=False, jobs=1)
+    assert runs.failed["buffer"].to_list() == ["10 parsecs"] * 2
+    assert "buffer" in runs.failed["error"][0]
+    assert runs.summary()["failed"].to_list() == [0, 2]
+    assert runs.summary()["goodput"].null_count() == 1
+    with pytest.raises(tb.ScenarioError, match="buffer"):
+        runs.result(buffer="10 parsecs")
+
+
+def test_names_that_lead_nowhere_end_the_sweep(base: tb.Scenario) -> None:
+    with pytest.raises(tb.ScenarioError, match="did you mean buffer"):
+        base.sweep(bufer=["10 packets", "20 packets"])
+    with pytest.raises(tb.ScenarioError, match="at least one value"):
+        base.sweep(buffer=[])
+
+
+def test_seeds_are_different_and_at_least_one(base: tb.Scenario) -> None:
+    assert seed_list(3, 5) == [5, 6, 7]
+    for bad in (0, [], [1, 1], [-1]):
+        with pytest.raises(tb.ScenarioError, match="seeds"):
+            base.sweep(seeds=bad, cache=False, jobs=1)
+
+
+def test_any_executor_will_do(base: tb.Scenario, runs: tb.Runs) -> None:
+    with ThreadPoolExecutor(2) as executor:
+        threads = base.sweep(buffer=["10 packets", "40 packets"], seeds=4, executor=executor, cache=False)
+    assert threads.table["hash"].to_list() == runs.table["hash"].to_list()
+
+
+def test_progress_is_told(base: tb.Scenario) -> None:
+    told: list[tuple[int, int]] = []
+    base.sweep(seeds=3, cache=False, jobs=1, progress=lambda done, of: told.append((done, of)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_common_random_numbers(base: tb.Scenario) -> None:
+    """Variants of one seed see the same traffic: what does not depend on the variant is the same, draw by draw."""
+    poisson = tb.flows(1, {"name": "fixed-rate", "rate": "1 Mbit/s", "tokens": "poisson"}, name="cross")
+    axes: dict[str, Any] = {"flows[1].scheme": ["reno", "vegas"], "buffer": "unlimited"}
+    runs = base.with_flows(poisson, tb.flows(1, "reno")).sweep(seeds=3, cache=False, jobs=1, **axes)
+    cross = runs.flows.filter(pl.col("group") == "cross")
+    sent = [cross.filter(pl.col("flows[1].scheme") == scheme)["sent_packets"].to_list() for scheme in ("reno", "vegas")]
+    assert sent[0] == sent[1]
+    assert len(set(sent[0])) > 1, "seeds differ"
+
+
+def test_runs_come_back_from_their_folder(runs: tb.Runs, tmp_path: Path) -> None:
+    runs.save(tmp_path / "sweep")
+    loaded = tb.Runs.load(tmp_path / "sweep")
+    assert loaded.table.equals(runs.table)
+    assert loaded.summary(by="group").equals(runs.summary(by="group"))
+    assert loaded.result(seed=1).hash == runs.table["hash"][0]
+    assert (tmp_path / "sweep" / "runs.csv").read_text().startswith("buffer,variant,seed")
+    with pytest.raises(tb.StorageError, match="holds no sweep"):
+        tb.Runs.load(tmp_path)
+
+
+def test_compare_puts_schemes_in_place_of_the_flows(base: tb.Scenario) -> None:
+    runs = tb.compare(["reno", "vegas"], [base, base.replace(rate="5 Mbit/s")], seeds=2, cache=False, jobs=1)
+    assert runs.axes == ["scenario", "scheme"]
+    assert runs.table.height == 8
+    differences = runs.compare("scheme")
+    assert set(differences["scheme"]) == {"vegas"}
+
+
+def dies(task: Task) -> Done:
+    if task.number == 2:
+        os._exit(9)
+    return Done(task.number, record=b"fine")
+
+
+def test_a_worker_that_dies_takes_no_other_run_with_it() -> None:
+    tasks = [Task(number, "", 0, "", 1.0, 0.0) for number in range(6)]
+    found = {done.number: done for done in drive(tasks, jobs=2, work=dies)}
+    assert sorted(found) == list(range(6))
+    assert "died" in found[2].error
+    assert all(found[number].record == b"fine" for number in found if number != 2)
+
+
+def test_variants_say_what_they_are() -> None:
+    assert Variant({"buffer": "1 BDP"}, None, "no").error == "no"
