@@ -164,6 +164,24 @@ impl Config {
         }
     }
 
+    /// Whether the configuration asks for ECN marks, which are of no use on a link that no ECN-capable flow passes.
+    /// FQ-CoDel and DualPI2 mark where they can without being asked.
+    pub fn asks_for_ecn(&self) -> bool {
+        match self {
+            Self::Red(config) => config.ecn,
+            Self::Rem(config) => config.ecn,
+            Self::Pi(config) => config.ecn,
+            Self::Pie(config) => config.ecn,
+            Self::Codel(config) => config.ecn,
+            Self::Avq(config) => config.ecn,
+            Self::Priority(config) => config.lanes.iter().any(|lane| lane.queue.asks_for_ecn()),
+            Self::TokenBucket(config) => {
+                config.queue.asks_for_ecn() || config.classes.iter().any(|class| class.queue.asks_for_ecn())
+            }
+            _ => false,
+        }
+    }
+
     /// The discipline for the link that `cx` describes; the configuration must have passed [`Config::check`].
     pub fn build(&self, cx: &BuildCx) -> Built {
         match self {

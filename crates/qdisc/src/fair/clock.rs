@@ -75,11 +75,11 @@ impl VirtualClock {
             }
             let slot = top.slot();
             self.ahead.pop();
-            let seconds = flows.get(slot).state.rule.seconds;
+            let seconds = flows.get(slot).state.seconds;
             if seconds > now && flows.get(slot).packets() == 0 {
                 self.ahead.push(Entry::new(seconds, 0, slot));
             } else {
-                flows.state(slot).rule.remembered = false;
+                flows.state(slot).remembered = false;
                 flows.unhold(slot);
             }
         }
@@ -100,16 +100,16 @@ impl TagRule for VirtualClock {
         let now = now.as_secs_f64();
         self.forget(now, flows);
         let length = packet.size().as_f64() / (self.rate * flows.get(slot).weight());
-        let clock = &mut flows.state(slot).rule;
+        let clock = flows.state(slot);
         clock.seconds = clock.seconds.max(now) + length;
         clock.seconds
     }
 
     fn served(&mut self, now: Time, flows: &mut TaggedFlows<Clock>, slot: u32, _tag: f64) {
         let flow = flows.get(slot);
-        let clock = flow.state.rule;
+        let clock = flow.state;
         if flow.packets() == 0 && !clock.remembered && clock.seconds > now.as_secs_f64() {
-            flows.state(slot).rule.remembered = true;
+            flows.state(slot).remembered = true;
             flows.hold(slot);
             self.ahead.push(Entry::new(clock.seconds, 0, slot));
         }
@@ -118,6 +118,6 @@ impl TagRule for VirtualClock {
     fn dropped(&mut self, flows: &mut TaggedFlows<Clock>, slot: u32, packet: &Packet, tag: f64) {
         let before = tag - packet.size().as_f64() / (self.rate * flows.get(slot).weight());
         let newest = flows.newest(slot).map(|(_, tag)| tag);
-        flows.state(slot).rule.seconds = newest.unwrap_or(before);
+        flows.state(slot).seconds = newest.unwrap_or(before);
     }
 }

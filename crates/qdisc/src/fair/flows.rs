@@ -20,6 +20,7 @@ pub struct Slot<F, N> {
     weight: f64,
     holds: u32,
     rank: Rank,
+    listed: bool,
     /// What the scheduler keeps for the flow.
     pub state: F,
     queue: Queue<N>,
@@ -105,6 +106,7 @@ impl<F: Default, N: Copy + Default> Flows<F, N> {
             weight,
             holds: 0,
             rank: Rank::default(),
+            listed: false,
             state: F::default(),
             queue: Queue::new(),
         };
@@ -200,6 +202,26 @@ impl<F: Default, N: Copy + Default> Flows<F, N> {
     #[inline]
     pub fn state(&mut self, slot: u32) -> &mut F {
         &mut self.slots[slot as usize].state
+    }
+
+    /// Whether `slot` stands in the scheduler's ring or heap.
+    #[inline]
+    pub fn is_listed(&self, slot: u32) -> bool {
+        self.slots[slot as usize].listed
+    }
+
+    /// Holds the slot as standing in the scheduler's ring or heap.
+    #[inline]
+    pub fn list(&mut self, slot: u32) {
+        self.slots[slot as usize].listed = true;
+        self.hold(slot);
+    }
+
+    /// Undoes [`Flows::list`].
+    #[inline]
+    pub fn unlist(&mut self, slot: u32) {
+        self.slots[slot as usize].listed = false;
+        self.unhold(slot);
     }
 
     /// Where `slot` stands in the ranking; `None` where there is no such slot any more.

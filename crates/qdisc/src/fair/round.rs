@@ -116,8 +116,6 @@ pub struct RoundRobin {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Turn {
     credit: f64,
-    /// Whether the flow stands in the ring.
-    listed: bool,
     /// Whether the present visit's quantum has been given.
     visited: bool,
 }
@@ -153,11 +151,10 @@ impl Scheduler for RoundRobin {
     fn note(&mut self, _: Time, _: &mut Flows<Turn, ()>, _: u32, _: &Packet, _: &QueueCx<'_>) {}
 
     fn activated(&mut self, flows: &mut Flows<Turn, ()>, slot: u32) {
-        let turn = flows.state(slot);
         // A flow that lost its last packet to another's arrival still stands in the ring.
-        if !turn.listed {
-            *turn = Turn { listed: true, ..Turn::default() };
-            flows.hold(slot);
+        if !flows.is_listed(slot) {
+            *flows.state(slot) = Turn::default();
+            flows.list(slot);
             self.ring.push_back(slot);
         }
     }
@@ -167,8 +164,7 @@ impl Scheduler for RoundRobin {
             let slot = *self.ring.front()?;
             let Some((packet, ())) = flows.head(slot) else {
                 self.ring.pop_front();
-                flows.state(slot).listed = false;
-                flows.unhold(slot);
+                flows.unlist(slot);
                 continue;
             };
             let cost = self.cost_of(packet);

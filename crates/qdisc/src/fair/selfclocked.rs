@@ -100,7 +100,7 @@ impl TagRule for SelfClocked {
             self.virtual_time = 0.0;
         }
         let length = self.length(packet) / flows.get(slot).weight();
-        let last = &mut flows.state(slot).rule;
+        let last = flows.state(slot);
         *last = last.max(self.virtual_time) + length;
         *last
     }
@@ -113,6 +113,6 @@ impl TagRule for SelfClocked {
     fn dropped(&mut self, flows: &mut TaggedFlows<f64>, slot: u32, packet: &Packet, tag: f64) {
         let before = tag - self.length(packet) / flows.get(slot).weight();
         let newest = flows.newest(slot).map(|(_, tag)| tag);
-        flows.state(slot).rule = newest.unwrap_or(before);
+        *flows.state(slot) = newest.unwrap_or(before);
     }
 }

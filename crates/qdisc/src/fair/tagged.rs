@@ -9,16 +9,8 @@ use tailback_core::{Packet, QueueCx, Time};
 use super::heap::{Entry, Heap};
 use super::{Flows, Scheduler};
 
-/// A flow's state under a tag rule `R`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tagged<R> {
-    /// What the rule keeps.
-    pub rule: R,
-    listed: bool,
-}
-
 /// The queues, as tag rules see them: a tag beside each packet.
-pub type TaggedFlows<F> = Flows<Tagged<F>, f64>;
+pub type TaggedFlows<F> = Flows<F, f64>;
 
 /// How tags come about.
 pub trait TagRule {
@@ -66,13 +58,12 @@ impl<R: TagRule> ByTag<R> {
             return;
         }
         self.heap.pop();
-        flows.state(slot).listed = false;
-        flows.unhold(slot);
+        flows.unlist(slot);
     }
 }
 
 impl<R: TagRule> Scheduler for ByTag<R> {
-    type Flow = Tagged<R::Flow>;
+    type Flow = R::Flow;
     type Note = f64;
 
     fn note(
@@ -87,12 +78,11 @@ impl<R: TagRule> Scheduler for ByTag<R> {
     }
 
     fn activated(&mut self, flows: &mut TaggedFlows<R::Flow>, slot: u32) {
-        if flows.state(slot).listed {
+        if flows.is_listed(slot) {
             return;
         }
         let Some((_, tag)) = flows.head(slot) else { return };
-        flows.state(slot).listed = true;
-        flows.hold(slot);
+        flows.list(slot);
         self.entries = self.entries.wrapping_add(1);
         self.heap.push(Entry::new(tag, self.entries, slot));
     }

@@ -73,7 +73,7 @@ impl Fluid {
         self.updated = now;
         while let Some(top) = self.departures.peek() {
             let slot = top.slot();
-            let finish = flows.get(slot).state.rule.finish;
+            let finish = flows.get(slot).state.finish;
             if finish != top.tag() {
                 self.entries = self.entries.wrapping_add(1);
                 self.departures.replace(Entry::new(finish, self.entries, slot));
@@ -88,7 +88,7 @@ impl Fluid {
             self.virtual_time = self.virtual_time.max(finish);
             self.departures.pop();
             self.weights -= flows.get(slot).weight();
-            flows.state(slot).rule.backlogged = false;
+            flows.state(slot).backlogged = false;
             flows.unhold(slot);
         }
         self.weights = 0.0;
@@ -113,7 +113,7 @@ impl TagRule for Fluid {
         self.advance(now, cx.rate, flows);
         let weight = flows.get(slot).weight();
         let length = packet.size().as_f64() / weight;
-        let flow = &mut flows.state(slot).rule;
+        let flow = flows.state(slot);
         if flow.backlogged {
             flow.finish = flow.finish.max(self.virtual_time) + length;
             return flow.finish;
@@ -133,6 +133,6 @@ impl TagRule for Fluid {
         let before = tag - packet.size().as_f64() / flows.get(slot).weight();
         let newest = flows.newest(slot).map(|(_, tag)| tag);
         // The fluid forgets the packet too. Between the tags may lie idle time, which it must not count as service.
-        flows.state(slot).rule.finish = newest.unwrap_or(before).max(0.0);
+        flows.state(slot).finish = newest.unwrap_or(before).max(0.0);
     }
 }

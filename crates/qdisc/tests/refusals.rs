@@ -1,0 +1,81 @@
+//! Bad parameters are refused, each with the name of its field.
+
+use tailback_core::Checker;
+use tailback_qdisc::Config;
+
+/// The fields complained about.
+fn complaints(written: &str) -> Vec<String> {
+    let config: Config = serde_json::from_str(written).expect(written);
+    let mut checker = Checker::new();
+    config.check(&mut checker);
+    checker.finish().err().into_iter().flatten().map(|error| error.field).collect()
+}
+
+#[test]
+fn every_bad_parameter_is_named() {
+    for (written, fields) in [
+        (r#"{"name":"red","min":"20 packets","max":"10 packets"}"#, vec!["max"]),
+        (r#"{"name":"red","min":"0 packets","max_p":1.5,"weight":0}"#, vec!["min", "max_p", "weight"]),
+        (r#"{"name":"rem","phi":1,"gamma":0,"period":"0 s"}"#, vec!["gamma", "phi", "period"]),
+        (r#"{"name":"pi","a":1e-5,"b":2e-5}"#, vec!["a"]),
+        (r#"{"name":"pie","target":"0 ms","mark_limit":2}"#, vec!["target", "mark_limit"]),
+        (r#"{"name":"codel","target":"100 ms","interval":"10 ms"}"#, vec!["interval"]),
+        (r#"{"name":"fq-codel","quantum":"1 B","queues":0}"#, vec!["quantum", "queues"]),
+        (
+            r#"{"name":"dualpi2","coupling":0.5,"ramp_min":"2 ms","ramp_max":"1 ms"}"#,
+            vec!["coupling", "ramp_max"],
+        ),
+        (r#"{"name":"avq","target":1.1,"gain":0}"#, vec!["target", "gain"]),
+        (r#"{"name":"avd","target":0}"#, vec!["target"]),
+        (
+            r#"{"name":"tdqm","window":"0 s","rho":{"min":0.95,"max":0.9},"eta":{"max":1.2,"weight":0}}"#,
+            vec!["window", "rho.max", "eta.max", "eta.weight"],
+        ),
+        (
+            r#"{"name":"weighted-fair-queueing","shares":[{"flows":[1],"weight":0},{"flows":[1]},{}]}"#,
+            vec!["shares[0].weight", "shares[1].flows", "shares[2].flows"],
+        ),
+        (
+            r#"{"name":"weighted-round-robin","shares":[{"flows":[1],"weight":0.001}]}"#,
+            vec!["shares[0].weight"],
+        ),
+        (r#"{"name":"deficit-round-robin","quantum":"0 B"}"#, vec!["quantum"]),
+        (r#"{"name":"deficit-round-robin","buffer":{"per_flow":"1 BDP"}}"#, vec!["buffer.per_flow"]),
+        (r#"{"name":"virtual-clock","reserve":0}"#, vec!["reserve"]),
+        (r#"{"name":"framed-round-robin","frame":"2 s"}"#, vec!["frame"]),
+        (
+            r#"{"name":"hierarchical-round-robin","levels":[{"frame":"10 ms","part":0.7},{"frame":"5 ms","part":0.7}]}"#,
+            vec!["levels[1].frame", "levels"],
+        ),
+        (r#"{"name":"hierarchical-round-robin","levels":[]}"#, vec!["levels"]),
+        (
+            r#"{"name":"priority","lanes":[{}],"classes":[{"flows":[1],"lane":3}]}"#,
+            vec!["lanes", "classes[0].lane"],
+        ),
+        (
+            r#"{"name":"priority","lanes":[{},{"queue":{"name":"red","max_p":0}}]}"#,
+            vec!["lanes[1].queue.max_p"],
+        ),
+        (
+            r#"{"name":"token-bucket","rate":"0 bit/s","classes":[{"burst":"0 B"}]}"#,
+            vec!["rate", "classes[0].burst", "classes[0].flows"],
+        ),
+        (r#"{"name":"policer","burst":"0 B"}"#, vec!["burst"]),
+    ] {
+        assert_eq!(complaints(written), fields, "{written}");
+    }
+}
+
+#[test]
+fn marks_are_known_to_need_capable_flows() {
+    for (written, needs) in [
+        (r#"{"name":"drop-tail"}"#, false),
+        (r#"{"name":"red"}"#, false),
+        (r#"{"name":"red","ecn":true}"#, true),
+        (r#"{"name":"priority","lanes":[{},{"queue":{"name":"codel","ecn":true}}]}"#, true),
+        (r#"{"name":"token-bucket","queue":{"name":"avq","ecn":true}}"#, true),
+    ] {
+        let config: Config = serde_json::from_str(written).unwrap();
+        assert_eq!(config.asks_for_ecn(), needs, "{written}");
+    }
+}
