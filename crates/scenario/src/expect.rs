@@ -120,6 +120,9 @@ pub(crate) fn describe(node: &Node<'_>, root: &Value) -> String {
         if let Some((tag, names)) = tags(&alternatives) {
             return format!("a table with `{tag}` {}", quoted(&names));
         }
+        if let Some(constants) = all_constants(&alternatives) {
+            return quoted(&constants.into_iter().filter_map(Value::as_str).collect::<Vec<_>>());
+        }
         if let [name, table] = &alternatives[..]
             && let (Some(names), Some(tables)) = (name.constants(), table.alternatives(root))
             && tags(&tables)
@@ -157,6 +160,12 @@ pub(crate) fn tags<'a>(alternatives: &[Node<'a>]) -> Option<(&'a str, Vec<&'a st
     let tag = first.property_names().into_iter().find(|name| first.tag_value(name).is_some())?;
     let names: Vec<_> = tables.clone().filter_map(|node| node.tag_value(tag)).collect();
     tables.all(|node| node.tag_value(tag).is_some()).then_some((tag, names))
+}
+
+/// The constants of an enumeration, where every alternative is one.
+pub(crate) fn all_constants<'a>(alternatives: &[Node<'a>]) -> Option<Vec<&'a Value>> {
+    let lists: Option<Vec<_>> = alternatives.iter().map(Node::constants).collect();
+    lists.map(|lists| lists.into_iter().flatten().collect())
 }
 
 fn is_quantity(format: &str) -> bool {

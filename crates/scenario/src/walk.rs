@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tailback_core::check::nearest;
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
 
-use crate::expect::{Node, describe, quoted, shown, tags};
+use crate::expect::{Node, all_constants, describe, quoted, shown, tags};
 
 /// What a walk found.
 pub(crate) struct Walked {
@@ -231,10 +231,4 @@ fn one_of(value: &Value, names: &[&str]) -> String {
         Some(hint) => format!("{hint:?} (the nearest name); {}", quoted(names)),
         None => quoted(names),
     }
-}
-
-/// The constants of an enumeration, where every alternative is one.
-fn all_constants<'a>(alternatives: &[Node<'a>]) -> Option<Vec<&'a Value>> {
-    let lists: Option<Vec<_>> = alternatives.iter().map(Node::constants).collect();
-    lists.map(|lists| lists.into_iter().flatten().collect())
 }

@@ -311,5 +311,5 @@ fn all_problems_come_at_once() {
         .replace("warm_up = \"1 s\"", "warm_up = 1");
     let problems = Scenario::from_toml(&text).expect_err("a bad scenario");
     let fields: Vec<_> = problems.errors.iter().map(|error| error.field.as_str()).collect();
-    assert_eq!(fields, ["flows[0].colour", "flows[0].scheme", "topology.rate", "warm_up"], "{problems}");
+    assert_eq!(fields, ["warm_up", "topology.rate", "flows[0].scheme", "flows[0].colour"], "{problems}");
 }

@@ -68,7 +68,7 @@ fn toml_leaves_out_what_goes_without_saying() {
     let text = "duration = \"5 s\"\n[topology]\ntemplate = \"dumbbell\"\nrate = \"10 Mbit/s\"\nqueue = { name = \"drop-tail\" }\n\
                 [[flows]]\nname = \"a\"\nscheme = { name = \"reno\" }\ncount = 1\ntransport = { rto = { min = \"1 s\" } }\n";
     let scenario = Scenario::from_toml(text).unwrap_or_else(|problems| panic!("{problems}"));
-    let expected = "duration = \"5 s\"\n\n[[flows]]\nname = \"a\"\nscheme = \"reno\"\n\n[flows.transport.rto]\nmin = \"1 s\"\n\n\
-                    [topology]\ntemplate = \"dumbbell\"\n";
+    let expected = "duration = \"5 s\"\n\n[topology]\ntemplate = \"dumbbell\"\n\n[[flows]]\nname = \"a\"\n\
+                    scheme = \"reno\"\n\n[flows.transport.rto]\nmin = \"1 s\"\n";
     assert_eq!(scenario.to_toml(), expected);
 }
