@@ -1,4 +1,5 @@
-//! Every controller and feedback policy of this library inline in an enum, and any other behind a pointer.
+//! Every controller and feedback policy of this library in an enum, the smallest inline so that ten thousand flows of
+//! them stay small, and any other behind a pointer.
 //! Which of them make a scheme is said in `scheme.rs`.
 
 use tailback_core::{Arrival, Controller, Cx, Directive, Feedback, FeedbackPolicy, Outgoing, Sent, Time};
@@ -10,11 +11,11 @@ pub enum AnyController {
     /// Reno's window law.
     Reno(Reno),
     /// CUBIC's window law.
-    Cubic(Cubic),
+    Cubic(Box<Cubic>),
     /// TCP Vegas and Vegas-k.
-    Vegas(Vegas),
+    Vegas(Box<Vegas>),
     /// The window laws on accumulation.
-    Accumulation(Accumulation),
+    Accumulation(Box<Accumulation>),
     /// Packet-pair.
     PacketPair(Box<PacketPair>),
     /// A window that never changes.

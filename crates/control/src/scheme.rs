@@ -306,10 +306,10 @@ impl Scheme {
             Self::Reno(config) | Self::NewReno(config) | Self::Sack(config) => {
                 AnyController::Reno(Reno::new(config, params))
             }
-            Self::Cubic(config) => AnyController::Cubic(Cubic::new(config, params)),
-            Self::Vegas(config) => AnyController::Vegas(Vegas::new(config, None, params)),
+            Self::Cubic(config) => AnyController::Cubic(Box::new(Cubic::new(config, params))),
+            Self::Vegas(config) => AnyController::Vegas(Box::new(Vegas::new(config, None, params))),
             Self::VegasK(config) => {
-                AnyController::Vegas(Vegas::new(&config.common(), Some(config.history), params))
+                AnyController::Vegas(Box::new(Vegas::new(&config.common(), Some(config.history), params)))
             }
             Self::AccumulationAiad(config) => accumulation(Law::Aiad, config, params),
             Self::AccumulationMw(config) => accumulation(Law::Mw, config, params),
@@ -330,5 +330,5 @@ impl Scheme {
 }
 
 fn accumulation(law: Law, config: &AccumulationConfig, params: &ControllerParams) -> AnyController {
-    AnyController::Accumulation(Accumulation::new(law, config, params))
+    AnyController::Accumulation(Box::new(Accumulation::new(law, config, params)))
 }

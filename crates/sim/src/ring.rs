@@ -11,6 +11,8 @@ pub(crate) struct Ring<T> {
 }
 
 const SMALLEST: usize = 4;
+/// An empty ring keeps at most so many slots.
+const KEPT: usize = 32;
 
 impl<T: Copy> Default for Ring<T> {
     fn default() -> Self {
@@ -61,11 +63,20 @@ impl<T: Copy> Ring<T> {
         self.len -= 1;
         self.head += 1;
         if self.len == 0 {
-            self.head = 0;
+            self.empty(entry);
         } else if self.head as usize == self.slots.len() {
             self.wrap(entry);
         }
         entry
+    }
+
+    /// Emptied: starts again at slot zero, and gives memory back that only a burst needed.
+    #[inline(always)]
+    fn empty(&mut self, filler: T) {
+        self.head = 0;
+        if self.slots.len() > KEPT {
+            self.resize(filler, self.slots.len() / 2);
+        }
     }
 
     #[cold]

@@ -132,10 +132,11 @@ struct Cold {
     lost_on_wire: Count,
     duplicated: Count,
     marked: u64,
-    loss_before_queue: Option<LossState>,
-    policy: Option<Policy>,
-    staged: Option<Staged>,
-    wear: Option<Wear>,
+    // Each behind a pointer: most links have none, and a large network has many links.
+    loss_before_queue: Option<Box<LossState>>,
+    policy: Option<Box<Policy>>,
+    staged: Option<Box<Staged>>,
+    wear: Option<Box<Wear>>,
     late: BinaryHeap<Reverse<Late>>,
     late_count: u64,
     leaves: LinkLeaves,
@@ -204,10 +205,10 @@ impl Link {
             marked: 0,
             loss_before_queue: spec
                 .loss_before_queue
-                .map(|model| LossState::new(model, stream("loss before queue"))),
+                .map(|model| Box::new(LossState::new(model, stream("loss before queue")))),
             policy: None,
             staged: None,
-            wear: is_rough.then(|| Wear::new(&spec.impairments, seed, &spec.name)),
+            wear: is_rough.then(|| Box::new(Wear::new(&spec.impairments, seed, &spec.name))),
             late: BinaryHeap::new(),
             late_count: 0,
             leaves,
@@ -219,13 +220,13 @@ impl Link {
                 if cold.loss_before_queue.is_some() { Mode::Policed } else { Mode::Plain }
             }
             Built::Arrival(admission) if !is_staged => {
-                cold.policy = Some(Policy { admission, rng: stream("queue"), drops: Vec::new() });
+                cold.policy = Some(Box::new(Policy { admission, rng: stream("queue"), drops: Vec::new() }));
                 Mode::Policed
             }
             queue => {
                 let staged = Staged::new(queue.into_discipline(), stream("queue"), spec.schedule, spec.trace);
                 events.arm(leaves.service, staged.first_event());
-                cold.staged = Some(staged);
+                cold.staged = Some(Box::new(staged));
                 Mode::Staged
             }
         };
@@ -276,7 +277,7 @@ impl Link {
         route: RouteCursor,
         cx: &mut LinkCx<'_, R>,
     ) {
-        if self.cold.loss_before_queue.as_mut().is_some_and(LossState::loses) {
+        if self.cold.loss_before_queue.as_mut().is_some_and(|model| model.loses()) {
             self.drop(packet, DropReason::Loss, cx);
             return;
         }
