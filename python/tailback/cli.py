@@ -3,6 +3,7 @@ a command needs it, so that ``tailback --help`` is quick."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +21,11 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
+
+
+def _typed() -> str:
+    """The command line as it was typed, for reports."""
+    return shlex.join(["tailback", *sys.argv[1:]])
 
 
 def _version(asked: bool) -> None:
@@ -114,6 +120,82 @@ def validate(  # noqa: PLR0917 (likewise)
     from tailback.commands.check import check_files
 
     raise typer.Exit(check_files(files))
+
+
+@app.command()
+def sweep(  # noqa: PLR0917 (likewise)
+    file: Annotated[Path, typer.Argument(help="A scenario in TOML.", metavar="FILE")],
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over",
+            metavar="FIELD=VALUES",
+            help="Values of a field, for example --over buffer='25 packets, 1 BDP' or --over scheme=reno,cubic. "
+            "Repeatable: every combination is run.",
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each combination.")] = 5,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for tables, figures and the report.")] = None,
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep finished runs, and take them up.")] = True,
+    json: Json = False,
+) -> None:
+    """Simulate every combination of values of some fields, with several seeds, on all cores.
+
+    A sweep that was stopped goes on where it was. The exit status is 1 where a run failed; the others are kept.
+    """
+    from tailback.commands.sweep import sweep_file
+
+    status = sweep_file(
+        file, over=over or [], seeds=seeds, jobs=jobs, out=out, cache=cache, as_json=json, command=_typed()
+    )
+    raise typer.Exit(status)
+
+
+@app.command()
+def compare(  # noqa: PLR0917 (likewise)
+    schemes: Annotated[list[str], typer.Argument(help="Schemes, by name or as JSON tables.", metavar="SCHEME…")],
+    over: Annotated[list[Path], typer.Option("--over", help="A scenario in TOML. Repeatable.", metavar="FILE")],
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each scheme in each scenario.")] = 5,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for tables, figures and the report.")] = Path("out/compare"),
+    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep finished runs, and take them up.")] = True,
+    json: Json = False,
+) -> None:
+    """Put each scheme in place of the flows' own and compare, in the same scenarios with the same seeds."""
+    from tailback.commands.sweep import compare_schemes
+
+    status = compare_schemes(
+        schemes, over, seeds=seeds, jobs=jobs, out=out, cache=cache, as_json=json, command=_typed()
+    )
+    raise typer.Exit(status)
+
+
+@app.command()
+def plot(
+    folder: Annotated[Path, typer.Argument(help="A folder of `tailback run` or `tailback sweep`.")],
+    names: Annotated[list[str] | None, typer.Argument(help="Figures; none lists them.", metavar="[FIGURE…]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to.", show_default="the folder itself")] = None,
+    kind: Annotated[str, typer.Option(help="svg, pdf or png.")] = "svg",
+    options: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An argument of the figure. Repeatable.")
+    ] = None,
+) -> None:
+    """Draw figures of a saved result or sweep."""
+    from tailback.commands.figures import draw_figures
+
+    draw_figures(folder, names or [], out=out, kind=kind, options=options or [])
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="A folder of `tailback run` or `tailback sweep`.")],
+    out: Annotated[Path | None, typer.Option(help="Where to.", show_default="report in that folder")] = None,
+) -> None:
+    """Write the report of a saved result or sweep: one folder that works offline."""
+    from tailback.commands.study import write_report
+
+    write_report(folder, out)
 
 
 @app.command()

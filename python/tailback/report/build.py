@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
 from tailback.papers import ledger
 from tailback.papers.reproduce import Verdict, plain
+from tailback.report.page import write_page
 from tailback.report.svg import inlined
-from tailback.results.files import write_file
 
 _MAX_LISTED = 12
 
@@ -32,30 +28,15 @@ def write_report(verdicts: Sequence[Verdict], out: Path, validation: Sequence[Ma
     Raises:
         StorageError: where writing fails; an older page is then still there.
     """
-    environment = Environment(
-        loader=PackageLoader("tailback.report"),
-        autoescape=select_autoescape(["html"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["shown"] = shown
     ran = {verdict.claim.id for verdict in verdicts}
     context = {
         "items": [_item(verdict, out) for verdict in verdicts],
         "papers": ledger.papers(),
         "planned": [claim for claim in ledger.claims() if claim.id not in ran],
         "built": {claim.id for claim in ledger.claims() if claim.built},
-        "versions": versions(),
-        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "validation": list(validation or ()),
     }
-    page = environment.get_template("report.html").render(context)
-    target = out / "index.html"
-    out.mkdir(parents=True, exist_ok=True)
-    write_file(target, lambda path: path.write_text(page, encoding="utf-8"))
-    return target
+    return write_page("report.html", out / "index.html", context, shown=shown)
 
 
 def _item(verdict: Verdict, out: Path) -> dict[str, Any]:
@@ -100,10 +81,3 @@ def shown(value: Any) -> str:
         listed = ", ".join(shown(entry) for entry in value[:_MAX_LISTED])
         return f"{listed}, … ({len(value)} in all)" if len(value) > _MAX_LISTED else listed
     return str(value)
-
-
-def versions() -> dict[str, str]:
-    """What the numbers were made with."""
-    from tailback.results.versions import versions as found
-
-    return found()

@@ -54,7 +54,8 @@ def drive(
 def _through(
     executor: Executor, waiting: deque[Task], ahead: int, work: Callable[[Task], Done], suspects: deque[Task] | None
 ) -> Iterator[Done]:
-    """Works off ``waiting``; where the executor breaks, those under way become suspects and the rest stays."""
+    """Works off ``waiting``. Where our own executor breaks, those under way become suspects and the rest stays; where
+    another's does, which is not ours to mend (``suspects`` is ``None``), whatever it refuses has failed."""
     if isinstance(executor, Serial):
         while waiting:
             yield executor.submit(work, waiting.popleft()).result()
@@ -62,37 +63,45 @@ def _through(
     under_way: dict[Future[Done], Task] = {}
     try:
         while waiting or under_way:
-            while waiting and len(under_way) < ahead:
-                task = waiting.popleft()
-                try:
-                    under_way[executor.submit(work, task)] = task
-                except BrokenExecutor as broke:
-                    if suspects is None and not under_way:  # Not ours to mend.
-                        yield Done(task.number, error=f"{type(broke).__name__}: {broke}", lasting=False)
-                        continue
-                    waiting.appendleft(task)
-                    if not under_way:
-                        return
-                    break
+            refused = _submit(executor, waiting, under_way, ahead, work)
+            if refused and not under_way:
+                if suspects is not None:
+                    return
+                yield Done(waiting.popleft().number, error=refused, lasting=False)
+                continue
             finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
-            broken = False
             for future in finished:
-                task = under_way.pop(future)
                 error = future.exception()
                 if error is None:
+                    del under_way[future]
                     yield future.result()
-                elif isinstance(error, BrokenExecutor) and suspects is not None:
-                    broken = True
-                    suspects.append(task)
-                else:
+                elif not isinstance(error, BrokenExecutor) or suspects is None:
+                    task = under_way.pop(future)
                     yield Done(task.number, error=f"{type(error).__name__}: {error}", lasting=False)
-            if broken and suspects is not None:
+            if suspects is not None and any(future in under_way for future in finished):
                 suspects.extend(under_way.values())
                 under_way.clear()
                 return
     finally:
         for future in under_way:
             future.cancel()
+
+
+def _submit(
+    executor: Executor,
+    waiting: deque[Task],
+    under_way: dict[Future[Done], Task],
+    ahead: int,
+    work: Callable[[Task], Done],
+) -> str:
+    """Gives the executor what it may have; why it refused, where it is broken."""
+    while waiting and len(under_way) < ahead:
+        try:
+            under_way[executor.submit(work, waiting[0])] = waiting[0]
+        except BrokenExecutor as error:
+            return f"{type(error).__name__}: {error}"
+        waiting.popleft()
+    return ""
 
 
 def _workers(executor: Executor) -> int:

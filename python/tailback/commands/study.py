@@ -1,0 +1,23 @@
+"""``tailback report``: the page about a saved result or sweep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+
+def write_report(folder: Path, out: Path | None) -> None:
+    """Writes the report of what is in a folder, by default into ``report`` in it.
+
+    Raises:
+        StorageError: where nothing of ours is there, or writing fails.
+    """
+    from tailback.commands.figures import load
+    from tailback.report.sweep import write_result_report, write_sweep_report
+    from tailback.sweeps import Runs
+
+    found = load(folder)
+    target = out if out is not None else folder / "report"
+    page = write_sweep_report(found, target) if isinstance(found, Runs) else write_result_report(found, target)
+    typer.echo(str(page))

@@ -1,0 +1,133 @@
+"""``tailback sweep`` and ``tailback compare``: many runs, one table on the terminal, tables and figures in a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tailback.commands.table import intervals_table
+from tailback.errors import Problem, ScenarioError
+
+if TYPE_CHECKING:
+    from tailback.sweeps import Runs
+
+TOLD = ("goodput", "loss_rate", "jain", "queueing_delay")
+"""What fits a terminal; the report has more."""
+
+
+def sweep_file(
+    file: Path,
+    *,
+    over: Sequence[str],
+    seeds: int,
+    jobs: int | None,
+    out: Path | None,
+    cache: bool,
+    as_json: bool,
+    command: str,
+) -> int:
+    """Sweeps a scenario; 1 where a run failed."""
+    from tailback.scenario import Scenario
+    from tailback.sweeps import sweep
+
+    base = Scenario.from_toml(file)
+    runs = sweep(base, seeds=seeds, jobs=jobs, cache=cache, **axes(over))
+    folder = out if out is not None else Path("out") / f"{file.stem}-sweep"
+    return _finish(runs, folder, command, as_json=as_json, differences="")
+
+
+def compare_schemes(
+    schemes: Sequence[str],
+    files: Sequence[Path],
+    *,
+    seeds: int,
+    jobs: int | None,
+    out: Path,
+    cache: bool,
+    as_json: bool,
+    command: str,
+) -> int:
+    """Compares schemes over scenarios; 1 where a run failed."""
+    from tailback.scenario import Scenario
+    from tailback.scenario.fields import from_text
+    from tailback.sweeps import compare
+
+    bases = [Scenario.from_toml(file) for file in files]
+    named = [base if base.name else base.replace(name=file.stem) for base, file in zip(bases, files, strict=True)]
+    chosen = [from_text(scheme) for scheme in schemes]
+    runs = compare(chosen, named if len(named) > 1 else named[0], seeds=seeds, jobs=jobs, cache=cache)
+    return _finish(runs, out, command, as_json=as_json, differences="scheme" if len(chosen) > 1 else "")
+
+
+def axes(texts: Sequence[str]) -> dict[str, Any]:
+    """The axes of a command line: ``buffer=25 packets, 1 BDP`` or, where values hold commas, ``field=["a", "b"]``.
+
+    Raises:
+        ScenarioError: for text without a field.
+    """
+    from tailback.scenario.fields import from_text
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        field, sign, written = text.partition("=")
+        if not sign or not written.strip():
+            allowed = "FIELD=VALUE, VALUE, …, as in buffer='25 packets, 1 BDP'"
+            raise ScenarioError([Problem(text, "", allowed)], "--over")
+        value = from_text(written.strip())
+        if isinstance(value, str) and "{" not in value:
+            value = [from_text(part.strip()) for part in value.split(",")]
+        found[field.strip()] = value if isinstance(value, list) else [value]
+    return found
+
+
+def _finish(runs: Runs, folder: Path, command: str, *, as_json: bool, differences: str) -> int:
+    """Saves the runs, draws them, and prints what they say."""
+    import dataclasses
+
+    from tailback.report.sweep import write_sweep_report
+
+    runs = dataclasses.replace(runs, command=command)
+    runs.save(folder)
+    page = write_sweep_report(runs, folder / "report")
+    if as_json:
+        typer.echo(json.dumps(_as_json(runs, folder), ensure_ascii=False))
+    else:
+        _show(runs, folder, page, differences)
+    return 1 if runs.failed.height else 0
+
+
+def _as_json(runs: Runs, folder: Path) -> Mapping[str, Any]:
+    from tailback.papers.reproduce import plain
+
+    return {
+        "runs": len(runs),
+        "failed": runs.failed.height,
+        "axes": runs.axes,
+        "summary": plain(runs.intervals().to_dicts()),
+        "out": str(folder),
+    }
+
+
+def _show(runs: Runs, folder: Path, page: Path, differences: str) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    seeds = runs.table["seed"].n_unique()
+    console.print(f"[bold]{len(runs)} runs[/bold], {seeds} seed{'s' if seeds != 1 else ''} each, 95 % intervals")
+    console.print(intervals_table(runs.intervals(*TOLD), runs.axes))
+    if "scheme" not in runs.axes and runs.flows.height and runs.flows["group"].n_unique() > 1:
+        console.print("[dim]Per flow of each group[/dim]")
+        told = ("goodput", "retransmission_rate", "mean_rtt")
+        console.print(intervals_table(runs.intervals(*told, by="group"), runs.keys("group")))
+    if differences:
+        found = runs.compare(differences, None, *TOLD).with_columns(mean="difference")
+        base = found["baseline"][0] if found.height else ""
+        console.print(f"[dim]Differences from {base}, seed by seed[/dim]")
+        console.print(intervals_table(found, runs.axes, signed=True))
+    for error in runs.failed["error"].unique(maintain_order=True).head(5):
+        console.print(f"[red]failed:[/red] {error}", markup=True)
+    console.print(f"Saved in {folder}; the report is {page}")

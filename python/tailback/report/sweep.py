@@ -1,0 +1,218 @@
+"""The page about a sweep, a comparison or a single result: tables with intervals, figures with their data, and how to
+make everything again. One folder, which works offline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from tailback.commands.table import cell
+from tailback.plot.style import save
+from tailback.report.page import write_page
+from tailback.report.svg import inlined
+from tailback.results import tables
+from tailback.units import scaled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.results import Result
+    from tailback.sweeps import Runs
+
+LISTED = 40
+"""So many scenarios and errors are written out."""
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A figure of a page before it is drawn."""
+
+    id: str
+    title: str
+    about: str
+    call: str
+    """The method, as one would type it."""
+    draw: Callable[[], Figure]
+
+
+def write_sweep_report(runs: Runs, folder: Path) -> Path:
+    """Writes ``folder/index.html`` about a sweep, with figures and tables beside it.
+
+    Returns:
+        The page's path.
+
+    Raises:
+        StorageError: where writing fails.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    data = []
+    for name in ("table", "flows", "links"):
+        file = f"{'runs' if name == 'table' else name}.csv"
+        tables.write_csv(getattr(runs, name), folder / file)
+        data.append(file)
+    seeds = runs.table["seed"].n_unique()
+    failed = f", {runs.failed.height} failed" if runs.failed.height else ""
+    count = f"{len(runs.variants)} variant{'s' if len(runs.variants) != 1 else ''}"
+    source = "runs = tb.Runs.load(FOLDER)"
+    context = {
+        "title": " × ".join(runs.axes) or "runs of several seeds",
+        "lead": f"{len(runs)} runs: {count}, {seeds} seed{'s' if seeds != 1 else ''} each{failed}.",
+        "tables": _tables(runs, data),
+        "figures": [_figure(drawn, folder, ["runs.csv"], source) for drawn in _figures_of(runs)],
+        "problems": [
+            {"which": _which(row, runs.axes), "error": row["error"]} for row in runs.failed.head(LISTED).to_dicts()
+        ],
+        "command": runs.command,
+        "scenarios": [
+            {
+                "name": ", ".join(f"{name} = {value}" for name, value in variant.labels.items()) or "the scenario",
+                "toml": variant.scenario.to_toml(),
+            }
+            for variant in runs.variants[:LISTED]
+            if variant.scenario is not None
+        ],
+    }
+    return write_page("study.html", folder / "index.html", context)
+
+
+def write_result_report(result: Result, folder: Path, command: str = "") -> Path:
+    """Writes ``folder/index.html`` about one run.
+
+    Raises:
+        StorageError: where writing fails.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("flows", "links"):
+        tables.write_csv(getattr(result, name), folder / f"{name}.csv")
+    plots = result.plot
+    drawn = [_Drawn("overview", "Against time", "Flows and queue.", "result.plot.overview()", plots.overview)]
+    if result.flow_series.height:
+        rtt = _Drawn("rtt", "Round trip times", "", 'result.plot.cdf("rtt")', lambda: plots.cdf("rtt"))
+        drawn += [rtt, _Drawn("phase", "Window against queue", "", "result.plot.phase()", plots.phase)]
+    if result.flow_series.height and result.flow_series["flow"].n_unique() > 1:
+        drawn.append(_Drawn("fairness", "Fairness", "Jain's index.", "result.plot.fairness()", plots.fairness))
+    columns = ("flow", "scheme", "throughput", "goodput", "retransmission_rate", "mean_rtt")
+    context = {
+        "title": result.title,
+        "lead": f"{result.flows.height} flows for {result.duration:g} s, seed {result.seed}.",
+        "tables": [_plain_table("flows", "Flows", result.flows.select(columns), result.units, ["flows.csv"])],
+        "figures": [_figure(entry, folder, ["flows.csv"], "result = tb.Result.load(FOLDER)") for entry in drawn],
+        "problems": [],
+        "command": command,
+        "scenarios": [{"name": "the scenario", "toml": result.scenario.to_toml()}],
+    }
+    return write_page("study.html", folder / "index.html", context)
+
+
+def _figures_of(runs: Runs) -> list[_Drawn]:
+    good = runs.table.filter(pl.col("error").is_null())
+    if good.is_empty():
+        return []
+    plots, axes = runs.plot, [name for name in runs.axes if runs.table[name].n_unique() > 1]
+    drawn = [
+        _Drawn(
+            "throughput-delay",
+            "Throughput against delay",
+            "Markers are medians, ellipses one standard deviation of the runs' covariance.",
+            "runs.plot.throughput_delay()",
+            plots.throughput_delay,
+        )
+    ]
+    for name in axes:
+        if len(axes) <= 2:
+            call = f'runs.plot.over("{name}")'
+            about = "Means over seeds with 95 % intervals by Student's t."
+            drawn.append(_Drawn(f"over-{_safe(name)}", f"Against {name}", about, call, _over(runs, name)))
+    if len(axes) == 2:
+        drawn.append(_Drawn("heatmap", "Goodput over both", "", "runs.plot.heatmap()", plots.heatmap))
+    if len(axes) >= 1 and runs.flows["group"].n_unique() > 1:
+        drawn.append(_Drawn("share", "Shares of the groups", "1 is the fair share.", "runs.plot.share()", plots.share))
+    drawn.append(_Drawn("cdf", "Goodput of the flows", "All flows of all runs.", "runs.plot.cdf()", plots.cdf))
+    return drawn
+
+
+def _over(runs: Runs, axis: str) -> Callable[[], Figure]:
+    return lambda: runs.plot.over(axis)
+
+
+def _figure(drawn: _Drawn, folder: Path, data: Sequence[str], source: str) -> dict[str, Any]:
+    target = folder / f"{drawn.id}.svg"
+    save(drawn.draw(), target, salt=drawn.id)
+    return {
+        "id": drawn.id,
+        "title": drawn.title,
+        "about": drawn.about,
+        "file": target.name,
+        "data": list(data),
+        "picture": inlined(target.read_text(encoding="utf-8"), drawn.title),
+        "command": f"{source}; {drawn.call}",
+    }
+
+
+def _tables(runs: Runs, data: Sequence[str]) -> list[dict[str, Any]]:
+    about = "Means over seeds ± half-width of the 95 % interval by Student's t."
+    found = [_interval_table("summary", "All flows together", about, runs.intervals(), keys=runs.axes)]
+    if runs.flows.height and runs.flows["group"].n_unique() > 1:
+        by_group = runs.intervals(by="group")
+        about_group = f"{about} Per flow of each group."
+        found.append(_interval_table("groups", "Groups of flows", about_group, by_group, keys=runs.keys("group")))
+    if "scheme" in runs.axes and runs.table["scheme"].n_unique() > 1:
+        differences = runs.compare("scheme").with_columns(mean="difference")
+        if differences.height:
+            about = f"Paired differences from {differences['baseline'][0]}, seed by seed."
+            found.append(_interval_table("differences", "Differences", about, differences, keys=runs.axes, signed=True))
+    return [{**table, "data": list(data)} for table in found]
+
+
+def _interval_table(
+    name: str, title: str, about: str, table: pl.DataFrame, *, keys: Sequence[str], signed: bool = False
+) -> dict[str, Any]:
+    metrics, scales = [], {}
+    for metric in table["metric"].unique(maintain_order=True):
+        part = table.filter(pl.col("metric") == metric)
+        if part["mean"].drop_nulls().len():
+            metrics.append(metric)
+            scales[metric] = _scale(float(part["mean"].abs().max() or 0.0), str(part["unit"][0]))  # type: ignore[arg-type]
+    columns: list[tuple[str, str | None]] = [(key, None) for key in keys]
+    columns += [(metric.replace("_", " "), scales[metric][1]) for metric in metrics]
+    groups = table.group_by(list(keys), maintain_order=True) if keys else [((), table)]
+    rows = []
+    for values, part in groups:
+        cells = {row["metric"]: row for row in part.iter_rows(named=True)}
+        shown = [cell(cells.get(metric), scales[metric][0], signed=signed) for metric in metrics]
+        rows.append([*(str(value) for value in values), *shown])
+    return {"id": name, "title": title, "about": about, "columns": columns, "rows": rows, "data": []}
+
+
+def _plain_table(name: str, title: str, table: pl.DataFrame, units: Any, data: Sequence[str]) -> dict[str, Any]:
+    columns: list[tuple[str, str | None]] = []
+    lines: list[list[str]] = []
+    for column in table.get_columns():
+        if not column.dtype.is_numeric():
+            columns.append((column.name, None))
+            lines.append([str(value) for value in column])
+            continue
+        factor, unit = _scale(float(column.abs().max() or 0.0), units.get(column.name, ""))  # type: ignore[arg-type]
+        columns.append((column.name.replace("_", " "), unit))
+        lines.append(["—" if value is None else f"{value * factor:.4g}" for value in column])
+    rows = [list(row) for row in zip(*lines, strict=True)][:LISTED]
+    return {"id": name, "title": title, "about": "", "columns": columns, "rows": rows, "data": list(data)}
+
+
+def _scale(top: float, unit: str) -> tuple[float, str]:
+    if unit == "fraction":
+        return 100.0, "%"
+    value, name = scaled(top, unit)
+    return (value / top if top else 1.0), name
+
+
+def _which(row: dict[str, Any], axes: Sequence[str]) -> str:
+    return ", ".join(f"{name} = {row[name]}" for name in (*axes, "seed"))
+
+
+def _safe(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in name)
