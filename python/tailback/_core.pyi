@@ -54,6 +54,10 @@ def run(scenario: str, /, seed: int | None = None, progress: Callable[[float], o
     ``progress`` is told the share of simulated time that is done, 0 to 1, at most ten times a second. The interpreter is
     free for other threads meanwhile; an interrupt ends the run. Raises ``ScenarioError``."""
 
+def estimate(estimator: str, observed: list[float], /) -> NDArray[np.float64]:
+    """What an estimator of service times, written as JSON (``{"name": "fuzzy"}``), makes of a series of observations: its
+    estimate after each. Raises ``ValueError``."""
+
 @final
 class Result:
     """What a run measured. Arrays are the run's own memory, not copies."""

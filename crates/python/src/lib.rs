@@ -2,6 +2,7 @@
 //! Python is said in `python/tailback/_core.pyi`.
 
 mod convert;
+mod estimators;
 mod result;
 
 use pyo3::pymodule;
@@ -15,6 +16,8 @@ mod _core {
     use tailback_scenario::{Run, Scenario};
 
     use crate::convert::raise;
+    #[pymodule_export]
+    use crate::estimators::estimate;
     #[pymodule_export]
     use crate::result::RunResult as Result;
 

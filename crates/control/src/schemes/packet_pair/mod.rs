@@ -17,7 +17,8 @@
 //!
 //! Deviations:
 //! * a new rate counts at once, while the program's timer keeps the old one until its next tick;
-//! * the setpoint falls once per episode of loss; in the program, once per hole that comes to the head of the window;
+//! * the setpoint falls at most once per round trip of losses; in the program, once per hole that comes to the head of
+//!   the window, which is late and, where a retransmission is lost, never;
 //! * `J` is in round trip times `R + n̂_b ŝ`, the time-out in `R + S ŝ` (§6); the program takes `J` for both;
 //! * the program sends nothing more when its first probe is lost; here the probe is repeated;
 //! * a time-out puts the rise back to rest (phase 9 of §9.2: "a new slow-start"); a second in a row begins anew;
@@ -127,11 +128,7 @@ impl PacketPair {
 
     fn on_event(&mut self, event: CongestionEvent) {
         match event {
-            CongestionEvent::Loss | CongestionEvent::Ecn => {
-                if let Some(probing) = &self.probing {
-                    self.setpoint = (self.setpoint * probing.decrease).max(probing.least);
-                }
-            }
+            CongestionEvent::Ecn => self.lower_setpoint(),
             CongestionEvent::Timeout { consecutive } => {
                 self.setpoint = self.config.setpoint.initial();
                 self.rest();
@@ -139,7 +136,13 @@ impl PacketPair {
                     self.begin_anew();
                 }
             }
-            CongestionEvent::RecoveryEnd => {}
+            CongestionEvent::Loss | CongestionEvent::RecoveryEnd => {}
+        }
+    }
+
+    fn lower_setpoint(&mut self) {
+        if let Some(probing) = &self.probing {
+            self.setpoint = (self.setpoint * probing.decrease).max(probing.least);
         }
     }
 
@@ -244,6 +247,9 @@ impl Controller for PacketPair {
         let reading = self.probes.read(now, feedback.acked);
         if reading.is_some_and(|reading| reading.round_passed) {
             self.count_round_trip();
+        }
+        if self.probes.is_new_loss(feedback.lost) {
+            self.lower_setpoint();
         }
         if let Some(event) = feedback.event {
             self.on_event(event);

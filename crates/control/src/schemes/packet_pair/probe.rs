@@ -4,7 +4,7 @@
 //! Every transmission has an identity of its own, counted on: a retransmission that leaves with a new packet makes a
 //! pair as good as any (`transmission_id` of the appendix of Keshav 1994). It rides in the controller's note.
 
-use tailback_core::{Acked, PairPosition, Span, Time};
+use tailback_core::{Acked, Lost, PairPosition, Span, Time};
 
 /// What a batch of acknowledgements said.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -32,6 +32,8 @@ pub(super) struct ProbeReader {
     first: Option<First>,
     /// A round trip has passed when this transmission or a later one is acknowledged.
     round_end: u64,
+    /// Losses of earlier transmissions belong to a loss that was already told.
+    loss_end: u64,
     /// A full packet's bytes on the wire.
     segment: f64,
     clock: Span,
@@ -39,7 +41,7 @@ pub(super) struct ProbeReader {
 
 impl ProbeReader {
     pub(super) fn new(segment: f64, clock: Span) -> Self {
-        Self { next: 0, first: None, round_end: 0, segment, clock }
+        Self { next: 0, first: None, round_end: 0, loss_end: 0, segment, clock }
     }
 
     /// A packet leaves; its identity.
@@ -52,6 +54,17 @@ impl ProbeReader {
     /// No pair is half read any more.
     pub(super) fn forget(&mut self) {
         self.first = None;
+    }
+
+    /// Whether among these losses is one of a packet that was sent after the last loss was told: at most one such
+    /// loss in a round trip, however many packets it takes.
+    pub(super) fn is_new_loss(&mut self, lost: &[Lost]) -> bool {
+        let newest = lost.iter().map(|packet| self.id(packet.tag)).max();
+        let new = newest.is_some_and(|id| id >= self.loss_end);
+        if new {
+            self.loss_end = self.next;
+        }
+        new
     }
 
     /// The identity behind a note, which holds its low bits.
@@ -153,6 +166,17 @@ mod tests {
         assert_eq!([passed(0), passed(1), passed(3)], [true, false, false]);
         reader.on_sent();
         assert!(reader.read(at(80), &[acked(4, PairPosition::Single)]).unwrap().round_passed);
+    }
+
+    #[test]
+    fn a_burst_of_losses_is_one_loss() {
+        let lost = |tag| Lost { number: 0, size: Bytes::new(500), sent_at: at(0), tag };
+        let mut reader = reader(8);
+        assert!(!reader.is_new_loss(&[]));
+        assert!(reader.is_new_loss(&[lost(2), lost(3)]));
+        assert!(!reader.is_new_loss(&[lost(7)]), "sent before the sender knew of the first loss");
+        reader.on_sent();
+        assert!(reader.is_new_loss(&[lost(8)]));
     }
 
     #[test]
