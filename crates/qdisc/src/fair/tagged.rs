@@ -4,6 +4,8 @@
 //! The heap holds one entry per flow, for its oldest packet; tags within a flow never decrease. When a packet is lost
 //! to make room, its entry may be left with a tag too small; it is set right when it comes to the top.
 
+use std::hint::black_box;
+
 use tailback_core::{Packet, QueueCx, Time};
 
 use super::heap::{Entry, Heap};
@@ -55,10 +57,14 @@ impl<R: TagRule> ByTag<R> {
             // Behind all that have this tag already, so that equal flows take turns.
             self.entries = self.entries.wrapping_add(1);
             self.heap.replace(Entry::new(tag, self.entries, slot));
-            return;
+        } else {
+            self.heap.pop();
+            flows.unlist(slot);
         }
-        self.heap.pop();
-        flows.unlist(slot);
+        // The next flow is known now and wanted soon: with very many flows, memory may begin to fetch it meanwhile.
+        if let Some(next) = self.heap.peek() {
+            black_box(flows.get(next.slot()).packets());
+        }
     }
 }
 

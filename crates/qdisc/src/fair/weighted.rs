@@ -46,6 +46,9 @@ pub struct Fluid {
     updated: Time,
     /// Sum of the weights of flows backlogged in the fluid.
     weights: f64,
+    /// The virtual time at which the fluid will have served all of a slot's packets; negative where it has none. Kept
+    /// apart from the slots, as the fluid asks for little else and for another flow than the server does.
+    finish: Vec<f64>,
     /// When backlogged flows run empty in the fluid, in virtual time. A key may lag behind its flow's true tag, and
     /// is set right when it comes to the top.
     departures: Heap,
@@ -53,13 +56,8 @@ pub struct Fluid {
     entries: u32,
 }
 
-/// A flow in the fluid.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FluidFlow {
-    /// The virtual time at which the fluid will have served all of the flow's packets.
-    finish: f64,
-    backlogged: bool,
-}
+/// Of a slot that has nothing in the fluid.
+const EMPTY: f64 = -1.0;
 
 impl Fluid {
     /// The tags of weighted fair queueing.
@@ -68,12 +66,12 @@ impl Fluid {
     }
 
     /// Lets the fluid flow until `now`.
-    fn advance(&mut self, now: Time, rate: BitRate, flows: &mut TaggedFlows<FluidFlow>) {
+    fn advance(&mut self, now: Time, rate: BitRate, flows: &mut TaggedFlows<()>) {
         let mut service = rate.bytes_per_sec() * now.since(self.updated).as_secs_f64();
         self.updated = now;
         while let Some(top) = self.departures.peek() {
             let slot = top.slot();
-            let finish = flows.get(slot).state.finish;
+            let finish = self.finish[slot as usize];
             if finish != top.tag() {
                 self.entries = self.entries.wrapping_add(1);
                 self.departures.replace(Entry::new(finish, self.entries, slot));
@@ -88,24 +86,25 @@ impl Fluid {
             self.virtual_time = self.virtual_time.max(finish);
             self.departures.pop();
             self.weights -= flows.get(slot).weight();
-            flows.state(slot).backlogged = false;
+            self.finish[slot as usize] = EMPTY;
             flows.unhold(slot);
         }
         self.weights = 0.0;
         if flows.backlog().packets == 0 {
             // Nothing refers to old tags any more: starting over keeps them exact for ever.
             self.virtual_time = 0.0;
+            self.finish.clear();
         }
     }
 }
 
 impl TagRule for Fluid {
-    type Flow = FluidFlow;
+    type Flow = ();
 
     fn tag(
         &mut self,
         now: Time,
-        flows: &mut TaggedFlows<FluidFlow>,
+        flows: &mut TaggedFlows<()>,
         slot: u32,
         packet: &Packet,
         cx: &QueueCx<'_>,
@@ -113,13 +112,16 @@ impl TagRule for Fluid {
         self.advance(now, cx.rate, flows);
         let weight = flows.get(slot).weight();
         let length = packet.size().as_f64() / weight;
-        let flow = flows.state(slot);
-        if flow.backlogged {
-            flow.finish = flow.finish.max(self.virtual_time) + length;
-            return flow.finish;
+        if self.finish.len() <= slot as usize {
+            self.finish.resize(slot as usize + 1, EMPTY);
         }
-        *flow = FluidFlow { finish: self.virtual_time + length, backlogged: true };
-        let finish = flow.finish;
+        let last = &mut self.finish[slot as usize];
+        if *last >= 0.0 {
+            *last = last.max(self.virtual_time) + length;
+            return *last;
+        }
+        let finish = self.virtual_time + length;
+        *last = finish;
         self.weights += weight;
         self.entries = self.entries.wrapping_add(1);
         self.departures.push(Entry::new(finish, self.entries, slot));
@@ -127,12 +129,15 @@ impl TagRule for Fluid {
         finish
     }
 
-    fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<FluidFlow>, _slot: u32, _tag: f64) {}
+    fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<()>, _slot: u32, _tag: f64) {}
 
-    fn dropped(&mut self, flows: &mut TaggedFlows<FluidFlow>, slot: u32, packet: &Packet, tag: f64) {
+    fn dropped(&mut self, flows: &mut TaggedFlows<()>, slot: u32, packet: &Packet, tag: f64) {
         let before = tag - packet.size().as_f64() / flows.get(slot).weight();
         let newest = flows.newest(slot).map(|(_, tag)| tag);
         // The fluid forgets the packet too. Between the tags may lie idle time, which it must not count as service.
-        flows.state(slot).finish = newest.unwrap_or(before).max(0.0);
+        let backlogged = self.finish.get_mut(slot as usize).filter(|finish| **finish >= 0.0);
+        if let Some(finish) = backlogged {
+            *finish = newest.unwrap_or(before).max(0.0);
+        }
     }
 }
