@@ -1,21 +1,22 @@
 //! The sending endpoint of a reliable byte stream: application, loss recovery, controller and shaper composed.
 //! What is retransmitted is decided in `stream`, how much may be sent by the controller, when by the shaper.
 
+mod output;
+
 use std::sync::Arc;
 
 use tailback_control::AnyController;
 use tailback_core::{
-    AckBlocks, Annex, AppInput, Bytes, CongestionEvent, Controller, Echoes, Ecn, Endpoint, EndpointCx, Event,
-    Feedback, FlowId, Input, Kind, Observation, Output, Packet, PairPosition, Report, Sent, Span, Time,
+    AckBlocks, Annex, AppInput, Bytes, CongestionEvent, Controller, Echoes, Endpoint, EndpointCx, Event,
+    Feedback, FlowId, Input, Kind, Observation, Output, Packet, Report, Span, Time,
 };
 
 use crate::application::Application;
 use crate::config::{EcnMode, RttSampling, StreamConfig};
 use crate::counters::SenderCounters;
-use crate::shaper::Verdict;
 use crate::source::{AnySource, Source};
 use crate::steering::Steering;
-use crate::stream::{Ack, Choice, LossRecovery, Outcome, Room};
+use crate::stream::{Ack, LossRecovery, Outcome};
 
 /// How a fresh controller is made for a new connection on the same flow.
 pub type Restart<C> = Arc<dyn Fn() -> C + Send + Sync>;
@@ -238,167 +239,6 @@ impl<C: Controller, S: Source> Sender<C, S> {
         let fresh = self.restart.as_ref().map(|restart| restart());
         self.opening = if self.config.handshake { Opening::Due } else { Opening::Done };
         self.steering.restart(now, fresh, cx);
-    }
-
-    // ── output ──
-
-    #[inline]
-    fn room(&self) -> Room {
-        let new = match self.opening {
-            Opening::Done => match self.app.payload(u64::from(self.payload)) {
-                0 => 0,
-                payload => self.header + payload as u16,
-            },
-            Opening::Due if self.app.has_data() => self.header,
-            Opening::Due | Opening::Requested => 0,
-        };
-        Room { window: self.steering.window, receive_window: self.receive_window, new }
-    }
-
-    /// The next data packet, if one may leave now.
-    #[inline]
-    fn data_packet(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Packet> {
-        self.wake = Time::NEVER;
-        self.recovery.settle();
-        let room = self.room();
-        let choice = self.recovery.choose(&room, &self.config);
-        match choice {
-            Choice::WindowFull | Choice::Nothing => {
-                self.app_limited = choice == Choice::Nothing;
-                self.jitter_end = Time::NEVER;
-                if let Some(shaper) = &mut self.steering.shaper {
-                    shaper.pass();
-                }
-                return None;
-            }
-            Choice::Forced(_) => {}
-            _ => {
-                if self.is_delayed(now, cx) {
-                    return None;
-                }
-            }
-        }
-        let pair = if self.steering.shaper.is_some() {
-            self.shape(now, choice, &room, cx)?
-        } else {
-            PairPosition::Single
-        };
-        Some(self.transmit(now, choice, room.new, pair, cx))
-    }
-
-    /// A random delay before whatever is sent, drawn when something may be sent and none is running.
-    #[inline]
-    fn is_delayed(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> bool {
-        let jitter = self.config.send_jitter;
-        if jitter.is_zero() {
-            return false;
-        }
-        if self.jitter_end.is_never() {
-            self.jitter_end = now + jitter.mul_f64(cx.rng.uniform());
-        }
-        self.app_limited = false;
-        self.wake = self.jitter_end;
-        now < self.jitter_end
-    }
-
-    /// Asks the shaper; `None` if the packet has to wait.
-    fn shape(
-        &mut self,
-        now: Time,
-        choice: Choice,
-        room: &Room,
-        cx: &mut EndpointCx<'_>,
-    ) -> Option<PairPosition> {
-        let size = self.size_of(choice, room.new);
-        let shaper = self.steering.shaper.as_mut()?;
-        let behind = if shaper.wants_pairs() {
-            let first = if choice == Choice::New { u64::from(room.new - self.header) } else { 0 };
-            let max = u64::from(self.payload);
-            let new = match self.app.payload_after(first, max) {
-                0 => 0,
-                payload => self.header + payload as u16,
-            };
-            let new = if self.opening == Opening::Done { new } else { 0 };
-            match self.recovery.choose_after(choice, room, new, &self.config) {
-                Choice::WindowFull | Choice::Nothing => None,
-                Choice::New if choice == Choice::New => Some(u64::from(new)),
-                Choice::New => Some(u64::from(room.new)),
-                Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
-                    Some(u64::from(self.recovery.size_of(number)))
-                }
-            }
-        } else {
-            None
-        };
-        match shaper.ask(now, u64::from(size), behind, cx.rng) {
-            Verdict::Send(pair) => Some(pair),
-            Verdict::Wait(at) => {
-                self.wake = at;
-                self.app_limited = false;
-                None
-            }
-        }
-    }
-
-    #[inline]
-    fn size_of(&self, choice: Choice, new: u16) -> u16 {
-        match choice {
-            Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
-                self.recovery.size_of(number)
-            }
-            _ => new,
-        }
-    }
-
-    #[inline]
-    fn transmit(
-        &mut self,
-        now: Time,
-        choice: Choice,
-        new: u16,
-        pair: PairPosition,
-        cx: &mut EndpointCx<'_>,
-    ) -> Packet {
-        let (number, size, again) = match choice {
-            Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
-                (number, self.recovery.size_of(number), true)
-            }
-            _ => (self.recovery.end(), new, false),
-        };
-        let bytes = Bytes::new(u64::from(size));
-        let in_flight = Bytes::new(self.recovery.in_flight()) + bytes;
-        let sent = Sent { number, size: bytes, in_flight, retransmission: again, pair, tag: 0 };
-        let tag = self.steering.sent(now, sent, cx);
-        self.recovery.direct_timeout(self.steering.timeout);
-        let mut packet = Packet::new(Kind::Data, self.flow, number, bytes);
-        packet.set_pair(pair);
-        if again {
-            self.recovery.sent_again(now, choice, tag, pair, &self.config);
-            packet.set_retransmitted(true);
-            self.counters.retransmitted += 1;
-        } else {
-            self.send_new(now, &mut packet, tag, size);
-        }
-        self.counters.packets += 1;
-        self.counters.bytes += bytes;
-        if self.stamps {
-            packet.annex = cx.annexes.insert(Annex::Control(self.steering.stamp(now)));
-        }
-        packet
-    }
-
-    #[inline]
-    fn send_new(&mut self, now: Time, packet: &mut Packet, tag: u32, size: u16) {
-        self.recovery.sent_new(now, size, tag, packet.pair(), &self.config);
-        if self.opening == Opening::Due {
-            self.opening = Opening::Requested;
-            return;
-        }
-        packet.set_last(self.app.cut(u64::from(size - self.header), self.recovery.end()));
-        if self.config.ecn != EcnMode::Off {
-            packet.set_ecn(if self.config.ecn == EcnMode::Ect1 { Ecn::Ect1 } else { Ecn::Ect0 });
-            packet.set_window_reduced(self.recovery.take_reduced());
-        }
     }
 
     fn event(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Event> {
