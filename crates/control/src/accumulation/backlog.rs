@@ -144,7 +144,8 @@ impl BacklogEstimator {
         if !measured || rtt.is_zero() || base == Span::MAX {
             return None;
         }
-        let outstanding = feedback.in_flight.as_f64() / self.segment;
+        // Equation 7's window is what was outstanding when the round's last acknowledgement came.
+        let outstanding = feedback.flight.as_f64() / self.segment;
         let backlog = outstanding - sent * base.ratio(rtt);
         Some(RoundTrip { backlog, rtt, base })
     }
@@ -179,7 +180,7 @@ mod tests {
             let feedback = Feedback {
                 acked: &acked,
                 advanced: Bytes::new(1000),
-                in_flight: Bytes::new(1000 * window),
+                flight: Bytes::new(1000 * window),
                 ..Feedback::empty()
             };
             last = estimator.on_feedback(sent_at + Span::from_millis(rtt), &feedback).or(last);
