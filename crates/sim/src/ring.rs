@@ -70,11 +70,12 @@ impl<T: Copy> Ring<T> {
         entry
     }
 
-    /// Emptied: starts again at slot zero, and gives memory back that only a burst needed.
+    /// Emptied: starts again at slot zero, and gives memory back where the run that ended here, `head` entries long,
+    /// used little of it.
     #[inline(always)]
     fn empty(&mut self, filler: T) {
-        self.head = 0;
-        if self.slots.len() > KEPT {
+        let run = std::mem::take(&mut self.head) as usize;
+        if self.slots.len() > KEPT && run < self.slots.len() / 4 {
             self.resize(filler, self.slots.len() / 2);
         }
     }
