@@ -1,0 +1,129 @@
+"""The fluid model of accumulation-based congestion control (``accumulation.txt``, equations 1 to 6), with delays: windows
+follow their flows' accumulations, queues follow the windows. Also the linearised loop and its margin of stability.
+
+Bits flow like water: flow i's rate is ``x_i = w_i / rtt_i``, ``rtt_i = rtt_pi + sum of q_l / c_l over its route``; a queue
+grows by what arrives beyond ``c_l``; accumulation is ``a_i = x_i * sum of q_l / c_l`` by Little's law, and the source
+learns it one round trip later. Half of the propagation delay lies before the queues and half behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Law = Literal["aiad", "mw", "proportional"]
+
+
+@dataclass(frozen=True)
+class Fluid:
+    """How a network moved; rows are instants."""
+
+    times: Floats
+    """Seconds."""
+    windows: Floats
+    """Packets, per flow."""
+    rates: Floats
+    """Packets per second, per flow."""
+    accumulations: Floats
+    """Packets, per flow."""
+    queues: Floats
+    """Packets, per link."""
+
+
+def solve(
+    routes: Sequence[Sequence[int]],
+    capacities: ArrayLike,
+    propagation: ArrayLike,
+    *,
+    law: Law = "proportional",
+    kappa: float = 0.5,
+    targets: ArrayLike = 3.0,
+    start: float = 2.0,
+    duration: float = 10.0,
+    step: float = 1e-3,
+) -> Fluid:
+    """Integrates the delay-differential equations by Euler's method.
+
+    Args:
+        routes: per flow, the indices of its links.
+        capacities: packets per second, per link.
+        propagation: seconds, round trip propagation delay per flow.
+        law: equation 3, 5 or 6.
+        kappa: the law's gain: packets per round trip, packets per second, or a number.
+        targets: packets, per flow or for all.
+        start: packets, every window in the beginning.
+        duration: seconds.
+        step: seconds; a tenth of the shortest round trip or less.
+
+    Raises:
+        ValueError: where the step is too long for the delays.
+    """
+    limits = np.atleast_1d(np.asarray(capacities, dtype=float))
+    delays = np.broadcast_to(np.asarray(propagation, dtype=float), (len(routes),))
+    wanted = np.broadcast_to(np.asarray(targets, dtype=float), (len(routes),))
+    if step > 0.1 * delays.min() + 1e-15:
+        raise ValueError(f"step: {step} s is not allowed; expected at most a tenth of the shortest round trip")
+    passes = np.zeros((limits.size, len(routes)))
+    for flow, route in enumerate(routes):
+        passes[list(route), flow] = 1.0
+    count = round(duration / step) + 1
+    windows = np.full((count, len(routes)), start)
+    rates, accumulations = np.zeros_like(windows), np.zeros_like(windows)
+    queues = np.zeros((count, limits.size))
+    half = np.maximum(np.round(delays / (2 * step)).astype(int), 1)
+    flows = np.arange(len(routes))
+    for now in range(count):
+        waiting = passes.T @ (queues[now] / limits)
+        rtt = delays + waiting
+        rates[now] = windows[now] / rtt
+        accumulations[now] = rates[now] * waiting
+        if now + 1 == count:
+            break
+        arriving = passes @ rates[np.maximum(now - half, 0), flows]
+        queues[now + 1] = np.maximum(queues[now] + step * (arriving - limits), 0.0)
+        behind = np.maximum(now - np.round(rtt / step).astype(int), 0)
+        error = accumulations[behind, flows] - wanted
+        change = _change(law, kappa, error, windows[now], delays, rtt)
+        windows[now + 1] = np.maximum(windows[now] + step * change, 1.0)
+    return Fluid(np.arange(count) * step, windows, rates, accumulations, queues)
+
+
+def _change(law: Law, kappa: float, error: Floats, window: Floats, delay: Floats, rtt: Floats) -> Floats:
+    if law == "aiad":
+        return -kappa * np.sign(error) / rtt
+    if law == "mw":
+        return -kappa * delay * error / (window * rtt)
+    return -kappa * error / rtt
+
+
+def sampled_radius(kappa: float, lag: int = 1) -> float:
+    """The largest modulus among the poles of the proportional law as it is carried out, once per round trip: below 1 it
+    is stable.
+
+    Linearised at rest, a flow's accumulation is its window less a constant: ``w(n + 1) = w(n) - kappa (a(n - lag) - a*)``
+    with ``a = w - x rtt_p``. Each change is measured ``lag`` round trips later than the next decision: 1 where a pair of
+    control packets leaves with every change of the window and sees the queue as the window before left it.
+    """
+    polynomial = np.zeros(lag + 2)
+    polynomial[0], polynomial[1] = 1.0, -1.0
+    polynomial[-1] += kappa
+    return float(np.abs(np.roots(polynomial)).max())
+
+
+def critical_gain(lag: int = 1) -> float:
+    """The gain beyond which the sampled loop is unstable: ``2 sin(pi / (2 (2 lag + 1)))``, 1 for a lag of one."""
+    return float(2.0 * np.sin(np.pi / (2 * (2 * lag + 1))))
+
+
+def phase_margin(kappa: float) -> float:
+    """Degrees that the continuous loop (equation 6) is away from oscillating, with the delay of one round trip.
+
+    In units of a round trip the loop's gain is ``kappa / s * exp(-s)``: the window is what is in the network, so the queue
+    follows it at once, and propagation and queueing alike are in the law's clock. It crosses one at ``kappa``.
+    """
+    return 90.0 - float(np.degrees(kappa))

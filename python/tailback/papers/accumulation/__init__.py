@@ -1,0 +1,1 @@
+"""Items of Xia, Harrison, Kalyanaraman, Ramachandran and Venkatesan, accumulation-based congestion control."""

@@ -1,0 +1,178 @@
+"""The scenario that figures 6, 7 and 8 share: three sets of flows that join and leave one bottleneck. What each figure
+claims is in its own file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from tailback.papers.accumulation import network
+from tailback.papers.item import Outcome, Parameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.scenario import Scenario
+
+RATE = 30e6
+END = 50.0
+LINK = "r0->r1"
+SETS = ((10, 0.0, 30.0, 4e-3), (5, 10.0, 40.0, 9e-3), (5, 20.0, 50.0, 14e-3))
+"""Flows, start, stop, one-way propagation delay."""
+INTERVALS = ((0.0, 10.0, 10), (10.0, 20.0, 15), (20.0, 30.0, 20), (30.0, 40.0, 10), (40.0, 50.0, 5))
+"""Begin, end, flows."""
+SETTLE = 3.0
+"""Seconds after a change of demand that do not count: §IV-C's transient."""
+PUBLISHED = (3.0, 2.0, 1.5, 3.0, 6.0)
+
+
+class Run(NamedTuple):
+    """One simulation."""
+
+    name: str
+    buffer: int
+    queue: Mapping[str, Any]
+
+
+class Seen(NamedTuple):
+    """What is kept of a run."""
+
+    throughput: list[float]
+    """Mbit/s per flow, mean over flows, per interval after it has settled."""
+    spread: list[float]
+    """The largest deviation of one flow from its fair share, relative, per interval."""
+    queue: list[float]
+    """Waiting bytes per flow over the packet size, per interval."""
+    utilization: list[float]
+    """Per interval."""
+    used: float
+    """From the first settled second on, without the settling after the two drops of demand."""
+    queue_p90: float
+    """Waiting packets, over the same seconds."""
+    losses: list[int]
+    """Per interval, transients included."""
+    cov: float
+    """Standard deviation over mean of flows' throughput in bins of half a second, mean over flows, 20 to 30 s."""
+    times: list[float]
+    series: dict[str, list[float]]
+    """Waiting packets, utilization, and the throughput of one flow of each set."""
+
+
+def parameters(buffer: int) -> Sequence[Parameter]:
+    """What the three figures have in common."""
+    return (
+        *network.COMMON,
+        Parameter("bottleneck", "30 Mbit/s, 2 ms", "stated", "§V-A"),
+        Parameter("buffer", f"{buffer} packets", "stated", "Figs. 6 to 8"),
+        Parameter("access", "10 Mbit/s, 1 ms", "stated", "§V-A"),
+        Parameter(
+            "one-way delays",
+            "4, 9, 14 ms: the receivers' access makes up the difference",
+            "inferred",
+            "§V-A says that access links have 1 ms, and gives these delays",
+        ),
+        Parameter("flows", "10, 5, 5 at 0-30, 10-40, 20-50 s", "stated", "§V-A"),
+        Parameter("intervals", f"from {SETTLE:g} s after each change", "inferred", "the paper's transients take so long"),
+    )
+
+
+def simulate(run: Run) -> Seen:
+    """One run."""
+    result = scenario(run).run()
+    link = result.series(link=LINK)
+    rate, spread, queue, used, losses = [], [], [], [], []
+    for (begin, end, count), fair in zip(INTERVALS, PUBLISHED, strict=True):
+        active = [
+            f"set{number}-{index}"
+            for number, (size, start, stop, _) in enumerate(SETS, 1)
+            if start <= begin and end <= stop
+            for index in range(size)
+        ]
+        shares = network.goodputs(result, begin + SETTLE, end)
+        settled = network.between(link, begin + SETTLE, end)
+        rate.append(network.mean_of(shares[name] for name in active))
+        spread.append(max(abs(shares[name] / fair - 1.0) for name in active))
+        queue.append(float(settled["queue_bytes"].mean()) / network.PACKET / count)  # type: ignore[arg-type]
+        used.append(network.utilization(result, LINK, begin + SETTLE, end))
+        losses.append(network.drops(result, LINK, begin, end))
+    calm = pl.concat([network.between(link, begin + SETTLE, end) for begin, end, _ in INTERVALS])
+    steady = pl.concat([network.between(link, SETTLE, 30.0), *(network.between(link, b + SETTLE, e) for b, e, _ in INTERVALS[3:])])
+    series = {"queue": link["queue_packets"].to_list(), "utilization": (link["throughput"] / RATE).to_list()}
+    for number in (1, 2, 3):
+        series[f"set {number}"] = result.series(flow=f"set{number}-0")["goodput"].to_list()
+    return Seen(
+        rate,
+        spread,
+        queue,
+        used,
+        float(steady["throughput"].mean()) / RATE,  # type: ignore[arg-type]
+        float(calm["queue_packets"].quantile(0.9)),  # type: ignore[arg-type]
+        losses,
+        _variation(result),
+        link["time"].to_list(),
+        series,
+    )
+
+
+def _variation(result: Any) -> float:
+    """How unsteady flows are from 23 to 30 s."""
+    found = []
+    for number, (size, *_) in enumerate(SETS, 1):
+        for index in range(size):
+            rates = network.between(result.series(flow=f"set{number}-{index}"), 20.0 + SETTLE, 30.0)["goodput"]
+            means = rates.to_numpy()[: rates.len() // 5 * 5].reshape(-1, 5).mean(axis=1)
+            found.append(means.std(ddof=1) / means.mean())
+    return float(network.mean_of(found))
+
+
+def scenario(run: Run) -> Scenario:
+    """Three sets of flows over one bottleneck."""
+    import tailback as tb
+
+    links = [
+        network.link("r0", "r1", RATE, 2e-3, buffer=f"{run.buffer} packets", queue=run.queue)
+        | {"reverse": {"buffer": "unlimited", "queue": network.LANES}}
+    ]
+    flows = []
+    for number, (size, start, stop, delay) in enumerate(SETS, 1):
+        for index in range(size):
+            name = f"set{number}-{index}"
+            links.append(network.link(f"{name}-s", "r0", 10e6, 1e-3))
+            links.append(network.link("r1", f"{name}-d", 10e6, delay - 3e-3))
+            end = {} if stop >= END else {"stop": f"{stop:g} s"}
+            flows.append(network.flow(name, "monaco", f"{name}-s", f"{name}-d", start=f"{start:g} s", **end))
+    return tb.graph(
+        *links, name=run.name, duration=f"{END:g} s", flows=flows, record={"links": [LINK], "bin": "100 ms"}
+    )
+
+
+def data(seen: Seen) -> pl.DataFrame:
+    """The figure's data."""
+    return pl.DataFrame({"time": seen.times, **seen.series})
+
+
+UNITS = {"time": "s", "queue": "packets", "utilization": "fraction"} | {f"set {n}": "bit/s" for n in (1, 2, 3)}
+
+
+def draw(outcome: Outcome, buffer: int) -> Figure:
+    """Utilization, queue, and one flow of each set, over time."""
+    from tailback.plot.style import COLOURS, FAINT, figure, line, style
+
+    rows = outcome.data
+    with style():
+        made, (top, middle, bottom) = figure(3, 1, height=5.2, sharex=True)
+        top.plot(rows["time"], rows["utilization"], color=COLOURS[0], linewidth=0.9)
+        top.set_ylabel("utilization")
+        top.set_ylim(0, 1.05)
+        middle.plot(rows["time"], rows["queue"], color=COLOURS[1], linestyle="-", linewidth=0.9)
+        middle.axhline(buffer, color=FAINT, linewidth=0.8)
+        middle.set_ylabel("queue [packets]")
+        for number in (1, 2, 3):
+            smooth = rows[f"set {number}"].rolling_mean(5, min_samples=1) / 1e6
+            bottom.plot(rows["time"], smooth, label=f"a flow of set {number}", **line(number - 1))
+        bottom.set_ylabel("throughput [Mbit/s]")
+        bottom.set_xlabel("time [s]")
+        bottom.legend(loc="upper left")
+    return made

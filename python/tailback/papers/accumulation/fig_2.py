@@ -1,0 +1,158 @@
+"""Figure 2: three laws on a chain of two bottlenecks. They share one equilibrium, the proportionally fair one, and reach it
+differently."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tailback.analysis.utility import proportional
+from tailback.papers.accumulation import network
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+    from tailback.scenario import Scenario
+
+LAWS = ("aiad", "mw", "p")
+RATE = 9e6
+END = 60.0
+LATE = 30.0
+"""From here on flows are at rest."""
+BAND = 0.1
+"""A flow has settled when its rate, averaged over two seconds, stays so near to its share."""
+TOLERANCE = 0.08
+FLOWS = ("long", "short-0", "short-1")
+
+
+class Seen(NamedTuple):
+    """What is kept of a run."""
+
+    shares: dict[str, float]
+    """Mbit/s at rest."""
+    settled: float
+    """Seconds."""
+    times: list[float]
+    rates: dict[str, list[float]]
+    """Mbit/s."""
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    del fidelity
+    return (
+        *network.COMMON,
+        Parameter("topology", "two 9 Mbit/s bottlenecks in line, one long and two short flows", "stated", "§III-C"),
+        Parameter("estimator", "Monaco's", "stated", "§III-C: “the scheme developed in Section IV-B”"),
+        Parameter("κ of AIAD and MW", "1 packet; 100 packets/s", "inferred", "Table I has the proportional law's only"),
+        Parameter("delays", "10 ms per bottleneck, access 100 Mbit/s and 1 ms", "inferred", "not given"),
+        Parameter("buffers", "unlimited", "inferred", "“enough”"),
+        Parameter("start", "all at 0 s", "inferred", "not given"),
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    """Runs the three laws."""
+    seen = dict(zip(LAWS, lab.map(simulate, LAWS), strict=True))
+    fair = proportional([[0, 1], [0], [1]], [RATE / 1e6] * 2).rates
+    expected = dict(zip(FLOWS, fair, strict=True))
+    data = pl.concat(
+        pl.DataFrame({"law": law, "flow": flow, "time": run.times, "goodput": np.array(run.rates[flow]) * 1e6})
+        for law, run in seen.items()
+        for flow in FLOWS
+    )
+    worst = {law: max(abs(run.shares[flow] / expected[flow] - 1) for flow in FLOWS) for law, run in seen.items()}
+    settled = sorted(run.settled for run in seen.values())
+    apart = min(later / max(sooner, 0.1) for sooner, later in pairwise(settled))
+    checks = (
+        *(
+            Check(
+                f"{law.upper()} comes to the proportionally fair shares",
+                ", ".join(f"{flow} {run.shares[flow]:.2f}" for flow in FLOWS) + f" Mbit/s; {100 * worst[law]:.1f} % off",
+                f"3, 6, 6 Mbit/s within {100 * TOLERANCE:.0f} %",
+                worst[law] <= TOLERANCE,
+            )
+            for law, run in seen.items()
+        ),
+        Check(
+            "their transients differ",
+            ", ".join(f"{law} {run.settled:.1f} s" for law, run in seen.items()) + " to settle",
+            "each takes at least 1.2 times as long as the next faster one",
+            apart >= 1.2,
+        ),
+    )
+    return Outcome(
+        measured={
+            "long_mbps": {law: run.shares["long"] for law, run in seen.items()},
+            "short_mbps": {law: [run.shares["short-0"], run.shares["short-1"]] for law, run in seen.items()},
+            "settle_s": {law: run.settled for law, run in seen.items()},
+        },
+        checks=checks,
+        data=data,
+        units={"time": "s", "goodput": "bit/s"},
+        why="",
+        scenario=scenario("p").to_toml(),
+        notes=("Control packets take 40 B per round trip and flow from the link: shares lie that much below.",),
+    )
+
+
+def simulate(law: str) -> Seen:
+    """One run of one law."""
+    result = scenario(law).run()
+    series = {flow: result.series(flow=flow) for flow in FLOWS}
+    times = series["long"]["time"].to_numpy()
+    rates = {flow: table["goodput"].to_numpy() / 1e6 for flow, table in series.items()}
+    shares = network.goodputs(result, LATE, END)
+    settled = 0.0
+    width = round(2.0 / result.bin)
+    for flow in FLOWS:
+        smooth = np.convolve(rates[flow], np.ones(width) / width, mode="valid")
+        off = np.flatnonzero(np.abs(smooth / shares[flow] - 1.0) > BAND)
+        if off.size:
+            settled = max(settled, float(times[off[-1] + 1]))
+    return Seen(shares, settled, times.tolist(), {flow: values.tolist() for flow, values in rates.items()})
+
+
+def scenario(law: str) -> Scenario:
+    """One long flow over both bottlenecks, one short flow over each."""
+    import tailback as tb
+
+    scheme = f"accumulation-{law}"
+    paths = {"long": ("r0", "r2"), "short-0": ("r0", "r1"), "short-1": ("r1", "r2")}
+    links = [network.link("r0", "r1", RATE, 10e-3), network.link("r1", "r2", RATE, 10e-3)]
+    for flow, (first, last) in paths.items():
+        links += [network.link(f"{flow}-s", first, 100e6, 1e-3), network.link(last, f"{flow}-d", 100e6, 1e-3)]
+    return tb.graph(
+        *links,
+        name=f"{scheme} on two bottlenecks",
+        duration=f"{END:g} s",
+        flows=[network.flow(flow, scheme, f"{flow}-s", f"{flow}-d") for flow in paths],
+        record={"links": "none", "bin": "100 ms"},
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Throughput over time, one panel per law."""
+    from tailback.plot.style import FAINT, figure, line, style
+
+    with style():
+        made, axes = figure(1, 3, height=2.9, sharey=True)
+        for axis, law in zip(axes, LAWS, strict=True):
+            for index, flow in enumerate(FLOWS):
+                rows = outcome.data.filter((pl.col("law") == law) & (pl.col("flow") == flow))
+                smooth = rows["goodput"].rolling_mean(5, min_samples=1) / 1e6
+                axis.plot(rows["time"], smooth, label=flow, **line(index))
+            for share in (3, 6):
+                axis.axhline(share, color=FAINT, linewidth=0.8)
+            axis.set_title(law.upper())
+            axis.set_xlabel("time [s]")
+            axis.set_ylim(0, 9)
+        axes[0].set_ylabel("throughput [Mbit/s]")
+        axes[2].legend(loc="upper right")
+    return made

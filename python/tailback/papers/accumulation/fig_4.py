@@ -1,0 +1,151 @@
+"""Figure 4: traffic on the way back. Vegas counts queueing there as its own and gives up the way forth; Monaco measures
+the way forth alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from tailback.papers.accumulation import network
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+    from tailback.scenario import Scenario
+
+SCHEMES = ("vegas", "monaco")
+RATE = 45e6
+FLOWS = 7
+REVERSE = {"quick": (5, 15, 25, 35, 45), "full": (5, 10, 15, 20, 25, 30, 35, 40, 45)}
+WARM_UP = 10.0
+FORWARD = "r0->r1"
+
+
+class Run(NamedTuple):
+    """One simulation."""
+
+    scheme: str
+    reverse: int
+    """Mbit/s."""
+    seconds: float
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    return (
+        *network.COMMON,
+        Parameter("bottleneck forth", "45 Mbit/s", "stated", "§IV-C"),
+        Parameter("bottleneck back", ", ".join(map(str, REVERSE[fidelity])) + " Mbit/s", "stated", "§IV-C: 5 to 45"),
+        Parameter("flows", f"{FLOWS} forth, {FLOWS} back, of the same scheme", "stated", "§IV-C"),
+        Parameter("delays", "bottleneck 10 ms, access 1 ms at 100 Mbit/s", "inferred", "not given"),
+        Parameter("buffers", "1000 packets", "inferred", "“enough”"),
+        Parameter(
+            "start",
+            "all within 10 ms",
+            "inferred",
+            "not given; each flow then finds empty queues and knows its propagation delay, so that nothing but the way "
+            "back misleads Vegas (equation 12)",
+        ),
+        Parameter("duration", f"{_seconds(fidelity):g} s from {WARM_UP:g} s on", "inferred", "not given"),
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    """Runs both schemes with every reverse bandwidth."""
+    runs = [Run(scheme, reverse, _seconds(lab.fidelity)) for scheme in SCHEMES for reverse in REVERSE[lab.fidelity]]
+    found = lab.map(simulate, runs)
+    data = pl.DataFrame(
+        {
+            "scheme": [run.scheme for run in runs],
+            "reverse_rate": [run.reverse * 1e6 for run in runs],
+            "utilization": found,
+        }
+    )
+    by = {
+        scheme: {run.reverse: used for run, used in zip(runs, found, strict=True) if run.scheme == scheme}
+        for scheme in SCHEMES
+    }
+    vegas, monaco = max(by["vegas"].values()), min(by["monaco"].values())
+    checks = (
+        Check(
+            "Vegas leaves much of the way forth unused",
+            f"utilization {min(by['vegas'].values()):.3f} to {vegas:.3f}",
+            "at most 0.7 everywhere (published: 0.1 to 0.6)",
+            vegas <= 0.7,
+        ),
+        Check(
+            "Monaco does not",
+            f"utilization {monaco:.3f} to {max(by['monaco'].values()):.3f}",
+            "at least 0.97 everywhere (published: around 1)",
+            monaco >= 0.97,
+        ),
+    )
+    return Outcome(
+        measured={"utilization_vegas": by["vegas"], "utilization_monaco": by["monaco"]},
+        checks=checks,
+        data=data,
+        units={"reverse_rate": "bit/s", "utilization": "fraction"},
+        why=_why(by["vegas"]) if vegas > 0.7 else "",
+        scenario=scenario(Run("monaco", 5, 20.0)).to_toml(),
+    )
+
+
+def _why(vegas: dict[int, float]) -> str:
+    high = [reverse for reverse, used in vegas.items() if used > 0.7]
+    return (
+        f"With {', '.join(map(str, high))} Mbit/s back, Vegas gets more than 0.7. How much it loses depends on what the "
+        "paper does not give: delays, buffers and what its flows take for the propagation delay when they start."
+    )
+
+
+def simulate(run: Run) -> float:
+    """Utilization of the way forth."""
+    return network.utilization(scenario(run).run(), FORWARD, WARM_UP, WARM_UP + run.seconds)
+
+
+def scenario(run: Run) -> Scenario:
+    """A dumbbell with flows in both directions."""
+    import tailback as tb
+
+    links = [network.link("r0", "r1", RATE, 10e-3, buffer="1000 packets", reverse={"rate": f"{run.reverse} Mbit/s"})]
+    flows = []
+    for index in range(FLOWS):
+        for start, end, name in (("s", "d", "forth"), ("d", "s", "back")):
+            near, far = f"{name}-{start}{index}", f"{name}-{end}{index}"
+            left, right = (near, far) if name == "forth" else (far, near)
+            links += [network.link(left, "r0", 100e6, 1e-3), network.link("r1", right, 100e6, 1e-3)]
+            when = {"from": "0 s", "to": "10 ms"}
+            flows.append(network.flow(f"{name}-{index}", run.scheme, near, far, start=when))
+    return tb.graph(
+        *links,
+        name=f"{run.scheme} with {run.reverse} Mbit/s on the way back",
+        duration=f"{WARM_UP + run.seconds:g} s",
+        flows=flows,
+        record={"flows": "none", "links": [FORWARD], "bin": "1 s"},
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Utilization against the reverse bandwidth."""
+    from tailback.plot.style import MARKERS, figure, line, style
+
+    with style():
+        made, (axis,) = figure(height=3.2)
+        for index, scheme in enumerate(SCHEMES):
+            rows = outcome.data.filter(pl.col("scheme") == scheme)
+            axis.plot(
+                rows["reverse_rate"] / 1e6, rows["utilization"], marker=MARKERS[index], label=scheme, **line(index)
+            )
+        axis.set_xlabel("reverse bandwidth [Mbit/s]")
+        axis.set_ylabel("utilization of the way forth")
+        axis.set_ylim(0, 1.05)
+        axis.legend(loc="center right")
+    return made
+
+
+def _seconds(fidelity: Fidelity) -> float:
+    return 50.0 if fidelity == "full" else 20.0
