@@ -53,9 +53,9 @@ impl Default for DualPi2Config {
 impl DualPi2Config {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
-        for (name, span) in [("target", self.target), ("period", self.period)] {
-            checker.require(!span.is_zero(), name, span, "a time above zero");
-        }
+        checker.require(!self.target.is_zero(), "target", self.target, "a time above zero");
+        let ok = self.period >= Span::from_micros(10);
+        checker.require(ok, "period", self.period, "a time of at least 10 us");
         for (name, gain) in [("alpha", self.alpha), ("beta", self.beta)] {
             checker.require(gain > 0.0 && gain.is_finite(), name, gain, "a number above zero");
         }

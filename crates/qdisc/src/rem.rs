@@ -36,7 +36,7 @@ pub struct RemConfig {
     pub alpha: f64,
     /// Base φ of the probability, above 1. Default 1.001 (2001, §III).
     pub phi: f64,
-    /// The period of the price. Default 2 ms (ns-2's `rem.cc`).
+    /// The period of the price, at least 10 us. Default 2 ms (ns-2's `rem.cc`).
     pub period: Span,
     /// Mark ECN-capable packets instead of dropping them (RFC 3168). Default false.
     pub ecn: bool,
@@ -66,7 +66,8 @@ impl RemConfig {
             let ok = value.is_finite() && value > least;
             checker.require(ok, name, value, format!("a number above {least}"));
         }
-        checker.require(!self.period.is_zero(), "period", self.period, "a time above zero");
+        let ok = self.period >= Span::from_micros(10);
+        checker.require(ok, "period", self.period, "a time of at least 10 us");
     }
 }
 

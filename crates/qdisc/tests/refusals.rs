@@ -18,7 +18,10 @@ fn every_bad_parameter_is_named() {
         (r#"{"name":"red","min":"0 packets","max_p":1.5,"weight":0}"#, vec!["min", "max_p", "weight"]),
         (r#"{"name":"rem","phi":1,"gamma":0,"period":"0 s"}"#, vec!["gamma", "phi", "period"]),
         (r#"{"name":"pi","a":1e-5,"b":2e-5}"#, vec!["a"]),
-        (r#"{"name":"pie","target":"0 ms","mark_limit":2}"#, vec!["target", "mark_limit"]),
+        (
+            r#"{"name":"pie","target":"0 ms","period":"1 ns","mark_limit":2}"#,
+            vec!["target", "period", "mark_limit"],
+        ),
         (r#"{"name":"codel","target":"100 ms","interval":"10 ms"}"#, vec!["interval"]),
         (r#"{"name":"fq-codel","quantum":"1 B","queues":0}"#, vec!["quantum", "queues"]),
         (

@@ -25,7 +25,7 @@ use crate::config::BuildCx;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FramedRoundRobinConfig {
-    /// The length of a frame, at most 1 s. Default 10 ms.
+    /// The length of a frame, from 10 us to 1 s. Default 10 ms.
     pub frame: Span,
     /// The part of the link's rate that is allotted to a flow of weight 1, above 0, at most 1. Default 0.1.
     pub reserve: f64,
@@ -54,7 +54,7 @@ pub struct HierarchicalRoundRobinConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LevelConfig {
-    /// The length of a frame, at most 1 s. Default 10 ms.
+    /// The length of a frame, from 10 us to 1 s. Default 10 ms.
     pub frame: Span,
     /// The part of the link's rate that all flows of this level have together; those of all levels add up to at most
     /// 1. Default 0.5.
@@ -93,8 +93,8 @@ impl Default for HierarchicalRoundRobinConfig {
 }
 
 fn check_frame(frame: Span, checker: &mut Checker) {
-    let ok = !frame.is_zero() && frame <= Span::from_secs(1);
-    checker.require(ok, "frame", frame, "a time above zero, at most 1 s");
+    let ok = (Span::from_micros(10)..=Span::from_secs(1)).contains(&frame);
+    checker.require(ok, "frame", frame, "a time from 10 us to 1 s");
 }
 
 fn check_reserve(reserve: f64, checker: &mut Checker) {
