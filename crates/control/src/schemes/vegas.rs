@@ -10,15 +10,16 @@
 //! | congestion avoidance (equation 9) | +1 packet over the next round trip below α, -1 above β, else none |
 //! | slow start | doubles every other round trip; above γ it ends, with the window cut by 1/8 |
 //! | loss | three quarters of the window, at least 2 packets; slow start is over |
-//! | time-out | one packet, slow start up to half of the window |
+//! | time-out | two packets, slow start up to half of the window |
 //!
 //! As ns-2 does, the backlog is rounded to whole packets before it is compared, and growth in congestion avoidance is
 //! spread over the acknowledgements of a round trip.
 //!
 //! Deviations: repair is that of SACK (RFC 6675), not the original's own. Of its fine-grained retransmission, the rule
 //! that a window is cut only once for packets sent before the cut is in that repair; the check of the oldest packet's
-//! age at the first duplicate acknowledgement is not. After a time-out the window is 1, where ns-2 takes 2. ECN, which
-//! the paper precedes, halves the window (RFC 3168).
+//! age at the first duplicate acknowledgement is not. After a time-out the window is 2, as in ns-2, where RFC 5681 §3.1
+//! has 1: a round of one packet would take a standing queue for propagation (`accumulation/backlog.rs`), and the flow
+//! would push against it for ever. ECN, which the paper precedes, halves the window (RFC 3168).
 //!
 //! Open problems: see `accumulation/backlog.rs`; a flow that starts into a standing queue takes it for propagation and
 //! gets more than its share.
@@ -171,7 +172,7 @@ impl Vegas {
                 if consecutive <= 1 {
                     self.ssthresh = (self.window / 2.0).max(2.0);
                 }
-                self.set(1.0);
+                self.set(2.0);
             }
             CongestionEvent::RecoveryEnd => {}
         }
