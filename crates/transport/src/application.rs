@@ -38,6 +38,8 @@ pub(crate) struct Application<S> {
     next_end: u64,
     /// An offer that begins a new connection waits here until everything before it is acknowledged.
     held: Option<(Offer, Time)>,
+    /// When data was last written.
+    written_at: Time,
     finished: bool,
 }
 
@@ -51,6 +53,7 @@ impl<S: Source> Application<S> {
             next_offer: Time::NEVER,
             next_end: u64::MAX,
             held: None,
+            written_at: Time::ZERO,
             finished: false,
         }
     }
@@ -129,6 +132,7 @@ impl<S: Source> Application<S> {
     /// More data of the current message, or of a new one. `next` is the number of the next new segment.
     pub(crate) fn write(&mut self, bytes: Bytes, ends: bool, now: Time, next: u64) {
         let bytes = bytes.get();
+        self.written_at = now;
         match self.waiting.back_mut().or(self.front.as_mut()) {
             Some(last) if !last.ends => {
                 last.left = last.left.saturating_add(bytes);
@@ -165,6 +169,11 @@ impl<S: Source> Application<S> {
     #[inline]
     pub(crate) fn has_data(&self) -> bool {
         self.left() > 0
+    }
+
+    /// When data was last written.
+    pub(crate) fn written_at(&self) -> Time {
+        self.written_at
     }
 
     /// The payload of the next segment, at most `max`; 0 without data.

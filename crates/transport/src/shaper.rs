@@ -99,8 +99,16 @@ impl Shaper {
         self.pairs.is_some() && !self.second_due
     }
 
-    /// Whether a packet of `size` may leave; `behind` is the size of the one that could follow at once.
-    pub(crate) fn ask(&mut self, now: Time, size: u64, behind: Option<u64>, rng: &mut Stream) -> Verdict {
+    /// Whether a packet of `size` may leave; `behind` is the size of the one that could follow at once. A lone packet
+    /// waits for its partner from `since` on, or from now on where that is not given.
+    pub(crate) fn ask(
+        &mut self,
+        now: Time,
+        size: u64,
+        behind: Option<u64>,
+        since: Option<Time>,
+        rng: &mut Stream,
+    ) -> Verdict {
         if self.gate == Gate::Closed {
             return Verdict::Wait(Time::NEVER);
         }
@@ -114,8 +122,9 @@ impl Shaper {
                 if self.singleton_at.is_never() {
                     self.singleton_at = now + timeout;
                 }
-                if now < self.singleton_at {
-                    return Verdict::Wait(self.singleton_at);
+                let due = since.map_or(self.singleton_at, |since| (since + timeout).min(self.singleton_at));
+                if now < due {
+                    return Verdict::Wait(due);
                 }
                 (PairPosition::Single, size)
             }

@@ -22,6 +22,14 @@ fn stream(controller: Scripted) -> Pipe<Sender<Scripted>, Receiver> {
     Pipe::new(Sender::new(FLOW, config, controller, AnySource::infinite()), receiver, ONE_WAY)
 }
 
+/// A file of so many full packets.
+fn file(controller: Scripted, packets: u64) -> Pipe<Sender<Scripted>, Receiver> {
+    let config = StreamConfig::default();
+    let receiver = Receiver::new(FLOW, ReceiverConfig::default().matching(&config));
+    let size = (config.segment_size - config.header) * packets;
+    Pipe::new(Sender::new(FLOW, config, controller, AnySource::finite(size)), receiver, ONE_WAY)
+}
+
 fn datagrams(
     controller: Scripted,
     config: DatagramConfig,
@@ -236,6 +244,19 @@ fn a_lone_packet_leaves_as_a_singleton() {
     let test = clockwork(Scripted::new(Directive { probe, ..free() })).start().run(Span::from_millis(35));
     assert_eq!(test.sent(), [(10, 0), (10, 1), (30, 2), (30, 3)], "a partner comes first");
     assert_eq!(test.departures[2].packet.pair(), PairPosition::First);
+}
+
+#[test]
+fn the_last_packet_of_a_file_waits_from_when_the_file_was_written() {
+    // 50 kbit/s: pairs at 0, 320, 640 ms; the fifth packet has waited for its 100 ms long before its tokens come.
+    let probe = Some(ProbePlan::DataPairs { singleton_timeout: Span::from_millis(100) });
+    let slow = Directive { probe, ..Directive::rate(BitRate::from_bits_per_sec(50_000)) };
+    let test = file(Scripted::new(slow), 5).start().run(Span::from_secs(2));
+    assert_eq!(test.sent(), [(0, 0), (0, 1), (320, 2), (320, 3), (480, 4)]);
+    assert_eq!(test.departures[4].packet.pair(), PairPosition::Single);
+    // Without a rate it waits for them.
+    let test = file(Scripted::new(Directive { probe, ..free() }), 3).start().run(Span::from_secs(2));
+    assert_eq!(test.sent(), [(0, 0), (0, 1), (100, 2)]);
 }
 
 #[test]

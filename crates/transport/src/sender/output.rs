@@ -78,6 +78,9 @@ impl<C: Controller, S: Source> Sender<C, S> {
     ) -> Option<PairPosition> {
         let size = self.size_of(choice, room.new);
         let shaper = self.steering.shaper.as_mut()?;
+        // A lone packet waits for its partner from the time that its data was written (Keshav 1994, §8): one sent again
+        // has waited long enough. Where a partner only does not fit a window, it waits from now on.
+        let mut since = None;
         let behind = if shaper.wants_pairs() {
             let first = if choice == Choice::New { u64::from(room.new - self.header) } else { 0 };
             let max = u64::from(self.payload);
@@ -87,7 +90,15 @@ impl<C: Controller, S: Source> Sender<C, S> {
             };
             let new = if self.opening == Opening::Done { new } else { 0 };
             match self.recovery.choose_after(choice, room, new, &self.config) {
-                Choice::WindowFull | Choice::Nothing => None,
+                Choice::WindowFull => None,
+                Choice::Nothing => {
+                    since = match choice {
+                        Choice::New if new > 0 => None,
+                        Choice::New => Some(self.app.written_at()),
+                        _ => Some(Time::ZERO),
+                    };
+                    None
+                }
                 Choice::New if choice == Choice::New => Some(u64::from(new)),
                 Choice::New => Some(u64::from(room.new)),
                 Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
@@ -97,7 +108,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         } else {
             None
         };
-        match shaper.ask(now, u64::from(size), behind, cx.rng) {
+        match shaper.ask(now, u64::from(size), behind, since, cx.rng) {
             Verdict::Send(pair) => Some(pair),
             Verdict::Wait(at) => {
                 self.wake = at;
