@@ -13,6 +13,9 @@
 //! used in RED". Inferred: averages are exponential, one step per sample of a meter (a window, a busy period); ρ is
 //! the busy part of a window, as in Eq. 1, so it never exceeds 1; packets dropped at overflow count in neither meter;
 //! every packet can carry the marks.
+//!
+//! Known limit: a busy period tells its η when it ends (Eq. 2), so while a queue never empties, its average η stands
+//! still. It is the ρ loop that breaks long busy periods up (§II-A).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
