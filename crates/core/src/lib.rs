@@ -16,6 +16,7 @@
 pub mod annex;
 pub mod check;
 pub mod controller;
+pub mod custom;
 pub mod endpoint;
 pub mod feedback;
 pub mod ids;

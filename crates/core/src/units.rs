@@ -315,8 +315,11 @@ impl FromStr for DataAmount {
 
 /// Prints with the largest decimal unit that divides exactly, so that printing and parsing agree.
 fn exact(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt::Result {
-    let (factor, unit) =
-        units.iter().rev().find(|(factor, _)| value != 0 && value.is_multiple_of(*factor)).unwrap_or(&units[0]);
+    let (factor, unit) = units
+        .iter()
+        .rev()
+        .find(|(factor, _)| value != 0 && value.is_multiple_of(*factor))
+        .unwrap_or(&units[0]);
     write!(f, "{} {unit}", value / factor)
 }
 
