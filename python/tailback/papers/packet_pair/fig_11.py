@@ -1,0 +1,157 @@
+"""Figures 11 to 14: one source, its setpoint fixed at 20 packets. Queue, estimate, packets outstanding and utilization.
+The base scenario is in ``scenes.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.packet_pair.scenes import (
+    BOTTLENECK, PACKET, TU, Source, base, base_parameters, fixed, packet_pair, watched,
+)  # fmt: skip
+from tailback.papers.packet_pair.traces import logged, own_queue, published
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+    from tailback.scenario import Scenario
+
+SETPOINT = 20
+END = 2000.0
+"""TU."""
+SETTLED, MEASURED = 1200.0, 1900.0
+"""TU: the steady state is measured between these."""
+ROUND_TRIP = 100.0
+WINDOW = 25
+"""TU over which utilization is measured (Fig. 13)."""
+
+
+class Traced(NamedTuple):
+    """What is kept of the run, at every TU and in bins of 25 TU."""
+
+    time: list[float]
+    queue: list[float]
+    estimate: list[float]
+    outstanding: list[float]
+    utilization_time: list[float]
+    utilization: list[float]
+    steady_min: float
+    steady_max: float
+    steady_mean: float
+    drops: int
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    del fidelity
+    return (
+        *base_parameters(),
+        Parameter("setpoint", f"{SETPOINT} packets, not probed", "stated", "§9.1, Fig. 11"),
+        Parameter("duration", f"{END:g} TU", "inferred", "steady long before"),
+    )
+
+
+def scenario() -> Scenario:
+    """The base scenario with one source without end."""
+    scheme = packet_pair(setpoint=fixed(SETPOINT))
+    record = watched(packets=True, links=logged())
+    return base([Source(None, 0)], END, scheme=scheme, record=record, name="one source, setpoint fixed")
+
+
+def simulate(_: int) -> Traced:
+    """The run."""
+    result = scenario().run()
+    grid = np.arange(1.0, MEASURED, 1.0)
+    queue = own_queue(result)
+    steady = queue.between(SETTLED, MEASURED).values
+    flow = result.series(flow="1")
+    link = result.series(link=BOTTLENECK)
+    served = link["transmitted_packets"].to_numpy()
+    bins = len(served) // WINDOW
+    return Traced(
+        time=grid.tolist(),
+        queue=queue.at(grid).tolist(),
+        estimate=published(result, "backlog").at(grid).tolist(),
+        outstanding=(np.interp(grid, flow["time"].to_numpy() / TU, flow["in_flight"].to_numpy()) / PACKET).tolist(),
+        utilization_time=[WINDOW * (index + 1.0) for index in range(bins)],
+        utilization=(served[: bins * WINDOW].reshape(bins, WINDOW).sum(axis=1) / WINDOW).tolist(),
+        steady_min=float(steady.min()),
+        steady_max=float(steady.max()),
+        steady_mean=queue.mean(SETTLED, MEASURED),
+        drops=int(result.links["dropped_packets"].sum()),
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    """Runs it once: nothing in it is random."""
+    run = lab.map(simulate, [0])[0]
+    data = pl.DataFrame(
+        {"time": run.time, "queue": run.queue, "estimate": run.estimate, "outstanding": run.outstanding}
+    )
+    steady = data.filter(pl.col("time") >= SETTLED)
+    error = (steady["estimate"] - steady["queue"]).to_numpy()
+    rmse = float(np.sqrt(np.mean(error**2)))
+    outstanding = float(steady["outstanding"].mean())  # type: ignore[arg-type]
+    use = np.array(run.utilization)
+    times = np.array(run.utilization_time)
+    reached = int(np.argmax(use >= 0.99))
+    # A bin's utilization is known at its end, and holds for the time since its beginning.
+    rtts = float(times[reached] - WINDOW) / ROUND_TRIP
+    afterwards = float(use[reached:].min())
+    amplitude = run.steady_max - run.steady_min
+    measured = {
+        "queue_mean": round(run.steady_mean, 3),
+        "queue_amplitude": amplitude,
+        "nbhat_rmse": round(rmse, 3),
+        "outstanding_mean": round(outstanding, 2),
+        "rtts_to_99pct_utilization": rtts,
+    }
+    checks = (
+        Check(
+            "the queue stands at the setpoint",
+            f"{run.steady_mean:.2f} packets",
+            "20 ± 2",
+            abs(run.steady_mean - 20) <= 2,
+        ),
+        Check("it swings with the pairs", f"{amplitude:.0f} packets", "2 ± 1", abs(amplitude - 2) <= 1),
+        Check("packets outstanding", f"{outstanding:.1f}", "120 ± 2", abs(outstanding - 120) <= 2),
+        Check("the estimate follows the queue", f"{rmse:.2f} packets rms", "within 2", rmse <= 2),
+        Check("99 % utilization", f"after {rtts:.2f} round trips", "within 6", rtts <= 6),
+        Check("and all of it from there on", f"least {100 * afterwards:.1f} %", "100 %", afterwards >= 0.99),
+        Check("nothing is lost", f"{run.drops} packets", "0", run.drops == 0),
+    )
+    return Outcome(
+        measured=measured,
+        checks=checks,
+        data=data,
+        units={"time": "TU", "queue": "packets", "estimate": "packets", "outstanding": "packets"},
+        why="",
+        scenario=scenario().to_toml(),
+        notes=("The queue counts the packet in service; utilization is that of bins of 25 TU, as in Fig. 13.",),
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Fig. 11, and Fig. 12's closer look at the steady state."""
+    from tailback.plot.style import COLOURS, DASHES, figure, style
+
+    data = outcome.data
+    with style():
+        made, axes = figure(rows=2, height=5.2)
+        labels = (("queue", "queue"), ("estimate", "estimate $\\hat{n}_b$"), ("outstanding", "outstanding"))
+        for axis, begin, end in ((axes[0], 0.0, END), (axes[1], 1500.0, 1550.0)):
+            part = data.filter(pl.col("time").is_between(begin, end))
+            for index, (column, label) in enumerate(labels[: 3 if begin == 0 else 2]):
+                axis.plot(
+                    part["time"] / ROUND_TRIP, part[column], color=COLOURS[index], linestyle=DASHES[index], label=label
+                )
+            axis.axhline(SETPOINT, linewidth=0.8, color="0.5")
+            axis.set_ylabel("packets")
+            axis.legend(loc="center right" if begin == 0 else "upper right")
+        axes[1].set_xlabel("time (round trips of 100 TU)")
+    return made

@@ -1,0 +1,172 @@
+"""Table 13, benchmark 7: cross traffic that does not comply, Poisson datagrams from ten sources. Networks are in
+``benchmarks.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tailback import units
+from tailback.analysis import mean_interval
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.packet_pair.benchmarks import (
+    CROSS_FROM, PRIMARY, RATE, ROUND_TRIP, completion, optimum_check, parameters as common, shared, slowdown,
+    slowdown_check, transfer,
+)  # fmt: skip
+from tailback.papers.packet_pair.scenes import HEADER, PACKET, PAYLOAD
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+    from tailback.scenario import Scenario
+
+LOADS = (0.2, 0.4, 0.6, 0.8, 0.9)
+OPTIMAL = (544.0, 710.0, 1044.0, 2044.0, 4044.0)
+PUBLISHED = (681.0, 934.0, 1331.0, 2236.0, 4112.0)
+LIMIT = 0.35
+"""The ledger's."""
+SOURCES = 10
+
+
+class Run(NamedTuple):
+    """One load with one seed."""
+
+    load: float
+    seed: int
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    return common(
+        Parameter(
+            "cross traffic",
+            "10 uncontrolled Poisson sources, in all 20 to 90 % of link B, from 100 ms, 44 ms apart",
+            "stated",
+            "§9.4.7",
+        ),
+        Parameter("their packets", "500 B", "inferred", "as §9"),
+        Parameter(
+            "optimum",
+            "44 ms + 400 ms / (1 - load)",
+            "inferred",
+            "gives the printed figures: connection 1 gets what the cross traffic leaves, from the beginning",
+        ),
+        Parameter("seeds", str(_seeds(fidelity)), "inferred", "the paper prints a variance, not how many runs"),
+    )
+
+
+def scenario(load: float) -> Scenario:
+    """Connection 1 beside Poisson sources."""
+    import tailback as tb
+
+    source = {
+        "name": "datagrams",
+        "arrivals": "poisson",
+        "rate": units.rate(load * RATE / SOURCES * PAYLOAD / PACKET),
+        "size": {"name": "constant", "value": f"{PAYLOAD} B"},
+    }
+    # Unresponsive: a rate and a bucket so large that they never hold a datagram back.
+    scheme = {"name": "fixed-rate", "rate": "1000 Gbit/s", "burst": "1000 packets"}
+    datagram = {"segment_size": f"{PACKET} B", "header": f"{HEADER} B"}
+    cross = [
+        tb.flows(
+            1, scheme, source, name=f"{2 + index}", start=f"{CROSS_FROM + ROUND_TRIP * index} ms", datagram=datagram
+        )
+        for index in range(SOURCES)
+    ]
+    return shared([transfer("1", PRIMARY), *cross], duration=6000.0, name=f"Poisson cross traffic at {load:g}")
+
+
+def simulate(run: Run) -> float:
+    """Milliseconds of connection 1."""
+    return completion(scenario(run.load).run(seed=run.seed))
+
+
+def measure(lab: Lab) -> Outcome:
+    """Every load with several seeds."""
+    seeds = _seeds(lab.fidelity)
+    runs = [Run(load, seed) for load in LOADS for seed in range(1, seeds + 1)]
+    found = dict(zip(runs, lab.map(simulate, runs), strict=True))
+    rows = []
+    for load, paper in zip(LOADS, PUBLISHED, strict=True):
+        times = np.array([found[run] for run in runs if run.load == load])
+        interval = mean_interval(times)
+        best = ROUND_TRIP + PRIMARY / 10.0 / (1.0 - load)
+        rows.append(
+            {
+                "load": load,
+                "optimal": best,
+                "completion": interval.mean,
+                "completion_ci95": interval.half_width,
+                "variance": float(times.var(ddof=1)),
+                "slowdown": slowdown(interval.mean, best),
+                "published": paper,
+            }
+        )
+    data = pl.DataFrame(rows).with_columns(pl.Series("published_optimal", OPTIMAL))
+    data = data.with_columns((pl.col("published") / pl.col("published_optimal") - 1.0).alias("published_slowdown"))
+    below = data.filter(pl.col("slowdown") < 0)
+    remark = ", ".join(f"{row['load']:g} ({100 * row['slowdown']:+.1f} %)" for row in below.iter_rows(named=True))
+    checks = [optimum_check(data["optimal"].to_list(), OPTIMAL)]
+    checks += [
+        slowdown_check(f"slowdown at load {row['load']:g}", row["slowdown"], LIMIT)
+        for row in data.iter_rows(named=True)
+    ]
+    return Outcome(
+        measured={
+            "optimal_ms": {f"{row['load']:g}": round(row["optimal"], 1) for row in data.iter_rows(named=True)},
+            "completion_mean_ms": {
+                f"{row['load']:g}": round(row["completion"], 1) for row in data.iter_rows(named=True)
+            },
+            "slowdown": {f"{row['load']:g}": round(row["slowdown"], 4) for row in data.iter_rows(named=True)},
+        },
+        checks=checks,
+        data=data,
+        units={"optimal": "ms", "completion": "ms", "completion_ci95": "ms", "published": "ms", "slowdown": "fraction"},
+        why="",
+        scenario=scenario(0.6).to_toml(),
+        notes=(
+            (
+                f"Faster than the published optimum at load {remark}: it leaves connection 1 what the cross traffic leaves "
+                "over, while fair queueing gives it as much as any one of the ten."
+            )
+            if remark
+            else "At no load faster than the published optimum.",
+        ),
+    )
+
+
+def _seeds(fidelity: Fidelity) -> int:
+    return 20 if fidelity == "full" else 5
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Completion over load: optimum, ours with intervals, the paper's."""
+    from tailback.plot.style import COLOURS, DASHES, MARKERS, figure, style
+
+    data = outcome.data
+    with style():
+        made, (axis,) = figure(height=3.4)
+        axis.plot(data["load"], data["optimal"], color=COLOURS[0], linestyle=DASHES[0], label="optimal")
+        axis.errorbar(
+            data["load"],
+            data["completion"],
+            data["completion_ci95"],
+            color=COLOURS[1],
+            linestyle=DASHES[1],
+            marker=MARKERS[1],
+            capsize=2,
+            label="here",
+        )
+        axis.plot(
+            data["load"], data["published"], color=COLOURS[2], linestyle=DASHES[2], marker=MARKERS[2], label="published"
+        )
+        axis.set_yscale("log")
+        axis.set_xlabel("cross traffic (part of the bottleneck)")
+        axis.set_ylabel("completion time (ms)")
+        axis.legend(loc="upper left")
+    return made

@@ -1,0 +1,54 @@
+"""Table 14, benchmark 8: as table 7 with a tenth of the buffer. Networks are in ``benchmarks.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tailback.papers.item import Fidelity, Outcome, Parameter
+from tailback.papers.packet_pair import transfers
+from tailback.papers.packet_pair.benchmarks import (
+    CROSS, PRIMARY, ROUND_TRIP, cross_streams, optimal, parameters as common, shared, transfer,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+    from tailback.scenario import Scenario
+
+PUBLISHED = 1686.0
+BUFFER = 44
+"""Packets: a tenth of a round trip."""
+LIMIT = 0.20
+"""The ledger's."""
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    del fidelity
+    return common(
+        Parameter("cross traffic", "10 × 500 kB, from 100 ms, 44 ms apart", "stated", "§9.4.1"),
+        buffer="44 packets: a tenth of a round trip",
+    )
+
+
+def scenario() -> Scenario:
+    """Connection 1 and its cross traffic."""
+    flows = [transfer("1", PRIMARY), *cross_streams(ROUND_TRIP)]
+    return shared(flows, buffer=BUFFER, name="fewer buffers")
+
+
+def simulate(_: int) -> transfers.Row:
+    """The run."""
+    return transfers.run(scenario(), "connection 1", optimal(PRIMARY + 10 * CROSS), 1444.0, PUBLISHED)
+
+
+def measure(lab: Lab) -> Outcome:
+    """Runs it once: nothing in it is random."""
+    return transfers.judged(lab.map(simulate, [0]), LIMIT, scenario=scenario().to_toml())
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Optimum, ours and the paper's."""
+    return transfers.bars(outcome)

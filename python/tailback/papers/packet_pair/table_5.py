@@ -1,0 +1,91 @@
+"""Table 5: the runs of table 4 with a buffer of 10000 packets: how far source 1's queue builds up. They are in
+``table_4.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.packet_pair.scenes import base_parameters
+from tailback.papers.packet_pair.table_4 import NUMBERS, UNITS, Run, by_number, frame, scenario, simulate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+
+BUFFER = 10_000
+PEAK = (83, 31, 35, 40, 44, 82, 84, 101, 86)
+LIMIT = 120
+"""Packets: the ledger's."""
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    del fidelity
+    return (
+        *base_parameters(f"{BUFFER} packets"),
+        Parameter("sources", "as in table 4", "stated", "§9.2"),
+        Parameter(
+            "queue",
+            "source 1's own, after the others' start",
+            "inferred",
+            "the paper studies 'the peak buffer size attained by source 1'",
+        ),
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    """Every N once."""
+    data = frame(lab.map(simulate, [Run(number, BUFFER) for number in NUMBERS])).with_columns(
+        pl.Series("published_peak", PEAK)
+    )
+    most = int(data["peak"].max())  # type: ignore[arg-type]
+    lost = int(data["losses"].sum())
+    return Outcome(
+        measured={"peak": by_number(data, "peak")},
+        checks=(
+            Check("no loss", f"{lost} packets", "0", lost == 0),
+            Check(
+                "the peak is about a round trip of rate change",
+                f"at most {most} packets",
+                f"under {LIMIT} at every N",
+                most < LIMIT,
+            ),
+        ),
+        data=data,
+        units=UNITS,
+        why="",
+        scenario=scenario(Run(10, BUFFER)).to_toml(),
+        notes=(
+            "Up to N = 6 the paper's peaks are those of the first build-up (phase 2), but for N = 2; ours are of the second "
+            "(phase 4) throughout, so that they rise with N without a step.",
+        ),
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Peaks over N."""
+    from tailback.plot.style import COLOURS, DASHES, MARKERS, figure, style
+
+    data = outcome.data
+    with style():
+        made, (axis,) = figure(height=3.0)
+        for index, (name, title) in enumerate((("peak", "here"), ("published_peak", "published"))):
+            axis.plot(
+                data["sources"],
+                data[name],
+                color=COLOURS[index],
+                linestyle=DASHES[index],
+                marker=MARKERS[index],
+                label=title,
+            )
+        axis.axhline(LIMIT, linewidth=0.8, color="0.5")
+        axis.set_xlabel("sources N")
+        axis.set_ylabel("peak queue of source 1 (packets)")
+        axis.set_ylim(0, None)
+        axis.legend(loc="lower right")
+    return made

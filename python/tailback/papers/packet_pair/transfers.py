@@ -1,0 +1,133 @@
+"""What the tables of completion times have in common: one row per connection and a bar chart of ours beside the paper's.
+Networks are in ``benchmarks.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from tailback.papers.item import Check, Outcome
+from tailback.papers.packet_pair.benchmarks import completion, losses, optimum_check, slowdown, slowdown_check
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.results import Result
+    from tailback.scenario import Scenario
+
+UNITS = {
+    "optimal": "ms",
+    "completion": "ms",
+    "published": "ms",
+    "slowdown": "fraction",
+    "published_slowdown": "fraction",
+}
+
+
+class Row(NamedTuple):
+    """One transfer, in milliseconds."""
+
+    label: str
+    optimal: float
+    completion: float
+    published_optimal: float
+    published: float
+    retransmissions: int = 0
+    losses: int = 0
+    timeouts: int = 0
+
+
+def run(
+    scenario: Scenario, label: str, optimal: float, published_optimal: float, published: float, flow: str = "1"
+) -> Row:
+    """One scenario's one transfer that counts."""
+    result = scenario.run()
+    return row(result, label, optimal, published_optimal, published, flow)
+
+
+def row(result: Result, label: str, optimal: float, published_optimal: float, published: float, flow: str = "1") -> Row:
+    """One transfer of a run."""
+    found = result.flows.filter(pl.col("flow") == flow).row(0, named=True)
+    return Row(
+        label,
+        optimal,
+        completion(result, flow),
+        published_optimal,
+        published,
+        int(found["retransmitted_packets"]),
+        losses(result),
+        int(result.flows["timeouts"].sum()),
+    )
+
+
+def table(rows: Sequence[Row]) -> pl.DataFrame:
+    """The rows with their slowdowns."""
+    return pl.DataFrame(rows, schema=Row._fields, orient="row").with_columns(
+        (pl.col("completion") / pl.col("optimal") - 1.0).alias("slowdown"),
+        (pl.col("published") / pl.col("published_optimal") - 1.0).alias("published_slowdown"),
+    )
+
+
+def judged(rows: Sequence[Row], limit: float, *, scenario: str, notes: Sequence[str] = (), why: str = "") -> Outcome:
+    """The outcome of a benchmark whose claim is an upper limit of the slowdown."""
+    checks = [optimum_check([row.optimal for row in rows], [row.published_optimal for row in rows])]
+    several = len(rows) > 1
+    for row in rows:
+        what = f"slowdown of {row.label}" if several else "slowdown"
+        checks.append(slowdown_check(what, slowdown(row.completion, row.optimal), limit))
+    return outcome(rows, checks, measured(rows), scenario=scenario, notes=notes, why=why)
+
+
+def measured(rows: Sequence[Row]) -> dict[str, Any]:
+    """The ledger's keys; lists where there are several connections."""
+    keys: dict[str, list[float]] = {
+        "optimal_ms": [row.optimal for row in rows],
+        "completion_ms": [round(row.completion, 2) for row in rows],
+        "slowdown": [round(slowdown(row.completion, row.optimal), 4) for row in rows],
+    }
+    if len(rows) == 1:
+        return {key: values[0] for key, values in keys.items()}
+    return dict(keys)
+
+
+def outcome(
+    rows: Sequence[Row],
+    checks: Sequence[Check],
+    found: Mapping[str, Any],
+    *,
+    scenario: str,
+    notes: Sequence[str] = (),
+    why: str = "",
+) -> Outcome:
+    """An outcome with the rows as its data."""
+    return Outcome(
+        measured=found,
+        checks=checks,
+        data=table(rows),
+        units=UNITS,
+        why=why,
+        scenario=scenario,
+        notes=notes,
+    )
+
+
+def bars(made: Outcome) -> Figure:
+    """Optimum, ours and the paper's, side by side."""
+    from tailback.plot.style import COLOURS, figure, style
+
+    data = made.data
+    with style():
+        drawn, (axis,) = figure(height=0.9 + 0.75 * data.height)
+        kinds = (("optimal", "optimal"), ("completion", "here"), ("published", "published"))
+        for index, (column, label) in enumerate(kinds):
+            places = [row + 0.27 * (index - 1) for row in range(data.height)]
+            found = axis.barh(places, data[column], height=0.25, color=COLOURS[index], label=label)
+            axis.bar_label(found, fmt="%.0f", padding=3, fontsize=8)
+        axis.set_yticks(range(data.height), labels=data["label"])
+        axis.set_xlabel("completion time (ms)")
+        axis.set_xlim(0, 1.15 * max(data["completion"].max(), data["published"].max()))  # type: ignore[operator, type-var]
+        axis.invert_yaxis()
+        axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    return drawn
