@@ -103,7 +103,7 @@ format: $(STAMPS)/dev $(STAMPS)/cargo ## Format Rust and Python in place
 
 .PHONY: lock
 lock: $(STAMPS)/dev $(STAMPS)/docs ## Write what is installed to constraints.txt
-	$(PIP) install $$($(BIN)/python tools/requirements.py cluster oracle)
+	$(PIP) install $$($(BIN)/python tools/requirements.py cluster oracle pandas)
 	{ head -n 1 constraints.txt; PIP_QUIET=0 $(BIN)/python -m pip freeze --exclude-editable; } > constraints.new
 	mv constraints.new constraints.txt
 
