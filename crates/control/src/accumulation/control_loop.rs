@@ -22,6 +22,8 @@ pub struct ControlLoop {
     variation: f64,
     backoff: u32,
     min_timeout: Span,
+    /// The next pair leaves then.
+    due: Time,
     deadline: Time,
 }
 
@@ -41,6 +43,7 @@ impl ControlLoop {
             variation: 0.0,
             backoff: 0,
             min_timeout,
+            due: Time::NEVER,
             deadline: Time::NEVER,
         }
     }
@@ -50,9 +53,9 @@ impl ControlLoop {
         self.pair
     }
 
-    /// When the pair is given up.
-    pub const fn deadline(&self) -> Time {
-        self.deadline
+    /// When the next pair leaves, or the last one is given up.
+    pub fn next_timer(&self) -> Time {
+        self.due.min(self.deadline)
     }
 
     /// The smoothed round trip of the loop: propagation both ways and queueing on the way forth.
@@ -63,14 +66,14 @@ impl ControlLoop {
     /// Data leaves: the loop wakes.
     #[inline]
     pub fn on_sent(&mut self, now: Time) {
-        if !self.waiting {
+        if !self.waiting && self.due.is_never() {
             self.send(now);
         }
     }
 
-    /// A report on `pair` arrived; its round trip, where it is the one waited for. `active` says whether data is
-    /// outstanding, so that the loop goes on.
-    pub fn on_report(&mut self, now: Time, pair: u64, active: bool) -> Option<Span> {
+    /// A report on `pair` arrived; its round trip, where it is the one waited for. The next pair leaves after `pause`,
+    /// or, without one, with the next data.
+    pub fn on_report(&mut self, now: Time, pair: u64, pause: Option<Span>) -> Option<Span> {
         if !self.waiting || self.pair != Some(pair) {
             return None;
         }
@@ -79,18 +82,19 @@ impl ControlLoop {
         self.backoff = 0;
         self.waiting = false;
         self.deadline = Time::NEVER;
-        if active {
-            self.send(now);
-        }
+        self.due = pause.map_or(Time::NEVER, |pause| now + pause);
         Some(rtt)
     }
 
-    /// Whether the pair was given up and another one leaves.
+    /// Whether another pair leaves: because it is due, or because the last was given up.
     pub fn on_timer(&mut self, now: Time) -> bool {
-        if !self.waiting || now < self.deadline {
+        let lost = self.waiting && now >= self.deadline;
+        if !lost && now < self.due {
             return false;
         }
-        self.backoff = (self.backoff + 1).min(16);
+        if lost {
+            self.backoff = (self.backoff + 1).min(16);
+        }
         self.send(now);
         true
     }
@@ -100,6 +104,7 @@ impl ControlLoop {
         self.pair = Some(now.as_nanos().max(newer));
         self.sent_at = now;
         self.waiting = true;
+        self.due = Time::NEVER;
         self.deadline = now + self.timeout();
     }
 
@@ -129,6 +134,8 @@ impl ControlLoop {
 mod tests {
     use super::*;
 
+    const NOW: Option<Span> = Some(Span::ZERO);
+
     fn at(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)
     }
@@ -141,10 +148,11 @@ mod tests {
         let first = control.pair().expect("a pair");
         control.on_sent(at(2));
         assert_eq!(control.pair(), Some(first));
-        assert_eq!(control.on_report(at(50), first + 7, true), None, "not the pair waited for");
-        assert_eq!(control.on_report(at(51), first, true), Some(Span::from_millis(50)));
+        assert_eq!(control.on_report(at(50), first + 7, NOW), None, "not the pair waited for");
+        assert_eq!(control.on_report(at(51), first, NOW), Some(Span::from_millis(50)));
+        assert!(control.on_timer(control.next_timer()));
         assert!(control.pair() > Some(first));
-        assert_eq!(control.on_report(at(52), first, true), None, "a duplicate");
+        assert_eq!(control.on_report(at(52), first, NOW), None, "a duplicate");
     }
 
     #[test]
@@ -152,12 +160,13 @@ mod tests {
         let mut control = ControlLoop::new(Span::from_millis(200));
         control.on_sent(at(0));
         let first = control.pair().expect("a pair");
-        control.on_report(at(50), first, true);
+        control.on_report(at(50), first, NOW);
+        assert!(control.on_timer(at(50)));
         let mut before = control.pair();
         let mut now = at(50);
         let mut waits = Vec::new();
         for _ in 0..4 {
-            let due = control.deadline();
+            let due = control.next_timer();
             assert!(!control.on_timer(due - Span::from_nanos(1)));
             assert!(control.on_timer(due));
             assert!(control.pair() > before);
@@ -174,9 +183,9 @@ mod tests {
         let mut control = ControlLoop::new(Span::from_millis(200));
         control.on_sent(at(0));
         let pair = control.pair().expect("a pair");
-        control.on_report(at(50), pair, false);
+        control.on_report(at(50), pair, None);
         assert_eq!(control.pair(), Some(pair));
-        assert_eq!(control.deadline(), Time::NEVER);
+        assert_eq!(control.next_timer(), Time::NEVER);
         control.on_sent(at(900));
         assert!(control.pair() > Some(pair));
     }

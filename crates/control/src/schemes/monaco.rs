@@ -111,7 +111,7 @@ impl MonacoPolicy {
     fn measure(&mut self, first: &Mark, mark: &Mark, info: &ControlInfo, cx: &mut Cx<'_>) {
         let rate = self.egress.unwrap_or(0.0);
         let overtaken = mark.arrived.since(first.arrived);
-        let waited = self.watch.queueing(overtaken, one_way(mark.arrived, info), rate, self.packet);
+        let waited = self.watch.queueing(overtaken, info, mark.arrived, rate / self.packet);
         let backlog = rate * (waited + info.virtual_delay).as_secs_f64();
         cx.note("accumulation", backlog);
         cx.note("egress_rate", rate * 8.0);
@@ -164,20 +164,21 @@ struct LaneWatch {
 }
 
 impl LaneWatch {
-    /// The time that the in-band packet waited.
-    fn queueing(&mut self, overtaken: Span, in_band: i128, rate: f64, packet: f64) -> Span {
+    /// The time that the in-band packet, which arrives now, waited; `rate` in packets per second.
+    fn queueing(&mut self, overtaken: Span, info: &ControlInfo, now: Time, rate: f64) -> Span {
         let smallest = self.smallest.map_or(self.out_of_band, |known| known.min(self.out_of_band));
         self.smallest = Some(smallest);
-        self.look(overtaken, rate, packet);
+        self.look(overtaken + info.virtual_delay, rate);
         if !self.missing {
             return overtaken;
         }
-        Span::from_nanos(u64::try_from(in_band - smallest).unwrap_or(0)).max(overtaken)
+        Span::from_nanos(u64::try_from(one_way(now, info) - smallest).unwrap_or(0)).max(overtaken)
     }
 
-    fn look(&mut self, overtaken: Span, rate: f64, packet: f64) {
-        let packets = |nanos: f64| nanos * 1e-9 * rate / packet;
-        if packets(overtaken.as_nanos() as f64) > 1.0 {
+    /// `queueing` is what control packets show, virtual delay included: an AVD router needs no priority lane.
+    fn look(&mut self, queueing: Span, rate: f64) {
+        let packets = |nanos: f64| nanos * 1e-9 * rate;
+        if packets(queueing.as_nanos() as f64) > 1.0 {
             self.rises = 0;
             self.overtakes += 1;
             self.missing &= self.overtakes < OVERTAKES;
