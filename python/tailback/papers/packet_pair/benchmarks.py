@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tailback.papers.item import Check, Parameter
-from tailback.papers.packet_pair.scenes import bulk, packet_pair, transport
+from tailback.papers.packet_pair.scenes import WINDOW, bulk, packet_pair, transport
 
 if TYPE_CHECKING:
     from tailback.results import Result
@@ -55,8 +55,7 @@ def transfer(
         bulk(packets),
         name=name,
         start=f"{start:g} ms",
-        transport=transport(2 * BDP + PRIMARY),
-        **fields,
+        **{"transport": transport(), **fields},
     )
 
 
@@ -138,7 +137,12 @@ def parameters(*more: Parameter, buffer: str = "440 packets: one round trip's wo
             "as §9; gives the printed optima",
         ),
         Parameter("buffer", buffer, "stated", "§9.4.1, §9.4.8"),
-        Parameter("receiver's window", "without effect", "inferred", "not printed"),
+        Parameter(
+            "receiver's window",
+            f"{WINDOW} packets",
+            "inferred",
+            "not printed; the base scenario's. It matters in table 14 only",
+        ),
         Parameter("control", "Table 2", "stated", "setpoint probed from 5 packets"),
         *more,
     )
