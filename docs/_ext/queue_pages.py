@@ -124,6 +124,8 @@ def page(entry: Mapping[str, Any], seen: Mapping[str, float], table: str) -> str
     lines = [f"# {name}\n\n{entry['summary'].rstrip('.')}."]
     if source:
         lines.append(f"Source: {source}.")
+    state = ", ".join(f"`{name}`" for name in entry.get("state", []))
+    told = f"With `record.queue_state`, the link's series also has, at the end of each bin: {state}." if state else ""
     numbers = "\n".join(f"| {key} | {value:.1f} |" for key, value in seen.items())
     return "\n\n".join(
         [
@@ -132,6 +134,7 @@ def page(entry: Mapping[str, Any], seen: Mapping[str, float], table: str) -> str
             f"| under this load | |\n| --- | ---: |\n{numbers}",
             LOAD,
             f"## Parameters\n\n{table}",
+            *([f"## State\n\n{told}"] if told else []),
             f'In a scenario: `queue = "{name}"`, or a table with `name = "{name}"` and parameters.\n',
         ]
     )

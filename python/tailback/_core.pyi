@@ -29,7 +29,8 @@ def schema() -> str:
 def registry() -> str:
     """All schemes, queue disciplines and sources as JSON: ``{"schemes": [...], "queues": [...], "sources": [...]}``, each
     with ``name``, ``summary``, ``source`` and ``parameters`` (``name``, ``default``, ``type``, ``summary``); schemes also
-    with ``reliability`` and ``expects``, queues with ``family``."""
+    with ``reliability`` and ``expects``, queues with ``family`` and ``state`` (the names of what ``record.queue_state``
+    records)."""
 
 def check(scenario: str, /) -> list[FieldProblem]:
     """Everything that is wrong with a scenario written as JSON; empty where it is good."""
@@ -109,7 +110,7 @@ class Result:
     def link_series(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Per recorded link, by name, per bin: ``transmitted_bytes``, ``transmitted_packets``, ``arrived_packets``,
         ``dropped_packets``, ``marks``, ``mean_queue_packets``, and at the bin's end ``queue_packets``,
-        ``queue_bytes``."""
+        ``queue_bytes``; where ``record.queue_state`` is on, also what the link's discipline tells of its state."""
     @property
     def flow_series(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Per recorded flow, by name, per bin: ``sent_bytes``, ``received_bytes``, ``goodput_bytes``,

@@ -125,6 +125,13 @@ pub trait QueueDiscipline {
 
     /// What waits.
     fn backlog(&self) -> Backlog;
+
+    /// Tells its state as of `now`, by name, to whoever records it: averages, prices, probabilities. Of several
+    /// values by one name the first counts. Where a value has a unit, its name ends in it (`_packets`, `_bytes`,
+    /// `_bits` per second, `_seconds`).
+    fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        let _ = (now, note);
+    }
 }
 
 /// What happens to an arriving packet.
@@ -146,5 +153,10 @@ pub trait ArrivalPolicy {
     /// Whether `admit` reads `backlog`; a link may spare itself the counting where it does not.
     fn reads_backlog(&self) -> bool {
         true
+    }
+
+    /// Tells its state, as [`QueueDiscipline::observe`] does.
+    fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        let _ = (now, note);
     }
 }

@@ -140,6 +140,13 @@ impl VirtualQueue {
         }
         self.capacity = (self.capacity - self.gain * size).max(self.floor * rate);
     }
+
+    /// Tells the capacity as the last arrival left it, and the length at `now`.
+    fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        let passed = now.since(self.updated).as_secs_f64();
+        note("virtual_capacity_bits", self.capacity * 8.0);
+        note("virtual_queue_bytes", (self.length - self.capacity * passed).max(0.0));
+    }
 }
 
 /// The state of one AVQ queue.
@@ -191,6 +198,10 @@ impl ArrivalPolicy for Avq {
     fn reads_backlog(&self) -> bool {
         !self.limit.is_unlimited()
     }
+
+    fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        self.queue.observe(now, note);
+    }
 }
 
 /// The state of one AVD queue.
@@ -238,5 +249,9 @@ impl ArrivalPolicy for Avd {
 
     fn reads_backlog(&self) -> bool {
         !self.limit.is_unlimited()
+    }
+
+    fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        self.queue.observe(now, note);
     }
 }

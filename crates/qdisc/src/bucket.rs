@@ -130,6 +130,13 @@ impl Bucket {
         self.updated = now;
     }
 
+    /// The tokens in bytes at `now`, not before the last refill.
+    pub fn tokens_at(&self, now: Time) -> f64 {
+        let mut present = *self;
+        present.refill(now);
+        present.tokens
+    }
+
     /// How many tokens a packet must find: its size, or a full bucket if that is less.
     fn needed(&self, size: Bytes) -> f64 {
         size.as_f64().min(self.depth)
@@ -279,6 +286,14 @@ impl QueueDiscipline for TokenBucket {
         }
         sum
     }
+
+    fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        note("tokens_bytes", self.bucket.tokens_at(now));
+        // And that of the queue inside, for flows without a class.
+        if let Some(shaped) = self.queues.last() {
+            shaped.queue.observe(now, note);
+        }
+    }
 }
 
 /// The policer, before a first-in first-out queue of the link's buffer.
@@ -310,5 +325,9 @@ impl ArrivalPolicy for Policer {
 
     fn reads_backlog(&self) -> bool {
         !self.limit.is_unlimited()
+    }
+
+    fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        note("tokens_bytes", self.bucket.tokens_at(now));
     }
 }

@@ -57,6 +57,13 @@ macro_rules! admissions {
                     Self::Custom(policy) => policy.reads_backlog(),
                 }
             }
+
+            fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+                match self {
+                    $(Self::$name(policy) => policy.observe(now, note),)*
+                    Self::Custom(policy) => policy.observe(now, note),
+                }
+            }
         }
 
         impl fmt::Debug for Admission {
@@ -142,6 +149,13 @@ macro_rules! disciplines {
                 match self {
                     $(Self::$name(queue) => queue.backlog(),)*
                     Self::Custom(queue) => queue.backlog(),
+                }
+            }
+
+            fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+                match self {
+                    $(Self::$name(queue) => queue.observe(now, note),)*
+                    Self::Custom(queue) => queue.observe(now, note),
                 }
             }
         }

@@ -219,4 +219,11 @@ impl QueueDiscipline for Codel {
     fn backlog(&self) -> Backlog {
         self.ring.backlog()
     }
+
+    fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        let sojourn = self.ring.head().map_or(Span::ZERO, |(_, arrived)| now.since(*arrived));
+        note("sojourn_seconds", sojourn.as_secs_f64());
+        note("dropping", f64::from(u8::from(self.law.dropping)));
+        note("drop_count", f64::from(self.law.count));
+    }
 }

@@ -245,4 +245,10 @@ impl QueueDiscipline for DualPi2 {
         let (l4s, classic) = (self.l4s.ring.backlog(), self.classic.ring.backlog());
         Backlog { packets: l4s.packets + classic.packets, bytes: l4s.bytes + classic.bytes }
     }
+
+    fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        note("base_probability", self.base);
+        note("classic_seconds", self.classic.delay(now).as_secs_f64());
+        note("l4s_seconds", self.l4s.delay(now).as_secs_f64());
+    }
 }

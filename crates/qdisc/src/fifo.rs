@@ -41,4 +41,8 @@ impl<A: ArrivalPolicy> QueueDiscipline for Fifo<A> {
     fn backlog(&self) -> Backlog {
         self.ring.backlog()
     }
+
+    fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        self.policy.observe(now, note);
+    }
 }

@@ -204,4 +204,8 @@ impl QueueDiscipline for FqCodel {
     fn backlog(&self) -> Backlog {
         self.flows.backlog()
     }
+
+    fn observe(&self, _: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        note("active_queues", (self.new.len() + self.old.len()) as f64);
+    }
 }

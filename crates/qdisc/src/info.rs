@@ -1,7 +1,9 @@
 //! What there is to choose from: names, summaries and sources, for listings. The parameters of each discipline, with
 //! their defaults, come from the schema of [`Config`].
 
-use crate::config::Config;
+use tailback_core::{BitRate, Bytes, Capacity, QueueDiscipline, Time};
+
+use crate::config::{BuildCx, Config};
 
 /// One discipline, as a listing shows it.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +113,17 @@ table! {
         "Drops packets that exceed a token bucket", "RFC 2697 §3, with one bucket";
 }
 
+impl Info {
+    /// The names of the state that the discipline tells when its link's series asks for it, as configured by default.
+    pub fn state(&self) -> Vec<&'static str> {
+        let rate = BitRate::from_bits_per_sec(10_000_000);
+        let cx = BuildCx { capacity: Capacity::Packets(100), rate, mean_packet: Bytes::new(1000) };
+        let mut names = Vec::new();
+        (self.default)().build(&cx).into_discipline().observe(Time::ZERO, &mut |name, _| names.push(name));
+        names
+    }
+}
+
 /// The discipline of this name.
 pub fn find(name: &str) -> Option<&'static Info> {
     ALL.iter().find(|info| info.name == name)
@@ -162,6 +175,20 @@ mod tests {
                 assert!(property["description"].is_string(), "{name}.{field} is not described");
             }
         }
+    }
+
+    #[test]
+    fn the_state_that_is_told_has_names_of_its_own() {
+        for info in ALL {
+            let mut names = info.state();
+            let told = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), told, "{} tells two values by one name", info.name);
+            let managed = info.family == "active" || info.family == "shaper";
+            assert!(!managed || told > 0, "{} keeps its state to itself", info.name);
+        }
+        assert_eq!(find("tdqm").map(Info::state).unwrap_or_default(), ["rho", "eta"]);
     }
 
     #[test]

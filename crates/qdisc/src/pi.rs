@@ -115,4 +115,8 @@ impl ArrivalPolicy for Pi {
         self.sampler.leave(now, queue + f64::from(u8::from(verdict == Verdict::Accept)));
         verdict
     }
+
+    fn observe(&self, _: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        note("probability", self.probability);
+    }
 }

@@ -185,4 +185,9 @@ impl ArrivalPolicy for Pie {
         self.sampler.leave(now, queue + joined);
         verdict
     }
+
+    fn observe(&self, _: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        note("probability", self.law.probability);
+        note("delay_seconds", self.law.before);
+    }
 }

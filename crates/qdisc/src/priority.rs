@@ -138,4 +138,11 @@ impl QueueDiscipline for Priority {
         }
         sum
     }
+
+    /// That of the last lane, which ordinary traffic takes.
+    fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(lane) = self.lanes.last() {
+            lane.observe(now, note);
+        }
+    }
 }

@@ -274,4 +274,9 @@ impl ArrivalPolicy for Red {
             (true, false) => Verdict::Accept,
         }
     }
+
+    fn observe(&self, _: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        note(if self.in_bytes() { "average_bytes" } else { "average_packets" }, self.average);
+        note("max_p", self.max_p);
+    }
 }

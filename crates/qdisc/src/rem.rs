@@ -146,4 +146,9 @@ impl ArrivalPolicy for Rem {
         self.sampler.leave(now, queue + joined);
         verdict
     }
+
+    fn observe(&self, _: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        note("price", self.price);
+        note("probability", self.probability);
+    }
 }

@@ -230,4 +230,12 @@ impl ArrivalPolicy for Tdqm {
     fn reads_backlog(&self) -> bool {
         !self.limit.is_unlimited()
     }
+
+    fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        // The meters stand where the last arrival left them: a copy goes on to the present.
+        let mut present = self.clone();
+        present.measure(now);
+        note("rho", present.rho.average);
+        note("eta", present.eta.average);
+    }
 }

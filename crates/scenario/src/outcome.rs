@@ -214,7 +214,7 @@ fn messages(messages: &[Message]) -> Table {
 }
 
 fn of_link(series: LinkSeries) -> Table {
-    Table::default()
+    let mut table = Table::default()
         .with("transmitted_bytes", series.transmitted_bytes)
         .with("transmitted_packets", series.transmitted_packets)
         .with("arrived_packets", series.arrived_packets)
@@ -222,7 +222,14 @@ fn of_link(series: LinkSeries) -> Table {
         .with("marks", series.marks)
         .with("mean_queue_packets", series.mean_queue_packets)
         .with("queue_packets", series.queue_packets)
-        .with("queue_bytes", series.queue_bytes)
+        .with("queue_bytes", series.queue_bytes);
+    for (name, values) in series.state {
+        // A discipline of the user's own may name its state like a counter, which then stays what it is.
+        if table.get(name).is_none() {
+            table.push(name, values);
+        }
+    }
+    table
 }
 
 fn of_flow(series: FlowSeries) -> Table {

@@ -49,6 +49,9 @@ pub struct RecordConfig {
     /// Links with a time series (arrivals, departures, queue, drops, marks): `"all"`, `"main"` (all but the access links
     /// of a template), `"none"`, or a list of names such as `"r0->r1"`.
     pub links: Which,
+    /// Whether the series of `links` also have what their queue disciplines tell of their state at the end of each bin
+    /// (averages, prices, probabilities), in columns of its own names; `tailback queues` lists them.
+    pub queue_state: bool,
     /// Whether every packet's passage over the links in `links` is logged. Large: tens of bytes per packet.
     pub packets: bool,
     /// Whether the named state that controllers publish (thresholds, estimates) is recorded for `flows`.
@@ -61,6 +64,7 @@ impl Default for RecordConfig {
             bin: Span::from_millis(100),
             flows: Which::ALL,
             links: Which::MAIN,
+            queue_state: false,
             packets: false,
             state: false,
         }

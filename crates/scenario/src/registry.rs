@@ -9,7 +9,7 @@ use crate::schema::schema;
 
 /// Everything that can be named, as JSON: `schemes`, `queues`, `sources`, each with `name`, `summary`, `source` and
 /// `parameters` (`name`, `default`, `type`, `summary`); schemes also with `reliability` and `expects`, queues with
-/// `family`.
+/// `family` and `state` (the names of what `record.queue_state` records).
 pub fn registry() -> Value {
     let schema = schema();
     let mut schemes = choices(schema, "/$defs/FlowConfig/properties/scheme");
@@ -27,6 +27,7 @@ pub fn registry() -> Value {
             queue["summary"] = info.summary.into();
             queue["source"] = info.source.into();
             queue["family"] = info.family.into();
+            queue["state"] = info.state().into();
         }
     }
     json!({

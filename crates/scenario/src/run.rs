@@ -170,6 +170,7 @@ impl Run {
             bin: record.bin,
             links: ids(&links).into_iter().map(LinkId::from).collect(),
             flows: ids(&flows).into_iter().map(FlowId::from).collect(),
+            queue_state: record.queue_state,
         };
         let series = Series::new(plan.clone());
         let seed = scenario.seed;

@@ -86,8 +86,12 @@ fn main() {
         report(name, network.build(end, ()).expect("a sound network"), &bottlenecks, end);
     } else {
         let flows = (0..plan.flows).map(FlowId::from).collect();
-        let series =
-            Series::new(SeriesPlan { bin: Span::from_millis(100), links: bottlenecks.clone(), flows });
+        let series = Series::new(SeriesPlan {
+            bin: Span::from_millis(100),
+            links: bottlenecks.clone(),
+            flows,
+            queue_state: false,
+        });
         report(name, network.build(end, series).expect("a sound network"), &bottlenecks, end);
     }
 }

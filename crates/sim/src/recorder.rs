@@ -60,6 +60,11 @@ impl View<'_> {
         self.links[link.index()].counters(self.now)
     }
 
+    /// What a link's queue discipline tells of its state; nothing where it has none, as drop-tail.
+    pub fn queue_state(&self, link: LinkId, note: &mut dyn FnMut(&'static str, f64)) {
+        self.links[link.index()].queue_state(self.now, note);
+    }
+
     /// A sender's observation.
     pub fn sender(&self, flow: FlowId) -> Observation {
         self.flows[flow.index()].sender.observe()

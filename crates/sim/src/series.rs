@@ -25,6 +25,9 @@ pub struct LinkSeries {
     pub queue_packets: Vec<u64>,
     /// Waiting bytes at the bin's end.
     pub queue_bytes: Vec<u64>,
+    /// What the queue discipline told of its state at the bin's end, by name; not a number where it told nothing.
+    /// Empty unless asked for.
+    pub state: Vec<(&'static str, Vec<f64>)>,
 }
 
 /// What happened to one flow, bin by bin.
@@ -59,6 +62,8 @@ pub struct SeriesPlan {
     pub links: Vec<LinkId>,
     /// The flows to watch.
     pub flows: Vec<FlowId>,
+    /// Whether the links' queue disciplines are asked for their state at the end of each bin.
+    pub queue_state: bool,
 }
 
 /// Records time series and completed messages.
@@ -122,6 +127,9 @@ impl Recorder for Series {
             let now = view.link(id);
             let before = std::mem::replace(&mut self.link_before[index], now);
             self.links[index].push(&before, &now, self.plan.bin);
+            if self.plan.queue_state {
+                self.links[index].push_state(|note| view.queue_state(id, note));
+            }
         }
         for (index, &id) in self.plan.flows.iter().enumerate() {
             let (sender, receiver) = (view.sender(id), view.receiver(id));
@@ -163,5 +171,24 @@ impl LinkSeries {
         self.mean_queue_packets.push(area as f64 / bin.as_nanos() as f64);
         self.queue_packets.push(now.waiting.packets);
         self.queue_bytes.push(now.waiting.bytes.get());
+    }
+
+    /// One value for each name in the row that [`LinkSeries::push`] has just begun.
+    fn push_state(&mut self, tell: impl FnOnce(&mut dyn FnMut(&'static str, f64))) {
+        let (rows, state) = (self.queue_packets.len(), &mut self.state);
+        tell(&mut |name, value| {
+            let known = state.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                state.push((name, Vec::new()));
+                state.len() - 1
+            });
+            let column = &mut state[known].1;
+            if column.len() < rows {
+                column.resize(rows - 1, f64::NAN);
+                column.push(value);
+            }
+        });
+        for (_, column) in state {
+            column.resize(rows, f64::NAN);
+        }
     }
 }

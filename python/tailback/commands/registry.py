@@ -36,6 +36,8 @@ def show(kind: str, *, as_json: bool) -> None:
             )
         if table.row_count:
             console.print(table)
+        if entry.get("state"):
+            console.print(Text(f"  State that record.queue_state records: {', '.join(entry['state'])}", style="dim"))
         console.print()
 
 

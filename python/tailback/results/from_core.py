@@ -36,6 +36,11 @@ _SHORT: Final = {
     "began_seconds": "began",
     "ended_seconds": "ended",
     "time_seconds": "time",
+    # The state of queue disciplines.
+    "sojourn_seconds": "sojourn",
+    "classic_seconds": "classic_delay",
+    "l4s_seconds": "l4s_delay",
+    "virtual_capacity_bits": "virtual_capacity",
 }
 
 
@@ -117,7 +122,8 @@ def _series(recorded: Mapping[str, Mapping[str, Any]], times: Any, kind: str, wi
     ]
     if not frames:
         return pl.DataFrame(schema=_EMPTY[kind])
-    table = pl.concat(frames, rechunk=True)
+    # Links may have columns of their own: the state of their disciplines.
+    table = pl.concat(frames, how="diagonal", rechunk=True)
     per_second = 8.0 / width
     if kind == "link":
         return table.with_columns((pl.col("transmitted_bytes") * per_second).alias("throughput"))

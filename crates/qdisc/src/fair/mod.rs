@@ -166,4 +166,8 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
     fn backlog(&self) -> Backlog {
         self.flows.backlog()
     }
+
+    fn observe(&self, _: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        note("active_flows", self.flows.active() as f64);
+    }
 }

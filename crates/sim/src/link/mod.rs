@@ -408,6 +408,15 @@ impl Link {
         cx.annexes.free(packet.annex);
     }
 
+    /// What the queue discipline tells of its state at `now`.
+    pub(crate) fn queue_state(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(staged) = &self.cold.staged {
+            staged.queue_state(now, note);
+        } else if let Some(policy) = &self.cold.policy {
+            policy.admission.observe(now, note);
+        }
+    }
+
     /// Everything countable, as of `now`. What was delivered follows from the rest, so that a packet on its way
     /// through need not touch the counters twice; the law tests compare it with what arrived at the next place.
     pub(crate) fn counters(&mut self, now: Time) -> LinkCounters {

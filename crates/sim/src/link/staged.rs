@@ -116,6 +116,10 @@ impl Staged {
         (Count { packets: u64::from(backlog.packets), bytes: backlog.bytes }, in_service)
     }
 
+    pub(super) fn queue_state(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        self.discipline.observe(now, note);
+    }
+
     pub(super) fn waiting_area(&mut self, now: Time) -> u64 {
         self.integrate(now);
         self.area
