@@ -44,17 +44,14 @@ struct Base {
 
 impl Base {
     fn begin_round(&mut self, smallest: Span) {
-        match self.history {
-            Some(history) => {
-                self.rounds.push_back(smallest);
-                while self.rounds.len() > history {
-                    self.rounds.pop_front();
-                }
+        if let Some(history) = self.history {
+            self.rounds.push_back(smallest);
+            while self.rounds.len() > history {
+                self.rounds.pop_front();
             }
-            None => {
-                let known = self.rounds.pop_front().unwrap_or(Span::MAX);
-                self.rounds.push_back(known.min(smallest));
-            }
+        } else {
+            let known = self.rounds.pop_front().unwrap_or(Span::MAX);
+            self.rounds.push_back(known.min(smallest));
         }
     }
 

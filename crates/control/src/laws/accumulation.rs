@@ -43,9 +43,8 @@ impl Law {
     /// The published gain (Table I), or for MW, whose gain has another unit, one that settles within tens of round trips.
     pub const fn default_gain(self) -> f64 {
         match self {
-            Self::Aiad => 0.5,
+            Self::Aiad | Self::Proportional => 0.5,
             Self::Mw => 100.0,
-            Self::Proportional => 0.5,
         }
     }
 
