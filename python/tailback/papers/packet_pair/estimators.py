@@ -1,0 +1,219 @@
+"""§4.4 and §4.5: the fuzzy predictor, the Kalman filter and fixed exponential averages on service times with known truth, and
+in the loop on the run of figure 19. The estimators are the core's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.packet_pair.scenes import BUFFER, TU, base_parameters, packet_pair
+from tailback.papers.packet_pair.table_4 import Run, scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from tailback.papers.lab import Lab
+
+SYSTEM, OBSERVATION = 0.05, 0.1
+"""Standard deviations of the service rate's change per observation and of the observation noise, as parts of the first rate."""
+ESTIMATORS: Mapping[str, Mapping[str, Any]] = {
+    "fuzzy": {"name": "fuzzy"},
+    "fuzzy, as the program": {"name": "fuzzy", "relative_to": "estimate", "carry_error": False, "overlap": "crossed"},
+    "kalman": {"name": "kalman", "system_deviation": SYSTEM, "observation_deviation": OBSERVATION},
+    "average 0.5": {"name": "ewma", "history": 0.5},
+    "average 0.9": {"name": "ewma", "history": 0.9},
+}
+FIXED = ("average 0.5", "average 0.9")
+LENGTH = 2000
+
+
+class Series(NamedTuple):
+    """Service times: what is true and what is seen."""
+
+    truth: NDArray[np.float64]
+    seen: NDArray[np.float64]
+
+
+def steady(rng: np.random.Generator) -> Series:
+    """A constant, with observation noise."""
+    return _seen(np.ones(LENGTH), rng)
+
+
+def noisy(rng: np.random.Generator) -> Series:
+    """The paper's own model (§2.2): the rate is a random walk, seen through noise."""
+    rate = np.empty(LENGTH)
+    rate[0] = 1.0
+    for index, change in enumerate(rng.normal(0.0, SYSTEM, LENGTH - 1), start=1):
+        rate[index] = rate[index - 1] + change
+        # Reflected, so that the walk stays a service rate.
+        rate[index] = 2 * 0.5 - rate[index] if rate[index] < 0.5 else rate[index]
+        rate[index] = 2 * 2.0 - rate[index] if rate[index] > 2.0 else rate[index]
+    return _seen(1.0 / rate, rng)
+
+
+def stepping(rng: np.random.Generator) -> Series:
+    """Sources come and go: service times of 1, 2, 5 and 10, each for fifty observations on average."""
+    levels = rng.choice([1.0, 2.0, 5.0, 10.0], LENGTH)
+    change = rng.random(LENGTH) < 1 / 50
+    change[0] = True
+    truth = levels[np.maximum.accumulate(np.where(change, np.arange(LENGTH), 0))]
+    return _seen(truth / truth[0], rng)
+
+
+def spiky(rng: np.random.Generator) -> Series:
+    """A constant with noise, and one observation in twenty a spike of up to ten times it."""
+    found = _seen(np.ones(LENGTH), rng)
+    spikes = (rng.random(LENGTH) < 1 / 20) & (np.arange(LENGTH) > 0)
+    return Series(found.truth, np.where(spikes, found.seen * rng.uniform(2.0, 10.0, LENGTH), found.seen))
+
+
+def _seen(truth: NDArray[np.float64], rng: np.random.Generator) -> Series:
+    """Observations of the rate with Gaussian noise; the first is exact, so that the Kalman filter's variances are true."""
+    rate = 1.0 / truth
+    noise = rng.normal(0.0, OBSERVATION, len(truth)) * (rate if truth.max() > 2.5 else 1.0)
+    noise[0] = 0.0
+    return Series(truth, 1.0 / np.maximum(rate + noise, 0.05 * rate))
+
+
+SERIES: Mapping[str, Callable[[np.random.Generator], Series]] = {
+    "steady": steady, "noisy": noisy, "stepping": stepping, "spiky": spiky,
+}  # fmt: skip
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    return (
+        *base_parameters(),
+        Parameter("averages", "α = 0.5 and 0.9", "inferred", "the ledger's"),
+        Parameter(
+            "Kalman variances",
+            f"({SYSTEM})² and ({OBSERVATION})² of the first rate squared",
+            "inferred",
+            "true for the noisy series",
+        ),
+        Parameter(
+            "series",
+            f"{LENGTH} observations with {OBSERVATION:.0%} noise; steady, random walk, steps between 1, 2, 5 and 10, and spikes of 2 to 10",
+            "inferred",
+            "the paper's reference 39 has them; not at hand",
+        ),
+        Parameter(
+            "error", "root mean square of (estimate - next true value) / true value", "inferred", "a predictor's"
+        ),
+        Parameter("seeds", str(_seeds(fidelity)), "inferred", ""),
+        Parameter("in the loop", "figure 19's run with each estimator", "inferred", "the ledger's"),
+    )
+
+
+def errors(seed: int) -> dict[str, dict[str, float]]:
+    """Per series and estimator, the relative error of predicting the next value."""
+    from tailback import _core
+
+    found: dict[str, dict[str, float]] = {}
+    for index, (name, make) in enumerate(SERIES.items()):
+        series = make(np.random.default_rng([seed, index]))
+        observed = series.seen.tolist()
+        found[name] = {}
+        for estimator, config in ESTIMATORS.items():
+            estimate = _core.estimate(json.dumps(config), observed)
+            error = (estimate[:-1] - series.truth[1:]) / series.truth[1:]
+            found[name][estimator] = float(np.sqrt(np.mean(error**2)))
+    return found
+
+
+def looped(estimator: str) -> float:
+    """TU until source 1 of figure 19 has finished, with an estimator."""
+    result = scenario(
+        Run(10, BUFFER),
+        scheme=packet_pair(estimator=dict(ESTIMATORS[estimator])),
+        record={"flows": "none", "links": "none"},
+    ).run()
+    done = result.flows.filter(pl.col("flow") == "1")["finished"][0]
+    return float("nan") if done is None else done / TU
+
+
+def measure(lab: Lab) -> Outcome:
+    """All series with every seed, then the loop."""
+    runs = lab.map(errors, range(1, _seeds(lab.fidelity) + 1))
+    loop = dict(zip(ESTIMATORS, lab.map(looped, ESTIMATORS), strict=True))
+    rmse = {
+        estimator: {series: float(np.mean([run[series][estimator] for run in runs])) for series in SERIES}
+        for estimator in ESTIMATORS
+    }
+    mean = {estimator: float(np.mean(list(rmse[estimator].values()))) for estimator in ESTIMATORS}
+    won = {fixed: [name for name in SERIES if rmse["fuzzy"][name] < rmse[fixed][name]] for fixed in FIXED}
+    beats = all(len(won[fixed]) >= 3 or mean["fuzzy"] < mean[fixed] for fixed in FIXED)  # noqa: PLR2004
+    best = min(ESTIMATORS, key=lambda estimator: rmse[estimator]["noisy"])
+    rows = [
+        {"estimator": estimator, "series": series, "rmse": rmse[estimator][series], "completion": loop[estimator]}
+        for estimator in ESTIMATORS
+        for series in SERIES
+    ]
+    shown = "; ".join(
+        f"against {fixed}: better on {', '.join(names) or 'none'}, mean {mean['fuzzy']:.3f} to {mean[fixed]:.3f}"
+        for fixed, names in won.items()
+    )
+    return Outcome(
+        measured={
+            "rmse": {key: {name: round(value, 4) for name, value in values.items()} for key, values in rmse.items()},
+            "completion_tu": {key: round(value, 1) for key, value in loop.items()},
+        },
+        checks=(
+            Check(
+                "the fuzzy average beats every fixed one", shown, "on three of the four series, or on their mean", beats
+            ),
+            Check(
+                "Kalman with the true variances is best on its own model",
+                f"best on noisy: {best} ({rmse[best]['noisy']:.4f}; kalman {rmse['kalman']['noisy']:.4f})",
+                "kalman",
+                best == "kalman",
+            ),
+        ),
+        data=pl.DataFrame(rows),
+        units={"rmse": "fraction", "completion": "TU"},
+        why=_why(beats, rmse, mean),
+        scenario=scenario(Run(10, BUFFER)).to_toml(),
+        notes=(
+            "The program of the appendix forgets its smoothed error, so that half of an initial error of 0.5 weighs in whenever "
+            "errors change: it follows spikes, see its row.",
+        ),
+    )
+
+
+def _why(beats: bool, rmse: Mapping[str, Mapping[str, float]], mean: Mapping[str, float]) -> str:
+    if beats:
+        return ""
+    best = min(FIXED, key=lambda fixed: mean[fixed])
+    return (
+        f"On these series {best} has the smaller mean error ({mean[best]:.3f} against {mean['fuzzy']:.3f}): "
+        + ", ".join(f"{name} {rmse['fuzzy'][name]:.3f} to {rmse[best][name]:.3f}" for name in SERIES)
+    )
+
+
+def _seeds(fidelity: Fidelity) -> int:
+    return 20 if fidelity == "full" else 5
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Errors per series and estimator."""
+    from tailback.plot.style import COLOURS, figure, style
+
+    data = outcome.data
+    with style():
+        made, (axis,) = figure(height=3.4)
+        width = 0.8 / len(ESTIMATORS)
+        for index, estimator in enumerate(ESTIMATORS):
+            values = data.filter(pl.col("estimator") == estimator)["rmse"]
+            places = [place + width * (index - 0.5 * (len(ESTIMATORS) - 1)) for place in range(len(SERIES))]
+            axis.bar(places, values, width=0.92 * width, color=COLOURS[index], label=estimator)
+        axis.set_xticks(range(len(SERIES)), labels=list(SERIES))
+        axis.set_ylabel("relative error (rms)")
+        axis.set_yscale("log")
+        axis.legend(loc="upper left", fontsize=7.5)
+    return made
