@@ -9,17 +9,17 @@ use tailback_qdisc::{BuildCx, Built, Config};
 use tailback_sim::{AnyReceiver, AnySender, FlowSpec, LinkSpec, NetworkBuilder};
 
 /// Sends data packets at random times with random sizes; counts what comes back.
-pub struct Chatter {
+pub(crate) struct Chatter {
     flow: FlowId,
     mean_gap: Span,
     next: Time,
     number: u64,
     due: bool,
-    pub seen: Observation,
+    pub(crate) seen: Observation,
 }
 
 impl Chatter {
-    pub fn new(flow: FlowId, mean_gap: Span) -> Self {
+    pub(crate) fn new(flow: FlowId, mean_gap: Span) -> Self {
         Self { flow, mean_gap, next: Time::NEVER, number: 0, due: false, seen: Observation::default() }
     }
 }
@@ -57,14 +57,14 @@ impl Endpoint for Chatter {
 }
 
 /// Answers every packet with a 40-byte one.
-pub struct Echo {
+pub(crate) struct Echo {
     flow: FlowId,
     pending: Vec<u64>,
-    pub seen: Observation,
+    pub(crate) seen: Observation,
 }
 
 impl Echo {
-    pub fn new(flow: FlowId) -> Self {
+    pub(crate) fn new(flow: FlowId) -> Self {
         Self { flow, pending: Vec::new(), seen: Observation::default() }
     }
 }
@@ -94,22 +94,22 @@ impl Endpoint for Echo {
     }
 }
 
-pub fn drop_tail(packets: u32) -> Built {
+pub(crate) fn drop_tail(packets: u32) -> Built {
     built(&Config::default(), Capacity::Packets(packets), 10_000_000)
 }
 
-pub fn built(config: &Config, capacity: Capacity, bits: u64) -> Built {
+pub(crate) fn built(config: &Config, capacity: Capacity, bits: u64) -> Built {
     let rate = BitRate::from_bits_per_sec(bits);
     config.build(&BuildCx { capacity, rate, mean_packet: Bytes::new(1000) })
 }
 
 /// A link of the given Mbit/s and milliseconds.
-pub fn link(name: &str, mbit: u64, millis: u64, queue: Built) -> LinkSpec {
+pub(crate) fn link(name: &str, mbit: u64, millis: u64, queue: Built) -> LinkSpec {
     LinkSpec::new(name, BitRate::from_bits_per_sec(mbit * 1_000_000), Span::from_millis(millis), queue)
 }
 
 /// Adds a chatter that talks over `forward` and is echoed over `reverse`.
-pub fn chat(
+pub(crate) fn chat(
     network: &mut NetworkBuilder,
     name: &str,
     forward: &[LinkId],
