@@ -188,6 +188,6 @@ impl ArrivalPolicy for Pie {
 
     fn observe(&self, _: Time, note: &mut dyn FnMut(&'static str, f64)) {
         note("probability", self.law.probability);
-        note("delay_seconds", self.law.before);
+        note("queueing_delay_seconds", self.law.before);
     }
 }

@@ -36,11 +36,6 @@ _SHORT: Final = {
     "began_seconds": "began",
     "ended_seconds": "ended",
     "time_seconds": "time",
-    # The state of queue disciplines.
-    "sojourn_seconds": "sojourn",
-    "classic_seconds": "classic_delay",
-    "l4s_seconds": "l4s_delay",
-    "virtual_capacity_bits": "virtual_capacity",
 }
 
 

@@ -2133,6 +2133,11 @@ class Record(Part):
     access links of a template), ``"none"``, or a list of names such as ``"r0->r1"``.
     """
 
+    queue_state: bool = False
+    """Whether the series of ``links`` also have what their queue disciplines tell of their state at the end of each
+    bin (averages, prices, probabilities), in columns of its own names; ``tailback queues`` lists them.
+    """
+
     packets: bool = False
     """Whether every packet's passage over the links in ``links`` is logged. Large: tens of bytes per packet."""
 
