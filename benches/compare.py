@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benches import queues
 from benches.machine import describe
 from benches.process import Cost, run
 
