@@ -16,7 +16,7 @@ use tailback_transport::{
 
 use crate::flow::FlowConfig;
 use crate::link::LinkConfig;
-use crate::loss::{LossConfig, LossPlace};
+use crate::loss::{LossConfig, LossPlace, PacketClass};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
 use crate::spread::Draw;
@@ -107,6 +107,9 @@ fn losses(config: &LinkConfig) -> (Option<LossModel>, Option<LossModel>) {
     let Some(loss) = &config.loss else { return (None, None) };
     let model = match &loss.0 {
         LossConfig::Independent(model) => LossModel::Independent { probability: model.probability },
+        LossConfig::Selective(model) => {
+            LossModel::Selective { probability: model.probability, class: packet_class(model.class) }
+        }
         LossConfig::GilbertElliott(model) => LossModel::GilbertElliott {
             to_bad: model.good_to_bad,
             to_good: model.bad_to_good,
@@ -118,6 +121,14 @@ fn losses(config: &LinkConfig) -> (Option<LossModel>, Option<LossModel>) {
     match loss.place() {
         LossPlace::BeforeQueue => (Some(model), None),
         LossPlace::AfterQueue => (None, Some(model)),
+    }
+}
+
+fn packet_class(class: PacketClass) -> tailback_sim::PacketClass {
+    match class {
+        PacketClass::Data => tailback_sim::PacketClass::Data,
+        PacketClass::Acknowledgements => tailback_sim::PacketClass::Acknowledgements,
+        PacketClass::Control => tailback_sim::PacketClass::Control,
     }
 }
 

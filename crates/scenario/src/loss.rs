@@ -21,6 +21,8 @@ pub enum LossPlace {
 pub enum LossConfig {
     /// Each packet is lost independently (Bernoulli).
     Independent(IndependentLoss),
+    /// Packets of one class are lost independently, all others pass: for the robustness of control loops.
+    Selective(SelectiveLoss),
     /// A good and a bad state that alternate packet by packet (Gilbert 1960, Elliott 1963): bursts of loss.
     GilbertElliott(GilbertElliottLoss),
     /// Every n-th packet is lost: deterministic, for tests.
@@ -32,6 +34,7 @@ impl LossConfig {
     pub fn place(&self) -> LossPlace {
         match self {
             Self::Independent(model) => model.place,
+            Self::Selective(model) => model.place,
             Self::GilbertElliott(model) => model.place,
             Self::Periodic(model) => model.place,
         }
@@ -41,6 +44,7 @@ impl LossConfig {
     pub fn check(&self, checker: &mut Checker) {
         match self {
             Self::Independent(model) => model.check(checker),
+            Self::Selective(model) => model.check(checker),
             Self::GilbertElliott(model) => model.check(checker),
             Self::Periodic(model) => model.check(checker),
         }
@@ -64,6 +68,44 @@ impl Default for IndependentLoss {
 }
 
 impl IndependentLoss {
+    /// Complains about values outside their range.
+    pub fn check(&self, checker: &mut Checker) {
+        probability(checker, "probability", self.probability);
+    }
+}
+
+/// Which packets a selective loss model strikes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketClass {
+    /// What carries the application's data.
+    #[default]
+    Data,
+    /// Acknowledgements.
+    Acknowledgements,
+    /// Senders' control packets and receivers' reports.
+    Control,
+}
+
+/// Packets of one class are lost independently.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SelectiveLoss {
+    /// Probability that a packet of the class is lost, 0 to 1.
+    pub probability: f64,
+    /// Which packets: `data`, `acknowledgements`, or `control`, senders' control packets and receivers' reports.
+    pub class: PacketClass,
+    /// Where on the link packets are lost.
+    pub place: LossPlace,
+}
+
+impl Default for SelectiveLoss {
+    fn default() -> Self {
+        Self { probability: 0.01, class: PacketClass::default(), place: LossPlace::default() }
+    }
+}
+
+impl SelectiveLoss {
     /// Complains about values outside their range.
     pub fn check(&self, checker: &mut Checker) {
         probability(checker, "probability", self.probability);

@@ -23,8 +23,8 @@ mod simulator;
 
 pub use flow::{AnyReceiver, AnySender, FlowSpec};
 pub use link::{
-    Chance, Change, Count, DeliveryTrace, Impairments, LinkCounters, LinkSpec, LossModel, Reordering,
-    TraceError,
+    Chance, Change, Count, DeliveryTrace, Impairments, LinkCounters, LinkSpec, LossModel, PacketClass,
+    Reordering, TraceError,
 };
 pub use network::{NetworkBuilder, NetworkError};
 pub use packet_log::{Digest, LogKind, PacketLog};

@@ -1,7 +1,7 @@
 //! What a link does to packets other than queueing and delaying them: loss, corruption, duplication, reordering.
 //! Each draws from a stream of its own, so that switching one on changes no other's draws.
 
-use tailback_core::{Packet, Span, Stream};
+use tailback_core::{Kind, Packet, Span, Stream};
 
 /// How packets are lost.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +10,13 @@ pub enum LossModel {
     Independent {
         /// 0 to 1.
         probability: f64,
+    },
+    /// Packets of one class with this probability, independently; all others pass.
+    Selective {
+        /// 0 to 1.
+        probability: f64,
+        /// Which packets.
+        class: PacketClass,
     },
     /// Gilbert and Elliott's two-state chain, which moves once per packet.
     GilbertElliott {
@@ -31,6 +38,29 @@ pub enum LossModel {
     },
 }
 
+/// A class of packets that a loss model may single out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacketClass {
+    /// What carries the application's data.
+    Data,
+    /// Acknowledgements.
+    Acknowledgements,
+    /// Senders' control packets and receivers' reports.
+    Control,
+}
+
+impl PacketClass {
+    /// Whether a packet is of this class.
+    pub const fn holds(self, packet: &Packet) -> bool {
+        matches!(
+            (self, packet.kind()),
+            (Self::Data, Kind::Data)
+                | (Self::Acknowledgements, Kind::Ack)
+                | (Self::Control, Kind::Control | Kind::Report)
+        )
+    }
+}
+
 /// A loss model at work.
 #[derive(Clone, Debug)]
 pub(crate) struct LossState {
@@ -45,13 +75,16 @@ impl LossState {
         Self { model, stream, bad: false, seen: 0 }
     }
 
-    /// Whether the next packet is lost.
+    /// Whether this packet, the next, is lost.
     #[inline]
-    pub(crate) fn loses(&mut self) -> bool {
+    pub(crate) fn loses(&mut self, packet: &Packet) -> bool {
         let index = self.seen;
         self.seen += 1;
         match self.model {
             LossModel::Independent { probability } => self.stream.chance(probability),
+            LossModel::Selective { probability, class } => {
+                class.holds(packet) && self.stream.chance(probability)
+            }
             LossModel::GilbertElliott { to_bad, to_good, loss_good, loss_bad } => {
                 let moves = self.stream.chance(if self.bad { to_good } else { to_bad });
                 self.bad ^= moves;
@@ -131,7 +164,7 @@ impl Wear {
 
     /// Decides a packet's fate and damages it if need be.
     pub(crate) fn strike(&mut self, packet: &mut Packet) -> Fate {
-        let lost = self.loss.as_mut().is_some_and(LossState::loses);
+        let lost = self.loss.as_mut().is_some_and(|model| model.loses(packet));
         if let Some((chance, stream)) = &mut self.corruption
             && stream.chance(chance.probability)
         {
@@ -153,16 +186,22 @@ impl Wear {
 
 #[cfg(test)]
 mod tests {
+    use tailback_core::{Bytes, FlowId};
+
     use super::*;
 
     fn rate(model: LossModel, packets: u32) -> f64 {
         let mut state = LossState::new(model, Stream::new(3, "test"));
-        f64::from((0..packets).filter(|_| state.loses()).count() as u32) / f64::from(packets)
+        let packet = Packet::new(Kind::Data, FlowId(0), 0, Bytes::new(1000));
+        f64::from((0..packets).filter(|_| state.loses(&packet)).count() as u32) / f64::from(packets)
     }
 
     #[test]
     fn loss_models_keep_their_rates() {
         assert!((rate(LossModel::Independent { probability: 0.02 }, 500_000) - 0.02).abs() < 1e-3);
+        let of = |class| rate(LossModel::Selective { probability: 0.02, class }, 500_000);
+        assert!((of(PacketClass::Data) - 0.02).abs() < 1e-3);
+        assert_eq!((of(PacketClass::Acknowledgements), of(PacketClass::Control)), (0.0, 0.0));
         assert_eq!(rate(LossModel::Periodic { every: 100, offset: 7 }, 100_000), 0.01);
         // Share of time in the bad state is 0.01 / (0.01 + 0.09) = 0.1.
         let bursty = LossModel::GilbertElliott { to_bad: 0.01, to_good: 0.09, loss_good: 0.0, loss_bad: 0.5 };

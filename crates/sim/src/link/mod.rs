@@ -28,7 +28,7 @@ use crate::event_queue::EventQueue;
 use crate::recorder::{PacketEvent, Recorder};
 
 pub use counters::{Count, LinkCounters};
-pub use impairment::{Chance, Impairments, LossModel, Reordering};
+pub use impairment::{Chance, Impairments, LossModel, PacketClass, Reordering};
 pub use schedule::{Change, DeliveryTrace, TraceError};
 
 use direct::{State, Track};
@@ -277,7 +277,7 @@ impl Link {
         route: RouteCursor,
         cx: &mut LinkCx<'_, R>,
     ) {
-        if self.cold.loss_before_queue.as_mut().is_some_and(|model| model.loses()) {
+        if self.cold.loss_before_queue.as_mut().is_some_and(|model| model.loses(&packet)) {
             self.drop(packet, DropReason::Loss, cx);
             return;
         }
