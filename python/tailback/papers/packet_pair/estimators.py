@@ -148,7 +148,7 @@ def measure(lab: Lab) -> Outcome:
     }
     mean = {estimator: float(np.mean(list(rmse[estimator].values()))) for estimator in ESTIMATORS}
     won = {fixed: [name for name in SERIES if rmse["fuzzy"][name] < rmse[fixed][name]] for fixed in FIXED}
-    beats = all(len(won[fixed]) >= 3 or mean["fuzzy"] < mean[fixed] for fixed in FIXED)  # noqa: PLR2004
+    beats = all(len(won[fixed]) >= 3 or mean["fuzzy"] < mean[fixed] for fixed in FIXED)
     best = min(ESTIMATORS, key=lambda estimator: rmse[estimator]["noisy"])
     rows = [
         {"estimator": estimator, "series": series, "rmse": rmse[estimator][series], "completion": loop[estimator]}

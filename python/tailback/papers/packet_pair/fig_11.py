@@ -11,7 +11,15 @@ import polars as pl
 
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import (
-    BOTTLENECK, PACKET, TU, Source, base, base_parameters, fixed, packet_pair, watched,
+    BOTTLENECK,
+    PACKET,
+    TU,
+    Source,
+    base,
+    base_parameters,
+    fixed,
+    packet_pair,
+    watched,
 )  # fmt: skip
 from tailback.papers.packet_pair.traces import logged, own_queue, published
 

@@ -9,8 +9,21 @@ from typing import TYPE_CHECKING
 from tailback.papers.item import Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair import transfers
 from tailback.papers.packet_pair.benchmarks import (
-    ACCESS, BDP, CROSS, DELAY, PRIMARY, QUEUE, RATE, ROUND_TRIP, cross_streams, optimal, parameters as common, transfer,
+    ACCESS,
+    BDP,
+    CROSS,
+    DELAY,
+    PRIMARY,
+    QUEUE,
+    RATE,
+    ROUND_TRIP,
+    cross_streams,
+    optimal,
+    transfer,
 )  # fmt: skip
+from tailback.papers.packet_pair.benchmarks import (
+    parameters as common,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

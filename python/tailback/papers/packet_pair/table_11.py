@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING
 from tailback.papers.item import Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair import transfers
 from tailback.papers.packet_pair.benchmarks import (
-    ACCESS, BDP, DELAY, PRIMARY, QUEUE, RATE, optimal, parameters as common, transfer,
+    ACCESS,
+    BDP,
+    DELAY,
+    PRIMARY,
+    QUEUE,
+    RATE,
+    optimal,
+    transfer,
 )  # fmt: skip
+from tailback.papers.packet_pair.benchmarks import (
+    parameters as common,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

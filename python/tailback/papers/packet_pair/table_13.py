@@ -11,11 +11,22 @@ import polars as pl
 
 from tailback import units
 from tailback.analysis import mean_interval
-from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.item import Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.benchmarks import (
-    CROSS_FROM, PRIMARY, RATE, ROUND_TRIP, completion, optimum_check, parameters as common, shared, slowdown,
-    slowdown_check, transfer,
+    CROSS_FROM,
+    PRIMARY,
+    RATE,
+    ROUND_TRIP,
+    completion,
+    optimum_check,
+    shared,
+    slowdown,
+    slowdown_check,
+    transfer,
 )  # fmt: skip
+from tailback.papers.packet_pair.benchmarks import (
+    parameters as common,
+)
 from tailback.papers.packet_pair.scenes import HEADER, PACKET, PAYLOAD
 
 if TYPE_CHECKING:

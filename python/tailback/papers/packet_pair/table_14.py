@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING
 from tailback.papers.item import Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair import transfers
 from tailback.papers.packet_pair.benchmarks import (
-    CROSS, PRIMARY, ROUND_TRIP, cross_streams, optimal, parameters as common, shared, slowdown, transfer,
+    CROSS,
+    PRIMARY,
+    ROUND_TRIP,
+    cross_streams,
+    optimal,
+    shared,
+    slowdown,
+    transfer,
 )  # fmt: skip
+from tailback.papers.packet_pair.benchmarks import (
+    parameters as common,
+)
 from tailback.papers.packet_pair.scenes import WINDOW, transport
 
 if TYPE_CHECKING:

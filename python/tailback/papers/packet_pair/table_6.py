@@ -12,7 +12,16 @@ import polars as pl
 from tailback import units
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import (
-    ACCESS, BUFFER, ONE_WAY, PACKET, PAYLOAD, RATE, UPSTREAM, base_parameters, packet_pair, transport,
+    ACCESS,
+    BUFFER,
+    ONE_WAY,
+    PACKET,
+    PAYLOAD,
+    RATE,
+    UPSTREAM,
+    base_parameters,
+    packet_pair,
+    transport,
 )  # fmt: skip
 
 if TYPE_CHECKING:

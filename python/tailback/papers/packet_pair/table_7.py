@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 from tailback.papers.item import Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair import transfers
 from tailback.papers.packet_pair.benchmarks import (
-    CROSS, PRIMARY, ROUND_TRIP, cross_streams, optimal, parameters as common, shared, transfer,
+    CROSS,
+    PRIMARY,
+    ROUND_TRIP,
+    cross_streams,
+    optimal,
+    shared,
+    transfer,
 )  # fmt: skip
+from tailback.papers.packet_pair.benchmarks import (
+    parameters as common,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,8 +11,17 @@ import polars as pl
 
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.benchmarks import (
-    PER_MS, completion, optimal, optimum_check, parameters as common, shared, slowdown, transfer,
+    PER_MS,
+    completion,
+    optimal,
+    optimum_check,
+    shared,
+    slowdown,
+    transfer,
 )  # fmt: skip
+from tailback.papers.packet_pair.benchmarks import (
+    parameters as common,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

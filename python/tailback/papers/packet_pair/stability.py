@@ -1,0 +1,227 @@
+"""§4.2.1 and §4.3: where the eigenvalues of the two laws lie, by the paper's analysis and with S(k) not taken for an outside
+input, and how the simulated loop really settles. The base scenario is in ``scenes.py``.
+
+The paper substitutes Eq. 9 into Eq. 10 and finds ``z^2 - z + alpha = 0``, treating S(k) as an input. But by Eq. 3 it is state:
+``n_b(k) + S(k) - mu RTT(k) = n_b(k+1)``. With that, and with RTT(k) = R + n_b(k)/mu, the law is
+``lambda(k+1) = alpha mu + alpha (B - n_b(k+1)) / RTT(k)``, which rests at ``n* = B - (1 - alpha)/alpha mu RTT`` and deviates from
+there by ``z^2 - (1 - alpha) z + (1 - alpha) = 0``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.packet_pair.scenes import Source, base, base_parameters, fixed, packet_pair, watched
+from tailback.papers.packet_pair.traces import published, sending_rate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+    from tailback.scenario import Scenario
+
+ALPHAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1)
+ATTACKS = (1.0, 1.5, 2.0, 3.0)
+"""J of the continuous law, in round trips."""
+SETPOINT = 200.0
+"""Packets: so large that the linear region holds the resting point of every alpha."""
+ROUND_TRIP = 100.0
+END = 9000.0
+FITTED = 12
+"""Epochs from the first one at the law's own rate that a second-order recursion is fitted to."""
+TOLERANCE = 0.15
+"""The ledger's."""
+
+
+class Discrete(NamedTuple):
+    """One alpha."""
+
+    alpha: float
+    found: float
+    """Modulus of the larger root of the recursion fitted to the simulated rates."""
+    resting: float
+    """Packets in the queue at the end."""
+    deviations: list[float]
+    """Of the rate from its final value, epoch by epoch."""
+
+
+class Continuous(NamedTuple):
+    """One J."""
+
+    attack: float
+    found: float
+    """Decay of the queue's distance from the setpoint per round trip."""
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    del fidelity
+    return (
+        *base_parameters("10000 packets, so that nothing is lost"),
+        Parameter(
+            "setpoint",
+            f"{SETPOINT:g} packets, fixed",
+            "inferred",
+            "the discrete law rests below it by (1 - α)/α of the pipe",
+        ),
+        Parameter(
+            "α", ", ".join(f"{alpha:g}" for alpha in ALPHAS), "inferred", "the ledger's range; the paper suggests 0.9"
+        ),
+        Parameter(
+            "J",
+            ", ".join(f"{attack:g}" for attack in ATTACKS) + " round trips",
+            "inferred",
+            "the paper uses 1.5 and 0.8",
+        ),
+        Parameter(
+            "decay",
+            f"second-order recursion through the rates of {FITTED} epochs from the first peak; straight line through ln(B - n̂)",
+            "inferred",
+            "",
+        ),
+    )
+
+
+def published_modulus(alpha: float) -> float:
+    """Of the roots of ``z^2 - z + alpha``, the larger (§4.2.1)."""
+    return _modulus(1.0, alpha)
+
+
+def corrected_modulus(alpha: float) -> float:
+    """Of the roots of ``z^2 - (1 - alpha) z + (1 - alpha)``, the larger."""
+    return _modulus(1.0 - alpha, 1.0 - alpha)
+
+
+def _modulus(first: float, second: float) -> float:
+    """The larger modulus of the roots of ``z^2 - first z + second``."""
+    return float(np.abs(np.roots([1.0, -first, second])).max())
+
+
+def corrected_rest(alpha: float) -> float:
+    """Packets at which the discrete law rests: ``alpha B - (1 - alpha) R mu``, where that is not negative."""
+    return max(0.0, alpha * SETPOINT - (1.0 - alpha) * ROUND_TRIP)
+
+
+def scenario(law: dict[str, object]) -> Scenario:
+    """One source without end."""
+    scheme = packet_pair(setpoint=fixed(SETPOINT), law=law)
+    return base([Source(None, 0)], END, buffer=10_000, scheme=scheme, record=watched(), name=f"law {law}")
+
+
+def discrete(alpha: float) -> Discrete:
+    """The discrete law: a recursion fitted to its rates, one per epoch."""
+    result = scenario({"name": "discrete", "alpha": alpha}).run()
+    rates = sending_rate(result).values
+    epochs = rates[np.flatnonzero(np.diff(rates) != 0.0) + 1]
+    deviation = (epochs - epochs[-1])[int(np.argmax(epochs)) :][:FITTED]
+    known = np.column_stack([deviation[1:-1], deviation[:-2]])
+    (first, second), *_ = np.linalg.lstsq(known, deviation[2:], rcond=None)
+    return Discrete(alpha, _modulus(first, -second), float(published(result, "backlog").values[-1]), deviation.tolist())
+
+
+def continuous(attack: float) -> Continuous:
+    """The continuous law: how the estimated queue approaches the setpoint from below."""
+    law = {"name": "continuous", "attack_up": attack, "attack_down": attack}
+    backlog = published(scenario(law).run(), "backlog")
+    inside = (backlog.values > 0.25 * SETPOINT) & (backlog.values < 0.95 * SETPOINT)
+    first, last = np.flatnonzero(inside)[[0, -1]]
+    times, values = backlog.times[first : last + 1], backlog.values[first : last + 1]
+    # Time in round trips, each as long as the queue makes it.
+    passed = np.concatenate([[0.0], np.cumsum(np.diff(times) / (ROUND_TRIP + 0.5 * (values[1:] + values[:-1])))])
+    slope, _ = np.polyfit(passed, np.log(SETPOINT - values), 1)
+    return Continuous(attack, float(-slope))
+
+
+def measure(lab: Lab) -> Outcome:
+    """Every alpha and every J once."""
+    runs = lab.map(discrete, ALPHAS)
+    others = lab.map(continuous, ATTACKS)
+    rows = [
+        {
+            "alpha": run.alpha,
+            "simulated": run.found,
+            "published": published_modulus(run.alpha),
+            "corrected": corrected_modulus(run.alpha),
+            "resting": run.resting,
+            "corrected_resting": corrected_rest(run.alpha),
+        }
+        for run in runs
+    ]
+    data = pl.DataFrame(rows)
+    below = [alpha for alpha in ALPHAS if alpha < 1.0]
+    stable = all(published_modulus(alpha) < 1.0 for alpha in below) and math.isclose(published_modulus(1.0), 1.0)
+    gaps = [run.found / published_modulus(run.alpha) - 1.0 for run in runs if run.alpha < 1.0]
+    worst = max(gaps, key=abs)
+    continuous_gaps = [run.found * run.attack - 1.0 for run in others]
+    worst_continuous = max(continuous_gaps, key=abs)
+    fixed_gaps = [run.found / corrected_modulus(run.alpha) - 1.0 for run in runs if run.alpha < 1.0]
+    rest_gap = max(abs(run.resting - corrected_rest(run.alpha)) for run in runs if run.alpha <= 1.0)
+    decays = all(run.found < 1.0 for run in runs)
+    return Outcome(
+        measured={
+            "eigenvalue_modulus": {f"{alpha:g}": round(published_modulus(alpha), 4) for alpha in ALPHAS},
+            "ringing": {f"{run.alpha:g}": round(run.found, 4) for run in runs},
+        },
+        checks=(
+            Check(
+                "discrete law, the paper's eigenvalues: inside the unit circle for α < 1, on it at 1",
+                ", ".join(f"α={alpha:g}: {published_modulus(alpha):.3f}" for alpha in ALPHAS),
+                "below 1 for α < 1, 1 at 1",
+                stable,
+            ),
+            Check(
+                "discrete law: the simulated decay is the paper's eigenvalue",
+                f"largest gap {100 * worst:+.0f} %",
+                f"within {100 * TOLERANCE:.0f} %",
+                abs(worst) <= TOLERANCE,
+            ),
+            Check(
+                "continuous law: the simulated decay is exp(-t/J)",
+                ", ".join(f"J={run.attack:g}: {run.found:.3f} for {1 / run.attack:.3f}" for run in others)
+                + f"; largest gap {100 * worst_continuous:+.1f} %",
+                f"within {100 * TOLERANCE:.0f} %",
+                abs(worst_continuous) <= TOLERANCE,
+            ),
+        ),
+        data=data,
+        units={"resting": "packets", "corrected_resting": "packets"},
+        why=""
+        if abs(worst) <= TOLERANCE
+        else (
+            "The paper's characteristic equation of the discrete law takes S(k) for an outside input; by Eq. 3 it is state, "
+            "n_b(k) + S(k) - μ RTT(k) = n_b(k+1), and with it the equation becomes z² - (1 - α) z + (1 - α) = 0. So the loop is "
+            f"stable at α = 1 and beyond ({'every' if decays else 'not every'} simulated run decays), α < 1 does not calm it, and "
+            "it rests below the setpoint by (1 - α)(B + R μ): within "
+            f"{rest_gap:.1f} packets of that for α ≤ 1. The simulated decays lie "
+            f"{100 * min(fixed_gaps):+.0f} to {100 * max(fixed_gaps):+.0f} % from the corrected eigenvalues for α < 1."
+        ),
+        scenario=scenario({"name": "discrete", "alpha": 0.9}).to_toml(),
+        notes=("Simulated decays at α = 1 and 1.1 are of a few epochs only, and rough.",),
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Moduli over alpha: the paper's, the corrected, the simulated."""
+    from tailback.plot.style import COLOURS, figure, style
+
+    data = outcome.data
+    fine = np.linspace(min(ALPHAS), max(ALPHAS), 200)
+    with style():
+        made, (axis,) = figure(height=3.4)
+        axis.plot(fine, [published_modulus(alpha) for alpha in fine], color=COLOURS[0], label="§4.2.1: $z^2-z+\\alpha$")
+        axis.plot(
+            fine, [corrected_modulus(alpha) for alpha in fine], color=COLOURS[1], label="$z^2-(1-\\alpha)z+(1-\\alpha)$"
+        )
+        axis.plot(data["alpha"], data["simulated"], color=COLOURS[2], linestyle="none", marker="o", label="simulated")
+        axis.axhline(1.0, linewidth=0.8, color="0.5")
+        axis.set_xlabel("α")
+        axis.set_ylabel("modulus of the eigenvalue")
+        axis.set_ylim(0, 1.15)
+        axis.legend(loc="center left")
+    return made
