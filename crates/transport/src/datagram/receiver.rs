@@ -78,7 +78,8 @@ impl DatagramReceiver {
         }
         if self.config.acks {
             // A datagram's acknowledgement names it alone, by the number after it.
-            let mut ack = Packet::new(Kind::Ack, self.flow, packet.number + 1, self.config.header);
+            let mut ack =
+                Packet::new(Kind::Ack, self.flow, packet.number.saturating_add(1), self.config.header);
             ack.set_ecn_echo(marked);
             ack.set_rho(packet.rho());
             ack.set_eta(packet.eta());

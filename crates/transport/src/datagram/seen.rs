@@ -13,6 +13,10 @@ pub(super) struct Seen {
 impl Seen {
     /// Whether this number had not arrived before.
     pub(super) fn insert(&mut self, number: u64) -> bool {
+        if number == u64::MAX {
+            // No sender comes this far: forged.
+            return false;
+        }
         if number >= self.end {
             let shift = number + 1 - self.end;
             self.bits = if shift < 64 { self.bits << shift } else { 0 } | 1;
@@ -49,6 +53,7 @@ mod tests {
         ] {
             assert_eq!(seen.insert(number), fresh, "{number}");
         }
+        assert!(!seen.insert(u64::MAX));
         assert!(!seen.insert(1000) && seen.insert(999) && !seen.insert(70));
     }
 }

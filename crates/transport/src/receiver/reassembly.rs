@@ -47,6 +47,9 @@ pub(crate) enum Arrived {
     Duplicate,
 }
 
+/// Nobody has so many segments outstanding: a number further ahead is forged, and not kept.
+const REACH: u64 = 1 << 32;
+
 /// How many of the ranges that grew last are remembered.
 const RECENT: usize = 6;
 
@@ -87,6 +90,9 @@ impl Reassembly {
         }
         if number < self.next {
             return Arrived::Duplicate;
+        }
+        if number - self.next > REACH {
+            return Arrived::Beyond;
         }
         self.insert(number, wire, payload)
     }
@@ -227,6 +233,13 @@ mod tests {
         assert_eq!(reassembly.arrive(5, 1000, 960), Arrived::Duplicate);
         assert_eq!(reassembly.arrive(3, 1000, 960), Arrived::Duplicate);
         assert!(reassembly.has_holes());
+    }
+
+    #[test]
+    fn forged_numbers_are_not_kept() {
+        let mut reassembly = arrivals(&[0, u64::MAX, 1 << 40]);
+        assert!(!reassembly.has_holes());
+        assert!(matches!(reassembly.arrive(1, 1000, 960), Arrived::InOrder { .. }));
     }
 
     proptest! {

@@ -27,7 +27,7 @@ impl LossRecovery {
             }
             // The offset names one segment beyond the cumulative number (Keshav 1994, §6).
             Reliability::Offsets => match ack.trigger {
-                Some(trigger) if trigger >= ack.number => {
+                Some(trigger) if trigger >= ack.number && trigger < self.ring.end() => {
                     let before = self.acked.len();
                     self.take_range(SeqRange { start: trigger, end: trigger + 1 }, samples);
                     self.acked.len() > before
