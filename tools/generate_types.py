@@ -37,7 +37,7 @@ A quantity is text with its unit, as in ``"10 Mbit/s"``; what each accepts stand
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
@@ -164,6 +164,8 @@ class Generator:
             return " | ".join(self.type_of({**schema, "type": each}) for each in kind)
         if kind == "array":
             return f"Sequence[{self.type_of(schema['items'])}]"
+        if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
+            return f"Mapping[str, {self.type_of(schema['additionalProperties'])}]"
         plain = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
         if kind not in plain:
             raise SystemExit(f"a schema of a kind that this tool does not know: {schema}")
@@ -176,6 +178,8 @@ class Generator:
             return "()" if schema.get("type") == "array" else "None"
         if isinstance(value, list):
             return self._default_list(schema["items"], value)
+        if isinstance(value, dict) and "additionalProperties" in schema:
+            return "Field(default_factory=dict)"
         if isinstance(value, dict):
             return self._default_model(ref(schema) or "", value)
         if schema.get("type") == "number":

@@ -15,18 +15,49 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tailback.errors import Problem, ScenarioError, StorageError, TailbackError
+    from tailback.own import (
+        Arrival,
+        Connection,
+        Controller,
+        Cx,
+        Directive,
+        Feedback,
+        FeedbackPolicy,
+        Link,
+        Outgoing,
+        Packet,
+        PartError,
+        QueueCx,
+        QueueDiscipline,
+        Sent,
+        register,
+    )
     from tailback.results import Result
     from tailback.scenario import Flow, GraphLink, Scenario, dumbbell, flows, graph, parking_lot, star
     from tailback.sweeps import Runs, compare, sweep
 
 _HOMES = {
+    "Arrival": "tailback.own",
+    "Connection": "tailback.own",
+    "Controller": "tailback.own",
+    "Cx": "tailback.own",
+    "Directive": "tailback.own",
+    "Feedback": "tailback.own",
+    "FeedbackPolicy": "tailback.own",
     "Flow": "tailback.scenario",
     "GraphLink": "tailback.scenario",
+    "Link": "tailback.own",
+    "Outgoing": "tailback.own",
+    "Packet": "tailback.own",
+    "PartError": "tailback.own",
     "Problem": "tailback.errors",
+    "QueueCx": "tailback.own",
+    "QueueDiscipline": "tailback.own",
     "Result": "tailback.results",
     "Runs": "tailback.sweeps",
     "Scenario": "tailback.scenario",
     "ScenarioError": "tailback.errors",
+    "Sent": "tailback.own",
     "StorageError": "tailback.errors",
     "TailbackError": "tailback.errors",
     "compare": "tailback.sweeps",
@@ -34,19 +65,34 @@ _HOMES = {
     "flows": "tailback.scenario",
     "graph": "tailback.scenario",
     "parking_lot": "tailback.scenario",
+    "register": "tailback.own",
     "star": "tailback.scenario",
     "sweep": "tailback.sweeps",
 }
-_MODULES = ("analysis", "papers", "plot", "report", "results", "scenario", "units", "validation")
+_MODULES = ("analysis", "own", "papers", "plot", "report", "results", "scenario", "units", "validation")
 
 __all__ = [
+    "Arrival",
+    "Connection",
+    "Controller",
+    "Cx",
+    "Directive",
+    "Feedback",
+    "FeedbackPolicy",
     "Flow",
     "GraphLink",
+    "Link",
+    "Outgoing",
+    "Packet",
+    "PartError",
     "Problem",
+    "QueueCx",
+    "QueueDiscipline",
     "Result",
     "Runs",
     "Scenario",
     "ScenarioError",
+    "Sent",
     "StorageError",
     "TailbackError",
     "compare",
@@ -54,6 +100,7 @@ __all__ = [
     "flows",
     "graph",
     "parking_lot",
+    "register",
     "star",
     "sweep",
 ]

@@ -1,7 +1,7 @@
 """The compiled core. Python code speaks to it through ``tailback.scenario`` and ``tailback.results``."""
 
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypedDict, final
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self, TypeAlias, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,3 +125,247 @@ class Result:
         2 dropped, 3 delivered), ``flow``, ``link`` (their rows; 4294967295 at endpoints), ``number``, ``size_bytes``,
         ``bits`` (packed header bits), ``reason`` (row of the reasons overflow, early, loss, corruption, unreachable;
         255 where nothing was dropped)."""
+
+def register_scheme(
+    name: str,
+    controller: Callable[[Connection, dict[str, Any]], Any],
+    calls: set[str],
+    policy: Callable[[Connection, dict[str, Any]], Any] | None,
+    policy_calls: set[str],
+    check: Callable[[dict[str, Any]], str],
+    reliability: str,
+    ecn: bool,
+    stamps: bool,
+    prompt_acks: bool,
+) -> None:
+    """Enters a scheme of the user's own; see ``tailback.own``."""
+
+def register_queue(
+    name: str,
+    make: Callable[[Link, dict[str, Any]], Any],
+    calls: set[str],
+    check: Callable[[dict[str, Any]], str],
+) -> None:
+    """Enters a queue discipline of the user's own; see ``tailback.own``."""
+
+@final
+class Connection:
+    """What a controller or feedback policy knows of its connection, in bytes."""
+
+    segment: int
+    """A full segment on the wire."""
+    initial_window: int
+    """The window before any feedback."""
+    initial_ssthresh: int | None
+    """The slow start threshold before any loss; ``None`` for without limit."""
+    max_window: int
+    """The receiver's window."""
+
+@final
+class Link:
+    """What a queue discipline knows of its link."""
+
+    buffer_packets: int | None
+    """The buffer, where it is in packets."""
+    buffer_bytes: int | None
+    """The buffer, where it is in bytes."""
+    rate: int
+    """The server's nominal rate in bit/s."""
+    mean_packet: int
+    """A typical packet in bytes."""
+
+@final
+class Directive:
+    """What a controller tells the sender: at most ``window`` bytes in the network and at most ``rate`` bit/s, metered by
+    a bucket of ``burst`` bytes into which tokens come evenly or as a Poisson process; whether data may leave at all;
+    and how long to wait for an acknowledgement, where the controller knows better than RFC 6298. Raises ``ValueError``
+    for negative values and what is no number."""
+
+    def __new__(
+        cls,
+        window: float | None = None,
+        rate: float | None = None,
+        *,
+        burst: float = 0.0,
+        tokens: Literal["constant", "poisson"] = "constant",
+        gate: bool = True,
+        timeout: float | None = None,
+    ) -> Self: ...
+    @property
+    def window(self) -> int | None:
+        """Bytes, or ``None`` for no window."""
+    @property
+    def rate(self) -> int | None:
+        """Bit/s, or ``None`` for no rate."""
+
+@final
+class Sent:
+    """A packet that leaves."""
+
+    number: int
+    """Its sequence number."""
+    size: int
+    """Bytes on the wire."""
+    in_flight: int
+    """Bytes believed in the network, this packet included."""
+    retransmission: bool
+    """Whether it was sent before."""
+    tag: int
+    """The controller's own note, handed back with the acknowledgement or loss."""
+
+@final
+class Acked:
+    """A packet newly acknowledged."""
+
+    number: int
+    """Its sequence number."""
+    size: int
+    """Bytes on the wire."""
+    sent_at: float
+    """When it was last sent, in seconds."""
+    retransmitted: bool
+    """Whether it was sent more than once."""
+    tag: int
+    """The controller's note."""
+
+@final
+class Lost:
+    """A packet newly believed lost."""
+
+    number: int
+    """Its sequence number."""
+    size: int
+    """Bytes on the wire."""
+    sent_at: float
+    """When it was last sent, in seconds."""
+    tag: int
+    """The controller's note."""
+
+@final
+class RttSample:
+    """Round trip times by RFC 6298, in seconds."""
+
+    latest: float
+    """The newest measurement."""
+    smoothed: float
+    """The smoothed round trip time."""
+    min: float
+    """The smallest since the connection began."""
+
+@final
+class Echoes:
+    """Marks that the receiver echoed in this batch, in packets."""
+
+    ce: int
+    """Congestion experienced."""
+    rho: int
+    """The utilization mark of TDQM."""
+    eta: int
+    """The burstiness mark of TDQM."""
+
+@final
+class Feedback:
+    """One batch of feedback."""
+
+    acked: list[Acked]
+    """Packets newly acknowledged, in the order of their numbers."""
+    advanced: int
+    """Bytes newly acknowledged cumulatively: what window growth counts (RFC 3465)."""
+    lost: list[Lost]
+    """Packets newly believed lost."""
+    rtt: RttSample | None
+    """A new round trip time, if this batch gave one."""
+    event: Literal["loss", "ecn", "timeout", "recovery-end"] | None
+    """Why the window must change other than by growth."""
+    consecutive_timeouts: int
+    """How many expiries of the retransmission timer there were in a row."""
+    recovery: Literal["open", "fast", "timeout"]
+    """What loss recovery is doing after this batch."""
+    echoes: Echoes
+    """Echoed marks."""
+    flight: int
+    """Bytes sent and not cumulatively acknowledged before this batch (FlightSize of RFC 5681)."""
+    in_flight: int
+    """Bytes believed in the network after this batch (pipe of RFC 6675)."""
+    window_limited: bool
+    """Whether the window, not the application, limited the sender."""
+    report: list[float] | None
+    """What the feedback policy of this scheme reported, if this packet carried it."""
+
+@final
+class Arrival:
+    """A packet that arrived at the receiver."""
+
+    number: int
+    """Its sequence number."""
+    size: int
+    """Bytes on the wire."""
+    is_data: bool
+    """Whether it carries data."""
+    is_new: bool
+    """Whether this number had not arrived before."""
+    ce: bool
+    """Marked with congestion experienced."""
+    rho: bool
+    """The utilization mark of TDQM."""
+    eta: bool
+    """The burstiness mark of TDQM."""
+    retransmitted: bool
+    """Sent before."""
+    pair: Literal["single", "first", "second"]
+    """Its place in a probe."""
+    sent_at: float | None
+    """When it was sent, in seconds, where packets are stamped."""
+
+@final
+class Outgoing:
+    """A report on its way out: numbers whose meaning both ends know, the lane that it takes, and its bytes."""
+
+    def __new__(cls, numbers: Sequence[float], *, lane: int = 1, size: int = 40) -> Self: ...
+
+@final
+class Packet:
+    """A packet in a queue."""
+
+    number: int
+    """Its sequence number."""
+    flow: int
+    """The number of its flow."""
+    size: int
+    """Bytes on the wire."""
+    kind: Literal["data", "ack", "report", "control"]
+    """What it carries."""
+    lane: int
+    """Its forwarding lane."""
+    is_ecn_capable: bool
+    """Whether it may be marked instead of dropped."""
+
+@final
+class Cx:
+    """What a part borrows for one call: the random stream of its own, and the way to publish state."""
+
+    def uniform(self) -> float:
+        """Uniform on [0, 1)."""
+    def exponential(self) -> float:
+        """Exponential with mean 1."""
+    def chance(self, probability: float) -> bool:
+        """True with the given probability."""
+    def note(self, name: str, value: float) -> None:
+        """Publishes a piece of internal state, recorded where ``record.state`` is on."""
+
+@final
+class QueueCx:
+    """What a queue discipline borrows for one call."""
+
+    rate: int
+    """The server's rate at this moment, in bit/s."""
+    idle_since: float | None
+    """Since when the server is idle, in seconds; ``None`` while it transmits."""
+    def drop(self, packet: Packet, *, early: bool = False) -> None:
+        """Drops a packet: because the buffer is full, or early."""
+    def mark_ce(self, packet: Packet) -> bool:
+        """Marks a packet with congestion experienced; false where it is not ECN-capable."""
+    def uniform(self) -> float:
+        """Uniform on [0, 1)."""
+    def chance(self, probability: float) -> bool:
+        """True with the given probability."""

@@ -20,6 +20,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+Own = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--own", metavar="FILE.py", help="Use the controllers and queues that a Python file defines. Repeatable."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 
 
@@ -60,11 +66,14 @@ def run(  # noqa: PLR0917 (the command line has no positions here)
         ),
     ] = None,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the overview figure.")] = True,
+    own: Own = None,
     json: Json = False,
 ) -> None:
     """Simulate a scenario; print, save and plot what happened."""
+    from tailback.commands.own import use_files
     from tailback.commands.run import run_file
 
+    use_files(own or [])
     run_file(file, seed=seed, out=out, changes=changes or [], plot=plot, as_json=json)
 
 
@@ -138,14 +147,17 @@ def sweep(  # noqa: PLR0917 (likewise)
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for tables, figures and the report.")] = None,
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep finished runs, and take them up.")] = True,
+    own: Own = None,
     json: Json = False,
 ) -> None:
     """Simulate every combination of values of some fields, with several seeds, on all cores.
 
     A sweep that was stopped goes on where it was. The exit status is 1 where a run failed; the others are kept.
     """
+    from tailback.commands.own import use_files
     from tailback.commands.sweep import sweep_file
 
+    use_files(own or [])
     status = sweep_file(
         file, over=over or [], seeds=seeds, jobs=jobs, out=out, cache=cache, as_json=json, command=_typed()
     )
@@ -160,11 +172,14 @@ def compare(  # noqa: PLR0917 (likewise)
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")] = None,
     out: Annotated[Path, typer.Option(help="Folder for tables, figures and the report.")] = Path("out/compare"),
     cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep finished runs, and take them up.")] = True,
+    own: Own = None,
     json: Json = False,
 ) -> None:
     """Put each scheme in place of the flows' own and compare, in the same scenarios with the same seeds."""
+    from tailback.commands.own import use_files
     from tailback.commands.sweep import compare_schemes
 
+    use_files(own or [])
     status = compare_schemes(
         schemes, over, seeds=seeds, jobs=jobs, out=out, cache=cache, as_json=json, command=_typed()
     )

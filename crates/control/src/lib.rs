@@ -3,10 +3,12 @@
 
 pub mod accumulation;
 pub mod any;
+pub mod custom;
 pub mod estimators;
 pub mod laws;
 pub mod scheme;
 pub mod schemes;
 
 pub use any::{AnyController, AnyPolicy};
+pub use custom::{CustomSchemeConfig, OWN_SCHEMES, OwnScheme};
 pub use scheme::{ControllerParams, Needs, Parts, Reliability, SCHEMES, Scheme, SchemeInfo};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker};
 
 use crate::any::{AnyController, AnyPolicy};
+use crate::custom::CustomSchemeConfig;
 use crate::laws::accumulation::Law;
 use crate::schemes::{
     Accumulation, AccumulationConfig, AccumulationEstimator, Cubic, CubicConfig, FixedRate, FixedRateConfig,
@@ -96,6 +97,8 @@ pub enum Scheme {
     FixedWindow(FixedWindowConfig),
     /// A rate that never changes.
     FixedRate(FixedRateConfig),
+    /// A scheme of the user's own, registered in the process that runs the scenario.
+    Custom(CustomSchemeConfig),
 }
 
 /// What is known of a scheme without building it.
@@ -114,6 +117,16 @@ pub struct SchemeInfo {
     /// The scheme with its published defaults.
     pub default: fn() -> Scheme,
 }
+
+/// The entry of all schemes of the user's own; not among [`SCHEMES`], since what they are is known to the user alone.
+static OWN: SchemeInfo = SchemeInfo {
+    name: "custom",
+    summary: "A scheme of the user's own, registered in the process that runs the scenario",
+    source: "none",
+    reliability: Reliability::Sack,
+    expects_discipline: "any",
+    default: || Scheme::Custom(CustomSchemeConfig::default()),
+};
 
 /// All registered schemes.
 pub const SCHEMES: &[SchemeInfo] = &[
@@ -240,6 +253,7 @@ impl Scheme {
             Self::PacketPair(_) => "packet-pair",
             Self::FixedWindow(_) => "fixed-window",
             Self::FixedRate(_) => "fixed-rate",
+            Self::Custom(_) => "custom",
         }
     }
 
@@ -248,6 +262,9 @@ impl Scheme {
     /// # Panics
     /// Never: a test holds that every scheme is registered.
     pub fn info(&self) -> &'static SchemeInfo {
+        if matches!(self, Self::Custom(_)) {
+            return &OWN;
+        }
         let name = self.name();
         SCHEMES.iter().find(|info| info.name == name).expect("every scheme is registered")
     }
@@ -256,6 +273,7 @@ impl Scheme {
     pub fn reliability(&self) -> Reliability {
         match self {
             Self::FixedRate(config) if config.reliable => Reliability::Sack,
+            Self::Custom(config) => config.reliability(),
             _ => self.info().reliability,
         }
     }
@@ -274,6 +292,7 @@ impl Scheme {
             Self::PacketPair(config) => config.check(checker),
             Self::FixedWindow(config) => config.check(checker),
             Self::FixedRate(config) => config.check(checker),
+            Self::Custom(config) => config.check(checker),
         }
     }
 
@@ -293,8 +312,9 @@ impl Scheme {
     }
 
     /// What it wants from its endpoints beyond the traits.
-    fn needs(&self) -> Needs {
+    pub fn needs(&self) -> Needs {
         match self {
+            Self::Custom(config) => config.needs(),
             Self::PacketPair(_) => Needs { prompt_acks: true, ..Needs::default() },
             _ => Needs::default(),
         }
@@ -303,6 +323,7 @@ impl Scheme {
     /// The scheme's parts, for one connection.
     pub fn build(&self, params: &ControllerParams) -> Parts {
         let controller = match self {
+            Self::Custom(config) => return config.build(params),
             Self::Reno(config) | Self::NewReno(config) | Self::Sack(config) => {
                 AnyController::Reno(Reno::new(config, params))
             }

@@ -2,6 +2,7 @@
 //! Python is said in `python/tailback/_core.pyi`.
 
 mod convert;
+mod custom;
 mod estimators;
 mod result;
 
@@ -16,6 +17,14 @@ mod _core {
     use tailback_scenario::{Run, Scenario};
 
     use crate::convert::raise;
+    use crate::custom::take_failure;
+    #[pymodule_export]
+    use crate::custom::values::{
+        Connection, Context, LinkInfo, PyAcked, PyArrival, PyDirective, PyEchoes, PyFeedback, PyLost,
+        PyOutgoing, PyPacket, PyRtt, PySent, QueueContext,
+    };
+    #[pymodule_export]
+    use crate::custom::{register_queue, register_scheme};
     #[pymodule_export]
     use crate::estimators::estimate;
     #[pymodule_export]
@@ -102,13 +111,16 @@ mod _core {
     ) -> PyResult<Result> {
         let scenario = parse(py, scenario)?;
         let step = Span::from_nanos((scenario.duration.as_nanos() / STEPS).max(1));
+        drop(take_failure());
         let mut run = py.detach(|| Run::new(scenario, seed)).map_err(|problems| raise(py, &problems))?;
+        take_failure().map_or(Ok(()), Err)?;
         // The core reads no clock: the interpreter's own says when it is time to tell.
         let clock = py.import("time")?.getattr("monotonic")?;
         let now = || clock.call0().and_then(|time| time.extract::<f64>());
         let mut told = now()?;
         while run.now() < run.end() {
             py.detach(|| run.advance(step));
+            take_failure().map_or(Ok(()), Err)?;
             py.check_signals()?;
             if let Some(progress) = progress
                 && now()? - told >= PROGRESS_EVERY
@@ -121,6 +133,7 @@ mod _core {
             progress.call1((1.0,))?;
         }
         let outcome = py.detach(|| run.finish());
+        take_failure().map_or(Ok(()), Err)?;
         Result::new(py, outcome)
     }
 

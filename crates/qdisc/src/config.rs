@@ -9,6 +9,7 @@ use crate::avq::{Avd, AvdConfig, Avq, AvqConfig};
 use crate::bucket::{Policer, PolicerConfig, TokenBucket, TokenBucketConfig};
 use crate::builtin::{Admission, Discipline};
 use crate::codel::{Codel, CodelConfig};
+use crate::custom::CustomQueueConfig;
 use crate::droptail::{DropTail, DropTailConfig};
 use crate::dualpi2::{DualPi2, DualPi2Config};
 use crate::fair::clock::{VirtualClock, VirtualClockConfig};
@@ -84,6 +85,8 @@ pub enum Config {
     TokenBucket(TokenBucketConfig),
     /// Policer: drops what exceeds a token bucket.
     Policer(PolicerConfig),
+    /// A discipline of the user's own, registered in the process that runs the scenario.
+    Custom(CustomQueueConfig),
 }
 
 impl Default for Config {
@@ -161,6 +164,7 @@ impl Config {
             Self::DualPi2(config) => config.check(checker),
             Self::TokenBucket(config) => config.check(checker),
             Self::Policer(config) => config.check(checker),
+            Self::Custom(config) => config.check(checker),
         }
     }
 
@@ -238,6 +242,7 @@ impl Config {
                 Discipline::TokenBucket(Box::new(TokenBucket::new(config, cx))).into()
             }
             Self::Policer(config) => Admission::Policer(Policer::new(config, cx)).into(),
+            Self::Custom(config) => config.build(cx),
         }
     }
 }

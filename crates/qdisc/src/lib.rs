@@ -10,6 +10,7 @@ pub mod bucket;
 pub mod builtin;
 pub mod codel;
 pub mod config;
+pub mod custom;
 pub mod droptail;
 pub mod dualpi2;
 pub mod fair;
@@ -31,6 +32,7 @@ pub mod tdqm;
 
 pub use builtin::{Admission, Discipline};
 pub use config::{BuildCx, Built, Config};
+pub use custom::{CustomQueueConfig, OWN_QUEUES, OwnQueue};
 pub use droptail::DropTail;
 pub use fifo::Fifo;
 pub use info::Info;

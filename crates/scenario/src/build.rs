@@ -152,7 +152,7 @@ enum Endpoints {
 impl<'a> Group<'a> {
     fn new(config: &'a FlowConfig) -> Self {
         let params = config.controller_params();
-        let needs = config.scheme.build(&params).needs;
+        let needs = config.scheme.needs();
         let ecn = |asked| if needs.ecn && asked == EcnMode::Off { EcnMode::Ect0 } else { asked };
         let endpoints = if config.sends_datagrams() {
             let mut datagram = config.datagram.clone();

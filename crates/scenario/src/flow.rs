@@ -102,7 +102,7 @@ impl FlowConfig {
     /// Whether the flow's data asks routers to mark instead of dropping.
     pub fn is_ecn_capable(&self) -> bool {
         let asked = if self.sends_datagrams() { self.datagram.ecn } else { self.transport.ecn };
-        asked != EcnMode::Off || self.scheme.build(&self.controller_params()).needs.ecn
+        asked != EcnMode::Off || self.scheme.needs().ecn
     }
 
     /// Complains about every value that makes no flow.

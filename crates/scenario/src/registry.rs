@@ -91,6 +91,7 @@ mod tests {
         let mut schemes = names("schemes");
         schemes.sort_unstable();
         let mut registered: Vec<_> = SCHEMES.iter().map(|info| info.name.to_owned()).collect();
+        registered.push("custom".to_owned());
         registered.sort_unstable();
         assert_eq!(schemes, registered);
         assert!(names("queues").iter().any(|name| name == "red"), "{registry:#}");

@@ -5,7 +5,7 @@ A quantity is text with its unit, as in ``"10 Mbit/s"``; what each accepts stand
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
@@ -178,7 +178,7 @@ class FramedRoundRobinQueue(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["framed-round-robin"] = "framed-round-robin"
     frame: Span = "10 ms"
-    """The length of a frame, at most 1 s. Default 10 ms."""
+    """The length of a frame, from 10 us to 1 s. Default 10 ms."""
 
     reserve: float = 0.1
     """The part of the link's rate that is allotted to a flow of weight 1, above 0, at most 1. Default 0.1."""
@@ -194,7 +194,7 @@ class Level(Part):
     """One level of a hierarchical server."""
 
     frame: Span = "10 ms"
-    """The length of a frame, at most 1 s. Default 10 ms."""
+    """The length of a frame, from 10 us to 1 s. Default 10 ms."""
 
     part: float = 0.5
     """The part of the link's rate that all flows of this level have together; those of all levels add up to at most
@@ -366,7 +366,7 @@ class RemQueue(Part):
     """Base φ of the probability, above 1. Default 1.001 (2001, §III)."""
 
     period: Span = "2 ms"
-    """The period of the price. Default 2 ms (ns-2's ``rem.cc``)."""
+    """The period of the price, at least 10 us. Default 2 ms (ns-2's ``rem.cc``)."""
 
     ecn: bool = False
     """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
@@ -622,6 +622,22 @@ class PolicerQueue(Part):
     """The bucket's depth. Default 15 kB."""
 
 
+Setting: TypeAlias = bool | float | str
+"""A value that a scenario hands to a part of the user's own."""
+
+
+class CustomQueue(Part):
+    """A discipline of the user's own, registered in the process that runs the scenario."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["custom"] = "custom"
+    part: str = ""
+    """The name under which the discipline was registered in the process that runs the scenario."""
+
+    settings: Mapping[str, Setting] = Field(default_factory=dict)
+    """What it is told, by the names that it knows."""
+
+
 Queue: TypeAlias = Annotated[
     DropTailQueue
     | DropHeadQueue
@@ -647,7 +663,8 @@ Queue: TypeAlias = Annotated[
     | AvdQueue
     | TdqmQueue
     | TokenBucketQueue
-    | PolicerQueue,
+    | PolicerQueue
+    | CustomQueue,
     Field(discriminator="name"),
 ]
 """A queue discipline with its parameters, as scenarios name it."""
@@ -680,6 +697,7 @@ QueueOrName: TypeAlias = (
         "tdqm",
         "token-bucket",
         "policer",
+        "custom",
     ]
     | Queue
 )
@@ -1098,8 +1116,8 @@ class AccumulationAiad(Part):
     """
 
     kappa: float | None = None
-    """κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
-    second for MW. Unset: the law's.
+    """κ, the law's gain per round trip: 0.5 for the proportional law and 0.5 packets for AIAD (Table I), 100 packets
+    per second for MW. Unset: the law's.
     """
 
     estimator: Estimator = "monaco"
@@ -1141,8 +1159,8 @@ class AccumulationMw(Part):
     """
 
     kappa: float | None = None
-    """κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
-    second for MW. Unset: the law's.
+    """κ, the law's gain per round trip: 0.5 for the proportional law and 0.5 packets for AIAD (Table I), 100 packets
+    per second for MW. Unset: the law's.
     """
 
     estimator: Estimator = "monaco"
@@ -1184,8 +1202,8 @@ class AccumulationP(Part):
     """
 
     kappa: float | None = None
-    """κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
-    second for MW. Unset: the law's.
+    """κ, the law's gain per round trip: 0.5 for the proportional law and 0.5 packets for AIAD (Table I), 100 packets
+    per second for MW. Unset: the law's.
     """
 
     estimator: Estimator = "monaco"
@@ -1227,8 +1245,8 @@ class Monaco(Part):
     """
 
     kappa: float | None = None
-    """κ, the law's gain per round trip: 0.5 for the proportional law (Table I), 1 packet for AIAD, 100 packets per
-    second for MW. Unset: the law's.
+    """κ, the law's gain per round trip: 0.5 for the proportional law and 0.5 packets for AIAD (Table I), 100 packets
+    per second for MW. Unset: the law's.
     """
 
     estimator: Estimator = "monaco"
@@ -1488,6 +1506,18 @@ class FixedRate(Part):
     """Whether lost data is repaired (by selective acknowledgements). Default false: datagrams."""
 
 
+class Custom(Part):
+    """A scheme of the user's own, registered in the process that runs the scenario."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["custom"] = "custom"
+    part: str = ""
+    """The name under which the scheme was registered in the process that runs the scenario."""
+
+    settings: Mapping[str, Setting] = Field(default_factory=dict)
+    """What it is told, by the names that it knows."""
+
+
 Scheme: TypeAlias = Annotated[
     Reno
     | Newreno
@@ -1501,7 +1531,8 @@ Scheme: TypeAlias = Annotated[
     | Monaco
     | PacketPair
     | FixedWindow
-    | FixedRate,
+    | FixedRate
+    | Custom,
     Field(discriminator="name"),
 ]
 """A scheme by name, with its parameters."""
@@ -1522,6 +1553,7 @@ SchemeOrName: TypeAlias = (
         "packet-pair",
         "fixed-window",
         "fixed-rate",
+        "custom",
     ]
     | Scheme
 )
@@ -2378,6 +2410,8 @@ __all__ = [
     "Corruption",
     "Counting",
     "Cubic",
+    "Custom",
+    "CustomQueue",
     "DataAmount",
     "Datagram",
     "DatagramsSource",
@@ -2463,6 +2497,7 @@ __all__ = [
     "Section7PacketPairSetpoint",
     "SelfClockedFairQueueing",
     "ServiceEstimator",
+    "Setting",
     "Share",
     "Source",
     "SourceOrName",

@@ -84,7 +84,9 @@ def flows(
     Raises:
         ScenarioError: everything that is not allowed, at once.
     """
-    named = scheme.get("name") if isinstance(scheme, Mapping) else getattr(scheme, "name", scheme)
+    named = getattr(scheme, "name", scheme)
+    if isinstance(scheme, Mapping):
+        named = scheme.get("part") or scheme.get("name")
     data = {"name": str(named), "count": count, "scheme": scheme, "source": source, **fields}
     try:
         return _models.Flow.model_validate(data)

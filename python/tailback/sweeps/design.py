@@ -83,6 +83,9 @@ def label(value: Any) -> str | float | int | bool:
     data = plain(value)
     if isinstance(data, Mapping):
         said = ", ".join(f"{key} {label(entry)}" for key, entry in data.items() if key != "name")
+        if data.get("name") == "custom":  # A part of the user's own: its name and settings say all.
+            data = {"name": data.get("part", ""), **data.get("settings", {})}
+            said = ", ".join(f"{key} {label(entry)}" for key, entry in data.items() if key != "name")
         name = str(data.get("name", ""))
         return f"{name} ({said})" if name and said else name or said
     return str(value)

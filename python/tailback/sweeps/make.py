@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from tailback import _core
 from tailback.errors import Problem, ScenarioError
+from tailback.own import registry as own
 from tailback.progress import Bar
 from tailback.results.versions import versions
 from tailback.scenario import Scenario
@@ -99,7 +100,7 @@ def run_all(
     windows: list[float] = []
     number_of = 0
     for place, variant in enumerate(variants):
-        window, made = _tasks(variant, seeds, number_of)
+        window, made = _tasks(variant, seeds, number_of, alone=executor is None and jobs == 1)
         windows.append(window)
         for offset, seed in enumerate(seeds):
             row = number_of + offset
@@ -156,16 +157,21 @@ def _names(scenarios: Sequence[Scenario]) -> list[str]:
     return names
 
 
-def _tasks(variant: Variant, seeds: Sequence[int], first: int) -> tuple[float, list[Task]]:
-    """The window of a variant, and its tasks; none where it makes no scenario."""
+def _tasks(variant: Variant, seeds: Sequence[int], first: int, *, alone: bool = False) -> tuple[float, list[Task]]:
+    """The window of a variant, and its tasks; none where it makes no scenario. Parts of the user's own go with them,
+    unless they are worked off in this process."""
     scenario = variant.scenario
     if scenario is None:
         return 1.0, []
     text = scenario.to_json()
     digest = _core.scenario_hash(text)
+    names = own.named_in(scenario.to_dict())
+    code = own.digest(names)
+    parts = () if alone else own.ship(names)
     warm_up = number(scenario.warm_up)
     window = number(scenario.duration) - warm_up
     after = warm_up + 0.5 * number(scenario.record.bin)  # A bin belongs to the window when it begins in it.
     return window, [
-        Task(first + place, text, seed, key(digest, seed), window, after) for place, seed in enumerate(seeds)
+        Task(first + place, text, seed, key(digest, seed, code), window, after, parts)
+        for place, seed in enumerate(seeds)
     ]

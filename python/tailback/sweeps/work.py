@@ -6,11 +6,14 @@ from __future__ import annotations
 import time
 import traceback
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tailback.errors import TailbackError
 from tailback.sweeps import cache
 from tailback.sweeps.measure import measured
+
+if TYPE_CHECKING:
+    from tailback.own.registry import Shipped
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Task:
     """Seconds that the counters cover."""
     after: float
     """Bins of time series that end later belong to that window."""
-    parts: tuple[Any, ...] = ()
+    parts: tuple[Shipped, ...] = ()
     """The user's own parts that the scenario names."""
 
 
@@ -51,6 +54,10 @@ def work(task: Task) -> Done:
     from tailback import _core
 
     try:
+        if task.parts:
+            from tailback.own.registry import receive
+
+            receive(task.parts)
         began = time.perf_counter()
         raw = _core.run(task.scenario, seed=task.seed)
         wall = time.perf_counter() - began
@@ -59,5 +66,12 @@ def work(task: Task) -> Done:
         return Done(task.number, cache.encoded({**about, "wall": wall, **record}))
     except TailbackError as error:
         return Done(task.number, error=str(error))
-    except Exception:
-        return Done(task.number, error=traceback.format_exc().strip())
+    except Exception as error:
+        return Done(task.number, error=_told(error))
+
+
+def _told(error: Exception) -> str:
+    """What a reader needs: the line of a part of the user's own where one raised, and the way there."""
+    from tailback.own.registry import explained
+
+    return f"{explained(error)}\n{''.join(traceback.format_exception(error)).strip()}"

@@ -1,0 +1,78 @@
+//! One call from the simulator into a part and back: random stream and notes go in, what the part says comes out. The
+//! context object is made once per part and lent its stream for the time of a call.
+
+use pyo3::prelude::*;
+use tailback_core::{Cx, Stream};
+
+use super::Maker;
+use super::failure;
+use super::values::Context;
+
+/// A part with its context; falls silent after its first error.
+pub(crate) struct Bridge {
+    /// The part, while it has not failed.
+    part: Option<Py<PyAny>>,
+    context: Option<Py<Context>>,
+}
+
+impl Bridge {
+    /// A bridge to a new part.
+    pub(crate) fn new<'py, A: IntoPyObject<'py>>(
+        py: Python<'py>,
+        maker: &Maker,
+        about: A,
+        settings: &tailback_core::custom::Settings,
+    ) -> Self {
+        let part = maker.part(py, about, settings);
+        let context = Py::new(py, Context::new()).map_err(|error| failure::tell(py, error)).ok();
+        Self { part, context }
+    }
+
+    /// Calls into the part without a context, for what only asks.
+    pub(crate) fn ask<T>(
+        &mut self,
+        call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        let part = self.part.as_ref()?;
+        let answer =
+            Python::attach(|py| call(py, part.bind(py)).map_err(|error| failure::tell(py, error)).ok());
+        if answer.is_none() {
+            self.part = None;
+        }
+        answer
+    }
+
+    /// Calls into the part with its context.
+    pub(crate) fn call<T>(
+        &mut self,
+        stream: &mut Stream,
+        notes: Option<&mut Vec<(&'static str, f64)>>,
+        call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>, &Bound<'_, Context>) -> PyResult<T>,
+    ) -> Option<T> {
+        let (part, context) = (self.part.as_ref()?, self.context.as_ref()?);
+        let answer = Python::attach(|py| {
+            let context = context.bind(py);
+            context.borrow_mut().lend(stream.clone(), notes.is_some());
+            let answer = call(py, part.bind(py), context);
+            let mut returned = context.borrow_mut();
+            *stream = returned.take_back().unwrap_or_else(|| stream.clone());
+            if let Some(notes) = notes {
+                notes.append(&mut returned.notes);
+            }
+            answer.map_err(|error| failure::tell(py, error)).ok()
+        });
+        if answer.is_none() {
+            self.part = None;
+        }
+        answer
+    }
+
+    /// As [`Bridge::call`], with the context of controllers and policies.
+    pub(crate) fn call_with<T>(
+        &mut self,
+        cx: &mut Cx<'_>,
+        call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>, &Bound<'_, Context>) -> PyResult<T>,
+    ) -> Option<T> {
+        self.call(cx.rng, cx.notes.as_deref_mut(), call)
+    }
+}

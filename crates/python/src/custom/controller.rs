@@ -1,0 +1,138 @@
+//! A sender's controller written in Python.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use tailback_control::ControllerParams;
+use tailback_core::custom::Settings;
+use tailback_core::{Controller, Cx, Directive, Feedback, Sent, Time};
+
+use super::Maker;
+use super::bridge::Bridge;
+use super::values::{Connection, Context, PyDirective, PyFeedback, PySent, seconds, time_of};
+
+/// A controller behind the interpreter. Its directive is asked for once after each call and kept.
+pub(crate) struct OwnController {
+    bridge: Bridge,
+    sees_sent: bool,
+    has_timer: bool,
+    directive: Directive,
+    timer: Option<Time>,
+}
+
+impl OwnController {
+    /// A controller for one connection.
+    pub(crate) fn new(
+        maker: &Maker,
+        about: Connection,
+        settings: &Settings,
+        params: &ControllerParams,
+    ) -> Self {
+        let bridge = Python::attach(|py| Bridge::new(py, maker, about, settings));
+        let mut made = Self {
+            bridge,
+            sees_sent: maker.has("on_sent"),
+            has_timer: maker.has("next_timer"),
+            directive: Directive::window(params.initial_window),
+            timer: None,
+        };
+        let has_timer = made.has_timer;
+        if let Some((directive, timer)) = made.bridge.ask(|py, part| answers(py, part, has_timer)) {
+            made.directive = directive;
+            made.timer = timer;
+        }
+        made
+    }
+
+    fn call(
+        &mut self,
+        cx: &mut Cx<'_>,
+        call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>, &Bound<'_, Context>) -> PyResult<()>,
+    ) {
+        let has_timer = self.has_timer;
+        let answer = self.bridge.call_with(cx, |py, part, context| {
+            call(py, part, context)?;
+            answers(py, part, has_timer)
+        });
+        match answer {
+            Some((directive, timer)) => {
+                self.directive = directive;
+                self.timer = timer;
+            }
+            None => self.timer = None,
+        }
+    }
+}
+
+/// The directive and the timer as they are after a call.
+fn answers(py: Python<'_>, part: &Bound<'_, PyAny>, has_timer: bool) -> PyResult<(Directive, Option<Time>)> {
+    let said = part.call_method0(intern!(py, "directive"))?;
+    let directive =
+        said.cast::<PyDirective>().map_err(|_| wrong(part, "directive", &said, "a tailback.Directive"))?;
+    let directive = directive.get().0;
+    Ok((directive, if has_timer { timer(py, part)? } else { None }))
+}
+
+/// What `next_timer` says.
+pub(crate) fn timer(py: Python<'_>, part: &Bound<'_, PyAny>) -> PyResult<Option<Time>> {
+    let said = part.call_method0(intern!(py, "next_timer"))?;
+    if said.is_none() {
+        return Ok(None);
+    }
+    let value = said.extract::<f64>().map_err(|_| wrong(part, "next_timer", &said, "seconds, or None"))?;
+    time_of(value).map(Some).ok_or_else(|| wrong(part, "next_timer", &said, "seconds of at least 0, or None"))
+}
+
+/// The error for a method's wrong answer, with the place where the method is written.
+pub(crate) fn wrong(part: &Bound<'_, PyAny>, method: &str, said: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
+    let place = || -> PyResult<String> {
+        let code = part.getattr(method)?.getattr("__code__")?;
+        let (file, line) = (code.getattr("co_filename")?, code.getattr("co_firstlineno")?);
+        Ok(format!(" ({file}, line {line})"))
+    };
+    let class = part.get_type().name().map_or_else(|_| "part".to_owned(), |name| name.to_string());
+    let shown = said.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+    let message = format!(
+        "{class}.{method}{}: {shown} is not allowed; expected {allowed}",
+        place().unwrap_or_default()
+    );
+    if said.extract::<f64>().is_ok() { PyValueError::new_err(message) } else { PyTypeError::new_err(message) }
+}
+
+impl Controller for OwnController {
+    fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
+        if !self.sees_sent {
+            return;
+        }
+        let copy = *sent;
+        let mut tag = sent.tag;
+        self.call(cx, |py, part, context| {
+            let object = Bound::new(py, PySent(copy))?;
+            part.call_method1(intern!(py, "on_sent"), (seconds(now), &object, context))?;
+            tag = object.borrow().0.tag;
+            Ok(())
+        });
+        sent.tag = tag;
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        self.call(cx, |py, part, context| {
+            let object = PyFeedback::new(feedback);
+            part.call_method1(intern!(py, "on_feedback"), (seconds(now), object, context)).map(drop)
+        });
+    }
+
+    fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.call(cx, |py, part, context| {
+            part.call_method1(intern!(py, "on_timer"), (seconds(now), context)).map(drop)
+        });
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.timer
+    }
+
+    fn directive(&self) -> Directive {
+        self.directive
+    }
+}

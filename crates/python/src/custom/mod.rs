@@ -1,0 +1,131 @@
+//! Controllers, feedback policies and queue disciplines written in Python, behind the traits of `core`. The interpreter's
+//! lock is taken for each call. What Python raises stops the part, and is raised again where the run was started.
+
+mod bridge;
+mod controller;
+mod failure;
+mod policy;
+mod queue;
+pub(crate) mod values;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tailback_control::{ControllerParams, Needs, OWN_SCHEMES, OwnScheme, Reliability};
+use tailback_core::custom::{Setting, Settings};
+use tailback_qdisc::{OWN_QUEUES, OwnQueue};
+
+pub(crate) use failure::take as take_failure;
+
+use controller::OwnController;
+use policy::OwnPolicy;
+use queue::OwnDiscipline;
+use values::{Connection, LinkInfo};
+
+/// A Python callable that makes a part, and the methods that it has of its own.
+pub(crate) struct Maker {
+    make: Py<PyAny>,
+    calls: HashSet<String>,
+}
+
+impl Maker {
+    /// Whether the part has a method of its own.
+    fn has(&self, method: &str) -> bool {
+        self.calls.contains(method)
+    }
+
+    /// A new part; `None` where Python raised, which the run will tell.
+    fn part<'py, A: IntoPyObject<'py>>(
+        &self,
+        py: Python<'py>,
+        about: A,
+        settings: &Settings,
+    ) -> Option<Py<PyAny>> {
+        let made = as_dict(py, settings).and_then(|settings| self.make.bind(py).call1((about, settings)));
+        made.map(Bound::unbind).map_err(|error| failure::tell(py, error)).ok()
+    }
+}
+
+fn as_dict<'py>(py: Python<'py>, settings: &Settings) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, setting) in settings {
+        match setting {
+            Setting::Truth(value) => dict.set_item(name, *value)?,
+            Setting::Number(value) => dict.set_item(name, *value)?,
+            Setting::Text(value) => dict.set_item(name, value)?,
+        }
+    }
+    Ok(dict)
+}
+
+fn complaint(py: Python<'_>, check: &Py<PyAny>, settings: &Settings) -> Result<(), String> {
+    let answer =
+        as_dict(py, settings).and_then(|settings| check.bind(py).call1((settings,))?.extract::<String>());
+    match answer {
+        Ok(text) if text.is_empty() => Ok(()),
+        Ok(text) => Err(text),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn reliability(name: &str) -> PyResult<Reliability> {
+    Ok(match name {
+        "reno" => Reliability::Reno,
+        "newreno" => Reliability::NewReno,
+        "sack" => Reliability::Sack,
+        "datagram" => Reliability::Datagram,
+        _ => {
+            let message =
+                format!("reliability: {name:?} is not allowed; expected reno, newreno, sack or datagram");
+            return Err(pyo3::exceptions::PyValueError::new_err(message));
+        }
+    })
+}
+
+/// Enters a scheme whose controller, and feedback policy if there is one, are made by Python callables.
+#[pyfunction]
+#[pyo3(signature = (name, controller, calls, policy, policy_calls, check, reliability, ecn, stamps, prompt_acks))]
+#[expect(clippy::too_many_arguments, reason = "called from one place, with names")]
+pub(crate) fn register_scheme(
+    name: &str,
+    controller: Py<PyAny>,
+    calls: HashSet<String>,
+    policy: Option<Py<PyAny>>,
+    policy_calls: HashSet<String>,
+    check: Py<PyAny>,
+    reliability: &str,
+    ecn: bool,
+    stamps: bool,
+    prompt_acks: bool,
+) -> PyResult<()> {
+    let maker = Arc::new(Maker { make: controller, calls });
+    let policy_maker = policy.map(|make| Arc::new(Maker { make, calls: policy_calls }));
+    let own = OwnScheme {
+        controller: Box::new(move |params, settings| {
+            Box::new(OwnController::new(&maker, Connection::new(params), settings, params))
+        }),
+        policy: policy_maker.map(|maker| -> tailback_control::custom::MakePolicy {
+            Box::new(move |params: &ControllerParams, settings| {
+                Box::new(OwnPolicy::new(&maker, Connection::new(params), settings))
+            })
+        }),
+        reliability: self::reliability(reliability)?,
+        needs: Needs { ecn, stamps, prompt_acks },
+        check: Box::new(move |settings| Python::attach(|py| complaint(py, &check, settings))),
+    };
+    OWN_SCHEMES.enter(name, own);
+    Ok(())
+}
+
+/// Enters a queue discipline that is made by a Python callable.
+#[pyfunction]
+pub(crate) fn register_queue(name: &str, make: Py<PyAny>, calls: HashSet<String>, check: Py<PyAny>) {
+    let maker = Arc::new(Maker { make, calls });
+    let own = OwnQueue {
+        make: Box::new(move |cx, settings| Box::new(OwnDiscipline::new(&maker, LinkInfo::new(cx), settings))),
+        check: Box::new(move |settings| Python::attach(|py| complaint(py, &check, settings))),
+    };
+    OWN_QUEUES.enter(name, own);
+}

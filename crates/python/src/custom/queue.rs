@@ -1,0 +1,156 @@
+//! A queue discipline written in Python. What waits is counted here, so that a discipline that loses or doubles a packet
+//! is found out.
+
+use std::collections::HashMap;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use tailback_core::custom::Settings;
+use tailback_core::{Backlog, Packet, QueueCx, QueueDiscipline, Time};
+
+use super::Maker;
+use super::bridge::Bridge;
+use super::controller::{timer, wrong};
+use super::values::{Context, LinkInfo, PyPacket, QueueContext, seconds};
+
+/// A discipline behind the interpreter.
+pub(crate) struct OwnDiscipline {
+    bridge: Bridge,
+    has_ready: bool,
+    has_timer: bool,
+    timer: Option<Time>,
+    ready: Option<Time>,
+    inside: HashMap<u64, Packet>,
+    serial: u64,
+    backlog: Backlog,
+}
+
+impl OwnDiscipline {
+    /// A discipline for one link.
+    pub(crate) fn new(maker: &Maker, about: LinkInfo, settings: &Settings) -> Self {
+        Self {
+            bridge: Python::attach(|py| Bridge::new(py, maker, about, settings)),
+            has_ready: maker.has("next_ready"),
+            has_timer: maker.has("next_timer"),
+            timer: None,
+            ready: None,
+            inside: HashMap::new(),
+            serial: 0,
+            backlog: Backlog::default(),
+        }
+    }
+
+    /// Calls into the discipline, and settles what it dropped and marked.
+    fn call(
+        &mut self,
+        now: Time,
+        cx: &mut QueueCx<'_>,
+        call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>, &Bound<'_, QueueContext>) -> PyResult<Option<PyPacket>>,
+    ) -> Option<Packet> {
+        let (has_timer, has_ready) = (self.has_timer, self.has_ready);
+        let (rate, idle) = (cx.rate, cx.idle_since);
+        let answer = self.bridge.call(cx.rng, None, |py, part, context: &Bound<'_, Context>| {
+            let queue = Bound::new(py, QueueContext::new(context.clone().unbind(), rate, idle))?;
+            let given = call(py, part, &queue)?;
+            let timer = if has_timer { timer(py, part)? } else { None };
+            let ready = if has_ready { ready(py, part, now)? } else { None };
+            let mut done = queue.borrow_mut();
+            Ok((given, timer, ready, std::mem::take(&mut done.drops), std::mem::take(&mut done.marks)))
+        });
+        let Some((given, timer, ready, drops, marks)) = answer else {
+            self.timer = None;
+            return None;
+        };
+        (self.timer, self.ready) = (timer, ready);
+        for (serial, packet) in marks {
+            if let Some(inside) = self.inside.get_mut(&serial) {
+                *inside = packet;
+            }
+            cx.marks += 1;
+        }
+        for (serial, reason) in drops {
+            match self.take(serial) {
+                Some(packet) => cx.drop(packet, reason),
+                None => self.accuse("dropped a packet that was not in the queue"),
+            }
+        }
+        let packet = given?;
+        let taken = self.take(packet.serial);
+        if taken.is_none() {
+            self.accuse("gave out a packet that was not in the queue, or twice");
+        }
+        taken
+    }
+
+    fn take(&mut self, serial: u64) -> Option<Packet> {
+        let packet = self.inside.remove(&serial)?;
+        self.backlog.packets -= 1;
+        self.backlog.bytes = self.backlog.bytes.saturating_sub(packet.size());
+        Some(packet)
+    }
+
+    fn accuse(&mut self, what: &str) {
+        let _: Option<()> = self.bridge.ask(|_, part| {
+            let class = part.get_type().name()?;
+            Err(PyValueError::new_err(format!("{class} {what}")))
+        });
+    }
+}
+
+/// What `next_ready` says.
+fn ready(py: Python<'_>, part: &Bound<'_, PyAny>, now: Time) -> PyResult<Option<Time>> {
+    let said = part.call_method1(intern!(py, "next_ready"), (seconds(now),))?;
+    if said.is_none() {
+        return Ok(None);
+    }
+    let value = said.extract::<f64>().map_err(|_| wrong(part, "next_ready", &said, "seconds, or None"))?;
+    Ok(super::values::time_of(value))
+}
+
+impl QueueDiscipline for OwnDiscipline {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
+        let serial = self.serial;
+        self.serial += 1;
+        self.inside.insert(serial, packet);
+        self.backlog.packets += 1;
+        self.backlog.bytes += packet.size();
+        self.call(now, cx, |py, part, context| {
+            let object = PyPacket { serial, packet };
+            part.call_method1(intern!(py, "enqueue"), (seconds(now), object, context))?;
+            Ok(None)
+        });
+    }
+
+    fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        self.call(now, cx, |py, part, context| {
+            let said = part.call_method1(intern!(py, "dequeue"), (seconds(now), context))?;
+            if said.is_none() {
+                return Ok(None);
+            }
+            let packet = said.cast::<PyPacket>();
+            let packet =
+                packet.map_err(|_| wrong(part, "dequeue", &said, "a packet that was enqueued, or None"))?;
+            Ok(Some(packet.borrow().clone()))
+        })
+    }
+
+    fn next_ready(&self, _now: Time) -> Option<Time> {
+        self.ready
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.timer
+    }
+
+    fn on_timer(&mut self, now: Time, cx: &mut QueueCx<'_>) {
+        self.call(now, cx, |py, part, context| {
+            part.call_method1(intern!(py, "on_timer"), (seconds(now), context))?;
+            Ok(None)
+        });
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+}

@@ -1,0 +1,68 @@
+//! Disciplines of the user's own, named in scenarios as `{ name = "custom", part = "…" }`. What they do is written
+//! elsewhere, in Rust against the traits of `core` or in Python by subclassing; here they are only found.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::custom::{Register, Settings};
+use tailback_core::{Checker, QueueDiscipline};
+
+use crate::builtin::{Admission, Discipline};
+use crate::config::{BuildCx, Built};
+use crate::droptail::DropTail;
+
+/// All disciplines of the user's own in this process.
+pub static OWN_QUEUES: Register<OwnQueue> = Register::new();
+
+/// A discipline of the user's own, as a scenario names it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CustomQueueConfig {
+    /// The name under which the discipline was registered in the process that runs the scenario.
+    pub part: String,
+    /// What it is told, by the names that it knows.
+    pub settings: Settings,
+}
+
+/// Makes a discipline for one link.
+pub type MakeQueue = Box<dyn Fn(&BuildCx, &Settings) -> Box<dyn QueueDiscipline + Send> + Send + Sync>;
+
+/// Says what is wrong with settings.
+pub type CheckSettings = Box<dyn Fn(&Settings) -> Result<(), String> + Send + Sync>;
+
+/// How to make a discipline of the user's own.
+pub struct OwnQueue {
+    /// Makes it.
+    pub make: MakeQueue,
+    /// Whether settings make sense.
+    pub check: CheckSettings,
+}
+
+impl OwnQueue {
+    /// A discipline that takes any settings.
+    pub fn new<Q: QueueDiscipline + Send + 'static>(
+        make: impl Fn(&BuildCx, &Settings) -> Q + Send + Sync + 'static,
+    ) -> Self {
+        Self { make: Box::new(move |cx, settings| Box::new(make(cx, settings))), check: Box::new(|_| Ok(())) }
+    }
+}
+
+impl CustomQueueConfig {
+    pub(crate) fn check(&self, checker: &mut Checker) {
+        match OWN_QUEUES.find(&self.part) {
+            None => checker.require(false, "part", format_args!("{:?}", self.part), OWN_QUEUES.allowed()),
+            Some(own) => {
+                if let Err(why) = (own.check)(&self.settings) {
+                    checker.require(false, "settings", "this table", why);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn build(&self, cx: &BuildCx) -> Built {
+        match OWN_QUEUES.find(&self.part) {
+            Some(own) => Discipline::Custom((own.make)(cx, &self.settings)).into(),
+            // A checked scenario names registered parts only.
+            None => Admission::DropTail(DropTail::new(cx.capacity)).into(),
+        }
+    }
+}

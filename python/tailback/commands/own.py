@@ -1,0 +1,49 @@
+"""Parts of the user's own for the command line: every controller and queue discipline that a Python file defines."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tailback.errors import StorageError, TailbackError
+
+
+def use_files(files: Sequence[Path]) -> None:
+    """Imports Python files and registers the parts that they define.
+
+    Raises:
+        StorageError: where a file is not there.
+        TailbackError: where it cannot be imported, or defines no part.
+    """
+    for file in files:
+        _use(file)
+
+
+def _use(file: Path) -> None:
+    from tailback.own import Controller, QueueDiscipline
+    from tailback.own.registry import explained, register
+
+    if not file.is_file() or file.suffix != ".py":
+        raise StorageError(f"{file}: there is no such Python file")
+    # Found by name in the processes of a sweep too, which inherit the path.
+    folder = str(file.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        module = importlib.import_module(file.stem)
+    except Exception as error:
+        raise TailbackError(f"{file}: cannot be imported: {explained(error)}") from error
+    parts = [
+        thing
+        for thing in vars(module).values()
+        if isinstance(thing, type)
+        and issubclass(thing, Controller | QueueDiscipline)
+        and thing.__module__ == module.__name__
+        and not getattr(thing, "__abstractmethods__", ())
+    ]
+    if not parts:
+        raise TailbackError(f"{file}: defines no part; expected a subclass of tailback.Controller or QueueDiscipline")
+    for part in parts:
+        register(part)

@@ -1,0 +1,170 @@
+"""The base classes of parts of your own. Times are seconds since the start of the run, amounts bytes on the wire, rates
+bit/s. How parts reach the simulator is the business of ``registry.py``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
+
+from tailback._core import (
+    Acked,
+    Arrival,
+    Connection,
+    Cx,
+    Directive,
+    Echoes,
+    Feedback,
+    Link,
+    Lost,
+    Outgoing,
+    Packet,
+    QueueCx,
+    RttSample,
+    Sent,
+)
+
+__all__ = [
+    "Acked",
+    "Arrival",
+    "Connection",
+    "Controller",
+    "Cx",
+    "Directive",
+    "Echoes",
+    "Feedback",
+    "FeedbackPolicy",
+    "Link",
+    "Lost",
+    "Outgoing",
+    "Packet",
+    "QueueCx",
+    "QueueDiscipline",
+    "RttSample",
+    "Sent",
+]
+
+
+class FeedbackPolicy(ABC):
+    """The receiver's half of a scheme: it sees packets arrive and decides what to report, and when.
+
+    Acknowledgements of reliable streams are not its business; the transport makes them.
+    """
+
+    def __init__(self, connection: Connection, **settings: Any) -> None:
+        """A policy for one connection; settings are those of the scheme's controller."""
+        del settings
+        self.connection = connection
+
+    @abstractmethod
+    def on_arrival(self, now: float, arrival: Arrival, cx: Cx) -> None:
+        """A packet arrived."""
+
+    @abstractmethod
+    def poll_report(self, now: float, cx: Cx) -> Outgoing | None:
+        """A report to send now, if one is due; asked again until there is none."""
+
+    def next_timer(self) -> float | None:
+        """When a report will be due without further arrivals."""
+        return None
+
+
+class Controller(ABC):
+    """The sender's half of a scheme: it sees packets leave and feedback arrive, and answers with a directive.
+
+    ``on_feedback`` is called for every batch of feedback, ``on_sent`` for every packet that leaves and ``on_timer`` at
+    :meth:`next_timer`, both only where a subclass has them. After each, :meth:`directive` is asked once and obeyed.
+    """
+
+    name: ClassVar[str] = ""
+    """What scenarios and results call it; the class's name in kebab case where empty."""
+    reliability: ClassVar[Literal["sack", "newreno", "reno", "datagram"]] = "sack"
+    """How lost data is repaired: as by selective acknowledgements, NewReno, Reno, or not at all (datagrams)."""
+    policy: ClassVar[type[FeedbackPolicy] | None] = None
+    """The receiver's half, where the scheme has one besides acknowledgements."""
+    ecn: ClassVar[bool] = False
+    """Whether data leaves ECN-capable, whatever the scenario says."""
+    stamps: ClassVar[bool] = False
+    """Whether data packets carry the time they were sent, for the feedback policy."""
+    prompt_acks: ClassVar[bool] = False
+    """Whether every data packet is acknowledged at once."""
+
+    def __init__(self, connection: Connection) -> None:
+        """A controller for one connection. Subclasses add settings as keyword arguments with defaults."""
+        self.connection = connection
+
+    @abstractmethod
+    def on_feedback(self, now: float, feedback: Feedback, cx: Cx) -> None:
+        """Feedback arrived."""
+
+    @abstractmethod
+    def directive(self) -> Directive:
+        """What the sender may do from now on."""
+
+    def on_sent(self, now: float, sent: Sent, cx: Cx) -> None:  # noqa: B027 (to be left out or overridden)
+        """A packet leaves; ``sent.tag`` comes back with its acknowledgement or loss."""
+
+    def on_timer(self, now: float, cx: Cx) -> None:  # noqa: B027 (likewise)
+        """The time given by :meth:`next_timer` has come."""
+
+    def next_timer(self) -> float | None:
+        """When the controller wants to be called without feedback."""
+        return None
+
+    @classmethod
+    def scheme(cls, **settings: bool | float | str) -> dict[str, Any]:
+        """This controller as a scheme of a scenario, with these settings: ``tb.flows(2, MyController.scheme(gain=2))``.
+
+        Registers it in this process.
+
+        Raises:
+            PartError: where the class or a setting makes no sense.
+        """
+        from tailback.own.registry import register, table
+
+        register(cls)
+        return table(cls, settings)
+
+
+class QueueDiscipline(ABC):
+    """Decides order, drops and marks at a link. Everything that is enqueued must be dropped or given out again, once."""
+
+    name: ClassVar[str] = ""
+    """What scenarios call it; the class's name in kebab case where empty."""
+
+    def __init__(self, link: Link) -> None:
+        """A discipline for one link. Subclasses add settings as keyword arguments with defaults."""
+        self.link = link
+
+    @abstractmethod
+    def enqueue(self, now: float, packet: Packet, cx: QueueCx) -> None:
+        """Takes a packet in, or drops it or others by ``cx.drop``."""
+
+    @abstractmethod
+    def dequeue(self, now: float, cx: QueueCx) -> Packet | None:
+        """The next packet to transmit, if any; may drop some on the way to it."""
+
+    def next_ready(self, now: float) -> float | None:
+        """Where ``dequeue`` gives nothing although packets wait: when it will have something."""
+        del now
+        return None
+
+    def next_timer(self) -> float | None:
+        """When the discipline wants to be called without a packet."""
+        return None
+
+    def on_timer(self, now: float, cx: QueueCx) -> None:  # noqa: B027 (to be left out or overridden)
+        """The time given by :meth:`next_timer` has come."""
+
+    @classmethod
+    def queue(cls, **settings: bool | float | str) -> dict[str, Any]:
+        """This discipline as a queue of a scenario, with these settings: ``tb.dumbbell(..., queue=MyQueue.queue())``.
+
+        Registers it in this process.
+
+        Raises:
+            PartError: where the class or a setting makes no sense.
+        """
+        from tailback.own.registry import register, table
+
+        register(cls)
+        return table(cls, settings)

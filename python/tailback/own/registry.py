@@ -1,0 +1,242 @@
+"""Entering parts of one's own into the process's register, checked, and shipping them to the processes of a sweep."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import pickle
+import re
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tailback import _core
+from tailback.errors import TailbackError, one_of
+from tailback.own.parts import Controller, FeedbackPolicy, QueueDiscipline
+
+Part: TypeAlias = type[Controller] | type[QueueDiscipline]
+
+_BASES: dict[type[Any], tuple[str, ...]] = {
+    Controller: ("on_sent", "on_feedback", "on_timer", "next_timer", "directive"),
+    FeedbackPolicy: ("on_arrival", "poll_report", "next_timer"),
+    QueueDiscipline: ("enqueue", "dequeue", "next_ready", "next_timer", "on_timer"),
+}
+_REGISTERED: dict[str, Part] = {}
+
+
+class PartError(TailbackError):
+    """A part of the user's own makes no sense, or raised; the message names the line."""
+
+
+def register(part: Part) -> Part:
+    """Makes a part known to scenarios in this process, under its name; also good as a decorator.
+
+    Raises:
+        PartError: where it lacks a method, or one has the wrong parameters, with the line where that is written.
+    """
+    base = _base_of(part)
+    _check_class(part, base)
+    name = name_of(part)
+    if base is Controller:
+        assert issubclass(part, Controller)
+        policy = part.policy
+        if policy is not None:
+            _check_class(policy, FeedbackPolicy)
+        _core.register_scheme(
+            name,
+            _maker(part),
+            _own_methods(part, Controller),
+            _maker(policy) if policy is not None else None,
+            _own_methods(policy, FeedbackPolicy) if policy is not None else set(),
+            lambda settings: complaint(part, settings),
+            part.reliability,
+            part.ecn,
+            part.stamps,
+            part.prompt_acks,
+        )
+    else:
+        _core.register_queue(
+            name, _maker(part), _own_methods(part, QueueDiscipline), lambda settings: complaint(part, settings)
+        )
+    _REGISTERED[name] = part
+    return part
+
+
+def registered() -> dict[str, dict[str, Any]]:
+    """The schemes of one's own in this process by name, as scenarios write them."""
+    return {name: table(part, {}) for name, part in _REGISTERED.items() if issubclass(part, Controller)}
+
+
+def name_of(part: Part) -> str:
+    """What scenarios call a part."""
+    return part.name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", part.__name__).lower()
+
+
+def table(part: Part, settings: Mapping[str, bool | float | str]) -> dict[str, Any]:
+    """A part with its settings as a scenario writes them.
+
+    Raises:
+        PartError: for a setting that the part does not know.
+    """
+    wrong = complaint(part, settings)
+    if wrong:
+        raise PartError(f"{part.__name__}: expected {wrong}")
+    return {"name": "custom", "part": name_of(part), **({"settings": dict(settings)} if settings else {})}
+
+
+def complaint(part: type[Any], settings: Mapping[str, Any]) -> str:
+    """What is allowed instead of these settings; empty where they will do."""
+    known = inspect.signature(part.__init__).parameters
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in known.values()):
+        return ""
+    names = list(known)[2:]
+    for setting in settings:
+        if setting not in names:
+            allowed = one_of(setting, names) if names else "no settings"
+            return f"settings that {part.__name__} knows, not {setting!r}: {allowed}"
+    for name in names:
+        if known[name].default is inspect.Parameter.empty and name not in settings:
+            return f"the setting {name!r}, which {part.__name__} has no default for"
+    return ""
+
+
+def _maker(part: type[Any]) -> Callable[[Any, dict[str, Any]], Any]:
+    def make(about: Any, settings: dict[str, Any]) -> Any:
+        return part(about, **settings)
+
+    return make
+
+
+def _own_methods(part: type[Any], base: type[Any]) -> set[str]:
+    return {method for method in _BASES[base] if getattr(part, method) is not getattr(base, method)}
+
+
+def _base_of(part: Any) -> type[Any]:
+    for base in (Controller, QueueDiscipline):
+        if isinstance(part, type) and issubclass(part, base) and part is not base:
+            return base
+    raise PartError(f"{part!r}: cannot be registered; expected a subclass of Controller or QueueDiscipline")
+
+
+def _check_class(part: type[Any], base: type[Any]) -> None:
+    if not issubclass(part, base):
+        raise PartError(f"{part.__name__}: expected a subclass of {base.__name__}")
+    missing = sorted(getattr(part, "__abstractmethods__", ()))
+    if missing:
+        raise PartError(f"{part.__name__} ({_place(part)}): lacks {', '.join(missing)}")
+    for method in _BASES[base]:
+        mine, wanted = getattr(part, method), getattr(base, method)
+        if mine is wanted:
+            continue
+        names = [name for name in inspect.signature(wanted).parameters if name != "self"]
+        try:
+            inspect.signature(mine).bind("self", *names)
+        except TypeError:
+            found = f"{method}{inspect.signature(mine)}"
+            allowed = f"{method}({', '.join(['self', *names])})"
+            raise PartError(f"{part.__name__} ({_place(mine)}): {found} is not allowed; expected {allowed}") from None
+    if inspect.isabstract(part) is False and "reliability" in vars(part):
+        known = ("sack", "newreno", "reno", "datagram")
+        if part.reliability not in known:
+            raise PartError(f"{part.__name__}.reliability: expected {one_of(str(part.reliability), known)}")
+
+
+def _place(thing: Any) -> str:
+    try:
+        return f"{inspect.getsourcefile(thing)}, line {inspect.getsourcelines(thing)[1]}"
+    except (OSError, TypeError):
+        return "its source is not at hand"
+
+
+def explained(error: BaseException) -> str:
+    """What a part raised, with the user's own line: the last one in the traceback outside this package."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "tailback" not in _package_of(frame)]
+    head = f"{type(error).__name__}: {error}"
+    if not frames:
+        return head
+    last = frames[-1]
+    return f"{last.filename}, line {last.lineno}, in {last.name}: {head}" + (f"\n    {last.line}" if last.line else "")
+
+
+def _package_of(frame: traceback.FrameSummary) -> str:
+    here = __file__.rsplit("own", 1)[0]
+    return "tailback" if frame.filename.startswith(here) else ""
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A part on its way to another process."""
+
+    name: str
+    """Its registered name."""
+    module: str
+    """Where it is defined."""
+    pickled: bytes
+    """The class: by reference where its module can be imported there, by value otherwise."""
+    digest: str
+    """Of its source: other code gives other runs."""
+
+
+def named_in(data: Any) -> set[str]:
+    """The parts that a scenario's data names."""
+    if isinstance(data, Mapping):
+        here = {str(data["part"])} if data.get("name") == "custom" and "part" in data else set()
+        return here.union(*(named_in(value) for value in data.values()))
+    if isinstance(data, list | tuple):
+        return set().union(*(named_in(value) for value in data))
+    return set()
+
+
+def digest(names: set[str]) -> str:
+    """Of the named parts' source: other code gives other runs."""
+    return " ".join(f"{name} {_digest(_REGISTERED[name])}" for name in sorted(names) if name in _REGISTERED)
+
+
+def ship(names: set[str]) -> tuple[Shipped, ...]:
+    """The named parts for another process.
+
+    Raises:
+        PartError: where a part is defined in a notebook or a session, and cannot be sent from there.
+    """
+    return tuple(_shipped(name, _REGISTERED[name]) for name in sorted(names) if name in _REGISTERED)
+
+
+def receive(parts: tuple[Shipped, ...]) -> None:
+    """Registers parts that came from another process, unless they are known here."""
+    for part in parts:
+        known = _REGISTERED.get(part.name)
+        if known is None or _digest(known) != part.digest:
+            register(pickle.loads(part.pickled))
+
+
+def _shipped(name: str, part: Part) -> Shipped:
+    module = part.__module__
+    by_name = module != "__main__" or hasattr(sys.modules.get("__main__"), "__file__")
+    if by_name and "<locals>" not in part.__qualname__:
+        try:
+            importlib.import_module(module)
+            return Shipped(name, module, pickle.dumps(part), _digest(part))
+        except (ImportError, pickle.PicklingError):
+            pass
+    try:
+        import cloudpickle  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        raise PartError(
+            f"{part.__name__}: is defined where other processes cannot find it; put it into a file of its own and "
+            "import it, or install cloudpickle, or sweep with jobs=1"
+        ) from None
+    return Shipped(name, module, cloudpickle.dumps(part), _digest(part))
+
+
+def _digest(part: Part) -> str:
+    """Of the file that defines a part, with all that it may call; of the class alone where there is no file."""
+    for thing in (inspect.getmodule(part), part):
+        try:
+            if thing is not None:
+                return hashlib.blake2b(inspect.getsource(thing).encode(), digest_size=16).hexdigest()
+        except (OSError, TypeError):
+            continue
+    return hashlib.blake2b(repr(part).encode() + str(id(part)).encode(), digest_size=16).hexdigest()
