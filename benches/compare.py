@@ -173,15 +173,10 @@ def main() -> None:
     if not found:
         print("ns-2 is not installed (Debian: apt-get install ns2): Tailback is timed alone.", file=sys.stderr)
     options = Options(1 if given.quick else given.rounds, given.quick, core, given.perf, found)
-    lines = [
-        *speed(options),
-        "",
-        "## Growth with the number of flows",
-        "",
-        *growth(options),
-        "",
-        describe(bool(found)),
-    ]
+    lines = [*speed(options), "", "## Growth with the number of flows", "", *growth(options)]
+    progress("queue disciplines")
+    lines += ["", "## Queue disciplines", "", *queues.table(queues.run(ROOT, given.quick))]
+    lines += ["", describe(bool(found))]
     progress("")
     print("\n".join(lines))
     if not given.quick:

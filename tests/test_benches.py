@@ -1,0 +1,34 @@
+"""The benchmark's readers of other programs' output, on samples of it. Nothing is timed here."""
+
+from benches import process, queues
+
+DIVAN = """\
+per_packet                    fastest       │ slowest       │ median        │ mean          │ samples │ iters
+├─ active                                   │               │               │               │         │
+│  ├─ codel                   17.61 µs      │ 59.08 µs      │ 17.65 µs      │ 31.45 µs      │ 3       │ 3
+│  │                          56.76 Mitem/s │ 16.92 Mitem/s │ 56.63 Mitem/s │ 31.79 Mitem/s │         │
+│  ╰─ token-bucket            40.36 µs      │ 40.4 µs       │ 1.4 ms        │ 40.39 µs      │ 3       │ 3
+├─ admission                                │               │               │               │         │
+│  ╰─ drop-tail               804.1 ns      │ 3.885 µs      │ 835.5 ns      │ 3.842 µs      │ 3       │ 3
+╰─ nothing                    16.3 µs       │ 16.4 µs       │ 16.31 µs      │ 16.3 µs       │ 3       │ 3
+"""
+
+
+def test_medians_are_read_in_nanoseconds_per_packet() -> None:
+    assert queues.medians(DIVAN) == {
+        "active": {"codel": 17.65, "token-bucket": 1400.0},
+        "admission": {"drop-tail": 0.8355},
+        "nothing": {"": 16.31},
+    }
+
+
+def test_figures_are_read_from_json_and_from_pairs() -> None:
+    assert process.figures('{"scenario":"P1","acked":5}') == {"scenario": "P1", "acked": "5"}
+    assert process.figures("scenario=P1 delivered=5 dropped=1") == {"scenario": "P1", "delivered": "5", "dropped": "1"}
+
+
+def test_acknowledged_packets_count_where_both_are_told() -> None:
+    said = {"delivered": "10", "acked": "8", "dropped": "2"}
+    cost = process.Cost(cpu_s=8e-6, wall_s=1.0, peak_bytes=0, said=said)
+    assert cost.ns_per_packet == 1000.0
+    assert cost.loss == 0.2
