@@ -100,7 +100,7 @@ proptest! {
         let arrived: u64 = (0..links).map(|index| sim.link(LinkId::from(index)).arrived.packets).sum();
         let discarded: u64 = (0..sim.flow_count()).map(|index| sim.discarded(FlowId::from(index))).sum();
         let log = sim.into_recorder();
-        let count = |kind: LogKind| log.kind.iter().filter(|&&k| k == kind as u8).count() as u64;
+        let count = |kind: LogKind| (0..log.kind.len()).filter(|&row| log.kind[row] == kind as u8).count() as u64;
         // Offers that did not come from an endpoint came from a link, and so did what endpoints got.
         prop_assert_eq!(arrived, count(LogKind::Offered));
         let from_links = count(LogKind::Offered) - count(LogKind::Sent);
