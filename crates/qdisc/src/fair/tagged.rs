@@ -4,8 +4,6 @@
 //! The heap holds one entry per flow, for its oldest packet; tags within a flow never decrease. When a packet is lost
 //! to make room, its entry may be left with a tag too small; it is set right when it comes to the top.
 
-use std::hint::black_box;
-
 use tailback_core::{Packet, QueueCx, Time};
 
 use super::heap::{Entry, Heap};
@@ -60,10 +58,6 @@ impl<R: TagRule> ByTag<R> {
         } else {
             self.heap.pop();
             flows.unlist(slot);
-        }
-        // The next flow is known now and wanted soon: with very many flows, memory may begin to fetch it meanwhile.
-        if let Some(next) = self.heap.peek() {
-            black_box(flows.get(next.slot()).packets());
         }
     }
 }
