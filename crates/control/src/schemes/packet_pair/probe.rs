@@ -37,11 +37,15 @@ pub(super) struct ProbeReader {
     /// A full packet's bytes on the wire.
     segment: f64,
     clock: Span,
+    /// Pairs since the last spacing of a tick or more, whose spacings a coarse clock saw as none, in full packets.
+    unseen: f64,
+    /// Whether there was any spacing yet.
+    measured: bool,
 }
 
 impl ProbeReader {
     pub(super) fn new(segment: f64, clock: Span) -> Self {
-        Self { next: 0, first: None, round_end: 0, loss_end: 0, segment, clock }
+        Self { next: 0, first: None, round_end: 0, loss_end: 0, segment, clock, unseen: 0.0, measured: false }
     }
 
     /// A packet leaves; its identity.
@@ -102,10 +106,20 @@ impl ProbeReader {
     }
 
     /// The spacing since the acknowledgement of the first of the same pair, for a second of `size` bytes.
-    fn spacing(&self, id: u64, now: Time, size: f64) -> Option<f64> {
+    ///
+    /// A clock coarser than the spacing sees none in most pairs and a tick in some: a tick is shared among the pairs
+    /// since the last one, which gives the right mean. Before any tick was seen, half of one is a guess to begin with.
+    fn spacing(&mut self, id: u64, now: Time, size: f64) -> Option<f64> {
         let first = self.first.filter(|first| first.id + 1 == id)?;
         let span = now.since(first.at);
-        (!span.is_zero()).then(|| span.as_secs_f64() * self.segment / size.max(1.0))
+        let packets = size.max(1.0) / self.segment;
+        if !span.is_zero() {
+            let pairs = std::mem::take(&mut self.unseen) + packets;
+            self.measured = true;
+            return Some(span.as_secs_f64() / pairs);
+        }
+        self.unseen += packets;
+        (!self.measured && !self.clock.is_zero()).then(|| 0.5 * self.clock.as_secs_f64() / packets)
     }
 }
 
@@ -198,5 +212,21 @@ mod tests {
         assert_eq!(reader.read(at(51), &[acked(1, PairPosition::Second)]).unwrap().spacing, Some(0.01));
         reader.read(at(51), &[acked(2, PairPosition::First)]);
         assert_eq!(reader.read(at(58), &[acked(3, PairPosition::Second)]).unwrap().spacing, None);
+    }
+
+    #[test]
+    fn a_clock_coarser_than_the_spacing_finds_its_mean() {
+        // 3 ms between acknowledgements, a tick of 10 ms, pairs every 7 ms.
+        let mut reader = ProbeReader::new(500.0, Span::from_millis(10));
+        let mut found = Vec::new();
+        for pair in 0..1000 {
+            let (a, b) = (reader.on_sent(), reader.on_sent());
+            reader.read(at(40 + 7 * pair), &[acked(a, PairPosition::First)]);
+            let spacing = reader.read(at(43 + 7 * pair), &[acked(b, PairPosition::Second)]).unwrap().spacing;
+            found.extend(spacing.map(|value| (value, pair)));
+        }
+        let weighted: f64 = found.windows(2).map(|two| two[1].0 * (two[1].1 - two[0].1) as f64).sum();
+        let mean = weighted / (found[found.len() - 1].1 - found[0].1) as f64;
+        assert!((mean - 0.003).abs() < 1e-4, "{mean}");
     }
 }
