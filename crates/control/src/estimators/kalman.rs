@@ -192,6 +192,47 @@ mod tests {
         assert_eq!(filter.state(), [5.5, 2.0, 2.0]);
     }
 
+    /// Against the published matrix equations with a general inverse, computed with NumPy.
+    #[test]
+    fn agrees_with_the_matrix_form() {
+        let start = [[0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]];
+        let mut filter = Kalman::new(0.25, 1.5, [2.0, 1.0, 1.0], start);
+        let steps = [
+            ((1.4, 1.2, 0.5), [2.1, 1.0, 1.0], [0.75, -0.5, 1.25, 1.0]),
+            ((0.7, 0.9, 0.8), [2.176, 0.88, 0.88], [1.674, -0.98, 1.1, 0.85]),
+            (
+                (2.1, 1.5, 0.3),
+                [1.720_851_063_829_787_4, 1.321_276_595_744_680_8, 1.321_276_595_744_680_8],
+                [
+                    1.711_968_085_106_383,
+                    -0.863_297_872_340_425_7,
+                    1.042_553_191_489_361_8,
+                    0.792_553_191_489_361_8,
+                ],
+            ),
+            (
+                (1.0, 0.2, 1.1),
+                [0.730_603_248_259_860_8, 1.210_208_816_705_336_4, 1.210_208_816_705_336_4],
+                [
+                    3.559_506_960_556_845_5,
+                    -1.410_266_821_345_708,
+                    1.018_561_484_918_793_6,
+                    0.768_561_484_918_793_6,
+                ],
+            ),
+        ];
+        for ((observed, sending, round_trip), state, [queue, cross, rate, before]) in steps {
+            filter.update(observed, sending, round_trip);
+            let covariance = [[queue, cross, cross], [cross, rate, before], [cross, before, before]];
+            for row in 0..3 {
+                assert!(close(filter.state()[row], state[row]), "{:?}", filter.state());
+                for column in 0..3 {
+                    assert!(close(filter.covariance()[row][column], covariance[row][column]));
+                }
+            }
+        }
+    }
+
     #[test]
     fn settles_at_the_gain_of_the_scalar_riccati_equation() {
         // The pair (μ, μ₋₁) is a random walk observed one step late: the prediction's variance m of μ₋₁ solves
