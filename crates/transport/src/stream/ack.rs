@@ -28,8 +28,7 @@ impl LossRecovery {
         if ack.number < self.ring.first() || ack.number > self.ring.end() || self.ring.is_empty() {
             return None;
         }
-        self.acked.clear();
-        self.lost.clear();
+        self.clear_lists();
         let flight = self.flight.saturating_sub(u64::from(self.limited));
         let mut samples = Samples::default();
         let advanced = self.advance(ack.number, &mut samples);

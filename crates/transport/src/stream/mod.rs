@@ -235,6 +235,20 @@ impl LossRecovery {
         self.rtt.direct(timeout);
     }
 
+    /// Begins new lists of packets; the memory of long ones is given back.
+    #[inline]
+    fn clear_lists(&mut self) {
+        const KEPT: usize = 128;
+        self.acked.clear();
+        self.lost.clear();
+        if self.acked.capacity() > KEPT {
+            self.acked = Vec::new();
+        }
+        if self.lost.capacity() > KEPT {
+            self.lost = Vec::new();
+        }
+    }
+
     /// Packets newly acknowledged by the last input.
     pub(crate) fn acked(&self) -> &[Acked] {
         &self.acked

@@ -175,8 +175,7 @@ impl LossRecovery {
         if now < self.deadline || self.ring.is_empty() {
             return None;
         }
-        self.acked.clear();
-        self.lost.clear();
+        self.clear_lists();
         let flight = self.flight.saturating_sub(u64::from(self.limited));
         let (first, end) = (self.ring.first(), self.ring.end());
         for number in first..end {

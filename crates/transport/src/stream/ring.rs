@@ -203,7 +203,7 @@ impl Ring {
     }
 
     #[cfg(test)]
-    fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.slots.len()
     }
 }

@@ -237,3 +237,21 @@ proptest! {
         prop_assert_eq!(run.machine.in_flight(), 0);
     }
 }
+
+#[test]
+fn memory_is_given_back_after_a_long_window() {
+    let mut run = Run::new(StreamConfig::default());
+    run.window = 20_000_000;
+    for _ in 0..100 {
+        run.send(200);
+    }
+    run.step(Step::Expire);
+    assert_eq!(run.machine.lost().len(), 20_000);
+    // The acknowledgement of everything but the last segment, and of that.
+    for number in [run.machine.end() - 1, run.machine.end()] {
+        let ack = Ack { number, blocks: &[], trigger: None, echo: None, ecn_echo: false };
+        assert!(run.machine.on_ack(run.now, &ack, &run.config).is_some());
+    }
+    assert!(run.machine.acked.capacity() <= 128 && run.machine.lost.capacity() <= 128);
+    assert!(run.machine.ring.capacity() <= 16);
+}
