@@ -224,12 +224,10 @@ mod tests {
         for ((observed, sending, round_trip), state, [queue, cross, rate, before]) in steps {
             filter.update(observed, sending, round_trip);
             let covariance = [[queue, cross, cross], [cross, rate, before], [cross, before, before]];
-            for row in 0..3 {
-                assert!(close(filter.state()[row], state[row]), "{:?}", filter.state());
-                for column in 0..3 {
-                    assert!(close(filter.covariance()[row][column], covariance[row][column]));
-                }
-            }
+            assert!(filter.state().iter().zip(state).all(|(found, right)| close(*found, right)));
+            let found = filter.covariance();
+            let mut pairs = found.as_flattened().iter().zip(covariance.as_flattened());
+            assert!(pairs.all(|(found, right)| close(*found, *right)), "{found:?}");
         }
     }
 
