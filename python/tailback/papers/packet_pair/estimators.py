@@ -99,7 +99,8 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         ),
         Parameter(
             "series",
-            f"{LENGTH} observations with {OBSERVATION:.0%} noise; steady, random walk, steps between 1, 2, 5 and 10, and spikes of 2 to 10",
+            f"{LENGTH} observations with {OBSERVATION:.0%} noise; steady, random walk, "
+            "steps between 1, 2, 5 and 10, and spikes of 2 to 10",
             "inferred",
             "the paper's reference 39 has them; not at hand",
         ),

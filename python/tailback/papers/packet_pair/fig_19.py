@@ -3,7 +3,8 @@ base scenario is in ``scenes.py``, the run is that of table 4 with N = 10."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -61,7 +62,8 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter("sources", "1: 2000 packets from 0; nine others: 500 packets each from 1000 TU", "stated", "§9.2"),
         Parameter(
             "phases",
-            "by source 1's spacings: 3 from the first of 5 TU, 4 from the next of 2 TU or less, 5 from where all are 5 TU or more until a competitor finishes, 6 from the first shorter one after that, 7 from the first of 2 TU or less",
+            "by source 1's spacings: 3 from the first of 5 TU, 4 from the next of 2 TU or less, 5 from where all are "
+            "5 TU or more until a competitor finishes, 6 from the first shorter one after that, 7 from the first of 2 TU or less",
             "inferred",
             "the paper describes them in words",
         ),
@@ -135,7 +137,7 @@ def measure(lab: Lab) -> Outcome:
     """Runs it once: nothing in it is random."""
     run = lab.map(simulate, [0])[0]
     starts = run.starts
-    ordered = all(a < b for a, b in zip(starts, starts[1:], strict=False))
+    ordered = all(a < b for a, b in pairwise(starts))
     shown = ", ".join(f"{value:.0f}" for value in starts)
     steady = abs(run.rate_5 - FAIR) <= 0.2 * FAIR
     return Outcome(
@@ -187,7 +189,7 @@ def draw(outcome: Outcome) -> Figure:
     from tailback.plot.style import COLOURS, FAINT, figure, style
 
     data = outcome.data
-    starts: Mapping[str, object] | Sequence[float] = outcome.measured["phase_start_tu"]
+    starts: list[float] = outcome.measured["phase_start_tu"]
     with style():
         made, axes = figure(rows=3, height=6.2)
         panels = (("spacing", "spacing (TU)"), ("rate", "sending rate (packets/TU)"), ("queue", "queue (packets)"))

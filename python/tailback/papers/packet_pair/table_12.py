@@ -59,7 +59,7 @@ def simulate(_: int) -> list[transfers.Row]:
     result = scenario().run()
     best = ROUND_TRIP + (optimal(PRIMARY + 10 * CROSS) - ROUND_TRIP) * (PACKET + HEADER) / PACKET
     return [
-        transfers.row(result, label, best, OPTIMAL, PUBLISHED, flow)
+        transfers.row(result, label, best, OPTIMAL, PUBLISHED, flow=flow)
         for label, flow in (("connection 1, forward", "1"), ("connection 2, backward", "1 back"))
     ]
 

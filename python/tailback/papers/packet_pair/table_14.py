@@ -48,8 +48,8 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 
 def scenario(window: int) -> Scenario:
     """Connection 1 and its cross traffic, with a receiver's window of so many packets."""
-    sized = {"transport": transport(window)}
-    flows = [transfer("1", PRIMARY, **sized), *cross_streams(ROUND_TRIP, **sized)]
+    sized = transport(window)
+    flows = [transfer("1", PRIMARY, transport=sized), *cross_streams(ROUND_TRIP, transport=sized)]
     return shared(flows, buffer=BUFFER, name="fewer buffers")
 
 

@@ -84,13 +84,13 @@ def measure(lab: Lab) -> Outcome:
     peak = int(np.argmax(slow))
     peak_at = int(data["packets"][peak])
     checks = [optimum_check(best, [value for value, _ in PRINTED.values()], digits=1)]
-    for packets, (_, paper) in PRINTED.items():
+    for length, (_, paper) in PRINTED.items():
         checks.append(
             Check(
-                f"{packets} packets",
-                f"{done[packets]:.1f} ms ({100 * (done[packets] / paper - 1):+.1f} %)",
+                f"{length} packets",
+                f"{done[length]:.1f} ms ({100 * (done[length] / paper - 1):+.1f} %)",
                 f"{paper:g} ms + 10 % or faster",
-                done[packets] <= (1 + TOLERANCE) * paper,
+                done[length] <= (1 + TOLERANCE) * paper,
             )
         )
     last = float(slow[-1])
@@ -105,7 +105,7 @@ def measure(lab: Lab) -> Outcome:
     return Outcome(
         measured={
             "optimal_ms": dict(zip(map(str, PRINTED), best, strict=True)),
-            "completion_ms": {str(packets): round(done[packets], 2) for packets in PRINTED},
+            "completion_ms": {str(length): round(done[length], 2) for length in PRINTED},
             "slowdown_peak": round(float(slow[peak]), 4),
             "slowdown_peak_at": peak_at,
         },

@@ -40,14 +40,16 @@ class Row(NamedTuple):
 
 
 def run(
-    scenario: Scenario, label: str, optimal: float, published_optimal: float, published: float, flow: str = "1"
+    scenario: Scenario, label: str, optimal: float, published_optimal: float, published: float, *, flow: str = "1"
 ) -> Row:
     """One scenario's one transfer that counts."""
     result = scenario.run()
-    return row(result, label, optimal, published_optimal, published, flow)
+    return row(result, label, optimal, published_optimal, published, flow=flow)
 
 
-def row(result: Result, label: str, optimal: float, published_optimal: float, published: float, flow: str = "1") -> Row:
+def row(
+    result: Result, label: str, optimal: float, published_optimal: float, published: float, *, flow: str = "1"
+) -> Row:
     """One transfer of a run."""
     found = result.flows.filter(pl.col("flow") == flow).row(0, named=True)
     return Row(
@@ -127,7 +129,7 @@ def bars(made: Outcome) -> Figure:
             axis.bar_label(found, fmt="%.0f", padding=3, fontsize=8)
         axis.set_yticks(range(data.height), labels=data["label"])
         axis.set_xlabel("completion time (ms)")
-        axis.set_xlim(0, 1.15 * max(data["completion"].max(), data["published"].max()))  # type: ignore[operator, type-var]
+        axis.set_xlim(0, 1.15 * max(*data["completion"].to_list(), *data["published"].to_list()))
         axis.invert_yaxis()
         axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return drawn
