@@ -107,9 +107,9 @@ proptest! {
         let size = Bytes::new(200_000);
         let mut sim = network(size, &wear, ());
         sim.run_until(Time::from_secs_f64(2000.0));
-        for index in 0..sim.flow_count() {
+        for (index, name) in STREAMS.iter().enumerate() {
             let flow = FlowId::from(index);
-            prop_assert!(sim.finished_at(flow).is_some(), "{} did not end", STREAMS[index]);
+            prop_assert!(sim.finished_at(flow).is_some(), "{name} did not end");
             // Each segment's 960 bytes of payload travel with 40 of header, each once.
             let segments = size.get().div_ceil(960);
             prop_assert_eq!(sim.receiver(flow).goodput_bytes, size + Bytes::new(40) * segments);
