@@ -1,0 +1,1 @@
+"""Items of Li and Mills, control architecture for tuning intensity and burstiness of traffic."""
