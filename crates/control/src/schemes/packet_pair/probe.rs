@@ -39,13 +39,22 @@ pub(super) struct ProbeReader {
     clock: Span,
     /// Pairs since the last spacing of a tick or more, whose spacings a coarse clock saw as none, in full packets.
     unseen: f64,
-    /// Whether there was any spacing yet.
-    measured: bool,
+    /// The last spacing told; infinite before the first.
+    told: f64,
 }
 
 impl ProbeReader {
     pub(super) fn new(segment: f64, clock: Span) -> Self {
-        Self { next: 0, first: None, round_end: 0, loss_end: 0, segment, clock, unseen: 0.0, measured: false }
+        Self {
+            next: 0,
+            first: None,
+            round_end: 0,
+            loss_end: 0,
+            segment,
+            clock,
+            unseen: 0.0,
+            told: f64::INFINITY,
+        }
     }
 
     /// A packet leaves; its identity.
@@ -108,18 +117,22 @@ impl ProbeReader {
     /// The spacing since the acknowledgement of the first of the same pair, for a second of `size` bytes.
     ///
     /// A clock coarser than the spacing sees none in most pairs and a tick in some: a tick is shared among the pairs
-    /// since the last one, which gives the right mean. Before any tick was seen, half of one is a guess to begin with.
+    /// since the last one, which gives the right mean. Where pairs keep step with the clock no tick may ever come: so
+    /// many pairs without one that the last spacing told is twice too long are told themselves.
     fn spacing(&mut self, id: u64, now: Time, size: f64) -> Option<f64> {
         let first = self.first.filter(|first| first.id + 1 == id)?;
         let span = now.since(first.at);
-        let packets = size.max(1.0) / self.segment;
+        self.unseen += size.max(1.0) / self.segment;
         if !span.is_zero() {
-            let pairs = std::mem::take(&mut self.unseen) + packets;
-            self.measured = true;
-            return Some(span.as_secs_f64() / pairs);
+            self.told = span.as_secs_f64() / std::mem::take(&mut self.unseen);
+            return Some(self.told);
         }
-        self.unseen += packets;
-        (!self.measured && !self.clock.is_zero()).then(|| 0.5 * self.clock.as_secs_f64() / packets)
+        let most = self.clock.as_secs_f64() / (self.unseen + 1.0);
+        let news = most > 0.0 && most < 0.5 * self.told;
+        if news {
+            self.told = most;
+        }
+        news.then_some(most)
     }
 }
 
@@ -228,5 +241,20 @@ mod tests {
         let weighted: f64 = found.windows(2).map(|two| two[1].0 * (two[1].1 - two[0].1) as f64).sum();
         let mean = weighted / (found[found.len() - 1].1 - found[0].1) as f64;
         assert!((mean - 0.003).abs() < 1e-4, "{mean}");
+    }
+
+    #[test]
+    fn pairs_in_step_with_a_coarse_clock_are_not_believed_for_ever() {
+        let mut reader = ProbeReader::new(500.0, Span::from_millis(10));
+        let mut told = Vec::new();
+        for pair in 0..100 {
+            let (a, b) = (reader.on_sent(), reader.on_sent());
+            reader.read(at(42 + 10 * pair), &[acked(a, PairPosition::First)]);
+            told.extend(reader.read(at(43 + 10 * pair), &[acked(b, PairPosition::Second)]).unwrap().spacing);
+        }
+        // Half a tick, then ever less, until the true millisecond cannot be excluded any more.
+        assert_eq!(told[0], 0.005);
+        assert!(told.windows(2).all(|two| two[1] < 0.5 * two[0]));
+        assert!(*told.last().unwrap() < 0.001, "{told:?}");
     }
 }
