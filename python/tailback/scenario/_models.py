@@ -1963,6 +1963,32 @@ class IndependentLoss(Part):
     """Where on the link packets are lost."""
 
 
+PacketClass: TypeAlias = Literal["data", "acknowledgements", "control"]
+"""Which packets a selective loss model strikes.
+
+- ``data``: What carries the application's data.
+- ``acknowledgements``: Acknowledgements.
+- ``control``: Senders' control packets and receivers' reports.
+"""
+
+
+class SelectiveLoss(Part):
+    """Packets of one class are lost independently, all others pass: for the robustness of control loops."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["selective"] = "selective"
+    probability: float = 0.01
+    """Probability that a packet of the class is lost, 0 to 1."""
+
+    class_: Annotated[PacketClass, Field(alias="class")] = "data"
+    """Which packets: ``data``, ``acknowledgements``, or ``control``, senders' control packets and receivers'
+    reports.
+    """
+
+    place: LossPlace = "before-queue"
+    """Where on the link packets are lost."""
+
+
 class GilbertElliottLoss(Part):
     """A good and a bad state that alternate packet by packet (Gilbert 1960, Elliott 1963): bursts of loss."""
 
@@ -1999,11 +2025,13 @@ class PeriodicLoss(Part):
     """Where on the link packets are lost."""
 
 
-Loss: TypeAlias = Annotated[IndependentLoss | GilbertElliottLoss | PeriodicLoss, Field(discriminator="name")]
+Loss: TypeAlias = Annotated[
+    IndependentLoss | SelectiveLoss | GilbertElliottLoss | PeriodicLoss, Field(discriminator="name")
+]
 """How a link loses packets besides by overflow."""
 
 
-LossOrName: TypeAlias = Literal["independent", "gilbert-elliott", "periodic"] | Loss
+LossOrName: TypeAlias = Literal["independent", "selective", "gilbert-elliott", "periodic"] | Loss
 """The bare name stands for the table with this name and every parameter at its default."""
 
 
@@ -2460,6 +2488,7 @@ __all__ = [
     "Newreno",
     "OnOffSource",
     "Overlap",
+    "PacketClass",
     "PacketPair",
     "PacketPairLaw",
     "PacketPairPropagation",
@@ -2495,6 +2524,7 @@ __all__ = [
     "Scheme",
     "SchemeOrName",
     "Section7PacketPairSetpoint",
+    "SelectiveLoss",
     "SelfClockedFairQueueing",
     "ServiceEstimator",
     "Setting",

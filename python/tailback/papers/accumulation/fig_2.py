@@ -26,7 +26,7 @@ END = 60.0
 LATE = 30.0
 """From here on flows are at rest."""
 BAND = 0.1
-"""A flow has settled when its rate, averaged over two seconds, stays so near to its share."""
+"""The flows have settled when the rates of all, averaged over half a second, are so near to their shares."""
 TOLERANCE = 0.08
 FLOWS = ("long", "short-0", "short-1")
 
@@ -50,10 +50,11 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         *network.COMMON,
         Parameter("topology", "two 9 Mbit/s bottlenecks in line, one long and two short flows", "stated", "§III-C"),
         Parameter("estimator", "Monaco's", "stated", "§III-C: “the scheme developed in Section IV-B”"),
-        Parameter("κ of AIAD and MW", "1 packet; 100 packets/s", "inferred", "Table I has the proportional law's only"),
+        Parameter("κ of AIAD", "0.5 packets", "stated", "Table I"),
+        Parameter("κ of MW", "100 packets/s", "inferred", "Table I's 0.5 has no unit; equation 5 wants a rate"),
         Parameter("delays", "10 ms per bottleneck, access 100 Mbit/s and 1 ms", "inferred", "not given"),
         Parameter("buffers", "unlimited", "inferred", "“enough”"),
-        Parameter("start", "all at 0 s", "inferred", "not given"),
+        Parameter("start", "all at 0 s, without slow start", "inferred", "so that transients are the laws' own"),
     )
 
 
@@ -96,9 +97,24 @@ def measure(lab: Lab) -> Outcome:
         checks=checks,
         data=data,
         units={"time": "s", "goodput": "bit/s"},
-        why="",
+        why=_why(worst),
         scenario=scenario("p").to_toml(),
-        notes=("Control packets take 40 B per round trip and flow from the link: shares lie that much below.",),
+        notes=(
+            "Control packets take 40 B per round trip and flow from the link: shares lie that much below.",
+            "AIAD's rest depends on how it is reached: after a start with slow start the long flow rests 8 % below its "
+            "share. The sign of the error (equation 4) holds the median of the measured accumulation at the target, "
+            "not its mean, and the law cycles around it; footnote 4 sees small differences, too.",
+        ),
+    )
+
+
+def _why(worst: dict[str, float]) -> str:
+    if worst["aiad"] <= TOLERANCE:
+        return ""
+    return (
+        "AIAD asks only whether accumulation is above or below the target (equation 4), so it holds the median there, "
+        "and the laws that follow the difference hold the mean. Accumulations of short and long flows are skewed "
+        "differently. The paper's footnote 4 sees such a difference, too, and lays it to burstiness."
     )
 
 
@@ -109,13 +125,10 @@ def simulate(law: str) -> Seen:
     times = series["long"]["time"].to_numpy()
     rates = {flow: table["goodput"].to_numpy() / 1e6 for flow, table in series.items()}
     shares = network.goodputs(result, LATE, END)
-    settled = 0.0
-    width = round(2.0 / result.bin)
-    for flow in FLOWS:
-        smooth = np.convolve(rates[flow], np.ones(width) / width, mode="valid")
-        off = np.flatnonzero(np.abs(smooth / shares[flow] - 1.0) > BAND)
-        if off.size:
-            settled = max(settled, float(times[off[-1] + 1]))
+    width = round(0.5 / result.bin)
+    smooth = {flow: np.convolve(rates[flow], np.ones(width) / width, mode="valid") for flow in FLOWS}
+    near = np.all([np.abs(smooth[flow] / shares[flow] - 1.0) <= BAND for flow in FLOWS], axis=0)
+    settled = float(times[np.argmax(near)]) if near.any() else END
     return Seen(shares, settled, times.tolist(), {flow: values.tolist() for flow, values in rates.items()})
 
 
@@ -124,6 +137,7 @@ def scenario(law: str) -> Scenario:
     import tailback as tb
 
     scheme = f"accumulation-{law}"
+    transport = {**network.TRANSPORT, "initial_ssthresh": "2 packets"}
     paths = {"long": ("r0", "r2"), "short-0": ("r0", "r1"), "short-1": ("r1", "r2")}
     links = [network.link("r0", "r1", RATE, 10e-3), network.link("r1", "r2", RATE, 10e-3)]
     for flow, (first, last) in paths.items():
@@ -132,7 +146,7 @@ def scenario(law: str) -> Scenario:
         *links,
         name=f"{scheme} on two bottlenecks",
         duration=f"{END:g} s",
-        flows=[network.flow(flow, scheme, f"{flow}-s", f"{flow}-d") for flow in paths],
+        flows=[network.flow(flow, scheme, f"{flow}-s", f"{flow}-d", transport=transport) for flow in paths],
         record={"links": "none", "bin": "100 ms"},
     )
 

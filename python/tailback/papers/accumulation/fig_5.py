@@ -22,7 +22,7 @@ RATE = 10e6
 BUFFER = 100
 JUMP = 10.0
 SETTLED = JUMP + 3.0
-END = 60.0
+END = 80.0
 LINK = "r0->r1"
 
 

@@ -58,6 +58,11 @@ def link(start: str, end: str, rate: float, delay: float, **fields: Any) -> dict
     return {**common, "buffer": "unlimited", "queue": LANES, **fields}
 
 
+def packets(count: float) -> str:
+    """A written target accumulation."""
+    return f"{count:g} packets"
+
+
 def flow(name: str, scheme: str | Mapping[str, Any], sender: str, receiver: str, **fields: Any) -> Flow:
     """One endless flow."""
     import tailback as tb

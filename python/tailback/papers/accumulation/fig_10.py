@@ -1,0 +1,208 @@
+"""Figure 10: three bottlenecks, long and short flows, and web traffic that arrives later. Shares are proportionally fair,
+and the bottleneck with adaptive virtual delay keeps its queue short."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from tailback.papers.accumulation import network
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+    from tailback.scenario import Scenario
+
+RATE = 100e6
+END = 50.0
+INTERVALS = {"0-20": (10.0, 20.0, 1), "20-30": (24.0, 30.0, 2), "30-40": (34.0, 40.0, 2), "40-50": (44.0, 50.0, 1)}
+"""Begin, end, long flows; the first seconds after each change do not count."""
+ROUTERS = ("R1", "R2", "R3")
+WEB_LINKS = 25
+"""Access links of each of the two sets of web connections."""
+PER_LINK = 20
+
+
+class Seen(NamedTuple):
+    """What is kept of the run."""
+
+    long: dict[str, list[float]]
+    """Mbit/s by interval, per long flow that is there."""
+    short: dict[str, list[float]]
+    queues: dict[str, dict[str, float]]
+    """Waiting packets, by interval and router."""
+    times: list[float]
+    series: dict[str, list[float]]
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    del fidelity
+    return (
+        *network.COMMON,
+        *network.AVD,
+        Parameter("bottlenecks", "three, 100 Mbit/s; the first AVD, the others drop-tail", "stated", "§V-B, Fig. 10"),
+        Parameter("access", "1 Gbit/s", "stated", "§V-B"),
+        Parameter("delays", "bottlenecks 10 ms, access 1 ms", "inferred", "10 ms is ours; “unlabelled links have 1 ms”"),
+        Parameter("long flows", "0-50 s and 20-40 s", "stated", "§V-B"),
+        Parameter("short flows", "two per bottleneck, starts in 0-3 s", "stated", "§V-B"),
+        Parameter("web", "1000 connections over 50 links of 1 to 100 ms, from 30 s", "stated", "§V-B"),
+        Parameter(
+            "web's pages",
+            "log-normal of mean 26 kB (σ 1.318), pauses Pareto of mean 20 s (shape 1.5), a TCP Reno connection each",
+            "inferred",
+            "the body of Barford and Crovella's model, its tail of large files alone would fill the links; pauses such that "
+            "long flows lose about as much as in the paper",
+        ),
+        Parameter("web's way", "half over the first bottleneck, half over the second", "inferred", "§V-B names these two"),
+        Parameter("buffers", "2000 packets", "inferred", "“enough”"),
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    """One run."""
+    (seen,) = lab.map(simulate, ["run"])
+    before = ("0-20", "20-30")
+    fair = {name: 100 / (6 + count) for name, (_, _, count) in INTERVALS.items()}
+    worst_long = max(abs(rate / fair[name] - 1) for name in before for rate in seen.long[name])
+    worst_short = max(abs(rate / (3 * fair[name]) - 1) for name in before for rate in seen.short[name])
+    checks = (
+        Check(
+            "long flows get their shares before the web traffic",
+            "; ".join(", ".join(f"{rate:.1f}" for rate in seen.long[name]) for name in before)
+            + f" Mbit/s, at most {100 * worst_long:.1f} % off",
+            "14.3 and 12.5 Mbit/s within 10 %",
+            worst_long <= 0.1,
+        ),
+        Check(
+            "so do short flows",
+            f"at most {100 * worst_short:.1f} % off",
+            "42.9 and 37.5 Mbit/s within 10 %",
+            worst_short <= 0.1,
+        ),
+        Check(
+            "the AVD router's queue is lower throughout",
+            "; ".join(f"{name} s: {queue['R1']:.1f} against {queue['R2']:.1f}" for name, queue in seen.queues.items()),
+            "lower than that of R2, drop-tail with the same traffic (Fig. 10e), in every interval",
+            all(queue["R1"] < queue["R2"] for queue in seen.queues.values()),
+        ),
+    )
+    return Outcome(
+        measured={
+            "long_mbps": {name: network.mean_of(rates) for name, rates in seen.long.items()},
+            "short_mbps": {name: network.mean_of(rates) for name, rates in seen.short.items()},
+            "queue_mean": {
+                router: network.mean_of(queue[router] for queue in seen.queues.values()) for router in ROUTERS
+            },
+        },
+        checks=checks,
+        data=pl.DataFrame({"time": seen.times, **seen.series}),
+        units={"time": "s"} | {name: "packets" if name in ROUTERS else "bit/s" for name in seen.series},
+        why="",
+        scenario=scenario().to_toml(),
+        notes=(
+            "R3, also drop-tail, carries no web traffic: "
+            + "; ".join(f"{name} s: {queue['R3']:.1f}" for name, queue in seen.queues.items())
+            + " packets.",
+        ),
+    )
+
+
+def simulate(_: str) -> Seen:
+    """The run."""
+    result = scenario().run()
+    long: dict[str, list[float]] = {}
+    short: dict[str, list[float]] = {}
+    queues: dict[str, dict[str, float]] = {}
+    for name, (begin, end, count) in INTERVALS.items():
+        shares = network.goodputs(result, begin, end)
+        long[name] = [shares[f"long-{index}"] for index in range(count)]
+        short[name] = [shares[f"short-{hop}-{index}"] for hop in range(3) for index in range(2)]
+        queues[name] = {
+            router: network.queue(result, f"r{hop}->r{hop + 1}", begin, end) for hop, router in enumerate(ROUTERS)
+        }
+    series = {name: result.series(flow=name)["goodput"].to_list() for name in ("long-0", "long-1", "short-0-0", "short-2-0")}
+    for hop, router in enumerate(ROUTERS):
+        series[router] = result.series(link=f"r{hop}->r{hop + 1}")["mean_queue"].to_list()
+    times = result.series(link="r0->r1")["time"].to_list()
+    return Seen(long, short, queues, times, series)
+
+
+def scenario() -> Scenario:
+    """Three bottlenecks, long and short flows, web traffic."""
+    import tailback as tb
+
+    links, flows = [], []
+    for hop in range(3):
+        queue = network.avd() if hop == 0 else network.LANES
+        links.append(
+            network.link(f"r{hop}", f"r{hop + 1}", RATE, 10e-3, buffer="2000 packets", queue=queue)
+            | {"reverse": {"queue": network.LANES}}
+        )
+    ends = [("long-0", 0, 3, {"start": "0 s"}), ("long-1", 0, 3, {"start": "20 s", "stop": "40 s"})]
+    ends += [
+        (f"short-{hop}-{index}", hop, hop + 1, {"start": {"from": "0 s", "to": "3 s"}})
+        for hop in range(3)
+        for index in range(2)
+    ]
+    for name, first, last, when in ends:
+        links += [network.link(f"{name}-s", f"r{first}", 1e9, 1e-3), network.link(f"r{last}", f"{name}-d", 1e9, 1e-3)]
+        flows.append(network.flow(name, "monaco", f"{name}-s", f"{name}-d", **when))
+    page = {
+        "name": "files",
+        "size": {"name": "lognormal", "mean": "26 kB", "sigma": 1.318},
+        "pause": {"name": "pareto", "mean": "20 s", "shape": 1.5},
+        "pause_first": True,
+    }
+    for hop in range(2):
+        links.append(network.link(f"r{hop + 1}", f"web-{hop}-d", 1e9, 1e-3))
+        for index in range(WEB_LINKS):
+            delay = 1e-3 + 99e-3 * index / (WEB_LINKS - 1)
+            links.append(network.link(f"web-{hop}-{index}", f"r{hop}", 1e9, round(delay, 6)))
+            flows.append(
+                tb.flows(
+                    PER_LINK,
+                    "reno",
+                    page,
+                    name=f"web-{hop}-{index}",
+                    from_=f"web-{hop}-{index}",
+                    to=f"web-{hop}-d",
+                    start="30 s",
+                    transport={"segment_size": "1000 B", "initial_window": "2 packets"},
+                )
+            )
+    return tb.graph(
+        *links,
+        name="Three bottlenecks and web traffic",
+        duration=f"{END:g} s",
+        flows=flows,
+        record={"links": [f"r{hop}->r{hop + 1}" for hop in range(3)], "flows": [end[0] for end in ends], "bin": "200 ms"},
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Throughput and queues over time."""
+    from tailback.plot.style import figure, line, style
+
+    data = outcome.data
+    with style():
+        made, (top, bottom) = figure(2, 1, height=4.6, sharex=True)
+        for index, name in enumerate(("long-0", "long-1", "short-0-0", "short-2-0")):
+            top.plot(data["time"], data[name].rolling_mean(5, min_samples=1) / 1e6, label=name, **line(index))
+        top.set_ylabel("throughput [Mbit/s]")
+        top.legend(loc="upper right", ncols=2)
+        for index, router in enumerate(ROUTERS):
+            kind = "AVD" if index == 0 else "drop-tail"
+            bottom.plot(data["time"], data[router], label=f"{router} ({kind})", linewidth=1.0, **_colour(line(index)))
+        bottom.set_ylabel("queue [packets]")
+        bottom.set_xlabel("time [s]")
+        bottom.legend(loc="upper left")
+    return made
+
+
+def _colour(line: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in line.items() if key == "color"}

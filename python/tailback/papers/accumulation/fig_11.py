@@ -1,0 +1,143 @@
+"""Figure 11, the paper's Linux experiment, in the simulator: two slow bottlenecks, two short flows, and two long ones that
+come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from tailback.analysis.utility import proportional
+from tailback.papers.accumulation import network
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+    from tailback.scenario import Scenario
+
+RATE = 1e6
+END = 80.0
+FLOWS = ("short-0", "short-1", "long-0", "long-1")
+INTERVALS = {
+    "0-20": (8.0, 20.0, ("short-0", "short-1")),
+    "20-40": (28.0, 40.0, ("short-0", "short-1", "long-0")),
+    "40-60": (48.0, 60.0, FLOWS),
+    "60-80": (68.0, 80.0, ("short-0", "short-1", "long-1")),
+}
+"""Begin, end, flows; the first seconds after each change do not count."""
+TOLERANCE = 0.12
+
+
+class Seen(NamedTuple):
+    """What is kept of the run."""
+
+    shares: dict[str, dict[str, float]]
+    """Mbit/s by interval and flow."""
+    times: list[float]
+    series: dict[str, list[float]]
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    del fidelity
+    return (
+        *network.COMMON,
+        Parameter("world", "the simulator", "inferred", "real sockets are another world of the same item"),
+        Parameter("bottlenecks", "two, 1 Mbit/s, 20 ms, drop-tail", "stated", "§V-C"),
+        Parameter("other links", "10 Mbit/s", "stated", "Fig. 11"),
+        Parameter("other delays", "1 ms", "inferred", "not given"),
+        Parameter("buffers", "100 packets", "inferred", "not given"),
+        Parameter("flows", "short all the time, long at 20-60 and 40-80 s", "stated", "§V-C"),
+        Parameter("measured", "from 8 s after each change on", "inferred", "“after a brief transient period”"),
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    """One run."""
+    (seen,) = lab.map(simulate, ["simulator"])
+    rows, worst = [], (0.0, "", "")
+    for interval, (_, _, flows) in INTERVALS.items():
+        fair = proportional([_route(flow) for flow in flows], [RATE / 1e6] * 2).rates
+        for flow, share in zip(flows, fair, strict=True):
+            found = seen.shares[interval][flow]
+            rows.append({"interval": interval, "flow": flow, "goodput": found * 1e6, "fair": float(share) * 1e6})
+            worst = max(worst, (abs(found / share - 1), flow, interval))
+    checks = (
+        Check(
+            "every flow gets its proportionally fair share in every interval",
+            f"at most {100 * worst[0]:.1f} % off ({worst[1]}, {worst[2]} s)",
+            f"within {100 * TOLERANCE:.0f} %",
+            worst[0] <= TOLERANCE,
+        ),
+    )
+    table = {
+        flow: {row["interval"]: row["goodput"] / 1e6 for row in rows if row["flow"] == flow} for flow in FLOWS
+    }
+    data = pl.concat(
+        pl.DataFrame({"flow": flow, "time": seen.times, "goodput": seen.series[flow]}) for flow in FLOWS
+    )
+    return Outcome(
+        measured={"throughput_mbps": {"simulator": table}},
+        checks=checks,
+        data=data,
+        units={"time": "s", "goodput": "bit/s"},
+        why="",
+        scenario=scenario().to_toml(),
+        notes=("The other half of the claim, over real sockets and a real router, is not part of this run.",),
+    )
+
+
+def _route(flow: str) -> list[int]:
+    return {"short-0": [0], "short-1": [1]}.get(flow, [0, 1])
+
+
+def simulate(_: str) -> Seen:
+    """The run."""
+    result = scenario().run()
+    shares = {name: network.goodputs(result, begin, end) for name, (begin, end, _) in INTERVALS.items()}
+    series = {flow: result.series(flow=flow)["goodput"].to_list() for flow in FLOWS}
+    return Seen(shares, result.series(flow="long-0")["time"].to_list(), series)
+
+
+def scenario() -> Scenario:
+    """Two bottlenecks, four flows."""
+    import tailback as tb
+
+    links = [network.link(f"r{hop}", f"r{hop + 1}", RATE, 20e-3, buffer="100 packets") for hop in range(2)]
+    when = {
+        "short-0": (0, 1, {}),
+        "short-1": (1, 2, {}),
+        "long-0": (0, 2, {"start": "20 s", "stop": "60 s"}),
+        "long-1": (0, 2, {"start": "40 s"}),
+    }
+    flows = []
+    for name, (first, last, times) in when.items():
+        links += [network.link(f"{name}-s", f"r{first}", 10e6, 1e-3), network.link(f"r{last}", f"{name}-d", 10e6, 1e-3)]
+        flows.append(network.flow(name, "monaco", f"{name}-s", f"{name}-d", **times))
+    return tb.graph(
+        *links,
+        name="The paper's Linux experiment",
+        duration=f"{END:g} s",
+        flows=flows,
+        record={"links": "none", "bin": "500 ms"},
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Throughput over time."""
+    from tailback.plot.style import FAINT, figure, line, style
+
+    with style():
+        made, (axis,) = figure(height=3.4)
+        for index, flow in enumerate(FLOWS):
+            rows = outcome.data.filter(pl.col("flow") == flow)
+            axis.plot(rows["time"], rows["goodput"].rolling_mean(4, min_samples=1) / 1e6, label=flow, **line(index))
+        for level in (0.25, 1 / 3, 0.5, 2 / 3):
+            axis.axhline(level, color=FAINT, linewidth=0.6)
+        axis.set_xlabel("time [s]")
+        axis.set_ylabel("throughput [Mbit/s]")
+        axis.legend(loc="upper right", ncols=2)
+    return made

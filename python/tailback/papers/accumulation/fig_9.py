@@ -1,0 +1,180 @@
+"""Figure 9: a chain of many bottlenecks, some drop-tail and some with adaptive virtual delay. Three long flows of very
+different round trip times get equal, proportionally fair shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tailback.papers.accumulation import network
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+    from tailback.scenario import Scenario
+
+HOPS = {"quick": (2, 5, 9), "full": (2, 3, 4, 5, 6, 7, 8, 9)}
+RATE = 100e6
+DELAY = 4e-3
+ACCESS = (1e-3, 10e-3, 25e-3)
+"""Seconds: access links of the long flows, on both sides."""
+END = 50.0
+LATE = 40.0
+LONG = tuple(f"long-{index}" for index in range(3))
+
+
+class Seen(NamedTuple):
+    """What is kept of a run."""
+
+    long: list[float]
+    """Mbit/s per long flow."""
+    short: list[float]
+    queues: list[float]
+    """Waiting packets, per bottleneck."""
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    return (
+        *network.COMMON,
+        *network.AVD,
+        Parameter("bottlenecks", ", ".join(map(str, HOPS[fidelity])) + "; 100 Mbit/s, 4 ms", "stated", "§V-B: 2 to 9"),
+        Parameter("kinds", "drop-tail or AVD by a fair coin, both at least once", "stated", "§V-B: “randomly”"),
+        Parameter("flows", "three long flows, one short flow per bottleneck", "stated", "§V-B and 100/(3+N)"),
+        Parameter(
+            "delays of the long flows' access", "1, 10, 25 ms on both sides", "inferred", "“very different RTTs”"
+        ),
+        Parameter("access rates", "1 Gbit/s; 1 ms for short flows", "inferred", "not given"),
+        Parameter("buffers", "unlimited", "stated", "“enough”"),
+        Parameter("duration", f"{END:g} s", "stated", "§V-B"),
+        Parameter("measured", f"from {LATE:g} s on", "inferred", "“steady state”; shares still converge before"),
+    )
+
+
+def kinds(hops: int) -> list[str]:
+    """Which bottlenecks are AVD, the same for the same number."""
+    rng = np.random.default_rng(hops)
+    while True:
+        drawn = ["avd" if coin else "drop-tail" for coin in rng.integers(0, 2, hops)]
+        if len(set(drawn)) == 2:
+            return drawn
+
+
+def measure(lab: Lab) -> Outcome:
+    """One run per number of bottlenecks."""
+    counts = HOPS[lab.fidelity]
+    seen = dict(zip(counts, lab.map(simulate, counts), strict=True))
+    data = pl.DataFrame(
+        [
+            {"hops": hops, "flow": f"long-{index}", "goodput": rate * 1e6, "fair": 1e8 / (3 + hops)}
+            for hops, run in seen.items()
+            for index, rate in enumerate(run.long)
+        ]
+    )
+    cov = {hops: float(np.std(run.long, ddof=1) / np.mean(run.long)) for hops, run in seen.items()}
+    worst = max(abs(rate * (3 + hops) / 100 - 1) for hops, run in seen.items() for rate in run.long)
+    queues = {
+        kind: network.mean_of(
+            queue for hops, run in seen.items() for queue, of in zip(run.queues, kinds(hops), strict=True) if of == kind
+        )
+        for kind in ("drop-tail", "avd")
+    }
+    checks = (
+        Check(
+            "each long flow gets its proportionally fair share",
+            f"at most {100 * worst:.1f} % off",
+            "within 10 % of 100/(3+N) Mbit/s",
+            worst <= 0.1,
+        ),
+        Check(
+            "long flows are equal whatever their round trip times",
+            ", ".join(f"N={hops}: {value:.3f}" for hops, value in cov.items()),
+            "coefficient of variation at most 0.06 (published: 0.02 to 0.05)",
+            max(cov.values()) <= 0.06,
+        ),
+        Check(
+            "queues with virtual delay are shorter",
+            f"{queues['avd']:.1f} packets against {queues['drop-tail']:.1f}",
+            "shorter than drop-tail's",
+            queues["avd"] < queues["drop-tail"],
+        ),
+    )
+    return Outcome(
+        measured={
+            "long_mbps": {hops: network.mean_of(run.long) for hops, run in seen.items()},
+            "cov_long": cov,
+            "queue_mean": queues,
+        },
+        checks=checks,
+        data=data,
+        units={"goodput": "bit/s", "fair": "bit/s"},
+        why="",
+        scenario=scenario(counts[0]).to_toml(),
+    )
+
+
+def simulate(hops: int) -> Seen:
+    """One chain."""
+    result = scenario(hops).run()
+    shares = network.goodputs(result, LATE, END)
+    return Seen(
+        [shares[name] for name in LONG],
+        [shares[f"short-{hop}"] for hop in range(hops)],
+        [network.queue(result, f"r{hop}->r{hop + 1}", LATE, END) for hop in range(hops)],
+    )
+
+
+def scenario(hops: int) -> Scenario:
+    """A chain of bottlenecks."""
+    import tailback as tb
+
+    links = []
+    for hop, kind in enumerate(kinds(hops)):
+        queue = network.avd() if kind == "avd" else network.LANES
+        link = network.link(f"r{hop}", f"r{hop + 1}", RATE, DELAY, queue=queue, reverse={"queue": network.LANES})
+        links.append(link)
+    ends = [(name, "r0", f"r{hops}", delay) for name, delay in zip(LONG, ACCESS, strict=True)]
+    ends += [(f"short-{hop}", f"r{hop}", f"r{hop + 1}", 1e-3) for hop in range(hops)]
+    flows = []
+    for name, first, last, delay in ends:
+        links += [network.link(f"{name}-s", first, 1e9, delay), network.link(last, f"{name}-d", 1e9, delay)]
+        flows.append(network.flow(name, "monaco", f"{name}-s", f"{name}-d", start={"from": "0 s", "to": "1 s"}))
+    return tb.graph(
+        *links,
+        name=f"{hops} bottlenecks, drop-tail and AVD",
+        duration=f"{END:g} s",
+        flows=flows,
+        record={"links": [f"r{hop}->r{hop + 1}" for hop in range(hops)], "bin": "500 ms"},
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Shares of the long flows against the number of bottlenecks."""
+    from tailback.plot.style import COLOURS, FAINT, MARKERS, figure, style
+
+    data = outcome.data
+    with style():
+        made, (axis,) = figure(height=3.4)
+        hops = data["hops"].unique().sort()
+        axis.plot(hops, 100 / (3 + hops), color=FAINT, label="100/(3+N)")
+        for index, name in enumerate(LONG):
+            rows = data.filter(pl.col("flow") == name)
+            axis.plot(
+                rows["hops"],
+                rows["goodput"] / 1e6,
+                linestyle="none",
+                marker=MARKERS[index],
+                color=COLOURS[index],
+                markerfacecolor="none",
+                label=name,
+            )
+        axis.set_xlabel("bottlenecks N")
+        axis.set_ylabel("throughput [Mbit/s]")
+        axis.set_ylim(0, None)
+        axis.legend(loc="upper right")
+    return made
