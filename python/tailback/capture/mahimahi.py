@@ -1,0 +1,74 @@
+"""Delivery traces as Mahimahi reads them: one line per opportunity to deliver a packet, in whole milliseconds since the
+start, repeated from the beginning when the end is reached. Reading them is the core's business."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tailback.errors import StorageError
+from tailback.results.files import write_file
+
+if TYPE_CHECKING:
+    from tailback.results import Result
+
+OPPORTUNITY = 1500
+"""Bytes per opportunity, as Mahimahi's manual says (its code uses 1504)."""
+
+
+def write_mahimahi(path: str | Path, milliseconds: ArrayLike) -> Path:
+    """Writes a trace.
+
+    Args:
+        path: the file.
+        milliseconds: one whole number per opportunity, never falling; the last is the trace's length.
+
+    Raises:
+        StorageError: for an empty trace, one that falls, one of length zero, or where writing fails.
+    """
+    times = np.asarray(milliseconds)
+    if times.size == 0 or times[-1] < 1 or times[0] < 0 or np.any(np.diff(times) < 0):
+        raise StorageError(f"{path}: a trace needs times that never fall, from 0 to a last one of at least 1 ms")
+    text = "\n".join(map(str, times.astype(np.int64).tolist())) + "\n"
+    target = Path(path)
+    write_file(target, lambda beside: beside.write_text(text, encoding="ascii"))
+    return target
+
+
+def constant_rate(rate: float, seconds: float = 1.0, opportunity: int = OPPORTUNITY) -> NDArray[np.int64]:
+    """The opportunities of a constant rate in bit/s; exact over the whole trace, not over each millisecond.
+
+    Raises:
+        ValueError: where not one opportunity fits.
+    """
+    return delivery_trace(np.full(max(round(seconds * 1000), 1), rate * 1e-3 / 8.0), 1e-3, opportunity)
+
+
+def delivery_trace(volumes: ArrayLike, width: float, opportunity: int = OPPORTUNITY) -> NDArray[np.int64]:
+    """The opportunities of a link that could deliver so many bytes in each bin of ``width`` seconds, evenly spread
+    within the bin. What is left of an opportunity at a bin's end goes to the next.
+
+    Raises:
+        ValueError: where not one opportunity fits.
+    """
+    total = np.concatenate(([0.0], np.cumsum(np.asarray(volumes, dtype=np.float64))))
+    count = int(total[-1] / opportunity + 1e-9)
+    if count < 1:
+        raise ValueError(f"volumes: {total[-1]:g} bytes make no opportunity of {opportunity} bytes")
+    edges = np.arange(total.size) * width * 1e3
+    wanted = np.minimum(opportunity * np.arange(1, count + 1), total[-1])
+    times: NDArray[np.int64] = np.ceil(np.interp(wanted, total, edges) - 1e-9).astype(np.int64)
+    return times
+
+
+def of_link(result: Result, link: str | None = None, opportunity: int = OPPORTUNITY) -> NDArray[np.int64]:
+    """The opportunities that a link used in a run, from what it transmitted per bin; the bottleneck's where none is
+    named. An idle link made none: this is what got through, not what could have.
+
+    Raises:
+        KeyError: for a link without a time series.
+    """
+    return delivery_trace(result.series(link=link)["transmitted_bytes"].to_numpy(), result.bin, opportunity)

@@ -1,0 +1,215 @@
+"""The packet log as a capture that Wireshark, tshark and tcptrace understand: pcapng with IPv4 and TCP or UDP headers
+made up from what the simulator knows. Payloads are left out, as with a short snapshot length.
+
+What is made up: addresses (10.0.x.y sends, 10.1.x.y receives, one pair per flow), ports, the initial sequence number
+(none: segment ``n`` begins at byte ``n`` times the payload), IP identifiers. Connections begin without a handshake, and
+acknowledgements carry no SACK blocks, since the log has none. Checksums of TCP and UDP are zero.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tailback import _core
+from tailback.errors import StorageError, one_of
+from tailback.results.files import write_file
+from tailback.units import number
+
+if TYPE_CHECKING:
+    from tailback.results import Result
+
+LINKTYPE_RAW: Final = 101
+"""Raw IP, without a link layer."""
+_IP, _TCP, _UDP = 20, 20, 8
+_DATA, _ACK, _CONTROL = 0, 1, 3
+_BLOCK = 72  # Every packet block has this length: 28 of head, 40 of headers (or 28 and 12 of options), 4 of tail.
+_POINTS = ("senders", "receivers")
+
+
+def write_pcapng(result: Result, path: str | Path, *, at: str = "senders", flow: str | None = None) -> Path:
+    """Writes the packets of a run that recorded them (``record.packets``).
+
+    Args:
+        result: the run.
+        path: the file to write, ``.pcapng`` by custom.
+        at: where the capture is taken: at the ``"senders"`` (what leaves them and what reaches them), at the
+            ``"receivers"``, or in front of a link, by its name.
+        flow: only this flow's packets.
+
+    Raises:
+        StorageError: where packets were not recorded, the point or flow is unknown, or writing fails.
+    """
+    packets = seen_at(result, at)
+    if flow is not None:
+        known = result.flows["flow"].to_list()
+        if flow not in known:
+            raise StorageError(f"{flow}: no such flow; expected {one_of(flow, known)}")
+        packets = packets.filter(pl.col("flow") == flow)
+    blocks = _packet_blocks(result, packets)
+    head = _section(result) + _interface(at)
+    target = Path(path)
+    write_file(target, lambda beside: beside.write_bytes(head + blocks.tobytes()))
+    return target
+
+
+def seen_at(result: Result, at: str) -> pl.DataFrame:
+    """The rows of the packet log that a capture at this point shows, in order of time.
+
+    Raises:
+        StorageError: where packets were not recorded, or the point is unknown.
+    """
+    if result.packets.is_empty():
+        raise StorageError("packets were not recorded; run a scenario with record.packets = true")
+    packets = result.packets.with_columns((pl.col("bits") & 3).alias("kind"))
+    forward = (pl.col("kind") == _DATA) | (pl.col("kind") == _CONTROL)
+    if at in _POINTS:
+        leaving = forward if at == "senders" else ~forward
+        event = pl.col("event").cast(pl.String)
+        return packets.filter(((event == "sent") & leaving) | ((event == "delivered") & ~leaving))
+    links = result.links["link"].to_list()
+    if at not in links:
+        raise StorageError(f"{at}: no such point; expected {one_of(at, [*_POINTS, *links])}")
+    found = packets.filter((pl.col("event").cast(pl.String) == "offered") & (pl.col("link").cast(pl.String) == at))
+    if found.is_empty():
+        raise StorageError(f"{at}: no packet was recorded there; see record.links")
+    return found
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The packets of a capture, column by column."""
+
+    flow: NDArray[np.int64]
+    """The flow's row."""
+    kind: NDArray[np.int64]
+    """Data, acknowledgement, report or control."""
+    forward: NDArray[np.bool_]
+    """From the flow's sender to its receiver."""
+    is_udp: NDArray[np.bool_]
+    """Of a flow that sends datagrams."""
+    length: NDArray[np.int64]
+    """What the IP header says; an acknowledgement's options, which the log does not have, are left out of it."""
+    place: NDArray[np.uint64]
+    """The first byte, or the next one expected, modulo 2^32."""
+    bits: NDArray[np.int64]
+    """The packed header bits."""
+
+
+def _packet_blocks(result: Result, packets: pl.DataFrame) -> NDArray[np.uint8]:
+    """One enhanced packet block per packet, all of one length, filled column by column."""
+    flows = {name: row for row, name in enumerate(result.flows["flow"])}
+    flow = np.array([flows[name] for name in packets["flow"].cast(pl.String)], dtype=np.int64)
+    payload, datagrams = _per_flow(result)
+    bits, size = packets["bits"].to_numpy().astype(np.int64), packets["size"].to_numpy().astype(np.int64)
+    kind, is_udp = bits & 3, datagrams[flow]
+    headers = np.where(is_udp, _IP + _UDP, _IP + _TCP)
+    length = np.where((kind == _ACK) & ~is_udp, headers, np.maximum(size, headers))
+    place = (packets["number"].to_numpy().astype(np.uint64) * payload[flow] + np.uint64(1)) & np.uint64(0xFFFFFFFF)
+    forward = (kind == _DATA) | (kind == _CONTROL)
+    columns = _Columns(flow, kind, forward, is_udp, length, place, bits)
+    blocks = np.zeros((packets.height, _BLOCK), dtype=np.uint8)
+    time = np.round(packets["time"].to_numpy() * 1e9).astype(np.uint64)
+    words = {0: 6, 4: _BLOCK, 8: 0, 12: time >> np.uint64(32), 16: time & np.uint64(0xFFFFFFFF), 20: headers}
+    for offset, value in (words | {24: np.maximum(size, headers), _BLOCK - 4: _BLOCK}).items():
+        _put(blocks, offset, value, "<u4")
+    _ip_headers(blocks, columns)
+    _transport(blocks, columns)
+    # After a UDP header stand twelve bytes of options: the packet's flags, of which none is set, and the end.
+    udp = np.flatnonzero(is_udp)
+    _put(blocks, 56, 2, "<u2", udp)
+    _put(blocks, 58, 4, "<u2", udp)
+    return blocks
+
+
+def _ip_headers(blocks: NDArray[np.uint8], columns: _Columns) -> None:
+    """IPv4 headers (RFC 791) with their checksums, from byte 28 of each block on."""
+    sender = (10 << 24) + columns.flow + 1
+    receiver = sender + (1 << 16)
+    blocks[:, 28] = 0x45
+    blocks[:, 29] = (columns.bits >> 5) & 3
+    _put(blocks, 30, columns.length, ">u2")
+    _put(blocks, 32, np.arange(len(blocks)) & 0xFFFF, ">u2")
+    blocks[:, 34] = 0x40  # Not to be fragmented.
+    blocks[:, 36] = 64
+    blocks[:, 37] = np.where(columns.is_udp, 17, 6)
+    _put(blocks, 40, np.where(columns.forward, sender, receiver), ">u4")
+    _put(blocks, 44, np.where(columns.forward, receiver, sender), ">u4")
+    total = blocks[:, 28:48].copy().view(">u2").astype(np.uint64).sum(axis=1)
+    total = (total & 0xFFFF) + (total >> 16)
+    total = (total & 0xFFFF) + (total >> 16)
+    _put(blocks, 38, 0xFFFF - total, ">u2")
+
+
+def _transport(blocks: NDArray[np.uint8], columns: _Columns) -> None:
+    """TCP (RFC 9293) or UDP (RFC 768) headers, from byte 48 of each block on."""
+    near, far = 40000 + columns.flow % 20000, 5001
+    _put(blocks, 48, np.where(columns.forward, near, far), ">u2")
+    _put(blocks, 50, np.where(columns.forward, far, near), ">u2")
+    tcp, udp = np.flatnonzero(~columns.is_udp), np.flatnonzero(columns.is_udp)
+    is_ack, bits = columns.kind == _ACK, columns.bits
+    # ACK always, PSH at a message's end, ECE and CWR as the packet carries them (RFC 3168 §6.1).
+    flags = 0x10 | np.where(bits & (1 << 15), 0x08, 0) | np.where(bits & (1 << 13), 0x40, 0)
+    flags |= np.where(bits & (1 << 14), 0x80, 0)
+    _put(blocks, 52, np.where(is_ack, 1, columns.place)[tcp], ">u4", tcp)
+    _put(blocks, 56, np.where(is_ack, columns.place, 1)[tcp], ">u4", tcp)
+    blocks[tcp, 60] = 0x50
+    blocks[tcp, 61] = flags[tcp]
+    _put(blocks, 62, 0xFFFF, ">u2", tcp)
+    _put(blocks, 52, columns.length[udp] - _IP, ">u2", udp)
+
+
+def _per_flow(result: Result) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Per flow, the payload of a full segment in bytes, and whether it sends datagrams."""
+    registered = json.loads(_core.registry())["schemes"]
+    reliability = {scheme["name"]: scheme.get("reliability", "sack") for scheme in registered}
+    groups = {group["name"]: group for group in result.scenario_data["flows"]}
+    payloads, datagrams = [], []
+    for name, scheme in result.flows.select("group", "scheme").iter_rows():
+        group: dict[str, Any] = groups.get(name, {})
+        sends_datagrams = reliability.get(scheme) == "datagram"
+        home = group.get("datagram" if sends_datagrams else "transport", {})
+        segment = number(home.get("segment_size", "1000 B"))
+        payloads.append(max(int(segment) - _IP - _TCP, 1))
+        datagrams.append(sends_datagrams)
+    return np.array(payloads, dtype=np.uint64), np.array(datagrams, dtype=np.bool_)
+
+
+def _put(blocks: NDArray[np.uint8], offset: int, value: Any, kind: str, rows: NDArray[np.intp] | None = None) -> None:
+    """Writes a number per block at an offset, in the byte order of ``kind``."""
+    width = np.dtype(kind).itemsize
+    count = len(blocks) if rows is None else rows.size
+    column = np.broadcast_to(np.asarray(value), (count,)).astype(kind)
+    where = slice(None) if rows is None else rows
+    blocks[where, offset : offset + width] = column.view(np.uint8).reshape(count, width)
+
+
+def _section(result: Result) -> bytes:
+    """The section header, with the run in its comment and what made it."""
+    said = f"{result.title}, seed {result.seed}, output {result.hash}"
+    options = _option(1, said) + _option(4, f"tailback {result.versions.get('tailback', '')}") + _option(0, "")
+    body = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1) + options
+    return _block(0x0A0D0D0A, body)
+
+
+def _interface(name: str) -> bytes:
+    """One interface, in nanoseconds."""
+    options = _option(2, name) + struct.pack("<HHB3x", 9, 1, 9) + _option(0, "")
+    return _block(1, struct.pack("<HHI", LINKTYPE_RAW, 0, 0) + options)
+
+
+def _option(code: int, text: str) -> bytes:
+    data = text.encode()
+    return struct.pack("<HH", code, len(data)) + data + b"\0" * (-len(data) % 4)
+
+
+def _block(kind: int, body: bytes) -> bytes:
+    total = 12 + len(body)
+    return struct.pack("<II", kind, total) + body + struct.pack("<I", total)

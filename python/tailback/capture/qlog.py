@@ -1,0 +1,99 @@
+"""A flow's congestion state as qlog, for qvis: metrics per bin, and packets where they were recorded.
+
+The format is qlog 0.3 (draft-ietf-quic-qlog-main-schema-02 with -quic-events-02), the one that qvis reads; the drafts
+have since moved on. Our packets are no QUIC: their numbers are segment numbers, all in one number space.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from tailback.capture.pcapng import seen_at
+from tailback.results.files import write_file
+
+if TYPE_CHECKING:
+    from tailback.results import Result
+
+VERSION = "0.3"
+
+
+def write_qlog(result: Result, path: str | Path, flow: str) -> Path:
+    """Writes a flow's state: congestion window, bytes in flight, round trip times and pacing rate, one event per bin in
+    which one changed; also packets sent, acknowledged and lost where ``record.packets`` was on.
+
+    Raises:
+        KeyError: for a flow without a time series.
+        StorageError: where writing fails.
+    """
+    events = sorted([*_metrics(result, flow), *_packets(result, flow)], key=lambda event: event["time"])
+    trace = {
+        "title": f"{result.title}: {flow}",
+        "vantage_point": {"name": flow, "type": "client"},
+        "common_fields": {"time_format": "relative", "reference_time": 0, "group_id": flow, "ODCID": flow},
+        "events": events,
+    }
+    document = {
+        "qlog_version": VERSION,
+        "qlog_format": "JSON",
+        "title": result.title,
+        "description": f"seed {result.seed}, output {result.hash}, tailback {result.versions.get('tailback', '')}",
+        "traces": [trace],
+    }
+    target = Path(path)
+    write_file(target, lambda beside: beside.write_text(json.dumps(document, allow_nan=False), encoding="utf-8"))
+    return target
+
+
+def _metrics(result: Result, flow: str) -> Iterator[dict[str, Any]]:
+    """``recovery:metrics_updated``, with what has changed only. Times are milliseconds."""
+    columns = {
+        "window": ("congestion_window", 1.0),
+        "in_flight": ("bytes_in_flight", 1.0),
+        "rtt": ("latest_rtt", 1e3),
+        "smoothed_rtt": ("smoothed_rtt", 1e3),
+        "directed_rate": ("pacing_rate", 1.0),
+    }
+    known: dict[str, float] = {}
+    for row in result.series(flow=flow).iter_rows(named=True):
+        data: dict[str, float] = {}
+        for column, (name, factor) in columns.items():
+            value = row.get(column)
+            if value is None or value != value:  # noqa: PLR0124 (not a number)
+                continue
+            said = value * factor if factor != 1.0 else int(value)
+            if known.get(name) != said:
+                known[name] = data[name] = said
+        if data:
+            yield {"time": row["time"] * 1e3, "name": "recovery:metrics_updated", "data": data}
+
+
+def _packets(result: Result, flow: str) -> Iterator[dict[str, Any]]:
+    if result.packets.is_empty():
+        return
+    mine = seen_at(result, "senders").filter(pl.col("flow") == flow)
+    highest = 0
+    for row in mine.iter_rows(named=True):
+        time, header = row["time"] * 1e3, {"packet_type": "1RTT", "packet_number": row["number"]}
+        if row["kind"] == 0:
+            data: dict[str, Any] = {"header": header, "raw": {"length": row["size"]}, "frames": []}
+            yield {"time": time, "name": "transport:packet_sent", "data": data}
+        elif row["kind"] == 1:
+            # The cumulative number is the next one expected.
+            frames = []
+            if row["number"] > highest:
+                ranges = [[highest, row["number"] - 1]]
+                frames.append({"frame_type": "ack", "ack_delay": 0, "acked_ranges": ranges})
+                highest = row["number"]
+            data = {"header": header, "raw": {"length": row["size"]}, "frames": frames}
+            yield {"time": time, "name": "transport:packet_received", "data": data}
+    dropped = result.packets.filter(
+        (pl.col("event").cast(pl.String) == "dropped") & (pl.col("flow") == flow) & ((pl.col("bits") & 3) == 0)
+    )
+    for time, number in dropped.select("time", "number").iter_rows():
+        data = {"header": {"packet_type": "1RTT", "packet_number": number}, "trigger": "dropped on the way"}
+        yield {"time": time * 1e3, "name": "recovery:packet_lost", "data": data}
