@@ -107,7 +107,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter(
             "error", "root mean square of (estimate - next true value) / true value", "inferred", "a predictor's"
         ),
-        Parameter("seeds", str(_seeds(fidelity)), "inferred", ""),
+        Parameter("seeds", str(_seeds(fidelity)), "inferred", "means over them are compared"),
         Parameter("in the loop", "figure 19's run with each estimator", "inferred", "the ledger's"),
     )
 

@@ -83,7 +83,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
             "decay",
             f"second-order recursion through the rates of {FITTED} epochs from the first peak; straight line through ln(B - n̂)",
             "inferred",
-            "",
+            "the ledger asks for the decay rate, not for how to measure it",
         ),
     )
 

@@ -1,0 +1,150 @@
+"""Packet-pair end to end: what its paper did not try, and the pieces that its items stand on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import tailback as tb
+from tailback import _core
+from tailback.papers.packet_pair import benchmarks, stability
+from tailback.papers.packet_pair.scenes import (
+    RATE,
+    UPSTREAM,
+    Source,
+    base,
+    bulk,
+    fixed,
+    packet_pair,
+    transport,
+    watched,
+)
+from tailback.papers.packet_pair.traces import Steps, jain, logged, own_queue, published
+
+SOURCES, PACKETS = 4, 1000
+
+
+def shared(duration: str = "60 s", reverse: dict[str, Any] | None = None, **fields: Any) -> tb.Result:
+    """Four transfers over one fair bottleneck, with something wrong."""
+    scheme = fields.pop("scheme", packet_pair())
+    made: dict[str, Any] = {
+        "queue": "weighted-fair-queueing",
+        "reverse": {"rate": f"{UPSTREAM} bit/s", **(reverse or {})},
+        "access": {"rate": f"{UPSTREAM} bit/s", "delay": "4 ms"},
+        "record": {"flows": "none", "links": "none"},
+        **fields,
+    }
+    flows = [tb.flows(SOURCES, scheme, bulk(PACKETS), name="source", transport=transport())]
+    scenario = tb.dumbbell(
+        rate=f"{RATE} bit/s", delay="40 ms", buffer="100 packets", duration=duration, flows=flows, **made
+    )
+    return scenario.run()
+
+
+TROUBLE: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "reordering": {"reordering": {"probability": 0.05, "hold": {"from": "5 ms", "to": "20 ms"}}},
+    "lost data": {"loss": {"name": "independent", "probability": 0.02}},
+    "lost acknowledgements": {"reverse": {"loss": {"name": "independent", "probability": 0.1}}},
+    "duplicated acknowledgements": {"reverse": {"duplication": {"probability": 0.1}}},
+    "a slow way back": {"reverse": {"rate": "300 kbit/s"}},
+    "first in, first out": {"queue": "drop-tail"},
+    "a tenth of the capacity for a while": {
+        "schedule": [{"at": "1 s", "rate": "400 kbit/s"}, {"at": "6 s", "rate": "4 Mbit/s"}]
+    },
+    "ten times the capacity": {"schedule": [{"at": "1 s", "rate": "40 Mbit/s"}]},
+    "an outage": {"schedule": [{"at": "1 s", "rate": "4 kbit/s"}, {"at": "4 s", "rate": "4 Mbit/s"}]},
+    "a clock of 1 ms": {"scheme": packet_pair(clock="1 ms")},
+    "a clock of 10 ms": {"scheme": packet_pair(clock="10 ms")},
+    "the discrete law": {"scheme": packet_pair(law={"name": "discrete"})},
+    "a Kalman filter": {"scheme": packet_pair(estimator={"name": "kalman"})},
+    "a nominal rate": {"scheme": packet_pair(nominal_rate="400 kbit/s")},
+    "gentle probing": {"scheme": packet_pair(setpoint={"name": "section-7"})},
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLE)
+def test_every_transfer_completes_in_spite_of(trouble: str) -> None:
+    result = shared(**TROUBLE[trouble])
+    assert result.flows["finished"].is_not_null().all()
+    assert (result.flows["goodput_packets"] == PACKETS).all()
+
+
+def test_a_silent_receiver_is_left_alone() -> None:
+    result = shared(reverse={"loss": {"name": "independent", "probability": 1.0}})
+    # A pair at first, then ever rarer single packets.
+    assert (result.flows["sent_packets"] < 10).all()
+
+
+def test_without_trouble_losses_are_repaired_once() -> None:
+    result = shared()
+    assert int(result.flows["retransmitted_packets"].sum()) == int(result.links["dropped_packets"].sum())
+    assert int(result.flows["duplicate_packets"].sum()) == 0
+
+
+def test_fifo_breaks_probing_but_not_delivery() -> None:
+    fair, fifo = shared(), shared(queue="drop-tail")
+    lost = [int(run.links["dropped_packets"].sum()) for run in (fair, fifo)]
+    # Spacing tells the line's rate there, so each source takes the line to be its own.
+    assert lost[1] > 10 * lost[0]
+
+
+def test_the_queue_is_steered_to_the_setpoint() -> None:
+    record = watched(packets=True, links=logged())
+    for setpoint in (8.0, 40.0):
+        result = base([Source(None, 0)], 2000.0, scheme=packet_pair(setpoint=fixed(setpoint)), record=record).run()
+        assert own_queue(result).mean(1200, 1900) == pytest.approx(setpoint, abs=1.5)
+        assert published(result, "setpoint").values[-1] == setpoint
+
+
+def test_steps_are_step_functions() -> None:
+    steps = Steps(np.array([1.0, 2.0, 4.0]), np.array([10.0, 20.0, 40.0]))
+    assert np.isnan(steps.at(0.5)[0])
+    assert steps.at(np.array([1.0, 3.9, 9.0])).tolist() == [10.0, 20.0, 40.0]
+    assert steps.mean(1.0, 5.0) == pytest.approx((10 + 2 * 20 + 40) / 4)
+    assert jain(np.array([1.0, 1.0])) == 1.0
+    assert jain(np.array([1.0, 0.0])) == 0.5
+
+
+def test_optima_are_the_printed_ones() -> None:
+    assert benchmarks.optimal(14_000) == 1444
+    assert [benchmarks.optimal(packets) for packets in (4, 20, 200, 2000)] == [44.4, 46, 64, 244]
+    assert benchmarks.optimum_check([710.7], [710.0]).holds
+    assert not benchmarks.optimum_check([711.2], [710.0]).holds
+
+
+def test_moduli_are_those_of_the_characteristic_equations() -> None:
+    for alpha in (0.5, 0.9, 1.0):
+        assert stability.published_modulus(alpha) == pytest.approx(np.sqrt(alpha))
+        assert stability.corrected_modulus(alpha) == pytest.approx(np.sqrt(1 - alpha))
+
+
+def test_estimators_follow_a_series() -> None:
+    seen = [1.0] * 5 + [2.0] * 50
+    for name in ("fuzzy", "kalman", "ewma"):
+        found = _core.estimate(f'{{"name": "{name}"}}', seen)
+        assert found[4] == pytest.approx(1.0)
+        assert found[-1] == pytest.approx(2.0, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("config", "seen", "word"),
+    [
+        ('{"name": "fuzy"}', [1.0], "fuzy"),
+        ('{"name": "ewma", "history": 2.0}', [1.0], "history"),
+        ('{"name": "fuzzy"}', [1.0, 0.0], "0"),
+        ('{"name": "fuzzy"}', [float("nan")], "NaN"),
+    ],
+)
+def test_estimators_refuse(config: str, seen: list[float], word: str) -> None:
+    with pytest.raises(ValueError, match=word):
+        _core.estimate(config, seen)
+
+
+def test_the_packet_log_tells_losses_apart() -> None:
+    result = shared(record={"flows": "none", "links": "main", "packets": True})
+    drops = result.packets.filter(pl.col("event") == "dropped")
+    assert drops.height == int(result.links["dropped_packets"].sum())
