@@ -4,7 +4,9 @@
 mod common;
 
 use common::{Job, RATE, config, run};
-use tailback_core::{Bytes, Capacity, Ecn, FlowId, Span, Stream, Time};
+use tailback_core::{
+    Annexes, Bytes, Capacity, Ecn, FlowId, Kind, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
+};
 use tailback_qdisc::meters::{Burstiness, FlowRates, Utilization, Workload};
 
 const PACKET: Bytes = Bytes::new(1000);
@@ -148,4 +150,31 @@ fn the_marks_follow_their_meters() {
     // Thresholds of [1, 1] switch a loop off (§IV-B).
     let off = r#"{"name":"tdqm","eta":{"min":1,"max":1},"rho":{"min":1,"max":1}}"#;
     assert_eq!(marks(off, 0.97, 20), (0.0, 0.0));
+}
+
+#[test]
+fn what_is_told_is_of_the_present() {
+    let written = r#"{"name":"tdqm","window":"10 ms","shortest_busy_period":"1 ms","rho":{"weight":1},"eta":{"weight":1}}"#;
+    let mut queue = common::build(&config(written), Capacity::Unlimited);
+    let mut cx = QueueCx {
+        rng: &mut Stream::new(1, "queue"),
+        annexes: &mut Annexes::new(),
+        rate: RATE,
+        idle_since: Some(Time::ZERO),
+        drops: &mut Vec::new(),
+        marks: 0,
+    };
+    for number in 0..10 {
+        queue.enqueue(Time::ZERO, Packet::new(Kind::Data, FlowId(0), number, PACKET), &mut cx);
+    }
+    let told = |millis: u64| {
+        let mut values = Vec::new();
+        queue.observe(Time::ZERO + Span::from_millis(millis), &mut |name, value| values.push((name, value)));
+        values
+    };
+    // Ten packets at once are served in 10 ms, which is the window too; nothing arrives any more.
+    assert_eq!(told(9), [("rho", 0.0), ("eta", 0.0)]);
+    assert_eq!(told(10), [("rho", 1.0), ("eta", 1.0)]);
+    assert_eq!(told(25), [("rho", 0.0), ("eta", 1.0)]);
+    assert_eq!(told(9), [("rho", 0.0), ("eta", 0.0)], "telling changes nothing");
 }

@@ -100,3 +100,34 @@ fn logs_are_there_only_when_wanted() {
     assert_eq!(format!("{:?}", logged.links), format!("{:?}", plain.links), "watching changes nothing");
     assert_eq!(logged.link_series.len(), 1);
 }
+
+#[test]
+fn queues_tell_their_state_only_when_asked() {
+    for (queue, names) in [
+        ("red", &["average_packets", "max_p"][..]),
+        ("codel", &["sojourn_seconds", "dropping", "drop_count"]),
+        ("drop-tail", &[]),
+    ] {
+        let text = one("scheme = \"sack\"\ncount = 4", &format!("queue = \"{queue}\""));
+        let plain = run(&text, None);
+        let told = run(&(text + "[record]\nqueue_state = true\n"), None);
+        // Two directions: what is watched is the same, and the state stands beside it.
+        for ((name, before), (_, after)) in plain.link_series.iter().zip(&told.link_series) {
+            let count = before.0.len();
+            assert_eq!(after.0[..count], before.0[..], "{name}: watching changes nothing");
+            let state: Vec<&str> = after.0[count..].iter().map(|(name, _)| *name).collect();
+            assert_eq!(state, names, "{queue}");
+            for name in names {
+                let values = after.quantities(name);
+                assert_eq!(values.len(), told.times.len(), "one {name} per bin");
+                assert!(values.iter().all(|value| value.is_finite() && *value >= 0.0));
+            }
+        }
+        for name in names {
+            let values = told.link_series[0].1.quantities(name);
+            let moves = values.iter().any(|value| *value != values[0]);
+            // Only adaptive RED moves this one.
+            assert_eq!(moves, *name != "max_p", "{queue}: {name} over a busy link");
+        }
+    }
+}
