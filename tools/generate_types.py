@@ -151,7 +151,7 @@ class Generator:
         default = "" if required else f" = {self.default(schema)}"
         return f"    {field}: {source}{default}\n{docstring(schema.get('description', ''), 4)}\n"
 
-    def type_of(self, schema: Json) -> str:
+    def type_of(self, schema: Json) -> str:  # noqa: PLR0911 (one return per kind of schema)
         """The annotation for a schema."""
         if target := ref(schema):
             return self.define(target)
