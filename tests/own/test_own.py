@@ -1,0 +1,191 @@
+"""Parts written in Python: they do what the built-in ones do, are checked, and say whose line is wrong."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+import tailback as tb
+from tailback import _core
+from tailback.own import registry
+from tests.own.own_parts import Aimd, Echo, Fifo, Marking, Paced, Reporter
+
+
+@pytest.fixture(scope="module")
+def base() -> tb.Scenario:
+    made = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", buffer="30 packets", duration="10 s")
+    return made.with_flows(tb.flows(2, "sack"))
+
+
+def test_a_controller_that_does_what_sack_does_gives_the_same_run(base: tb.Scenario) -> None:
+    own = base.replace(scheme=Aimd.scheme()).run()
+    built_in = base.run()
+    assert own.flows.drop("scheme").equals(built_in.flows.drop("scheme"))
+    assert own.link_series.equals(built_in.link_series)
+    assert own.flows["recoveries"].sum() > 0
+
+
+def test_a_queue_that_does_what_drop_tail_does_gives_the_same_run(base: tb.Scenario) -> None:
+    own = base.replace(queue=Fifo.queue()).run()
+    built_in = base.run()
+    assert own.flows.drop("scheme").equals(built_in.flows.drop("scheme"))
+    counters = ["transmitted_packets", "dropped_overflow_packets", "delivered_bytes"]
+    assert own.links.select(counters).equals(built_in.links.select(counters))
+
+
+def test_runs_are_the_same_every_time(base: tb.Scenario) -> None:
+    made = base.replace(scheme=Paced.scheme(rate=3e6), queue=Marking.queue(chance=0.1))
+    assert made.run(seed=4).hash == made.run(seed=4).hash
+    assert made.run(seed=4).hash != made.run(seed=5).hash
+
+
+def test_rates_are_obeyed(base: tb.Scenario) -> None:
+    result = base.with_flows(tb.flows(1, Paced.scheme(rate=3e6))).run()
+    assert result.flows["throughput"][0] == pytest.approx(3e6, rel=0.02)
+
+
+def test_marks_reach_the_controller(base: tb.Scenario) -> None:
+    result = base.with_flows(tb.flows(1, Aimd.scheme(), transport={"ecn": "ect0"})).replace(
+        queue=Marking.queue(chance=0.01), buffer="1000 packets"
+    )
+    made = result.run()
+    assert made.links["marks"].sum() > 10
+    assert made.summary()["throughput"][0] < 10e6
+
+
+def test_a_feedback_policy_reports_to_its_controller(base: tb.Scenario) -> None:
+    Echo.seen.clear()
+    made = base.with_flows(tb.flows(1, Echo.scheme())).replace(**{"record.state": True}).run()
+    assert pytest.approx(0.1) == Reporter.EVERY
+    received = made.flows["received_packets"][0]
+    assert len(Echo.seen) == pytest.approx(100, abs=3), "a report every 100 ms"
+    assert sum(int(numbers[0]) for numbers in Echo.seen) == pytest.approx(received, rel=0.02)
+    assert made.state["name"].unique().to_list() == ["reported"]
+
+
+def test_own_parts_have_names(base: tb.Scenario) -> None:
+    assert registry.name_of(Aimd) == "aimd"
+    assert tb.flows(1, Aimd.scheme(increase=2.0)).name == "aimd"
+    assert json.loads(base.replace(scheme=Aimd.scheme(increase=2.0)).to_json())["flows"][0]["scheme"] == {
+        "name": "custom",
+        "part": "aimd",
+        "settings": {"increase": 2.0},
+    }
+
+
+def test_unregistered_parts_are_named() -> None:
+    with pytest.raises(tb.ScenarioError, match=r"nobody.*registered part"):
+        tb.dumbbell(rate="1 Mbit/s", delay="1 ms").with_flows(tb.flows(1, {"name": "custom", "part": "nobody"})).run()
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(tb.PartError, match=r"'increse'.*did you mean increase"):
+        Aimd.scheme(increse=2.0)
+    with pytest.raises(tb.PartError, match="'rate', which Paced has no default for"):
+        Paced.scheme()
+
+
+def test_classes_are_checked_on_registration() -> None:
+    class Lacking(tb.Controller):
+        def directive(self) -> tb.Directive:
+            return tb.Directive()
+
+    with pytest.raises(tb.PartError, match=r"Lacking \(.*test_own.py, line \d+\): lacks on_feedback"):
+        tb.register(Lacking)
+
+    class Wrong(Aimd):
+        def on_timer(self, now: float) -> None:  # type: ignore[override]
+            del now
+
+    with pytest.raises(tb.PartError, match=r"line \d+\): on_timer.* expected on_timer\(self, now, cx\)"):
+        tb.register(Wrong)
+    with pytest.raises(tb.PartError, match="subclass of Controller or QueueDiscipline"):
+        tb.register(deque)
+
+
+def raising(body: str, tmp_path: Path) -> tuple[type[tb.Controller], int]:
+    """A controller of a file of its own, whose ``on_feedback`` has this line; and the line's number."""
+    file = tmp_path / "broken_part.py"
+    lines = [
+        "import tailback as tb",
+        "class Broken(tb.Controller):",
+        "    def on_feedback(self, now, feedback, cx):",
+        f"        {body}",
+        "    def directive(self):",
+        "        return tb.Directive(window=getattr(self, 'window', 3000.0))",
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    namespace: dict[str, type[tb.Controller]] = {}
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), namespace)
+    return namespace["Broken"], 4
+
+
+def test_what_a_part_raises_names_its_line(base: tb.Scenario, tmp_path: Path) -> None:
+    broken, line = raising("self.window = 1 / 0", tmp_path)
+    with pytest.raises(ZeroDivisionError) as found:
+        base.replace(scheme=broken.scheme()).run()
+    assert f"broken_part.py, line {line}, in on_feedback: ZeroDivisionError" in registry.explained(found.value)
+
+
+def test_negative_windows_name_the_line(base: tb.Scenario, tmp_path: Path) -> None:
+    broken, _ = raising("self.window = -1.0", tmp_path)
+    with pytest.raises(ValueError, match="window: -1 is not allowed; expected bytes of at least 0") as found:
+        base.replace(scheme=broken.scheme()).run()
+    assert "broken_part.py, line 6, in directive" in registry.explained(found.value)
+
+
+def test_wrong_answers_name_the_method(base: tb.Scenario) -> None:
+    class Number(Aimd):
+        def directive(self) -> tb.Directive:
+            return 3000.0  # type: ignore[return-value]
+
+    with pytest.raises(ValueError, match=r"Number.directive \(.*test_own.py, line \d+\): 3000.0 is not allowed"):
+        base.replace(scheme=Number.scheme()).run()
+
+
+def test_queues_that_double_packets_are_found_out(base: tb.Scenario) -> None:
+    class Doubling(Fifo):
+        def dequeue(self, now: float, cx: tb.QueueCx) -> tb.Packet | None:
+            del now, cx
+            return self.waiting[0] if self.waiting else None
+
+    with pytest.raises(ValueError, match="Doubling gave out a packet that was not in the queue"):
+        base.replace(queue=Doubling.queue()).run()
+
+
+def test_failing_parts_leave_other_runs_of_a_sweep_alone(base: tb.Scenario, tmp_path: Path) -> None:
+    broken, line = raising("self.window = 1 / 0", tmp_path)
+    runs = tb.compare([broken.scheme(), "sack", Aimd.scheme()], base, seeds=2, cache=False, jobs=1)
+    assert runs.failed["scheme"].to_list() == ["broken"] * 2
+    assert f"broken_part.py, line {line}" in runs.failed["error"][0]
+    assert runs.table.filter(runs.table["error"].is_null()).height == 4
+
+
+def test_parts_go_with_the_tasks_of_a_sweep(base: tb.Scenario) -> None:
+    far = base.sweep(scheme=[Aimd.scheme(), "sack"], seeds=2, cache=False, jobs=2)
+    near = base.sweep(scheme=[Aimd.scheme(), "sack"], seeds=2, cache=False, jobs=1)
+    assert far.failed.is_empty(), far.failed["error"][0]
+    assert far.table["hash"].to_list() == near.table["hash"].to_list()
+
+
+def test_other_code_is_another_run(base: tb.Scenario, tmp_path: Path) -> None:
+    assert registry.digest({"aimd"}) != ""
+    names = registry.named_in(base.replace(scheme=Aimd.scheme(), queue=Fifo.queue()).to_dict())
+    assert names == {"aimd", "fifo"}
+    first = base.sweep(scheme=[Aimd.scheme()], seeds=1, cache=tmp_path, jobs=1)
+    changed = type("Aimd", (Aimd,), {"__module__": __name__, "directive": lambda _: tb.Directive(window=5000.0)})
+    again = base.sweep(scheme=[changed.scheme()], seeds=1, cache=tmp_path, jobs=1)  # type: ignore[attr-defined]
+    tb.register(Aimd)
+    assert first.table["hash"][0] != again.table["hash"][0]
+
+
+def test_the_stubs_say_what_the_core_has() -> None:
+    stub = (Path(inspect.getfile(tb)).parent / "_core.pyi").read_text(encoding="utf-8")
+    for name in ("Feedback", "Acked", "Lost", "Sent", "Arrival", "Packet", "Cx", "QueueCx", "Connection", "Link"):
+        part = stub.split(f"class {name}:", 1)[1].split("\n@final", 1)[0]
+        for member in (each for each in dir(getattr(_core, name)) if not each.startswith("_")):
+            assert f"    {member}:" in part or f"def {member}(" in part, f"{name}.{member}"
