@@ -136,11 +136,11 @@ fn the_marks_follow_their_meters() {
             .map(|time| Job { ecn: Ecn::NotEct, ..Job::new((time * 1e6) as u64, 0, 1000) })
             .collect();
         let outcome = run(&config(written), Capacity::Packets(240), &jobs, 1);
-        let part = |mark: fn(&tailback_core::Packet) -> bool| {
+        let part = |mark: fn(&Packet) -> bool| {
             outcome.departures.iter().filter(|departure| mark(&departure.packet)).count() as f64
                 / outcome.departures.len() as f64
         };
-        (part(tailback_core::Packet::rho), part(tailback_core::Packet::eta))
+        (part(Packet::rho), part(Packet::eta))
     };
     let default = r#"{"name":"tdqm"}"#;
     assert_eq!(marks(default, 0.5, 1).0, 0.0, "half load needs no mark for utilization");
