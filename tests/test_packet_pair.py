@@ -10,7 +10,7 @@ import pytest
 
 import tailback as tb
 from tailback import _core
-from tailback.papers.packet_pair import benchmarks, stability
+from tailback.papers.packet_pair import benchmarks, coder, stability
 from tailback.papers.packet_pair.scenes import (
     RATE,
     UPSTREAM,
@@ -148,3 +148,16 @@ def test_the_packet_log_tells_losses_apart() -> None:
     result = shared(record={"flows": "none", "links": "main", "packets": True})
     drops = result.packets.filter(pl.col("event") == "dropped")
     assert drops.height == int(result.links["dropped_packets"].sum())
+
+
+def test_a_lost_anchor_spoils_its_group_and_a_lost_b_frame_itself() -> None:
+    hit = np.zeros((3, len(coder.PATTERN)), dtype=bool)
+    hit[0, 3] = hit[1, 1] = True
+    seen = coder.with_losses(np.array([40.0, 40.0, 40.0]), hit)
+    assert (seen[0] == coder.CONCEALED).sum() == len(coder.PATTERN) - 3
+    assert (seen[1] == coder.CONCEALED).sum() == 1
+    assert (seen[2] == 40.0).all()
+    assert coder.quality(np.array([2.0, 1.0]), np.array([1.0, 1.0])).tolist() == [
+        coder.ANCHOR + coder.SLOPE,
+        coder.ANCHOR,
+    ]
