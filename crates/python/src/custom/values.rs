@@ -335,6 +335,7 @@ impl PyFeedback {
 }
 
 /// A packet that arrived at the receiver.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the packet, read by name from Python")]
 #[pyclass(name = "Arrival", frozen, get_all, module = "tailback")]
 pub(crate) struct PyArrival {
     number: u64,
