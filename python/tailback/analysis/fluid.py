@@ -68,11 +68,11 @@ def solve(
     wanted = np.broadcast_to(np.asarray(targets, dtype=float), (len(routes),))
     if step > 0.1 * delays.min() + 1e-15:
         raise ValueError(f"step: {step} s is not allowed; expected at most a tenth of the shortest round trip")
-    passes = np.zeros((limits.size, len(routes)))
+    passes: Floats = np.zeros((limits.size, len(routes)))
     for flow, route in enumerate(routes):
         passes[list(route), flow] = 1.0
     count = round(duration / step) + 1
-    windows = np.full((count, len(routes)), start)
+    windows: Floats = np.full((count, len(routes)), start, dtype=np.float64)
     rates, accumulations = np.zeros_like(windows), np.zeros_like(windows)
     queues = np.zeros((count, limits.size))
     half = np.maximum(np.round(delays / (2 * step)).astype(int), 1)
@@ -88,12 +88,13 @@ def solve(
         queues[now + 1] = np.maximum(queues[now] + step * (arriving - limits), 0.0)
         behind = np.maximum(now - np.round(rtt / step).astype(int), 0)
         error = accumulations[behind, flows] - wanted
-        change = _change(law, kappa, error, windows[now], delays, rtt)
+        change = _change(law, kappa, error, window=windows[now], delay=delays, rtt=rtt)
         windows[now + 1] = np.maximum(windows[now] + step * change, 1.0)
-    return Fluid(np.arange(count) * step, windows, rates, accumulations, queues)
+    times: Floats = np.arange(count, dtype=np.float64) * step
+    return Fluid(times, windows, rates, accumulations, queues)
 
 
-def _change(law: Law, kappa: float, error: Floats, window: Floats, delay: Floats, rtt: Floats) -> Floats:
+def _change(law: Law, kappa: float, error: Floats, *, window: Floats, delay: Floats, rtt: Floats) -> Floats:
     if law == "aiad":
         return -kappa * np.sign(error) / rtt
     if law == "mw":

@@ -62,7 +62,7 @@ def alpha_fair(
     prices, steps = _dual(incidence, limits / unit, shares / weight, alpha)
     rates = _demand(incidence.T @ prices, shares / weight, alpha) * unit
     prices = prices * weight * unit**-alpha
-    return Allocation(rates, prices, kkt_residual(routes, limits, rates, prices, shares, alpha), steps)
+    return Allocation(rates, prices, kkt_residual(routes, limits, rates, prices, weights=shares, alpha=alpha), steps)
 
 
 def proportional(
@@ -72,9 +72,7 @@ def proportional(
     return alpha_fair(routes, capacities, weights, 1.0)
 
 
-def max_min(
-    routes: Sequence[Sequence[int]], capacities: ArrayLike, weights: ArrayLike | None = None
-) -> Floats:
+def max_min(routes: Sequence[Sequence[int]], capacities: ArrayLike, weights: ArrayLike | None = None) -> Floats:
     """The weighted max-min fair rates: no flow's rate over its weight can grow but at the cost of one that has less
     (Bertsekas and Gallager 1992, §6.5.2, progressive filling)."""
     incidence, limits, shares = _problem(routes, capacities, weights)
@@ -98,6 +96,7 @@ def kkt_residual(
     capacities: ArrayLike,
     rates: ArrayLike,
     prices: ArrayLike,
+    *,
     weights: ArrayLike | None = None,
     alpha: float = 1.0,
 ) -> float:
@@ -191,7 +190,16 @@ def _dual(incidence: Floats, limits: Floats, shares: Floats, alpha: float) -> tu
             steps += 1
             if decrement < (1e-9 if last else 1e-3) * barrier:
                 break
-            prices = _search(prices, step, decrement, columns, limits, shares, alpha, barrier)
+            prices = _search(
+                prices,
+                step,
+                decrement,
+                columns=columns,
+                limits=limits,
+                shares=shares,
+                alpha=alpha,
+                barrier=barrier,
+            )
         if last:
             break
         barrier *= 0.02
@@ -204,6 +212,7 @@ def _search(
     prices: Floats,
     step: Floats,
     decrement: float,
+    *,
     columns: csr_array,
     limits: Floats,
     shares: Floats,

@@ -74,7 +74,9 @@ def parameters(buffer: int) -> Sequence[Parameter]:
             "§V-A says that access links have 1 ms, and gives these delays",
         ),
         Parameter("flows", "10, 5, 5 at 0-30, 10-40, 20-50 s", "stated", "§V-A"),
-        Parameter("intervals", f"from {SETTLE:g} s after each change", "inferred", "the paper's transients take so long"),
+        Parameter(
+            "intervals", f"from {SETTLE:g} s after each change", "inferred", "the paper's transients take so long"
+        ),
     )
 
 
@@ -98,7 +100,9 @@ def simulate(run: Run) -> Seen:
         used.append(network.utilization(result, LINK, begin + SETTLE, end))
         losses.append(network.drops(result, LINK, begin, end))
     calm = pl.concat([network.between(link, begin + SETTLE, end) for begin, end, _ in INTERVALS])
-    steady = pl.concat([network.between(link, SETTLE, 30.0), *(network.between(link, b + SETTLE, e) for b, e, _ in INTERVALS[3:])])
+    steady = pl.concat(
+        [network.between(link, SETTLE, 30.0), *(network.between(link, b + SETTLE, e) for b, e, _ in INTERVALS[3:])]
+    )
     series = {"queue": link["queue_packets"].to_list(), "utilization": (link["throughput"] / RATE).to_list()}
     for number in (1, 2, 3):
         series[f"set {number}"] = result.series(flow=f"set{number}-0")["goodput"].to_list()

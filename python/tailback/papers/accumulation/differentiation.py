@@ -34,7 +34,9 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         *network.COMMON,
         Parameter("targets", "3, 6 and 12 packets", "inferred", "§VI and the ledger: 1 : 2 : 4 times Table I's"),
         Parameter("flows", f"{PER_CLASS} per target", "inferred", "not given"),
-        Parameter("bottleneck", "42 Mbit/s, 10 ms, unlimited buffer", "inferred", "not given; shares of 3, 6, 12 Mbit/s"),
+        Parameter(
+            "bottleneck", "42 Mbit/s, 10 ms, unlimited buffer", "inferred", "not given; shares of 3, 6, 12 Mbit/s"
+        ),
         Parameter("access", "100 Mbit/s, 1 ms", "inferred", "not given"),
         Parameter("measured", f"{_seconds(fidelity):g} s from {WARM_UP:g} s on", "inferred", "at rest"),
     )
@@ -44,10 +46,7 @@ def measure(lab: Lab) -> Outcome:
     """One run."""
     (shares,) = lab.map(simulate, [Run(_seconds(lab.fidelity))])
     data = pl.DataFrame(
-        [
-            {"flow": name, "weight": int(name.split("-")[0][1:]), "goodput": rate * 1e6}
-            for name, rate in shares.items()
-        ]
+        [{"flow": name, "weight": int(name.split("-")[0][1:]), "goodput": rate * 1e6} for name, rate in shares.items()]
     )
     total = data["goodput"].sum() / sum(data["weight"])
     data = data.with_columns((pl.col("goodput") / total).alias("ratio"))
@@ -101,7 +100,7 @@ def draw(outcome: Outcome) -> Figure:
     from tailback.plot.style import COLOURS, FAINT, figure, style
 
     data = outcome.data
-    unit = data["goodput"].sum() / data["weight"].sum() / 1e6
+    unit = float(data["goodput"].sum()) / float(data["weight"].sum()) / 1e6
     with style():
         made, (axis,) = figure(height=3.2)
         axis.bar(data["flow"], data["goodput"] / 1e6, color=COLOURS[0], width=0.6)

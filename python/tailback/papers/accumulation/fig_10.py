@@ -4,7 +4,7 @@ and the bottleneck with adaptive virtual delay keeps its queue short."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
@@ -47,7 +47,9 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         *network.AVD,
         Parameter("bottlenecks", "three, 100 Mbit/s; the first AVD, the others drop-tail", "stated", "§V-B, Fig. 10"),
         Parameter("access", "1 Gbit/s", "stated", "§V-B"),
-        Parameter("delays", "bottlenecks 10 ms, access 1 ms", "inferred", "10 ms is ours; “unlabelled links have 1 ms”"),
+        Parameter(
+            "delays", "bottlenecks 10 ms, access 1 ms", "inferred", "10 ms is ours; “unlabelled links have 1 ms”"
+        ),
         Parameter("long flows", "0-50 s and 20-40 s", "stated", "§V-B"),
         Parameter("short flows", "two per bottleneck, starts in 0-3 s", "stated", "§V-B"),
         Parameter("web", "1000 connections over 50 links of 1 to 100 ms, from 30 s", "stated", "§V-B"),
@@ -58,7 +60,9 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
             "the body of Barford and Crovella's model, its tail of large files alone would fill the links; pauses such that "
             "long flows lose about as much as in the paper",
         ),
-        Parameter("web's way", "half over the first bottleneck, half over the second", "inferred", "§V-B names these two"),
+        Parameter(
+            "web's way", "half over the first bottleneck, half over the second", "inferred", "§V-B names these two"
+        ),
         Parameter("buffers", "2000 packets", "inferred", "“enough”"),
     )
 
@@ -125,7 +129,9 @@ def simulate(_: str) -> Seen:
         queues[name] = {
             router: network.queue(result, f"r{hop}->r{hop + 1}", begin, end) for hop, router in enumerate(ROUTERS)
         }
-    series = {name: result.series(flow=name)["goodput"].to_list() for name in ("long-0", "long-1", "short-0-0", "short-2-0")}
+    series = {
+        name: result.series(flow=name)["goodput"].to_list() for name in ("long-0", "long-1", "short-0-0", "short-2-0")
+    }
     for hop, router in enumerate(ROUTERS):
         series[router] = result.series(link=f"r{hop}->r{hop + 1}")["mean_queue"].to_list()
     times = result.series(link="r0->r1")["time"].to_list()
@@ -143,7 +149,10 @@ def scenario() -> Scenario:
             network.link(f"r{hop}", f"r{hop + 1}", RATE, 10e-3, buffer="2000 packets", queue=queue)
             | {"reverse": {"queue": network.LANES}}
         )
-    ends = [("long-0", 0, 3, {"start": "0 s"}), ("long-1", 0, 3, {"start": "20 s", "stop": "40 s"})]
+    ends: list[tuple[str, int, int, dict[str, Any]]] = [
+        ("long-0", 0, 3, {"start": "0 s"}),
+        ("long-1", 0, 3, {"start": "20 s", "stop": "40 s"}),
+    ]
     ends += [
         (f"short-{hop}-{index}", hop, hop + 1, {"start": {"from": "0 s", "to": "3 s"}})
         for hop in range(3)
@@ -180,7 +189,11 @@ def scenario() -> Scenario:
         name="Three bottlenecks and web traffic",
         duration=f"{END:g} s",
         flows=flows,
-        record={"links": [f"r{hop}->r{hop + 1}" for hop in range(3)], "flows": [end[0] for end in ends], "bin": "200 ms"},
+        record={
+            "links": [f"r{hop}->r{hop + 1}" for hop in range(3)],
+            "flows": [end[0] for end in ends],
+            "bin": "200 ms",
+        },
     )
 
 
@@ -204,5 +217,5 @@ def draw(outcome: Outcome) -> Figure:
     return made
 
 
-def _colour(line: dict[str, object]) -> dict[str, object]:
+def _colour(line: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in line.items() if key == "color"}

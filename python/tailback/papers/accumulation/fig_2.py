@@ -75,7 +75,8 @@ def measure(lab: Lab) -> Outcome:
         *(
             Check(
                 f"{law.upper()} comes to the proportionally fair shares",
-                ", ".join(f"{flow} {run.shares[flow]:.2f}" for flow in FLOWS) + f" Mbit/s; {100 * worst[law]:.1f} % off",
+                ", ".join(f"{flow} {run.shares[flow]:.2f}" for flow in FLOWS)
+                + f" Mbit/s; {100 * worst[law]:.1f} % off",
                 f"3, 6, 6 Mbit/s within {100 * TOLERANCE:.0f} %",
                 worst[law] <= TOLERANCE,
             )

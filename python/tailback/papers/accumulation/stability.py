@@ -65,9 +65,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 def measure(lab: Lab) -> Outcome:
     """Runs the grid with and without pacing."""
     trips = TRIPS[lab.fidelity]
-    runs = [
-        Run(gain, trip, pace, SECONDS[lab.fidelity]) for pace in (False, True) for gain in GAINS for trip in trips
-    ]
+    runs = [Run(gain, trip, pace, SECONDS[lab.fidelity]) for pace in (False, True) for gain in GAINS for trip in trips]
     data = pl.DataFrame(
         [
             {"paced": run.pace, "kappa": run.gain, "round_trip": run.trip, "deviation": found}
@@ -97,9 +95,9 @@ def measure(lab: Lab) -> Outcome:
             "stable": {
                 f"{gain:g}": {
                     f"{trip:g}": bool(
-                        data.filter(
-                            pl.col("paced") & (pl.col("kappa") == gain) & (pl.col("round_trip") == trip)
-                        )["stable"][0]
+                        data.filter(pl.col("paced") & (pl.col("kappa") == gain) & (pl.col("round_trip") == trip))[
+                            "stable"
+                        ][0]
                     )
                     for trip in trips
                 }

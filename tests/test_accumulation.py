@@ -1,0 +1,134 @@
+"""Utility maximisation and the fluid model: closed forms, laws, an independent solver; and one small run of Monaco."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tailback.analysis import fluid, utility
+from tailback.papers.accumulation import equilibrium, fig_9, network
+
+PARKING_LOT = [[0, 1], [0], [1]]
+
+
+def test_the_parking_lot_in_closed_form() -> None:
+    # Proportional: the long flow pays two prices; max-min: everyone half; alpha 2: the square root of two prices.
+    assert utility.proportional(PARKING_LOT, [9, 9]).rates == pytest.approx([3, 6, 6])
+    assert utility.max_min(PARKING_LOT, [9, 9]) == pytest.approx([4.5, 4.5, 4.5])
+    root = np.sqrt(2)
+    assert utility.alpha_fair(PARKING_LOT, [9, 9], alpha=2).rates == pytest.approx(
+        [9 / (1 + root), 9 * root / (1 + root), 9 * root / (1 + root)]
+    )
+
+
+def test_prices_are_queueing_delays() -> None:
+    # One link of 1 MB/s and two flows that hold 3000 bytes each: the queue is 6000 bytes and takes 6 ms.
+    solved = utility.proportional([[0], [0]], [1e6], [3000, 3000])
+    assert solved.prices == pytest.approx([6e-3])
+
+
+def test_max_min_fills_link_by_link() -> None:
+    # Bertsekas and Gallager's example: the narrow link first, what it leaves goes to the others.
+    assert utility.max_min(PARKING_LOT, [9, 4]) == pytest.approx([2, 7, 2])
+    assert utility.max_min([[0], [0]], [9], [1, 2]) == pytest.approx([3, 6])
+    assert utility.alpha_fair(PARKING_LOT, [9, 4], alpha=30).rates == pytest.approx([2, 7, 2], rel=1e-3)
+
+
+networks = st.integers(0, 10_000)
+
+
+def _random(seed: int) -> tuple[list[list[int]], np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    links, flows = int(rng.integers(1, 8)), int(rng.integers(1, 15))
+    routes = [rng.choice(links, rng.integers(1, links + 1), replace=False).tolist() for _ in range(flows)]
+    return routes, rng.uniform(1, 1000, links) * 1e6, rng.uniform(0.1, 10, flows)
+
+
+@settings(max_examples=60, deadline=None)
+@given(networks, st.sampled_from([0.5, 1.0, 2.0, 4.0]))
+def test_every_solution_satisfies_the_conditions_of_optimality(seed: int, alpha: float) -> None:
+    routes, capacities, weights = _random(seed)
+    solved = utility.alpha_fair(routes, capacities, weights, alpha)
+    assert solved.kkt_residual < 1e-6
+    # The check itself is not blind: wrong rates violate it.
+    wrong = utility.kkt_residual(routes, capacities, solved.rates * 1.01, solved.prices, weights=weights, alpha=alpha)
+    assert wrong > 1e-3
+
+
+@settings(max_examples=30, deadline=None)
+@given(networks)
+def test_max_min_leaves_no_flow_without_a_bottleneck(seed: int) -> None:
+    routes, capacities, weights = _random(seed)
+    rates = utility.max_min(routes, capacities, weights)
+    loads = np.zeros(capacities.size)
+    for route, rate in zip(routes, rates, strict=True):
+        loads[route] += rate
+    assert (loads <= capacities * (1 + 1e-9)).all()
+    for flow, route in enumerate(routes):
+        levels = [
+            max(rates[other] / weights[other] for other, links in enumerate(routes) if link in links) for link in route
+        ]
+        full = [loads[link] >= capacities[link] * (1 - 1e-9) for link in route]
+        level = rates[flow] / weights[flow]
+        assert any(is_full and level >= top * (1 - 1e-9) for is_full, top in zip(full, levels, strict=True))
+
+
+@pytest.mark.parametrize("alpha", [1.0, 2.0])
+def test_a_general_solver_agrees(alpha: float) -> None:
+    pytest.importorskip("cvxpy")
+    for seed in range(5):
+        routes, capacities, weights = _random(seed)
+        solved = utility.alpha_fair(routes, capacities, weights, alpha)
+        assert utility.oracle(routes, capacities, weights, alpha) == pytest.approx(solved.rates, rel=1e-3)
+
+
+def test_nonsense_is_named() -> None:
+    with pytest.raises(ValueError, match="routes: none"):
+        utility.proportional([], [1])
+    with pytest.raises(ValueError, match=r"routes\[0\]: \[3\]"):
+        utility.proportional([[3]], [1])
+    with pytest.raises(ValueError, match="weights: 2 are given; expected 1"):
+        utility.proportional([[0]], [1], [1, 2])
+    with pytest.raises(ValueError, match="capacities"):
+        utility.max_min([[0]], [0])
+    with pytest.raises(ValueError, match="alpha"):
+        utility.alpha_fair([[0]], [1], alpha=0)
+
+
+@pytest.mark.parametrize(("law", "kappa"), [("aiad", 0.5), ("mw", 100.0), ("proportional", 0.5)])
+def test_the_fluid_of_every_law_comes_to_the_fair_rates(law: fluid.Law, kappa: float) -> None:
+    # 9 Mbit/s are 1125 packets of 1000 bytes per second.
+    moved = fluid.solve(PARKING_LOT, [1125, 1125], [0.044, 0.024, 0.024], law=law, kappa=kappa, duration=40)
+    assert moved.rates[-5000:].mean(axis=0) == pytest.approx([375, 750, 750], rel=0.03)
+    assert moved.accumulations[-5000:].mean(axis=0) == pytest.approx([3, 3, 3], rel=0.05)
+
+
+def test_the_sampled_loop_loses_stability_at_its_critical_gain() -> None:
+    assert fluid.critical_gain(1) == pytest.approx(1.0)
+    for lag in (1, 2, 3):
+        critical = fluid.critical_gain(lag)
+        assert fluid.sampled_radius(0.99 * critical, lag) < 1 < fluid.sampled_radius(1.01 * critical, lag)
+    with pytest.raises(ValueError, match="step"):
+        fluid.solve([[0]], [1000], 0.01, step=0.01)
+
+
+def test_random_networks_and_kinds_are_reproducible() -> None:
+    assert equilibrium.draw_network(3, 10.0) == equilibrium.draw_network(3, 10.0)
+    assert all(set(fig_9.kinds(hops)) == {"avd", "drop-tail"} for hops in range(2, 10))
+
+
+def test_monaco_holds_its_target_in_the_queue() -> None:
+    import tailback as tb
+
+    links = [network.link("r0", "r1", 10e6, 10e-3)]
+    flows = []
+    for index in range(2):
+        links += [network.link(f"s{index}", "r0", 100e6, 1e-3), network.link("r1", f"d{index}", 100e6, 1e-3)]
+        flows.append(network.flow(f"flow-{index}", "monaco", f"s{index}", f"d{index}"))
+    result = tb.graph(*links, duration="20 s", flows=flows, record={"links": ["r0->r1"]}).run()
+    waiting = network.between(result.series(link="r0->r1"), 5.0, 20.0)["queue_bytes"].mean()
+    assert waiting == pytest.approx(6000, rel=0.1)
+    shares = network.goodputs(result, 5.0, 20.0)
+    assert list(shares.values()) == pytest.approx([5.0, 5.0], rel=0.03)
