@@ -70,9 +70,9 @@ impl Receiver {
 fn accumulation_is_egress_rate_times_waiting() {
     let mut receiver = Receiver::new();
     let waits = Span::from_millis(3);
-    let last = (1..20).map(|pair| receiver.period(pair, waits, Span::from_millis(10), 0)).last();
+    let reports = (1..20).map(|pair| receiver.period(pair, waits, Span::from_millis(10), 0));
     // 1000 packets per second that wait 3 ms: 3 packets (Little's law).
-    let (backlog, lost) = last.expect("reports");
+    let (backlog, lost) = reports.last().expect("reports");
     assert!((backlog - 3000.0).abs() < 1.0, "{backlog}");
     assert_eq!(lost, 0);
 }
