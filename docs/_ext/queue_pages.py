@@ -42,7 +42,7 @@ def scenario(queue: str) -> dict[str, Any]:
             "access": {"rate": "100 Mbit/s", "delay": "1 ms"},
         },
         "flows": [{**burst, "name": "plain"}, {**burst, "name": "capable", "datagram": {"ecn": "ect0"}}],
-        "record": {"bin": "20 ms", "flows": "none"},
+        "record": {"bin": "20 ms", "flows": "none", "queue_state": True},
     }
 
 
@@ -70,13 +70,17 @@ def figures(result: Result) -> dict[str, float]:
     }
 
 
-def draw(name: str, result: Result, other: Result, path: Path) -> None:
-    """The queue against time, drop-tail's in grey behind it, drops and marks below."""
+def draw(entry: Mapping[str, Any], result: Result, other: Result, path: Path) -> None:
+    """The queue against time, drop-tail's in grey behind it, drops and marks below, then the first of what the
+    discipline tells of its state."""
     from tailback.plot.style import COLOURS, FAINT, figure, save, style
 
+    name = entry["name"]
     series, behind = result.link_series[BOTTLENECK], other.link_series[BOTTLENECK]
+    state = entry.get("state", [])[:1]
     with style():
-        made, axes = figure(2, height=3.4, sharex=True, height_ratios=(3, 1))
+        ratios = (3, 1, 1)[: 2 + len(state)]
+        made, axes = figure(len(ratios), height=2.6 + 0.8 * (len(ratios) - 1), sharex=True, height_ratios=ratios)
         axes[0].fill_between(
             other.times, behind["mean_queue_packets"], color=FAINT, alpha=0.35, lw=0, label="drop-tail"
         )
@@ -88,9 +92,12 @@ def draw(name: str, result: Result, other: Result, path: Path) -> None:
         axes[1].vlines(result.times, 0, [-float(n) for n in series["marks"]], color=COLOURS[1], lw=1, label="marked")
         axes[1].axhline(0, color=FAINT, lw=0.5)
         axes[1].set_ylabel("per 20 ms")
-        axes[1].set_xlabel("time (s)")
-        axes[1].set_xlim(0, SECONDS)
-        axes[1].legend(loc="upper right", ncols=2)
+        axes[1].legend(loc="lower right", bbox_to_anchor=(1, 0.95), ncols=2)
+        for told in state:
+            axes[2].plot(result.times, series[told], color=COLOURS[4], lw=1.1)
+            axes[2].set_ylabel(told.replace("_", "\n", 1))
+        axes[-1].set_xlabel("time (s)")
+        axes[-1].set_xlim(0, SECONDS)
         save(made, path, salt=name)
 
 
@@ -109,7 +116,7 @@ def write(entries: list[dict[str, Any]], folder: Path, parameters: Callable[[Map
         name = entry["name"]
         result = run(name)
         seen = figures(result)
-        draw(name, result, reference, folder / f"{name}.svg")
+        draw(entry, result, reference, folder / f"{name}.svg")
         index.append(
             f"| [{name}]({name}.md) | {seen['lost, %']:.1f} | {seen['marks']:.0f} | {seen['mean queue, packets']:.1f} "
             f"| {entry['summary'].rstrip('.').replace('|', '/')} |"
@@ -127,7 +134,10 @@ def page(entry: Mapping[str, Any], seen: Mapping[str, float], table: str) -> str
     if source:
         lines.append(f"Source: {source}.")
     state = ", ".join(f"`{name}`" for name in entry.get("state", []))
-    told = f"With `record.queue_state`, the link's series also has, at the end of each bin: {state}." if state else ""
+    told = (
+        f"With `record.queue_state`, the link's series also has, at the end of each bin: {state}. "
+        "The lowest strip of the picture shows the first."
+    )
     numbers = "\n".join(f"| {key} | {value:.1f} |" for key, value in seen.items())
     return "\n\n".join(
         [
@@ -136,7 +146,7 @@ def page(entry: Mapping[str, Any], seen: Mapping[str, float], table: str) -> str
             f"| under this load | |\n| --- | ---: |\n{numbers}",
             LOAD,
             f"## Parameters\n\n{table}",
-            *([f"## State\n\n{told}"] if told else []),
+            *([f"## State\n\n{told}"] if state else []),
             f'In a scenario: `queue = "{name}"`, or a table with `name = "{name}"` and parameters.\n',
         ]
     )
