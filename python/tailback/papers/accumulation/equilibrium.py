@@ -66,8 +66,13 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
             "inferred",
             "the ledger asks for random topologies; in a chain every flow over several links meets several bottlenecks",
         ),
-        Parameter("rates", f"{RATES[0]:g} to {RATES[1]:g} Mbit/s, uniformly", "inferred", ""),
-        Parameter("delays", f"{DELAYS[0]:g} to {DELAYS[1]:g} ms per link; access 1 Gbit/s, 1 ms", "inferred", ""),
+        Parameter("rates", f"{RATES[0]:g} to {RATES[1]:g} Mbit/s, uniformly", "inferred", "as in the paper's figures"),
+        Parameter(
+            "delays",
+            f"{DELAYS[0]:g} to {DELAYS[1]:g} ms per link; access 1 Gbit/s, 1 ms",
+            "inferred",
+            "as in the paper's figures",
+        ),
         Parameter("weights", "1, 2 or 4 times the target accumulation of 3 packets", "inferred", "§VI"),
         Parameter(
             "least share",
