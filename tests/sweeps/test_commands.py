@@ -1,0 +1,80 @@
+"""The commands for many runs, as the documentation writes them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tailback as tb
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def tailback(line: str, folder: Path, status: int = 0) -> str:
+    """What a command prints."""
+    words = shlex.split(line)
+    assert words[0] == "tailback"
+    command = [sys.executable, "-m", "tailback.cli", *words[1:]]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == status, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.setenv("TAILBACK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", ["sweeps.md", "own-controller.md"])
+def test_commands_of_the_documentation_run(page: str, folder: Path) -> None:
+    blocks = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("tailback")]
+    assert lines
+    for line in lines:
+        tailback(line, folder)
+    reports = list((folder / "out").rglob("report/index.html"))
+    assert reports
+    for report in reports:
+        text = report.read_text(encoding="utf-8")
+        assert not re.search(r'(src|href)="(https?:)?//', text), "works without a network"
+        for link in re.findall(r'<a href="([^"#]+)"', text):
+            assert (report.parent / link).exists(), link
+
+
+def test_the_page_shows_the_example() -> None:
+    example = (ROOT / "examples" / "gentle.py").read_text(encoding="utf-8")
+    shown = re.search(r"class Gentle.*?\n```", (ROOT / "docs" / "own-controller.md").read_text(), re.DOTALL)
+    assert shown is not None
+    assert shown[0].removesuffix("```").strip() in example
+
+
+def test_json_and_failures(folder: Path) -> None:
+    line = "tailback sweep examples/dumbbell.toml --over duration='3 s' --over warm_up='0 s' --over buffer='9 packets, 9 pints'"
+    found = json.loads(tailback(f"{line} --seeds 2 --json", folder, status=1).splitlines()[0])
+    assert (found["runs"], found["failed"]) == (4, 2)
+    runs = tb.Runs.load(folder / found["out"])
+    assert "buffer" in runs.failed["error"][0]
+    text = (folder / found["out"] / "report" / "index.html").read_text(encoding="utf-8")
+    assert "9 pints" in text
+
+
+def test_mistakes_are_one_message(folder: Path) -> None:
+    assert "did you mean buffer" in tailback("tailback sweep examples/dumbbell.toml --over bufer=1,2", folder, status=1)
+    assert "FIELD=VALUE" in tailback("tailback sweep examples/dumbbell.toml --over buffer", folder, status=1)
+    assert "holds neither" in tailback("tailback plot examples", folder, status=1)
+    assert "defines no part" in tailback(
+        f"tailback run examples/dumbbell.toml --own {ROOT / 'tools' / 'requirements.py'}", folder, status=1
+    )
+    tailback("tailback run examples/dumbbell.toml --set duration='3 s' --set warm_up='0 s'", folder)
+    assert "did you mean phase" in tailback("tailback plot out/dumbbell-seed-1 fase", folder, status=1)
+    assert "phase.pdf" in tailback("tailback plot out/dumbbell-seed-1 phase --kind pdf", folder)
+    assert "index.html" in tailback("tailback report out/dumbbell-seed-1", folder)
