@@ -129,7 +129,7 @@ $(STAMPS)/run: constraints.txt pyproject.toml | $(STAMPS)/python
 
 # One pip at a time: each further group waits for the one before it.
 $(STAMPS)/dev: $(STAMPS)/run
-	$(PIP) install $$($(BIN)/python tools/requirements.py dev)
+	$(PIP) install $$($(BIN)/python tools/requirements.py dev cluster)
 	touch $@
 
 $(STAMPS)/docs: $(STAMPS)/run | $(STAMPS)/dev

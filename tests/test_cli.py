@@ -92,7 +92,7 @@ def test_run_in_json_with_changes(here: Path) -> None:
         (["run", "small.toml", "--set", "scheme=cubik"], '"cubic"'),
         (["run", "small.toml", "--set", "nonsense"], "FIELD=VALUE"),
         (["reproduce", "mtsc/fig-55"], "did you mean mtsc/fig-5?"),
-        (["reproduce", "tdqm"], "none of its items is built"),
+        (["reproduce", "tdqm/fig-6"], "not yet built"),
     ],
 )
 def test_mistakes_get_one_clear_message(here: Path, words: list[str], expected: str) -> None:

@@ -222,7 +222,7 @@ def _shipped(name: str, part: Part) -> Shipped:
         except (ImportError, pickle.PicklingError):
             pass
     try:
-        import cloudpickle  # type: ignore[import-untyped]
+        import cloudpickle
     except ModuleNotFoundError:
         raise PartError(
             f"{part.__name__}: is defined where other processes cannot find it; put it into a file of its own and "
