@@ -1,0 +1,78 @@
+"""Figures of sweeps and results: each is one call, has units on its axes, and is the same file every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import tailback as tb
+from tailback.plot import save
+from tailback.plot.scatter import covariance_ellipse
+
+
+@pytest.fixture(scope="module")
+def runs() -> tb.Runs:
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="4 s")
+    flows = base.with_flows(tb.flows(2, "reno"), tb.flows(2, "cubic"))
+    return flows.sweep(
+        buffer=["10 packets", "40 packets"], rate=["5 Mbit/s", "10 Mbit/s"], seeds=3, cache=False, jobs=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("throughput_delay", ["mean queueing delay (ms)", "mean throughput per flow (Mbit/s)"]),
+        ("over", ["buffer", "goodput (Mbit/s)", "loss (%)"]),
+        ("cdf", ["goodput (Mbit/s)", "part of the flows"]),
+        ("fairness", ["Jain's index"]),
+        ("heatmap", ["buffer", "rate"]),
+        ("share", ["goodput per flow over the fair share"]),
+    ],
+)
+def test_figures_of_sweeps(runs: tb.Runs, name: str, words: list[str], tmp_path: Path) -> None:
+    made: Figure = getattr(runs.plot, name)()
+    labels = [label for axis in made.axes for label in (axis.get_xlabel(), axis.get_ylabel())]
+    for word in words:
+        assert word in labels, labels
+    for copy in ("a.svg", "b.svg"):
+        save(getattr(runs.plot, name)(), tmp_path / copy)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    # The bar of colours beside a heat map is a bitmap in matplotlib; nothing else may be.
+    bitmaps = (tmp_path / "a.svg").read_bytes().count(b"<image")
+    assert bitmaps == (1 if name == "heatmap" else 0)
+
+
+@pytest.mark.parametrize("name", ["cdf", "fairness", "phase"])
+def test_figures_of_results(result: tb.Result, name: str) -> None:
+    made: Figure = getattr(result.plot, name)()
+    assert made.axes[0].get_xlabel()
+    assert made.axes[0].get_ylabel()
+    assert made.axes[0].lines
+
+
+def test_the_axis_of_delay_runs_backwards(runs: tb.Runs) -> None:
+    left, right = runs.plot.throughput_delay().axes[0].get_xlim()
+    assert left > right
+
+
+def test_an_ellipse_is_that_of_the_covariance() -> None:
+    random = np.random.default_rng(3)
+    points = random.multivariate_normal([3.0, 5.0], [[4.0, 1.5], [1.5, 1.0]], size=4000)
+    x, y = points.T
+    ellipse = covariance_ellipse(x, y, 2.0)
+    inside = ellipse.get_path().transformed(ellipse.get_patch_transform()).contains_points(points)
+    # Within two standard deviations lies 1 - exp(-2) of a Gaussian in the plane.
+    assert inside.mean() == pytest.approx(1.0 - np.exp(-2.0), abs=0.015)
+
+
+def test_figures_say_what_they_cannot_draw(runs: tb.Runs) -> None:
+    with pytest.raises(KeyError, match="did you mean buffer"):
+        runs.plot.over("bufer")
+    with pytest.raises(KeyError, match="no such metric"):
+        runs.plot.heatmap("god")
+    with pytest.raises(KeyError, match="neither flows nor runs"):
+        runs.plot.cdf("god")
