@@ -92,7 +92,6 @@ def test_run_in_json_with_changes(here: Path) -> None:
         (["run", "small.toml", "--set", "scheme=cubik"], '"cubic"'),
         (["run", "small.toml", "--set", "nonsense"], "FIELD=VALUE"),
         (["reproduce", "mtsc/fig-55"], "did you mean mtsc/fig-5?"),
-        (["reproduce", "tdqm/fig-6"], "not yet built"),
     ],
 )
 def test_mistakes_get_one_clear_message(here: Path, words: list[str], expected: str) -> None:
@@ -101,6 +100,14 @@ def test_mistakes_get_one_clear_message(here: Path, words: list[str], expected: 
     assert expected in err
     assert "Traceback" not in err
     assert not (here / "out").exists()
+
+
+def test_an_item_that_is_not_built_says_so(here: Path) -> None:
+    del here
+    status, _, err = tailback("reproduce", "tdqm/fig-6")
+    assert status == 1
+    assert "tdqm/fig-6: not yet built" in err
+    assert "Traceback" not in err
 
 
 def test_wrong_usage_exits_with_two(here: Path) -> None:
