@@ -103,7 +103,7 @@ format: $(STAMPS)/dev $(STAMPS)/cargo ## Format Rust and Python in place
 
 .PHONY: lock
 lock: $(STAMPS)/dev $(STAMPS)/docs ## Write what is installed to constraints.txt
-	$(PIP) install $$($(BIN)/python tools/requirements.py cluster oracle pandas)
+	$(PIP) install $$($(BIN)/python tools/requirements.py pandas)
 	{ head -n 1 constraints.txt; PIP_QUIET=0 $(BIN)/python -m pip freeze --exclude-editable; } > constraints.new
 	mv constraints.new constraints.txt
 
@@ -129,7 +129,7 @@ $(STAMPS)/run: constraints.txt pyproject.toml | $(STAMPS)/python
 
 # One pip at a time: each further group waits for the one before it.
 $(STAMPS)/dev: $(STAMPS)/run
-	$(PIP) install $$($(BIN)/python tools/requirements.py dev cluster)
+	$(PIP) install $$($(BIN)/python tools/requirements.py dev cluster oracle)
 	touch $@
 
 $(STAMPS)/docs: $(STAMPS)/run | $(STAMPS)/dev

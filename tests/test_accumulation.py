@@ -75,13 +75,38 @@ def test_max_min_leaves_no_flow_without_a_bottleneck(seed: int) -> None:
         assert any(is_full and level >= top * (1 - 1e-9) for is_full, top in zip(full, levels, strict=True))
 
 
-@pytest.mark.parametrize("alpha", [1.0, 2.0])
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
 def test_a_general_solver_agrees(alpha: float) -> None:
     pytest.importorskip("cvxpy")
     for seed in range(5):
         routes, capacities, weights = _random(seed)
         solved = utility.alpha_fair(routes, capacities, weights, alpha)
-        assert utility.oracle(routes, capacities, weights, alpha) == pytest.approx(solved.rates, rel=1e-3)
+        other = utility.oracle(routes, capacities, weights, alpha)
+        assert other.rates == pytest.approx(solved.rates, rel=1e-3)
+        # Single prices need not be unique; what a route costs is.
+        for route in routes:
+            assert other.prices[route].sum() == pytest.approx(solved.prices[route].sum(), rel=5e-3)
+
+
+def test_a_large_network_takes_few_steps() -> None:
+    rng = np.random.default_rng(1)
+    routes = [rng.choice(100, rng.integers(1, 9), replace=False).tolist() for _ in range(1000)]
+    capacities, weights = rng.uniform(10, 1000, 100) * 1e6, rng.uniform(1, 8, 1000)
+    for alpha in (0.5, 1.0, 2.0, 4.0):
+        solved = utility.alpha_fair(routes, capacities, weights, alpha)
+        assert solved.kkt_residual < 1e-9
+        assert solved.iterations <= 25
+
+
+@settings(max_examples=60, deadline=None)
+@given(networks, st.sampled_from([0.3, 1.0, 3.0, 10.0]))
+def test_links_and_flows_of_very_different_size(seed: int, alpha: float) -> None:
+    rng = np.random.default_rng(seed)
+    links, flows = int(rng.integers(1, 20)), int(rng.integers(1, 40))
+    ends = [sorted(rng.choice(links + 1, 2, replace=False).tolist()) for _ in range(flows)]
+    routes = [list(range(first, last)) for first, last in ends]
+    solved = utility.alpha_fair(routes, 10 ** rng.uniform(3, 9, links), 10 ** rng.uniform(-2, 2, flows), alpha)
+    assert solved.kkt_residual < 1e-6
 
 
 def test_nonsense_is_named() -> None:
@@ -89,6 +114,8 @@ def test_nonsense_is_named() -> None:
         utility.proportional([], [1])
     with pytest.raises(ValueError, match=r"routes\[0\]: \[3\]"):
         utility.proportional([[3]], [1])
+    with pytest.raises(ValueError, match=r"routes\[1\]: no link bounds"):
+        utility.proportional([[0], []], [1])
     with pytest.raises(ValueError, match="weights: 2 are given; expected 1"):
         utility.proportional([[0]], [1], [1, 2])
     with pytest.raises(ValueError, match="capacities"):

@@ -8,21 +8,29 @@ The programme (Kelly, Maulloo and Tan 1998; Mo and Walrand 2000; ``accumulation.
 
 has one optimum, at which flow i's rate follows from the prices p_l of its links: ``U_i'(x_i) = sum of p_l over its
 route``. The prices solve the dual, which has one variable per link however many flows there are; it is solved here by
-Newton's method on a logarithmic barrier. ``oracle`` solves the programme as it stands with a general convex solver, as
-an independent answer (needs the extra ``oracle``).
+a primal-dual interior-point method (Boyd and Vandenberghe 2004, §11.7) in some fifteen steps, a hundredth of a second
+for 100 links and 1000 flows. ``oracle`` solves the programme as it stands with a general convex solver, as an
+independent answer (needs the extra ``oracle``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array, diags_array
 
 Floats = NDArray[np.float64]
+
+MOST_STEPS = 300
+ACCURACY = 1e-11
+"""Of the solver: what links have left may differ from what the conditions ask by this part of a mean link's capacity."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,8 @@ def alpha_fair(
     Raises:
         ValueError: where that makes no programme.
     """
-    incidence, limits, shares = _problem(routes, capacities, weights)
+    problem = _problem(routes, capacities, weights)
+    incidence, limits, shares = problem
     if not 0.0 < alpha < np.inf:
         raise ValueError(f"alpha: {alpha} is not allowed; expected a number above 0")
     # Units of one for the solver: capacities around 1, weights around 1.
@@ -62,7 +71,7 @@ def alpha_fair(
     prices, steps = _dual(incidence, limits / unit, shares / weight, alpha)
     rates = _demand(incidence.T @ prices, shares / weight, alpha) * unit
     prices = prices * weight * unit**-alpha
-    return Allocation(rates, prices, kkt_residual(routes, limits, rates, prices, weights=shares, alpha=alpha), steps)
+    return Allocation(rates, prices, _residual(problem, alpha, rates, prices), steps)
 
 
 def proportional(
@@ -103,8 +112,13 @@ def kkt_residual(
     """The largest violation of the conditions of optimality (Proposition 2), each relative to its own scale: marginal
     utility equals the route's price; no link is overfull; a link that is not full has no price; no price is negative.
     """
-    incidence, limits, shares = _problem(routes, capacities, weights)
-    x, p = np.asarray(rates, dtype=float), np.asarray(prices, dtype=float)
+    problem = _problem(routes, capacities, weights)
+    return _residual(problem, alpha, np.asarray(rates, dtype=float), np.asarray(prices, dtype=float))
+
+
+def _residual(problem: _Problem, alpha: float, x: Floats, p: Floats) -> float:
+    """See :func:`kkt_residual`; rates x and prices p."""
+    incidence, limits, shares = problem
     marginal = shares * x**-alpha
     slack = 1.0 - (incidence @ x) / limits
     # A link's price in units of what its flows' prices are.
@@ -122,28 +136,39 @@ def kkt_residual(
 
 def oracle(
     routes: Sequence[Sequence[int]], capacities: ArrayLike, weights: ArrayLike | None = None, alpha: float = 1.0
-) -> Floats:
-    """The alpha-fair rates by a general convex solver: an independent answer, slower.
+) -> Allocation:
+    """The alpha-fair rates and prices by a general convex solver: an independent answer, slower.
 
     Raises:
         ModuleNotFoundError: without the extra ``oracle``.
         ValueError: where that makes no programme.
     """
-    import cvxpy
-
-    incidence, limits, shares = _problem(routes, capacities, weights)
-    unit = float(np.exp(np.log(limits).mean()))
+    # Imported so, it is the same to the type checker whether it is installed or not.
+    cvxpy: Any = import_module("cvxpy")
+    programme = _problem(routes, capacities, weights)
+    incidence, limits, shares = programme
+    unit, weight = float(np.exp(np.log(limits).mean())), float(shares.mean())
     x = cvxpy.Variable(shares.size, pos=True)
-    utility: Any = cvxpy.log(x) if alpha == 1.0 else cvxpy.power(x, 1.0 - alpha) / (1.0 - alpha)
-    problem = cvxpy.Problem(cvxpy.Maximize(shares / shares.mean() @ utility), [incidence @ x <= limits / unit])
+    utility = cvxpy.log(x) if alpha == 1.0 else cvxpy.power(x, 1.0 - alpha) / (1.0 - alpha)
+    problem = cvxpy.Problem(cvxpy.Maximize(shares / weight @ utility), [incidence @ x <= limits / unit])
     problem.solve(solver=cvxpy.CLARABEL)
-    return np.asarray(x.value, dtype=float) * unit
+    rates = np.asarray(x.value, dtype=float) * unit
+    prices = np.asarray(problem.constraints[0].dual_value, dtype=float) * weight * unit**-alpha
+    residual = _residual(programme, alpha, rates, prices)
+    return Allocation(rates, prices, residual, int(problem.solver_stats.num_iters))
 
 
-def _problem(
-    routes: Sequence[Sequence[int]], capacities: ArrayLike, weights: ArrayLike | None
-) -> tuple[Floats, Floats, Floats]:
-    """The incidence of links (rows) and flows (columns), capacities and weights, checked."""
+class _Problem(NamedTuple):
+    """What makes a programme, but for its utility."""
+
+    incidence: csr_array
+    """1 where a link (row) is passed by a flow (column)."""
+    limits: Floats
+    shares: Floats
+
+
+def _problem(routes: Sequence[Sequence[int]], capacities: ArrayLike, weights: ArrayLike | None) -> _Problem:
+    """The programme's numbers, checked."""
     limits = np.atleast_1d(np.asarray(capacities, dtype=float))
     shares = np.ones(len(routes)) if weights is None else np.atleast_1d(np.asarray(weights, dtype=float))
     if not routes:
@@ -153,13 +178,20 @@ def _problem(
     for name, values in (("capacities", limits), ("weights", shares)):
         if values.size == 0 or not (np.isfinite(values) & (values > 0)).all():
             raise ValueError(f"{name}: {values} is not allowed; expected finite numbers above 0")
-    incidence = np.zeros((limits.size, len(routes)))
-    for flow, route in enumerate(routes):
-        links = np.asarray(list(route), dtype=int)
-        if links.size == 0 or links.min() < 0 or links.max() >= limits.size:
-            raise ValueError(f"routes[{flow}]: {list(route)} is not allowed; expected links 0 to {limits.size - 1}")
-        incidence[links, flow] = 1.0
-    return incidence, limits, shares
+    lengths = np.fromiter(map(len, routes), dtype=np.intp, count=len(routes))
+    if not lengths.all():
+        flow = int(np.argmin(lengths))
+        raise ValueError(f"routes[{flow}]: no link bounds this flow's rate; expected at least one")
+    links = np.fromiter(chain.from_iterable(routes), dtype=np.intp, count=int(lengths.sum()))
+    flows = np.repeat(np.arange(lengths.size), lengths)
+    wrong = (links < 0) | (links >= limits.size)
+    if wrong.any():
+        flow = int(flows[np.argmax(wrong)])
+        raise ValueError(f"routes[{flow}]: {list(routes[flow])} is not allowed; expected links 0 to {limits.size - 1}")
+    passes = csr_array((np.ones(links.size), (links, flows)), shape=(limits.size, lengths.size))
+    # A link that a route names twice is one constraint.
+    passes.data[:] = 1.0
+    return _Problem(passes, limits, shares)
 
 
 def _demand(prices: Floats, shares: Floats, alpha: float) -> Floats:
@@ -168,73 +200,84 @@ def _demand(prices: Floats, shares: Floats, alpha: float) -> Floats:
     return rates
 
 
-def _dual(incidence: Floats, limits: Floats, shares: Floats, alpha: float) -> tuple[Floats, int]:
-    """The prices that minimise the dual, by Newton steps along a barrier that vanishes; and how many steps."""
+def _dual(incidence: csr_array, limits: Floats, shares: Floats, alpha: float) -> tuple[Floats, int]:
+    """The prices that minimise the dual, and how many steps that took.
+
+    The conditions of optimality are ``r(p) = s`` and ``p s = 0`` with ``r``, the dual's gradient, what links have left at
+    prices p. Newton steps go to ``p s = barrier`` instead, which is positive and vanishes as they go. Each step's length is
+    found on the dual with its logarithmic barrier, a convex function that every step lowers: they converge from anywhere.
+    """
     used = incidence.sum(axis=1) > 0
-    # Routes are short: products with a sparse incidence cost a tenth.
-    rows, limits = csr_array(incidence[used]), limits[used]
+    rows, limits = incidence[used], limits[used]
     columns = csr_array(rows.T)
     # Exact where all links of a route are equally dear.
     prices = ((rows @ (shares / columns.sum(axis=1))) / limits) ** alpha
-    barrier, steps = 0.1 * float(shares.mean()), 0
-    while True:
-        last = barrier < 1e-8 * shares.mean()
-        for _ in range(50):
-            route = columns @ prices
-            rates = _demand(route, shares, alpha)
-            gradient = limits - rows @ rates - barrier / prices
-            curvature = (rows @ diags_array(rates / (alpha * route)) @ columns).toarray()
-            curvature[np.diag_indices_from(curvature)] += barrier / prices**2
-            step = -np.linalg.solve(curvature, gradient)
-            decrement = float(-gradient @ step)
-            steps += 1
-            if decrement < (1e-9 if last else 1e-3) * barrier:
-                break
-            prices = _search(
-                prices,
-                step,
-                decrement,
-                columns=columns,
-                limits=limits,
-                shares=shares,
-                alpha=alpha,
-                barrier=barrier,
-            )
-        if last:
+    # A tenth of what each link earns: links of very different size meet their conditions together.
+    barrier = 0.1 * prices * limits
+    slack, steps = barrier / prices, 0
+    for steps in range(MOST_STEPS):  # noqa: B007 (counted)
+        route = columns @ prices
+        rates = _demand(route, shares, alpha)
+        left, earned = limits - rows @ rates, rows @ (rates * route)
+        if max((np.abs(left - slack) / limits).max(), (prices * slack / earned).max()) < ACCURACY:
             break
-        barrier *= 0.02
+        curvature = (rows @ diags_array(rates / (alpha * route)) @ columns).toarray()
+        curvature[np.diag_indices_from(curvature)] += slack / prices
+        gradient = left - barrier / prices
+        step = -_solved(curvature, gradient)
+        slack_step = barrier / prices - slack - slack / prices * step
+        dual = _Dual(columns, limits, shares, alpha, barrier)
+        prices = _search(dual, prices, step, float(-gradient @ step))
+        slack += min(1.0, 0.995 * _reach(slack, slack_step)) * slack_step
+        barrier *= min(1.0, 0.1 * float((prices * slack / barrier).mean()))
     full = np.zeros(used.size)
     full[used] = prices
     return full, steps
 
 
-def _search(
-    prices: Floats,
-    step: Floats,
-    decrement: float,
-    *,
-    columns: csr_array,
-    limits: Floats,
-    shares: Floats,
-    alpha: float,
-    barrier: float,
-) -> Floats:
-    """A step that keeps prices positive and lowers the barrier's function enough (Armijo)."""
+def _solved(matrix: Floats, vector: Floats) -> Floats:
+    """The solution for a positive definite matrix, whose rows may differ by many orders of magnitude, or be the same but
+    for rounding: links that the same flows pass have one price between them."""
+    scale = 1.0 / np.sqrt(matrix.diagonal())
+    unit = matrix * np.outer(scale, scale)
+    unit[np.diag_indices_from(unit)] += 1e-13
+    solution: Floats = scale * cho_solve(cho_factor(unit, check_finite=False), scale * vector, check_finite=False)
+    return solution
 
-    def value(at: Floats) -> float:
-        route = columns @ at
-        if alpha == 1.0:
-            conjugate = -(shares * np.log(route)).sum()
-        else:
-            conjugate = (route * _demand(route, shares, alpha)).sum() * alpha / (1.0 - alpha)
-        return float(limits @ at + conjugate - barrier * np.log(at).sum())
 
+def _reach(values: Floats, step: Floats) -> float:
+    """How many steps lead to the first value that is 0."""
     falling = step < 0
-    length = min(1.0, 0.95 * float(np.min(-prices[falling] / step[falling]))) if falling.any() else 1.0
-    here = value(prices)
+    return float(np.min(-values[falling] / step[falling])) if falling.any() else np.inf
+
+
+class _Dual(NamedTuple):
+    """The dual with a barrier before negative prices."""
+
+    columns: csr_array
+    limits: Floats
+    shares: Floats
+    alpha: float
+    barrier: Floats
+
+    def value(self, prices: Floats) -> float:
+        """What is minimised."""
+        route = self.columns @ prices
+        if self.alpha == 1.0:
+            conjugate = -(self.shares * np.log(route)).sum()
+        else:
+            demand = _demand(route, self.shares, self.alpha)
+            conjugate = (route * demand).sum() * self.alpha / (1.0 - self.alpha)
+        return float(self.limits @ prices + conjugate - self.barrier @ np.log(prices))
+
+
+def _search(dual: _Dual, prices: Floats, step: Floats, decrement: float) -> Floats:
+    """Prices a step further that are positive and lower the dual enough (Armijo)."""
+    length = min(1.0, 0.995 * _reach(prices, step))
+    here = dual.value(prices)
     for _ in range(40):
         there = prices + length * step
-        if value(there) <= here - 0.1 * length * decrement or length * decrement < 1e-14 * abs(here):
-            return there
+        if dual.value(there) <= here - 0.1 * length * decrement or length * decrement < 1e-14 * abs(here):
+            break
         length *= 0.5
-    return prices + length * step
+    return there
