@@ -49,6 +49,24 @@ def canonical(scenario: str, /) -> str:
 def scenario_hash(scenario: str, /) -> str:
     """The 128-bit digest of a scenario written as JSON. Raises ``ScenarioError``."""
 
+class Network(TypedDict):
+    """Directed links and the flows' routes over them."""
+
+    links: list[str]
+    """Names, ``from->to``."""
+    rate_bits: list[int]
+    delay_seconds: list[float]
+    queues: list[str]
+    """Their disciplines with all parameters, as JSON."""
+    flows: list[str]
+    groups: list[int]
+    """Per flow, the row of its group in the scenario."""
+    routes: list[list[int]]
+    """Per flow, the rows of the links that its data passes."""
+
+def network(scenario: str, /) -> Network:
+    """The network of a scenario written as JSON. Raises ``ScenarioError``."""
+
 def run(scenario: str, /, seed: int | None = None, progress: Callable[[float], object] | None = None) -> Result:
     """Runs a scenario written as JSON, with its own seed or another.
 

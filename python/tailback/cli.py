@@ -66,6 +66,15 @@ def run(  # noqa: PLR0917 (the command line has no positions here)
         ),
     ] = None,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the overview figure.")] = True,
+    predict: Annotated[
+        str | None,
+        typer.Option(
+            "--predict",
+            metavar="FAIRNESS",
+            help="Show what theory gives the greedy flows, beside what they had: proportional, max-min, or the alpha of "
+            "alpha-fairness.",
+        ),
+    ] = None,
     own: Own = None,
     json: Json = False,
 ) -> None:
@@ -74,7 +83,7 @@ def run(  # noqa: PLR0917 (the command line has no positions here)
     from tailback.commands.run import run_file
 
     use_files(own or [])
-    run_file(file, seed=seed, out=out, changes=changes or [], plot=plot, as_json=json)
+    run_file(file, seed=seed, out=out, changes=changes or [], plot=plot, predict=predict, as_json=json)
 
 
 @app.command()

@@ -16,6 +16,10 @@ class StorageError(TailbackError):
     """A result could not be written or read. Nothing half-written is left behind."""
 
 
+class PredictionError(TailbackError):
+    """Theory has nothing to say about a scenario, or was asked for what it does not know."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One wrong value in a scenario."""

@@ -4,6 +4,7 @@
 mod convert;
 mod custom;
 mod estimators;
+mod network;
 mod result;
 
 use pyo3::pymodule;
@@ -27,6 +28,8 @@ mod _core {
     use crate::custom::{register_queue, register_scheme};
     #[pymodule_export]
     use crate::estimators::estimate;
+    #[pymodule_export]
+    use crate::network::network;
     #[pymodule_export]
     use crate::result::RunResult as Result;
 

@@ -18,30 +18,45 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tailback.results import Result
+    from tailback.results.predicted import Prediction
 
 MANY = 24
 """More flows than this are shown as groups."""
+FULL = 0.999
+"""Links with a predicted load above this have a queue."""
 
 
 def run_file(
-    file: Path, *, seed: int | None, out: Path | None, changes: Sequence[str], plot: bool, as_json: bool
+    file: Path,
+    *,
+    seed: int | None,
+    out: Path | None,
+    changes: Sequence[str],
+    plot: bool,
+    predict: str | None,
+    as_json: bool,
 ) -> None:
-    """Runs a scenario, saves its result, and shows it."""
+    """Runs a scenario, saves its result, and shows it, beside a prediction where one is asked for."""
     from tailback.results.store import save
     from tailback.scenario import Scenario
 
     scenario = Scenario.from_toml(file)
     if changes:
         scenario = scenario.replace(**_changes(changes))
+    if predict is not None:
+        scenario.predicted(predict)  # What cannot be predicted shows before the run.
     with Bar(f"simulating {scenario.duration}", 1.0) as bar:
         result = scenario.run(seed=seed, progress=bar.reach)
     folder = out if out is not None else Path("out") / f"{file.stem}-seed-{result.seed}"
     draw = plot and (result.flow_series.height > 0 or result.link_series.height > 0)
     save(result, folder, also=(lambda beside: _draw(result, beside)) if draw else None)
+    prediction = result.predicted(predict) if predict is not None else None
     if as_json:
-        typer.echo(json.dumps(_as_json(result, folder), ensure_ascii=False))
+        typer.echo(json.dumps(_as_json(result, folder, prediction), ensure_ascii=False))
     else:
         _show(result, folder, drawn=draw)
+        if prediction is not None:
+            _show_prediction(prediction)
 
 
 def _changes(texts: Sequence[str]) -> dict[str, Any]:
@@ -62,9 +77,19 @@ def _draw(result: Result, folder: Path) -> None:
     save(result.plot.overview(), folder / "overview.svg")
 
 
-def _as_json(result: Result, folder: Path) -> dict[str, Any]:
+def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dict[str, Any]:
     from tailback.papers.reproduce import plain
 
+    predicted = {}
+    if prediction is not None:
+        predicted = {
+            "predicted": {
+                "fairness": prediction.fairness,
+                "kkt_residual": prediction.kkt_residual,
+                "flows": plain(prediction.flows.to_dicts()),
+                "links": plain(prediction.links.to_dicts()),
+            }
+        }
     return {
         "scenario": result.title,
         "seed": result.seed,
@@ -80,6 +105,7 @@ def _as_json(result: Result, folder: Path) -> dict[str, Any]:
         "units": {
             name: unit for name, unit in result.units.items() if name in {*result.flows.columns, *result.links.columns}
         },
+        **predicted,
         "out": str(folder),
     }
 
@@ -169,6 +195,45 @@ def _link_table(result: Result) -> Table:
             _number(row["queueing_delay"], delay),
         )
     return table
+
+
+def _show_prediction(prediction: Prediction) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(f"[bold]Predicted by {prediction.fairness} fairness[/bold], for greedy flows at rest")
+    flows, links = prediction.flows, prediction.links
+    rate, unit = _common_scale(flows["predicted"], "bit/s")
+    table = _table(None if flows.height <= MANY else f"the first {MANY} of {flows.height}")
+    table.add_column("flow")
+    for name, of in (("links", ""), ("weight", ""), ("predicted", unit), ("measured", unit), ("difference", "%")):
+        table.add_column(_head(name, of), justify="right", no_wrap=True)
+    for row in flows.head(MANY).iter_rows(named=True):
+        table.add_row(
+            row["flow"],
+            str(row["links"]),
+            f"{row['weight']:g}",
+            _number(row["predicted"], rate),
+            _number(row["goodput"], rate),
+            f"{100 * row['difference']:+.1f}",
+        )
+    console.print(table)
+    if "predicted_delay" not in links.columns:
+        return
+    dear = links.filter(links["load"] > FULL).sort("predicted_delay", descending=True).head(MANY)
+    delay, unit = _common_scale(dear["predicted_delay"], "s")
+    table = _table("links that are to be full")
+    table.add_column("link")
+    for name, of in (("load", "%"), ("predicted wait", unit), ("measured wait", unit)):
+        table.add_column(_head(name, of), justify="right", no_wrap=True)
+    for row in dear.iter_rows(named=True):
+        table.add_row(
+            row["link"],
+            f"{100 * row['load']:.1f}",
+            _number(row["predicted_delay"], delay),
+            _number(row["queueing_delay"], delay),
+        )
+    console.print(table)
 
 
 def _common_scale(values: pl.Series, unit: str) -> tuple[float, str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from tailback.plot import Plots
+    from tailback.results.predicted import Fairness, Prediction
     from tailback.scenario import Scenario
 
 TABLES = ("flows", "links", "flow_series", "link_series", "messages", "state", "packets")
@@ -108,6 +109,23 @@ class Result:
         from tailback.results.metrics import summary
 
         return summary(self)
+
+    def predicted(self, fairness: Fairness = "proportional", weights: Mapping[str, float] | None = None) -> Prediction:
+        """What the greedy flows would have at rest by theory, beside what was measured: a table of flows with predicted
+        rate, goodput and difference, and a table of links with predicted and measured queueing delay.
+
+            result.predicted().flows
+
+        Args:
+            fairness: ``"proportional"``, ``"max-min"``, or the alpha of alpha-fairness.
+            weights: by flow or group, relative to each other; by default what a flow holds in queues, or 1.
+
+        Raises:
+            PredictionError: where there is nothing to predict.
+        """
+        from tailback.results.predicted import predict
+
+        return predict(self.scenario.to_json(), fairness, weights, self)
 
     @property
     def plot(self) -> Plots:

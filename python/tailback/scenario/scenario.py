@@ -21,6 +21,7 @@ from tailback.scenario.toml import dumps
 
 if TYPE_CHECKING:
     from tailback.results import Result
+    from tailback.results.predicted import Fairness, Prediction
     from tailback.sweeps import Runs
 
 # As people read it: what it is, where, who, and what is written down.
@@ -137,6 +138,16 @@ class Scenario(_models.Scenario):
         from tailback.run import run
 
         return run(self, seed=seed, progress=progress)
+
+    def predicted(self, fairness: Fairness = "proportional", weights: Mapping[str, float] | None = None) -> Prediction:
+        """What greedy flows would have at rest by theory, without a run; see :meth:`tailback.results.Result.predicted`.
+
+        Raises:
+            PredictionError: where there is nothing to predict.
+        """
+        from tailback.results.predicted import predict
+
+        return predict(self.to_json(), fairness, weights)
 
     def sweep(
         self,

@@ -1,0 +1,30 @@
+//! A scenario's directed links and the flows' routes over them, for predictions that need no run. Routing is `scenario`'s.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tailback_scenario::Scenario;
+use tailback_scenario::topology::{Network, NetworkLink};
+
+use crate::convert::raise;
+
+/// Links by name with their rates, delays and disciplines, and per flow its name, its group and the links that its data
+/// passes.
+#[pyfunction]
+#[pyo3(signature = (scenario, /))]
+pub(crate) fn network<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'py, PyDict>> {
+    let scenario = Scenario::from_json(scenario).map_err(|problems| raise(py, &problems))?;
+    // Its complaints were raised with the scenario's.
+    let (network, _) = Network::new(&scenario);
+    let links = &network.links;
+    let flows = &network.flows;
+    let dict = PyDict::new(py);
+    dict.set_item("links", links.iter().map(|link| &link.name).collect::<Vec<_>>())?;
+    dict.set_item("rate_bits", links.iter().map(|link| link.config.rate.bits_per_sec()).collect::<Vec<_>>())?;
+    dict.set_item("delay_seconds", links.iter().map(|link| link.delay.as_secs_f64()).collect::<Vec<_>>())?;
+    let queue = |link: &NetworkLink| serde_json::to_string(&link.config.queue).unwrap_or_default();
+    dict.set_item("queues", links.iter().map(queue).collect::<Vec<_>>())?;
+    dict.set_item("flows", flows.iter().map(|flow| &flow.name).collect::<Vec<_>>())?;
+    dict.set_item("groups", flows.iter().map(|flow| flow.group).collect::<Vec<_>>())?;
+    dict.set_item("routes", flows.iter().map(|flow| &flow.forward).collect::<Vec<_>>())?;
+    Ok(dict)
+}
