@@ -4,7 +4,7 @@
 use tailback_control::schemes::{Cubic, CubicConfig, Reno, RenoConfig};
 use tailback_control::{ControllerParams, laws};
 use tailback_core::{
-    Bytes, CongestionEvent, Controller, Cx, Feedback, Recovery, RttSample, Span, Stream, Time,
+    Bytes, CongestionEvent, Controller, Cx, Echoes, Feedback, Recovery, RttSample, Span, Stream, Time,
 };
 
 const SEGMENT: u64 = 1000;
@@ -134,6 +134,10 @@ fn cubic(config: &CubicConfig) -> Cubic {
     cubic
 }
 
+fn cubic_of(config: &CubicConfig) -> Cubic {
+    cubic(config)
+}
+
 fn timed(segments: u64, rtt: Span) -> Feedback<'static> {
     Feedback { rtt: Some(RttSample { latest: rtt, smoothed: rtt, min: rtt }), ..ack(segments) }
 }
@@ -217,6 +221,88 @@ fn cubic_does_not_count_time_in_which_the_application_slept() {
     feed(&mut slept, Time::from_secs_f64(1.0), &Feedback { window_limited: false, ..timed(1, RTT) });
     feed(&mut slept, second(10), &timed(1, RTT));
     assert_eq!(window(&awake), window(&slept));
+}
+
+#[test]
+fn a_spurious_reduction_leaves_no_trace() {
+    let mut cubic = cubic(&CubicConfig::default());
+    feed(&mut cubic, Time::ZERO, &timed(1, RTT));
+    let mut undone = cubic.clone();
+    let second = |n: u64| Time::ZERO + Span::from_secs(n);
+    for reduction in [CongestionEvent::Loss, CongestionEvent::Timeout { consecutive: 1 }] {
+        feed(&mut undone, second(1), &event(reduction, 60));
+        assert!(window(&undone) < window(&cubic));
+        // A window that slow start has brought up again meanwhile is still the smaller one.
+        feed(&mut undone, second(1), &Feedback { recovery: Recovery::Timeout, ..timed(1, RTT) });
+        feed(&mut undone, second(1), &event(CongestionEvent::Spurious, 60));
+        assert_eq!((window(&undone), undone.k()), (window(&cubic), cubic.k()), "RFC 9438 §4.9.2");
+    }
+    // W_max, W_est and the epoch's begin are what they were, so both go on alike.
+    for n in 2..20 {
+        feed(&mut cubic, second(n), &timed(1, RTT));
+        feed(&mut undone, second(n), &timed(1, RTT));
+        assert_eq!(window(&undone), window(&cubic));
+    }
+    feed(&mut cubic, second(20), &event(CongestionEvent::Ecn, 100));
+    let reduced = window(&cubic);
+    feed(&mut cubic, second(20), &event(CongestionEvent::Spurious, 100));
+    assert_eq!(window(&cubic), reduced, "an ECN echo is never spurious");
+}
+
+#[test]
+fn reno_takes_a_spurious_reduction_back_once() {
+    let mut reno = reno(&RenoConfig::default(), 20, Some(10));
+    feed(&mut reno, Time::ZERO, &event(CongestionEvent::Loss, 20));
+    feed(&mut reno, Time::ZERO, &event(CongestionEvent::Spurious, 20));
+    assert_eq!(window(&reno), 20.0);
+    feed(&mut reno, Time::ZERO, &ack(1));
+    close(window(&reno), 20.05, 0.001);
+    feed(&mut reno, Time::ZERO, &event(CongestionEvent::Timeout { consecutive: 1 }, 20));
+    feed(&mut reno, Time::ZERO, &event(CongestionEvent::Timeout { consecutive: 2 }, 20));
+    feed(&mut reno, Time::ZERO, &event(CongestionEvent::Spurious, 20));
+    assert_eq!(window(&reno), 1.0, "two time-outs in a row are believed");
+}
+
+#[test]
+fn no_window_grows_with_an_ecn_echo() {
+    let echo = Feedback { echoes: Echoes { ce: 1, ..Echoes::default() }, ..timed(1, RTT) };
+    let mut cubic = cubic(&CubicConfig::default());
+    let mut reno = reno(&RenoConfig::default(), 4, None);
+    for n in 0..10 {
+        feed(&mut cubic, Time::ZERO + Span::from_secs(n), &echo);
+        feed(&mut reno, Time::ZERO, &echo);
+    }
+    assert_eq!((window(&cubic), window(&reno)), (70.0, 4.0), "RFC 3168 §6.1.2");
+}
+
+#[test]
+fn cubic_leaves_the_reno_friendly_region_where_the_formulas_cross() {
+    // From 70 of 100 segments at a round trip of 20 ms: W_est = 70 + 9/17 · t/RTT overtakes W_cubic at once and grows
+    // by 26.47 segments a second until it reaches cwnd_prior = 100 at t = 1.1333 s, and by 50 a second from there
+    // (RFC 9438 §4.3: α = 1). W_cubic(1.1333) is 88.25: Reno's region goes on.
+    let rtt = Span::from_millis(20);
+    let mut cubic = cubic(&CubicConfig::default());
+    let mut now = Time::ZERO;
+    for (seconds, expected) in [(0.5, 83.235), (1.0, 96.471), (1.1333, 100.0), (2.0, 143.335), (3.0, 193.335)]
+    {
+        now = drive(&mut cubic, now, Time::from_secs_f64(seconds), rtt);
+        close(window(&cubic), expected, expected * 0.012);
+    }
+    // Without that region the concave curve is all there is: 0.4 (1 - 4.217163)³ + 100 = 86.68.
+    let mut plain = cubic_of(&CubicConfig { reno_friendly: false, ..CubicConfig::default() });
+    drive(&mut plain, Time::ZERO, Time::from_secs_f64(1.0), rtt);
+    close(window(&plain), 86.68, 0.9);
+}
+
+#[test]
+fn cubic_never_aims_beyond_half_a_window_more() {
+    // After a long pause in acknowledgements the curve stands far above; the target is at most 1.5 cwnd (§4.2), so one
+    // acknowledgement adds at most half a segment.
+    let mut cubic = cubic(&CubicConfig::default());
+    feed(&mut cubic, Time::ZERO, &timed(1, RTT));
+    let before = window(&cubic);
+    feed(&mut cubic, Time::ZERO + Span::from_secs(60), &timed(1, RTT));
+    close(window(&cubic), before + 0.5, 0.002);
 }
 
 #[test]

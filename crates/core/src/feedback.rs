@@ -78,6 +78,9 @@ pub enum CongestionEvent {
     },
     /// A recovery episode ended.
     RecoveryEnd,
+    /// The last loss or time-out told was none: what was thought lost arrived late. The reduction may be taken back
+    /// (RFC 9438 §4.9, RFC 4015).
+    Spurious,
 }
 
 /// What loss recovery is doing.

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use tailback_control::{ControllerParams, Reliability};
 use tailback_core::{Bytes, Checker, DataAmount, Packet, Span};
 
+use crate::pacing::PacingConfig;
+
 /// How round trip times are sampled for the retransmission timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -42,6 +44,19 @@ pub enum EcnEcho {
     Latched,
     /// On the acknowledgement of the marked packets only, as DCTCP wants it (RFC 8257 §3.2).
     PerPacket,
+}
+
+/// How a reduction of the window that was for nothing is found out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpuriousDetection {
+    /// Not at all.
+    #[default]
+    Off,
+    /// Time-outs, by what is acknowledged after the first retransmission (F-RTO, RFC 5682).
+    FRto,
+    /// Time-outs and losses, by the send times that acknowledgements echo (Eifel detection, RFC 3522).
+    Eifel,
 }
 
 /// What acknowledgements say beyond RFC 2018.
@@ -159,6 +174,12 @@ pub struct StreamConfig {
     pub keep_scoreboard: bool,
     /// Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true.
     pub rescue: bool,
+    /// Whether and how losses and time-outs that were none are found out, so that the controller can take its
+    /// reduction back; `off` by default. `eifel` stamps every segment.
+    pub spurious: SpuriousDetection,
+    /// Paces what a window lets go, where a scheme directs no rate of its own: a table with `factor` and `burst`, or
+    /// `{}` for their defaults; not paced by default.
+    pub pacing: Option<PacingConfig>,
     /// The retransmission timer.
     pub rto: RtoConfig,
     /// How round trip times are sampled.
@@ -192,6 +213,8 @@ impl Default for StreamConfig {
             impatient: true,
             keep_scoreboard: true,
             rescue: true,
+            spurious: SpuriousDetection::Off,
+            pacing: None,
             rto: RtoConfig::default(),
             rtt_sampling: RttSampling::EveryAck,
             ecn: EcnMode::Off,
@@ -233,6 +256,9 @@ impl StreamConfig {
         let threshold = self.dup_threshold;
         checker.require((1..=1000).contains(&threshold), "dup_threshold", threshold, "1 to 1000");
         checker.within("rto", |rto| self.rto.check(rto));
+        if let Some(pacing) = &self.pacing {
+            checker.within("pacing", |checker| pacing.check(self.segment_size, checker));
+        }
         checker.require(
             self.send_jitter <= Span::from_secs(10),
             "send_jitter",

@@ -21,10 +21,12 @@ pub struct SenderCounters {
     pub acked: Bytes,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Fast recoveries begun.
+    /// Fast recoveries begun, but for those of a window that an ECN echo had reduced already.
     pub recoveries: u64,
     /// Window reductions asked for by ECN echoes.
     pub ecn_reductions: u64,
+    /// Losses and time-outs found to have been none.
+    pub spurious: u64,
     /// Datagrams discarded at the source by a closed gate.
     pub gated: u64,
     /// Datagrams discarded at the source because its buffer was full.

@@ -5,6 +5,7 @@ mod application;
 pub mod config;
 pub mod counters;
 pub mod datagram;
+mod pacing;
 pub mod receiver;
 pub mod sender;
 mod shaper;
@@ -13,8 +14,11 @@ mod steering;
 mod stream;
 pub mod wire;
 
-pub use config::{AckDetail, EcnEcho, EcnMode, ReceiverConfig, RtoConfig, RttSampling, StreamConfig};
+pub use config::{
+    AckDetail, EcnEcho, EcnMode, ReceiverConfig, RtoConfig, RttSampling, SpuriousDetection, StreamConfig,
+};
 pub use counters::{ReceiverCounters, SenderCounters};
 pub use datagram::{DatagramConfig, DatagramReceiver, DatagramSender};
+pub use pacing::PacingConfig;
 pub use receiver::Receiver;
 pub use sender::Sender;

@@ -135,7 +135,8 @@ impl Receiver {
         }
     }
 
-    /// Takes a segment's marks into the echoes; whether a mark wants to be acknowledged at once.
+    /// Takes a segment's marks into the echoes; whether a mark wants to be acknowledged at once. A mark on what was
+    /// delivered before, outside the window, says nothing (RFC 3168 §6.1.5).
     #[inline]
     fn read_marks(&mut self, packet: &Packet) -> bool {
         self.rho |= packet.rho();
@@ -146,7 +147,7 @@ impl Receiver {
         }
         if marked {
             self.counters.ce_marked += 1;
-            self.ecn_echo = true;
+            self.ecn_echo |= packet.number >= self.stream.next();
         }
         marked && self.config.ecn_echo == EcnEcho::PerPacket
     }

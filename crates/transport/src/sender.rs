@@ -12,8 +12,9 @@ use tailback_core::{
 };
 
 use crate::application::Application;
-use crate::config::{EcnMode, RttSampling, StreamConfig};
+use crate::config::{EcnMode, RttSampling, SpuriousDetection, StreamConfig};
 use crate::counters::SenderCounters;
+use crate::pacing::Pacing;
 use crate::source::{AnySource, Source};
 use crate::steering::Steering;
 use crate::stream::{Ack, LossRecovery, Outcome};
@@ -64,7 +65,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
             config.receive_window.map_or(u64::MAX, |amount| amount.in_bytes(config.segment_size).get());
         Self {
             recovery: LossRecovery::new(flow, &config),
-            steering: Steering::new(controller, size(config.segment_size), size(config.header)),
+            steering: Steering::new(controller, size(config.segment_size), size(config.header))
+                .paced(config.pacing.as_ref().map(|pacing| Pacing::new(pacing, config.segment_size))),
             app: Application::new(source),
             receive_window,
             wake: Time::NEVER,
@@ -74,7 +76,9 @@ impl<C: Controller, S: Source> Sender<C, S> {
             payload: size(config.segment_size.saturating_sub(config.header)),
             opening: if config.handshake { Opening::Due } else { Opening::Done },
             stopped: false,
-            stamps: config.stamps || config.rtt_sampling == RttSampling::Timestamps,
+            stamps: config.stamps
+                || config.rtt_sampling == RttSampling::Timestamps
+                || config.spurious == SpuriousDetection::Eifel,
             app_limited: false,
             restart: None,
             counters: SenderCounters::default(),
@@ -164,6 +168,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         match outcome.event {
             Some(CongestionEvent::Loss) => self.counters.recoveries += 1,
             Some(CongestionEvent::Ecn) => self.counters.ecn_reductions += 1,
+            Some(CongestionEvent::Spurious) => self.counters.spurious += 1,
             _ => {}
         }
         let echoes = Echoes {

@@ -5,6 +5,7 @@ use tailback_core::{
     Annex, Bytes, ControlInfo, Controller, EndpointCx, Feedback, FlowId, Kind, Lane, Packet, Sent, Span, Time,
 };
 
+use crate::pacing::Pacing;
 use crate::shaper::Shaper;
 
 /// What is known of the receiver's newest report, to be echoed in control packets and stamps.
@@ -24,6 +25,8 @@ pub(crate) struct Steering<C> {
     timer: Time,
     /// There is none as long as a window is all that was ever directed.
     pub(crate) shaper: Option<Box<Shaper>>,
+    /// Where a window is paced by configuration.
+    pacing: Option<Box<Pacing>>,
     last_report: Option<LastReport>,
     /// A full packet's bytes on the wire.
     packet: u16,
@@ -39,11 +42,18 @@ impl<C: Controller> Steering<C> {
             timeout: None,
             timer: Time::NEVER,
             shaper: None,
+            pacing: None,
             last_report: None,
             packet,
             header,
             control_packets: 0,
         }
+    }
+
+    /// Paces windows.
+    pub(crate) fn paced(mut self, pacing: Option<Pacing>) -> Self {
+        self.pacing = pacing.map(Box::new);
+        self
     }
 
     /// The controller's timer.
@@ -55,7 +65,10 @@ impl<C: Controller> Steering<C> {
     /// Reads the directive and the timer; after every call to the controller.
     #[inline]
     pub(crate) fn obey(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
-        let directive = self.controller.directive();
+        let mut directive = self.controller.directive();
+        if let Some(pacing) = &self.pacing {
+            pacing.apply(&mut directive);
+        }
         self.window = directive.window.map_or(u64::MAX, Bytes::get);
         self.timeout = directive.timeout;
         self.timer = self.controller.next_timer().unwrap_or(Time::NEVER);
@@ -70,6 +83,9 @@ impl<C: Controller> Steering<C> {
     #[inline]
     pub(crate) fn tell(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut EndpointCx<'_>) {
         self.controller.on_feedback(now, feedback, &mut cx.control());
+        if let (Some(pacing), Some(sample)) = (&mut self.pacing, feedback.rtt) {
+            pacing.note(sample);
+        }
         self.obey(now, cx);
     }
 
@@ -101,6 +117,9 @@ impl<C: Controller> Steering<C> {
         if let Some(fresh) = fresh {
             self.controller = fresh;
             self.shaper = None;
+        }
+        if let Some(pacing) = &mut self.pacing {
+            pacing.forget();
         }
         self.obey(now, cx);
     }

@@ -10,7 +10,8 @@ use tailback_core::{
 };
 use tailback_transport::source::{AnySource, Offer, Source};
 use tailback_transport::{
-    DatagramConfig, DatagramReceiver, DatagramSender, Receiver, ReceiverConfig, Sender, StreamConfig,
+    DatagramConfig, DatagramReceiver, DatagramSender, PacingConfig, Receiver, ReceiverConfig, Sender,
+    StreamConfig,
 };
 
 const ONE_WAY: Span = Span::from_millis(50);
@@ -82,6 +83,18 @@ fn a_rate_paces_both_kinds() {
         assert_eq!(times.len(), 1251, "1 Mbit/s in packets of 1000 B, and the first at once");
         assert!(times.windows(2).all(|pair| pair[1] - pair[0] == 8_000_000));
     }
+}
+
+#[test]
+fn a_window_paced_by_configuration_leaves_evenly_and_is_used_up() {
+    let config = StreamConfig { pacing: Some(PacingConfig::default()), ..StreamConfig::default() };
+    let receiver = Receiver::new(FLOW, ReceiverConfig::default().matching(&config));
+    let sender = Sender::new(FLOW, config, Scripted::window(10), AnySource::infinite());
+    let times = times(&Pipe::new(sender, receiver, ONE_WAY).start().run(Span::from_millis(2999)));
+    assert!(times[..10].iter().all(|at| *at == 0), "before the first round trip the window leaves at once");
+    // 1.25 · 10 packets per 100 ms: one in 8 ms at most, ten in a round trip of 100 ms.
+    assert!(times[30..].windows(2).all(|pair| pair[1] - pair[0] >= 7_900_000), "{times:?}");
+    assert!(times.len() >= 295, "the window is used: {}", times.len());
 }
 
 #[test]

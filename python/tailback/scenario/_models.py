@@ -1775,6 +1775,27 @@ SourceOrName: TypeAlias = Literal["bulk", "on-off", "files", "datagrams", "repla
 """The bare name stands for the table with this name and every parameter at its default."""
 
 
+SpuriousDetection: TypeAlias = Literal["off", "f-rto", "eifel"]
+"""How a reduction of the window that was for nothing is found out.
+
+- ``off``: Not at all.
+- ``f-rto``: Time-outs, by what is acknowledged after the first retransmission (F-RTO, RFC 5682).
+- ``eifel``: Time-outs and losses, by the send times that acknowledgements echo (Eifel detection, RFC 3522).
+"""
+
+
+class Pacing(Part):
+    """Pacing of a window."""
+
+    factor: float = 1.25
+    """The rate is this times window / smoothed round trip time (N of RFC 9002 §7.7). At least 1, else the window is
+    never used; default 1.25.
+    """
+
+    burst: DataAmount = "1 packets"
+    """How much may leave back to back after a pause. At least a packet; default 1 packet."""
+
+
 RttSampling: TypeAlias = Literal["every-ack", "per-round-trip", "timestamps"]
 """How round trip times are sampled for the retransmission timer.
 
@@ -1844,6 +1865,16 @@ class Stream(Part):
 
     rescue: bool = True
     """Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true."""
+
+    spurious: SpuriousDetection = "off"
+    """Whether and how losses and time-outs that were none are found out, so that the controller can take its
+    reduction back; ``off`` by default. ``eifel`` stamps every segment.
+    """
+
+    pacing: Pacing | None = None
+    """Paces what a window lets go, where a scheme directs no rate of its own: a table with ``factor`` and ``burst``,
+    or ``{}`` for their defaults; not paced by default.
+    """
 
     rto: Rto = Rto()
     """The retransmission timer."""
@@ -2488,6 +2519,7 @@ __all__ = [
     "Newreno",
     "OnOffSource",
     "Overlap",
+    "Pacing",
     "PacketClass",
     "PacketPair",
     "PacketPairLaw",
@@ -2535,6 +2567,7 @@ __all__ = [
     "SpanDistribution",
     "SpanRange",
     "Spread",
+    "SpuriousDetection",
     "Star",
     "Stream",
     "Table2PacketPairSetpoint",

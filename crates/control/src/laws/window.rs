@@ -42,6 +42,8 @@ pub struct WindowLaw {
     counting: Counting,
     slow_start_limit: f64,
     halve: Halve,
+    /// Window and threshold before the last reduction, while that may prove spurious.
+    before: Option<(f64, f64)>,
 }
 
 impl WindowLaw {
@@ -57,7 +59,29 @@ impl WindowLaw {
             counting,
             slow_start_limit,
             halve,
+            before: None,
         }
+    }
+
+    /// Remembers window and threshold before a loss or time-out reduces them.
+    pub fn remember(&mut self) {
+        self.before = Some((self.window, self.ssthresh));
+    }
+
+    /// The newest reduction was for a reason that stands: it is not taken back.
+    pub fn forget(&mut self) {
+        self.before = None;
+    }
+
+    /// Takes the remembered reduction back where the window is still below what it was (RFC 9438 §4.9.2; RFC 4015
+    /// §3.2 restores the threshold likewise); whether it did.
+    pub fn restore(&mut self) -> bool {
+        let Some((window, ssthresh)) = self.before.take().filter(|(window, _)| self.window < *window) else {
+            return false;
+        };
+        self.window = window;
+        self.ssthresh = ssthresh;
+        true
     }
 
     /// The window in bytes: what a directive carries.

@@ -287,7 +287,7 @@ impl Accumulation {
                 self.slow_start = self.gamma;
                 self.skip = true;
             }
-            CongestionEvent::RecoveryEnd => {}
+            CongestionEvent::RecoveryEnd | CongestionEvent::Spurious => {}
         }
     }
 

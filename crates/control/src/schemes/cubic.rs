@@ -15,11 +15,13 @@
 //! | loss: `ssthresh = β · flight`, `cwnd = max(ssthresh, 2)`; ECN echo: `cwnd = max(ssthresh, 1)` | §4.6 |
 //! | fast convergence: `W_max = cwnd (1+β)/2` where `cwnd` was below the last `W_max` | §4.7 |
 //! | time-out: `ssthresh` as for a loss, `cwnd = 1`; then `K = 0`, `W_max = cwnd_epoch` | §4.8 |
+//! | no growth with an ECN echo | RFC 3168 §6.1.2 |
+//! | reduction found spurious: window, threshold, `cwnd_prior`, `W_max` and the stage as before it | §4.9 |
 //! | slow start left without a loss: `K = 0`, `W_max = cwnd_epoch` | §4.10 |
 //! | time in which the application limited the sender does not count in `t` | §4.2, §5.8 |
 //!
-//! Deviations: a reduction found spurious is not undone (§4.9): no signal of one reaches a controller yet. An epoch
-//! begins with the first acknowledgement that may grow the window, so the repair itself is not part of `t`.
+//! Deviations: an epoch begins with the first acknowledgement that may grow the window, so the repair itself is not
+//! part of `t`.
 //! With `counting = "bytes"` the step towards the target is taken once per segment acknowledged instead of once per
 //! acknowledgement, as common stacks do.
 //!
@@ -134,6 +136,18 @@ pub struct Cubic {
     /// Whether the current stage follows a loss or an ECN echo, so that `w_max` is its plateau.
     after_reduction: bool,
     smoothed_rtt: f64,
+    /// What the last loss or time-out changed beside window and threshold, while that may prove spurious.
+    before: Option<Before>,
+}
+
+/// What a reduction changes beside window and threshold: `undo_W_max`, `undo_cwnd_prior`, and `undo_K`,
+/// `undo_t_epoch` and `undo_W_est` in one (RFC 9438 §4.9.2).
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    w_max: f64,
+    prior: f64,
+    epoch: Option<Epoch>,
+    after_reduction: bool,
 }
 
 impl Cubic {
@@ -152,25 +166,36 @@ impl Cubic {
             prior: f64::INFINITY,
             after_reduction: false,
             smoothed_rtt: 0.0,
+            before: None,
         }
     }
 
     fn on_event(&mut self, event: CongestionEvent, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         let reduced = self.law.reduce_from(feedback) * self.beta;
         match event {
-            CongestionEvent::Loss => self.reduce(reduced, 2.0),
-            CongestionEvent::Ecn => self.reduce(reduced, 1.0),
+            CongestionEvent::Loss => {
+                self.keep();
+                self.reduce(reduced, 2.0);
+            }
+            CongestionEvent::Ecn => {
+                self.law.forget();
+                self.reduce(reduced, 1.0);
+            }
             CongestionEvent::Timeout { consecutive } => {
                 // As in RFC 5681 §3.1, the threshold is held while the same segment times out again.
                 if consecutive <= 1 {
+                    self.keep();
                     self.remember();
                     self.law.ssthresh = reduced.max(2.0);
+                } else {
+                    self.law.forget();
                 }
                 self.law.set(1.0);
                 self.after_reduction = false;
                 self.end_stage();
             }
             CongestionEvent::RecoveryEnd => {}
+            CongestionEvent::Spurious => self.take_back(),
         }
         cx.note("ssthresh", self.law.ssthresh * self.law.segment());
         cx.note("w_max", self.w_max * self.law.segment());
@@ -183,6 +208,29 @@ impl Cubic {
         self.law.ssthresh = reduced.max(2.0);
         self.after_reduction = true;
         self.end_stage();
+    }
+
+    /// Keeps what a reduction is about to change.
+    fn keep(&mut self) {
+        self.law.remember();
+        self.before = Some(Before {
+            w_max: self.w_max,
+            prior: self.prior,
+            epoch: self.epoch,
+            after_reduction: self.after_reduction,
+        });
+    }
+
+    /// The reduction was for nothing (RFC 9438 §4.9).
+    fn take_back(&mut self) {
+        if let Some(before) = self.before.take()
+            && self.law.restore()
+        {
+            self.w_max = before.w_max;
+            self.prior = before.prior;
+            self.epoch = before.epoch;
+            self.after_reduction = before.after_reduction;
+        }
     }
 
     /// Keeps the window at which congestion happened (RFC 9438 §4.6, §4.7).
@@ -276,7 +324,8 @@ impl Controller for Cubic {
         if let Some(event) = feedback.event {
             return self.on_event(event, feedback, cx);
         }
-        if feedback.advanced == Bytes::ZERO || feedback.recovery == Recovery::Fast {
+        let earned = feedback.advanced > Bytes::ZERO && feedback.echoes.ce == 0;
+        if !earned || feedback.recovery == Recovery::Fast {
             return;
         }
         if !feedback.window_limited {

@@ -8,9 +8,11 @@
 //! | --- | --- | --- |
 //! | ack, `w < ssthresh` | `w += min(N, 1)`; by byte counting `min(N, L)` | RFC 5681 eq. 2, RFC 3465 §2.2 |
 //! | ack, otherwise | `w += 1/w`; by byte counting `w += N/w` | RFC 5681 eq. 3, RFC 3465 §2.1 |
-//! | loss, ECN echo | `ssthresh = max(flight/2, 2)`, `w = ssthresh` | RFC 5681 eq. 4, §3.2 |
+//! | ack with an ECN echo | no growth | RFC 3168 §6.1.2 |
+//! | loss, first ECN echo of a window | `ssthresh = max(flight/2, 2)`, `w = ssthresh` | RFC 5681 eq. 4, §3.2 |
 //! | first time-out | `ssthresh = max(flight/2, 2)`, `w = 1` | RFC 5681 eq. 4, §3.1 |
 //! | further time-outs | `w = 1`, `ssthresh` held | RFC 5681 §3.1 |
+//! | the last loss or time-out was spurious | `w` and `ssthresh` as before it | RFC 4015 §3.2, `w` at once |
 //!
 //! Deviations: fast recovery's window inflation (RFC 5681 §3.2 steps 3 and 4) belongs to the reliability, which
 //! counts what left the network; this window holds still meanwhile. RFC 3465 §2.1 adds whole segments once per
@@ -71,16 +73,27 @@ impl Reno {
         let half = (law.reduce_from(feedback) / 2.0).max(2.0);
         match event {
             CongestionEvent::Loss | CongestionEvent::Ecn => {
+                if event == CongestionEvent::Loss {
+                    law.remember();
+                } else {
+                    law.forget();
+                }
                 law.ssthresh = half;
                 law.set(half.min(law.window));
             }
             CongestionEvent::Timeout { consecutive } => {
                 if consecutive <= 1 {
+                    law.remember();
                     law.ssthresh = half;
+                } else {
+                    law.forget();
                 }
                 law.set(1.0);
             }
             CongestionEvent::RecoveryEnd => {}
+            CongestionEvent::Spurious => {
+                law.restore();
+            }
         }
         cx.note("ssthresh", law.ssthresh * law.segment());
     }
@@ -92,7 +105,9 @@ impl Controller for Reno {
         if let Some(event) = feedback.event {
             return self.on_event(event, feedback, cx);
         }
-        let earned = feedback.window_limited && feedback.advanced > tailback_core::Bytes::ZERO;
+        let earned = feedback.window_limited
+            && feedback.advanced > tailback_core::Bytes::ZERO
+            && feedback.echoes.ce == 0;
         if !earned || feedback.recovery == Recovery::Fast {
             return;
         }

@@ -174,7 +174,7 @@ impl Vegas {
                 }
                 self.set(2.0);
             }
-            CongestionEvent::RecoveryEnd => {}
+            CongestionEvent::RecoveryEnd | CongestionEvent::Spurious => {}
         }
         self.growth = 0.0;
     }

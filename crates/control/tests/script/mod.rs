@@ -20,6 +20,8 @@ pub(crate) enum Op {
     Loss,
     /// It ends.
     Recovered,
+    /// What was thought lost was not: the episode is over.
+    Spurious,
     /// An ECN echo.
     Ecn,
     /// The retransmission timer expires.
@@ -35,6 +37,7 @@ pub(crate) fn ops() -> impl Strategy<Value = Vec<Op>> {
         12 => (1..=3_u8, 1..500_u16, prop::bool::weighted(0.1)).prop_map(|(n, rtt, idle)| Op::Ack(n, rtt, idle)),
         1 => Just(Op::Loss),
         2 => Just(Op::Recovered),
+        1 => Just(Op::Spurious),
         1 => Just(Op::Ecn),
         1 => Just(Op::Timeout),
         2 => prop_oneof![0..100_u32, 0..10_000_000_u32].prop_map(Op::Wait),
@@ -140,7 +143,11 @@ impl Script {
                 self.recovery = Recovery::Open;
                 self.event(CongestionEvent::RecoveryEnd);
             }
-            Op::Recovered => {}
+            Op::Spurious if self.recovery != Recovery::Open => {
+                self.recovery = Recovery::Open;
+                self.event(CongestionEvent::Spurious);
+            }
+            Op::Recovered | Op::Spurious => {}
             Op::Ecn => self.event(CongestionEvent::Ecn),
             Op::Timeout => {
                 self.recovery = Recovery::Timeout;

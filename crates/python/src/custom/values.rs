@@ -294,6 +294,7 @@ impl PyFeedback {
             CongestionEvent::Ecn => "ecn",
             CongestionEvent::Timeout { .. } => "timeout",
             CongestionEvent::RecoveryEnd => "recovery-end",
+            CongestionEvent::Spurious => "spurious",
         })
     }
     #[getter]

@@ -30,6 +30,9 @@ impl<C: Controller, S: Source> Sender<C, S> {
         let room = self.room();
         let choice = self.recovery.choose(&room, &self.config);
         match choice {
+            Choice::Nothing if self.recovery.holds_back() && self.recovery.give_up_doubt() => {
+                return self.data_packet(now, cx);
+            }
             Choice::WindowFull | Choice::Nothing => {
                 self.app_limited = choice == Choice::Nothing;
                 self.jitter_end = Time::NEVER;

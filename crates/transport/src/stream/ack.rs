@@ -5,6 +5,7 @@ use tailback_control::Reliability;
 use tailback_core::{Acked, CongestionEvent, Recovery, RttSample, Time};
 
 use super::ring::Record;
+use super::spurious::Doubt;
 use super::{Ack, LossRecovery, NONE, Outcome};
 use crate::config::{RttSampling, StreamConfig};
 
@@ -40,13 +41,16 @@ impl LossRecovery {
             self.consecutive = 0;
             self.forced = false;
         }
+        let before = self.state;
+        let spurious = if self.doubt == Doubt::None { None } else { self.resolve_doubt(ack, advanced) };
         let mut event = match self.mode {
+            _ if spurious.is_some() => spurious,
             Reliability::Reno | Reliability::NewReno => self.recover_by_duplicates(now, advanced, config),
             _ => self.recover_by_ranges(advanced, found, config),
         };
         if advanced > 0 {
             self.timer_after_advance(now, config);
-        } else if event == Some(CongestionEvent::Loss) {
+        } else if self.state == Recovery::Fast && before != Recovery::Fast {
             self.restart_timer(now, config);
         }
         if self.mode == Reliability::Offsets {

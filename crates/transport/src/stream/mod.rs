@@ -16,6 +16,7 @@ mod recovery;
 pub(crate) mod ring;
 pub(crate) mod rtt;
 mod sack;
+mod spurious;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,7 @@ use tailback_core::{
 use crate::config::{RttSampling, StreamConfig};
 use ring::{Record, Ring};
 use rtt::RttEstimator;
+use spurious::Doubt;
 
 /// An acknowledgement, taken apart.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +136,8 @@ pub(crate) struct LossRecovery {
     fresh: bool,
     /// The window was reduced since CWR was last sent.
     reduced: bool,
+    /// Whether the episode may prove to be for nothing.
+    doubt: Doubt,
     rtt: RttEstimator,
     soft: SoftTimeout,
     acked: Vec<Acked>,
@@ -166,6 +170,7 @@ impl LossRecovery {
             partial_seen: false,
             fresh: true,
             reduced: false,
+            doubt: Doubt::None,
             rtt: RttEstimator::new(&config.rto, mix(u64::from(flow.0))),
             soft: SoftTimeout::default(),
             acked: Vec::new(),
@@ -394,6 +399,7 @@ impl LossRecovery {
         }
         self.forced = false;
         self.timed = NONE;
+        self.doubt_sent(now);
         self.arm(now, config);
     }
 

@@ -49,10 +49,11 @@ impl LossRecovery {
         }
         self.dup_acks += 1;
         if self.dup_acks == threshold && self.may_begin(config) {
-            self.begin_episode();
+            let event = self.begin_episode();
+            self.doubt_loss(config);
             self.inflation = u64::from(threshold) * segment;
             self.restart_timer(now, config);
-            return Some(CongestionEvent::Loss);
+            return event;
         }
         if self.dup_acks < threshold && config.limited_transmit {
             self.inflation = u64::from(self.dup_acks) * segment;
@@ -94,8 +95,9 @@ impl LossRecovery {
         if !record.is_lost() || !waiting || !self.may_begin(config) {
             return None;
         }
-        self.begin_episode();
-        Some(CongestionEvent::Loss)
+        let event = self.begin_episode();
+        self.doubt_loss(config);
+        event
     }
 
     /// Whether a new episode may begin: the last must be over.
@@ -110,8 +112,12 @@ impl LossRecovery {
         }
     }
 
-    fn begin_episode(&mut self) {
+    /// The window is to be reduced, unless an ECN echo from the same window of data has done so: once for a series of
+    /// dropped and marked packets (RFC 3168 §6.1.2).
+    fn begin_episode(&mut self) -> Option<CongestionEvent> {
         let first = self.ring.first();
+        let reduced_for_echo = first < self.ecn_until && self.recover < self.ecn_until;
+        let event = (!reduced_for_echo).then_some(CongestionEvent::Loss);
         self.state = Recovery::Fast;
         self.fresh = false;
         self.recover = self.ring.end();
@@ -124,13 +130,14 @@ impl LossRecovery {
             // What the last episode sent again is on its way, and is not sent a third time (Keshav 1994, §6).
             self.next_retransmit = self.next_retransmit.max(first);
             if self.ring.get(first).in_network() > 0 {
-                return;
+                return event;
             }
         } else {
             self.next_retransmit = first;
         }
         self.lose(first);
         self.forced = true;
+        event
     }
 
     /// An episode is over. Only fast recovery reports its end: after a time-out the window grows on by slow start.
@@ -190,6 +197,7 @@ impl LossRecovery {
             self.sacked = 0;
             self.high_sacked = first;
         }
+        self.doubt_timeout(self.state == Recovery::Timeout, config);
         self.state = Recovery::Timeout;
         self.fresh = false;
         self.recover = end;

@@ -87,6 +87,12 @@ impl Record {
         self.state = self.state & !(IN_FLIGHT | TWICE) | LOST;
     }
 
+    /// It is not lost after all: unless a copy was sent since, the original is in the network.
+    pub(crate) const fn find(&mut self) {
+        let copy = if self.state & (IN_FLIGHT | TWICE) == 0 { IN_FLIGHT } else { 0 };
+        self.state = self.state & !LOST | copy;
+    }
+
     /// It was selectively acknowledged.
     pub(crate) const fn sack(&mut self, skip_to: u64) {
         self.state = self.state & !(IN_FLIGHT | TWICE | LOST) | SACKED;

@@ -202,6 +202,11 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
         self.flying.insert((at, self.serial), Flying { packet, forward });
     }
 
+    /// Hands the receiver a packet now, past the script.
+    pub fn deliver(&mut self, packet: Packet) {
+        self.give_receiver(Input::Packet(packet));
+    }
+
     /// One event; false when nothing is left to happen by `end`.
     pub fn step(&mut self, end: Time) -> bool {
         let packet = self.flying.first_key_value().map(|(key, _)| key.0);

@@ -136,7 +136,7 @@ impl PacketPair {
                     self.begin_anew();
                 }
             }
-            CongestionEvent::Loss | CongestionEvent::RecoveryEnd => {}
+            CongestionEvent::Loss | CongestionEvent::RecoveryEnd | CongestionEvent::Spurious => {}
         }
     }
 

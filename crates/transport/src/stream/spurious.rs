@@ -1,0 +1,131 @@
+//! Losses and time-outs that were none: found out by Eifel detection (RFC 3522) or by F-RTO (RFC 5682), and what was
+//! thought lost counted as in the network again. What the window does about it is the controller's business.
+//!
+//! Eifel compares the send time that an acknowledgement echoes with the time of the first retransmission: an
+//! acknowledgement that advances and was caused by something older shows that the original arrived. It needs a stamp
+//! on every segment. F-RTO needs nothing of the receiver and finds time-outs only: after the first retransmission it
+//! sends new data instead of further retransmissions, and sees whether the next acknowledgement covers a segment that
+//! was sent once. With selective acknowledgements such a segment may also lie beyond the cumulative number (§3).
+//!
+//! Deviations: RFC 5682 bounds the window to three segments where the second acknowledgement is a duplicate; here it
+//! stays what slow start has made of one segment by then, which is two.
+
+use tailback_core::{CongestionEvent, Recovery, Time};
+
+use super::{Ack, LossRecovery};
+use crate::config::{SpuriousDetection, StreamConfig};
+
+/// What is looked for in the episode at hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// Nothing: detection is off, or the episode is known to be what it seems.
+    #[default]
+    None,
+    /// The first retransmission has yet to leave.
+    Unsent,
+    /// It left at this time: an advance that echoes an older stamp tells.
+    Eifel(Time),
+    /// F-RTO waits for the first acknowledgement after the time-out (RFC 5682 §2.1 step 2).
+    FirstAck,
+    /// F-RTO has had it, and new data leaves before the second (step 3).
+    SecondAck,
+}
+
+impl LossRecovery {
+    /// A fast recovery begins.
+    pub(super) fn doubt_loss(&mut self, config: &StreamConfig) {
+        self.doubt = if config.spurious == SpuriousDetection::Eifel { Doubt::Unsent } else { Doubt::None };
+    }
+
+    /// The timer has expired; `again` where that repairs a time-out already (RFC 5682 §2.1 step 1).
+    pub(super) fn doubt_timeout(&mut self, again: bool, config: &StreamConfig) {
+        self.doubt = match config.spurious {
+            SpuriousDetection::Eifel => Doubt::Unsent,
+            SpuriousDetection::FRto if !again => Doubt::FirstAck,
+            SpuriousDetection::FRto | SpuriousDetection::Off => Doubt::None,
+        };
+    }
+
+    /// A retransmission leaves.
+    #[inline]
+    pub(super) fn doubt_sent(&mut self, now: Time) {
+        if self.doubt == Doubt::Unsent {
+            self.doubt = Doubt::Eifel(now);
+        }
+    }
+
+    /// Whether an acknowledgement, whose segments are in the list already, shows that the episode was spurious.
+    pub(super) fn resolve_doubt(&mut self, ack: &Ack<'_>, advanced: u64) -> Option<CongestionEvent> {
+        match self.doubt {
+            Doubt::Eifel(sent) if advanced > 0 => {
+                self.doubt = Doubt::None;
+                ack.echo.is_some_and(|echo| echo < sent).then(|| self.take_back())
+            }
+            Doubt::None | Doubt::Unsent | Doubt::Eifel(_) => None,
+            Doubt::FirstAck => {
+                // A duplicate, or everything that was out: an ordinary time-out.
+                if advanced == 0 || self.ring.first() >= self.recover {
+                    self.doubt = Doubt::None;
+                } else {
+                    self.doubt = Doubt::SecondAck;
+                    // Nothing more is sent again for the moment.
+                    self.next_retransmit = self.lost_edge;
+                }
+                None
+            }
+            Doubt::SecondAck => {
+                let original = |one: &tailback_core::Acked| one.number < self.recover && !one.retransmitted;
+                if self.acked.iter().any(original) {
+                    return Some(self.take_back());
+                }
+                self.repair_after_all();
+                None
+            }
+        }
+    }
+
+    /// There is no new data for F-RTO to send: the repair goes on (RFC 5682 §2.1 step 2b). Whether to choose anew.
+    #[cold]
+    pub(crate) fn give_up_doubt(&mut self) -> bool {
+        let nothing_sent = self.doubt == Doubt::SecondAck && self.ring.end() == self.recover;
+        if nothing_sent {
+            self.repair_after_all();
+            self.settle();
+        }
+        nothing_sent
+    }
+
+    /// Whether F-RTO holds retransmissions back.
+    #[inline]
+    pub(crate) fn holds_back(&self) -> bool {
+        self.doubt == Doubt::SecondAck
+    }
+
+    fn repair_after_all(&mut self) {
+        self.doubt = Doubt::None;
+        self.next_retransmit = self.ring.first();
+    }
+
+    /// What was thought lost, and not sent again since, is on its way after all.
+    fn take_back(&mut self) -> CongestionEvent {
+        let (first, end) = (self.ring.first(), self.ring.end());
+        for number in first..self.recover.min(end) {
+            let record = self.ring.get_mut(number);
+            if !record.is_sacked() && record.is_lost() {
+                let before = record.in_network();
+                record.find();
+                self.pipe += record.in_network() - before;
+            }
+        }
+        self.doubt = Doubt::None;
+        self.state = Recovery::Open;
+        self.recover = first;
+        self.ecn_until = first;
+        self.lost_edge = first;
+        self.next_retransmit = first;
+        self.sacked_above = self.sacked;
+        self.inflation = 0;
+        self.forced = false;
+        CongestionEvent::Spurious
+    }
+}
