@@ -3,13 +3,13 @@ keep of each, is decided by callers (sweeps, paper items)."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, as_completed
 from types import TracebackType
 from typing import TypeVar
+
+from tailback import processes
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -63,7 +63,7 @@ class Pool:
     def executor(self) -> Executor:
         """The executor itself."""
         if self._executor is None:
-            self._executor = Serial() if self.jobs <= 1 else _processes(self.jobs, self._preload)
+            self._executor = Serial() if self.jobs <= 1 else processes.start(self.jobs, self._preload)
         return self._executor
 
     def map(
@@ -71,8 +71,8 @@ class Pool:
     ) -> list[T]:
         """Calls a function with each argument and gives the answers in the arguments' order.
 
-        The function must be defined at the top of a module. The first error stops what has not begun and is raised.
-        ``done`` is called in this thread after each answer.
+        The function must be defined at the top of a module that processes can import: not in the main script.
+        The first error stops what has not begun and is raised. ``done`` is called in this thread after each answer.
         """
         futures = []
         try:
@@ -90,24 +90,3 @@ class Pool:
             for future in futures:
                 future.cancel()
             raise
-
-
-def _processes(jobs: int, preload: str) -> Executor:
-    # A fork server is safe beside threads, and imports the core once for all workers.
-    methods = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if context.get_start_method() == "forkserver":
-        context.set_forkserver_preload([preload])
-    return ProcessPoolExecutor(max_workers=jobs, mp_context=context, initializer=_end_with_parent)
-
-
-def _end_with_parent() -> None:
-    """Ends this process when the one that made the pool is gone, be it killed: nobody would tell it otherwise."""
-
-    def watch() -> None:
-        parent = multiprocessing.parent_process()
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

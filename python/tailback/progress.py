@@ -65,6 +65,7 @@ class Bar:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        # Drawing takes milliseconds that workers would like to have: twice a second is enough for a reader.
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2)
         self._task = self._progress.add_task(self._what, total=self._total or None)
         self._progress.start()

@@ -12,7 +12,7 @@ import pytest
 
 import tailback as tb
 from tailback import _core
-from tailback.own import registry
+from tailback.own import registry, shipping
 from tests.own.own_parts import Aimd, Echo, Fifo, Marking, Paced, Reporter
 
 
@@ -174,8 +174,8 @@ def test_parts_go_with_the_tasks_of_a_sweep(base: tb.Scenario) -> None:
 
 
 def test_other_code_is_another_run(base: tb.Scenario, tmp_path: Path) -> None:
-    assert registry.digest({"aimd"}) != ""
-    names = registry.named_in(base.replace(scheme=Aimd.scheme(), queue=Fifo.queue()).to_dict())
+    assert shipping.digest({"aimd"}) != ""
+    names = shipping.named_in(base.replace(scheme=Aimd.scheme(), queue=Fifo.queue()).to_dict())
     assert names == {"aimd", "fifo"}
     first = base.sweep(scheme=[Aimd.scheme()], seeds=1, cache=tmp_path, jobs=1)
     changed = type("Aimd", (Aimd,), {"__module__": __name__, "directive": lambda _: tb.Directive(window=5000.0)})

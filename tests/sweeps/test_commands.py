@@ -78,3 +78,12 @@ def test_mistakes_are_one_message(folder: Path) -> None:
     assert "did you mean phase" in tailback("tailback plot out/dumbbell-seed-1 fase", folder, status=1)
     assert "phase.pdf" in tailback("tailback plot out/dumbbell-seed-1 phase --kind pdf", folder)
     assert "index.html" in tailback("tailback report out/dumbbell-seed-1", folder)
+
+
+def test_a_file_named_as_a_module_is_told_apart(tmp_path: Path) -> None:
+    from tailback.commands.own import use_files
+
+    file = tmp_path / "statistics.py"
+    file.write_text("import tailback as tb\n", encoding="utf-8")
+    with pytest.raises(tb.TailbackError, match="another module is called statistics"):
+        use_files([file])

@@ -27,6 +27,10 @@ def _use(file: Path) -> None:
 
     if not file.is_file() or file.suffix != ".py":
         raise StorageError(f"{file}: there is no such Python file")
+    known = sys.modules.get(file.stem)
+    taken = known is not None and Path(known.__file__ or "").resolve() != file.resolve()
+    if taken or file.stem in sys.stdlib_module_names:
+        raise TailbackError(f"{file}: another module is called {file.stem}; expected a file of another name")
     # Found by name in the processes of a sweep too, which inherit the path.
     folder = str(file.resolve().parent)
     if folder not in sys.path:
@@ -35,6 +39,10 @@ def _use(file: Path) -> None:
         module = importlib.import_module(file.stem)
     except Exception as error:
         raise TailbackError(f"{file}: cannot be imported: {explained(error)}") from error
+    if Path(module.__file__ or "").resolve() != file.resolve():
+        raise TailbackError(
+            f"{file}: cannot be imported, for another module is called {file.stem}; expected another name"
+        )
     parts = [
         thing
         for thing in vars(module).values()

@@ -1,16 +1,12 @@
-"""Entering parts of one's own into the process's register, checked, and shipping them to the processes of a sweep."""
+"""Entering parts of one's own into the process's register, checked. How they reach other processes is the business of
+``shipping.py``."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib
 import inspect
-import pickle
 import re
-import sys
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tailback import _core
@@ -68,6 +64,11 @@ def register(part: Part) -> Part:
 def registered() -> dict[str, dict[str, Any]]:
     """The schemes of one's own in this process by name, as scenarios write them."""
     return {name: table(part, {}) for name, part in _REGISTERED.items() if issubclass(part, Controller)}
+
+
+def of_name(name: str) -> Part | None:
+    """The part of this name in this process, if there is one."""
+    return _REGISTERED.get(name)
 
 
 def name_of(part: Part) -> str:
@@ -164,79 +165,3 @@ def explained(error: BaseException) -> str:
 def _package_of(frame: traceback.FrameSummary) -> str:
     here = __file__.rsplit("own", 1)[0]
     return "tailback" if frame.filename.startswith(here) else ""
-
-
-@dataclass(frozen=True)
-class Shipped:
-    """A part on its way to another process."""
-
-    name: str
-    """Its registered name."""
-    module: str
-    """Where it is defined."""
-    pickled: bytes
-    """The class: by reference where its module can be imported there, by value otherwise."""
-    digest: str
-    """Of its source: other code gives other runs."""
-
-
-def named_in(data: Any) -> set[str]:
-    """The parts that a scenario's data names."""
-    if isinstance(data, Mapping):
-        here = {str(data["part"])} if data.get("name") == "custom" and "part" in data else set()
-        return here.union(*(named_in(value) for value in data.values()))
-    if isinstance(data, list | tuple):
-        return set().union(*(named_in(value) for value in data))
-    return set()
-
-
-def digest(names: set[str]) -> str:
-    """Of the named parts' source: other code gives other runs."""
-    return " ".join(f"{name} {_digest(_REGISTERED[name])}" for name in sorted(names) if name in _REGISTERED)
-
-
-def ship(names: set[str]) -> tuple[Shipped, ...]:
-    """The named parts for another process.
-
-    Raises:
-        PartError: where a part is defined in a notebook or a session, and cannot be sent from there.
-    """
-    return tuple(_shipped(name, _REGISTERED[name]) for name in sorted(names) if name in _REGISTERED)
-
-
-def receive(parts: tuple[Shipped, ...]) -> None:
-    """Registers parts that came from another process, unless they are known here."""
-    for part in parts:
-        known = _REGISTERED.get(part.name)
-        if known is None or _digest(known) != part.digest:
-            register(pickle.loads(part.pickled))
-
-
-def _shipped(name: str, part: Part) -> Shipped:
-    module = part.__module__
-    by_name = module != "__main__" or hasattr(sys.modules.get("__main__"), "__file__")
-    if by_name and "<locals>" not in part.__qualname__:
-        try:
-            importlib.import_module(module)
-            return Shipped(name, module, pickle.dumps(part), _digest(part))
-        except (ImportError, pickle.PicklingError):
-            pass
-    try:
-        import cloudpickle
-    except ModuleNotFoundError:
-        raise PartError(
-            f"{part.__name__}: is defined where other processes cannot find it; put it into a file of its own and "
-            "import it, or install cloudpickle, or sweep with jobs=1"
-        ) from None
-    return Shipped(name, module, cloudpickle.dumps(part), _digest(part))
-
-
-def _digest(part: Part) -> str:
-    """Of the file that defines a part, with all that it may call; of the class alone where there is no file."""
-    for thing in (inspect.getmodule(part), part):
-        try:
-            if thing is not None:
-                return hashlib.blake2b(inspect.getsource(thing).encode(), digest_size=16).hexdigest()
-        except (OSError, TypeError):
-            continue
-    return hashlib.blake2b(repr(part).encode() + str(id(part)).encode(), digest_size=16).hexdigest()

@@ -71,8 +71,11 @@ class Cache:
             return
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            beside.write_bytes(record)  # Not forced to the disk: a file cut short by a power failure fails to read.
+            try:
+                beside.write_bytes(record)  # Not forced to the disk: a file cut short by a power failure fails to read.
+            except FileNotFoundError:  # The first of its folder.
+                path.parent.mkdir(parents=True, exist_ok=True)
+                beside.write_bytes(record)
             beside.replace(path)
         except OSError as error:
             from tailback.results.files import explained  # Not on the workers' way.

@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 
-from tailback.pool import Pool, Serial
+from tailback import processes
+from tailback.pool import Pool, Serial, cores
 from tailback.sweeps.work import Done, Task, work
 
 AHEAD = 3
@@ -16,6 +17,12 @@ PRELOAD = "tailback.sweeps.work"
 """What processes of our own import first."""
 UNKNOWN_WORKERS = 16
 """Workers assumed of an executor that does not say."""
+
+
+def make_ready(jobs: int | None) -> None:
+    """Lets processes of our own begin to start while the caller still looks for the tasks."""
+    if (jobs or cores()) > 1:
+        processes.prepare(PRELOAD)
 
 
 def drive(
@@ -39,7 +46,7 @@ def drive(
         return
     suspects: deque[Task] = deque()
     while waiting:
-        jobs = min(jobs or Pool().jobs, max(len(waiting), 1))
+        jobs = min(jobs or cores(), len(waiting))
         with Pool(jobs, preload=PRELOAD) as pool:
             yield from _through(pool.executor, waiting, AHEAD * jobs, work, suspects)
     # A worker died, and one of these was its death: each gets a process of its own.

@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 
 from tailback import _core
 from tailback.errors import Problem, ScenarioError
-from tailback.own import registry as own
+from tailback.own import shipping
 from tailback.progress import Bar
 from tailback.results.versions import versions
 from tailback.scenario import Scenario
 from tailback.sweeps import tables
 from tailback.sweeps.cache import Cache, decoded, folder_of, key
 from tailback.sweeps.design import Seeds, Variant, grid, seed_list
-from tailback.sweeps.drive import drive
+from tailback.sweeps.drive import drive, make_ready
 from tailback.sweeps.runs import Runs
 from tailback.sweeps.work import Task
 from tailback.units import number
@@ -107,6 +107,8 @@ def run_all(
             record = kept.read(made[offset].key) if made else None
             rows[row] = tables.Row(place, seed, record, variant.error)
             if made and record is None:
+                if not tasks and executor is None:
+                    make_ready(jobs)
                 tasks.append(made[offset])
         number_of += len(seeds)
     told = progress if callable(progress) else None
@@ -165,9 +167,9 @@ def _tasks(variant: Variant, seeds: Sequence[int], first: int, *, alone: bool = 
         return 1.0, []
     text = scenario.to_json()
     digest = _core.scenario_hash(text)
-    names = own.named_in(scenario.to_dict())
-    code = own.digest(names)
-    parts = () if alone else own.ship(names)
+    names = shipping.named_in(scenario.to_dict())
+    code = shipping.digest(names)
+    parts = () if alone else shipping.ship(names)
     warm_up = number(scenario.warm_up)
     window = number(scenario.duration) - warm_up
     after = warm_up + 0.5 * number(scenario.record.bin)  # A bin belongs to the window when it begins in it.

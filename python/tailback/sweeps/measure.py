@@ -16,6 +16,21 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[Any]]
 PERCENTILES = (50, 95, 99)
+METRICS = (
+    "throughput",
+    "goodput",
+    "jain",
+    "epsilon",
+    "mean_rtt",
+    "loss_event_rate",
+    "utilization",
+    "loss_rate",
+    "mark_rate",
+    "mean_queue",
+    "queueing_delay",
+    "queueing_delay_p95",
+)
+"""Those that every run has, by name, where they make sense for it."""
 
 
 def measured(raw: _core.Result, window: float, after: float) -> dict[str, Any]:

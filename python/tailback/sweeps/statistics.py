@@ -112,17 +112,14 @@ def groups(flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 def wide(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """One row per combination of ``keys``, two columns per metric."""
     key = list(keys)
-    joined: pl.DataFrame | None = None
-    for name in table["metric"].unique(maintain_order=True):
-        part = table.filter(pl.col("metric") == name)
-        if part["mean"].null_count() == part.height:
-            continue
-        shown = part.select(*key, pl.col("mean").alias(name), pl.col("half_width").alias(f"{name}_ci"))
-        if joined is None:
-            joined = part.select(*key, "runs", "failed")
-        # All parts come from the same groups in the same order.
-        joined = joined.hstack(shown.select(name, f"{name}_ci"))
-    return joined if joined is not None else table.select(*key).unique(maintain_order=True)
+    parts = [table.filter(pl.col("metric") == name) for name in table["metric"].unique(maintain_order=True)]
+    shown = [part for part in parts if part["mean"].null_count() < part.height]
+    # All parts come from the same groups in the same order.
+    joined = (shown or parts or [table])[0].select(*key, "runs", "failed")
+    for part in shown:
+        name = part["metric"][0]
+        joined = joined.hstack(part.select(pl.col("mean").alias(name), pl.col("half_width").alias(f"{name}_ci")))
+    return joined
 
 
 def _grouped(samples: pl.DataFrame, keys: Sequence[str]) -> pl.dataframe.group_by.GroupBy:

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from tailback.results.from_core import flow_rates, link_rates, table_of
 from tailback.sweeps.design import Variant
+from tailback.sweeps.measure import METRICS
+
+_HEAD: Final = {"variant": pl.Int64, "seed": pl.Int64, "window": pl.Float64, "name": pl.String}
+_NONE: Final[dict[str, dict[str, Any]]] = {
+    "flows": _HEAD
+    | {"group": pl.String, "scheme": pl.String}
+    | dict.fromkeys(("received_bytes", "goodput_bytes", "retransmitted_packets", "sent_packets"), pl.UInt64)
+    | {"mean_rtt": pl.Float64},
+    "links": _HEAD
+    | dict.fromkeys(("transmitted_packets", "transmitted_bytes", "dropped_packets", "arrived_packets"), pl.UInt64)
+    | dict.fromkeys(("busy", "mean_queue"), pl.Float64),
+}
+"""The columns to rely on where not one run came through."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +47,11 @@ def run_table(variants: Sequence[Variant], rows: Sequence[Row]) -> pl.DataFrame:
         about = {"variant": row.variant, "seed": row.seed, "error": row.error or None}
         found = {**record.get("run", {}), **{name: record.get(name) for name in ("events", "wall", "hash")}}
         lines.append({**about, **found})
-    columns: dict[str, None] = {name: None for line in lines for name in line}
-    kinds = {"error": pl.String, "hash": pl.String, "bottleneck": pl.String, "wall": pl.Float64, "events": pl.Int64}
+    columns = dict.fromkeys(name for line in lines for name in line)
+    if not any(row.record for row in rows):  # All failed: the metrics that people ask for are there, and missing.
+        columns |= dict.fromkeys(METRICS)
+    kinds: dict[str, Any] = dict.fromkeys(("error", "hash", "bottleneck"), pl.String)
+    kinds |= {"wall": pl.Float64, "events": pl.Int64} | dict.fromkeys(METRICS, pl.Float64)
     data = {name: [line.get(name) for line in lines] for name in columns}
     table = pl.DataFrame(
         [pl.Series(name, values, dtype=kinds.get(name), strict=False) for name, values in data.items()]
@@ -69,6 +85,8 @@ def _joined(rows: Sequence[Row], windows: Sequence[float], kind: str) -> pl.Data
         heads["window"] += [windows[row.variant]] * height
         for name, values in part.items():
             columns.setdefault(name, []).extend(values)
+    if not heads["variant"]:
+        return pl.DataFrame(schema=_NONE[kind])
     return table_of({**heads, **columns})
 
 

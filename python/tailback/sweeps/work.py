@@ -13,7 +13,7 @@ from tailback.sweeps import cache
 from tailback.sweeps.measure import measured
 
 if TYPE_CHECKING:
-    from tailback.own.registry import Shipped
+    from tailback.own.shipping import Shipped
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def work(task: Task) -> Done:
 
     try:
         if task.parts:
-            from tailback.own.registry import receive
+            from tailback.own.shipping import receive
 
             receive(task.parts)
         began = time.perf_counter()

@@ -1,0 +1,88 @@
+"""Sending parts of the user's own to other processes, with the runs that name them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tailback.own.registry import Part, of_name, register
+
+_RECEIVED: dict[str, str] = {}
+"""The digests of parts that came from elsewhere, by name."""
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A part on its way to another process."""
+
+    name: str
+    """Its registered name."""
+    pickled: bytes
+    """The class: by reference where its module can be imported there, by value otherwise."""
+    digest: str
+    """Of its source: other code gives other runs."""
+
+
+def named_in(data: Any) -> set[str]:
+    """The parts that a scenario's data names."""
+    if isinstance(data, Mapping):
+        here = {str(data["part"])} if data.get("name") == "custom" and "part" in data else set()
+        return here.union(*(named_in(value) for value in data.values()))
+    if isinstance(data, list | tuple):
+        return set().union(*(named_in(value) for value in data))
+    return set()
+
+
+def digest(names: set[str]) -> str:
+    """Of the named parts' source: other code gives other runs."""
+    return " ".join(f"{name} {_digest(part)}" for name, part in _known(names))
+
+
+def ship(names: set[str]) -> tuple[Shipped, ...]:
+    """The named parts for another process."""
+    return tuple(Shipped(name, _pickled(part), _digest(part)) for name, part in _known(names))
+
+
+def receive(parts: tuple[Shipped, ...]) -> None:
+    """Registers parts that came from another process, unless they are known here."""
+    for part in parts:
+        if _RECEIVED.get(part.name) == part.digest:
+            continue
+        known = of_name(part.name)
+        if known is None or _digest(known) != part.digest:
+            register(pickle.loads(part.pickled))
+        _RECEIVED[part.name] = part.digest
+
+
+def _known(names: set[str]) -> list[tuple[str, Part]]:
+    return [(name, part) for name in sorted(names) if (part := of_name(name)) is not None]
+
+
+def _pickled(part: Part) -> bytes:
+    # Other processes do not run our main script, nor have they what was typed into a notebook.
+    if part.__module__ != "__main__" and "<locals>" not in part.__qualname__:
+        try:
+            importlib.import_module(part.__module__)
+            return pickle.dumps(part)
+        except (ImportError, pickle.PicklingError):
+            pass
+    import cloudpickle
+
+    by_value: bytes = cloudpickle.dumps(part)
+    return by_value
+
+
+def _digest(part: Part) -> str:
+    """Of the file that defines a part, with all that it may call; of the class alone where there is no file."""
+    for thing in (inspect.getmodule(part), part):
+        try:
+            if thing is not None:
+                return hashlib.blake2b(inspect.getsource(thing).encode(), digest_size=16).hexdigest()
+        except (OSError, TypeError):
+            continue
+    return hashlib.blake2b(repr(part).encode() + str(id(part)).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,76 @@
+"""The processes of our own pools: how they start, and that they end with the one that made them. What they work on is
+decided in ``pool.py`` and by its callers."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import threading
+import types
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+# A fork server, where there is one: it is safe beside threads, and imports the core once for all workers.
+_METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+_ORIGINAL: Any = multiprocessing.get_context(_METHOD)
+_HIDING = threading.Lock()
+
+
+class Worker(_ORIGINAL.Process):  # type: ignore[misc]  # Which class that is depends on the system.
+    """A process that does not run its maker's main script: it needs nothing from there, and so a script of a few lines
+    need not be guarded against being run by its own workers."""
+
+    @staticmethod
+    def _Popen(process: Any) -> Any:  # noqa: N802 (the name that multiprocessing calls)
+        with _no_main():
+            return _ORIGINAL.Process._Popen(process)
+
+
+class _Context(type(_ORIGINAL)):  # type: ignore[misc]  # Likewise.
+    Process = Worker
+
+
+_CONTEXT: Any = _Context()
+
+
+def start(jobs: int, preload: str) -> Executor:
+    """An executor of ``jobs`` processes that import the module ``preload`` once for all."""
+    prepare(preload)
+    return ProcessPoolExecutor(max_workers=jobs, mp_context=_CONTEXT, initializer=_end_with_parent)
+
+
+def prepare(preload: str) -> None:
+    """Starts the server that processes are forked from and returns at once, so that it is ready when the first is
+    wanted. Without such servers on this system nothing happens; one that runs already stays as it is."""
+    if _METHOD == "forkserver":
+        from multiprocessing import forkserver  # Not to be imported where there is none.
+
+        forkserver.set_forkserver_preload([preload])
+        forkserver.ensure_running()
+
+
+@contextmanager
+def _no_main() -> Iterator[None]:
+    """Lets an empty module stand for the main script."""
+    with _HIDING:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that made the pool is gone, be it killed: nobody would tell it otherwise."""
+
+    def watch() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,63 @@
+"""A sweep in a script of a few lines: no guard against its own workers, a controller beside it, and nothing but failures."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import polars as pl
+
+import tailback as tb
+from tests.own.own_parts import Aimd
+
+SCRIPT = """
+    import tailback as tb
+
+    class Steady(tb.Controller):
+        def on_feedback(self, now, feedback, cx):
+            pass
+
+        def directive(self):
+            return tb.Directive(window=WINDOW)
+
+    WINDOW = 8000
+    print("once")
+    base = tb.dumbbell(rate="8 Mbit/s", delay="20 ms", duration="3 s").with_flows(tb.flows(1, "reno"))
+    runs = base.sweep(scheme=["reno", Steady.scheme()], seeds=2, jobs=2, cache=False)
+    assert runs.failed.is_empty(), runs.failed["error"][0]
+    print(round(runs.select(scheme="steady").table["goodput"][0] / 1e3))
+"""
+
+
+def test_a_script_needs_no_guard_and_brings_its_own_parts(tmp_path: Path) -> None:
+    script = tmp_path / "sweep.py"
+    script.write_text(textwrap.dedent(SCRIPT), encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    said, goodput = done.stdout.split()
+    assert said == "once", "workers do not run the script"
+    assert 1000 < int(goodput) < 1600, "8000 bytes in flight over 40 to 50 ms"
+
+
+class Broken(Aimd):
+    """Fails at once."""
+
+    def directive(self) -> tb.Directive:
+        """Not allowed."""
+        return tb.Directive(window=-1)
+
+
+def test_where_all_runs_fail_the_tables_are_there_and_say_so(tmp_path: Path) -> None:
+    base = tb.dumbbell(rate="8 Mbit/s", delay="20 ms", duration="3 s").with_flows(tb.flows(1, "reno"))
+    runs = base.sweep(buffer=["10 packets", "20 packets"], scheme=[Broken.scheme()], seeds=2, jobs=1, cache=False)
+    assert runs.failed.height == len(runs) == 4
+    assert runs.summary().select("runs", "failed").rows() == [(0, 2), (0, 2)]
+    assert runs.summary(by="group").is_empty()
+    assert runs.compare("buffer")["difference"].null_count() == runs.compare("buffer").height > 0
+    assert {"flow", "group", "goodput"} <= set(runs.flows.columns)
+    runs.save(tmp_path / "failed")
+    loaded = tb.Runs.load(tmp_path / "failed")
+    assert loaded.failed["error"].str.contains("window: -1 is not allowed").all()
+    assert loaded.table.schema["goodput"] == pl.Float64
