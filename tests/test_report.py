@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import json
+import io
 import re
+import shlex
 import shutil
-import subprocess
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
+import tailback as tb
+from tailback import cli
 from tailback.papers import ledger
 from tailback.papers.item import Check, Outcome, Parameter
 from tailback.papers.reproduce import Verdict
 from tailback.plot import figure, save, style
 from tailback.report import write_report
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update "
-    "--disable-sync --disable-quic --allow-file-access-from-files --virtual-time-budget=4000 --dump-dom"
-)
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+from tailback.report.packed import unpacked
+from tests.browser import Browser, needs_browser
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +36,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         axis.set_xlabel("time (s)")
     save(made, out / "figure.svg")
     (out / "data.parquet").write_bytes(b"")
+    (out / "data.csv").write_text("x\n1\n", encoding="utf-8")
     verdicts = []
     for index, claim in enumerate(ledger.select(["mtsc/fig-5", "pcc/eq-1"])):
         checks = [Check("a test <with> signs", "1.0 ± 0.1", "0.9 to 1.1", index == 0)]
@@ -50,7 +50,17 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         parameters = (Parameter("alpha", "1.05", "stated", "§1"), Parameter("n", "10", "inferred", "chosen"))
         verdicts.append(
-            Verdict(claim, "quick", 1.0, 3, parameters, outcome, figure=out / "figure.svg", data=out / "data.parquet")
+            Verdict(
+                claim,
+                "quick",
+                1.0,
+                3,
+                parameters,
+                outcome,
+                figure=out / "figure.svg",
+                data=out / "data.parquet",
+                drawn=made,
+            )
         )
     broken = next(claim for claim in ledger.claims() if claim.id == "tdqm/fig-6")
     verdicts.append(Verdict(broken, "quick", error="not yet built"))
@@ -60,39 +70,125 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def in_browser(page: Path, script: str, width: int = 1200) -> Any:
-    """What a script finds in the page, shown in a frame of that width."""
-    probed = page.with_name("probed.html")
-    tell = f"parent.postMessage(JSON.stringify((() => {{ {script} }})()), '*')"
-    probe = f"<script>addEventListener('load', () => {tell})</script>"
-    probed.write_text(page.read_text(encoding="utf-8").replace("</body>", probe + "</body>"), encoding="utf-8")
-    outer = page.with_name("outer.html")
-    outer.write_text(
-        f"<body><pre id=found></pre><iframe src=probed.html width={width} height=800></iframe><script>"
-        "onmessage = (event) => document.getElementById('found').textContent = event.data</script>"
-    )
-    command = [str(CHROMIUM), *FLAGS.split(), f"--user-data-dir={page.parent / 'profile'}", outer.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert found, done.stderr
-    return json.loads(unescape(found[1]))
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a small sweep with two axes and two groups of flows."""
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="4 s", warm_up="1 s")
+    mixed = base.with_flows(tb.flows(1, "reno"), tb.flows(1, "cubic"))
+    axes: dict[str, Any] = {"buffer": ["5 packets", "20 packets"], "rate": ["2 Mbit/s", "5 Mbit/s"]}
+    runs = mixed.sweep(**axes, seeds=3, jobs=1, cache=False, progress=False)
+    return runs.report(tmp_path_factory.mktemp("sweep report with a blank"))
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory, result: tb.Result) -> Path:
+    """The report of a single run."""
+    return result.report(tmp_path_factory.mktemp("one"))
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One browser for all tests here."""
+    with Browser(tmp_path_factory.mktemp("profile")) as found:
+        yield found
+
+
+@pytest.fixture(params=["page", "sweep", "one"])
+def any_page(request: pytest.FixtureRequest) -> Path:
+    """Each kind of report."""
+    found: Path = request.getfixturevalue(request.param)
+    return found
 
 
 @needs_browser
-@pytest.mark.parametrize("width", [360, 1200])
-def test_fits_the_screen(page: Path, width: int) -> None:
-    wide, figure_width = in_browser(
-        page,
-        "const figure = document.querySelector('figure svg').getBoundingClientRect();"
-        "return [document.documentElement.scrollWidth, figure.width]",
-        width,
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_fits_the_screen_without_complaints(any_page: Path, browser: Browser, width: int, dark: bool) -> None:
+    browser.open(any_page, width=width, dark=dark)
+    drawn = browser.draw_all()
+    wide, figures, least, most = browser.run(
+        """const boxes = [...document.querySelectorAll('figure .plot .main-svg')].map((e) => e.getBoundingClientRect());
+        const widths = boxes.map((box) => box.width);
+        return [document.documentElement.scrollWidth, document.querySelectorAll('figure').length,
+                Math.min(...widths), Math.max(...widths)];"""
     )
     assert wide <= width
-    assert 0.75 * min(width, 700) <= figure_width <= width
+    assert drawn == figures > 0
+    assert 0.75 * min(width, 900) <= least <= most <= width
+    assert browser.complaints == []
 
 
 @needs_browser
-def test_search_finds_and_hides(page: Path) -> None:
+def test_nothing_is_asked_of_a_network(any_page: Path, browser: Browser) -> None:
+    browser.open(any_page)
+    assert browser.draw_all() > 0
+    assert any_page.resolve().as_uri() in browser.asked
+    assert [address for address in browser.asked if not address.startswith(("file:", "data:", "blob:"))] == []
+    titles = browser.run("return [...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title ?? '')")
+    assert not [title for title in titles if "cloud" in title.lower() or "plotly" in title.lower()]
+
+
+def test_no_page_names_a_network_address(any_page: Path) -> None:
+    text = any_page.read_text(encoding="utf-8")
+    outside = re.findall(r"""(?:src|href|action|data)\s*=\s*["']?\s*((?:https?:)?//[^"'\s>]+)""", text)
+    assert outside == []
+    assert "default-src 'none'" in text  # The browser would refuse besides.
+    assert re.findall(r"url\(\s*['\"]?(?!#)", re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)) == []
+    # The library is inside, once, and is plotly's own.
+    (library,) = re.findall(r'data-packed="plotly">([^<]+)<', text)
+    assert unpacked(library).startswith("/**\n* plotly.js v")
+
+
+@needs_browser
+def test_figures_answer_and_give_their_data_when_alone(sweep: Path, browser: Browser, tmp_path: Path) -> None:
+    alone = tmp_path / "passed-on.html"
+    shutil.copy(sweep, alone)
+    browser.open(alone)
+    assert browser.draw_all() >= 5
+    traces, saved, picture = browser.run(
+        """const plot = document.querySelector('#throughput-delay .plot');
+        const saved = {};
+        const make = URL.createObjectURL;
+        let made; URL.createObjectURL = (blob) => { made = blob; return make(blob); };
+        const click = async (link) => {
+          made = undefined; link.click();
+          for (let wait = 0; !made && wait < 100; wait += 1) await new Promise((ready) => setTimeout(ready, 10));
+          return made.text();
+        };
+        for (const link of document.querySelectorAll('a[data-packed]')) {
+          saved[link.getAttribute('href')] = await click(link);
+        }
+        return [plot.data.map((trace) => [trace.name, trace.type]), saved, await click(document.querySelector('a.svg'))];"""
+    )
+    assert {kind for _, kind in traces} == {"scatter"}
+    assert sum(name.startswith(("reno", "cubic")) for name, _ in traces) >= 8
+    assert picture.startswith("<svg")
+    assert "</svg>" in picture
+    for name, text in saved.items():
+        assert text == (sweep.parent / name).read_text(encoding="utf-8"), name
+    cells = pl.read_csv(io.StringIO(saved["heatmap.csv"]))
+    assert cells.filter(pl.col("kind") == "cell").height == 4
+    shown = pl.read_csv(io.StringIO(saved["over-buffer.csv"]))
+    assert {"5 packets", "20 packets"} <= {str(value) for value in shown["x"]} or shown["x"].n_unique() == 2
+    assert (shown["low"] <= shown["high"]).all()
+
+
+@needs_browser
+def test_pictures_stand_in_print_and_without_scripts(sweep: Path, browser: Browser, tmp_path: Path) -> None:
+    browser.open(sweep)
+    browser.draw_all()
+    seen = "const shown = (what) => getComputedStyle(document.querySelector(what)).display !== 'none';"
+    seen += "return [shown('figure .still'), shown('figure .plot')]"
+    assert browser.run(seen) == [False, True]
+    browser.print_like()
+    assert browser.run(seen) == [True, False]
+    browser.print(tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").stat().st_size > 20_000
+    assert sweep.read_text(encoding="utf-8").count('<div class="plot" hidden>') >= 5  # Until a script shows it.
+
+
+@needs_browser
+def test_search_finds_and_hides(page: Path, browser: Browser) -> None:
     script = """
         const search = document.getElementById('search');
         const shown = () => [...document.querySelectorAll('article')].filter((a) => !a.hidden).map((a) => a.id);
@@ -103,7 +199,8 @@ def test_search_finds_and_hides(page: Path) -> None:
         found.planned = [...document.querySelectorAll('#planned details')].filter((d) => !d.hidden).length;
         return found;
     """
-    found = in_browser(page, script)
+    browser.open(page)
+    found = browser.run(script)
     assert found[""] == ["mtsc/fig-5", "pcc/eq-1", "tdqm/fig-6"]
     assert found["M/M/1/n"] == ["mtsc/fig-5"]
     assert found["eq-1 SACK"] == ["pcc/eq-1"]
@@ -112,23 +209,60 @@ def test_search_finds_and_hides(page: Path) -> None:
 
 
 @needs_browser
-def test_dark_and_light(page: Path) -> None:
-    script = """
-        const style = (what) => getComputedStyle(document.querySelector(what));
-        const look = () => [style('body').backgroundColor, style('figure svg').color];
-        document.documentElement.dataset.theme = 'light'; const light = look();
-        document.getElementById('theme').click(); return [light, look()];
-    """
-    light, dark = in_browser(page, script)
-    assert light[0] != dark[0]
-    assert light[1] != dark[1]  # The figure's text follows.
+@pytest.mark.parametrize("width", [390, 1200])
+def test_search_in_a_sweep(sweep: Path, browser: Browser, width: int) -> None:
+    browser.open(sweep, width=width)
+    found = browser.run(
+        """const search = document.getElementById('search');
+        search.value = 'heatmap'; search.dispatchEvent(new Event('input'));
+        return [...document.querySelectorAll('article')].filter((a) => !a.hidden).map((a) => a.id);"""
+    )
+    assert found == ["heatmap"]
 
 
 @needs_browser
-def test_links_lead_to_files_of_the_folder(page: Path) -> None:
-    links = in_browser(page, "return [...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))")
+def test_dark_and_light(page: Path, browser: Browser) -> None:
+    script = """
+        const style = (what) => getComputedStyle(document.querySelector(what));
+        const look = () => [style('body').backgroundColor, style('figure .still svg').color,
+                            document.querySelector('figure .plot').layout?.font.color];
+        const settled = () => new Promise((ready) => setTimeout(ready, 300));
+        document.documentElement.dataset.theme = 'light'; await settled(); const light = look();
+        document.getElementById('theme').click(); await settled(); return [light, look()];
+    """
+    browser.open(page)
+    browser.draw_all()
+    light, dark = browser.run(script)
+    assert light[0] != dark[0]
+    assert light[1] != dark[1]  # The picture's text follows,
+    assert light[2] != dark[2]  # and that of the interactive figure.
+
+
+@needs_browser
+def test_links_lead_to_files_of_the_folder(any_page: Path, browser: Browser) -> None:
+    browser.open(any_page)
+    links = browser.run("return [...document.querySelectorAll('a')].map((a) => a.getAttribute('href'))")
     for link in links:
-        assert link.startswith("#") or (page.parent / link).exists() or link.endswith(".csv"), link
+        assert link.startswith("#") or (any_page.parent / link).exists(), link
+
+
+def test_commands_draw_the_figures_again(sweep: Path, tmp_path: Path) -> None:
+    commands = re.findall(r"<code>(tailback plot .*?)</code>", sweep.read_text(encoding="utf-8"))
+    assert len(commands) >= 5
+    for command in commands:
+        words = shlex.split(unescape(command))[1:]
+        done = CliRunner().invoke(cli.app, [*words, "--out", str(tmp_path)], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+    drawn = sorted(path.stem for path in tmp_path.glob("*.svg"))
+    assert drawn == ["cdf", "heatmap", "over", "share", "throughput_delay"]
+    again = (tmp_path / "heatmap.svg").read_text(encoding="utf-8")
+    assert len(again) == pytest.approx(len((sweep.parent / "heatmap.svg").read_text(encoding="utf-8")), rel=0.01)
+
+
+def test_scenarios_run_alone(one: Path, tmp_path: Path, result: tb.Result) -> None:
+    (toml,) = re.findall(r"<pre>(.*?)</pre></details>", one.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "scenario.toml").write_text(unescape(toml), encoding="utf-8")
+    assert tb.Scenario.from_toml(tmp_path / "scenario.toml").run(seed=result.seed).hash == result.hash
 
 
 def test_says_what_matters(page: Path) -> None:
@@ -141,4 +275,4 @@ def test_says_what_matters(page: Path) -> None:
     assert "(20 in all)" in text
     assert "<strong>1</strong> of 2 figures within their tolerance" in text
     assert "packet-pair/table-7" in text
-    assert "http://" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", text)
+    assert "1 stated, 1 inferred" in text

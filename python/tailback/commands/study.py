@@ -19,5 +19,9 @@ def write_report(folder: Path, out: Path | None) -> None:
 
     found = load(folder)
     target = out if out is not None else folder / "report"
-    page = write_sweep_report(found, target) if isinstance(found, Runs) else write_result_report(found, target)
+    match found:
+        case Runs():
+            page = write_sweep_report(found, target, folder)
+        case _:
+            page = write_result_report(found, target, folder)
     typer.echo(str(page))

@@ -102,7 +102,7 @@ def _finish(runs: Runs, folder: Path, command: str, *, as_json: bool, difference
 
     runs = dataclasses.replace(runs, command=command)
     runs.save(folder)
-    page = write_sweep_report(runs, folder / "report")
+    page = write_sweep_report(runs, folder / "report", folder)
     if as_json:
         typer.echo(json.dumps(_as_json(runs, folder), ensure_ascii=False))
     else:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailback.errors import StorageError, TailbackError
 from tailback.papers.item import Fidelity, Outcome, Parameter
@@ -19,6 +19,9 @@ from tailback.papers.lab import Lab
 from tailback.papers.ledger import Claim
 from tailback.pool import Pool
 from tailback.progress import Bar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass
@@ -39,6 +42,8 @@ class Verdict:
     """Where in the code that happened, for the report."""
     figure: Path | None = None
     data: Path | None = None
+    drawn: Figure | None = None
+    """What ``figure`` holds, for a report that makes it interactive."""
 
     @property
     def ran(self) -> bool:
@@ -154,4 +159,5 @@ def _write(verdict: Verdict, out: Path) -> None:
     write_parquet(outcome.data, verdict.data, outcome.units, about)
     write_csv(outcome.data, verdict.data.with_suffix(".csv"))
     verdict.figure = folder / f"{name}.svg"
-    save(verdict.claim.item().draw(outcome), verdict.figure, salt=verdict.claim.id)
+    verdict.drawn = verdict.claim.item().draw(outcome)
+    save(verdict.drawn, verdict.figure, salt=verdict.claim.id)

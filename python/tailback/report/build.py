@@ -8,8 +8,9 @@ from typing import Any
 
 from tailback.papers import ledger
 from tailback.papers.reproduce import Verdict, plain
+from tailback.report.figure import Download, Shown, csv_download
+from tailback.report.figure import shown as figure_shown
 from tailback.report.page import write_page
-from tailback.report.svg import inlined
 
 _MAX_LISTED = 12
 
@@ -29,33 +30,39 @@ def write_report(verdicts: Sequence[Verdict], out: Path, validation: Sequence[Ma
         StorageError: where writing fails; an older page is then still there.
     """
     ran = {verdict.claim.id for verdict in verdicts}
+    items = [_item(verdict, out) for verdict in verdicts]
     context = {
-        "items": [_item(verdict, out) for verdict in verdicts],
+        "items": items,
         "papers": ledger.papers(),
         "planned": [claim for claim in ledger.claims() if claim.id not in ran],
         "built": {claim.id for claim in ledger.claims() if claim.built},
         "validation": list(validation or ()),
     }
-    return write_page("report.html", out / "index.html", context, shown=shown)
+    interactive = any(item["figure"] and item["figure"].plot for item in items)
+    return write_page("report.html", out / "index.html", context, interactive=interactive, shown=shown)
 
 
 def _item(verdict: Verdict, out: Path) -> dict[str, Any]:
     outcome = verdict.outcome
-    picture = ""
-    if verdict.figure is not None:
-        picture = inlined(verdict.figure.read_text(encoding="utf-8"), verdict.claim.title)
     return {
         "claim": verdict.claim,
         "state": "holds" if verdict.holds else "fails" if verdict.ran else "error",
         "verdict": verdict,
         "outcome": outcome,
         "rows": _beside(verdict),
-        "picture": picture,
-        "figure": verdict.figure.relative_to(out).as_posix() if verdict.figure else "",
-        "data": verdict.data.relative_to(out).as_posix() if verdict.data else "",
-        "csv": verdict.data.with_suffix(".csv").relative_to(out).as_posix() if verdict.data else "",
+        "figure": _figure(verdict, out),
         "command": f"tailback reproduce {verdict.claim.id} --{verdict.fidelity}",
     }
+
+
+def _figure(verdict: Verdict, out: Path) -> Shown | None:
+    if verdict.figure is None:
+        return None
+    data = []
+    if verdict.data is not None:
+        data = [csv_download("data (CSV)", verdict.data.with_suffix(".csv"), out)]
+        data.append(Download("data (Parquet)", verdict.data.relative_to(out).as_posix(), ""))
+    return figure_shown(verdict.drawn, verdict.figure, out, name=verdict.claim.id, title=verdict.claim.title, data=data)
 
 
 def _beside(verdict: Verdict) -> list[tuple[str, str, str]]:

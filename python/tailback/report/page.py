@@ -10,12 +10,22 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from tailback.report.packed import plotly_js
 from tailback.results.files import write_file
 from tailback.results.versions import versions
 
 
-def write_page(template: str, target: Path, context: Mapping[str, Any], **filters: Callable[..., Any]) -> Path:
+def write_page(
+    template: str, target: Path, context: Mapping[str, Any], *, interactive: bool, **filters: Callable[..., Any]
+) -> Path:
     """Renders a template of ours into a page that stands alone.
+
+    Args:
+        template: its name.
+        target: where to.
+        context: what it shows.
+        interactive: whether any figure wants plotly.js, which makes a page two megabytes larger.
+        filters: for the template.
 
     Raises:
         StorageError: where writing fails; an older page is then still there.
@@ -31,6 +41,7 @@ def write_page(template: str, target: Path, context: Mapping[str, Any], **filter
     about = {
         "versions": versions(),
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "plotly": plotly_js() if interactive else "",
         "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
     }
     page = environment.get_template(template).render({**about, **context})

@@ -3,6 +3,7 @@ make everything again. One folder, which works offline."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,10 @@ import polars as pl
 
 from tailback.commands.table import cell
 from tailback.plot.style import save
+from tailback.report.figure import csv_download
+from tailback.report.figure import drawn as points_of
+from tailback.report.figure import shown as figure_shown
 from tailback.report.page import write_page
-from tailback.report.svg import inlined
 from tailback.results import tables
 from tailback.units import scaled
 
@@ -34,13 +37,19 @@ class _Drawn:
     id: str
     title: str
     about: str
-    call: str
-    """The method, as one would type it."""
+    words: str
+    """What ``tailback plot FOLDER`` calls it, with its options."""
     draw: Callable[[], Figure]
 
 
-def write_sweep_report(runs: Runs, folder: Path) -> Path:
+def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None) -> Path:
     """Writes ``folder/index.html`` about a sweep, with figures and tables beside it.
+
+    Args:
+        runs: what is told.
+        folder: where to.
+        source: where the runs are saved, for the commands that draw the figures again; they are saved into
+            ``folder/runs`` where they are not saved yet.
 
     Returns:
         The page's path.
@@ -49,6 +58,8 @@ def write_sweep_report(runs: Runs, folder: Path) -> Path:
         StorageError: where writing fails.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    if source is None:
+        source = runs.save(folder / "runs", csv=False)
     data = []
     for name in ("table", "flows", "links"):
         file = f"{'runs' if name == 'table' else name}.csv"
@@ -57,16 +68,18 @@ def write_sweep_report(runs: Runs, folder: Path) -> Path:
     seeds = runs.table["seed"].n_unique()
     failed = f", {runs.failed.height} failed" if runs.failed.height else ""
     count = f"{len(runs.variants)} variant{'s' if len(runs.variants) != 1 else ''}"
-    source = "runs = tb.Runs.load(FOLDER)"
+    figures = [_figure(drawn, folder, source) for drawn in _figures_of(runs)]
     context = {
         "title": " × ".join(runs.axes) or "runs of several seeds",
         "lead": f"{len(runs)} runs: {count}, {seeds} seed{'s' if seeds != 1 else ''} each{failed}.",
         "tables": _tables(runs, data),
-        "figures": [_figure(drawn, folder, ["runs.csv"], source) for drawn in _figures_of(runs)],
+        "figures": figures,
+        "files": [csv_download(name, folder / name, folder) for name in data],
         "problems": [
             {"which": _which(row, runs.axes), "error": row["error"]} for row in runs.failed.head(LISTED).to_dicts()
         ],
         "command": runs.command,
+        "rerun": f"tailback run scenario.toml --seed {runs.table['seed'][0]}" if len(runs) else "",
         "scenarios": [
             {
                 "name": ", ".join(f"{name} = {value}" for name, value in variant.labels.items()) or "the scenario",
@@ -76,36 +89,69 @@ def write_sweep_report(runs: Runs, folder: Path) -> Path:
             if variant.scenario is not None
         ],
     }
-    return write_page("study.html", folder / "index.html", context)
+    return write_page("study.html", folder / "index.html", context, interactive=_interactive(figures))
 
 
-def write_result_report(result: Result, folder: Path, command: str = "") -> Path:
+def write_result_report(result: Result, folder: Path, source: Path | None = None) -> Path:
     """Writes ``folder/index.html`` about one run.
+
+    Args:
+        result: what is told.
+        folder: where to.
+        source: where the result is saved; into ``folder/result`` where it is not saved yet.
 
     Raises:
         StorageError: where writing fails.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    if source is None:
+        source = result.save(folder / "result", csv=False)
     for name in ("flows", "links"):
         tables.write_csv(getattr(result, name), folder / f"{name}.csv")
-    plots = result.plot
-    drawn = [_Drawn("overview", "Against time", "Flows and queue.", "result.plot.overview()", plots.overview)]
-    if result.flow_series.height:
-        rtt = _Drawn("rtt", "Round trip times", "", 'result.plot.cdf("rtt")', lambda: plots.cdf("rtt"))
-        drawn += [rtt, _Drawn("phase", "Window against queue", "", "result.plot.phase()", plots.phase)]
-    if result.flow_series.height and result.flow_series["flow"].n_unique() > 1:
-        drawn.append(_Drawn("fairness", "Fairness", "Jain's index.", "result.plot.fairness()", plots.fairness))
+    figures = [_figure(drawn, folder, source) for drawn in _figures_of_one(result)]
     columns = ("flow", "scheme", "throughput", "goodput", "retransmission_rate", "mean_rtt")
+    about = "Averages after the warm-up." if result.warm_up else "Averages over the whole run."
+    links = ("link", "throughput", "utilization", "loss_rate", "mean_queue", "queueing_delay")
     context = {
         "title": result.title,
         "lead": f"{result.flows.height} flows for {result.duration:g} s, seed {result.seed}.",
-        "tables": [_plain_table("flows", "Flows", result.flows.select(columns), result.units, ["flows.csv"])],
-        "figures": [_figure(entry, folder, ["flows.csv"], "result = tb.Result.load(FOLDER)") for entry in drawn],
+        "tables": [
+            _plain_table("flows", "Flows", about, result.flows.select(columns), result.units),
+            _plain_table("links", "Links", about, result.links.select(links), result.units),
+        ],
+        "figures": figures,
+        "files": [csv_download(f"{name}.csv", folder / f"{name}.csv", folder) for name in ("flows", "links")],
         "problems": [],
-        "command": command,
+        "command": f"tailback run {source / 'scenario.toml'} --seed {result.seed}",
+        "rerun": f"tailback run scenario.toml --seed {result.seed}",
         "scenarios": [{"name": "the scenario", "toml": result.scenario.to_toml()}],
     }
-    return write_page("study.html", folder / "index.html", context)
+    return write_page("study.html", folder / "index.html", context, interactive=_interactive(figures))
+
+
+def _figures_of_one(result: Result) -> list[_Drawn]:
+    plots, drawn = result.plot, []
+    series = result.flow_series
+    if series.height or result.link_series.height:
+        about = "Goodput of the flows, queue of the bottleneck, windows and round trip times, as far as recorded."
+        drawn.append(_Drawn("overview", "Against time", about, "overview", plots.overview))
+    if result.link_series.height:
+        about = "The part of the time in which the bottleneck's queue delayed packets by no more than this."
+        drawn.append(_Drawn("delay", "Queueing delay", about, "cdf", plots.cdf))
+    if series.height and series["window"].drop_nulls().len() and result.link_series.height:
+        about = "The way that windows and queue go together; its colour is time."
+        drawn.append(_Drawn("phase", "Window against queue", about, "phase", plots.phase))
+    if series.height and series["flow"].n_unique() > 1:
+        about = "Jain's index of the flows' goodputs in windows of several lengths."
+        drawn.append(_Drawn("fairness", "Fairness", about, "fairness", plots.fairness))
+    if result.messages.height:
+        about = "Each dot is a file or burst."
+        drawn.append(_Drawn("completion", "Completion times", about, "completion", plots.completion))
+    return drawn
+
+
+def _interactive(figures: Sequence[dict[str, Any]]) -> bool:
+    return any(figure["shown"].plot for figure in figures)
 
 
 def _figures_of(runs: Runs) -> list[_Drawn]:
@@ -118,20 +164,20 @@ def _figures_of(runs: Runs) -> list[_Drawn]:
             "throughput-delay",
             "Throughput against delay",
             "Markers are medians, ellipses one standard deviation of the runs' covariance.",
-            "runs.plot.throughput_delay()",
+            "throughput_delay",
             plots.throughput_delay,
         )
     ]
     for name in axes:
         if len(axes) <= 2:
-            call = f'runs.plot.over("{name}")'
+            call = "over --set " + shlex.quote(f"axis={name}")
             about = "Means over seeds with 95 % intervals by Student's t."
             drawn.append(_Drawn(f"over-{_safe(name)}", f"Against {name}", about, call, _over(runs, name)))
     if len(axes) == 2:
-        drawn.append(_Drawn("heatmap", "Goodput over both", "", "runs.plot.heatmap()", plots.heatmap))
+        drawn.append(_Drawn("heatmap", "Goodput over both", "", "heatmap", plots.heatmap))
     if len(axes) >= 1 and runs.flows["group"].n_unique() > 1:
-        drawn.append(_Drawn("share", "Shares of the groups", "1 is the fair share.", "runs.plot.share()", plots.share))
-    drawn.append(_Drawn("cdf", "Goodput of the flows", "All flows of all runs.", "runs.plot.cdf()", plots.cdf))
+        drawn.append(_Drawn("share", "Shares of the groups", "1 is the fair share.", "share", plots.share))
+    drawn.append(_Drawn("cdf", "Goodput of the flows", "All flows of all runs.", "cdf", plots.cdf))
     return drawn
 
 
@@ -139,17 +185,19 @@ def _over(runs: Runs, axis: str) -> Callable[[], Figure]:
     return lambda: runs.plot.over(axis)
 
 
-def _figure(drawn: _Drawn, folder: Path, data: Sequence[str], source: str) -> dict[str, Any]:
+def _figure(drawn: _Drawn, folder: Path, source: Path) -> dict[str, Any]:
     target = folder / f"{drawn.id}.svg"
-    save(drawn.draw(), target, salt=drawn.id)
+    made = drawn.draw()
+    save(made, target, salt=drawn.id)
+    points = folder / f"{drawn.id}.csv"
+    tables.write_csv(points_of(made), points)
+    data = [csv_download("data (CSV)", points, folder)]
     return {
         "id": drawn.id,
         "title": drawn.title,
         "about": drawn.about,
-        "file": target.name,
-        "data": list(data),
-        "picture": inlined(target.read_text(encoding="utf-8"), drawn.title),
-        "command": f"{source}; {drawn.call}",
+        "shown": figure_shown(made, target, folder, name=drawn.id, title=drawn.title, data=data),
+        "command": f"tailback plot {shlex.quote(str(source))} {drawn.words}",
     }
 
 
@@ -188,7 +236,7 @@ def _interval_table(
     return {"id": name, "title": title, "about": about, "columns": columns, "rows": rows, "data": []}
 
 
-def _plain_table(name: str, title: str, table: pl.DataFrame, units: Any, data: Sequence[str]) -> dict[str, Any]:
+def _plain_table(name: str, title: str, about: str, table: pl.DataFrame, units: Any) -> dict[str, Any]:
     columns: list[tuple[str, str | None]] = []
     lines: list[list[str]] = []
     for column in table.get_columns():
@@ -200,7 +248,7 @@ def _plain_table(name: str, title: str, table: pl.DataFrame, units: Any, data: S
         columns.append((column.name.replace("_", " "), unit))
         lines.append(["—" if value is None else f"{value * factor:.4g}" for value in column])
     rows = [list(row) for row in zip(*lines, strict=True)][:LISTED]
-    return {"id": name, "title": title, "about": "", "columns": columns, "rows": rows, "data": list(data)}
+    return {"id": name, "title": title, "about": about, "columns": columns, "rows": rows, "data": [f"{name}.csv"]}
 
 
 def _scale(top: float, unit: str) -> tuple[float, str]:

@@ -159,6 +159,19 @@ class Result:
 
         return save(self, Path(folder), csv=csv)
 
+    def report(self, folder: str | Path) -> Path:
+        """Writes a page about this result, with figures, tables and how to make it again, which works offline.
+
+        Returns:
+            The page's path.
+
+        Raises:
+            StorageError: where that fails.
+        """
+        from tailback.report.sweep import write_result_report
+
+        return write_result_report(self, Path(folder))
+
     @staticmethod
     def load(folder: str | Path) -> Result:
         """A result from a folder of :meth:`save`.

@@ -198,6 +198,19 @@ class Runs:
 
         return save(self, Path(folder), csv=csv)
 
+    def report(self, folder: str | Path) -> Path:
+        """Writes a page about these runs, with figures, tables and how to make them again, which works offline.
+
+        Returns:
+            The page's path.
+
+        Raises:
+            StorageError: where that fails.
+        """
+        from tailback.report.sweep import write_sweep_report
+
+        return write_sweep_report(self, Path(folder))
+
     @staticmethod
     def load(folder: str | Path) -> Runs:
         """Runs from a folder of :meth:`save`.

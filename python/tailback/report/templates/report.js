@@ -22,6 +22,11 @@
       const follows = element.dataset.for;
       element.hidden = words.length > 0 && !(follows ? shown.has(follows) : matches(element));
     }
+    // Parameters are folded away until they are what is looked for.
+    for (const folded of document.querySelectorAll("details.parameters")) {
+      const said = folded.textContent.toLowerCase();
+      folded.open = words.length > 0 && words.some((word) => said.includes(word));
+    }
     for (const details of document.querySelectorAll("#planned details, #validation details")) {
       const any = [...details.querySelectorAll(".find")].some((row) => !row.hidden);
       details.hidden = !any;
