@@ -4,9 +4,11 @@
 pub mod buffer;
 pub mod clock;
 pub mod impair;
+pub mod socket;
 pub mod udp;
 
 pub use buffer::{Payload, ReceiveBuffer, SendBuffer};
 pub use clock::Clock;
 pub use impair::{Impairment, ImpairmentConfig};
+pub use socket::MarkedSocket;
 pub use udp::{Driver, EdgeCounters};

@@ -1,19 +1,21 @@
 //! One endpoint over one connected UDP socket: a plain loop that waits for a datagram or for the endpoint's next
-//! time, whichever is first. Marks of the IP header are not read here; routers of ours mark inside the frame.
+//! time, whichever is first. Data leaves with the packet's own ECN field in its IP header, and a mark that routers on
+//! the way put there counts like one inside the frame.
 
 use std::io;
 use std::net::UdpSocket;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tailback_core::{
-    Annexes, AppInput, Bytes, Endpoint, EndpointCx, Event, FlowId, Input, Kind, Output, Packet, Span, Stream,
-    Time,
+    Annexes, AppInput, Bytes, Ecn, Endpoint, EndpointCx, Event, FlowId, Input, Kind, Output, Packet, Span,
+    Stream, Time,
 };
 use tailback_transport::wire::{decode, encode};
 
 use crate::buffer::{Payload, ReceiveBuffer, SendBuffer};
 use crate::clock::Clock;
 use crate::impair::Impairment;
+use crate::socket::{MarkedSocket, combine};
 
 /// Datagrams taken in a row before the endpoint's timers get their turn.
 const BATCH: usize = 64;
@@ -27,7 +29,9 @@ pub struct EdgeCounters {
     pub unsent: u64,
     /// Datagrams received.
     pub received: u64,
-    /// Datagrams that were no frame, of another flow, or refused by the payload's buffer.
+    /// Of those received, datagrams whose IP header carried Congestion Experienced.
+    pub marked: u64,
+    /// Datagrams that were no frame, marked although not capable of it, of another flow, or refused by the payload's buffer.
     pub refused: u64,
 }
 
@@ -36,7 +40,7 @@ pub struct Driver<E, P> {
     endpoint: E,
     payload: P,
     flow: FlowId,
-    socket: UdpSocket,
+    socket: MarkedSocket,
     clock: Clock,
     now: Time,
     rng: Stream,
@@ -44,7 +48,7 @@ pub struct Driver<E, P> {
     impairment: Option<Impairment>,
     wake: Option<Time>,
     events: Vec<Event>,
-    datagram: Box<[u8]>,
+    buffer: Box<[u8]>,
     frame: Vec<u8>,
     counters: EdgeCounters,
 }
@@ -54,7 +58,7 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
     /// endpoint's random stream.
     ///
     /// # Errors
-    /// Where the socket cannot be made non-blocking.
+    /// Where the socket is not connected, or cannot be made non-blocking.
     pub fn new(
         socket: UdpSocket,
         flow: FlowId,
@@ -63,7 +67,7 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
         rng: Stream,
         impairment: Option<Impairment>,
     ) -> io::Result<Self> {
-        socket.set_nonblocking(true)?;
+        let socket = MarkedSocket::new(socket)?;
         let mut driver = Self {
             endpoint,
             payload,
@@ -76,7 +80,7 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
             impairment,
             wake: None,
             events: Vec::new(),
-            datagram: vec![0; usize::from(u16::MAX)].into(),
+            buffer: vec![0; usize::from(u16::MAX)].into(),
             frame: Vec::new(),
             counters: EdgeCounters::default(),
         };
@@ -135,8 +139,14 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
 
     fn receive(&mut self) -> io::Result<()> {
         for _ in 0..BATCH {
-            match self.socket.recv(&mut self.datagram) {
-                Ok(length) => self.on_datagram(length)?,
+            let mut buffer = std::mem::take(&mut self.buffer);
+            let arrived = self.socket.receive(&mut buffer);
+            let taken = arrived.and_then(|arrived| {
+                arrived.datagrams(&buffer).try_for_each(|datagram| self.on_datagram(datagram, arrived.ecn))
+            });
+            self.buffer = buffer;
+            match taken {
+                Ok(()) => {}
                 Err(error) if is_momentary(&error) => return Ok(()),
                 Err(error) => return Err(error),
             }
@@ -144,9 +154,11 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
         Ok(())
     }
 
-    fn on_datagram(&mut self, length: usize) -> io::Result<()> {
+    fn on_datagram(&mut self, datagram: &[u8], ecn: Ecn) -> io::Result<()> {
         self.counters.received += 1;
-        let frame = decode(&self.datagram[..length]).ok().filter(|frame| frame.packet.flow == self.flow);
+        self.counters.marked += u64::from(ecn == Ecn::Ce);
+        let frame = decode(datagram).ok().filter(|frame| frame.packet.flow == self.flow);
+        let frame = frame.and_then(|mut frame| combine(&mut frame.packet, ecn).then_some(frame));
         let Some(mut frame) = frame.filter(|frame| self.payload.incoming(frame)) else {
             self.counters.refused += 1;
             return Ok(());
@@ -203,15 +215,15 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
         encode(&packet, annex.as_ref(), offset, payload, &mut frame).map_err(io::Error::other)?;
         let passes = self.impairment.as_mut().is_none_or(|impairment| impairment.pass(self.now, &frame));
         if passes {
-            self.send(&frame)?;
+            self.send(&frame, packet.ecn())?;
         }
         self.frame = frame;
         Ok(())
     }
 
-    fn send(&mut self, frame: &[u8]) -> io::Result<()> {
-        match self.socket.send(frame) {
-            Ok(_) => self.counters.sent += 1,
+    fn send(&mut self, frame: &[u8], ecn: Ecn) -> io::Result<()> {
+        match self.socket.send(frame, ecn) {
+            Ok(()) => self.counters.sent += 1,
             Err(error) if is_momentary(&error) => self.counters.unsent += 1,
             Err(error) => return Err(error),
         }
@@ -222,7 +234,8 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
     fn release(&mut self) -> io::Result<()> {
         let now = self.clock.now();
         while let Some(frame) = self.impairment.as_mut().and_then(|impairment| impairment.release(now)) {
-            self.send(&frame)?;
+            let ecn = decode(&frame).map_or(Ecn::NotEct, |frame| frame.packet.ecn());
+            self.send(&frame, ecn)?;
         }
         Ok(())
     }
