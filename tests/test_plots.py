@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import polars as pl
 import pytest
 
 import tailback as tb
 from tailback.plot import save
+from tailback.plot.along import along
 from tailback.plot.overtime import thinned
 from tailback.plot.style import COLOURS, style
 from tailback.report.svg import inlined
@@ -44,6 +47,57 @@ def test_files_are_equal_for_equal_figures(result: tb.Result, tmp_path: Path, ki
     first, second = ((tmp_path / f"{name}.{kind}").read_bytes() for name in ("a", "b"))
     assert first == second
     assert len(first) > 1000
+
+
+@pytest.fixture(scope="module")
+def runs() -> tb.Runs:
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="4 s", warm_up="1 s")
+    mixed = base.with_flows(tb.flows(1, "reno"), tb.flows(1, "cubic"))
+    axes: dict[str, Any] = {"buffer": ["5 packets", "20 packets", "100 packets"], "queue": ["drop-tail", "codel"]}
+    return mixed.sweep(**axes, seeds=3, jobs=1, cache=False, progress=False)
+
+
+@pytest.mark.parametrize("name", ["throughput_delay", "over", "cdf", "fairness", "heatmap", "share"])
+def test_figures_of_sweeps_are_vectors_with_units(runs: tb.Runs, tmp_path: Path, name: str) -> None:
+    made = getattr(runs.plot, name)()
+    save(made, tmp_path / "figure.svg")
+    assert "<image" not in (tmp_path / "figure.svg").read_text(encoding="utf-8")
+    plain = {"", "queue", "buffer", "Jain's index", "part of the flows", "goodput / fair share"}
+    for axis in made.axes:
+        for label in (axis.get_xlabel(), axis.get_ylabel()):
+            assert label in plain or label.endswith(")"), label
+
+
+@pytest.mark.parametrize("name", ["overview", "phase", "cdf", "fairness"])
+def test_figures_of_results_are_vectors(result: tb.Result, tmp_path: Path, name: str) -> None:
+    save(getattr(result.plot, name)(), tmp_path / "figure.svg")
+    assert "<image" not in (tmp_path / "figure.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("values", "places", "label"),
+    [
+        (["10 packets", "40 packets"], [10, 40], "field (packets)"),
+        (["500 kbit/s", "2 Mbit/s"], [0.5, 2], "field (Mbit/s)"),
+        (["4 reno", "16 reno"], [4, 16], "field (reno)"),
+        ([1.0, 2.5], [1.0, 2.5], "field"),
+        (["10 packets", "1 BDP"], None, "field"),
+        (["5 ms", "1 Mbit/s"], None, "field"),
+        (["red", "codel"], None, "field"),
+    ],
+)
+def test_quantities_stand_to_scale(values: list[object], places: list[float] | None, label: str) -> None:
+    found = along("field", pl.Series(values))
+    assert found.label == label
+    assert list(found.places.values()) == (places if places is not None else list(range(len(values))))
+    assert (found.names is None) == (places is not None)
+
+
+def test_marks_tell_two_axes_apart(runs: tb.Runs) -> None:
+    axis = runs.plot.throughput_delay(by=["queue", "buffer"]).axes[0]
+    named = [line for line in axis.get_lines() if not str(line.get_label()).startswith("_")]
+    assert len({(line.get_color(), line.get_marker()) for line in named}) == len(named) == 6
+    assert len({line.get_color() for line in named}) == 2
 
 
 def test_other_endings_are_refused(result: tb.Result, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
     text, factor = series.label_of(column, unit, float(table[column].max() or 0.0))  # type: ignore[arg-type]
     for index, (name, part) in enumerate(series.split(table, ["flow"])):
         steps(axis, part[column].to_numpy() * factor, name, index)
-    axis.set_xlabel(text)
+    axis.set_xlabel(text.replace("mean queueing", "queueing"))
     axis.set_ylabel("part of the time")
     axis.set_ylim(0.0, 1.0)
     series.legend(made, [axis])

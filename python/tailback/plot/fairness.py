@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tailback.plot import series
-from tailback.plot.levels import positions
+from tailback.plot.along import along as locate
 from tailback.plot.style import FAINT, MARKERS, line
 from tailback.results.fairness import jain_over_time
 
@@ -44,9 +44,9 @@ def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:
     from tailback.sweeps.statistics import intervals
 
     found = intervals(table, [along, "group"], ["share"], level=0.95, units={})
-    places, ticks = positions(found[along])
+    where = locate(along, found[along])
     for index, (name, part) in enumerate(series.split(found, ["group"])):
-        x = np.array([places[value] for value in part[along]])
+        x = np.array([where.places[value] for value in part[along]])
         axis.errorbar(
             x,
             part["mean"].to_numpy(),
@@ -58,9 +58,7 @@ def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:
             **line(index),
         )
     axis.axhline(1.0, color=FAINT, linewidth=0.8)
-    axis.set_xlabel(along)
-    axis.set_ylabel("goodput per flow over the fair share")
+    axis.set_ylabel("goodput / fair share")
     axis.set_ylim(bottom=0.0)
-    if ticks is not None:
-        axis.set_xticks(range(len(ticks)), ticks)
+    where.settle(axis)
     series.legend(made, [axis])

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from tailback.plot import series
-from tailback.plot.levels import in_order
-from tailback.plot.style import INK
+from tailback.plot.along import in_order
+from tailback.plot.style import INK, colour_bar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,9 +44,7 @@ def heatmap(made: Figure, axis: Axes, runs: Runs, *, metric: str, x: str | None,
     axis.set_yticks(range(len(rows)), [str(value) for value in rows])
     axis.set_xlabel(along)
     axis.set_ylabel(up)
-    bar = made.colorbar(image, ax=axis)
-    bar.set_label(text)
-    bar.outline.set_visible(False)
+    colour_bar(made, image, axis, text)
     if cells.size <= WRITTEN:
         middle = 0.5 * (np.nanmin(cells) + np.nanmax(cells))
         for row, column in np.argwhere(np.isfinite(cells)):

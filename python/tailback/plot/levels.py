@@ -9,13 +9,12 @@ import numpy as np
 import polars as pl
 
 from tailback.plot import series
+from tailback.plot.along import along as locate
 from tailback.plot.style import MARKERS, line
-from tailback.units import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from tailback.sweeps import Runs
 
@@ -32,12 +31,15 @@ def over(
     others = [name for name in runs.axes if name != along]
     columns = series.chosen(runs, by, default=others)
     table = runs.intervals(*metrics, by="group" if "group" in columns else "variant", level=level)
-    places, ticks = positions(table[along])
+    where = locate(along, table[along])
     for axis, metric in zip(axes, metrics, strict=True):
         found = table.filter(pl.col("metric") == metric)
         text, factor = series.label_of(metric, runs.units, float(found["mean"].abs().max() or 0.0))  # type: ignore[arg-type]
-        for index, (name, part) in enumerate(series.split(found, columns)):
-            x = np.array([places[value] for value in part[along]])
+        listed = list(series.split(found, columns))
+        for index, (name, part) in enumerate(listed):
+            x = np.array([where.places[value] for value in part[along]])
+            if where.names is not None:  # Names have no order, so no line; and marks must not hide each other.
+                x = x + min(0.08, 0.6 / len(listed)) * (index - 0.5 * (len(listed) - 1))
             y = part["mean"].cast(pl.Float64).to_numpy() * factor
             width = part["half_width"].fill_null(0.0).to_numpy() * factor
             order = np.argsort(x, kind="stable")
@@ -49,36 +51,11 @@ def over(
                 marker=MARKERS[index % len(MARKERS)],
                 capsize=2.5,
                 elinewidth=0.9,
-                **line(index),
+                **(line(index) if where.names is None else {"color": line(index)["color"], "linestyle": "none"}),
             )
         axis.set_ylabel(text)
+        axis.margins(y=0.1)
         if metric not in {"jain", "utilization", "mean_rtt", "rtt_p95"}:
             axis.set_ylim(bottom=0.0)
-    bottom = axes[-1]
-    bottom.set_xlabel(along)
-    if ticks is not None:
-        bottom.set_xticks(range(len(ticks)), ticks)
+    where.settle(axes[-1])
     series.legend(made, axes)
-
-
-def positions(values: pl.Series) -> tuple[dict[object, float], list[str] | None]:
-    """Where each value stands along an axis: numbers, and quantities of one unit, to scale; others side by side, with
-    their names."""
-    distinct = values.unique(maintain_order=True).to_list()
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in distinct):
-        return {value: float(value) for value in distinct}, None
-    return {value: float(place) for place, value in enumerate(distinct)}, [str(value) for value in distinct]
-
-
-def in_order(values: pl.Series) -> list[object]:
-    """Distinct values in growing order where they are numbers or quantities, as they came otherwise."""
-    distinct = values.unique(maintain_order=True).to_list()
-    try:
-        sizes: NDArray[np.float64] = np.array(
-            [number(value) if isinstance(value, str) else float(value) for value in distinct]
-        )
-    except (TypeError, ValueError):
-        return list(distinct)
-    units = {value.split()[-1] for value in distinct if isinstance(value, str) and value.split()}
-    mixed = len({unit in {"packets"} for unit in units}) > 1
-    return list(distinct) if mixed else [distinct[row] for row in np.argsort(sizes, kind="stable")]

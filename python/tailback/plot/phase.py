@@ -9,6 +9,7 @@ import polars as pl
 
 from tailback.plot import series
 from tailback.plot.overtime import thinned
+from tailback.plot.style import FAINT, colour_bar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,12 +33,10 @@ def window_queue(made: Figure, axis: Axes, result: Result, flow: str | None, lin
     times = both["time"].to_numpy()
     queue, size = thinned(times, both["mean_queue"].to_numpy())[1], thinned(times, both["window"].to_numpy())[1]
     text, factor = series.label_of("window", result.units, float(np.max(size)))
-    axis.plot(queue, size * factor, color="#8a8a94", linewidth=0.6, alpha=0.7)
+    axis.plot(queue, size * factor, color=FAINT, linewidth=0.5, alpha=0.4)
     span = np.linspace(times[0], times[-1], queue.size)
     points = axis.scatter(queue, size * factor, c=span, cmap="viridis_r", s=7, linewidths=0, zorder=3)
     axis.set_xlabel(f"queue at {link or result.bottleneck} (packets)")
     axis.set_ylabel(text.replace("window", whose))
     axis.set_xlim(left=0.0)
-    bar = made.colorbar(points, ax=axis)
-    bar.set_label("time (s)")
-    bar.outline.set_visible(False)
+    colour_bar(made, points, axis, "time (s)")

@@ -24,20 +24,23 @@ def throughput_delay(
     made: Figure, axis: Axes, runs: Runs, *, by: str | Sequence[str] | None, delay: str, ellipse: float
 ) -> None:
     """Draws it; see ``RunPlots.throughput_delay``."""
-    default = [*(["group"] if series.has_groups(runs) else []), *runs.axes]
+    # Where schemes are compared, each is in the place of all groups' own.
+    groups = series.has_groups(runs) and "scheme" not in runs.axes
+    default = [*(["group"] if groups else []), *sorted(runs.axes, key=lambda name: name != "scheme")]
     columns = series.chosen(runs, by, default=default)
     points = _points(runs, delay, grouped="group" in columns)
     if points.is_empty():
         raise KeyError("no run succeeded with this delay; see runs.failed")
     rate_label, rate = series.label_of("throughput", runs.units, float(points["throughput"].max() or 0.0))  # type: ignore[arg-type]
     delay_label, time = series.label_of(delay, runs.units, float(points[delay].max() or 0.0))  # type: ignore[arg-type]
-    for index, (name, part) in enumerate(series.split(points, columns)):
+    looks = _Looks(points, columns)
+    for values, part in points.group_by(columns, maintain_order=True) if columns else [((), points)]:
         x, y = part[delay].to_numpy() * time, part["throughput"].to_numpy() * rate
-        colour, marker = COLOURS[index % len(COLOURS)], MARKERS[index % len(MARKERS)]
+        colour, marker = looks.of(values)
         axis.plot(x, y, linestyle="none", marker=marker, color=colour, alpha=0.3, markersize=3)
-        axis.plot(
-            [np.median(x)], [np.median(y)], linestyle="none", marker=marker, color=colour, label=name, markersize=7
-        )
+        middle = ([np.median(x)], [np.median(y)])
+        name = ", ".join(str(value) for value in values)
+        axis.plot(*middle, linestyle="none", marker=marker, color=colour, label=name, markersize=7)
         if x.size > 2:
             axis.add_patch(covariance_ellipse(x, y, ellipse, facecolor=colour, alpha=0.15, edgecolor=colour))
     axis.set_xlabel(delay_label)
@@ -57,6 +60,22 @@ def throughput_delay(
         arrowprops={"arrowstyle": "->", "linewidth": 0.8},
     )
     series.legend(made, [axis])
+
+
+class _Looks:
+    """Colours tell the first column's values apart, marks the others'; with one column, both do."""
+
+    def __init__(self, points: pl.DataFrame, columns: Sequence[str]) -> None:
+        rows = points.select(columns).unique(maintain_order=True).rows()
+        firsts = list(dict.fromkeys(row[:1] for row in rows))
+        self._colours = {value: COLOURS[place % len(COLOURS)] for place, value in enumerate(firsts)}
+        marked = list(dict.fromkeys(row[1:] if len(columns) > 1 else row for row in rows))
+        self._markers = {value: MARKERS[place % len(MARKERS)] for place, value in enumerate(marked)}
+        self._several = len(columns) > 1
+
+    def of(self, values: tuple[object, ...]) -> tuple[str, str]:
+        """Colour and mark of a combination of values."""
+        return self._colours[values[:1]], self._markers[values[1:] if self._several else values]
 
 
 def covariance_ellipse(x: NDArray[np.float64], y: NDArray[np.float64], deviations: float, **looks: Any) -> Ellipse:

@@ -26,6 +26,9 @@ LABELS = {
     "mark_rate": "marks",
     "mean_queue": "mean queue",
     "queueing_delay": "mean queueing delay",
+    "rtt": "round trip time",
+    "window": "congestion window",
+    "queue_packets": "queue",
     "queueing_delay_p50": "median queueing delay",
     "queueing_delay_p95": "95th percentile of queueing delay",
     "queueing_delay_p99": "99th percentile of queueing delay",
@@ -86,4 +89,10 @@ def legend(made: Figure, axes: Sequence[Axes]) -> None:
             if name:
                 found.setdefault(name, handle)
     if found:
-        made.legend(found.values(), found.keys(), loc="outside upper left", ncols=min(len(found), 3))
+        made.legend(found.values(), found.keys(), loc="outside upper left", ncols=_columns(list(found)))
+
+
+def _columns(names: Sequence[str]) -> int:
+    """As many as stand side by side at the width of a figure."""
+    longest = max(len(name) for name in names)
+    return max(1, min(len(names), 5, 80 // (longest + 8)))

@@ -17,6 +17,7 @@ from tailback.results.files import write_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
 
 INK = "#1d1d22"
 """Everything that is not data. The HTML report replaces it by the page's own text colour."""
@@ -101,6 +102,14 @@ def save(made: Figure, target: Path, salt: str = "tailback") -> None:
     dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
     with mpl.rc_context({"svg.hashsalt": salt, "svg.fonttype": "path", "pdf.fonttype": 42}):
         write_file(target, lambda path: made.savefig(path, format=kind, metadata=dateless))
+
+
+def colour_bar(made: Figure, mapped: ScalarMappable, axis: Axes, label: str) -> None:
+    """The bar that explains colours, beside a panel. matplotlib would make a bitmap of it."""
+    bar = made.colorbar(mapped, ax=axis)
+    bar.set_label(label)
+    bar.outline.set_visible(False)
+    bar.solids.set(rasterized=False, edgecolor="face")  # type: ignore[union-attr]
 
 
 def line(index: int) -> dict[str, Any]:

@@ -1,0 +1,83 @@
+"""Where the values of a swept field stand along an axis: quantities of one kind to scale, everything else side by side
+under its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailback.units import number
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.axes import Axes
+
+_DECADES = 15.0
+"""Values that differ by more than this factor stand on a logarithmic axis, where no one is zero."""
+_COUNTED = re.compile(r"([0-9.]+) (.+)")
+_KINDS = (("s", "ms", "us", "ns", "min", "h"), ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"), ("B", "kB", "MB", "GB"))
+
+
+@dataclass(frozen=True)
+class Along:
+    """A field's values along an axis."""
+
+    places: dict[object, float]
+    names: list[str] | None
+    """Their names where they stand side by side, ``None`` where they stand to scale."""
+    label: str
+    log: bool = False
+
+    def settle(self, axis: Axes) -> None:
+        """Sets the scale, the ticks and the label."""
+        axis.set_xlabel(self.label)
+        if self.names is not None:
+            axis.set_xticks(range(len(self.names)), self.names)
+            axis.set_xlim(-0.5, len(self.names) - 0.5)
+        elif self.log:
+            axis.set_xscale("log")
+            axis.minorticks_off()
+            axis.set_xticks(list(self.places.values()), [f"{place:g}" for place in self.places.values()])
+
+
+def along(field: str, values: pl.Series) -> Along:
+    """Where each distinct value of a field stands."""
+    distinct = values.unique(maintain_order=True).to_list()
+    sizes, unit = _sizes(distinct)
+    if sizes is None:
+        names = [str(value) for value in distinct]
+        return Along({value: float(place) for place, value in enumerate(distinct)}, names, field)
+    small, large = min(sizes), max(sizes)
+    label = f"{field} ({unit})" if unit else field
+    spread = len(sizes) > 2 and small > 0.0 and large > _DECADES * small
+    return Along(dict(zip(distinct, sizes, strict=True)), None, label, log=spread)
+
+
+def in_order(values: pl.Series) -> list[object]:
+    """Distinct values in growing order where they are numbers or quantities of one kind, as they came otherwise."""
+    distinct = values.unique(maintain_order=True).to_list()
+    sizes, _ = _sizes(distinct)
+    return list(distinct) if sizes is None else [distinct[row] for row in np.argsort(sizes, kind="stable")]
+
+
+def _sizes(values: Sequence[object]) -> tuple[list[float] | None, str]:
+    """Numbers with their common unit; ``None`` where they have none."""
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return [float(value) for value in values], ""  # type: ignore[arg-type]
+    parts = [_COUNTED.fullmatch(value) if isinstance(value, str) else None for value in values]
+    units = {part[2] for part in parts if part}
+    if any(part is None for part in parts) or not units:
+        return None, ""
+    try:
+        if len(units) == 1:  # "10 packets", and "4 reno" too.
+            return [float(part[1]) for part in parts if part], units.pop()
+        if any(units <= set(kind) for kind in _KINDS):
+            unit = max(units, key=lambda name: number(f"1 {name}"))
+            return [number(str(value)) / number(f"1 {unit}") for value in values], unit
+    except ValueError:
+        pass
+    return None, ""
