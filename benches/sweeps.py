@@ -60,6 +60,7 @@ def main() -> None:
     told = {
         "runs": RUNS,
         "bare_ms_per_run": alone / RUNS * 1e3,
+        "ms_per_run_within": sum(runs.table["wall"]) / RUNS * 1e3,
         "sweep_wall_s": wall,
         "overhead_ms_per_run": (JOBS * wall - alone) / RUNS * 1e3,
         "busy": alone / (JOBS * wall),

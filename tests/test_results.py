@@ -15,7 +15,6 @@ import pytest
 
 import tailback as tb
 from tailback.results import files, metrics, tables
-from tailback.results.result import TABLES
 from tailback.results.units import UNITS
 
 
@@ -93,7 +92,7 @@ def test_metrics_name_what_is_missing(result: tb.Result) -> None:
 def test_every_column_has_its_unit(result: tb.Result) -> None:
     plain = "flow group scheme source from to link is_access timeouts recoveries name value"
     without = set(plain.split())
-    for name in TABLES:
+    for name in tb.Result.TABLES:
         columns = set(getattr(result, name).columns)
         assert columns <= UNITS.keys() | without, name
 
@@ -102,7 +101,7 @@ def test_comes_back_from_its_folder(result: tb.Result, tmp_path: Path) -> None:
     folder = result.save(tmp_path / "run")
     again = tb.Result.load(folder)
     assert (again.hash, again.seed, again.versions) == (result.hash, result.seed, result.versions)
-    for name in TABLES:
+    for name in tb.Result.TABLES:
         assert getattr(again, name).equals(getattr(result, name)), name
     assert again.scenario.run(seed=again.seed).hash == result.hash
     about = json.loads((folder / "result.json").read_text())
@@ -127,6 +126,52 @@ def test_pandas_gets_units_too(result: tb.Result) -> None:
     assert frame["goodput"].to_numpy() == pytest.approx(result.flows["goodput"].to_numpy())
     with pytest.raises(KeyError, match="flow_series"):
         result.to_pandas("flow")
+
+
+def test_series_for_pandas_name_flows_by_category(result: tb.Result) -> None:
+    pytest.importorskip("pandas")
+    frame = result.to_pandas("flow_series")
+    assert list(frame["flow"].cat.categories) == result.flows["flow"].to_list()
+    assert frame["flow"].astype(str).to_list() == result.flow_series["flow"].to_list()
+    frame.loc[0, "goodput"] = -1.0  # Memory of its own.
+    assert (result.flow_series["goodput"] >= 0.0).all()
+    assert frame["directed_rate"].isna().sum() == result.flow_series["directed_rate"].null_count() > 0
+
+
+@pytest.mark.parametrize("name", tb.Result.TABLES)
+def test_files_of_one_table_carry_units(result: tb.Result, tmp_path: Path, name: str) -> None:
+    table = result.to_polars(name)
+    if table.width == 0:
+        return  # Packets, which were not recorded.
+    known = {column: result.units[column] for column in table.columns if column in result.units}
+    again, units = tb.results.read_parquet(result.to_parquet(tmp_path / "table.parquet", name))
+    assert again.equals(table)
+    assert units == known
+    head = result.to_csv(tmp_path / "table.csv", name, units=True).read_text(encoding="utf-8").splitlines()[0]
+    assert head.split(",") == [f"{column} [{known[column]}]" if column in known else column for column in table.columns]
+    plain = result.to_csv(tmp_path / "table.csv", name).read_text(encoding="utf-8").splitlines()[0]
+    assert plain.split(",") == table.columns
+
+
+def test_arrow_gets_units_that_survive(result: tb.Result, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = result.to_arrow("flow_series")
+    assert table.schema.field("goodput").metadata == {b"unit": b"bit/s"}
+    assert table.schema.field("flow").metadata is None
+    parquet.write_table(table, tmp_path / "series.parquet")
+    again, units = tb.results.read_parquet(tmp_path / "series.parquet")
+    assert units["rtt"] == "s"
+    assert again.equals(result.flow_series)
+
+
+def test_tables_that_are_none_are_named(result: tb.Result, tmp_path: Path) -> None:
+    for give in (result.to_polars, result.to_pandas, result.to_arrow):
+        with pytest.raises(KeyError, match="did you mean flows"):
+            give("flow")
+    with pytest.raises(tb.StorageError, match="cannot be written"):
+        result.to_csv(tmp_path / "nowhere" / "flows.csv")
 
 
 def test_older_results_are_replaced_and_other_things_are_not(result: tb.Result, tmp_path: Path) -> None:

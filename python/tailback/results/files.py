@@ -1,14 +1,17 @@
-"""Writing that leaves either everything or nothing: beside the target first, then renamed onto it."""
+"""Writing that leaves either everything or nothing: beside the target first, then renamed onto it; and reading what a
+folder says about itself."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tailback.errors import StorageError
 
@@ -111,3 +114,19 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def read_about(folder: Path, file: str, what: str, newest: int) -> dict[str, Any]:
+    """What the JSON file of a folder says about it: a ``what`` of format ``newest`` or older.
+
+    Raises:
+        StorageError: where there is none, or one of a newer kind.
+    """
+    try:
+        about = json.loads((folder / file).read_text(encoding="utf-8"))
+        written = int(about["format"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StorageError(f"{folder}: holds no {what} of ours; expected {file} and Parquet tables") from error
+    if written > newest:
+        raise StorageError(f"{folder}: was written by a newer version (format {written}, this one reads {newest})")
+    return dict(about)

@@ -7,29 +7,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from tailback.results import tables
+from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from tailback.plot import Plots
     from tailback.results.predicted import Fairness, Prediction
     from tailback.scenario import Scenario
 
-TABLES = ("flows", "links", "flow_series", "link_series", "messages", "state", "packets")
+_LONG = ("flow_series", "link_series", "messages", "state", "packets")
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(Tabular):
     """What came out of one run.
 
     The tables are tidy: one row per flow, link, sample or message; ``units`` names the unit of each column.
     """
+
+    TABLES: ClassVar = ("flows", "links", *_LONG)
+    LONG: ClassVar = _LONG
 
     scenario_data: Mapping[str, Any] = field(repr=False)
     """The scenario with all its defaults, as plain data."""
@@ -133,17 +134,6 @@ class Result:
         from tailback.plot import Plots
 
         return Plots(self)
-
-    def to_pandas(self, table: str = "flows") -> pd.DataFrame:
-        """One of the tables for pandas, its units in ``.attrs["units"]``.
-
-        Raises:
-            KeyError: for a name that is no table's.
-            ModuleNotFoundError: without pandas.
-        """
-        if table not in TABLES:
-            raise KeyError(f"{table}: no such table; expected one of {', '.join(TABLES)}")
-        return tables.to_pandas(getattr(self, table), self.units)
 
     def save(self, folder: str | Path, *, csv: bool = True) -> Path:
         """Writes the result into a folder of its own, from which :meth:`load` brings it back.

@@ -9,8 +9,8 @@ from typing import Any
 
 from tailback.errors import StorageError
 from tailback.results import tables
-from tailback.results.files import new_folder
-from tailback.results.result import TABLES, Result
+from tailback.results.files import new_folder, read_about
+from tailback.results.result import Result
 
 ABOUT = "result.json"
 FORMAT = 1
@@ -29,13 +29,13 @@ def save(result: Result, folder: Path, *, csv: bool = True, also: Callable[[Path
         "what": "a result of tailback; tables are Parquet files, columns have the units given here",
         **{name: getattr(result, name) for name in _PLAIN},
         "versions": dict(result.versions),
-        "units": {name: tables.units_of(getattr(result, name), result.units) for name in TABLES},
+        "units": {name: tables.units_of(getattr(result, name), result.units) for name in Result.TABLES},
         "scenario": result.scenario_data,
     }
     with new_folder(folder, mine=lambda path: (path / ABOUT).is_file()) as beside:
         (beside / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         (beside / "scenario.toml").write_text(result.scenario.to_toml(), encoding="utf-8")
-        for name in TABLES:
+        for name in Result.TABLES:
             table = getattr(result, name)
             if name == "packets" and table.is_empty():
                 continue
@@ -53,25 +53,16 @@ def load(folder: Path) -> Result:
     Raises:
         StorageError: where there is no result, or it is damaged or of a newer kind.
     """
-    try:
-        about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StorageError(f"{folder}: holds no result of ours; expected {ABOUT} and Parquet tables") from error
-    if about.get("format", 0) > FORMAT:
-        raise StorageError(
-            f"{folder}: was written by a newer version (format {about['format']}, this one reads {FORMAT})"
-        )
+    about = read_about(folder, ABOUT, "result", FORMAT)
     found: dict[str, Any] = {}
     units: dict[str, str] = {}
-    for name in TABLES:
+    for name in Result.TABLES:
         if name == "packets" and not (folder / "packets.parquet").exists():
             continue  # Most runs have no packet log.
         found[name], known = tables.read_parquet(folder / f"{name}.parquet")
         units.update(known)
-    return Result(
-        **{name: about[name] for name in _PLAIN},
-        scenario_data=about["scenario"],
-        versions=about["versions"],
-        units=units,
-        **found,
-    )
+    try:
+        plain = {name: about[name] for name in _PLAIN}
+        return Result(**plain, scenario_data=about["scenario"], versions=about["versions"], units=units, **found)
+    except KeyError as error:
+        raise StorageError(f"{folder}: {ABOUT} lacks {error}; expected a whole result") from error

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -43,8 +43,8 @@ def read_parquet(source: Path) -> tuple[pl.DataFrame, dict[str, str]]:
         raise StorageError(f"{source}: cannot be read ({str(error).splitlines()[0]})") from error
 
 
-def write_csv(table: pl.DataFrame, target: Path) -> None:
-    """Writes a table as CSV, lists in it as JSON.
+def write_csv(table: pl.DataFrame, target: Path, units: Mapping[str, str] | None = None) -> None:
+    """Writes a table as CSV, lists in it as JSON; the header says the ``units`` that are given.
 
     Raises:
         StorageError: where that fails; nothing half-written is left.
@@ -52,6 +52,7 @@ def write_csv(table: pl.DataFrame, target: Path) -> None:
     nested = [name for name, kind in table.schema.items() if kind.is_nested()]
     as_json = [pl.col(name).map_elements(lambda v: json.dumps(list(v)), return_dtype=pl.String) for name in nested]
     flat = table.with_columns(as_json) if nested else table
+    flat = flat.rename({name: f"{name} [{unit}]" for name, unit in units_of(table, units or {}).items()})
     write_file(target, flat.write_csv)
 
 
@@ -60,21 +61,39 @@ def units_of(table: pl.DataFrame, units: Mapping[str, str]) -> dict[str, str]:
     return {name: units[name] for name in table.columns if name in units}
 
 
-def to_pandas(table: pl.DataFrame, units: Mapping[str, str]) -> pd.DataFrame:
-    """The table for pandas, with the units in ``.attrs["units"]``. Needs pandas, not pyarrow.
+def to_arrow(table: pl.DataFrame, units: Mapping[str, str]) -> Any:
+    """The table as a ``pyarrow.Table`` with units in the metadata of its fields and of its schema.
+
+    Raises:
+        ModuleNotFoundError: without pyarrow.
+    """
+    import pyarrow as pa
+
+    plain, known = pa.table(table), units_of(table, units)
+    fields = [
+        field.with_metadata({"unit": known[field.name]}) if field.name in known else field for field in plain.schema
+    ]
+    return plain.cast(pa.schema(fields, metadata={UNITS_KEY: json.dumps(known)}))
+
+
+def to_pandas(table: pl.DataFrame, units: Mapping[str, str], *, categories: bool = False) -> pd.DataFrame:
+    """The table for pandas, with the units in ``.attrs["units"]``; ``categories`` for texts that repeat in a long
+    table, so that each is kept once. Needs pandas, not pyarrow.
 
     Raises:
         ModuleNotFoundError: without pandas.
     """
     import pandas as pd
 
-    columns = {
-        column.name: column.to_list() if column.dtype.is_nested() else _array(column) for column in table.get_columns()
-    }
-    frame = pd.DataFrame(columns)
+    def column(of: pl.Series) -> object:
+        if categories and of.dtype in (pl.String, pl.Categorical):
+            names = of.drop_nulls().cast(pl.String).unique(maintain_order=True)
+            codes = of.cast(pl.Enum(names)).to_physical().cast(pl.Int32).fill_null(-1)
+            return pd.Categorical.from_codes(codes.to_numpy(), names.to_list())
+        if of.dtype.is_nested() or of.dtype in (pl.String, pl.Categorical):
+            return of.to_list()
+        return of.to_numpy(writable=True)  # Memory of its own, which pandas then need not copy again.
+
+    frame = pd.DataFrame({each.name: column(each) for each in table.get_columns()}, copy=False)
     frame.attrs["units"] = units_of(table, units)
     return frame
-
-
-def _array(column: pl.Series) -> object:
-    return column.to_list() if column.dtype == pl.String else column.to_numpy()

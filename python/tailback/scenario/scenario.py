@@ -35,8 +35,8 @@ class Scenario(_models.Scenario):
     """
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], source: str = "scenario") -> Scenario:
-        """A scenario from plain data, as in JSON.
+    def of(cls, data: Mapping[str, Any], source: str = "scenario", *, unfinished: bool = False) -> Scenario:
+        """A scenario from plain data, as in JSON; one that is ``unfinished`` may lack flows.
 
         Raises:
             ScenarioError: everything that is wrong with it.
@@ -47,7 +47,9 @@ class Scenario(_models.Scenario):
             # The core's complaints name the nearest field and the unit that is meant; ours are the spare.
             problems = from_core(data) or from_pydantic(error)
             raise ScenarioError(problems, source) from None
-        made.check(source)
+        problems = [each for each in made.problems() if made.flows or not unfinished or each.field != "flows"]
+        if problems:
+            raise ScenarioError(problems, source)
         return made
 
     @classmethod
@@ -113,7 +115,7 @@ class Scenario(_models.Scenario):
         Raises:
             ScenarioError: for names that lead nowhere and values that are not allowed, all at once.
         """
-        return type(self).of(with_fields(self.to_dict(), fields))
+        return type(self).of(with_fields(self.to_dict(), fields), unfinished=not self.flows)
 
     def with_flows(self, *groups: _models.Flow | Sequence[_models.Flow]) -> Scenario:
         """The scenario with these groups of flows in place of its own; equal names are told apart by a number."""

@@ -22,7 +22,7 @@ FORMAT = 1
 @lru_cache(maxsize=1)
 def engine() -> str:
     """A digest of the compiled engine: another build may give other numbers."""
-    return hashlib.blake2b(Path(str(_core.__file__)).read_bytes(), digest_size=8).hexdigest()
+    return hashlib.sha256(Path(str(_core.__file__)).read_bytes()).hexdigest()[:16]
 
 
 def default_folder() -> Path:

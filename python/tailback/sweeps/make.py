@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core
 from tailback.errors import Problem, ScenarioError
@@ -14,13 +14,14 @@ from tailback.own import shipping
 from tailback.progress import Bar
 from tailback.results.versions import versions
 from tailback.scenario import Scenario
-from tailback.sweeps import tables
 from tailback.sweeps.cache import Cache, decoded, folder_of, key
 from tailback.sweeps.design import Seeds, Variant, grid, seed_list
 from tailback.sweeps.drive import drive, make_ready
-from tailback.sweeps.runs import Runs
-from tailback.sweeps.work import Task
+from tailback.sweeps.work import Row, Task
 from tailback.units import number
+
+if TYPE_CHECKING:
+    from tailback.sweeps.runs import Runs
 
 Told: TypeAlias = Callable[[int, int], object]
 """Called after every run with how many are done, and of how many."""
@@ -95,7 +96,7 @@ def run_all(
 ) -> Runs:
     """Runs all variants with all seeds; options as in :func:`sweep`."""
     kept = Cache(folder_of(cache))
-    rows: dict[int, tables.Row] = {}
+    rows: dict[int, Row] = {}
     tasks: list[Task] = []
     windows: list[float] = []
     number_of = 0
@@ -105,12 +106,16 @@ def run_all(
         for offset, seed in enumerate(seeds):
             row = number_of + offset
             record = kept.read(made[offset].key) if made else None
-            rows[row] = tables.Row(place, seed, record, variant.error)
+            rows[row] = Row(place, seed, record, variant.error)
             if made and record is None:
                 if not tasks and executor is None:
                     make_ready(jobs)
                 tasks.append(made[offset])
         number_of += len(seeds)
+    # Slow to import: after the processes have begun to start, which takes as long.
+    from tailback.sweeps import tables
+    from tailback.sweeps.runs import Runs
+
     told = progress if callable(progress) else None
     finished = number_of - len(tasks)
     keys = {task.number: task.key for task in tasks}
@@ -118,10 +123,10 @@ def run_all(
         for done in drive(tasks, jobs=jobs, executor=executor):
             before = rows[done.number]
             if done.error:
-                rows[done.number] = tables.Row(before.variant, before.seed, None, done.error)
+                rows[done.number] = Row(before.variant, before.seed, None, done.error)
             else:
                 kept.write(keys[done.number], done.record)
-                rows[done.number] = tables.Row(before.variant, before.seed, decoded(done.record))
+                rows[done.number] = Row(before.variant, before.seed, decoded(done.record))
             finished += 1
             bar.advance()
             if told:

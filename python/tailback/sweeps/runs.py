@@ -7,33 +7,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from tailback.errors import Problem, ScenarioError, one_of
-from tailback.results import tables as results_tables
+from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 from tailback.sweeps import measure, statistics
 from tailback.sweeps.design import Variant, label
 from tailback.sweeps.tables import axes_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from tailback.plot.runs import RunPlots
     from tailback.results import Result
 
-TABLES = ("table", "flows", "links")
-
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class Runs(Tabular):
     """What came out of a sweep.
 
     The tables are tidy and begin with the swept fields: ``table`` has one row per run, ``flows`` one per flow and run,
     ``links`` one per main link and run. Time series are not kept: :meth:`result` gives a run with all of them.
     """
+
+    TABLES: ClassVar = ("table", "flows", "links")
 
     variants: Sequence[Variant] = field(repr=False)
     """The scenarios, in the order of the sweep."""
@@ -156,7 +154,7 @@ class Runs:
                 raise KeyError(f"{name}: no such axis; expected {one_of(name, [*self.axes, 'seed'])}")
             values = value if isinstance(value, list | tuple) else [value]
             keep &= pl.col(name).is_in([label(entry) for entry in values])
-        found = {name: getattr(self, name).filter(keep) for name in TABLES}
+        found = {name: getattr(self, name).filter(keep) for name in self.TABLES}
         return Runs(variants=self.variants, versions=self.versions, command=self.command, **found)
 
     def result(self, **chosen: Any) -> Result:
@@ -176,17 +174,6 @@ class Runs:
         if variant.scenario is None:
             raise ScenarioError([Problem("scenario", "", variant.error)], "this variant")
         return variant.scenario.run(seed=seed)
-
-    def to_pandas(self, table: str = "table") -> pd.DataFrame:
-        """One of the tables (``table``, ``flows`` or ``links``) for pandas, units in ``.attrs["units"]``.
-
-        Raises:
-            KeyError: for a name that is no table's.
-            ModuleNotFoundError: without pandas.
-        """
-        if table not in TABLES:
-            raise KeyError(f"{table}: no such table; expected one of {', '.join(TABLES)}")
-        return results_tables.to_pandas(getattr(self, table), self.units)
 
     def save(self, folder: str | Path, *, csv: bool = True) -> Path:
         """Writes the runs into a folder of their own, from which :meth:`load` brings them back.

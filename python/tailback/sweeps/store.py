@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tailback.errors import StorageError
+from pydantic import ValidationError
+
+from tailback.errors import ScenarioError, StorageError
 from tailback.results import tables
-from tailback.results.files import new_folder
+from tailback.results.files import new_folder, read_about
 from tailback.scenario import Scenario
+from tailback.scenario.problems import from_pydantic
 from tailback.sweeps.design import Variant
-from tailback.sweeps.runs import TABLES, Runs
+from tailback.sweeps.runs import Runs
 
 ABOUT = "sweep.json"
 FORMAT = 1
@@ -29,7 +32,7 @@ def save(runs: Runs, folder: Path, *, csv: bool = True) -> Path:
         "what": "a sweep of tailback; tables are Parquet files, columns have the units given here",
         "versions": dict(runs.versions),
         "command": runs.command,
-        "units": {name: tables.units_of(getattr(runs, name), runs.units) for name in TABLES},
+        "units": {name: tables.units_of(getattr(runs, name), runs.units) for name in Runs.TABLES},
         "variants": [
             {
                 "labels": dict(variant.labels),
@@ -41,7 +44,7 @@ def save(runs: Runs, folder: Path, *, csv: bool = True) -> Path:
     }
     with new_folder(folder, mine=lambda path: (path / ABOUT).is_file()) as beside:
         (beside / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        for name in TABLES:
+        for name in Runs.TABLES:
             table = getattr(runs, name)
             tables.write_parquet(table, beside / f"{_FILES[name]}.parquet", runs.units)
             if csv and name == "table":
@@ -55,19 +58,20 @@ def load(folder: Path) -> Runs:
     Raises:
         StorageError: where there is no sweep, or it is damaged or of a newer kind.
     """
+    about = read_about(folder, ABOUT, "sweep", FORMAT)
     try:
-        about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StorageError(f"{folder}: holds no sweep of ours; expected {ABOUT} and Parquet tables") from error
-    if about.get("format", 0) > FORMAT:
-        raise StorageError(
-            f"{folder}: was written by a newer version (format {about['format']}, this one reads {FORMAT})"
-        )
-    variants = [
-        Variant(
-            entry["labels"], Scenario.model_validate(entry["scenario"]) if entry["scenario"] else None, entry["error"]
-        )
-        for entry in about["variants"]
-    ]
-    found = {name: tables.read_parquet(folder / f"{_FILES[name]}.parquet")[0] for name in TABLES}
-    return Runs(variants=variants, versions=about["versions"], command=about["command"], **found)
+        variants = [_variant(**entry) for entry in about["variants"]]
+        versions, command = about["versions"], about["command"]
+    except (KeyError, TypeError) as error:
+        raise StorageError(f"{folder}: {ABOUT} is damaged ({error}); expected a whole sweep") from error
+    found = {name: tables.read_parquet(folder / f"{_FILES[name]}.parquet")[0] for name in Runs.TABLES}
+    return Runs(variants=variants, versions=versions, command=command, **found)
+
+
+def _variant(labels: dict[str, Any], scenario: dict[str, Any] | None, error: str) -> Variant:
+    try:
+        return Variant(labels, Scenario.model_validate(scenario) if scenario else None, error)
+    except ValidationError as wrong:
+        # Fields come and go over the years; what was measured is there all the same.
+        told = ScenarioError(from_pydantic(wrong), "its scenario is not one of this version")
+        return Variant(labels, None, str(told))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -11,6 +10,7 @@ import polars as pl
 from tailback.results.from_core import flow_rates, link_rates, table_of
 from tailback.sweeps.design import Variant
 from tailback.sweeps.measure import METRICS
+from tailback.sweeps.work import Row
 
 _HEAD: Final = {"variant": pl.Int64, "seed": pl.Int64, "window": pl.Float64, "name": pl.String}
 _NONE: Final[dict[str, dict[str, Any]]] = {
@@ -23,20 +23,6 @@ _NONE: Final[dict[str, dict[str, Any]]] = {
     | dict.fromkeys(("busy", "mean_queue"), pl.Float64),
 }
 """The columns to rely on where not one run came through."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One run of a sweep: which, and what came of it."""
-
-    variant: int
-    """Its variant's place."""
-    seed: int
-    """Its seed."""
-    record: Mapping[str, Any] | None
-    """What was kept of it."""
-    error: str = ""
-    """Why it failed."""
 
 
 def run_table(variants: Sequence[Variant], rows: Sequence[Row]) -> pl.DataFrame:

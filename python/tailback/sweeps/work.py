@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tailback.errors import TailbackError
 from tailback.sweeps import cache
@@ -47,6 +48,20 @@ class Done:
     """Why it failed; one line for what is the user's to mend, a traceback otherwise."""
     lasting: bool = True
     """Whether the same would happen again, so that the error may be kept."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run of a sweep: which, and what came of it."""
+
+    variant: int
+    """Its variant's place."""
+    seed: int
+    """Its seed."""
+    record: Mapping[str, Any] | None
+    """What was kept of it."""
+    error: str = ""
+    """Why it failed."""
 
 
 def work(task: Task) -> Done:

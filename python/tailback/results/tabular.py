@@ -1,0 +1,93 @@
+"""What everything that holds tidy tables can do with them, results of one run and of many: give them to other libraries
+and to files, with the units of their columns. How that is done for one table lives in ``tables.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tailback.errors import one_of
+from tailback.results import tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+
+class Tabular:
+    """Tables by name, with units."""
+
+    TABLES: ClassVar[tuple[str, ...]]
+    """The names of the tables; the first is the one that people mean when they name none."""
+    LONG: ClassVar[tuple[str, ...]] = ()
+    """Tables of which every row repeats a name."""
+
+    if TYPE_CHECKING:  # A field of some, a property of others.
+
+        @property
+        def units(self) -> Mapping[str, str]:
+            """The unit of each column that has one, in every table."""
+
+    def to_polars(self, table: str = "") -> pl.DataFrame:
+        """One of the tables as it is kept. Polars keeps no metadata: units are in ``.units``.
+
+        Args:
+            table: its name; the first of ``TABLES`` where none is given.
+
+        Raises:
+            KeyError: for a name that is no table's.
+        """
+        name = table or self.TABLES[0]
+        if name not in self.TABLES:
+            raise KeyError(f"{table}: no such table; expected {one_of(table, self.TABLES)}")
+        found: pl.DataFrame = getattr(self, name)
+        return found
+
+    def to_pandas(self, table: str = "") -> pd.DataFrame:
+        """One of the tables for pandas, its units in ``.attrs["units"]``. Names that every row of a long table repeats
+        are categories.
+
+        Raises:
+            KeyError: for a name that is no table's.
+            ModuleNotFoundError: without pandas.
+        """
+        return tables.to_pandas(self.to_polars(table), self.units, categories=table in self.LONG)
+
+    def to_arrow(self, table: str = "") -> Any:
+        """One of the tables as a ``pyarrow.Table``; each column's unit is in its field's metadata under ``unit``, and
+        those of all in the schema's under ``tailback.units``.
+
+        Raises:
+            KeyError: for a name that is no table's.
+            ModuleNotFoundError: without pyarrow.
+        """
+        return tables.to_arrow(self.to_polars(table), self.units)
+
+    def to_parquet(self, path: str | Path, table: str = "") -> Path:
+        """Writes one of the tables as Parquet, with its units in the file's metadata under ``tailback.units``, from
+        where :func:`tailback.results.read_parquet` reads them.
+
+        Raises:
+            KeyError: for a name that is no table's.
+            StorageError: where writing fails; an older file of that name is then still there.
+        """
+        target = Path(path)
+        tables.write_parquet(self.to_polars(table), target, self.units)
+        return target
+
+    def to_csv(self, path: str | Path, table: str = "", *, units: bool = False) -> Path:
+        """Writes one of the tables as CSV.
+
+        Args:
+            path: the file.
+            table: the table's name.
+            units: whether the header says them: ``goodput [bit/s]`` in place of ``goodput``.
+
+        Raises:
+            KeyError: for a name that is no table's.
+            StorageError: where writing fails; an older file of that name is then still there.
+        """
+        target = Path(path)
+        tables.write_csv(self.to_polars(table), target, self.units if units else {})
+        return target
