@@ -7,7 +7,7 @@ use tailback_control::{AnyController, Parts};
 use tailback_core::{Bytes, FeedbackPolicy, FlowId, LinkId, Stream, Time};
 use tailback_qdisc::BuildCx;
 use tailback_sim::{
-    AnyReceiver, AnySender, Chance, Change, FlowSpec, Impairments, LinkSpec, LossModel, NetworkBuilder,
+    AnyReceiver, AnySender, Chance, Change, FlowSpec, Hop, Impairments, LinkSpec, LossModel, NetworkBuilder,
     Recorder, Reordering, Simulator,
 };
 use tailback_transport::{
@@ -19,6 +19,7 @@ use crate::link::LinkConfig;
 use crate::loss::{LossConfig, LossPlace, PacketClass};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
+use crate::schedule::ScheduleStep;
 use crate::spread::Draw;
 use crate::topology::{Network, NetworkFlow, NetworkLink};
 use crate::trace;
@@ -100,6 +101,18 @@ fn link_spec(link: &NetworkLink, mean_packet: Bytes) -> Result<LinkSpec, Problem
         trace,
         ..spec
     })
+}
+
+/// What a link adds to the way of a signal through it.
+pub(crate) fn hop(network: &Network, link: usize) -> Hop {
+    let NetworkLink { delay, config, .. } = &network.links[link];
+    let change = |step: &ScheduleStep| step.delay.map(|delay| (Time::ZERO + step.at, delay));
+    Hop {
+        link: LinkId::from(link),
+        delay: *delay,
+        changes: config.schedule.iter().filter_map(change).collect(),
+        loses_on_wire: losses(config).1.is_some(),
+    }
 }
 
 /// The loss models before the queue and on the wire.

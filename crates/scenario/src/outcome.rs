@@ -2,7 +2,9 @@
 //! saved.
 
 use tailback_core::{Capacity, Span, Time};
-use tailback_sim::{Count, FlowSeries, LinkCounters, LinkSeries, Message, PacketLog, SeriesPlan};
+use tailback_sim::{
+    AccumulationSeries, Count, FlowSeries, LinkCounters, LinkSeries, Message, PacketLog, SeriesPlan,
+};
 
 use crate::build::start_of;
 use crate::hash::Digester;
@@ -60,7 +62,11 @@ pub(crate) fn tell(
     let link_name = |index: usize| network.links[plan.links[index].index()].name.clone();
     let flow_name = |index: usize| network.flows[plan.flows[index].index()].name.clone();
     let link_series = series.links.into_iter().enumerate();
+    let mut accumulation = gathered.accumulation.into_iter();
     let flow_series = series.flows.into_iter().enumerate();
+    let told_flows = flow_series
+        .map(|(index, columns)| (flow_name(index), with_accumulation(of_flow(columns), accumulation.next())))
+        .collect();
     let mut outcome = Outcome {
         links: links(network, &start, last),
         links_measured: links(network, warm, last),
@@ -69,7 +75,7 @@ pub(crate) fn tell(
         messages: messages(&series.messages),
         times: series.times.iter().map(|time| time.as_secs_f64()).collect(),
         link_series: link_series.map(|(index, columns)| (link_name(index), of_link(columns))).collect(),
-        flow_series: flow_series.map(|(index, columns)| (flow_name(index), of_flow(columns))).collect(),
+        flow_series: told_flows,
         state: gathered.state.map(of_state).unwrap_or_default(),
         packets: gathered.packets.map(of_packets).unwrap_or_default(),
         hash: String::new(),
@@ -243,6 +249,18 @@ fn of_flow(series: FlowSeries) -> Table {
         .with("in_flight_bytes", series.in_flight_bytes)
         .with("rtt_seconds", series.rtt_seconds)
         .with("smoothed_rtt_seconds", series.smoothed_rtt_seconds)
+}
+
+/// The table of a flow with the columns of its accumulation, where that is recorded.
+fn with_accumulation(table: Table, series: Option<AccumulationSeries>) -> Table {
+    let Some(series) = series else { return table };
+    let real = |bytes: Vec<i64>| bytes.into_iter().map(|bytes| bytes as f64).collect::<Vec<_>>();
+    table
+        .with("accumulation_bytes", real(series.waiting_bytes))
+        .with("mean_accumulation_bytes", series.mean_waiting_bytes)
+        .with("transmitting_bytes", real(series.transmitting_bytes))
+        .with("mean_transmitting_bytes", series.mean_transmitting_bytes)
+        .with("estimated_accumulation_bytes", series.mean_estimate_bytes)
 }
 
 fn of_state(log: StateLog) -> Table {

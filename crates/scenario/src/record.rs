@@ -56,6 +56,10 @@ pub struct RecordConfig {
     pub packets: bool,
     /// Whether the named state that controllers publish (thresholds, estimates) is recorded for `flows`.
     pub state: bool,
+    /// Whether the series of `flows` also have the exact accumulation (`accumulation.txt` equation 1: what the flow has
+    /// waiting along its path, each router seen a propagation delay ago, in the receiver's time), what it has in
+    /// transmission, and the mean of the estimates that its scheme published as `accumulation`.
+    pub accumulation: bool,
 }
 
 impl Default for RecordConfig {
@@ -67,6 +71,7 @@ impl Default for RecordConfig {
             queue_state: false,
             packets: false,
             state: false,
+            accumulation: false,
         }
     }
 }

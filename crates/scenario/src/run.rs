@@ -2,9 +2,12 @@
 //! `sim`'s, the tables are `outcome`'s.
 
 use tailback_core::{FlowId, LinkId, Observation, Span, Time};
-use tailback_sim::{LinkCounters, PacketEvent, PacketLog, Recorder, Series, SeriesPlan, Simulator};
+use tailback_sim::{
+    Accumulation, AccumulationPlan, AccumulationSeries, LinkCounters, PacketEvent, PacketLog, Recorder,
+    Series, SeriesPlan, Simulator,
+};
 
-use crate::build::simulator;
+use crate::build::{hop, simulator};
 use crate::outcome::{self, Outcome};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
@@ -43,6 +46,8 @@ pub(crate) struct Gathered {
     pub(crate) series: Series,
     pub(crate) packets: Option<PacketLog>,
     pub(crate) state: Option<StateLog>,
+    /// One per recorded flow; none where it is off.
+    pub(crate) accumulation: Vec<AccumulationSeries>,
 }
 
 /// What controllers published, in columns.
@@ -63,6 +68,7 @@ struct Logs {
     state: Option<StateLog>,
     /// The flows whose notes are kept.
     flows: Vec<bool>,
+    accumulation: Option<Accumulation>,
 }
 
 impl Recorder for Logs {
@@ -70,10 +76,12 @@ impl Recorder for Logs {
     const NOTES: bool = true;
 
     fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
+        self.accumulation.packet(now, event);
         let Some(log) = &mut self.packets else { return };
         let wanted = match event {
             PacketEvent::Offered(link, _) | PacketEvent::Dropped(link, ..) => self.links[link.index()],
             PacketEvent::Sent(..) | PacketEvent::Delivered(..) => true,
+            PacketEvent::Served { .. } => false,
         };
         if wanted {
             log.packet(now, event);
@@ -81,6 +89,7 @@ impl Recorder for Logs {
     }
 
     fn note(&mut self, now: Time, flow: FlowId, name: &'static str, value: f64) {
+        self.accumulation.note(now, flow, name, value);
         if let Some(log) = &mut self.state
             && self.flows[flow.index()]
         {
@@ -108,13 +117,20 @@ trait Finish: Recorder {
 
 impl Finish for Series {
     fn gathered(self) -> Gathered {
-        Gathered { series: self, packets: None, state: None }
+        Gathered { series: self, packets: None, state: None, accumulation: Vec::new() }
     }
 }
 
 impl Finish for (Series, Logs) {
     fn gathered(self) -> Gathered {
-        Gathered { series: self.0, packets: self.1.packets, state: self.1.state }
+        let (series, logs) = self;
+        let accumulation = logs.accumulation.map(|recorder| recorder.finish(series.times.len()));
+        Gathered {
+            series,
+            packets: logs.packets,
+            state: logs.state,
+            accumulation: accumulation.unwrap_or_default(),
+        }
     }
 }
 
@@ -174,12 +190,15 @@ impl Run {
         };
         let series = Series::new(plan.clone());
         let seed = scenario.seed;
-        let engine: Box<dyn Engine + Send> = if record.packets || record.state {
+        let engine: Box<dyn Engine + Send> = if record.packets || record.state || record.accumulation {
             let logs = Logs {
                 packets: record.packets.then(PacketLog::default),
                 links,
                 state: record.state.then(StateLog::default),
                 flows,
+                accumulation: record
+                    .accumulation
+                    .then(|| Accumulation::new(accumulation_plan(&plan, &network))),
             };
             Box::new(simulator(&scenario, &network, seed, (series, logs))?)
         } else {
@@ -231,6 +250,13 @@ impl Run {
             flows: (0..self.network.flows.len()).map(|flow| self.engine.flow(FlowId::from(flow))).collect(),
         }
     }
+}
+
+/// Whose accumulation is recorded: that of the flows with a time series.
+fn accumulation_plan(plan: &SeriesPlan, network: &Network) -> AccumulationPlan {
+    let hops =
+        |flow: FlowId| network.flows[flow.index()].forward.iter().map(|&link| hop(network, link)).collect();
+    AccumulationPlan { bin: plan.bin, flows: plan.flows.iter().map(|&flow| (flow, hops(flow))).collect() }
 }
 
 fn chosen<T>(items: &[T], wanted: impl Fn(&T) -> bool) -> Vec<bool> {

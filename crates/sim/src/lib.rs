@@ -10,6 +10,7 @@
               through memory"
 )]
 
+mod accumulation;
 mod event_queue;
 mod flow;
 mod leaves;
@@ -21,6 +22,7 @@ mod ring;
 mod series;
 mod simulator;
 
+pub use accumulation::{Accumulation, AccumulationPlan, AccumulationSeries, ESTIMATE, Hop};
 pub use flow::{AnyReceiver, AnySender, FlowSpec};
 pub use link::{
     Chance, Change, Count, DeliveryTrace, Impairments, LinkCounters, LinkSpec, LossModel, PacketClass,

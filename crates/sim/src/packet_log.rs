@@ -67,6 +67,7 @@ impl Recorder for PacketLog {
                 self.row(now, LogKind::Dropped, Some(link), packet, reason as u8);
             }
             PacketEvent::Delivered(_, packet) => self.row(now, LogKind::Delivered, None, packet, u8::MAX),
+            PacketEvent::Served { .. } => {}
         }
     }
 }
@@ -97,7 +98,7 @@ impl Recorder for Digest {
             PacketEvent::Dropped(link, packet, reason) => {
                 self.add(now, packet.flow, packet, dropped_at(link, reason));
             }
-            PacketEvent::Sent(..) | PacketEvent::Offered(..) => {}
+            PacketEvent::Sent(..) | PacketEvent::Offered(..) | PacketEvent::Served { .. } => {}
         }
     }
 }

@@ -15,6 +15,18 @@ pub enum PacketEvent<'a> {
     Offered(LinkId, &'a Packet),
     /// A link dropped it.
     Dropped(LinkId, &'a Packet, DropReason),
+    /// A link transmits it, from `begins`, when it stops waiting, to `ends`. Told once, as soon as both are known, which
+    /// may be before either has come, and under a delivery trace, which knows no beginnings, when it has left.
+    Served {
+        /// The link.
+        link: LinkId,
+        /// The packet.
+        packet: &'a Packet,
+        /// When transmission begins.
+        begins: Time,
+        /// When it ends.
+        ends: Time,
+    },
     /// It reached its endpoint, undamaged.
     Delivered(FlowId, &'a Packet),
 }

@@ -2235,6 +2235,12 @@ class Record(Part):
     state: bool = False
     """Whether the named state that controllers publish (thresholds, estimates) is recorded for ``flows``."""
 
+    accumulation: bool = False
+    """Whether the series of ``flows`` also have the exact accumulation (``accumulation.txt`` equation 1: what the
+    flow has waiting along its path, each router seen a propagation delay ago, in the receiver's time), what it
+    has in transmission, and the mean of the estimates that its scheme published as ``accumulation``.
+    """
+
 
 class Dumbbell(Part):
     """Two routers, ``r0`` and ``r1``, joined by the bottleneck link whose parameters stand here. Flow number k

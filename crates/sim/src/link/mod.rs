@@ -263,8 +263,19 @@ impl Link {
     }
 
     #[inline(always)]
-    fn accept<R>(&mut self, packet: Packet, route: RouteCursor, idle: bool, cx: &mut LinkCx<'_, R>) {
+    fn accept<R: Recorder>(
+        &mut self,
+        packet: Packet,
+        route: RouteCursor,
+        idle: bool,
+        cx: &mut LinkCx<'_, R>,
+    ) {
+        let begins = self.server.busy_until().max(cx.now);
         let departs = self.server.transmit(cx.now, packet.size());
+        if R::PACKETS {
+            let served = PacketEvent::Served { link: cx.id, packet: &packet, begins, ends: departs };
+            cx.recorder.packet(cx.now, served);
+        }
         if let Some(arrives) = self.track.push(cx.now, idle, departs, packet, route) {
             cx.events.arm(self.wire_leaf, arrives);
         }
@@ -331,7 +342,17 @@ impl Link {
             self.track.set_delay(delay);
         }
         self.cold.marked += u64::from(staged.take_marks());
+        if R::PACKETS
+            && let Some((packet, ends)) = staged.take_begun()
+        {
+            cx.recorder.packet(cx.now, PacketEvent::Served { link: cx.id, packet, begins: cx.now, ends });
+        }
         while let Some(packet) = staged.pop_departure() {
+            if R::PACKETS && staged.has_trace() {
+                let served =
+                    PacketEvent::Served { link: cx.id, packet: &packet, begins: cx.now, ends: cx.now };
+                cx.recorder.packet(cx.now, served);
+            }
             if let Some(arrives) = self.track.push_transmitted(cx.now, packet) {
                 cx.events.arm(self.wire_leaf, arrives);
             }

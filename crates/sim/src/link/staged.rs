@@ -19,6 +19,8 @@ pub(super) struct Staged {
     in_service: Option<Packet>,
     /// When the packet in service leaves; `NEVER` while none is, or while a trace decides.
     service_end: Time,
+    /// A transmission has begun that nobody was told of.
+    begun: bool,
     idle_since: Option<Time>,
     schedule: VecDeque<Change>,
     trace: Option<TraceCursor>,
@@ -54,6 +56,7 @@ impl Staged {
             rng,
             in_service: None,
             service_end: Time::NEVER,
+            begun: false,
             idle_since: Some(Time::ZERO),
             schedule: schedule.into(),
             trace,
@@ -95,6 +98,17 @@ impl Staged {
 
     pub(super) fn take_marks(&mut self) -> u32 {
         std::mem::take(&mut self.marks)
+    }
+
+    /// The packet whose transmission has just begun, once, and when that ends.
+    pub(super) fn take_begun(&mut self) -> Option<(&Packet, Time)> {
+        let begun = std::mem::take(&mut self.begun);
+        self.in_service.as_ref().filter(|_| begun).map(|packet| (packet, self.service_end))
+    }
+
+    /// Whether a trace, not a rate, decides when packets leave.
+    pub(super) fn has_trace(&self) -> bool {
+        self.trace.is_some()
     }
 
     /// Service time of all transmissions begun.
@@ -194,6 +208,7 @@ impl Staged {
             self.idle_since = None;
             self.service_end = server.transmit(now, packet.size());
             self.busy += self.service_end.since(now);
+            self.begun = true;
         } else if self.idle_since.is_none() {
             self.idle_since = Some(now);
         }

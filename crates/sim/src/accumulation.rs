@@ -1,0 +1,312 @@
+//! The exact accumulation of flows, bin by bin: what estimators of it are measured by. How accumulation is estimated
+//! is not decided here; estimates that controllers publish are averaged beside the truth.
+//!
+//! Source: Xia et al., "Accumulation-based Congestion Control", equation 1: the flow's bytes queued along its path,
+//! each router seen as long ago as a signal from there needs to the end of the path,
+//!
+//! ```text
+//! a(t) = Σ_j q_j(t - Σ_{k ≥ j} d_k)
+//! ```
+//!
+//! with the receiver for the last node, so that `t` is the receiver's time, and the propagation delays d_k for the way
+//! between nodes. Where a link's delay changes while running, the signal takes what is in force when it passes, and
+//! overtakes nothing, as packets do not; while none arrives because the way has become longer, the last level stands.
+//!
+//! `q_j` counts what waits, as a queue's length does here. What is in transmission, of which the paper's fluid model
+//! knows nothing, is kept beside it: only both together obey the law of conservation, by which they are what entered
+//! the path a propagation delay ago less what has left it.
+//!
+//! Each stay in a queue is two steps, up and down, whose times may become known late and in any order; so bins gather
+//! steps, and levels are summed at the end. All of it is integers: nothing is lost or rounded before the means.
+
+use tailback_core::{DropReason, FlowId, Kind, LinkId, Packet, Span, Time};
+
+use crate::recorder::{PacketEvent, Recorder};
+
+/// What a link adds to a signal's way, and how it loses packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The link.
+    pub link: LinkId,
+    /// Its propagation delay at the start.
+    pub delay: Span,
+    /// Its later delays, in the order of time.
+    pub changes: Vec<(Time, Span)>,
+    /// Whether its loss model strikes on the wire, behind the queue, so that what it loses had left the queue.
+    pub loses_on_wire: bool,
+}
+
+/// Whose accumulation is recorded, and how finely.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccumulationPlan {
+    /// The bin; must not be zero.
+    pub bin: Span,
+    /// The flows, with the links that their data passes, in order.
+    pub flows: Vec<(FlowId, Vec<Hop>)>,
+}
+
+/// One flow's accumulation, bin by bin.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AccumulationSeries {
+    /// Equation 1 at the bin's end, in bytes.
+    pub waiting_bytes: Vec<i64>,
+    /// Its mean over the bin, in bytes.
+    pub mean_waiting_bytes: Vec<f64>,
+    /// The same sum over what is in transmission, at the bin's end, in bytes.
+    pub transmitting_bytes: Vec<i64>,
+    /// Its mean over the bin, in bytes.
+    pub mean_transmitting_bytes: Vec<f64>,
+    /// The mean of the notes named [`ESTIMATE`] in the bin, in bytes; not a number where there was none.
+    pub mean_estimate_bytes: Vec<f64>,
+}
+
+/// The name under which controllers and feedback policies publish an estimate of accumulation, in bytes.
+pub const ESTIMATE: &str = "accumulation";
+
+/// Records the exact accumulation of flows.
+#[derive(Debug)]
+pub struct Accumulation {
+    bin: Span,
+    /// By flow; nothing for those that are not watched.
+    rows: Vec<Option<u32>>,
+    flows: Vec<Watched>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    hops: Vec<Way>,
+    waiting: Steps,
+    transmitting: Steps,
+    /// Per bin, the sum and the number of estimates.
+    estimates: Vec<(f64, u32)>,
+}
+
+impl Accumulation {
+    /// A recorder for this plan.
+    ///
+    /// # Panics
+    /// When the bin is zero: it would never end.
+    pub fn new(plan: AccumulationPlan) -> Self {
+        assert!(!plan.bin.is_zero(), "a bin must last");
+        let last = plan.flows.iter().map(|(flow, _)| flow.index() + 1).max().unwrap_or(0);
+        let mut rows = vec![None; last];
+        for ((flow, _), row) in plan.flows.iter().zip(0..) {
+            rows[flow.index()] = Some(row);
+        }
+        let flows = plan.flows.iter().map(|(_, hops)| Watched::new(hops)).collect();
+        Self { bin: plan.bin, rows, flows }
+    }
+
+    /// What was recorded in the first `bins` bins, in the plan's order.
+    pub fn finish(self, bins: usize) -> Vec<AccumulationSeries> {
+        let bin = self.bin;
+        self.flows.into_iter().map(|flow| flow.finish(bins, bin)).collect()
+    }
+
+    fn watched(&mut self, flow: FlowId) -> Option<&mut Watched> {
+        let row = *self.rows.get(flow.index())?;
+        row.map(|row| &mut self.flows[row as usize])
+    }
+
+    /// The flow that a packet on its way forth belongs to, and the hop that it is at.
+    fn at(&mut self, link: LinkId, packet: &Packet) -> Option<(&mut Watched, usize)> {
+        if !matches!(packet.kind(), Kind::Data | Kind::Control) {
+            return None;
+        }
+        let watched = self.watched(packet.flow)?;
+        let hop = watched.hops.iter().position(|hop| hop.link == link)?;
+        Some((watched, hop))
+    }
+}
+
+impl Recorder for Accumulation {
+    const PACKETS: bool = true;
+    const NOTES: bool = true;
+
+    fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
+        let bin = self.bin;
+        match event {
+            PacketEvent::Offered(link, packet) => {
+                if let Some((flow, hop)) = self.at(link, packet) {
+                    let at = flow.seen(hop, now);
+                    flow.waiting.step(at, size(packet), bin);
+                }
+            }
+            PacketEvent::Served { link, packet, begins, ends } => {
+                if let Some((flow, hop)) = self.at(link, packet) {
+                    let (begins, ends) = (flow.seen(hop, begins), flow.seen(hop, ends));
+                    flow.waiting.step(begins, -size(packet), bin);
+                    flow.transmitting.step(begins, size(packet), bin);
+                    flow.transmitting.step(ends, -size(packet), bin);
+                }
+            }
+            PacketEvent::Dropped(link, packet, reason) => {
+                if let Some((flow, hop)) = self.at(link, packet)
+                    && !(reason == DropReason::Loss && flow.hops[hop].loses_on_wire)
+                {
+                    let at = flow.seen(hop, now);
+                    flow.waiting.step(at, -size(packet), bin);
+                }
+            }
+            PacketEvent::Sent(..) | PacketEvent::Delivered(..) => {}
+        }
+    }
+
+    fn note(&mut self, now: Time, flow: FlowId, name: &'static str, value: f64) {
+        if name != ESTIMATE {
+            return;
+        }
+        let index = bin_of(now, self.bin);
+        if let Some(flow) = self.watched(flow) {
+            grow(&mut flow.estimates, index);
+            let (sum, count) = &mut flow.estimates[index];
+            *sum += value;
+            *count += 1;
+        }
+    }
+}
+
+impl Watched {
+    fn new(hops: &[Hop]) -> Self {
+        Self {
+            hops: hops.iter().map(Way::new).collect(),
+            waiting: Steps::default(),
+            transmitting: Steps::default(),
+            estimates: Vec::new(),
+        }
+    }
+
+    /// When a signal that leaves hop `hop` at `at` reaches the receiver.
+    fn seen(&self, hop: usize, at: Time) -> Time {
+        self.hops[hop..].iter().fold(at, |at, way| way.arrival(at))
+    }
+
+    fn finish(self, bins: usize, bin: Span) -> AccumulationSeries {
+        let (waiting_bytes, mean_waiting_bytes) = self.waiting.levels(bins, bin);
+        let (transmitting_bytes, mean_transmitting_bytes) = self.transmitting.levels(bins, bin);
+        let mean = |index: usize| match self.estimates.get(index) {
+            Some(&(sum, count)) if count > 0 => sum / f64::from(count),
+            _ => f64::NAN,
+        };
+        AccumulationSeries {
+            waiting_bytes,
+            mean_waiting_bytes,
+            transmitting_bytes,
+            mean_transmitting_bytes,
+            mean_estimate_bytes: (0..bins).map(mean).collect(),
+        }
+    }
+}
+
+/// A link as a signal sees it.
+#[derive(Debug)]
+struct Way {
+    link: LinkId,
+    loses_on_wire: bool,
+    delays: Vec<Delay>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Delay {
+    from: Time,
+    delay: Span,
+    /// What left before this delay came arrives then at the latest, and is not overtaken.
+    floor: Time,
+}
+
+impl Way {
+    fn new(hop: &Hop) -> Self {
+        let mut delays = vec![Delay { from: Time::ZERO, delay: hop.delay, floor: Time::ZERO }];
+        for &(from, delay) in &hop.changes {
+            let before = delays[delays.len() - 1];
+            delays.push(Delay { from, delay, floor: before.floor.max(from + before.delay) });
+        }
+        Self { link: hop.link, loses_on_wire: hop.loses_on_wire, delays }
+    }
+
+    fn arrival(&self, leaves: Time) -> Time {
+        let known = self.delays.partition_point(|delay| delay.from <= leaves);
+        let Delay { delay, floor, .. } = self.delays[known.saturating_sub(1)];
+        (leaves + delay).max(floor)
+    }
+}
+
+/// Steps of a level, gathered by bin.
+#[derive(Debug, Default)]
+struct Steps {
+    /// Per bin, the sum of its steps, and that of their heights times what was left of the bin.
+    bins: Vec<(i64, i128)>,
+}
+
+impl Steps {
+    fn step(&mut self, at: Time, height: i64, bin: Span) {
+        let index = bin_of(at, bin);
+        grow(&mut self.bins, index);
+        let left = bin.as_nanos() - at.as_nanos() % bin.as_nanos();
+        let (sum, area) = &mut self.bins[index];
+        *sum += height;
+        *area += i128::from(height) * i128::from(left);
+    }
+
+    /// The level at the ends of the first `bins` bins, and its means over them.
+    fn levels(&self, bins: usize, bin: Span) -> (Vec<i64>, Vec<f64>) {
+        let width = i128::from(bin.as_nanos());
+        let mut level = 0_i64;
+        let gathered = self.bins.iter().copied().chain(std::iter::repeat((0, 0)));
+        let rows = gathered.take(bins).map(|(sum, area)| {
+            let mean = (i128::from(level) * width + area) as f64 / width as f64;
+            level += sum;
+            (level, mean)
+        });
+        rows.unzip()
+    }
+}
+
+fn size(packet: &Packet) -> i64 {
+    packet.size().get() as i64
+}
+
+fn bin_of(at: Time, bin: Span) -> usize {
+    (at.as_nanos() / bin.as_nanos()) as usize
+}
+
+fn grow<T: Clone + Default>(bins: &mut Vec<T>, index: usize) {
+    if bins.len() <= index {
+        bins.resize(index + 1, T::default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    #[test]
+    fn steps_make_levels_whatever_their_order() {
+        let bin = Span::from_millis(10);
+        let mut steps = Steps::default();
+        // 100 from 4 ms to 25 ms, told backwards.
+        steps.step(at(25), -100, bin);
+        steps.step(at(4), 100, bin);
+        assert_eq!(steps.levels(4, bin), (vec![100, 100, 0, 0], vec![60.0, 100.0, 50.0, 0.0]));
+        // A step at a bin's end belongs to the next.
+        steps.step(at(10), 7, bin);
+        assert_eq!(steps.levels(2, bin), (vec![100, 107], vec![60.0, 107.0]));
+    }
+
+    #[test]
+    fn a_signal_takes_the_delay_in_force_and_overtakes_nothing() {
+        let way = Way::new(&Hop {
+            link: LinkId(0),
+            delay: Span::from_millis(50),
+            changes: vec![(at(100), Span::from_millis(10)), (at(200), Span::from_millis(30))],
+            loses_on_wire: false,
+        });
+        for (leaves, arrives) in [(0, 50), (99, 149), (100, 150), (120, 150), (145, 155), (200, 230)] {
+            assert_eq!(way.arrival(at(leaves)), at(arrives), "{leaves}");
+        }
+    }
+}
