@@ -40,6 +40,7 @@ impl Which {
 /// What a run records beyond its counters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches, each a part of the record")]
 pub struct RecordConfig {
     /// The width of the bins of all time series.
     pub bin: Span,

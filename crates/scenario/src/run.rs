@@ -198,7 +198,7 @@ impl Run {
                 flows,
                 accumulation: record
                     .accumulation
-                    .then(|| Accumulation::new(accumulation_plan(&plan, &network))),
+                    .then(|| Accumulation::new(&accumulation_plan(&plan, &network))),
             };
             Box::new(simulator(&scenario, &network, seed, (series, logs))?)
         } else {

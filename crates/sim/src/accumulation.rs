@@ -8,7 +8,7 @@
 //! a(t) = Σ_j q_j(t - Σ_{k ≥ j} d_k)
 //! ```
 //!
-//! with the receiver for the last node, so that `t` is the receiver's time, and the propagation delays d_k for the way
+//! with the receiver for the last node, so that `t` is the receiver's time, and the propagation delays `d_k` for the way
 //! between nodes. Where a link's delay changes while running, the signal takes what is in force when it passes, and
 //! overtakes nothing, as packets do not; while none arrives because the way has become longer, the last level stands.
 //!
@@ -86,7 +86,7 @@ impl Accumulation {
     ///
     /// # Panics
     /// When the bin is zero: it would never end.
-    pub fn new(plan: AccumulationPlan) -> Self {
+    pub fn new(plan: &AccumulationPlan) -> Self {
         assert!(!plan.bin.is_zero(), "a bin must last");
         let last = plan.flows.iter().map(|(flow, _)| flow.index() + 1).max().unwrap_or(0);
         let mut rows = vec![None; last];
@@ -209,25 +209,25 @@ struct Way {
 #[derive(Clone, Copy, Debug)]
 struct Delay {
     from: Time,
-    delay: Span,
+    length: Span,
     /// What left before this delay came arrives then at the latest, and is not overtaken.
     floor: Time,
 }
 
 impl Way {
     fn new(hop: &Hop) -> Self {
-        let mut delays = vec![Delay { from: Time::ZERO, delay: hop.delay, floor: Time::ZERO }];
-        for &(from, delay) in &hop.changes {
+        let mut delays = vec![Delay { from: Time::ZERO, length: hop.delay, floor: Time::ZERO }];
+        for &(from, length) in &hop.changes {
             let before = delays[delays.len() - 1];
-            delays.push(Delay { from, delay, floor: before.floor.max(from + before.delay) });
+            delays.push(Delay { from, length, floor: before.floor.max(from + before.length) });
         }
         Self { link: hop.link, loses_on_wire: hop.loses_on_wire, delays }
     }
 
     fn arrival(&self, leaves: Time) -> Time {
         let known = self.delays.partition_point(|delay| delay.from <= leaves);
-        let Delay { delay, floor, .. } = self.delays[known.saturating_sub(1)];
-        (leaves + delay).max(floor)
+        let Delay { length, floor, .. } = self.delays[known.saturating_sub(1)];
+        (leaves + length).max(floor)
     }
 }
 
@@ -263,7 +263,7 @@ impl Steps {
 }
 
 fn size(packet: &Packet) -> i64 {
-    packet.size().get() as i64
+    packet.size().get().cast_signed()
 }
 
 fn bin_of(at: Time, bin: Span) -> usize {

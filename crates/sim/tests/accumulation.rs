@@ -65,7 +65,7 @@ fn burst(staged: bool, changes: &[(Time, Span)]) -> AccumulationSeries {
         stop: None,
     });
     let hops = vec![hop(links[0], 10), Hop { changes: changes.to_vec(), ..hop(links[1], 5) }];
-    let recorder = Accumulation::new(AccumulationPlan { bin: BIN, flows: vec![(flow, hops)] });
+    let recorder = Accumulation::new(&AccumulationPlan { bin: BIN, flows: vec![(flow, hops)] });
     let end = Time::ZERO + Span::from_millis(60);
     let mut sim = network.build(end, recorder).expect("a sound network");
     sim.run_until(end);
@@ -128,7 +128,7 @@ impl Recorder for Ledger {
     const PACKETS: bool = true;
 
     fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
-        let bytes = |packet: &Packet| packet.size().get() as i64;
+        let bytes = |packet: &Packet| packet.size().get().cast_signed();
         let at = |link: LinkId| self.hops.iter().position(|hop| hop.link == link);
         match event {
             PacketEvent::Offered(link, packet) if packet.flow == self.flow && at(link) == Some(0) => {
@@ -177,7 +177,7 @@ const END: Time = Time::from_nanos(300_000_000);
 const BINS: usize = 300;
 
 fn exact(flow: FlowId, hops: Vec<Hop>) -> Accumulation {
-    Accumulation::new(AccumulationPlan { bin: BIN, flows: vec![(flow, hops)] })
+    Accumulation::new(&AccumulationPlan { bin: BIN, flows: vec![(flow, hops)] })
 }
 
 proptest! {
@@ -226,7 +226,7 @@ proptest! {
         let seen = recorder.finish(series.times.len()).remove(0);
         for bin in 0..series.times.len() {
             let queued: u64 = series.links.iter().map(|link| link.queue_bytes[bin]).sum();
-            prop_assert_eq!(seen.waiting_bytes[bin], queued as i64, "bin {}", bin);
+            prop_assert_eq!(seen.waiting_bytes[bin], queued.cast_signed(), "bin {}", bin);
         }
     }
 
