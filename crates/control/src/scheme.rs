@@ -35,6 +35,9 @@ pub enum Reliability {
     Reno,
     /// Recovery by partial acknowledgements (RFC 6582).
     NewReno,
+    /// Reno's, with segments sent again by a timer of fine grain, before three duplicates have come (Brakmo and Peterson
+    /// 1995, §III-A).
+    Vegas,
     /// Scoreboard recovery by selective acknowledgements (RFC 2018, RFC 6675).
     Sack,
     /// Recovery by the offsets of acknowledgements and a soft time-out (`packet-pair.txt`, appendix).
@@ -166,7 +169,7 @@ pub const SCHEMES: &[SchemeInfo] = &[
         name: "vegas",
         summary: "Keeps a few packets queued in the network, judged by round trip times at the sender",
         source: "Brakmo and Peterson 1995; accumulation.txt §IV-A",
-        reliability: Reliability::Sack,
+        reliability: Reliability::Vegas,
         expects_discipline: "any",
         default: || Scheme::Vegas(VegasConfig::default()),
     },
@@ -174,7 +177,7 @@ pub const SCHEMES: &[SchemeInfo] = &[
         name: "vegas-k",
         summary: "Vegas with a memory of the last k round trips only",
         source: "Mo, La, Anantharam and Walrand 1999; accumulation.txt §IV-A",
-        reliability: Reliability::Sack,
+        reliability: Reliability::Vegas,
         expects_discipline: "any",
         default: || Scheme::VegasK(VegasKConfig::default()),
     },
@@ -273,6 +276,8 @@ impl Scheme {
     pub fn reliability(&self) -> Reliability {
         match self {
             Self::FixedRate(config) if config.reliable => Reliability::Sack,
+            Self::Vegas(VegasConfig { retransmission, .. })
+            | Self::VegasK(VegasKConfig { retransmission, .. }) => retransmission.reliability(),
             Self::Custom(config) => config.reliability(),
             _ => self.info().reliability,
         }

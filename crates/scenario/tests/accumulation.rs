@@ -91,8 +91,8 @@ fn means(outcome: &Outcome, table: &Table, begin: f64, end: f64) -> (f64, f64) {
     let received: u64 = bins.iter().map(|bin| table.counts("received_bytes")[*bin]).sum();
     let per_bin = received as f64 / bins.len() as f64;
     let error = |bin: usize| {
-        let waited = (estimate[bin] / per_bin).round().max(0.0) as usize;
-        estimate[bin] - exact[bin.saturating_sub(waited)]
+        let ago = (estimate[bin] / per_bin).round().max(0.0) as usize;
+        estimate[bin] - exact[bin.saturating_sub(ago)]
     };
     let known = bins.into_iter().filter(|bin| !estimate[*bin].is_nan());
     (mean(&kept), mean(&known.map(error).collect::<Vec<f64>>()))

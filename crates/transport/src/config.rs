@@ -232,7 +232,7 @@ impl StreamConfig {
             self.reliability != Reliability::Datagram,
             "reliability",
             "datagram",
-            "one of reno, new-reno, sack, offsets",
+            "one of reno, new-reno, vegas, sack, offsets",
         );
         check_sizes(self.segment_size, self.header, checker);
         checker.require(self.header > Bytes::ZERO, "header", self.header, "at least 1 B");
@@ -339,7 +339,7 @@ impl ReceiverConfig {
     pub fn matching(mut self, sender: &StreamConfig) -> Self {
         self.header = sender.header;
         match sender.reliability {
-            Reliability::Reno | Reliability::NewReno => self.max_sack_blocks = 0,
+            Reliability::Reno | Reliability::NewReno | Reliability::Vegas => self.max_sack_blocks = 0,
             Reliability::Offsets => self.ack_detail = AckDetail::Trigger,
             Reliability::Sack | Reliability::Datagram => {}
         }

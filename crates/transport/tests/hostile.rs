@@ -93,6 +93,7 @@ proptest! {
         reliability in prop_oneof![
             Just(Reliability::Reno),
             Just(Reliability::NewReno),
+            Just(Reliability::Vegas),
             Just(Reliability::Sack),
             Just(Reliability::Offsets)
         ],

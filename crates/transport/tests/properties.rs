@@ -31,6 +31,7 @@ prop_compose! {
         reliability in prop_oneof![
             Just(Reliability::Reno),
             Just(Reliability::NewReno),
+            Just(Reliability::Vegas),
             Just(Reliability::Sack),
             Just(Reliability::Offsets)
         ],

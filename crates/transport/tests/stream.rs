@@ -5,7 +5,7 @@ mod pipe;
 
 use pipe::{FLOW, Pipe, Scripted};
 use tailback_control::Reliability;
-use tailback_core::{Bytes, CongestionEvent, DataAmount, Event, Span, Time};
+use tailback_core::{BitRate, Bytes, CongestionEvent, DataAmount, Directive, Event, Span, Time};
 use tailback_transport::source::AnySource;
 use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, RttSampling, Sender, StreamConfig};
 
@@ -394,4 +394,52 @@ fn sessions_renew_the_connection_and_go_on_numbering() {
     assert!(second[2].0 > second[1].0);
     assert!(second[0].0 >= done[0].0.as_nanos() / 1_000_000, "not before the first file is done");
     assert_eq!(test.receiver.counters().delivered_packets, 10);
+}
+
+/// Packets every 10 ms, so that acknowledgements come one by one.
+fn paced(drops: &'static [(u64, u32)], mode: Reliability) -> Test {
+    let rto = RtoConfig { min: Span::from_secs(1), ..RtoConfig::default() };
+    let rate = Some(BitRate::from_bits_per_sec(800_000));
+    let controller = Scripted::new(Directive { rate, ..Directive::window(Bytes::new(40_000)) });
+    transfer(StreamConfig { rto, limited_transmit: false, ..config(mode) }, controller, 80)
+        .dropping(drops)
+        .start()
+}
+
+#[test]
+fn vegas_sends_again_at_the_first_duplicate() {
+    // Number 20 leaves at 200 ms and is missed at 310 ms, when the acknowledgement of 21 arrives. By then the variation of
+    // the constant round trip time, 100 ms, has decayed, so that the time-out is not much above 106 ms (Brakmo and Peterson
+    // 1995, §III-A); Reno waits for the third duplicate.
+    for (mode, at) in [(Reliability::Vegas, 310), (Reliability::Reno, 330)] {
+        let test = paced(&[(20, 1)], mode).run(Span::from_secs(5));
+        assert!(test.sent_at(at).contains(&20), "{mode:?}: {:?}", test.sent_at(at));
+        assert_eq!(test.transmissions(20), 2);
+        assert_eq!(test.sender.counters().timeouts, 0);
+        assert!(test.finished());
+    }
+}
+
+#[test]
+fn vegas_repairs_neighbours_and_what_is_lost_again_without_the_timer() {
+    let drops: &'static [(u64, u32)] = &[(20, 1), (21, 1), (30, 1), (30, 2)];
+    let test = paced(drops, Reliability::Vegas).run(Span::from_secs(5));
+    assert!(test.finished());
+    assert_eq!(test.sender.counters().timeouts, 0, "{:?}", events(&test));
+    // 20 is missed at 320 ms. When that repair is acknowledged, at 420 ms, 21 is older than the time-out and leaves at once.
+    assert!(test.sent_at(320).contains(&20) && test.sent_at(420).contains(&21));
+    assert_eq!((test.transmissions(21), test.transmissions(30)), (2, 3));
+}
+
+#[test]
+fn vegas_needs_no_three_duplicates() {
+    // A window of two packets never gets a second duplicate: Reno waits for the timer.
+    for (mode, timeouts) in [(Reliability::Vegas, 0), (Reliability::Reno, 1)] {
+        let rate = Some(BitRate::from_bits_per_sec(160_000));
+        let controller = Scripted::new(Directive { rate, ..Directive::window(Bytes::new(2000)) });
+        let config = StreamConfig { limited_transmit: false, ..config(mode) };
+        let test = transfer(config, controller, 40).dropping(&[(20, 1)]).start().run(Span::from_secs(20));
+        assert!(test.finished());
+        assert_eq!(test.sender.counters().timeouts, timeouts, "{mode:?}");
+    }
 }

@@ -19,4 +19,4 @@ pub use packet_pair::{
     Setpoint as PacketPairSetpoint,
 };
 pub use reno::{Reno, RenoConfig};
-pub use vegas::{Vegas, VegasConfig, VegasKConfig};
+pub use vegas::{Retransmission as VegasRetransmission, Vegas, VegasConfig, VegasKConfig};

@@ -9,15 +9,17 @@
 //! | --- | --- |
 //! | congestion avoidance (equation 9) | +1 packet over the next round trip below α, -1 above β, else none |
 //! | slow start | doubles every other round trip; above γ it ends, with the window cut by 1/8 |
-//! | loss | three quarters of the window, at least 2 packets; slow start is over |
+//! | loss of what left after the last cut | three quarters of the window, half of it where that had been sent again; slow start is over |
 //! | time-out | two packets, slow start up to half of the window |
 //!
 //! As ns-2 does, the backlog is rounded to whole packets before it is compared, and growth in congestion avoidance is
 //! spread over the acknowledgements of a round trip.
 //!
-//! Deviations: repair is that of SACK (RFC 6675), not the original's own. Of its fine-grained retransmission, the rule
-//! that a window is cut only once for packets sent before the cut is in that repair; the check of the oldest packet's
-//! age at the first duplicate acknowledgement is not. After a time-out the window is 2, as in ns-2, where RFC 5681 §3.1
+//! What is sent again, and when, is decided by the transport: with the paper's timer of fine grain
+//! ([`Reliability::Vegas`]) or, as an option, by selective acknowledgements (RFC 6675), which the paper precedes; then
+//! each episode of recovery cuts the window once.
+//!
+//! Deviations: after a time-out the window is 2, as in ns-2, where RFC 5681 §3.1
 //! has 1: a round of one packet would take a standing queue for propagation (`accumulation/backlog.rs`), and the flow
 //! would push against it for ever. ECN, which the paper precedes, halves the window (RFC 3168).
 //!
@@ -27,11 +29,33 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{
-    Bytes, Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Recovery, Sent, Time,
+    Bytes, Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Lost, Recovery, Sent, Time,
 };
 
 use crate::accumulation::BacklogEstimator;
-use crate::scheme::ControllerParams;
+use crate::scheme::{ControllerParams, Reliability};
+
+/// How TCP Vegas repairs losses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Retransmission {
+    /// As published: by duplicate acknowledgements, and a timer of fine grain that need not wait for three of them
+    /// (Brakmo and Peterson 1995).
+    #[default]
+    FineGrained,
+    /// By selective acknowledgements (RFC 6675).
+    Sack,
+}
+
+impl Retransmission {
+    /// What the transport does.
+    pub const fn reliability(self) -> Reliability {
+        match self {
+            Self::FineGrained => Reliability::Vegas,
+            Self::Sack => Reliability::Sack,
+        }
+    }
+}
 
 /// Parameters of TCP Vegas.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +67,8 @@ pub struct VegasConfig {
     pub beta: f64,
     /// γ: with a backlog above this slow start ends, in packets. Default 1.
     pub gamma: f64,
+    /// How losses are repaired. Default fine-grained, as published.
+    pub retransmission: Retransmission,
 }
 
 /// Parameters of Vegas-k.
@@ -58,18 +84,20 @@ pub struct VegasKConfig {
     /// k: the propagation delay is the smallest round trip time of so many rounds, at least 1 (Mo et al. 1999).
     /// Default 10: neither paper gives one.
     pub history: u32,
+    /// How losses are repaired. Default fine-grained, as published.
+    pub retransmission: Retransmission,
 }
 
 impl Default for VegasConfig {
     fn default() -> Self {
-        Self { alpha: 1.0, beta: 3.0, gamma: 1.0 }
+        Self { alpha: 1.0, beta: 3.0, gamma: 1.0, retransmission: Retransmission::default() }
     }
 }
 
 impl Default for VegasKConfig {
     fn default() -> Self {
-        let VegasConfig { alpha, beta, gamma } = VegasConfig::default();
-        Self { alpha, beta, gamma, history: 10 }
+        let VegasConfig { alpha, beta, gamma, retransmission } = VegasConfig::default();
+        Self { alpha, beta, gamma, history: 10, retransmission }
     }
 }
 
@@ -87,7 +115,8 @@ impl VegasConfig {
 impl VegasKConfig {
     /// The part that both variants share.
     pub fn common(&self) -> VegasConfig {
-        VegasConfig { alpha: self.alpha, beta: self.beta, gamma: self.gamma }
+        let Self { alpha, beta, gamma, retransmission, .. } = *self;
+        VegasConfig { alpha, beta, gamma, retransmission }
     }
 
     /// Complains about every value that is not allowed.
@@ -110,7 +139,12 @@ pub struct Vegas {
     growth: f64,
     /// Whether slow start grows in this round trip.
     grow_round: bool,
+    /// When the window was last cut.
+    cut_at: Time,
 }
+
+/// The note on packets that are sent again.
+const AGAIN: u32 = 1;
 
 impl Vegas {
     /// A connection's start; `history` is k of Vegas-k.
@@ -126,6 +160,7 @@ impl Vegas {
             ssthresh: params.initial_ssthresh.map_or(f64::INFINITY, |bytes| bytes.as_f64() / segment),
             growth: 0.0,
             grow_round: true,
+            cut_at: Time::ZERO,
         }
     }
 
@@ -157,39 +192,57 @@ impl Vegas {
         }
     }
 
-    fn on_event(&mut self, event: CongestionEvent) {
-        let cut = |window: f64, part: f64| (window * part).max(2.0).min(window);
+    fn on_event(&mut self, now: Time, event: CongestionEvent, lost: &[Lost]) {
         match event {
             CongestionEvent::Loss => {
                 self.ssthresh = 2.0;
-                self.set(cut(self.window, 0.75));
+                self.on_loss(now, lost);
             }
             CongestionEvent::Ecn => {
                 self.ssthresh = 2.0;
-                self.set(cut(self.window, 0.5));
+                self.cut(now, 0.5);
             }
             CongestionEvent::Timeout { consecutive } => {
                 if consecutive <= 1 {
                     self.ssthresh = (self.window / 2.0).max(2.0);
                 }
                 self.set(2.0);
+                self.cut_at = now;
             }
             CongestionEvent::RecoveryEnd | CongestionEvent::Spurious => {}
         }
         self.growth = 0.0;
+    }
+
+    /// "Vegas only decreases the congestion window if the retransmitted segment was previously sent after the last
+    /// decrease" (Brakmo and Peterson 1995, §III-A); one that was sent again before halves it, as in the published code.
+    fn on_loss(&mut self, now: Time, lost: &[Lost]) {
+        let newest = lost.iter().max_by_key(|lost| lost.sent_at);
+        let published = self.config.retransmission == Retransmission::FineGrained;
+        match newest.filter(|_| published) {
+            Some(lost) if lost.sent_at <= self.cut_at => {}
+            Some(lost) if lost.tag == AGAIN => self.cut(now, 0.5),
+            _ => self.cut(now, 0.75),
+        }
+    }
+
+    fn cut(&mut self, now: Time, part: f64) {
+        self.cut_at = now;
+        self.set((self.window * part).max(2.0).min(self.window));
     }
 }
 
 impl Controller for Vegas {
     #[inline]
     fn on_sent(&mut self, _: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+        sent.tag = if sent.retransmission { AGAIN } else { 0 };
         self.estimator.on_sent(sent.number);
     }
 
     #[inline]
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         if let Some(event) = feedback.event {
-            self.on_event(event);
+            self.on_event(now, event, feedback.lost);
         }
         let round = self.estimator.on_feedback(now, feedback);
         if feedback.recovery == Recovery::Fast {
@@ -211,5 +264,45 @@ impl Controller for Vegas {
     #[inline]
     fn directive(&self) -> Directive {
         Directive::window(Bytes::new((self.window * self.segment) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_core::{Span, Stream};
+
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    /// The windows after losses at 100, 110, … ms of packets that left then, for the first time or again.
+    fn windows(retransmission: Retransmission, losses: &[(u64, bool)]) -> Vec<u64> {
+        let segment = Bytes::new(1000);
+        let params = ControllerParams {
+            segment,
+            initial_window: segment * 40,
+            initial_ssthresh: None,
+            max_window: Bytes::MAX,
+        };
+        let mut vegas = Vegas::new(&VegasConfig { retransmission, ..VegasConfig::default() }, None, &params);
+        let mut rng = Stream::new(1, "test");
+        let mut cx = Cx { rng: &mut rng, notes: None };
+        let mut window = |(&(sent_at, again), now): (&(u64, bool), u64)| {
+            let tag = u32::from(again) * AGAIN;
+            let lost = [Lost { number: 7, size: segment, sent_at: at(sent_at), tag }];
+            let event = Some(CongestionEvent::Loss);
+            vegas.on_feedback(at(now), &Feedback { lost: &lost, event, ..Feedback::empty() }, &mut cx);
+            vegas.directive().window.unwrap_or(Bytes::MAX).get() / 1000
+        };
+        losses.iter().zip((100..).step_by(10)).map(&mut window).collect()
+    }
+
+    #[test]
+    fn the_window_is_cut_once_for_what_left_before_the_cut() {
+        let losses = [(50, false), (60, false), (99, false), (125, false), (135, true)];
+        assert_eq!(windows(Retransmission::FineGrained, &losses), [30, 30, 30, 22, 11]);
+        assert_eq!(windows(Retransmission::Sack, &losses[..3]), [30, 22, 16]);
     }
 }

@@ -13,14 +13,14 @@ use crate::config::{RttSampling, StreamConfig};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Samples {
     /// When the newest segment sent once left.
-    newest: Time,
+    pub(super) newest: Time,
     /// When the timed segment left.
     timed: Option<Time>,
     /// When the newest segment left, sent once or more.
     latest: Time,
     /// Something was sent more than once: which transmission is acknowledged is not known (Karn).
-    ambiguous: bool,
-    any: bool,
+    pub(super) ambiguous: bool,
+    pub(super) any: bool,
 }
 
 impl LossRecovery {
@@ -45,7 +45,10 @@ impl LossRecovery {
         let spurious = if self.doubt == Doubt::None { None } else { self.resolve_doubt(ack, advanced) };
         let mut event = match self.mode {
             _ if spurious.is_some() => spurious,
-            Reliability::Reno | Reliability::NewReno => self.recover_by_duplicates(now, advanced, config),
+            Reliability::Reno | Reliability::NewReno | Reliability::Vegas => {
+                self.learn_finely(now, &samples);
+                self.recover_by_duplicates(now, advanced, config)
+            }
             _ => self.recover_by_ranges(advanced, found, config),
         };
         if advanced > 0 {

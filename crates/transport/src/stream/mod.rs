@@ -1,8 +1,8 @@
 //! Loss recovery of a reliable byte stream: which segments are in the network, acknowledged or lost, and which to
 //! send next. How much may be sent is the controller's, when is the shaper's, and the bytes are the application's.
 //!
-//! One machine, four ways to find losses: plain Reno (RFC 5681), NewReno (RFC 6582), SACK (RFC 6675) and
-//! packet-pair's offsets (Keshav 1994, §6). Segments are numbered, not bytes: numbers go on through all connections
+//! One machine, five ways to find losses: plain Reno (RFC 5681), NewReno (RFC 6582), Vegas (Brakmo and Peterson 1995),
+//! SACK (RFC 6675) and packet-pair's offsets (Keshav 1994, §6). Segments are numbered, not bytes: numbers go on through all connections
 //! of a flow, so stale packets are harmless. All sizes are bytes on the wire.
 //!
 //! Fast recovery's window inflation (RFC 5681 §3.2 steps 3 and 4) is kept as bytes that left the network, so the
@@ -12,6 +12,7 @@
 //! within an episode, and runs of selectively acknowledged segments are skipped in one step.
 
 mod ack;
+mod fine;
 mod recovery;
 pub(crate) mod ring;
 pub(crate) mod rtt;
@@ -26,6 +27,7 @@ use tailback_core::{
 };
 
 use crate::config::{RttSampling, StreamConfig};
+use fine::FineTimer;
 use ring::{Record, Ring};
 use rtt::RttEstimator;
 use spurious::Doubt;
@@ -140,6 +142,8 @@ pub(crate) struct LossRecovery {
     doubt: Doubt,
     rtt: RttEstimator,
     soft: SoftTimeout,
+    /// Vegas's.
+    fine: Option<Box<FineTimer>>,
     acked: Vec<Acked>,
     lost: Vec<Lost>,
 }
@@ -173,6 +177,7 @@ impl LossRecovery {
             doubt: Doubt::None,
             rtt: RttEstimator::new(&config.rto, mix(u64::from(flow.0))),
             soft: SoftTimeout::default(),
+            fine: (config.reliability == Reliability::Vegas).then(Box::default),
             acked: Vec::new(),
             lost: Vec::new(),
         }

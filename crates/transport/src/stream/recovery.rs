@@ -20,8 +20,15 @@ impl LossRecovery {
             return self.on_duplicate(now, segment, config);
         }
         let first = self.ring.first();
+        if self.is_worried(now) {
+            self.inflation = 0;
+            self.state = Recovery::Fast;
+            self.send_oldest_again();
+            return None;
+        }
+        let one_by_one = matches!(self.mode, Reliability::Reno | Reliability::Vegas);
         match self.state {
-            Recovery::Fast if self.mode == Reliability::Reno || first >= self.recover => self.end_episode(),
+            Recovery::Fast if one_by_one || first >= self.recover => self.end_episode(),
             Recovery::Fast => {
                 // A partial acknowledgement (RFC 6582 §3.2 step 3): the next hole is sent again at once; the window
                 // shrinks by what was acknowledged and regains a segment.
@@ -43,15 +50,23 @@ impl LossRecovery {
 
     fn on_duplicate(&mut self, now: Time, segment: u64, config: &StreamConfig) -> Option<CongestionEvent> {
         let threshold = config.dup_threshold;
+        let overdue = self.is_overdue(now);
         if self.state == Recovery::Fast {
             self.inflation += segment;
-            return None;
+            if !overdue {
+                return None;
+            }
+            self.send_oldest_again();
+            self.restart_timer(now, config);
+            return Some(CongestionEvent::Loss);
         }
         self.dup_acks += 1;
-        if self.dup_acks == threshold && self.may_begin(config) {
+        if (self.dup_acks == threshold || overdue) && self.may_begin(config) {
+            let left = u64::from(self.dup_acks) * segment;
+            self.lengthen();
             let event = self.begin_episode();
             self.doubt_loss(config);
-            self.inflation = u64::from(threshold) * segment;
+            self.inflation = left;
             self.restart_timer(now, config);
             return event;
         }
@@ -59,6 +74,21 @@ impl LossRecovery {
             self.inflation = u64::from(self.dup_acks) * segment;
         }
         None
+    }
+
+    /// Vegas's oldest segment is lost without a new episode.
+    fn send_oldest_again(&mut self) {
+        self.lengthen();
+        self.lose(self.ring.first());
+        self.forced = true;
+    }
+
+    /// Vegas's timer learns that the oldest segment is about to leave again.
+    fn lengthen(&mut self) {
+        let (first, outstanding) = (self.ring.first(), self.ring.end() - self.ring.first());
+        if let Some(fine) = &mut self.fine {
+            fine.sent_again(self.ring.get(first).transmissions > 1, outstanding);
+        }
     }
 
     /// SACK and offsets.
@@ -107,6 +137,8 @@ impl LossRecovery {
         match self.mode {
             _ if self.fresh => true,
             Reliability::Reno if !config.one_recovery_per_window => true,
+            // Only behind a time-out: otherwise the window is cut once whatever is sent again (Brakmo and Peterson 1995).
+            Reliability::Vegas if self.state != Recovery::Timeout => true,
             _ if config.careful.unwrap_or(by_rfc) => first > self.recover,
             _ => first >= self.recover,
         }
@@ -209,6 +241,9 @@ impl LossRecovery {
         self.limited = 0;
         self.forced = false;
         self.timed = NONE;
+        if let Some(fine) = &mut self.fine {
+            fine.worried = 0;
+        }
         self.note_reduction();
         self.consecutive = self.consecutive.saturating_add(1);
         self.rtt.back_off(&config.rto);

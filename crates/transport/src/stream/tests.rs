@@ -197,6 +197,7 @@ fn modes() -> impl Strategy<Value = Reliability> {
     prop_oneof![
         Just(Reliability::Reno),
         Just(Reliability::NewReno),
+        Just(Reliability::Vegas),
         Just(Reliability::Sack),
         Just(Reliability::Offsets)
     ]
