@@ -47,6 +47,10 @@ impl Controller for AnyController {
         each!(self, controller => controller.on_sent(now, sent, cx));
     }
 
+    fn watches_sent(&self) -> bool {
+        each!(self, controller => controller.watches_sent())
+    }
+
     #[inline]
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         each!(self, controller => controller.on_feedback(now, feedback, cx));

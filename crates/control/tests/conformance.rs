@@ -5,8 +5,8 @@ mod script;
 
 use proptest::prelude::*;
 use script::{Op, Script, ops, params};
-use tailback_control::{SCHEMES, Scheme};
-use tailback_core::{BitRate, Checker, Directive, ProbePlan};
+use tailback_control::{AnyController, SCHEMES, Scheme};
+use tailback_core::{BitRate, Checker, Controller, Cx, Directive, Feedback, ProbePlan, Time};
 
 /// Every scheme with its defaults, and with options that change its path through the code.
 fn schemes() -> Vec<Scheme> {
@@ -21,6 +21,27 @@ fn schemes() -> Vec<Scheme> {
     ];
     let variants = variants.map(|text| serde_json::from_value(text).expect("well-formed"));
     SCHEMES.iter().map(|info| (info.default)()).chain(variants).collect()
+}
+
+/// A controller that never hears of packets sent.
+struct Deaf(AnyController);
+
+impl Controller for Deaf {
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        self.0.on_feedback(now, feedback, cx);
+    }
+
+    fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.0.on_timer(now, cx);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.0.next_timer()
+    }
+
+    fn directive(&self) -> Directive {
+        self.0.directive()
+    }
 }
 
 /// Whether the window only cuts off what a rate governs, as in packet-pair: it is no congestion window.
@@ -105,6 +126,20 @@ proptest! {
                 prop_assert_eq!(runner.directive(), *expected, "{}", scheme.name());
                 prop_assert_eq!(runner.directive(), *expected, "{}", scheme.name());
             }
+        }
+    }
+
+    /// A controller that says that it does not watch packets leave is the same without hearing of them.
+    #[test]
+    fn unwatched_packets_change_nothing(script in ops()) {
+        for scheme in schemes() {
+            let controller = scheme.build(&params()).controller;
+            if controller.watches_sent() {
+                continue;
+            }
+            let mut runner = Script::new(AnyController::Custom(Box::new(Deaf(controller))));
+            let deaf: Vec<Directive> = script.iter().map(|op| runner.apply(op)).collect();
+            prop_assert_eq!(deaf, run(&scheme, &script), "{}", scheme.name());
         }
     }
 

@@ -12,6 +12,15 @@ impl AnnexId {
     /// No annex.
     pub const NONE: Self = Self(u32::MAX);
 
+    /// The handle's number, and back.
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+
+    pub(crate) const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
     /// Whether there is an annex.
     pub const fn is_some(self) -> bool {
         self.0 != u32::MAX

@@ -125,13 +125,19 @@ impl Directive {
 
 /// The sender's half of a scheme.
 ///
-/// The contract: `on_sent` for every packet, `on_feedback` for every batch, `on_timer` at or after
+/// The contract: `on_sent` for every packet (unless not watched), `on_feedback` for every batch, `on_timer` at or after
 /// [`Controller::next_timer`]; after each of these the caller reads [`Controller::directive`] once and obeys it.
 /// Calls come with a clock that never goes back.
 pub trait Controller {
     /// A packet leaves. The controller may leave a note in `sent.tag`.
     fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
         let _ = (now, sent, cx);
+    }
+
+    /// Whether [`Controller::on_sent`] does anything. Asked once, when a connection begins: a law that hears feedback
+    /// only costs nothing per packet sent.
+    fn watches_sent(&self) -> bool {
+        true
     }
 
     /// Feedback arrived.

@@ -128,6 +128,27 @@ impl Packet {
         Self { number, flow, route: RouteCursor(0), annex: AnnexId::NONE, size, bits }
     }
 
+    /// The packet as three words, in which a call passes it in registers rather than through memory.
+    #[inline(always)]
+    pub const fn words(self) -> (u64, u64, u64) {
+        let way = self.flow.0 as u64 | (self.route.0 as u64) << 32;
+        let rest = self.annex.number() as u64 | (self.size as u64) << 32 | (self.bits as u64) << 48;
+        (self.number, way, rest)
+    }
+
+    /// The packet that [`Packet::words`] took apart.
+    #[inline(always)]
+    pub const fn from_words(number: u64, way: u64, rest: u64) -> Self {
+        Self {
+            number,
+            flow: FlowId(way as u32),
+            route: RouteCursor((way >> 32) as u32),
+            annex: AnnexId::from_number(rest as u32),
+            size: (rest >> 32) as u16,
+            bits: (rest >> 48) as u16,
+        }
+    }
+
     /// Bytes on the wire, headers included.
     pub const fn size(&self) -> Bytes {
         Bytes::new(self.size as u64)
@@ -204,6 +225,13 @@ impl Packet {
     pub const fn with_bits(mut self, bits: u16) -> Self {
         self.bits = bits;
         self
+    }
+}
+
+/// An empty data packet of flow 0, to fill buffers with.
+impl Default for Packet {
+    fn default() -> Self {
+        Self::new(Kind::Data, FlowId(0), 0, Bytes::ZERO)
     }
 }
 

@@ -42,6 +42,14 @@ impl Time {
         Span(self.0.saturating_sub(earlier.0))
     }
 
+    /// Later by `span`, by plain addition where `+` saturates: for instants of a run, which lie far below
+    /// [`Time::NEVER`].
+    #[inline]
+    pub const fn after(self, span: Span) -> Self {
+        debug_assert!(self.0 <= u64::MAX - span.0, "an instant of a run");
+        Self(self.0.wrapping_add(span.0))
+    }
+
     /// Whether this is the sentinel [`Time::NEVER`].
     pub const fn is_never(self) -> bool {
         self.0 == u64::MAX

@@ -2,7 +2,7 @@
 //! `transport`.
 
 use tailback_control::AnyController;
-use tailback_core::{Endpoint, EndpointCx, Input, LinkId, Observation, Output, Stream, Time};
+use tailback_core::{Endpoint, LinkId, Observation, Stream, Time};
 use tailback_transport::{DatagramReceiver, DatagramSender, Receiver, Sender};
 
 macro_rules! endpoints {
@@ -24,24 +24,9 @@ macro_rules! endpoints {
             }
         }
 
-        impl Endpoint for $name {
-            #[inline]
-            fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
-                match self {
-                    $(Self::$variant(endpoint) => endpoint.handle(now, input, cx),)+
-                    Self::Custom(endpoint) => endpoint.handle(now, input, cx),
-                }
-            }
-
-            #[inline]
-            fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
-                match self {
-                    $(Self::$variant(endpoint) => endpoint.poll(now, cx),)+
-                    Self::Custom(endpoint) => endpoint.poll(now, cx),
-                }
-            }
-
-            fn observe(&self) -> Observation {
+        impl $name {
+            /// What an observer may know of it.
+            pub(crate) fn observe(&self) -> Observation {
                 match self {
                     $(Self::$variant(endpoint) => endpoint.observe(),)+
                     Self::Custom(endpoint) => endpoint.observe(),
@@ -90,60 +75,48 @@ pub struct FlowSpec {
     pub stop: Option<Time>,
 }
 
-/// One of a flow's ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    Sender,
-    Receiver,
-}
-
-/// The timer of one endpoint. Its entry in the event queue is lazy: it moves earlier at once and later only when it
-/// expires, so that a retransmission timer that every acknowledgement pushes back costs nothing.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Timer {
+/// What every call to one of a flow's endpoints needs beside the endpoint.
+#[derive(Debug)]
+pub(crate) struct Port {
+    /// Where the route of its packets begins in the table of routes.
+    pub(crate) route: u32,
+    /// The leaf of its timer, whose entry in the event queue is lazy: it moves earlier at once and later only when it
+    /// expires, so that a retransmission timer that every acknowledgement pushes back costs nothing.
     pub(crate) leaf: u32,
     /// When the endpoint really wants to be called.
     pub(crate) due: Time,
+    pub(crate) rng: Stream,
 }
 
-/// A flow at work. Its first cache line is what every packet touches beside the endpoint itself.
+/// A flow at work; what belongs to one end stands together.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Flow {
-    /// Where its routes begin in the table of routes.
-    pub(crate) forward: u32,
-    pub(crate) reverse: u32,
-    pub(crate) sender_timer: Timer,
-    pub(crate) receiver_timer: Timer,
-    pub(crate) discarded: u64,
+    pub(crate) receiver_port: Port,
+    pub(crate) receiver: AnyReceiver,
+    pub(crate) sender_port: Port,
+    pub(crate) sender: AnySender,
     /// The application's next command: start, then stop, then never.
     pub(crate) command_at: Time,
-    pub(crate) receiver: AnyReceiver,
-    pub(crate) sender: AnySender,
-    pub(crate) sender_rng: Stream,
-    pub(crate) receiver_rng: Stream,
     pub(crate) stop_at: Time,
-    pub(crate) finished_at: Option<Time>,
     pub(crate) started: bool,
+    pub(crate) finished_at: Option<Time>,
+    pub(crate) discarded: u64,
 }
 
 impl Flow {
     pub(crate) fn new(spec: FlowSpec, seed: u64, forward: u32, reverse: u32, leaves: (u32, u32)) -> Self {
         let stream = |what: &str| Stream::new(seed, &format!("{} {what}", spec.name));
         Self {
-            sender_rng: stream("sender"),
-            receiver_rng: stream("receiver"),
-            sender: spec.sender,
+            receiver_port: Port { route: reverse, leaf: leaves.1, due: Time::NEVER, rng: stream("receiver") },
+            sender_port: Port { route: forward, leaf: leaves.0, due: Time::NEVER, rng: stream("sender") },
             receiver: spec.receiver,
-            forward,
-            reverse,
-            sender_timer: Timer { leaf: leaves.0, due: spec.start },
-            receiver_timer: Timer { leaf: leaves.1, due: Time::NEVER },
+            sender: spec.sender,
             command_at: spec.start,
             stop_at: spec.stop.unwrap_or(Time::NEVER),
             started: false,
-            discarded: 0,
             finished_at: None,
+            discarded: 0,
         }
     }
 }

@@ -11,12 +11,14 @@
 )]
 
 mod accumulation;
+mod drive;
 mod event_queue;
 mod flow;
 mod leaves;
 mod link;
 mod network;
 mod packet_log;
+mod paths;
 mod recorder;
 mod ring;
 mod series;
@@ -30,6 +32,7 @@ pub use link::{
 };
 pub use network::{NetworkBuilder, NetworkError};
 pub use packet_log::{Digest, LogKind, PacketLog};
+pub use paths::Codec;
 pub use recorder::{Message, PacketEvent, Recorder, View};
 pub use series::{FlowSeries, LinkSeries, Series, SeriesPlan};
-pub use simulator::{Codec, Simulator};
+pub use simulator::Simulator;

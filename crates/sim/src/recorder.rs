@@ -1,7 +1,7 @@
 //! What may watch a run. Recording is generic, so that a run nobody watches pays nothing; the recorders themselves
 //! live in `series.rs`, `packet_log.rs` and with whoever writes another.
 
-use tailback_core::{Bytes, DropReason, Endpoint, FlowId, LinkId, Observation, Packet, Time};
+use tailback_core::{Bytes, DropReason, FlowId, LinkId, Observation, Packet, Time};
 
 use crate::flow::Flow;
 use crate::link::{Link, LinkCounters};

@@ -14,13 +14,7 @@ const SMALLEST: usize = 4;
 /// An empty ring keeps at most so many slots.
 const KEPT: usize = 32;
 
-impl<T: Copy> Default for Ring<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T: Copy> Ring<T> {
+impl<T: Copy + Default> Ring<T> {
     /// An empty ring that owns no memory yet.
     pub(crate) fn new() -> Self {
         Self { slots: Box::new([]), head: 0, len: 0 }
@@ -42,9 +36,9 @@ impl<T: Copy> Ring<T> {
     #[inline(always)]
     pub(crate) fn push(&mut self, entry: T) -> &mut T {
         if self.len as usize == self.slots.len() {
-            self.resize(entry, (self.slots.len() * 2).max(SMALLEST));
+            self.resize((self.slots.len() * 2).max(SMALLEST));
         }
-        let mask = self.slots.len() - 1;
+        let mask = self.slots.len().wrapping_sub(1);
         let slot = (self.head as usize + self.len as usize) & mask;
         self.len += 1;
         let place = &mut self.slots[slot];
@@ -52,39 +46,47 @@ impl<T: Copy> Ring<T> {
         place
     }
 
-    /// Removes the head.
+    /// The head.
     ///
     /// # Panics
-    /// When nothing waits.
+    /// When nothing waits and nothing ever did.
     #[inline(always)]
-    pub(crate) fn pop_head(&mut self) -> T {
-        assert!(self.len > 0, "an empty ring has no head");
-        let entry = self.slots[self.head as usize];
+    pub(crate) fn head(&self) -> &T {
+        &self.slots[self.head as usize]
+    }
+
+    /// Removes the head, of which there must be one, and shows the next.
+    #[inline(always)]
+    pub(crate) fn remove_head(&mut self) -> Option<&T> {
+        debug_assert!(self.len > 0, "an empty ring has no head");
         self.len -= 1;
         self.head += 1;
         if self.len == 0 {
-            self.empty(entry);
-        } else if self.head as usize == self.slots.len() {
-            self.wrap(entry);
+            self.empty();
+            return None;
         }
-        entry
+        if self.head as usize == self.slots.len() {
+            self.wrap();
+        }
+        self.slots.get(self.head as usize)
     }
 
     /// Emptied: starts again at slot zero, and gives memory back where the run that ended here, `head` entries long,
     /// used little of it.
     #[inline(always)]
-    fn empty(&mut self, filler: T) {
+    fn empty(&mut self) {
         let run = std::mem::take(&mut self.head) as usize;
         if self.slots.len() > KEPT && run < self.slots.len() / 4 {
-            self.resize(filler, self.slots.len() / 2);
+            self.resize(self.slots.len() / 2);
         }
     }
 
     #[cold]
-    fn wrap(&mut self, filler: T) {
+    #[inline(never)]
+    fn wrap(&mut self) {
         self.head = 0;
         if self.slots.len() > 64 && (self.len as usize) < self.slots.len() / 4 {
-            self.resize(filler, self.slots.len() / 2);
+            self.resize(self.slots.len() / 2);
         }
     }
 
@@ -98,20 +100,15 @@ impl<T: Copy> Ring<T> {
         self.slots.get((self.head as usize + index as usize) & mask)
     }
 
-    /// The head.
-    #[inline]
-    pub(crate) fn front(&self) -> Option<&T> {
-        self.get(0)
-    }
-
     /// The entries from the head on.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len).filter_map(|index| self.get(index))
     }
 
     #[cold]
-    fn resize(&mut self, filler: T, slots: usize) {
-        let mut next = vec![filler; slots].into_boxed_slice();
+    #[inline(never)]
+    fn resize(&mut self, slots: usize) {
+        let mut next = vec![T::default(); slots].into_boxed_slice();
         for (slot, entry) in next.iter_mut().zip(self.iter()) {
             *slot = *entry;
         }
@@ -144,7 +141,11 @@ mod tests {
                     ring.push(value);
                     model.push_back(value);
                 } else {
-                    prop_assert_eq!((!ring.is_empty()).then(|| ring.pop_head()), model.pop_front());
+                    let head = (!ring.is_empty()).then(|| *ring.head());
+                    prop_assert_eq!(head, model.pop_front());
+                    if head.is_some() {
+                        prop_assert_eq!(ring.remove_head(), model.front());
+                    }
                 }
                 prop_assert_eq!(ring.len() as usize, model.len());
                 prop_assert!(ring.iter().eq(model.iter()));
@@ -159,11 +160,11 @@ mod tests {
             ring.push(i);
         }
         while ring.len() > 10 {
-            ring.pop_head();
+            ring.remove_head();
         }
         for i in 0..1_000_000 {
             ring.push(i);
-            ring.pop_head();
+            ring.remove_head();
         }
         assert!(ring.slots() <= 64, "{}", ring.slots());
     }

@@ -1,51 +1,24 @@
-//! The run: takes the earliest event, moves packets from link to link and between links and endpoints.
-//! Queueing lives in `link`, behaviour of endpoints in `transport`, the order of events in `leaves`.
+//! The run: takes the earliest event and hands it to links (`paths.rs`) or endpoints (`drive.rs`). The order of events
+//! lives in `leaves`.
 
-use tailback_core::{
-    Annexes, AppInput, Endpoint, EndpointCx, Event, FlowId, Input, LinkId, Observation, Output, Packet,
-    RouteCursor, Span, Time,
-};
+use tailback_core::{FlowId, LinkId, Observation, Packet, RouteCursor, Time};
 
 use crate::event_queue::EventQueue;
-use crate::flow::{End, Flow, FlowSpec};
+use crate::flow::{Flow, FlowSpec};
 use crate::leaves::{Leaf, Leaves};
-use crate::link::{Link, LinkCounters, LinkCx};
-use crate::network::{HOST, NetworkError, Routes, TO_RECEIVER, TO_SENDER, check_routes};
-use crate::recorder::{Message, PacketEvent, Recorder, View};
+use crate::link::{Link, LinkCounters};
+use crate::network::{NetworkError, Routes, TO_RECEIVER, TO_SENDER, check_routes};
+use crate::paths::{Codec, End, Hop, Paths};
+use crate::recorder::{Recorder, View};
 
-/// Encodes and decodes a packet, so that a run can prove that the wire format carries everything.
-pub type Codec = fn(Packet, &mut Annexes) -> Packet;
-
-/// A network at work.
+/// A network at work: its flows, and the paths between their endpoints.
 pub struct Simulator<R: Recorder = ()> {
     seed: u64,
-    now: Time,
     horizon: Time,
-    events: EventQueue,
     leaves: Leaves,
-    links: Vec<Link>,
     flows: Vec<Flow>,
-    routes: Routes,
-    annexes: Annexes,
-    notes: Vec<(&'static str, f64)>,
-    codec: Option<Codec>,
+    paths: Paths<R>,
     events_handled: u64,
-    recorder: R,
-}
-
-/// Calls a method of a link with what it borrows. A macro, since a closure would keep the packet in memory.
-macro_rules! on_link {
-    ($sim:ident, $id:expr, $method:ident($($argument:expr),*)) => {{
-        let id = $id;
-        let mut cx = LinkCx {
-            now: $sim.now,
-            id,
-            events: &mut $sim.events,
-            annexes: &mut $sim.annexes,
-            recorder: &mut $sim.recorder,
-        };
-        $sim.links[id.index()].$method($($argument,)* &mut cx)
-    }};
 }
 
 impl<R: Recorder> Simulator<R> {
@@ -60,31 +33,18 @@ impl<R: Recorder> Simulator<R> {
         routes: Routes,
         recorder: R,
     ) -> Self {
-        Self {
-            seed,
-            now: Time::ZERO,
-            horizon,
-            events,
-            leaves,
-            links,
-            flows,
-            routes,
-            annexes: Annexes::new(),
-            notes: Vec::new(),
-            codec: None,
-            events_handled: 0,
-            recorder,
-        }
+        let paths = Paths::new(events, links, routes, recorder);
+        Self { seed, horizon, leaves, flows, paths, events_handled: 0 }
     }
 
     /// Sends every packet through `codec` when it leaves its endpoint.
     pub fn force_codec(&mut self, codec: Codec) {
-        self.codec = Some(codec);
+        self.paths.codec = Some(codec);
     }
 
     /// The present.
     pub fn now(&self) -> Time {
-        self.now
+        self.paths.now
     }
 
     /// Events handled so far.
@@ -94,22 +54,22 @@ impl<R: Recorder> Simulator<R> {
 
     /// What was recorded so far.
     pub fn recorder(&self) -> &R {
-        &self.recorder
+        &self.paths.recorder
     }
 
     /// The recorder, at the end of a run.
     pub fn into_recorder(self) -> R {
-        self.recorder
+        self.paths.recorder
     }
 
     /// Annexes alive: as many as packets on their way carry.
     pub fn live_annexes(&self) -> usize {
-        self.annexes.len()
+        self.paths.annexes.len()
     }
 
     /// How many links there are.
     pub fn link_count(&self) -> usize {
-        self.links.len()
+        self.paths.links.len()
     }
 
     /// How many flows there are, finished ones included.
@@ -119,7 +79,7 @@ impl<R: Recorder> Simulator<R> {
 
     /// A link's counters as of now.
     pub fn link(&mut self, link: LinkId) -> LinkCounters {
-        self.links[link.index()].counters(self.now)
+        self.paths.links[link.index()].counters(self.paths.now)
     }
 
     /// What a flow's sender says of itself.
@@ -147,12 +107,12 @@ impl<R: Recorder> Simulator<R> {
     /// # Errors
     /// A route that is empty or names no link.
     pub fn add_flow(&mut self, spec: FlowSpec) -> Result<FlowId, NetworkError> {
-        check_routes(&spec, self.links.len())?;
-        let forward = self.routes.intern(&spec.forward, TO_RECEIVER);
-        let reverse = self.routes.intern(&spec.reverse, TO_SENDER);
+        check_routes(&spec, self.paths.links.len())?;
+        let forward = self.paths.routes.intern(&spec.forward, TO_RECEIVER);
+        let reverse = self.paths.routes.intern(&spec.reverse, TO_SENDER);
         let leaves = self.leaves.add_flow();
-        self.events.grow(self.leaves.len(), self.horizon);
-        self.events.arm(leaves.0, spec.start.max(self.now));
+        self.paths.events.grow(self.leaves.len(), self.horizon);
+        self.paths.events.arm(leaves.0, spec.start.max(self.paths.now));
         self.flows.push(Flow::new(spec, self.seed, forward, reverse, leaves));
         Ok(FlowId::from(self.flows.len() - 1))
     }
@@ -160,199 +120,86 @@ impl<R: Recorder> Simulator<R> {
     /// Runs all events before `until` and sets the clock to it, so that consecutive calls cut a run without a seam.
     pub fn run_until(&mut self, until: Time) {
         loop {
-            let (time, leaf) = self.events.next();
-            let sample = self.recorder.next_sample();
-            if sample <= time && sample <= until {
-                self.now = self.now.max(sample);
-                let mut view = View { now: self.now, links: &mut self.links, flows: &self.flows };
-                self.recorder.sample(&mut view);
-                continue;
-            }
-            if time >= until {
+            let sample = self.paths.recorder.next_sample();
+            self.run_events(until.min(sample));
+            if sample > until {
                 break;
             }
-            debug_assert!(time >= self.now, "the clock never goes back");
-            self.now = time;
-            self.events_handled += 1;
-            match self.leaves.get(leaf) {
-                Leaf::Wire(id) => {
-                    let link = &mut self.links[id.index()];
-                    let packet = link.take_head(&mut self.events);
-                    if link.is_rough() {
-                        self.leave_rough_link(id, packet);
-                    } else {
-                        self.forward(packet, packet.route.0);
-                    }
-                }
-                Leaf::Sender(flow) => self.timer(flow, End::Sender, leaf),
-                Leaf::Receiver(flow) => self.timer(flow, End::Receiver, leaf),
-                Leaf::Service(link) => on_link!(self, link, serve()),
-                Leaf::Late(link) => {
-                    if let Some(packet) = on_link!(self, link, arrive_late()) {
-                        self.forward_out_of_line(packet);
-                    }
-                }
-            }
+            self.paths.now = self.paths.now.max(sample);
+            let mut view = View { now: self.paths.now, links: &mut self.paths.links, flows: &self.flows };
+            self.paths.recorder.sample(&mut view);
         }
-        self.now = self.now.max(until);
+        self.paths.now = self.paths.now.max(until);
     }
 
-    /// Moves a packet one step along its route, from `cursor` on: into the next link or to an endpoint.
-    ///
-    /// The cursor travels beside the packet and is written where the packet comes to rest. A packet that is changed
-    /// and then copied costs a failed store-to-load forwarding, which was a third of a hop.
-    #[inline(always)]
-    fn forward(&mut self, packet: Packet, cursor: u32) {
-        let hop = self.routes.at(cursor);
-        if hop & HOST == 0 {
-            on_link!(self, LinkId(hop), offer(packet, RouteCursor(cursor + 1)));
-        } else {
-            self.deliver(packet, if hop == TO_RECEIVER { End::Receiver } else { End::Sender });
-        }
-    }
-
+    /// Handles all events before `limit`.
     #[inline(never)]
-    fn forward_out_of_line(&mut self, packet: Packet) {
-        self.forward(packet, packet.route.0);
-    }
-
-    #[inline(never)]
-    fn leave_rough_link(&mut self, id: LinkId, packet: Packet) {
-        if let Some(packet) = on_link!(self, id, wear(packet)) {
-            self.forward_out_of_line(packet);
-        }
-    }
-
-    #[inline(never)]
-    fn deliver(&mut self, packet: Packet, end: End) {
-        if packet.is_corrupted() {
-            self.flows[packet.flow.index()].discarded += 1;
-            self.annexes.free(packet.annex);
-            return;
-        }
-        if R::PACKETS {
-            self.recorder.packet(self.now, PacketEvent::Delivered(packet.flow, &packet));
-        }
-        self.drive(packet.flow, end, Input::Packet(packet));
-    }
-
-    /// A leaf of an endpoint's timer is due; the endpoint itself may want to be called only later.
-    fn timer(&mut self, id: FlowId, end: End, leaf: u32) {
-        let flow = &mut self.flows[id.index()];
-        let timer = match end {
-            End::Sender => &mut flow.sender_timer,
-            End::Receiver => &mut flow.receiver_timer,
-        };
-        let wanted = if end == End::Sender { timer.due.min(flow.command_at) } else { timer.due };
-        if wanted > self.now {
-            self.events.arm(leaf, wanted);
-            return;
-        }
-        let input = if end == End::Sender && flow.command_at <= self.now {
-            flow.next_command()
-        } else {
-            timer.due = Time::NEVER;
-            Input::Timeout
-        };
-        self.drive(id, end, input);
-        let flow = &self.flows[id.index()];
-        let due = match end {
-            End::Sender => flow.sender_timer.due.min(flow.command_at),
-            End::Receiver => flow.receiver_timer.due,
-        };
-        self.events.arm(leaf, due);
-    }
-
-    /// One mutation of an endpoint, then drain.
-    #[inline]
-    fn drive(&mut self, id: FlowId, end: End, input: Input) {
-        let now = self.now;
-        let mut input = Some(input);
+    fn run_events(&mut self, limit: Time) {
+        let limit = limit.min(self.paths.events.horizon());
         loop {
-            let flow = &mut self.flows[id.index()];
-            let notes = if R::NOTES { Some(&mut self.notes) } else { None };
-            let annexes = &mut self.annexes;
-            let (output, route) = match end {
-                End::Sender => {
-                    let cx = EndpointCx { rng: &mut flow.sender_rng, annexes, notes };
-                    (step(&mut flow.sender, now, input.take(), cx), flow.forward)
-                }
-                End::Receiver => {
-                    let cx = EndpointCx { rng: &mut flow.receiver_rng, annexes, notes };
-                    (step(&mut flow.receiver, now, input.take(), cx), flow.reverse)
-                }
-            };
-            match output {
-                Output::Transmit(packet) => self.transmit(packet, route),
-                Output::Event(event) => self.event(id, &event),
-                Output::Wait(until) => {
-                    self.wait(id, end, until.unwrap_or(Time::NEVER));
-                    break;
-                }
+            let (time, leaf) = self.paths.events.next();
+            if time >= limit {
+                break;
             }
-        }
-        if R::NOTES {
-            for (name, value) in self.notes.drain(..) {
-                self.recorder.note(now, id, name, value);
+            debug_assert!(time >= self.paths.now, "the clock never goes back");
+            self.paths.now = time;
+            self.events_handled += 1;
+            if let Leaf::Wire(link) = self.leaves.get(leaf) {
+                let (packet, is_rough) = self.paths.take_head(link);
+                if is_rough {
+                    let (number, way, rest) = packet.words();
+                    self.wear(link, number, way, rest);
+                } else {
+                    self.forward(packet);
+                }
+            } else {
+                self.other_event(leaf);
             }
         }
     }
 
-    #[inline]
-    fn transmit(&mut self, mut packet: Packet, route: u32) {
-        if let Some(codec) = self.codec {
-            packet = codec(packet, &mut self.annexes);
-        }
-        if R::PACKETS {
-            self.recorder.packet(self.now, PacketEvent::Sent(packet.flow, &packet));
-        }
-        self.forward(packet, route);
-    }
-
-    #[inline]
-    fn wait(&mut self, id: FlowId, end: End, until: Time) {
-        let flow = &mut self.flows[id.index()];
-        let timer = match end {
-            End::Sender => &mut flow.sender_timer,
-            End::Receiver => &mut flow.receiver_timer,
-        };
-        // An endpoint that was drained and still asks for this instant would hold the clock for ever.
-        timer.due = until.max(self.now + Span::from_nanos(1));
-        if timer.due < self.events.due(timer.leaf) {
-            self.events.arm(timer.leaf, timer.due);
-        }
-    }
-
-    fn event(&mut self, id: FlowId, event: &Event) {
-        match *event {
-            Event::Delivered(_) => {}
-            Event::Finished => self.flows[id.index()].finished_at = Some(self.now),
-            Event::MessageDone { size, began } => {
-                self.recorder.message(Message { flow: id, size, began, ended: self.now });
+    /// Moves a packet one step along its route: into the next link or to an endpoint.
+    #[inline(always)]
+    fn forward(&mut self, packet: Packet) {
+        match self.paths.next_hop(&packet) {
+            Hop::Link(link) => self.paths.enter(link, packet, RouteCursor(packet.route.0 + 1)),
+            Hop::End(end) => {
+                let (number, way, rest) = packet.words();
+                self.deliver(end, number, way, rest);
             }
         }
     }
-}
 
-/// The mutation, if it is still to come, and one answer.
-#[inline]
-fn step(endpoint: &mut impl Endpoint, now: Time, input: Option<Input>, mut cx: EndpointCx<'_>) -> Output {
-    if let Some(input) = input {
-        endpoint.handle(now, input, &mut cx);
+    #[inline(never)]
+    fn deliver(&mut self, end: End, number: u64, way: u64, rest: u64) {
+        let packet = Packet::from_words(number, way, rest);
+        self.flows[packet.flow.index()].deliver(packet, end, &mut self.paths);
     }
-    endpoint.poll(now, &mut cx)
-}
 
-impl Flow {
-    /// The application's command that is due, and when the next one is.
-    fn next_command(&mut self) -> Input {
-        if self.started {
-            self.command_at = Time::NEVER;
-            Input::App(AppInput::Stop)
-        } else {
-            self.started = true;
-            self.command_at = self.stop_at;
-            Input::App(AppInput::Start)
+    /// All but the arrival of a wire's head.
+    #[inline(never)]
+    fn other_event(&mut self, leaf: u32) {
+        match self.leaves.get(leaf) {
+            Leaf::Wire(_) => {}
+            Leaf::Late(link) => {
+                if let Some(packet) = self.paths.take_late(link) {
+                    self.forward(packet);
+                }
+            }
+            Leaf::Service(link) => self.paths.serve(link),
+            Leaf::Sender(flow) => self.flows[flow.index()].timer(flow, End::Sender, leaf, &mut self.paths),
+            Leaf::Receiver(flow) => {
+                self.flows[flow.index()].timer(flow, End::Receiver, leaf, &mut self.paths)
+            }
+        }
+    }
+
+    /// A packet leaves a wire that may strike it.
+    #[inline(never)]
+    fn wear(&mut self, link: LinkId, number: u64, way: u64, rest: u64) {
+        let packet = Packet::from_words(number, way, rest);
+        if let Some(packet) = self.paths.wear(link, packet) {
+            self.forward(packet);
         }
     }
 }

@@ -80,7 +80,7 @@ impl Receiver {
         self.stream.next()
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_packet(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
         let annex = if packet.annex.is_some() { cx.take_annex(packet) } else { None };
         let fresh = match packet.kind() {
@@ -98,7 +98,7 @@ impl Receiver {
     }
 
     /// A segment arrived; whether for the first time.
-    #[inline]
+    #[inline(always)]
     fn on_data(&mut self, now: Time, packet: &Packet, annex: Option<&Annex>) -> bool {
         let size = packet.size();
         self.counters.packets += 1;
@@ -137,7 +137,7 @@ impl Receiver {
 
     /// Takes a segment's marks into the echoes; whether a mark wants to be acknowledged at once. A mark on what was
     /// delivered before, outside the window, says nothing (RFC 3168 §6.1.5).
-    #[inline]
+    #[inline(always)]
     fn read_marks(&mut self, packet: &Packet) -> bool {
         self.rho |= packet.rho();
         self.eta |= packet.eta();
@@ -152,7 +152,7 @@ impl Receiver {
         marked && self.config.ecn_echo == EcnEcho::PerPacket
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, cx: &mut EndpointCx<'_>) -> Packet {
         self.ack_due = false;
         self.unacknowledged = 0;
@@ -186,7 +186,7 @@ impl Receiver {
 }
 
 impl Endpoint for Receiver {
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
         match input {
             Input::Packet(packet) => self.on_packet(now, &packet, cx),
@@ -195,7 +195,7 @@ impl Endpoint for Receiver {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
         if self.ack_due {
             return Output::Transmit(self.acknowledge(cx));

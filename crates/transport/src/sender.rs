@@ -136,7 +136,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
 
     // ── input ──
 
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
         let annex = if packet.annex.is_some() { cx.take_annex(packet) } else { None };
         let detail = match &annex {
@@ -154,7 +154,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.take_ack(now, packet, &ack, cx);
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_ack(&mut self, now: Time, packet: &Packet, ack: &Ack<'_>, cx: &mut EndpointCx<'_>) {
         let before = self.recovery.first();
         let Some(mut outcome) = self.recovery.on_ack(now, ack, &self.config) else { return };
@@ -179,7 +179,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.tell_controller(now, &outcome, echoes, cx);
     }
 
-    #[inline]
+    #[inline(always)]
     fn tell_controller(&mut self, now: Time, outcome: &Outcome, echoes: Echoes, cx: &mut EndpointCx<'_>) {
         let feedback = Feedback {
             acked: self.recovery.acked(),
@@ -246,6 +246,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.steering.restart(now, fresh, cx);
     }
 
+    #[inline(always)]
     fn event(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Event> {
         if let Some((size, began)) = self.app.message_done(self.recovery.first(), now, cx.rng) {
             self.app.take_offers(now, self.recovery.end(), cx.rng);
@@ -262,7 +263,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
 }
 
 impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
         match input {
             Input::Packet(packet) => {
@@ -284,7 +285,7 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
         if self.stopped {
             return Output::Wait(None);

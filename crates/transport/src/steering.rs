@@ -28,6 +28,8 @@ pub(crate) struct Steering<C> {
     /// Where a window is paced by configuration.
     pacing: Option<Box<Pacing>>,
     last_report: Option<LastReport>,
+    /// Whether the controller hears of packets sent.
+    watches_sent: bool,
     /// A full packet's bytes on the wire.
     packet: u16,
     header: u16,
@@ -37,6 +39,7 @@ pub(crate) struct Steering<C> {
 impl<C: Controller> Steering<C> {
     pub(crate) fn new(controller: C, packet: u16, header: u16) -> Self {
         Self {
+            watches_sent: controller.watches_sent(),
             controller,
             window: 0,
             timeout: None,
@@ -92,6 +95,9 @@ impl<C: Controller> Steering<C> {
     /// A packet leaves; returns the controller's note.
     #[inline]
     pub(crate) fn sent(&mut self, now: Time, mut sent: Sent, cx: &mut EndpointCx<'_>) -> u32 {
+        if !self.watches_sent {
+            return 0;
+        }
         self.controller.on_sent(now, &mut sent, &mut cx.control());
         self.obey(now, cx);
         sent.tag
@@ -115,6 +121,7 @@ impl<C: Controller> Steering<C> {
     /// A new connection begins, with a fresh controller where one is given.
     pub(crate) fn restart(&mut self, now: Time, fresh: Option<C>, cx: &mut EndpointCx<'_>) {
         if let Some(fresh) = fresh {
+            self.watches_sent = fresh.watches_sent();
             self.controller = fresh;
             self.shaper = None;
         }

@@ -62,6 +62,10 @@ impl FixedRate {
 }
 
 impl Controller for FixedRate {
+    fn watches_sent(&self) -> bool {
+        false
+    }
+
     fn on_feedback(&mut self, _: Time, _: &Feedback<'_>, _: &mut Cx<'_>) {}
 
     fn directive(&self) -> Directive {

@@ -48,6 +48,10 @@ impl FixedWindow {
 }
 
 impl Controller for FixedWindow {
+    fn watches_sent(&self) -> bool {
+        false
+    }
+
     fn on_feedback(&mut self, _: Time, _: &Feedback<'_>, _: &mut Cx<'_>) {}
 
     fn directive(&self) -> Directive {

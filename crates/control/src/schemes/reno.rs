@@ -100,6 +100,10 @@ impl Reno {
 }
 
 impl Controller for Reno {
+    fn watches_sent(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn on_feedback(&mut self, _: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         if let Some(event) = feedback.event {

@@ -18,31 +18,40 @@ pub(crate) struct EventQueue {
     /// The tree's root, kept here because every event reads it.
     root: u64,
     bits: u32,
+    /// Keys' low bits, in which the leaf's number stands.
+    mask: u32,
     kind: Kind,
 }
 
 #[derive(Debug)]
 enum Kind {
     Tree(WinnerTree),
-    Wheel(RadixWheel),
+    Wheel(Box<RadixWheel>),
 }
 
 impl EventQueue {
     /// A queue for leaves `0..leaves` and times up to `horizon`.
     pub(crate) fn new(leaves: usize, horizon: Time) -> Self {
-        match WinnerTree::new(leaves, horizon) {
-            Some(tree) => Self { root: IDLE, bits: tree.bits(), kind: Kind::Tree(tree) },
-            None => Self::wheel(leaves),
-        }
+        let Some(tree) = WinnerTree::new(leaves, horizon) else { return Self::wheel(leaves) };
+        let bits = tree.bits();
+        Self { root: IDLE, bits, mask: (1 << bits) - 1, kind: Kind::Tree(tree) }
     }
 
     /// A queue of the kind that has no limit of time.
     fn wheel(leaves: usize) -> Self {
-        Self { root: IDLE, bits: 0, kind: Kind::Wheel(RadixWheel::new(leaves)) }
+        Self { root: IDLE, bits: 0, mask: 0, kind: Kind::Wheel(Box::new(RadixWheel::new(leaves))) }
+    }
+
+    /// No entry is due at or after this time: [`EventQueue::next`] then says that it is idle.
+    pub(crate) fn horizon(&self) -> Time {
+        match &self.kind {
+            Kind::Tree(_) => Time::from_nanos(IDLE >> self.bits),
+            Kind::Wheel(_) => Time::NEVER,
+        }
     }
 
     /// Sets when `leaf` is due, replacing what was set before; [`Time::NEVER`] clears it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arm(&mut self, leaf: u32, time: Time) {
         match &mut self.kind {
             Kind::Tree(tree) => self.root = tree.arm(leaf, time),
@@ -54,7 +63,10 @@ impl EventQueue {
     #[inline]
     pub(crate) fn due(&self, leaf: u32) -> Time {
         match &self.kind {
-            Kind::Tree(tree) => tree.due(leaf),
+            Kind::Tree(tree) => match tree.key(leaf) >> self.bits {
+                time if time == IDLE >> self.bits => Time::NEVER,
+                time => Time::from_nanos(time),
+            },
             Kind::Wheel(wheel) => wheel.due(leaf),
         }
     }
@@ -75,15 +87,12 @@ impl EventQueue {
         *self = grown;
     }
 
-    /// The earliest entry; it stays until its leaf is armed anew.
-    #[inline]
+    /// The earliest entry, which stays until its leaf is armed anew; [`EventQueue::horizon`] and no leaf in particular
+    /// while nothing is armed.
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> (Time, u32) {
         match &mut self.kind {
-            Kind::Tree(_) if self.root == IDLE => (Time::NEVER, 0),
-            Kind::Tree(_) => {
-                let leaf = self.root & ((1 << self.bits) - 1);
-                (Time::from_nanos(self.root >> self.bits), leaf as u32)
-            }
+            Kind::Tree(_) => (Time::from_nanos(self.root >> self.bits), self.root as u32 & self.mask),
             Kind::Wheel(wheel) => wheel.next(),
         }
     }
@@ -112,8 +121,10 @@ mod tests {
         for &(leaf, delay, pop) in operations {
             let (time, due) = queue.next();
             let expected = model.next();
-            assert_eq!(time.as_nanos(), expected.0);
-            if expected.0 != u64::MAX {
+            if expected.0 == u64::MAX {
+                assert_eq!(time, queue.horizon());
+            } else {
+                assert_eq!(time.as_nanos(), expected.0);
                 assert_eq!(due, expected.1);
             }
             let (leaf, at) = if pop && expected.0 != u64::MAX {

@@ -80,7 +80,7 @@ impl Track {
         packet: Packet,
         route: RouteCursor,
     ) -> Option<Time> {
-        let time = departs + self.delay;
+        let time = departs.after(self.delay);
         let was_empty = self.ring.is_empty();
         self.ring.push(Slot { time, packet }).packet.route = route;
         if idle {
@@ -105,11 +105,11 @@ impl Track {
     /// Takes the head, and says when the next one is due.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> (Packet, Time) {
-        let slot = self.ring.pop_head();
-        let next = self.ring.front().map_or(Time::NEVER, |head| head.time);
+        let slot = *self.ring.head();
+        let next = self.ring.remove_head().map_or(Time::NEVER, |head| head.time);
         self.started -= 1;
-        if self.started == 0 && !self.ring.is_empty() {
-            // Nothing behind the head had been seen to begin: the next began when the head departed.
+        if self.started == 0 {
+            // Nothing behind the head had been seen to begin: the next, if any, began when the head departed.
             self.begin(slot.time - self.delay);
         }
         (slot.packet, next)

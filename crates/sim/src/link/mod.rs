@@ -93,7 +93,7 @@ pub(crate) struct LinkCx<'a, R> {
 }
 
 /// A packet on its way, and when it reaches the far end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 pub(crate) struct Slot {
     pub(crate) time: Time,
@@ -111,6 +111,19 @@ pub(crate) struct LinkLeaves {
     pub(crate) service: u32,
     /// Packets held back on the wire.
     pub(crate) late: u32,
+}
+
+/// What became of a packet offered to a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Offer {
+    /// It is behind others on its way.
+    Queued,
+    /// It is the only one on its way: this leaf must be armed for its arrival.
+    Leads(u32, Time),
+    /// A full buffer has no room for it.
+    Overflow,
+    /// It takes more than a plain link to say.
+    AtLength,
 }
 
 /// How a link treats what is offered to it.
@@ -242,47 +255,40 @@ impl Link {
         }
     }
 
-    /// A packet is offered to the link; it will go on from `route` at the far end.
+    /// A packet is offered to the link; it will go on from `route` at the far end. Plain links answer at once, the
+    /// others through [`Link::offer_at_length`].
     #[inline(always)]
-    pub(crate) fn offer<R: Recorder>(&mut self, packet: Packet, route: RouteCursor, cx: &mut LinkCx<'_, R>) {
+    pub(crate) fn offer(&mut self, now: Time, packet: Packet, route: RouteCursor) -> Offer {
         self.arrived.add(packet.size());
-        if R::PACKETS {
-            cx.recorder.packet(cx.now, PacketEvent::Offered(cx.id, &packet));
-        }
         if self.mode != Mode::Plain {
-            self.offer_at_length(packet, route, cx);
-            return;
+            return Offer::AtLength;
         }
-        let backlog = self.track.backlog(cx.now);
-        let idle = self.server.is_idle(cx.now);
-        if self.limit.admits(&packet, &backlog, idle) {
-            self.accept(packet, route, idle, cx);
-        } else {
-            self.drop(packet, DropReason::Overflow, cx);
+        let backlog = self.track.backlog(now);
+        let idle = self.server.is_idle(now);
+        if !self.limit.admits(&packet, &backlog, idle) {
+            return Offer::Overflow;
+        }
+        match self.accept(now, packet, route, idle) {
+            None => Offer::Queued,
+            Some(arrives) => Offer::Leads(self.wire_leaf, arrives),
         }
     }
 
+    /// When the server will have transmitted all that it took on.
+    pub(crate) fn busy_until(&self) -> Time {
+        self.server.busy_until()
+    }
+
+    /// Takes in a packet; when it arrives at the far end, if it is the only one on its way.
     #[inline(always)]
-    fn accept<R: Recorder>(
-        &mut self,
-        packet: Packet,
-        route: RouteCursor,
-        idle: bool,
-        cx: &mut LinkCx<'_, R>,
-    ) {
-        let begins = self.server.busy_until().max(cx.now);
-        let departs = self.server.transmit(cx.now, packet.size());
-        if R::PACKETS {
-            let served = PacketEvent::Served { link: cx.id, packet: &packet, begins, ends: departs };
-            cx.recorder.packet(cx.now, served);
-        }
-        if let Some(arrives) = self.track.push(cx.now, idle, departs, packet, route) {
-            cx.events.arm(self.wire_leaf, arrives);
-        }
+    fn accept(&mut self, now: Time, packet: Packet, route: RouteCursor, idle: bool) -> Option<Time> {
+        let departs = self.server.transmit(now, packet.size());
+        self.track.push(now, idle, departs, packet, route)
     }
 
+    /// Goes on where [`Link::offer`] stopped.
     #[inline(never)]
-    fn offer_at_length<R: Recorder>(
+    pub(crate) fn offer_at_length<R: Recorder>(
         &mut self,
         mut packet: Packet,
         route: RouteCursor,
@@ -300,7 +306,18 @@ impl Link {
         }
         let idle = self.server.is_idle(cx.now);
         match self.police(&mut packet, idle, cx) {
-            Verdict::Accept => self.accept(packet, route, idle, cx),
+            Verdict::Accept => {
+                let begins = self.server.busy_until().max(cx.now);
+                let arrives = self.accept(cx.now, packet, route, idle);
+                if R::PACKETS {
+                    let ends = self.server.busy_until();
+                    let served = PacketEvent::Served { link: cx.id, packet: &packet, begins, ends };
+                    cx.recorder.packet(cx.now, served);
+                }
+                if let Some(arrives) = arrives {
+                    cx.events.arm(self.wire_leaf, arrives);
+                }
+            }
             Verdict::Drop(reason) => self.drop(packet, reason, cx),
         }
     }
@@ -366,13 +383,17 @@ impl Link {
         }
     }
 
-    /// The head of the wire has reached the far end. Re-arms the wire before the packet is handled, so that taking
-    /// it and arming are one walk through the event queue. Only where [`Link::is_rough`] is there more to it.
+    /// Takes the head of the wire, and says when the next one arrives. Only where [`Link::is_rough`] is there more to
+    /// it.
     #[inline(always)]
-    pub(crate) fn take_head(&mut self, events: &mut EventQueue) -> Packet {
-        let (packet, next) = self.track.pop();
-        events.arm(self.wire_leaf, next);
-        packet
+    pub(crate) fn take_head(&mut self) -> (Packet, Time) {
+        self.track.pop()
+    }
+
+    /// The leaf that stands for the wire's head.
+    #[inline(always)]
+    pub(crate) fn wire_leaf(&self) -> u32 {
+        self.wire_leaf
     }
 
     /// Whether packets may be lost, damaged, copied or held back on the wire.
@@ -420,8 +441,9 @@ impl Link {
         events.arm(self.cold.leaves.late, next);
     }
 
+    /// A packet is dropped.
     #[cold]
-    fn drop<R: Recorder>(&mut self, packet: Packet, reason: DropReason, cx: &mut LinkCx<'_, R>) {
+    pub(crate) fn drop<R: Recorder>(&mut self, packet: Packet, reason: DropReason, cx: &mut LinkCx<'_, R>) {
         self.cold.dropped[reason as usize].add(packet.size());
         if R::PACKETS {
             cx.recorder.packet(cx.now, PacketEvent::Dropped(cx.id, &packet, reason));

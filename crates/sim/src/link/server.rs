@@ -1,6 +1,6 @@
 //! A link's server: how long each packet's transmission takes, exactly. Neither queueing nor propagation lives here.
 
-use tailback_core::{BitRate, Bytes, Time};
+use tailback_core::{BitRate, Bytes, Span, Time};
 
 /// Transmits one packet after another at a fixed rate, in integer nanoseconds. What a transmission takes beyond a
 /// whole nanosecond is carried into the next of the same busy period, so that no rate drifts.
@@ -31,7 +31,7 @@ impl Server {
         // A packet has at most 65535 bytes, so the product has 49 bits.
         let work = size.get() * BIT_NANOS_PER_BYTE + self.remainder;
         self.remainder = work % self.rate;
-        self.busy_until = start + tailback_core::Span::from_nanos(work / self.rate);
+        self.busy_until = start.after(Span::from_nanos(work / self.rate));
         self.busy_until
     }
 

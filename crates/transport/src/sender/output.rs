@@ -9,7 +9,7 @@ use crate::source::Source;
 use crate::stream::{Choice, Room};
 
 impl<C: Controller, S: Source> Sender<C, S> {
-    #[inline]
+    #[inline(always)]
     fn room(&self) -> Room {
         let new = match self.opening {
             Opening::Done => match self.app.payload(u64::from(self.payload)) {
@@ -23,7 +23,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     }
 
     /// The next data packet, if one may leave now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn data_packet(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Packet> {
         self.wake = Time::NEVER;
         self.recovery.settle();
@@ -57,7 +57,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     }
 
     /// A random delay before whatever is sent, drawn when something may be sent and none is running.
-    #[inline]
+    #[inline(always)]
     fn is_delayed(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> bool {
         let jitter = self.config.send_jitter;
         if jitter.is_zero() {
@@ -131,7 +131,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit(
         &mut self,
         now: Time,
@@ -168,7 +168,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         packet
     }
 
-    #[inline]
+    #[inline(always)]
     fn send_new(&mut self, now: Time, packet: &mut Packet, tag: u32, size: u16) {
         self.recovery.sent_new(now, size, tag, packet.pair(), &self.config);
         if self.opening == Opening::Due {

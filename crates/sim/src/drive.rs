@@ -1,0 +1,161 @@
+//! Endpoints at work: one mutation, then drain, until they wait. When they are called is decided in `simulator.rs`,
+//! where their packets go in `paths.rs`.
+
+use tailback_core::{AppInput, Endpoint, EndpointCx, Event, FlowId, Input, Output, Packet, Span, Time};
+
+use crate::flow::{AnyReceiver, AnySender, Flow, Port};
+use crate::paths::{End, Paths};
+use crate::recorder::{Message, PacketEvent, Recorder};
+
+/// Whether the endpoint said that it has finished.
+type Finished = bool;
+
+impl Port {
+    /// One mutation of this port's endpoint, then drain; the port then knows when it wants to be called again.
+    #[inline(always)]
+    fn drive<E: Endpoint + ?Sized, R: Recorder>(
+        &mut self,
+        endpoint: &mut E,
+        id: FlowId,
+        input: Input,
+        paths: &mut Paths<R>,
+    ) -> Finished {
+        let now = paths.now;
+        let mut finished = false;
+        endpoint.handle(now, input, &mut self.cx(paths));
+        let until = loop {
+            match endpoint.poll(now, &mut self.cx(paths)) {
+                Output::Transmit(packet) => paths.transmit(packet, self.route),
+                Output::Event(Event::Delivered(_)) => {}
+                Output::Event(Event::Finished) => finished = true,
+                Output::Event(Event::MessageDone { size, began }) => {
+                    paths.recorder.message(Message { flow: id, size, began, ended: now });
+                }
+                Output::Wait(until) => break until.unwrap_or(Time::NEVER),
+            }
+        };
+        if R::NOTES {
+            for (name, value) in paths.notes.drain(..) {
+                paths.recorder.note(now, id, name, value);
+            }
+        }
+        // An endpoint that was drained and still asks for this instant would hold the clock for ever.
+        self.due = until.max(now.after(Span::from_nanos(1)));
+        finished
+    }
+
+    #[inline(always)]
+    fn cx<'a, R: Recorder>(&'a mut self, paths: &'a mut Paths<R>) -> EndpointCx<'a> {
+        let notes = if R::NOTES { Some(&mut paths.notes) } else { None };
+        EndpointCx { rng: &mut self.rng, annexes: &mut paths.annexes, notes }
+    }
+
+    /// A packet has reached the endpoint. The timer's entry in the event queue moves only if it must be earlier.
+    ///
+    /// One copy of this exists for each kind of endpoint, in which its code stands inline.
+    #[inline(never)]
+    fn packet<E: Endpoint + ?Sized, R: Recorder>(
+        &mut self,
+        endpoint: &mut E,
+        paths: &mut Paths<R>,
+        number: u64,
+        way: u64,
+        rest: u64,
+    ) -> Finished {
+        let packet = Packet::from_words(number, way, rest);
+        if R::PACKETS {
+            paths.recorder.packet(paths.now, PacketEvent::Delivered(packet.flow, &packet));
+        }
+        let finished = self.drive(endpoint, packet.flow, Input::Packet(packet), paths);
+        if self.due < paths.events.due(self.leaf) {
+            paths.events.arm(self.leaf, self.due);
+        }
+        finished
+    }
+
+    /// The endpoint's timer is due, or its application speaks.
+    #[inline(never)]
+    fn input<E: Endpoint + ?Sized, R: Recorder>(
+        &mut self,
+        endpoint: &mut E,
+        paths: &mut Paths<R>,
+        id: FlowId,
+        input: Input,
+    ) -> Finished {
+        self.drive(endpoint, id, input, paths)
+    }
+}
+
+/// Calls a method of a port with its endpoint, whatever that is.
+macro_rules! at_end {
+    ($flow:expr, $end:expr, $method:ident($($argument:expr),*)) => {
+        match $end {
+            End::Sender => {
+                let port = &mut $flow.sender_port;
+                match &mut $flow.sender {
+                    AnySender::Stream(sender) => port.$method(sender, $($argument),*),
+                    AnySender::Datagram(sender) => port.$method(&mut **sender, $($argument),*),
+                    AnySender::Custom(sender) => port.$method(&mut **sender, $($argument),*),
+                }
+            }
+            End::Receiver => {
+                let port = &mut $flow.receiver_port;
+                match &mut $flow.receiver {
+                    AnyReceiver::Stream(receiver) => port.$method(receiver, $($argument),*),
+                    AnyReceiver::Datagram(receiver) => port.$method(&mut **receiver, $($argument),*),
+                    AnyReceiver::Custom(receiver) => port.$method(&mut **receiver, $($argument),*),
+                }
+            }
+        }
+    };
+}
+
+impl Flow {
+    /// A packet has reached one of the flow's ends.
+    #[inline]
+    pub(crate) fn deliver<R: Recorder>(&mut self, packet: Packet, end: End, paths: &mut Paths<R>) {
+        if packet.is_corrupted() {
+            self.discarded += 1;
+            paths.annexes.free(packet.annex);
+            return;
+        }
+        let (number, way, rest) = packet.words();
+        if at_end!(self, end, packet(paths, number, way, rest)) {
+            self.finished_at = Some(paths.now);
+        }
+    }
+
+    /// A leaf of an endpoint's timer is due; the endpoint itself may want to be called only later.
+    pub(crate) fn timer<R: Recorder>(&mut self, id: FlowId, end: End, leaf: u32, paths: &mut Paths<R>) {
+        if self.wanted(end) <= paths.now {
+            let input = match end {
+                End::Sender if self.command_at <= paths.now => self.next_command(),
+                _ => Input::Timeout,
+            };
+            if at_end!(self, end, input(paths, id, input)) {
+                self.finished_at = Some(paths.now);
+            }
+        }
+        paths.events.arm(leaf, self.wanted(end));
+    }
+
+    /// When an end next wants to be called.
+    fn wanted(&self, end: End) -> Time {
+        match end {
+            End::Sender => self.sender_port.due.min(self.command_at),
+            End::Receiver => self.receiver_port.due,
+        }
+    }
+
+    /// The application's command that is due, and when the next one is.
+    fn next_command(&mut self) -> Input {
+        if self.started {
+            self.command_at = Time::NEVER;
+            Input::App(AppInput::Stop)
+        } else {
+            self.started = true;
+            self.command_at = self.stop_at;
+            Input::App(AppInput::Start)
+        }
+    }
+}

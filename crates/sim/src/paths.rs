@@ -1,0 +1,170 @@
+//! What lies between endpoints: links, routes, the clock and the order of events. Moves packets from link to link;
+//! what a link does to them lives in `link`, what endpoints do with them in `drive.rs`.
+
+use tailback_core::{Annexes, DropReason, LinkId, Packet, RouteCursor, Time};
+
+use crate::event_queue::EventQueue;
+use crate::link::{Link, LinkCx, Offer};
+use crate::network::{Routes, TO_RECEIVER, TO_SENDER};
+use crate::recorder::{PacketEvent, Recorder};
+
+/// Encodes and decodes a packet, so that a run can prove that the wire format carries everything.
+pub type Codec = fn(Packet, &mut Annexes) -> Packet;
+
+/// One of a flow's ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Sender,
+    Receiver,
+}
+
+/// The next step of a packet's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hop {
+    /// Into a link.
+    Link(LinkId),
+    /// To an endpoint.
+    End(End),
+}
+
+/// The network without its endpoints.
+pub(crate) struct Paths<R> {
+    pub(crate) now: Time,
+    pub(crate) events: EventQueue,
+    pub(crate) links: Vec<Link>,
+    pub(crate) routes: Routes,
+    pub(crate) annexes: Annexes,
+    pub(crate) notes: Vec<(&'static str, f64)>,
+    pub(crate) codec: Option<Codec>,
+    pub(crate) recorder: R,
+}
+
+/// A link of a network, and what it borrows for one call.
+macro_rules! link {
+    ($paths:ident, $id:expr) => {{
+        let id: LinkId = $id;
+        let cx = LinkCx {
+            now: $paths.now,
+            id,
+            events: &mut $paths.events,
+            annexes: &mut $paths.annexes,
+            recorder: &mut $paths.recorder,
+        };
+        (&mut $paths.links[id.index()], cx)
+    }};
+}
+
+impl<R: Recorder> Paths<R> {
+    pub(crate) fn new(events: EventQueue, links: Vec<Link>, routes: Routes, recorder: R) -> Self {
+        Self {
+            now: Time::ZERO,
+            events,
+            links,
+            routes,
+            annexes: Annexes::new(),
+            notes: Vec::new(),
+            codec: None,
+            recorder,
+        }
+    }
+
+    /// The head of a link's wire has reached the far end. Re-arms the wire before the packet is handled, so that
+    /// taking it and arming are one walk through the event queue.
+    ///
+    /// The second value says whether the packet must go through [`Paths::wear`] first.
+    #[inline(always)]
+    pub(crate) fn take_head(&mut self, id: LinkId) -> (Packet, bool) {
+        let link = &mut self.links[id.index()];
+        let (packet, next) = link.take_head();
+        self.events.arm(link.wire_leaf(), next);
+        (packet, link.is_rough())
+    }
+
+    /// What a rough wire leaves of a packet.
+    #[inline(never)]
+    pub(crate) fn wear(&mut self, id: LinkId, packet: Packet) -> Option<Packet> {
+        let (link, mut cx) = link!(self, id);
+        link.wear(packet, &mut cx)
+    }
+
+    /// A packet held back on a link's wire arrives.
+    #[inline(never)]
+    pub(crate) fn take_late(&mut self, id: LinkId) -> Option<Packet> {
+        let (link, mut cx) = link!(self, id);
+        link.arrive_late(&mut cx)
+    }
+
+    /// A staged link's end of transmission, change or timer.
+    #[inline(never)]
+    pub(crate) fn serve(&mut self, id: LinkId) {
+        let (link, mut cx) = link!(self, id);
+        link.serve(&mut cx);
+    }
+
+    /// Where a packet goes next.
+    #[inline(always)]
+    pub(crate) fn next_hop(&self, packet: &Packet) -> Hop {
+        match self.routes.at(packet.route.0) {
+            TO_RECEIVER => Hop::End(End::Receiver),
+            TO_SENDER => Hop::End(End::Sender),
+            link => Hop::Link(LinkId(link)),
+        }
+    }
+
+    /// A packet enters a link, to go on from `route` behind it.
+    ///
+    /// The route travels beside the packet and is written where the packet comes to rest. A packet that is changed
+    /// and then copied costs a failed store-to-load forwarding, which was a third of a hop.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, id: LinkId, packet: Packet, route: RouteCursor) {
+        let begins = if R::PACKETS {
+            self.recorder.packet(self.now, PacketEvent::Offered(id, &packet));
+            self.links[id.index()].busy_until().max(self.now)
+        } else {
+            self.now
+        };
+        let offer = self.links[id.index()].offer(self.now, packet, route);
+        if R::PACKETS && matches!(offer, Offer::Queued | Offer::Leads(..)) {
+            let ends = self.links[id.index()].busy_until();
+            self.recorder.packet(self.now, PacketEvent::Served { link: id, packet: &packet, begins, ends });
+        }
+        match offer {
+            Offer::Queued => {}
+            Offer::Leads(leaf, arrives) => self.events.arm(leaf, arrives),
+            Offer::Overflow => {
+                let (number, way, rest) = packet.words();
+                self.overflow(id, number, way, rest);
+            }
+            Offer::AtLength => {
+                let (number, way, rest) = packet.words();
+                self.enter_at_length(id, route, number, way, rest);
+            }
+        }
+    }
+
+    #[cold]
+    fn overflow(&mut self, id: LinkId, number: u64, way: u64, rest: u64) {
+        let packet = Packet::from_words(number, way, rest);
+        let (link, mut cx) = link!(self, id);
+        link.drop(packet, DropReason::Overflow, &mut cx);
+    }
+
+    #[inline(never)]
+    fn enter_at_length(&mut self, id: LinkId, route: RouteCursor, number: u64, way: u64, rest: u64) {
+        let packet = Packet::from_words(number, way, rest);
+        let (link, mut cx) = link!(self, id);
+        link.offer_at_length(packet, route, &mut cx);
+    }
+
+    /// A packet leaves its endpoint for the first link of its route.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, mut packet: Packet, route: u32) {
+        if let Some(codec) = self.codec {
+            packet = codec(packet, &mut self.annexes);
+        }
+        if R::PACKETS {
+            self.recorder.packet(self.now, PacketEvent::Sent(packet.flow, &packet));
+        }
+        self.enter(LinkId(self.routes.at(route)), packet, RouteCursor(route + 1));
+    }
+}
