@@ -129,15 +129,15 @@ impl Packet {
     }
 
     /// The packet as three words, in which a call passes it in registers rather than through memory.
-    #[inline(always)]
+    #[inline]
     pub const fn words(self) -> (u64, u64, u64) {
         let way = self.flow.0 as u64 | (self.route.0 as u64) << 32;
         let rest = self.annex.number() as u64 | (self.size as u64) << 32 | (self.bits as u64) << 48;
         (self.number, way, rest)
     }
 
-    /// The packet that [`Packet::words`] took apart.
-    #[inline(always)]
+    /// The packet that [`Packet::words`] gave.
+    #[inline]
     pub const fn from_words(number: u64, way: u64, rest: u64) -> Self {
         Self {
             number,

@@ -187,9 +187,11 @@ impl<R: Recorder> Simulator<R> {
                 }
             }
             Leaf::Service(link) => self.paths.serve(link),
-            Leaf::Sender(flow) => self.flows[flow.index()].timer(flow, End::Sender, leaf, &mut self.paths),
+            Leaf::Sender(flow) => {
+                self.flows[flow.index()].timer(flow, End::Sender, leaf, &mut self.paths);
+            }
             Leaf::Receiver(flow) => {
-                self.flows[flow.index()].timer(flow, End::Receiver, leaf, &mut self.paths)
+                self.flows[flow.index()].timer(flow, End::Receiver, leaf, &mut self.paths);
             }
         }
     }

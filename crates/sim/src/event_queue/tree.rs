@@ -14,9 +14,11 @@ pub(crate) const IDLE: u64 = u64::MAX;
 #[derive(Debug)]
 pub(crate) struct WinnerTree {
     nodes: Box<[u64]>,
-    /// The walk for this size.
-    arm: fn(&mut [u64], u32, Time) -> u64,
+    arm: Arm,
 }
+
+/// The walk for one size: arms a leaf in the nodes and gives the new root.
+type Arm = fn(&mut [u64], u32, Time) -> u64;
 
 impl WinnerTree {
     /// A tree for these leaves, or `None` where they are too many, or where `horizon` and a leaf's number do not fit
@@ -28,7 +30,7 @@ impl WinnerTree {
         (horizon.as_nanos() >> (62 - tree.bits()) == 0).then_some(tree)
     }
 
-    fn size_for(leaves: usize) -> Option<(usize, fn(&mut [u64], u32, Time) -> u64)> {
+    fn size_for(leaves: usize) -> Option<(usize, Arm)> {
         Some(match leaves {
             0..=32 => (64, arm::<64>),
             33..=128 => (256, arm::<256>),
