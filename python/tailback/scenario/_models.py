@@ -1070,6 +1070,15 @@ class Cubic(Part):
     """What the window is reduced from: ``flight``, the data in flight (RFC 9438 §4.6), or ``window``."""
 
 
+Retransmission: TypeAlias = Literal["fine-grained", "sack"]
+"""How TCP Vegas repairs losses.
+
+- ``fine-grained``: As published: by duplicate acknowledgements, and a timer of fine grain that need not wait for
+  three of them (Brakmo and Peterson 1995).
+- ``sack``: By selective acknowledgements (RFC 6675).
+"""
+
+
 class Vegas(Part):
     """TCP Vegas (Brakmo and Peterson 1995)."""
 
@@ -1083,6 +1092,9 @@ class Vegas(Part):
 
     gamma: float = 1.0
     """γ: with a backlog above this slow start ends, in packets. Default 1."""
+
+    retransmission: Retransmission = "fine-grained"
+    """How losses are repaired. Default fine-grained, as published."""
 
 
 class VegasK(Part):
@@ -1103,6 +1115,9 @@ class VegasK(Part):
     """k: the propagation delay is the smallest round trip time of so many rounds, at least 1 (Mo et al. 1999).
     Default 10: neither paper gives one.
     """
+
+    retransmission: Retransmission = "fine-grained"
+    """How losses are repaired. Default fine-grained, as published."""
 
 
 class AccumulationAiad(Part):
@@ -2551,6 +2566,7 @@ __all__ = [
     "Reordering",
     "ReplayEntry",
     "ReplaySource",
+    "Retransmission",
     "Reverse",
     "Rho",
     "RoundRobinQueue",

@@ -97,8 +97,9 @@ def _scheme(row: Row) -> str | dict[str, Any]:
 
 
 def _flows(row: Row) -> dict[str, Any]:
-    # ns-2's Vegas sends no connection request.
-    transport = {**TRANSPORT, "handshake": row.scheme != "vegas"}
+    # ns-2's Vegas sends no connection request, and nothing at the first two duplicate acknowledgements.
+    vegas = row.scheme == "vegas"
+    transport = {**TRANSPORT, "handshake": not vegas, "limited_transmit": not vegas}
     if row.jitter_s:
         transport["send_jitter"] = f"{round(row.jitter_s * 1e9)} ns"
     receiver = {"ack_every": 2, "ack_delay": "100 ms"} if row.delayed_acks else {"ack_every": 1}
