@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import tailback as tb
-from tailback.results.estimates import bias
 from tailback.papers.accumulation import fig_5
+from tailback.results.estimates import bias
 
 COLUMNS = ("accumulation", "mean_accumulation", "transmitting", "mean_transmitting", "estimated_accumulation")
 
