@@ -30,8 +30,9 @@ def bias(result: Result, flow: str, begin: float = 0.0, end: float = float("inf"
 
     An estimate that was made by sending a packet through the queues becomes known when that packet has passed them, and
     so a queueing time later, which by Little's law is the estimate over the flow's throughput. Errors are taken that long
-    ago; bins should be narrow against it, a millisecond or two. Means over time do not compare so well: where one
-    estimate is made per round trip, long queues, and with them long round trips, are asked for less often.
+    ago; bins should be narrow against it, a millisecond or two. The plain means of such estimates do not compare
+    so well: where one is made per round trip, long queues, and with them long round trips, are asked for less often. An
+    estimate that is an average over a round trip, as Vegas's is, speaks of no moment: compare ``estimate`` and ``exact``.
 
     Raises:
         KeyError: where the flow has no time series, or its accumulation was not recorded.
