@@ -351,3 +351,38 @@ proptest! {
         let _ = parse_trace(&text);
     }
 }
+
+#[test]
+fn users_of_the_web_fetch_pages() {
+    for (connection, kept, fresh) in
+        [("per-file", false, true), ("per-page", true, true), ("kept", true, false)]
+    {
+        let text = json!({ "name": "surge", "connection": connection, "pages": 200 });
+        let delay = Span::from_millis(100);
+        let mut drive = Drive::new(text, Some(delay));
+        let offers = drive.until(seconds(100_000)).to_vec();
+        assert!(drive.source.is_finished(), "{connection}");
+        assert!(offers.iter().all(|(_, offer)| offer.ends_message));
+        assert!(!offers[0].1.new_connection && offers[0].0 >= seconds(1), "it begins with a pause");
+        let pauses =
+            offers.windows(2).map(|pair| (pair[1].0.since(pair[0].0) - delay, pair[1].1.new_connection));
+        let (within, between): (Vec<_>, Vec<_>) = pauses.partition(|(pause, _)| *pause < Span::from_secs(1));
+        assert_eq!(between.len(), 199, "a page follows a second or more after the last");
+        assert!(between.iter().all(|(_, new)| *new == fresh), "{connection}");
+        assert!(within.iter().all(|(_, new)| *new != kept), "{connection}");
+        // Pages have 1.36 files on average, the sum of n^-2.43.
+        assert!((offers.len() as f64 / 200.0 - 1.36).abs() < 0.15, "{} files", offers.len());
+    }
+}
+
+#[test]
+fn surge_refuses_what_makes_no_sense() {
+    let surge = |field: &str, value: serde_json::Value| complaints(json!({ "name": "surge", field: value }));
+    assert_eq!(surge("page_shape", json!(0)), ["page_shape"]);
+    assert_eq!(surge("active_max", json!("0 s")), ["active_max"]);
+    assert_eq!(surge("pages", json!(0)), ["pages"]);
+    assert_eq!(surge("sizes", json!({ "name": "requests", "max": "500 B" })), ["sizes.max"]);
+    assert_eq!(surge("sizes", json!({ "name": "files", "mu": 20.0 })), ["sizes.tail"]);
+    assert_eq!(surge("sizes", json!({ "name": "files", "tail_part": 1.5 })), ["sizes.tail_part"]);
+    assert!(surge("sizes", json!({ "name": "files" })).is_empty());
+}

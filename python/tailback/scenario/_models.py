@@ -1780,13 +1780,103 @@ class ReplaySource(Part):
     """
 
 
+class RequestsSurgeSizes(Part):
+    """Files as they are asked for: Pareto, cut at the largest file."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["requests"] = "requests"
+    min: Bytes = "1 kB"
+    """The smallest file. Published 1000 B."""
+
+    shape: float = 1.0
+    """The tail's exponent. Published 1.0."""
+
+    max: Bytes = "12 MB"
+    """The largest file. Default 12 MB, the likely largest of the 140 tail files among 2000 (inferred)."""
+
+
+class FilesSurgeSizes(Part):
+    """Files as they lie on a server, each as likely as the others: a log-normal body below a Pareto tail."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["files"] = "files"
+    mu: float = 9.357
+    """Mean of the natural logarithm of the body's bytes. Published 9.357."""
+
+    sigma: float = 1.318
+    """Standard deviation of the natural logarithm of the body's bytes. Published 1.318."""
+
+    tail: Bytes = "133 kB"
+    """Where the tail begins. Published 133 kB."""
+
+    tail_shape: float = 1.1
+    """The tail's exponent. Published 1.1."""
+
+    tail_part: float = 0.07
+    """The part of files in the tail. Default 0.07."""
+
+    max: Bytes = "12 MB"
+    """The largest file. Default 12 MB, the likely largest of the 140 tail files among 2000 (inferred)."""
+
+
+SurgeSizes: TypeAlias = Annotated[RequestsSurgeSizes | FilesSurgeSizes, Field(discriminator="name")]
+"""Which files are fetched."""
+
+
+SurgeConnection: TypeAlias = Literal["per-file", "per-page", "kept"]
+"""What carries the files of a user.
+
+- ``per-file``: A new connection for every file, as HTTP/1.0 has it.
+- ``per-page``: A new connection for every page, as HTTP/1.1 has it.
+- ``kept``: One connection that is kept.
+"""
+
+
+class SurgeSource(Part):
+    """A user of the web: pages of files with heavy-tailed sizes, short pauses within pages and long ones between
+    them (SURGE; Barford and Crovella 1998).
+    """
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["surge"] = "surge"
+    sizes: SurgeSizes = RequestsSurgeSizes()
+    """How large files are, headers not counted: ``{ name = "requests" }``, the default, or ``{ name = "files" }``."""
+
+    page_shape: float = 2.43
+    """The exponent of the Pareto distribution, from 1 on, of a page's number of files. Default 2.43."""
+
+    active_scale: Span = "1460 ms"
+    """The scale of the Weibull distribution of pauses within a page (active OFF). Default 1.46 s."""
+
+    active_shape: float = 0.382
+    """Its exponent. Default 0.382."""
+
+    active_max: Span = "1 s"
+    """No pause within a page is longer; what would be is drawn again. Default 1 s (inferred)."""
+
+    inactive_min: Span = "1 s"
+    """The shortest pause between pages (inactive OFF). Default 1 s."""
+
+    inactive_shape: float = 1.5
+    """The exponent of the Pareto distribution of pauses between pages. Default 1.5."""
+
+    connection: SurgeConnection = "per-file"
+    """What carries the files: ``per-file``, ``per-page`` or ``kept``. Default per-file, as HTTP/1.0 has it."""
+
+    pages: Annotated[int | None, Field(ge=0)] = None
+    """The user leaves after so many pages; by default never."""
+
+    pause_first: bool = True
+    """Whether the user begins with a pause, so that many of them do not begin in step. Default true."""
+
+
 Source: TypeAlias = Annotated[
-    BulkSource | OnOffSource | FilesSource | DatagramsSource | ReplaySource, Field(discriminator="name")
+    BulkSource | OnOffSource | FilesSource | DatagramsSource | ReplaySource | SurgeSource, Field(discriminator="name")
 ]
 """An application that sends."""
 
 
-SourceOrName: TypeAlias = Literal["bulk", "on-off", "files", "datagrams", "replay"] | Source
+SourceOrName: TypeAlias = Literal["bulk", "on-off", "files", "datagrams", "replay", "surge"] | Source
 """The bare name stands for the table with this name and every parameter at its default."""
 
 
@@ -2514,6 +2604,7 @@ __all__ = [
     "ExponentialBytesDistribution",
     "ExponentialSpanDistribution",
     "FilesSource",
+    "FilesSurgeSizes",
     "FixedPacketPairSetpoint",
     "FixedRate",
     "FixedWindow",
@@ -2566,6 +2657,7 @@ __all__ = [
     "Reordering",
     "ReplayEntry",
     "ReplaySource",
+    "RequestsSurgeSizes",
     "Retransmission",
     "Reverse",
     "Rho",
@@ -2592,6 +2684,9 @@ __all__ = [
     "SpuriousDetection",
     "Star",
     "Stream",
+    "SurgeConnection",
+    "SurgeSizes",
+    "SurgeSource",
     "Table2PacketPairSetpoint",
     "TdqmQueue",
     "TokenBucketQueue",

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker};
 
 use super::{
-    AnySource, Bulk, Datagrams, DatagramsConfig, Files, FilesConfig, OnOff, OnOffConfig, Replay, ReplayConfig,
+    AnySource, Bulk, Datagrams, DatagramsConfig, Files, FilesConfig, OnOff, OnOffConfig, Replay,
+    ReplayConfig, Surge, SurgeConfig,
 };
 
 /// One transfer, finite or without end.
@@ -40,6 +41,9 @@ pub enum SourceConfig {
     Datagrams(DatagramsConfig),
     /// A recorded trace.
     Replay(ReplayConfig),
+    /// A user of the web: pages of files with heavy-tailed sizes, short pauses within pages and long ones between them
+    /// (SURGE; Barford and Crovella 1998).
+    Surge(SurgeConfig),
 }
 
 impl Default for SourceConfig {
@@ -50,7 +54,7 @@ impl Default for SourceConfig {
 
 impl SourceConfig {
     /// The names of all sources.
-    pub const NAMES: [&str; 5] = ["bulk", "on-off", "files", "datagrams", "replay"];
+    pub const NAMES: [&str; 6] = ["bulk", "on-off", "files", "datagrams", "replay", "surge"];
 
     /// The source's name.
     pub fn name(&self) -> &'static str {
@@ -60,6 +64,7 @@ impl SourceConfig {
             Self::Files(_) => "files",
             Self::Datagrams(_) => "datagrams",
             Self::Replay(_) => "replay",
+            Self::Surge(_) => "surge",
         }
     }
 
@@ -71,6 +76,7 @@ impl SourceConfig {
             Self::Files(config) => config.check(checker),
             Self::Datagrams(config) => config.check(checker),
             Self::Replay(config) => config.check(checker),
+            Self::Surge(config) => config.check(checker),
         }
     }
 
@@ -82,6 +88,7 @@ impl SourceConfig {
             Self::Files(config) => AnySource::Files(Box::new(Files::new(config))),
             Self::Datagrams(config) => AnySource::Datagrams(Box::new(Datagrams::new(config))),
             Self::Replay(config) => AnySource::Replay(Box::new(Replay::new(config))),
+            Self::Surge(config) => AnySource::Surge(Box::new(Surge::new(config))),
         }
     }
 }

@@ -14,6 +14,7 @@ mod files;
 mod on_off;
 mod pushed;
 mod replay;
+mod surge;
 
 pub use bulk::Bulk;
 pub use config::{BulkConfig, SourceConfig};
@@ -23,6 +24,7 @@ pub use files::{Connection, Files, FilesConfig};
 pub use on_off::{OnOff, OnOffConfig};
 pub use pushed::Pushed;
 pub use replay::{Replay, ReplayConfig, ReplayEntry, ReplayError, parse as parse_trace};
+pub use surge::{Surge, SurgeConfig, SurgeConnection, SurgeSizes};
 
 use tailback_core::{Bytes, Stream, Time};
 
@@ -75,6 +77,8 @@ pub enum AnySource {
     Datagrams(Box<Datagrams>),
     /// A recorded trace.
     Replay(Box<Replay>),
+    /// A user of the web.
+    Surge(Box<Surge>),
     /// A source from outside this library.
     Custom(Box<dyn Source + Send>),
 }
@@ -88,6 +92,7 @@ macro_rules! each {
             Self::Files($source) => $call,
             Self::Datagrams($source) => $call,
             Self::Replay($source) => $call,
+            Self::Surge($source) => $call,
             Self::Custom($source) => $call,
         }
     };
