@@ -203,6 +203,8 @@ def _seeds(fidelity: Fidelity) -> int:
 
 def draw(outcome: Outcome) -> Figure:
     """Errors per series and estimator."""
+    from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter
+
     from tailback.plot.style import COLOURS, figure, style
 
     data = outcome.data
@@ -216,5 +218,8 @@ def draw(outcome: Outcome) -> Figure:
         axis.set_xticks(range(len(SERIES)), labels=list(SERIES))
         axis.set_ylabel("relative error (rms)")
         axis.set_yscale("log")
+        axis.yaxis.set_major_locator(FixedLocator([0.03, 0.05, 0.1, 0.2, 0.3, 0.5]))
+        axis.yaxis.set_minor_locator(NullLocator())
+        axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axis.legend(loc="upper left", fontsize=7.5)
     return made

@@ -156,10 +156,19 @@ def draw(outcome: Outcome) -> Figure:
             part = data.filter(pl.col("time").is_between(begin, end))
             for index, (column, label) in enumerate(labels[: 3 if begin == 0 else 2]):
                 axis.plot(
-                    part["time"] / ROUND_TRIP, part[column], color=COLOURS[index], linestyle=DASHES[index], label=label
+                    part["time"] / ROUND_TRIP,
+                    part[column],
+                    color=COLOURS[index],
+                    linestyle=DASHES[index],
+                    label=label,
+                    drawstyle="default" if begin == 0 else "steps-post",
                 )
             axis.axhline(SETPOINT, linewidth=0.8, color="0.5")
             axis.set_ylabel("packets")
-            axis.legend(loc="center right" if begin == 0 else "upper right")
+            if begin == 0:
+                axis.legend(loc="center right")
+            else:
+                axis.set_ylim(SETPOINT - 3, SETPOINT + 5)
+                axis.legend(loc="upper right", ncols=2)
         axes[1].set_xlabel("time (round trips of 100 TU)")
     return made

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
-from tailback.papers.packet_pair.scenes import Source, base, base_parameters, watched
+from tailback.papers.packet_pair.scenes import TU, Source, base, base_parameters, watched
 from tailback.papers.packet_pair.traces import jain, sending_rate
 
 if TYPE_CHECKING:
@@ -76,8 +76,16 @@ def simulate(spacing: float) -> Rates:
         float(result.series(flow=f"{index}").filter(inside)["received_bytes"].sum()) / 500 / (end - begin)
         for index in range(1, 11)
     ]
+    finished = {row["flow"]: row["finished"] for row in result.flows.to_dicts()}
+
+    def shown(index: int) -> list[float]:
+        # What has all been sent has no rate any more.
+        end = finished[f"{index}"]
+        rates = sending_rate(result, index).at(grid)
+        return np.where(grid * TU <= (np.inf if end is None else end), rates, np.nan).tolist()  # type: ignore[no-any-return]
+
     return Rates(
-        shown=[sending_rate(result, index).at(grid).tolist() for index in SHOWN],
+        shown=[shown(index) for index in SHOWN],
         rate_1=sending_rate(result).mean(1950.0, 2050.0),
         steady=got,
         losses=int(result.links["dropped_packets"].sum()),

@@ -184,6 +184,10 @@ def _notes(run: Traced) -> Sequence[str]:
     )
 
 
+NARROW = 100.0
+"""TU: phases shorter than this have no room for a number of their own."""
+
+
 def draw(outcome: Outcome) -> Figure:
     """Figs. 19 and 20: spacing, rate and queue, with the phases marked."""
     from tailback.plot.style import COLOURS, FAINT, figure, style
@@ -199,9 +203,12 @@ def draw(outcome: Outcome) -> Figure:
             axis.set_ylim(0, None)
             for number, start in enumerate(starts, start=1):
                 axis.axvline(start, color=FAINT, linewidth=0.7, linestyle=(0, (2, 2)))
-                if index == 0:
+                # A phase too short for its own number shares it with the next.
+                short = number < len(starts) and starts[number] - start < NARROW
+                behind = number > 1 and start - starts[number - 2] < NARROW
+                if index == 0 and not short:
                     axis.annotate(
-                        f"{number}",
+                        f"{number - 1}, {number}" if behind else f"{number}",
                         (start, 1.0),
                         xycoords=("data", "axes fraction"),
                         xytext=(2, 2),
