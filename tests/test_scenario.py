@@ -182,3 +182,14 @@ values = st.recursive(
 @given(st.dictionaries(texts, values, max_size=6))
 def test_written_toml_reads_back(data: dict[str, Any]) -> None:
     assert tomllib.loads(toml.dumps(data)) == data
+
+
+def test_a_scenario_without_flows_can_still_be_changed() -> None:
+    link = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", duration="1 s").replace(
+        record={"bin": "20 ms"}, rate="5 Mbit/s"
+    )
+    assert link.with_flows(tb.flows(1, "sack")).run().bin == pytest.approx(0.02)
+    with pytest.raises(tb.ScenarioError, match="expected"):
+        link.replace(rate="5")
+    with pytest.raises(tb.ScenarioError, match="flows: an empty list"):
+        link.run()

@@ -139,21 +139,22 @@ def _name_bars(axes: Axes, panel: Panel) -> None:
 
 
 def _notes(axes: Axes, panel: Panel) -> Iterator[dict[str, Any]]:
-    """The panel's title, and what is written into it."""
-    title = axes.get_title(loc="left") or axes.get_title()
-    if title:
-        yield {
-            "text": marked(title),
-            "xref": f"x{panel.suffix} domain",
-            "yref": f"y{panel.suffix} domain",
-            "x": 0,
-            "y": 1,
-            "xanchor": "left",
-            "yanchor": "bottom",
-            "showarrow": False,
-            "font": {"size": 12},
-            "captureevents": False,
-        }
+    """The panel's titles, and what is written into it."""
+    titles = {"left": axes.get_title(loc="left") or axes.get_title(), "right": axes.get_title(loc="right")}
+    for side, title in titles.items():
+        if title:
+            yield {
+                "text": marked(title),
+                "xref": f"x{panel.suffix} domain",
+                "yref": f"y{panel.suffix} domain",
+                "x": 0 if side == "left" else 1,
+                "y": 1,
+                "xanchor": side,
+                "yanchor": "bottom",
+                "showarrow": False,
+                "font": {"size": 12},
+                "captureevents": False,
+            }
     for text in axes.texts:
         if text.get_text().strip() and text.get_visible():
             yield _note(axes, text, panel)
