@@ -71,7 +71,7 @@ impl Buffer {
     }
 
     /// Whether an arrival may be taken in at all, be it at another's cost.
-    pub(super) fn has_room_for<F, N>(&self, packet: &Packet, flow: &Slot<F, N>, all: &Backlog) -> bool {
+    pub(super) fn has_room_for<F>(&self, packet: &Packet, flow: &Slot<F>, all: &Backlog) -> bool {
         let own = Backlog { packets: flow.packets(), bytes: flow.bytes() };
         self.per_flow.admits(packet, &own, false)
             && (self.victim != Victim::Arriving || self.total.admits(packet, all, false))
@@ -81,17 +81,15 @@ impl Buffer {
         self.total.exceeded_by(backlog)
     }
 
-    fn length<F, N>(in_packets: bool, flow: &Slot<F, N>) -> u64 {
+    fn length<F>(in_packets: bool, flow: &Slot<F>) -> u64 {
         if in_packets { u64::from(flow.packets()) } else { flow.bytes().get() }
     }
 
     /// A packet has joined `slot`. It is only noted here: most buffers are not full most of the time.
     #[inline]
-    pub(super) fn grown<F: Default, N: Copy + Default>(&mut self, slot: u32, flows: &mut Flows<F, N>) {
+    pub(super) fn grown<F: Default, N: Copy>(&mut self, slot: u32, flows: &mut Flows<F, N>) {
         let Some(ranking) = &mut self.ranking else { return };
-        let Some(rank) = flows.rank(slot) else { return };
-        if !rank.grown {
-            rank.grown = true;
+        if flows.note_growth(slot) {
             ranking.grown.push(slot);
             // Flows that come and go leave their notes behind.
             if ranking.grown.len() > NOTES + 2 * flows.active() {
@@ -102,17 +100,15 @@ impl Buffer {
 
     /// The last packet of `slot` has left.
     #[inline]
-    pub(super) fn emptied<F: Default, N: Copy + Default>(&mut self, slot: u32, flows: &mut Flows<F, N>) {
+    pub(super) fn emptied<F: Default, N: Copy>(&mut self, slot: u32, flows: &mut Flows<F, N>) {
         let Some(ranking) = &mut self.ranking else { return };
-        let Some(rank) = flows.rank(slot) else { return };
-        if rank.listed {
-            rank.listed = false;
+        if flows.set_ranked(slot, false) {
             ranking.longest.remove(slot);
         }
     }
 
     /// The flow that loses a packet, and whether it loses its newest.
-    pub(super) fn victim<F: Default, N: Copy + Default>(
+    pub(super) fn victim<F: Default, N: Copy>(
         &mut self,
         arriving: u32,
         flows: &mut Flows<F, N>,
@@ -138,16 +134,15 @@ struct Ranking {
 }
 
 impl Ranking {
-    fn update<F: Default, N: Copy + Default>(&mut self, in_packets: bool, flows: &mut Flows<F, N>) {
+    fn update<F: Default, N: Copy>(&mut self, in_packets: bool, flows: &mut Flows<F, N>) {
         for slot in self.grown.drain(..) {
-            let Some(rank) = flows.rank(slot).filter(|rank| rank.grown) else { continue };
-            rank.grown = false;
+            if !flows.take_growth(slot) {
+                continue;
+            }
             let length = Buffer::length(in_packets, flows.get(slot));
             if length > 0 {
                 self.longest.grow(slot, length);
-                if let Some(rank) = flows.rank(slot) {
-                    rank.listed = true;
-                }
+                flows.set_ranked(slot, true);
             }
         }
     }

@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Packet, QueueCx, Time};
 
-use super::heap::{Entry, Heap};
+use super::agenda::Agenda;
+use super::heap::Entry;
 use super::shares::check_shares;
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
@@ -51,20 +52,17 @@ pub struct VirtualClock {
     /// Bytes per second for a weight of 1.
     rate: f64,
     /// Flows that ran empty with clocks ahead of time: they are remembered until then, lest they escape by a pause.
-    ahead: Heap,
+    ahead: Agenda,
 }
 
-/// A flow's clock.
+/// A flow's clock, in seconds since the start. A flow that is remembered bears the mark.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Clock {
-    seconds: f64,
-    remembered: bool,
-}
+pub struct Clock(f64);
 
 impl VirtualClock {
     /// The tags for the link that `cx` describes.
     pub fn by_tag(config: &VirtualClockConfig, cx: &BuildCx) -> ByTag<Self> {
-        ByTag::new(Self { rate: cx.rate.bytes_per_sec() * config.reserve, ahead: Heap::new() })
+        ByTag::new(Self { rate: cx.rate.bytes_per_sec() * config.reserve, ahead: Agenda::new() })
     }
 
     /// Forgets flows whose clock time has come.
@@ -75,12 +73,11 @@ impl VirtualClock {
             }
             let slot = top.slot();
             self.ahead.pop();
-            let seconds = flows.get(slot).state.seconds;
+            let Clock(seconds) = flows.get(slot).state;
             if seconds > now && flows.get(slot).packets() == 0 {
                 self.ahead.push(Entry::new(seconds, 0, slot));
             } else {
-                flows.state(slot).remembered = false;
-                flows.unhold(slot);
+                flows.unmark(slot);
             }
         }
     }
@@ -99,25 +96,24 @@ impl TagRule for VirtualClock {
     ) -> f64 {
         let now = now.as_secs_f64();
         self.forget(now, flows);
-        let length = packet.size().as_f64() / (self.rate * flows.get(slot).weight());
-        let clock = flows.state(slot);
-        clock.seconds = clock.seconds.max(now) + length;
-        clock.seconds
+        let length = packet.size().as_f64() / (self.rate * flows.weight(slot));
+        let Clock(clock) = flows.state(slot);
+        *clock = clock.max(now) + length;
+        *clock
     }
 
     fn served(&mut self, now: Time, flows: &mut TaggedFlows<Clock>, slot: u32, _tag: f64) {
         let flow = flows.get(slot);
-        let clock = flow.state;
-        if flow.packets() == 0 && !clock.remembered && clock.seconds > now.as_secs_f64() {
-            flows.state(slot).remembered = true;
-            flows.hold(slot);
-            self.ahead.push(Entry::new(clock.seconds, 0, slot));
+        let Clock(clock) = flow.state;
+        if flow.packets() == 0 && !flow.is_marked() && clock > now.as_secs_f64() {
+            flows.mark(slot);
+            self.ahead.push(Entry::new(clock, 0, slot));
         }
     }
 
     fn dropped(&mut self, flows: &mut TaggedFlows<Clock>, slot: u32, packet: &Packet, tag: f64) {
-        let before = tag - packet.size().as_f64() / (self.rate * flows.get(slot).weight());
+        let before = tag - packet.size().as_f64() / (self.rate * flows.weight(slot));
         let newest = flows.newest(slot).map(|(_, tag)| tag);
-        flows.state(slot).seconds = newest.unwrap_or(before);
+        flows.state(slot).0 = newest.unwrap_or(before);
     }
 }

@@ -1,7 +1,8 @@
 //! The queues of many flows: who has how much waiting. Which flow is served next, and which loses when the buffer is
 //! full, is decided elsewhere.
 //!
-//! A flow has a slot while it has packets or a scheduler holds it, and gives it back after.
+//! A flow has a slot while it has packets or a scheduler holds it, and gives it back after. A slot is half a line of
+//! memory where the scheduler keeps no more than a number for it: with many flows, fetching it is what costs.
 
 use tailback_core::{Backlog, Bytes, Packet};
 
@@ -9,33 +10,33 @@ use super::index::Index;
 use super::pool::{Pool, Queue};
 use super::shares::{Classifier, Share};
 
-/// One flow or class that is known at the moment. Its fields lie in memory as they stand here, so that all but the
-/// packets share a line.
+/// One flow or class that is known at the moment.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
-pub struct Slot<F, N> {
-    key: u32,
-    packets: u32,
+#[repr(align(32))]
+pub struct Slot<F> {
     bytes: Bytes,
-    weight: f64,
-    holds: u32,
-    rank: Rank,
-    listed: bool,
+    queue: Queue,
+    packets: u32,
+    /// Which weight it has.
+    share: u16,
+    holds: u8,
+    flags: u8,
     /// What the scheduler keeps for the flow.
     pub state: F,
-    queue: Queue<N>,
 }
 
-/// Where a flow stands in the ranking of queues by length.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rank {
-    /// It is in the ranking.
-    pub(super) listed: bool,
-    /// It has grown since the ranking was brought up to date.
-    pub(super) grown: bool,
-}
+const _: () = assert!(size_of::<Slot<f64>>() == 32, "two to a line of memory");
 
-impl<F, N> Slot<F, N> {
+/// It stands in the scheduler's ring or heap.
+const LISTED: u8 = 1;
+/// It has grown since the ranking by length was brought up to date.
+const GROWN: u8 = 2;
+/// It is in the ranking by length.
+const RANKED: u8 = 4;
+/// The scheduler's own.
+const MARKED: u8 = 8;
+
+impl<F> Slot<F> {
     /// Waiting packets.
     pub const fn packets(&self) -> u32 {
         self.packets
@@ -46,9 +47,14 @@ impl<F, N> Slot<F, N> {
         self.bytes
     }
 
-    /// The flow's weight.
-    pub const fn weight(&self) -> f64 {
-        self.weight
+    /// Whether the slot stands in the scheduler's ring or heap.
+    pub const fn is_listed(&self) -> bool {
+        self.flags & LISTED != 0
+    }
+
+    /// Whether the scheduler has put its mark on the slot.
+    pub const fn is_marked(&self) -> bool {
+        self.flags & MARKED != 0
     }
 }
 
@@ -57,7 +63,9 @@ impl<F, N> Slot<F, N> {
 pub struct Flows<F, N> {
     classifier: Classifier,
     index: Index,
-    slots: Vec<Slot<F, N>>,
+    slots: Vec<Slot<F>>,
+    /// The key of each slot, asked for only when the slot is given back.
+    keys: Vec<u32>,
     free: Vec<u32>,
     pool: Pool<N>,
     backlog: Backlog,
@@ -66,13 +74,14 @@ pub struct Flows<F, N> {
 /// More slots than this are given back when no flow is left.
 const KEEP: usize = 1024;
 
-impl<F: Default, N: Copy + Default> Flows<F, N> {
+impl<F: Default, N: Copy> Flows<F, N> {
     /// No flows yet.
     pub fn new(shares: &[Share]) -> Self {
         Self {
             classifier: Classifier::new(shares),
             index: Index::default(),
             slots: Vec::new(),
+            keys: Vec::new(),
             free: Vec::new(),
             pool: Pool::new(),
             backlog: Backlog::default(),
@@ -85,7 +94,7 @@ impl<F: Default, N: Copy + Default> Flows<F, N> {
         let key = self.classifier.key(packet);
         match self.index.get(key) {
             Some(slot) => slot,
-            None => self.open(key, self.classifier.weight(packet)),
+            None => self.open(key, self.classifier.share(packet)),
         }
     }
 
@@ -94,27 +103,27 @@ impl<F: Default, N: Copy + Default> Flows<F, N> {
     pub fn slot_of_key(&mut self, key: u32) -> u32 {
         match self.index.get(key) {
             Some(slot) => slot,
-            None => self.open(key, 1.0),
+            None => self.open(key, Classifier::NO_SHARE),
         }
     }
 
-    fn open(&mut self, key: u32, weight: f64) -> u32 {
+    fn open(&mut self, key: u32, share: u16) -> u32 {
         let fresh = Slot {
-            key,
-            packets: 0,
             bytes: Bytes::ZERO,
-            weight,
-            holds: 0,
-            rank: Rank::default(),
-            listed: false,
-            state: F::default(),
             queue: Queue::new(),
+            packets: 0,
+            share,
+            holds: 0,
+            flags: 0,
+            state: F::default(),
         };
         let slot = if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = fresh;
+            self.keys[slot as usize] = key;
             slot
         } else {
             self.slots.push(fresh);
+            self.keys.push(key);
             (self.slots.len() - 1) as u32
         };
         self.index.insert(key, slot);
@@ -135,35 +144,43 @@ impl<F: Default, N: Copy + Default> Flows<F, N> {
     /// Takes the flow's oldest packet.
     #[inline]
     pub fn pop(&mut self, slot: u32) -> Option<(Packet, N)> {
-        let taken = self.pool.pop(&mut self.slots[slot as usize].queue)?;
-        self.uncount(slot, &taken.0);
+        let flow = &mut self.slots[slot as usize];
+        let taken = self.pool.pop(&mut flow.queue)?;
+        Self::uncount(flow, &mut self.backlog, &taken.0);
         Some(taken)
     }
 
     /// Takes the flow's newest packet.
     pub fn pop_newest(&mut self, slot: u32) -> Option<(Packet, N)> {
-        let taken = self.pool.pop_newest(&mut self.slots[slot as usize].queue)?;
-        self.uncount(slot, &taken.0);
+        let flow = &mut self.slots[slot as usize];
+        let taken = self.pool.pop_newest(&mut flow.queue)?;
+        Self::uncount(flow, &mut self.backlog, &taken.0);
         Some(taken)
     }
 
-    fn uncount(&mut self, slot: u32, packet: &Packet) {
-        let flow = &mut self.slots[slot as usize];
+    #[inline]
+    fn uncount(flow: &mut Slot<F>, backlog: &mut Backlog, packet: &Packet) {
         flow.packets -= 1;
         flow.bytes -= packet.size();
-        self.backlog.packets -= 1;
-        self.backlog.bytes -= packet.size();
+        backlog.packets -= 1;
+        backlog.bytes -= packet.size();
     }
 
     /// The flow's oldest packet.
     #[inline]
     pub fn head(&self, slot: u32) -> Option<(&Packet, N)> {
-        self.slots[slot as usize].queue.head()
+        self.pool.head(self.slots[slot as usize].queue)
     }
 
     /// The flow's newest packet.
     pub fn newest(&self, slot: u32) -> Option<(&Packet, N)> {
-        self.pool.newest(&self.slots[slot as usize].queue)
+        self.pool.newest(self.slots[slot as usize].queue)
+    }
+
+    /// The flow's weight.
+    #[inline]
+    pub fn weight(&self, slot: u32) -> f64 {
+        self.classifier.weight_of(self.slots[slot as usize].share)
     }
 
     /// Keeps the slot although its queue may be empty, until [`Flows::unhold`] undoes it.
@@ -183,10 +200,11 @@ impl<F: Default, N: Copy + Default> Flows<F, N> {
     }
 
     fn close(&mut self, slot: u32) {
-        self.index.remove(self.slots[slot as usize].key);
+        self.index.remove(self.keys[slot as usize]);
         self.free.push(slot);
         if self.free.len() == self.slots.len() && self.slots.len() > KEEP {
             self.slots = Vec::new();
+            self.keys = Vec::new();
             self.free = Vec::new();
             self.index = Index::default();
         }
@@ -194,7 +212,7 @@ impl<F: Default, N: Copy + Default> Flows<F, N> {
 
     /// The slot at `slot`, which must be in use.
     #[inline]
-    pub fn get(&self, slot: u32) -> &Slot<F, N> {
+    pub fn get(&self, slot: u32) -> &Slot<F> {
         &self.slots[slot as usize]
     }
 
@@ -204,30 +222,63 @@ impl<F: Default, N: Copy + Default> Flows<F, N> {
         &mut self.slots[slot as usize].state
     }
 
-    /// Whether `slot` stands in the scheduler's ring or heap.
     #[inline]
-    pub fn is_listed(&self, slot: u32) -> bool {
-        self.slots[slot as usize].listed
+    fn set(&mut self, slot: u32, flag: u8, on: bool) {
+        let flags = &mut self.slots[slot as usize].flags;
+        *flags = if on { *flags | flag } else { *flags & !flag };
     }
 
     /// Holds the slot as standing in the scheduler's ring or heap.
     #[inline]
     pub fn list(&mut self, slot: u32) {
-        self.slots[slot as usize].listed = true;
+        self.set(slot, LISTED, true);
         self.hold(slot);
     }
 
     /// Undoes [`Flows::list`].
     #[inline]
     pub fn unlist(&mut self, slot: u32) {
-        self.slots[slot as usize].listed = false;
+        self.set(slot, LISTED, false);
         self.unhold(slot);
     }
 
-    /// Where `slot` stands in the ranking; `None` where there is no such slot any more.
+    /// Holds the slot under a mark whose meaning is the scheduler's own.
     #[inline]
-    pub(super) fn rank(&mut self, slot: u32) -> Option<&mut Rank> {
-        self.slots.get_mut(slot as usize).map(|flow| &mut flow.rank)
+    pub fn mark(&mut self, slot: u32) {
+        self.set(slot, MARKED, true);
+        self.hold(slot);
+    }
+
+    /// Undoes [`Flows::mark`].
+    #[inline]
+    pub fn unmark(&mut self, slot: u32) {
+        self.set(slot, MARKED, false);
+        self.unhold(slot);
+    }
+
+    /// Notes that `slot` has grown; `false` where that was known already.
+    #[inline]
+    pub(super) fn note_growth(&mut self, slot: u32) -> bool {
+        let flags = &mut self.slots[slot as usize].flags;
+        let fresh = *flags & GROWN == 0;
+        *flags |= GROWN;
+        fresh
+    }
+
+    /// Forgets that `slot` has grown; `false` where it has not, or is no slot any more.
+    pub(super) fn take_growth(&mut self, slot: u32) -> bool {
+        let Some(flow) = self.slots.get_mut(slot as usize) else { return false };
+        let grown = flow.flags & GROWN != 0;
+        flow.flags &= !GROWN;
+        grown
+    }
+
+    /// Notes whether `slot` stands in the ranking by length, and tells whether it did.
+    #[inline]
+    pub(super) fn set_ranked(&mut self, slot: u32, on: bool) -> bool {
+        let was = self.slots[slot as usize].flags & RANKED != 0;
+        self.set(slot, RANKED, on);
+        was
     }
 
     /// All that waits.

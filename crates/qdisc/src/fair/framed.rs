@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Packet, QueueCx, Span, Time};
 
 use super::shares::{FlowMap, check_shares};
-use super::{BufferConfig, Flows, Scheduler, Share};
+use super::{BufferConfig, Flows, Plain, Scheduler, Share};
 use crate::config::BuildCx;
 
 /// Framed round robin: in each frame of constant length every flow may send its allotment, and no more even when the
@@ -182,7 +182,7 @@ pub struct Allotment {
     credit: f64,
 }
 
-type FramedFlows = Flows<Allotment, ()>;
+type FramedFlows = Flows<Allotment, Plain>;
 
 impl Framed {
     /// One level.
@@ -243,13 +243,13 @@ impl Framed {
     fn select_in(level: &mut Level, flows: &mut FramedFlows) -> Option<u32> {
         loop {
             let slot = *level.eligible.front()?;
-            let Some((packet, ())) = flows.head(slot) else {
+            let Some((packet, Plain)) = flows.head(slot) else {
                 level.eligible.pop_front();
                 Self::rest(level, flows, slot);
                 continue;
             };
             let size = packet.size().as_f64();
-            let weight = flows.get(slot).weight();
+            let weight = flows.weight(slot);
             let flow = flows.state(slot);
             if flow.number != level.number + 1 {
                 flow.number = level.number + 1;
@@ -297,9 +297,9 @@ impl Framed {
 
 impl Scheduler for Framed {
     type Flow = Allotment;
-    type Note = ();
+    type Note = Plain;
 
-    fn note(&mut self, now: Time, flows: &mut FramedFlows, slot: u32, packet: &Packet, _cx: &QueueCx<'_>) {
+    fn note(&mut self, now: Time, flows: &mut FramedFlows, slot: u32, packet: &Packet, _cx: &QueueCx<'_>) -> Plain {
         self.turn(now, flows);
         let last = self.levels.len() - 1;
         let flow = flows.state(slot);
@@ -307,6 +307,7 @@ impl Scheduler for Framed {
             flow.placed = true;
             flow.level = self.level_of.get(&packet.flow.0).copied().unwrap_or(last as u8);
         }
+        Plain
     }
 
     fn activated(&mut self, flows: &mut FramedFlows, slot: u32) {
@@ -335,7 +336,7 @@ impl Scheduler for Framed {
         None
     }
 
-    fn served(&mut self, _now: Time, flows: &mut FramedFlows, slot: u32, packet: &Packet, (): ()) {
+    fn served(&mut self, _now: Time, flows: &mut FramedFlows, slot: u32, packet: &Packet, _: Plain) {
         let size = packet.size().as_f64();
         let empty = flows.get(slot).packets() == 0;
         let flow = flows.state(slot);

@@ -20,6 +20,12 @@ impl Entry {
         f64::from_bits((self.0 >> 64) as u64)
     }
 
+    /// The tag's bits, which order as the tag does.
+    #[inline]
+    pub(crate) const fn bits(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
     /// The slot.
     #[inline]
     pub(crate) const fn slot(self) -> u32 {
@@ -45,8 +51,8 @@ pub(crate) struct Heap {
 const KEEP: usize = 256;
 
 impl Heap {
-    pub(crate) const fn new() -> Self {
-        Self { lines: Vec::new(), len: 0 }
+    pub(crate) const fn len(&self) -> usize {
+        self.len
     }
 
     #[inline]
@@ -138,8 +144,8 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_the_standard_heap(steps in prop::collection::vec((0_u8..4, 0_u32..50), 1..400)) {
-            let mut heap = Heap::new();
-            let mut plain = BinaryHeap::new();
+            let mut heap = Heap::default();
+            let mut plain = BinaryHeap::default();
             for (order, (action, tag)) in steps.into_iter().enumerate() {
                 let entry = Entry::new(f64::from(tag), order as u32, tag);
                 match action {

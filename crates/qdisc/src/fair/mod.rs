@@ -9,6 +9,7 @@
 //! | virtual clock | `clock` |
 //! | framed and hierarchical round robin | `framed` |
 
+mod agenda;
 pub mod buffer;
 pub mod clock;
 pub mod flows;
@@ -27,6 +28,7 @@ use tailback_core::{Backlog, DropReason, Packet, QueueCx, QueueDiscipline, Time}
 
 pub use buffer::{BufferConfig, Victim};
 pub use flows::{Flows, Slot};
+pub use pool::Plain;
 pub use shares::Share;
 
 use crate::config::BuildCx;
@@ -37,7 +39,7 @@ pub trait Scheduler {
     /// What is kept for each active flow.
     type Flow: Default;
     /// What is kept beside each packet.
-    type Note: Copy + Default;
+    type Note: Copy;
 
     /// A packet is about to join `slot`: the note to keep beside it.
     fn note(
@@ -131,31 +133,41 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
         let straight = cx.idle_since.is_some() && self.flows.backlog().packets == 0;
         let slot = self.flows.slot_of(&packet);
-        self.flows.hold(slot);
-        let before = self.flows.get(slot).packets();
-        if !straight && !self.buffer.has_room_for(&packet, self.flows.get(slot), &self.flows.backlog()) {
-            cx.drop(packet, DropReason::Overflow);
+        let flow = self.flows.get(slot);
+        let room = straight || self.buffer.has_room_for(&packet, flow, &self.flows.backlog());
+        if flow.packets() == 0 {
+            // Lest it be given back before the packet is in.
+            self.flows.hold(slot);
+            if room {
+                let note = self.scheduler.note(now, &mut self.flows, slot, &packet, cx);
+                self.flows.push(slot, packet, note);
+                self.scheduler.activated(&mut self.flows, slot);
+            }
             self.flows.unhold(slot);
-            return;
+        } else if room {
+            let note = self.scheduler.note(now, &mut self.flows, slot, &packet, cx);
+            self.flows.push(slot, packet, note);
         }
-        let note = self.scheduler.note(now, &mut self.flows, slot, &packet, cx);
-        self.flows.push(slot, packet, note);
-        if before == 0 {
-            self.scheduler.activated(&mut self.flows, slot);
+        if !room {
+            cx.drop(packet, DropReason::Overflow);
+            return;
         }
         self.buffer.grown(slot, &mut self.flows);
         if !straight {
             self.make_room(slot, cx);
         }
-        self.flows.unhold(slot);
     }
 
     fn dequeue(&mut self, now: Time, _cx: &mut QueueCx<'_>) -> Option<Packet> {
         let slot = self.scheduler.select(now, &mut self.flows)?;
         let (packet, note) = self.flows.pop(slot)?;
-        self.flows.hold(slot);
-        self.scheduler.served(now, &mut self.flows, slot, &packet, note);
-        self.left(slot);
+        if self.flows.get(slot).packets() > 0 {
+            self.scheduler.served(now, &mut self.flows, slot, &packet, note);
+        } else {
+            self.flows.hold(slot);
+            self.scheduler.served(now, &mut self.flows, slot, &packet, note);
+            self.left(slot);
+        }
         Some(packet)
     }
 

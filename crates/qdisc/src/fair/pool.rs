@@ -1,48 +1,30 @@
-//! Waiting packets of many flows: a few in each flow's own queue, the rest of all flows in one slab, linked per flow.
-//! Which queue a packet belongs to is not known here.
+//! Waiting packets of many flows in one slab, linked per flow. Which queue a packet belongs to is not known here.
 //!
-//! With many flows, each has little waiting, and every touch of another line of memory costs more than all arithmetic
-//! together: so the oldest packets of a flow lie beside its other state. Flows with much waiting are few.
+//! With many flows, every touch of another line of memory costs more than all arithmetic together. So places just
+//! left are used first, being still at hand; and nothing is read of a queue's tail, only written, which nobody waits
+//! for.
 
-use tailback_core::{Bytes, FlowId, Kind, Packet};
+use tailback_core::Packet;
 
 /// No packet, no slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// How many packets lie within a queue itself.
-const NEAR: usize = 2;
+/// Beside a packet of which nothing need be noted. Its alignment is that of the packets' places, so that none spans
+/// two lines of memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(32))]
+pub struct Plain;
 
-/// One flow's queue. The order of its fields is that of memory: what every call needs comes first.
-#[derive(Clone, Debug)]
-#[repr(C)]
-pub(crate) struct Queue<N> {
-    first: u8,
-    count: u8,
-    /// Whether the list of later packets is not empty.
-    far: bool,
-    /// The oldest packets, as a ring.
-    near: [(Packet, N); NEAR],
-    /// The list of later packets in the pool; empty while there is room near.
+/// One flow's queue: where its oldest and its newest packet lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue {
     head: u32,
     tail: u32,
 }
 
-impl<N: Copy + Default> Queue<N> {
-    pub(crate) fn new() -> Self {
-        let nothing = Packet::new(Kind::Data, FlowId(0), 0, Bytes::ZERO);
-        Self { first: 0, count: 0, far: false, near: [(nothing, N::default()); NEAR], head: NONE, tail: NONE }
-    }
-
-    #[inline]
-    fn at(&self, position: u8) -> usize {
-        usize::from(self.first + position) % NEAR
-    }
-
-    /// The oldest packet.
-    #[inline]
-    pub(crate) fn head(&self) -> Option<(&Packet, N)> {
-        let (packet, note) = &self.near[self.at(0)];
-        (self.count > 0).then_some((packet, *note))
+impl Queue {
+    pub(crate) const fn new() -> Self {
+        Self { head: NONE, tail: NONE }
     }
 }
 
@@ -51,6 +33,7 @@ struct Node<N> {
     packet: Packet,
     note: N,
     next: u32,
+    /// Of the oldest packet it may be anything.
     previous: u32,
 }
 
@@ -66,96 +49,70 @@ pub(crate) struct Pool<N> {
 /// A slab of more nodes than this gives its memory back when it empties.
 const KEEP: usize = 1024;
 
-impl<N: Copy + Default> Pool<N> {
+impl<N: Copy> Pool<N> {
     pub(crate) const fn new() -> Self {
         Self { nodes: Vec::new(), free: NONE, used: 0 }
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, queue: &mut Queue<N>, packet: Packet, note: N) {
-        if usize::from(queue.count) < NEAR {
-            queue.near[queue.at(queue.count)] = (packet, note);
-            queue.count += 1;
-        } else {
-            self.push_far(queue, packet, note);
-        }
-    }
-
-    fn push_far(&mut self, queue: &mut Queue<N>, packet: Packet, note: N) {
+    pub(crate) fn push(&mut self, queue: &mut Queue, packet: Packet, note: N) {
         let fresh = Node { packet, note, next: NONE, previous: queue.tail };
-        let index = if self.free == NONE {
+        let index = self.free;
+        let index = if let Some(node) = self.nodes.get_mut(index as usize) {
+            self.free = node.next;
+            *node = fresh;
+            index
+        } else {
             self.nodes.push(fresh);
             u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 packets wait at once")
-        } else {
-            let index = self.free;
-            self.free = self.nodes[index as usize].next;
-            self.nodes[index as usize] = fresh;
-            index
         };
         match self.nodes.get_mut(queue.tail as usize) {
             Some(tail) => tail.next = index,
             None => queue.head = index,
         }
         queue.tail = index;
-        queue.far = true;
         self.used += 1;
     }
 
     #[inline]
-    pub(crate) fn pop(&mut self, queue: &mut Queue<N>) -> Option<(Packet, N)> {
-        if queue.count == 0 {
-            return None;
+    pub(crate) fn pop(&mut self, queue: &mut Queue) -> Option<(Packet, N)> {
+        let index = queue.head;
+        let node = self.nodes.get(index as usize)?;
+        let taken = (node.packet, node.note);
+        queue.head = node.next;
+        if queue.head == NONE {
+            queue.tail = NONE;
         }
-        let place = queue.at(0);
-        let taken = queue.near[place];
-        queue.first = queue.at(1) as u8;
-        if queue.far {
-            // The place just left is the one behind the newest of those near.
-            queue.near[place] = self.pop_far(queue);
-        } else {
-            queue.count -= 1;
-        }
+        self.release(index);
         Some(taken)
     }
 
-    fn pop_far(&mut self, queue: &mut Queue<N>) -> (Packet, N) {
-        let index = queue.head;
-        let node = &self.nodes[index as usize];
-        let taken = (node.packet, node.note);
-        if index == queue.tail {
-            (queue.head, queue.tail, queue.far) = (NONE, NONE, false);
-        } else {
-            queue.head = node.next;
-        }
-        self.release(index);
-        taken
-    }
-
-    pub(crate) fn pop_newest(&mut self, queue: &mut Queue<N>) -> Option<(Packet, N)> {
-        if !queue.far {
-            queue.count = queue.count.checked_sub(1)?;
-            return Some(queue.near[queue.at(queue.count)]);
-        }
+    pub(crate) fn pop_newest(&mut self, queue: &mut Queue) -> Option<(Packet, N)> {
         let index = queue.tail;
-        let node = &self.nodes[index as usize];
+        let node = self.nodes.get(index as usize)?;
         let taken = (node.packet, node.note);
         if index == queue.head {
-            (queue.head, queue.tail, queue.far) = (NONE, NONE, false);
+            *queue = Queue::new();
         } else {
             queue.tail = node.previous;
+            self.nodes[queue.tail as usize].next = NONE;
         }
         self.release(index);
         Some(taken)
     }
 
-    pub(crate) fn newest<'a>(&'a self, queue: &'a Queue<N>) -> Option<(&'a Packet, N)> {
-        if let Some(node) = self.nodes.get(queue.tail as usize) {
-            return Some((&node.packet, node.note));
-        }
-        let (packet, note) = &queue.near[queue.at(queue.count.checked_sub(1)?)];
-        Some((packet, *note))
+    /// The oldest packet.
+    #[inline]
+    pub(crate) fn head(&self, queue: Queue) -> Option<(&Packet, N)> {
+        self.nodes.get(queue.head as usize).map(|node| (&node.packet, node.note))
     }
 
+    /// The newest packet.
+    pub(crate) fn newest(&self, queue: Queue) -> Option<(&Packet, N)> {
+        self.nodes.get(queue.tail as usize).map(|node| (&node.packet, node.note))
+    }
+
+    #[inline]
     fn release(&mut self, index: u32) {
         self.used -= 1;
         if self.used == 0 && self.nodes.len() > KEEP {
@@ -173,8 +130,11 @@ mod tests {
     use std::collections::VecDeque;
 
     use proptest::prelude::*;
+    use tailback_core::{Bytes, FlowId, Kind};
 
     use super::*;
+
+    const _: () = assert!(size_of::<Node<Plain>>() == 32, "two to a line of memory");
 
     proptest! {
         /// Two queues in one pool behave as two plain ones.
@@ -195,9 +155,9 @@ mod tests {
                     3 => prop_assert_eq!(plainly(pool.pop(queue)), plain.pop_front()),
                     _ => prop_assert_eq!(plainly(pool.pop_newest(queue)), plain.pop_back()),
                 }
-                let head = queue.head().map(|(packet, note)| (packet.number, note));
+                let head = pool.head(*queue).map(|(packet, note)| (packet.number, note));
                 prop_assert_eq!(head, plain.front().copied());
-                let newest = pool.newest(queue).map(|(packet, note)| (packet.number, note));
+                let newest = pool.newest(*queue).map(|(packet, note)| (packet.number, note));
                 prop_assert_eq!(newest, plain.back().copied());
             }
         }

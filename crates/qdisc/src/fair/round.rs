@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker, Packet, QueueCx, Time};
 
 use super::shares::check_shares;
-use super::{BufferConfig, Flows, Scheduler, Share};
+use super::{BufferConfig, Flows, Plain, Scheduler, Share};
 
 /// Round robin, packet by packet: each flow with packets sends one in turn. Fair where packets have one size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -110,30 +110,28 @@ pub struct RoundRobin {
     quantum: f64,
     weighted: bool,
     ring: VecDeque<u32>,
+    /// Whether the flow at the front has been given what its visit is worth.
+    visiting: bool,
 }
 
-/// A flow's place in the rounds.
+/// What is left to a flow of its visits.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Turn {
-    credit: f64,
-    /// Whether the present visit's quantum has been given.
-    visited: bool,
-}
+pub struct Credit(f64);
 
 impl RoundRobin {
     /// One packet per flow and round.
     pub const fn plain() -> Self {
-        Self { cost: Cost::Packet, quantum: 1.0, weighted: false, ring: VecDeque::new() }
+        Self { cost: Cost::Packet, quantum: 1.0, weighted: false, ring: VecDeque::new(), visiting: false }
     }
 
     /// As many packets per flow and round as its weight says.
     pub const fn weighted() -> Self {
-        Self { cost: Cost::Packet, quantum: 1.0, weighted: true, ring: VecDeque::new() }
+        Self { cost: Cost::Packet, quantum: 1.0, weighted: true, ring: VecDeque::new(), visiting: false }
     }
 
     /// `quantum` bytes per unit of weight and round.
     pub fn deficit(quantum: Bytes) -> Self {
-        Self { cost: Cost::Bytes, quantum: quantum.as_f64(), weighted: true, ring: VecDeque::new() }
+        Self { cost: Cost::Bytes, quantum: quantum.as_f64(), weighted: true, ring: VecDeque::new(), visiting: false }
     }
 
     fn cost_of(&self, packet: &Packet) -> f64 {
@@ -145,46 +143,49 @@ impl RoundRobin {
 }
 
 impl Scheduler for RoundRobin {
-    type Flow = Turn;
-    type Note = ();
+    type Flow = Credit;
+    type Note = Plain;
 
-    fn note(&mut self, _: Time, _: &mut Flows<Turn, ()>, _: u32, _: &Packet, _: &QueueCx<'_>) {}
+    fn note(&mut self, _: Time, _: &mut Flows<Credit, Plain>, _: u32, _: &Packet, _: &QueueCx<'_>) -> Plain {
+        Plain
+    }
 
-    fn activated(&mut self, flows: &mut Flows<Turn, ()>, slot: u32) {
+    fn activated(&mut self, flows: &mut Flows<Credit, Plain>, slot: u32) {
         // A flow that lost its last packet to another's arrival still stands in the ring.
-        if !flows.is_listed(slot) {
-            *flows.state(slot) = Turn::default();
+        if !flows.get(slot).is_listed() {
+            *flows.state(slot) = Credit::default();
             flows.list(slot);
             self.ring.push_back(slot);
         }
     }
 
-    fn select(&mut self, _now: Time, flows: &mut Flows<Turn, ()>) -> Option<u32> {
+    fn select(&mut self, _now: Time, flows: &mut Flows<Credit, Plain>) -> Option<u32> {
         loop {
             let slot = *self.ring.front()?;
-            let Some((packet, ())) = flows.head(slot) else {
+            let Some((packet, Plain)) = flows.head(slot) else {
+                self.visiting = false;
                 self.ring.pop_front();
                 flows.unlist(slot);
                 continue;
             };
             let cost = self.cost_of(packet);
-            let weight = if self.weighted { flows.get(slot).weight() } else { 1.0 };
-            let turn = flows.state(slot);
-            if !turn.visited {
-                turn.visited = true;
-                turn.credit += self.quantum * weight;
+            let weight = if self.weighted { flows.weight(slot) } else { 1.0 };
+            let Credit(credit) = flows.state(slot);
+            if !self.visiting {
+                self.visiting = true;
+                *credit += self.quantum * weight;
             }
-            if turn.credit >= cost {
+            if *credit >= cost {
                 return Some(slot);
             }
-            turn.visited = false;
+            self.visiting = false;
             self.ring.pop_front();
             self.ring.push_back(slot);
         }
     }
 
-    fn served(&mut self, _now: Time, flows: &mut Flows<Turn, ()>, slot: u32, packet: &Packet, (): ()) {
+    fn served(&mut self, _: Time, flows: &mut Flows<Credit, Plain>, slot: u32, packet: &Packet, _: Plain) {
         // A flow that has run empty stands until this packet is out: if another arrives by then, its visit goes on.
-        flows.state(slot).credit -= self.cost_of(packet);
+        flows.state(slot).0 -= self.cost_of(packet);
     }
 }

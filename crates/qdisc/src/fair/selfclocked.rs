@@ -70,12 +70,12 @@ pub struct SelfClocked {
 
 impl SelfClocked {
     /// Fair in bytes.
-    pub const fn in_bytes() -> ByTag<Self> {
+    pub fn in_bytes() -> ByTag<Self> {
         ByTag::new(Self { in_cells: false, virtual_time: 0.0 })
     }
 
     /// Fair in cells.
-    pub const fn in_cells() -> ByTag<Self> {
+    pub fn in_cells() -> ByTag<Self> {
         ByTag::new(Self { in_cells: true, virtual_time: 0.0 })
     }
 
@@ -99,7 +99,7 @@ impl TagRule for SelfClocked {
         if cx.idle_since.is_some() && flows.backlog().packets == 0 {
             self.virtual_time = 0.0;
         }
-        let length = self.length(packet) / flows.get(slot).weight();
+        let length = self.length(packet) / flows.weight(slot);
         let last = flows.state(slot);
         *last = last.max(self.virtual_time) + length;
         *last
@@ -111,7 +111,7 @@ impl TagRule for SelfClocked {
     }
 
     fn dropped(&mut self, flows: &mut TaggedFlows<f64>, slot: u32, packet: &Packet, tag: f64) {
-        let before = tag - self.length(packet) / flows.get(slot).weight();
+        let before = tag - self.length(packet) / flows.weight(slot);
         let newest = flows.newest(slot).map(|(_, tag)| tag);
         *flows.state(slot) = newest.unwrap_or(before);
     }

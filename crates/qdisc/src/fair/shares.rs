@@ -1,6 +1,6 @@
 //! How flows are told apart and how much each may have. What a weight means in time is up to each server.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use schemars::JsonSchema;
@@ -25,17 +25,21 @@ impl Default for Share {
     }
 }
 
+/// Shares are numbered in 16 bits.
+const MOST_SHARES: usize = u16::MAX as usize;
+
 /// Complains about weights that make no sense.
 pub(crate) fn check_shares(shares: &[Share], field: &str, checker: &mut Checker) {
-    let mut seen: Vec<u32> = Vec::new();
+    let many = shares.len();
+    checker.require(many <= MOST_SHARES, field, format_args!("{many} shares"), format_args!("at most {MOST_SHARES}"));
+    let mut seen = BTreeSet::new();
     for (index, share) in shares.iter().enumerate() {
         checker.within(format!("{field}[{index}]"), |checker| {
             let weight = share.weight;
             checker.require(weight.is_finite() && weight > 0.0, "weight", weight, "a number above zero");
             checker.require(!share.flows.is_empty(), "flows", "an empty list", "at least one flow");
             for flow in &share.flows {
-                checker.require(!seen.contains(flow), "flows", flow, "a flow that no other share names");
-                seen.push(*flow);
+                checker.require(seen.insert(*flow), "flows", flow, "a flow that no other share names");
             }
         });
     }
@@ -67,35 +71,51 @@ pub(crate) type FlowMap<T> = HashMap<u32, T, BuildHasherDefault<FlowHasher>>;
 /// Tells queues apart by a key: the flow's number, or a class's beyond all flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Classifier {
-    of_flow: FlowMap<u32>,
-    shares: Vec<(f64, bool)>,
+    of_flow: FlowMap<u16>,
+    /// Whether each share is one class; shares are numbered from 1.
+    together: Vec<bool>,
+    /// The weight of each share, after the 1 of those that none names.
+    weights: Vec<f64>,
 }
 
 impl Classifier {
+    /// The share of a flow that none names.
+    pub(crate) const NO_SHARE: u16 = 0;
+
     pub(crate) fn new(shares: &[Share]) -> Self {
         let of_flow = shares
             .iter()
-            .enumerate()
-            .flat_map(|(index, share)| share.flows.iter().map(move |flow| (*flow, index as u32)))
+            .zip(1..)
+            .flat_map(|(share, number)| share.flows.iter().map(move |flow| (*flow, number)))
             .collect();
-        Self { of_flow, shares: shares.iter().map(|share| (share.weight, share.together)).collect() }
+        let weights = std::iter::once(1.0).chain(shares.iter().map(|share| share.weight)).collect();
+        Self { of_flow, together: shares.iter().map(|share| share.together).collect(), weights }
     }
 
     /// The key of the queue that `packet` belongs to.
     #[inline]
     pub(crate) fn key(&self, packet: &Packet) -> u32 {
-        if self.shares.is_empty() { packet.flow.0 } else { self.class_key(packet.flow.0) }
+        if self.together.is_empty() { packet.flow.0 } else { self.class_key(packet) }
     }
 
-    fn class_key(&self, flow: u32) -> u32 {
-        match self.of_flow.get(&flow) {
-            Some(index) if self.shares[*index as usize].1 => u32::MAX - index,
-            _ => flow,
+    fn class_key(&self, packet: &Packet) -> u32 {
+        let share = self.share(packet);
+        let together = share != Self::NO_SHARE && self.together[usize::from(share) - 1];
+        if together { u32::MAX - u32::from(share) } else { packet.flow.0 }
+    }
+
+    /// The share that names the flow of `packet`.
+    #[inline]
+    pub(crate) fn share(&self, packet: &Packet) -> u16 {
+        if self.together.is_empty() {
+            return Self::NO_SHARE;
         }
+        self.of_flow.get(&packet.flow.0).copied().unwrap_or(Self::NO_SHARE)
     }
 
-    /// The weight of the queue that `packet` belongs to.
-    pub(crate) fn weight(&self, packet: &Packet) -> f64 {
-        self.of_flow.get(&packet.flow.0).map_or(1.0, |index| self.shares[*index as usize].0)
+    /// The weight of a share.
+    #[inline]
+    pub(crate) fn weight_of(&self, share: u16) -> f64 {
+        self.weights[usize::from(share)]
     }
 }

@@ -1,12 +1,13 @@
 //! Service in the order of tags: every packet gets a tag when it arrives, and the smallest is served first. How tags
 //! come about is a [`TagRule`], each in a file of its own.
 //!
-//! The heap holds one entry per flow, for its oldest packet; tags within a flow never decrease. When a packet is lost
+//! The agenda holds one entry per flow, for its oldest packet; tags within a flow never decrease. When a packet is lost
 //! to make room, its entry may be left with a tag too small; it is set right when it comes to the top.
 
 use tailback_core::{Packet, QueueCx, Time};
 
-use super::heap::{Entry, Heap};
+use super::agenda::Agenda;
+use super::heap::Entry;
 use super::{Flows, Scheduler};
 
 /// The queues, as tag rules see them: a tag beside each packet.
@@ -38,15 +39,15 @@ pub trait TagRule {
 #[derive(Clone, Debug)]
 pub struct ByTag<R> {
     rule: R,
-    heap: Heap,
+    agenda: Agenda,
     /// Counts entries, to order equal tags.
     entries: u32,
 }
 
 impl<R: TagRule> ByTag<R> {
     /// A server with no packets.
-    pub const fn new(rule: R) -> Self {
-        Self { rule, heap: Heap::new(), entries: 0 }
+    pub fn new(rule: R) -> Self {
+        Self { rule, agenda: Agenda::new(), entries: 0 }
     }
 
     /// Removes or corrects the top entry, which served its purpose.
@@ -54,9 +55,9 @@ impl<R: TagRule> ByTag<R> {
         if let Some((_, tag)) = flows.head(slot) {
             // Behind all that have this tag already, so that equal flows take turns.
             self.entries = self.entries.wrapping_add(1);
-            self.heap.replace(Entry::new(tag, self.entries, slot));
+            self.agenda.replace(Entry::new(tag, self.entries, slot));
         } else {
-            self.heap.pop();
+            self.agenda.pop();
             flows.unlist(slot);
         }
     }
@@ -78,18 +79,18 @@ impl<R: TagRule> Scheduler for ByTag<R> {
     }
 
     fn activated(&mut self, flows: &mut TaggedFlows<R::Flow>, slot: u32) {
-        if flows.is_listed(slot) {
+        if flows.get(slot).is_listed() {
             return;
         }
         let Some((_, tag)) = flows.head(slot) else { return };
         flows.list(slot);
         self.entries = self.entries.wrapping_add(1);
-        self.heap.push(Entry::new(tag, self.entries, slot));
+        self.agenda.push(Entry::new(tag, self.entries, slot));
     }
 
     fn select(&mut self, _now: Time, flows: &mut TaggedFlows<R::Flow>) -> Option<u32> {
         loop {
-            let top = self.heap.peek()?;
+            let top = self.agenda.peek()?;
             let slot = top.slot();
             if flows.head(slot).is_some_and(|(_, tag)| tag == top.tag()) {
                 return Some(slot);

@@ -15,7 +15,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Checker, Packet, QueueCx, Time};
 
-use super::heap::{Entry, Heap};
+use super::agenda::Agenda;
+use super::heap::Entry;
 use super::shares::check_shares;
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
@@ -46,18 +47,26 @@ pub struct Fluid {
     updated: Time,
     /// Sum of the weights of flows backlogged in the fluid.
     weights: f64,
-    /// The virtual time at which the fluid will have served all of a slot's packets; negative where it has none. Kept
-    /// apart from the slots, as the fluid asks for little else and for another flow than the server does.
-    finish: Vec<f64>,
     /// When backlogged flows run empty in the fluid, in virtual time. A key may lag behind its flow's true tag, and
     /// is set right when it comes to the top.
-    departures: Heap,
+    departures: Agenda,
     /// Counts entries, to order equal departures: rounding must not depend on which slots are free.
     entries: u32,
 }
 
-/// Of a slot that has nothing in the fluid.
-const EMPTY: f64 = -1.0;
+/// The virtual time at which the fluid will have served all of a flow's packets; negative where it has none.
+#[derive(Clone, Copy, Debug)]
+pub struct Finish(f64);
+
+impl Finish {
+    const EMPTY: Self = Self(-1.0);
+}
+
+impl Default for Finish {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
 
 impl Fluid {
     /// The tags of weighted fair queueing.
@@ -66,12 +75,12 @@ impl Fluid {
     }
 
     /// Lets the fluid flow until `now`.
-    fn advance(&mut self, now: Time, rate: BitRate, flows: &mut TaggedFlows<()>) {
+    fn advance(&mut self, now: Time, rate: BitRate, flows: &mut TaggedFlows<Finish>) {
         let mut service = rate.bytes_per_sec() * now.since(self.updated).as_secs_f64();
         self.updated = now;
         while let Some(top) = self.departures.peek() {
             let slot = top.slot();
-            let finish = self.finish[slot as usize];
+            let Finish(finish) = flows.get(slot).state;
             if finish != top.tag() {
                 self.entries = self.entries.wrapping_add(1);
                 self.departures.replace(Entry::new(finish, self.entries, slot));
@@ -85,37 +94,33 @@ impl Fluid {
             service -= needed;
             self.virtual_time = self.virtual_time.max(finish);
             self.departures.pop();
-            self.weights -= flows.get(slot).weight();
-            self.finish[slot as usize] = EMPTY;
+            self.weights -= flows.weight(slot);
+            *flows.state(slot) = Finish::EMPTY;
             flows.unhold(slot);
         }
         self.weights = 0.0;
         if flows.backlog().packets == 0 {
             // Nothing refers to old tags any more: starting over keeps them exact for ever.
             self.virtual_time = 0.0;
-            self.finish.clear();
         }
     }
 }
 
 impl TagRule for Fluid {
-    type Flow = ();
+    type Flow = Finish;
 
     fn tag(
         &mut self,
         now: Time,
-        flows: &mut TaggedFlows<()>,
+        flows: &mut TaggedFlows<Finish>,
         slot: u32,
         packet: &Packet,
         cx: &QueueCx<'_>,
     ) -> f64 {
         self.advance(now, cx.rate, flows);
-        let weight = flows.get(slot).weight();
+        let weight = flows.weight(slot);
         let length = packet.size().as_f64() / weight;
-        if self.finish.len() <= slot as usize {
-            self.finish.resize(slot as usize + 1, EMPTY);
-        }
-        let last = &mut self.finish[slot as usize];
+        let Finish(last) = flows.state(slot);
         if *last >= 0.0 {
             *last = last.max(self.virtual_time) + length;
             return *last;
@@ -129,14 +134,14 @@ impl TagRule for Fluid {
         finish
     }
 
-    fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<()>, _slot: u32, _tag: f64) {}
+    fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<Finish>, _slot: u32, _tag: f64) {}
 
-    fn dropped(&mut self, flows: &mut TaggedFlows<()>, slot: u32, packet: &Packet, tag: f64) {
-        let before = tag - packet.size().as_f64() / flows.get(slot).weight();
+    fn dropped(&mut self, flows: &mut TaggedFlows<Finish>, slot: u32, packet: &Packet, tag: f64) {
+        let before = tag - packet.size().as_f64() / flows.weight(slot);
         let newest = flows.newest(slot).map(|(_, tag)| tag);
         // The fluid forgets the packet too. Between the tags may lie idle time, which it must not count as service.
-        let backlogged = self.finish.get_mut(slot as usize).filter(|finish| **finish >= 0.0);
-        if let Some(finish) = backlogged {
+        let Finish(finish) = flows.state(slot);
+        if *finish >= 0.0 {
             *finish = newest.unwrap_or(before).max(0.0);
         }
     }

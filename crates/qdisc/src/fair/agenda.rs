@@ -1,0 +1,259 @@
+//! Slots in the order of their tags, at a cost that hardly grows with their number. What the tags mean is up to the
+//! caller.
+//!
+//! Tags of fair queueing are handed out in an order not far from that in which they are served, so most newcomers
+//! need no exact place yet. Entries beyond those that are next are thrown into buckets by the bits of their tags, as
+//! in a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster Algorithms for the Shortest Path Problem", 1990); a
+//! bucket is sorted only when its turn comes. Each entry is moved a few times from one end of memory to another,
+//! where a heap of many entries would have to fetch a line for each of its levels in turn. The few newcomers that
+//! fall below what has been sorted go into a small heap, so that tags need not be monotone: only the cost knows.
+
+use super::heap::{Entry, Heap};
+
+/// Bits of a tag that tell the buckets of one level apart.
+const BITS: u32 = 4;
+const DIGITS: usize = 1 << BITS;
+const LEVELS: usize = (u64::BITS / BITS) as usize;
+/// A bucket of at most so many entries is sorted rather than split; so many in all are only ever sorted.
+const RUN: usize = 32;
+/// After more entries than this at once, memory is given back when none is left.
+const KEEP: usize = 1024;
+
+/// Entries in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Agenda {
+    /// The next entries, in order from `next` on.
+    run: Vec<Entry>,
+    next: usize,
+    /// Entries that came too late for the run, though they do not lie beyond it.
+    late: Heap,
+    /// Bits of the greatest tag of the run: what lies beyond is in the buckets.
+    last: u64,
+    /// By level, then digit: the entries whose tags differ from `last` first in this digit. Empty until needed.
+    buckets: Vec<Vec<Entry>>,
+    /// Which buckets of each level have entries, and which levels have buckets that do.
+    digits: [u16; LEVELS],
+    levels: u16,
+    /// How many entries the buckets hold.
+    beyond: usize,
+    /// Memory of emptied buckets.
+    spare: Vec<Vec<Entry>>,
+    most: usize,
+}
+
+impl Agenda {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    fn len(&self) -> usize {
+        self.run.len() - self.next + self.late.len() + self.beyond
+    }
+
+    /// The least entry.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<Entry> {
+        match (self.run.get(self.next), self.late.peek()) {
+            (Some(run), Some(late)) => Some(late.min(*run)),
+            (run, late) => run.copied().or(late),
+        }
+    }
+
+    /// Adds an entry.
+    #[inline]
+    pub(crate) fn push(&mut self, entry: Entry) {
+        let bits = entry.bits();
+        if self.beyond > 0 || self.run.len() - self.next >= RUN {
+            if bits > self.last {
+                self.place(entry);
+            } else if bits == self.last && self.run.last().is_some_and(|greatest| *greatest < entry) {
+                self.run.push(entry);
+            } else {
+                self.late.push(entry);
+            }
+        } else {
+            self.insert(entry);
+        }
+    }
+
+    /// While there are few, all are kept in order.
+    fn insert(&mut self, entry: Entry) {
+        if self.next > RUN {
+            self.run.drain(..self.next);
+            self.next = 0;
+        }
+        let mut at = self.run.len();
+        while at > self.next && self.run[at - 1] > entry {
+            at -= 1;
+        }
+        self.run.insert(at, entry);
+        self.last = self.run[self.run.len() - 1].bits();
+    }
+
+    /// Puts an entry beyond the run into its bucket.
+    #[inline]
+    fn place(&mut self, entry: Entry) {
+        let bits = entry.bits();
+        let level = (u64::BITS - 1 - (bits ^ self.last).leading_zeros()) / BITS;
+        let digit = (bits >> (level * BITS)) as usize % DIGITS;
+        let level = level as usize;
+        if self.digits[level] & 1 << digit == 0 {
+            self.open(level, digit);
+        }
+        self.buckets[level * DIGITS + digit].push(entry);
+        self.beyond += 1;
+    }
+
+    fn open(&mut self, level: usize, digit: usize) {
+        if self.buckets.is_empty() {
+            self.buckets.resize(LEVELS * DIGITS, Vec::new());
+        }
+        self.buckets[level * DIGITS + digit] = self.spare.pop().unwrap_or_default();
+        self.digits[level] |= 1 << digit;
+        self.levels |= 1 << level;
+    }
+
+    /// Takes the least entry out.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Entry> {
+        let least = self.take()?;
+        if self.next == self.run.len() {
+            self.most = self.most.max(self.next);
+            self.next = 0;
+            self.run.clear();
+            if self.beyond > 0 && self.late.peek().is_none() {
+                self.refill();
+            } else if self.most > KEEP && self.len() == 0 {
+                *self = Self::new();
+            }
+        }
+        Some(least)
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<Entry> {
+        match (self.run.get(self.next), self.late.peek()) {
+            (Some(run), Some(late)) if late < *run => self.late.pop(),
+            (Some(run), _) => {
+                self.next += 1;
+                Some(*run)
+            }
+            (None, _) => self.late.pop(),
+        }
+    }
+
+    /// Puts `entry` in the place of the least one.
+    #[inline]
+    pub(crate) fn replace(&mut self, entry: Entry) {
+        self.pop();
+        self.push(entry);
+    }
+
+    /// The run is empty: makes a new one of the least bucket.
+    fn refill(&mut self) {
+        self.most = self.most.max(self.beyond);
+        while self.run.is_empty() && self.levels != 0 {
+            let level = self.levels.trailing_zeros() as usize;
+            let digit = self.digits[level].trailing_zeros() as usize;
+            self.digits[level] &= !(1 << digit);
+            if self.digits[level] == 0 {
+                self.levels &= !(1 << level);
+            }
+            let mut bucket = std::mem::take(&mut self.buckets[level * DIGITS + digit]);
+            self.beyond -= bucket.len();
+            if level == 0 || bucket.len() <= RUN {
+                if !bucket.is_sorted() {
+                    bucket.sort_unstable();
+                }
+                std::mem::swap(&mut self.run, &mut bucket);
+                self.last = self.run.last().map_or(self.last, |entry| entry.bits());
+            } else {
+                self.split(&bucket);
+                bucket.clear();
+            }
+            self.spare.push(bucket);
+        }
+    }
+
+    /// Distributes a bucket, the least, over those of lower levels; what has the least tag comes into the run.
+    fn split(&mut self, bucket: &[Entry]) {
+        self.last = bucket.iter().map(|entry| entry.bits()).min().unwrap_or(self.last);
+        for entry in bucket {
+            if entry.bits() == self.last {
+                self.run.push(*entry);
+            } else {
+                self.place(*entry);
+            }
+        }
+        if !self.run.is_sorted() {
+            self.run.sort_unstable();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Reverse;
+    use std::collections::BinaryHeap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Tags near and far, whole and broken, equal and not.
+    fn tags() -> impl Strategy<Value = f64> {
+        prop_oneof![(0_u32..40).prop_map(f64::from), 0.0..1e6_f64, Just(1e12), 1e6..1e6 + 1e-6]
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_standard_heap(
+            steps in prop::collection::vec((0_u8..8, tags()), 1..600),
+            monotone in prop::bool::ANY,
+            growing in 3_u8..8,
+        ) {
+            let mut agenda = Agenda::new();
+            let mut plain = BinaryHeap::new();
+            let mut clock = 0.0;
+            for (order, (action, tag)) in steps.into_iter().enumerate() {
+                // As of a server whose tags never lie before the one it serves, or of one that knows no such law.
+                let tag = if monotone { clock + tag } else { tag };
+                let entry = Entry::new(tag, order as u32, order as u32);
+                if action < growing {
+                    agenda.push(entry);
+                    plain.push(Reverse(entry));
+                } else if action == 7 {
+                    if plain.pop().is_some() {
+                        agenda.replace(entry);
+                        plain.push(Reverse(entry));
+                    }
+                } else {
+                    let taken = agenda.pop();
+                    clock = taken.map_or(clock, Entry::tag);
+                    prop_assert_eq!(taken, plain.pop().map(|Reverse(entry)| entry));
+                }
+                prop_assert_eq!(agenda.peek(), plain.peek().map(|Reverse(entry)| *entry));
+                prop_assert_eq!(agenda.len(), plain.len());
+            }
+            while let Some(Reverse(entry)) = plain.pop() {
+                prop_assert_eq!(agenda.pop(), Some(entry));
+            }
+            prop_assert_eq!(agenda.pop(), None);
+        }
+    }
+
+    #[test]
+    fn memory_is_given_back() {
+        let mut agenda = Agenda::new();
+        for order in 0..100_000_u32 {
+            agenda.push(Entry::new(f64::from(order.wrapping_mul(0x9e37_79b9)), order, 0));
+        }
+        let mut before = 0.0;
+        while let Some(entry) = agenda.pop() {
+            assert!(entry.tag() >= before);
+            before = entry.tag();
+        }
+        let held: usize = agenda.buckets.iter().chain(&agenda.spare).chain([&agenda.run]).map(Vec::capacity).sum();
+        assert!(held <= KEEP, "{held} entries' worth");
+    }
+}
