@@ -2,6 +2,8 @@
 //! several classes under it, and a policer that drops what does not conform. The queues in a shaper are any other
 //! discipline.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{
@@ -11,7 +13,7 @@ use tailback_core::{
 
 use crate::builtin::Discipline;
 use crate::config::{BuildCx, Config};
-use crate::fair::shares::FlowMap;
+use crate::fair::shares::{FlowMap, check_members};
 use crate::limit::Limit;
 
 /// A token bucket shaper: packets wait until the bucket holds tokens for them. With classes, each has a queue and a
@@ -85,10 +87,11 @@ impl TokenBucketConfig {
     pub fn check(&self, checker: &mut Checker) {
         check_bucket(self.rate.unwrap_or(RATE), self.burst, checker);
         checker.within("queue", |checker| self.queue.check(checker));
+        let mut named = BTreeSet::new();
         for (index, class) in self.classes.iter().enumerate() {
             checker.within(format!("classes[{index}]"), |checker| {
                 check_bucket(class.rate, class.burst, checker);
-                checker.require(!class.flows.is_empty(), "flows", "an empty list", "at least one flow");
+                check_members(&class.flows, &mut named, checker);
                 checker.within("queue", |checker| class.queue.check(checker));
             });
         }

@@ -168,21 +168,39 @@ impl Config {
         }
     }
 
-    /// Whether the configuration asks for ECN marks, which are of no use on a link that no ECN-capable flow passes.
-    /// FQ-CoDel and DualPI2 mark where they can without being asked.
-    pub fn asks_for_ecn(&self) -> bool {
-        match self {
+    /// The switches that turn ECN marks on, each as the path of its field: `ecn`, or `lanes[1].queue.ecn` of a queue
+    /// within. Marks are of no use on a link that no ECN-capable flow passes. `FQ-CoDel` and `DualPI2` are published
+    /// with marks and mark where they can without being asked: they have nothing to answer for.
+    pub fn ecn_switches(&self) -> Vec<String> {
+        let on = match self {
             Self::Red(config) => config.ecn,
             Self::Rem(config) => config.ecn,
             Self::Pi(config) => config.ecn,
             Self::Pie(config) => config.ecn,
             Self::Codel(config) => config.ecn,
             Self::Avq(config) => config.ecn,
-            Self::Priority(config) => config.lanes.iter().any(|lane| lane.queue.asks_for_ecn()),
-            Self::TokenBucket(config) => {
-                config.queue.asks_for_ecn() || config.classes.iter().any(|class| class.queue.asks_for_ecn())
-            }
             _ => false,
+        };
+        let within = self.queues_within().into_iter().flat_map(|(path, queue)| {
+            queue.ecn_switches().into_iter().map(move |switch| format!("{path}.{switch}"))
+        });
+        on.then(|| "ecn".to_owned()).into_iter().chain(within).collect()
+    }
+
+    /// The queues that the discipline is made of, each with the path of its field.
+    fn queues_within(&self) -> Vec<(String, &Self)> {
+        let numbered = |list, index| format!("{list}[{index}].queue");
+        match self {
+            Self::Priority(config) => {
+                let lanes = config.lanes.iter().enumerate();
+                lanes.map(|(index, lane)| (numbered("lanes", index), &*lane.queue)).collect()
+            }
+            Self::TokenBucket(config) => {
+                let classes = config.classes.iter().enumerate();
+                let classes = classes.map(|(index, class)| (numbered("classes", index), &*class.queue));
+                std::iter::once(("queue".to_owned(), &*config.queue)).chain(classes).collect()
+            }
+            _ => Vec::new(),
         }
     }
 

@@ -1,13 +1,15 @@
 //! Strict priority of lanes: a lane is served only while all lanes before it are empty. What happens within a lane is
 //! up to the discipline that it holds.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Backlog, Capacity, Checker, Lane, Packet, QueueCx, QueueDiscipline, Time};
 
 use crate::builtin::Discipline;
 use crate::config::{BuildCx, Config};
-use crate::fair::shares::FlowMap;
+use crate::fair::shares::{FlowMap, check_members};
 
 /// Strict priority of two or more lanes, each with a queue of its own. The default is a pair: the out-of-band lane of
 /// `accumulation.txt` §IV-B ahead of ordinary traffic, both drop-tail.
@@ -60,14 +62,28 @@ impl PriorityConfig {
                 }
             });
         }
+        let mut named = BTreeSet::new();
         for (index, class) in self.classes.iter().enumerate() {
             let ok = usize::from(class.lane) < count;
             checker.within(format!("classes[{index}]"), |checker| {
                 checker.require(ok, "lane", class.lane, format!("a lane from 0 to {}", count.max(1) - 1));
+                check_members(&class.flows, &mut named, checker);
             });
         }
     }
 }
+
+/// By what name each lane tells how many packets wait in it.
+const WAITING: [&str; Lane::COUNT] = [
+    "lane_0_packets",
+    "lane_1_packets",
+    "lane_2_packets",
+    "lane_3_packets",
+    "lane_4_packets",
+    "lane_5_packets",
+    "lane_6_packets",
+    "lane_7_packets",
+];
 
 /// Strict priority lanes.
 #[derive(Debug)]
@@ -139,8 +155,11 @@ impl QueueDiscipline for Priority {
         sum
     }
 
-    /// That of the last lane, which ordinary traffic takes.
+    /// What waits in each lane, then the state of the last, which ordinary traffic takes.
     fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        for (name, lane) in WAITING.into_iter().zip(&self.lanes) {
+            note(name, f64::from(lane.backlog().packets));
+        }
         if let Some(lane) = self.lanes.last() {
             lane.observe(now, note);
         }

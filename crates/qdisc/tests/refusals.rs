@@ -70,15 +70,23 @@ fn every_bad_parameter_is_named() {
 }
 
 #[test]
-fn marks_are_known_to_need_capable_flows() {
-    for (written, needs) in [
-        (r#"{"name":"drop-tail"}"#, false),
-        (r#"{"name":"red"}"#, false),
-        (r#"{"name":"red","ecn":true}"#, true),
-        (r#"{"name":"priority","lanes":[{},{"queue":{"name":"codel","ecn":true}}]}"#, true),
-        (r#"{"name":"token-bucket","queue":{"name":"avq","ecn":true}}"#, true),
+fn switches_of_marks_are_found_wherever_they_are() {
+    for (written, switches) in [
+        (r#"{"name":"drop-tail"}"#, vec![]),
+        (r#"{"name":"red"}"#, vec![]),
+        (r#"{"name":"fq-codel"}"#, vec![]),
+        (r#"{"name":"red","ecn":true}"#, vec!["ecn"]),
+        (
+            r#"{"name":"priority","lanes":[{},{"queue":{"name":"codel","ecn":true}}]}"#,
+            vec!["lanes[1].queue.ecn"],
+        ),
+        (
+            r#"{"name":"token-bucket","queue":{"name":"avq","ecn":true},
+                "classes":[{"flows":[1],"queue":{"name":"priority","lanes":[{"queue":{"name":"pi","ecn":true}},{}]}}]}"#,
+            vec!["queue.ecn", "classes[0].queue.lanes[0].queue.ecn"],
+        ),
     ] {
         let config: Config = serde_json::from_str(written).unwrap();
-        assert_eq!(config.asks_for_ecn(), needs, "{written}");
+        assert_eq!(config.ecn_switches(), switches, "{written}");
     }
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use tailback_core::{Checker, FieldError, Span};
 
-use crate::parts::QueueConfig;
 use crate::record::Which;
 use crate::scenario::Scenario;
 use crate::topology::Network;
@@ -93,27 +92,19 @@ fn marks(scenario: &Scenario, network: &Network, checker: &mut Checker) {
         }
     }
     let mut seen = BTreeSet::new();
-    for link in network.links.iter().filter(|link| marks_ce(&link.config.queue)) {
-        if seen.insert(&link.path) {
+    for link in &network.links {
+        if listened.contains(link.path.as_ref()) || !seen.insert(&link.path) {
+            continue;
+        }
+        for switch in link.config.queue.ecn_switches() {
             checker.require(
-                listened.contains(link.path.as_ref()),
-                &format!("{}.queue.ecn", link.path),
+                false,
+                &format!("{}.queue.{switch}", link.path),
                 "true",
                 "false, or an ECN-capable flow over this link (`transport = { ecn = \"ect0\" }`)",
             );
         }
     }
-}
-
-/// Whether the user has switched a discipline's marks on: every one that can mark has the switch `ecn`. Those that
-/// are published with marks are left alone.
-fn marks_ce(queue: &QueueConfig) -> bool {
-    let is_on = |queue: &QueueConfig| {
-        serde_json::to_value(queue)
-            .is_ok_and(|value| value.get("ecn") == Some(&serde_json::Value::Bool(true)))
-    };
-    let published = tailback_qdisc::info::ALL.iter().find(|info| info.name == queue.name());
-    is_on(queue) && !published.is_some_and(|info| is_on(&(info.default)()))
 }
 
 /// Members of one group must not be called like another group: `a` of two flows and a group `a-1`.

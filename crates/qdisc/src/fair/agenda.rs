@@ -11,11 +11,13 @@
 use super::heap::{Entry, Heap};
 
 /// Bits of a tag that tell the buckets of one level apart.
-const BITS: u32 = 4;
+const BITS: u32 = 6;
 const DIGITS: usize = 1 << BITS;
-const LEVELS: usize = (u64::BITS / BITS) as usize;
+const LEVELS: usize = u64::BITS.div_ceil(BITS) as usize;
 /// A bucket of at most so many entries is sorted rather than split; so many in all are only ever sorted.
 const RUN: usize = 32;
+/// The run is prolonged before it is shorter than this, so that what comes next can be foreseen.
+const AHEAD: usize = 32;
 /// After more entries than this at once, memory is given back when none is left.
 const KEEP: usize = 1024;
 
@@ -27,12 +29,12 @@ pub(crate) struct Agenda {
     next: usize,
     /// Entries that came too late for the run, though they do not lie beyond it.
     late: Heap,
-    /// Bits of the greatest tag of the run: what lies beyond is in the buckets.
+    /// Bits of the greatest tag of the run: what lies beyond is in the buckets. While they have entries, so has the run.
     last: u64,
     /// By level, then digit: the entries whose tags differ from `last` first in this digit. Empty until needed.
     buckets: Vec<Vec<Entry>>,
     /// Which buckets of each level have entries, and which levels have buckets that do.
-    digits: [u16; LEVELS],
+    digits: [u64; LEVELS],
     levels: u16,
     /// How many entries the buckets hold.
     beyond: usize,
@@ -113,15 +115,18 @@ impl Agenda {
         self.levels |= 1 << level;
     }
 
+    /// The slot of the entry `steps` after the least, where it is known by now and nothing comes between.
+    #[inline]
+    pub(crate) fn ahead(&self, steps: usize) -> Option<u32> {
+        self.run.get(self.next + steps).map(|entry| entry.slot())
+    }
+
     /// Takes the least entry out.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Entry> {
         let least = self.take()?;
-        if self.next == self.run.len() {
-            self.most = self.most.max(self.next);
-            self.next = 0;
-            self.run.clear();
-            if self.beyond > 0 && self.late.peek().is_none() {
+        if self.run.len() - self.next < AHEAD {
+            if self.beyond > 0 {
                 self.refill();
             } else if self.most > KEEP && self.len() == 0 {
                 *self = Self::new();
@@ -149,10 +154,12 @@ impl Agenda {
         self.push(entry);
     }
 
-    /// The run is empty: makes a new one of the least bucket.
+    /// The run comes to its end: appends the least buckets.
     fn refill(&mut self) {
-        self.most = self.most.max(self.beyond);
-        while self.run.is_empty() && self.levels != 0 {
+        self.most = self.most.max(self.beyond).max(self.run.len());
+        self.run.drain(..self.next);
+        self.next = 0;
+        while self.run.len() < AHEAD && self.levels != 0 {
             let level = self.levels.trailing_zeros() as usize;
             let digit = self.digits[level].trailing_zeros() as usize;
             self.digits[level] &= !(1 << digit);
@@ -165,12 +172,12 @@ impl Agenda {
                 if !bucket.is_sorted() {
                     bucket.sort_unstable();
                 }
-                std::mem::swap(&mut self.run, &mut bucket);
+                self.run.extend_from_slice(&bucket);
                 self.last = self.run.last().map_or(self.last, |entry| entry.bits());
             } else {
                 self.split(&bucket);
-                bucket.clear();
             }
+            bucket.clear();
             self.spare.push(bucket);
         }
     }
@@ -185,6 +192,7 @@ impl Agenda {
                 self.place(*entry);
             }
         }
+        // Equal tags in one bucket are in order, but where the numbers that order them have wrapped.
         if !self.run.is_sorted() {
             self.run.sort_unstable();
         }
@@ -253,7 +261,8 @@ mod tests {
             assert!(entry.tag() >= before);
             before = entry.tag();
         }
-        let held: usize = agenda.buckets.iter().chain(&agenda.spare).chain([&agenda.run]).map(Vec::capacity).sum();
+        let held: usize =
+            agenda.buckets.iter().chain(&agenda.spare).chain([&agenda.run]).map(Vec::capacity).sum();
         assert!(held <= KEEP, "{held} entries' worth");
     }
 }

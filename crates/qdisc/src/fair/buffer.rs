@@ -93,7 +93,7 @@ impl Buffer {
             ranking.grown.push(slot);
             // Flows that come and go leave their notes behind.
             if ranking.grown.len() > NOTES + 2 * flows.active() {
-                ranking.update(self.in_packets, flows);
+                ranking.tidy(flows);
             }
         }
     }
@@ -134,6 +134,14 @@ struct Ranking {
 }
 
 impl Ranking {
+    /// Keeps one note of each flow that has grown and still waits.
+    fn tidy<F: Default, N: Copy>(&mut self, flows: &mut Flows<F, N>) {
+        self.grown.retain(|slot| flows.take_growth(*slot) && flows.get(*slot).packets() > 0);
+        for slot in &self.grown {
+            flows.note_growth(*slot);
+        }
+    }
+
     fn update<F: Default, N: Copy>(&mut self, in_packets: bool, flows: &mut Flows<F, N>) {
         for slot in self.grown.drain(..) {
             if !flows.take_growth(slot) {

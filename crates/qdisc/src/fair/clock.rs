@@ -12,7 +12,7 @@ use tailback_core::{Checker, Packet, QueueCx, Time};
 
 use super::agenda::Agenda;
 use super::heap::Entry;
-use super::shares::check_shares;
+use super::shares::{check_reservations, check_shares};
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
 use crate::config::BuildCx;
@@ -42,6 +42,7 @@ impl VirtualClockConfig {
         let reserve = self.reserve;
         checker.require(reserve > 0.0 && reserve <= 1.0, "reserve", reserve, "above 0, at most 1");
         check_shares(&self.shares, "shares", checker);
+        check_reservations(&self.shares, self.reserve, checker);
         checker.within("buffer", |checker| self.buffer.check(checker));
     }
 }

@@ -4,6 +4,8 @@
 //! A flow has a slot while it has packets or a scheduler holds it, and gives it back after. A slot is half a line of
 //! memory where the scheduler keeps no more than a number for it: with many flows, fetching it is what costs.
 
+use std::hint::black_box;
+
 use tailback_core::{Backlog, Bytes, Packet};
 
 use super::index::Index;
@@ -69,6 +71,17 @@ pub struct Flows<F, N> {
     free: Vec<u32>,
     pool: Pool<N>,
     backlog: Backlog,
+}
+
+/// What to fetch of a flow, each thing needing those before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fetch {
+    /// The slot.
+    Slot,
+    /// Its oldest packet.
+    Head,
+    /// The packet after that, which will be the next to be given a place.
+    Second,
 }
 
 /// More slots than this are given back when no flow is left.
@@ -214,6 +227,17 @@ impl<F: Default, N: Copy> Flows<F, N> {
     #[inline]
     pub fn get(&self, slot: u32) -> &Slot<F> {
         &self.slots[slot as usize]
+    }
+
+    /// Has the slot fetched from memory, or what is waiting in it if it has been fetched before, ahead of its use.
+    #[inline]
+    pub(super) fn fetch(&self, slot: u32, what: Fetch) {
+        let Some(flow) = self.slots.get(slot as usize) else { return };
+        match what {
+            Fetch::Slot => drop(black_box(flow.packets)),
+            Fetch::Head => self.pool.fetch_head(flow.queue),
+            Fetch::Second => self.pool.fetch_second(flow.queue),
+        }
     }
 
     /// The scheduler's state of `slot`, to change it.

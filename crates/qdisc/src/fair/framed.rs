@@ -10,13 +10,13 @@
 //! next packet is kept for the next frame, so that over k frames a flow sends at most k allotments and one packet.
 //! Frames start at multiples of their length. Allotments that add up to more than a frame holds share what there is.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Packet, QueueCx, Span, Time};
 
-use super::shares::{FlowMap, check_shares};
+use super::shares::{FlowMap, check_reservations, check_shares};
 use super::{BufferConfig, Flows, Plain, Scheduler, Share};
 use crate::config::BuildCx;
 
@@ -107,6 +107,7 @@ impl FramedRoundRobinConfig {
         check_frame(self.frame, checker);
         check_reserve(self.reserve, checker);
         check_shares(&self.shares, "shares", checker);
+        check_reservations(&self.shares, self.reserve, checker);
         checker.within("buffer", |checker| self.buffer.check(checker));
     }
 }
@@ -116,6 +117,7 @@ impl HierarchicalRoundRobinConfig {
     pub fn check(&self, checker: &mut Checker) {
         checker.require(!self.levels.is_empty(), "levels", "an empty list", "at least one level");
         let mut above = Span::ZERO;
+        let mut named = BTreeSet::new();
         for (index, level) in self.levels.iter().enumerate() {
             checker.within(format!("levels[{index}]"), |checker| {
                 check_frame(level.frame, checker);
@@ -128,6 +130,9 @@ impl HierarchicalRoundRobinConfig {
                 );
                 let part = level.part;
                 checker.require(part > 0.0 && part <= 1.0, "part", part, "above 0, at most 1");
+                for flow in &level.flows {
+                    checker.require(named.insert(*flow), "flows", flow, "a flow that is named only once");
+                }
             });
             above = level.frame;
         }
@@ -140,6 +145,7 @@ impl HierarchicalRoundRobinConfig {
         );
         check_reserve(self.reserve, checker);
         check_shares(&self.shares, "shares", checker);
+        check_reservations(&self.shares, self.reserve, checker);
         checker.within("buffer", |checker| self.buffer.check(checker));
     }
 }
@@ -299,7 +305,14 @@ impl Scheduler for Framed {
     type Flow = Allotment;
     type Note = Plain;
 
-    fn note(&mut self, now: Time, flows: &mut FramedFlows, slot: u32, packet: &Packet, _cx: &QueueCx<'_>) -> Plain {
+    fn note(
+        &mut self,
+        now: Time,
+        flows: &mut FramedFlows,
+        slot: u32,
+        packet: &Packet,
+        _cx: &QueueCx<'_>,
+    ) -> Plain {
         self.turn(now, flows);
         let last = self.levels.len() - 1;
         let flow = flows.state(slot);

@@ -4,6 +4,8 @@
 //! left are used first, being still at hand; and nothing is read of a queue's tail, only written, which nobody waits
 //! for.
 
+use std::hint::black_box;
+
 use tailback_core::Packet;
 
 /// No packet, no slot.
@@ -110,6 +112,19 @@ impl<N: Copy> Pool<N> {
     /// The newest packet.
     pub(crate) fn newest(&self, queue: Queue) -> Option<(&Packet, N)> {
         self.nodes.get(queue.tail as usize).map(|node| (&node.packet, node.note))
+    }
+
+    /// Has the oldest packet fetched from memory.
+    #[inline]
+    pub(crate) fn fetch_head(&self, queue: Queue) {
+        black_box(self.nodes.get(queue.head as usize).map(|node| node.next));
+    }
+
+    /// Has the packet after the oldest fetched from memory.
+    #[inline]
+    pub(crate) fn fetch_second(&self, queue: Queue) {
+        let next = self.nodes.get(queue.head as usize).map_or(NONE, |node| node.next);
+        black_box(self.nodes.get(next as usize).map(|node| node.next));
     }
 
     #[inline]

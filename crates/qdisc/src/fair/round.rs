@@ -131,7 +131,13 @@ impl RoundRobin {
 
     /// `quantum` bytes per unit of weight and round.
     pub fn deficit(quantum: Bytes) -> Self {
-        Self { cost: Cost::Bytes, quantum: quantum.as_f64(), weighted: true, ring: VecDeque::new(), visiting: false }
+        Self {
+            cost: Cost::Bytes,
+            quantum: quantum.as_f64(),
+            weighted: true,
+            ring: VecDeque::new(),
+            visiting: false,
+        }
     }
 
     fn cost_of(&self, packet: &Packet) -> f64 {

@@ -31,16 +31,43 @@ const MOST_SHARES: usize = u16::MAX as usize;
 /// Complains about weights that make no sense.
 pub(crate) fn check_shares(shares: &[Share], field: &str, checker: &mut Checker) {
     let many = shares.len();
-    checker.require(many <= MOST_SHARES, field, format_args!("{many} shares"), format_args!("at most {MOST_SHARES}"));
+    checker.require(
+        many <= MOST_SHARES,
+        field,
+        format_args!("{many} shares"),
+        format_args!("at most {MOST_SHARES}"),
+    );
     let mut seen = BTreeSet::new();
     for (index, share) in shares.iter().enumerate() {
         checker.within(format!("{field}[{index}]"), |checker| {
             let weight = share.weight;
             checker.require(weight.is_finite() && weight > 0.0, "weight", weight, "a number above zero");
-            checker.require(!share.flows.is_empty(), "flows", "an empty list", "at least one flow");
-            for flow in &share.flows {
-                checker.require(seen.insert(*flow), "flows", flow, "a flow that no other share names");
-            }
+            check_members(&share.flows, &mut seen, checker);
+        });
+    }
+}
+
+/// Complains about a list of flows that is empty, or names one that is in `seen`, where it puts them.
+pub(crate) fn check_members(flows: &[u32], seen: &mut BTreeSet<u32>, checker: &mut Checker) {
+    checker.require(!flows.is_empty(), "flows", "an empty list", "at least one flow");
+    for flow in flows {
+        checker.require(seen.insert(*flow), "flows", flow, "a flow that is named only once");
+    }
+}
+
+/// Complains about weights of which one alone would have more than the whole link, where a weight of 1 has the part
+/// `reserve` of it.
+pub(crate) fn check_reservations(shares: &[Share], reserve: f64, checker: &mut Checker) {
+    for (index, share) in shares.iter().enumerate() {
+        // The slack is for weights like 1/3 × 3.
+        let ok = share.weight * reserve <= 1.0 + 1e-9;
+        checker.within(format!("shares[{index}]"), |checker| {
+            checker.require(
+                ok,
+                "weight",
+                share.weight,
+                format_args!("at most {}: the whole link", 1.0 / reserve),
+            );
         });
     }
 }

@@ -31,6 +31,12 @@ pub trait TagRule {
     /// A packet of `slot` with this tag goes into transmission.
     fn served(&mut self, now: Time, flows: &mut TaggedFlows<Self::Flow>, slot: u32, tag: f64);
 
+    /// The flow that the rule will look at, without an arrival, after `steps` others. A hint, no promise.
+    fn ahead(&self, steps: usize) -> Option<u32> {
+        let _ = steps;
+        None
+    }
+
     /// The newest packet of `slot` was dropped; it had this tag.
     fn dropped(&mut self, flows: &mut TaggedFlows<Self::Flow>, slot: u32, packet: &Packet, tag: f64);
 }
@@ -102,6 +108,14 @@ impl<R: TagRule> Scheduler for ByTag<R> {
     fn served(&mut self, now: Time, flows: &mut TaggedFlows<R::Flow>, slot: u32, _packet: &Packet, tag: f64) {
         self.renew_top(flows, slot);
         self.rule.served(now, flows, slot, tag);
+    }
+
+    fn ahead(&self, steps: usize) -> Option<u32> {
+        self.agenda.ahead(steps)
+    }
+
+    fn ahead_beside(&self, steps: usize) -> Option<u32> {
+        self.rule.ahead(steps)
     }
 
     fn dropped(&mut self, flows: &mut TaggedFlows<R::Flow>, slot: u32, packet: &Packet, tag: f64) {

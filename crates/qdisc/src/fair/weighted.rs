@@ -136,6 +136,10 @@ impl TagRule for Fluid {
 
     fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<Finish>, _slot: u32, _tag: f64) {}
 
+    fn ahead(&self, steps: usize) -> Option<u32> {
+        self.departures.ahead(steps)
+    }
+
     fn dropped(&mut self, flows: &mut TaggedFlows<Finish>, slot: u32, packet: &Packet, tag: f64) {
         let before = tag - packet.size().as_f64() / flows.weight(slot);
         let newest = flows.newest(slot).map(|(_, tag)| tag);
