@@ -8,7 +8,7 @@ import tailback as tb
 
 link = tb.dumbbell(rate="10 Mbit/s", delay="40 ms", buffer="60 packets", duration="8 s", record={"bin": "20 ms"})
 free = link.with_flows(tb.flows(1, "sack")).run()
-held = link.with_flows(tb.flows(1, "sack", transport={"initial_ssthresh": "66 packets"})).run()
+held = link.with_flows(tb.flows(1, "sack", transport={"initial_ssthresh": "125 packets"})).run()
 
 print("packets lost:", *(int(result.links["dropped_packets"].sum()) for result in (free, held)))
 free.plot.overview().savefig("slow_start.svg")

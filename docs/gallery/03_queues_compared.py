@@ -1,6 +1,7 @@
 """Three queues, one load: drop-tail, RED, CoDel.
 
-Drop-tail fills whatever buffer it has. RED and CoDel keep the queue short, at nearly the same throughput.
+Drop-tail fills whatever buffer it has. CoDel keeps the queue short at nearly the same throughput; RED, with the settings
+that it has by default, pays for its shorter queue with a few per cent of the link.
 """
 
 import tailback as tb
