@@ -2,7 +2,7 @@
 //! `conformance.rs`.
 
 use tailback_control::schemes::{Cubic, CubicConfig, Reno, RenoConfig};
-use tailback_control::{ControllerParams, laws};
+use tailback_control::{ControllerParams, Scheme, laws};
 use tailback_core::{
     Bytes, CongestionEvent, Controller, Cx, Echoes, Feedback, Recovery, RttSample, Span, Stream, Time,
 };
@@ -88,6 +88,61 @@ fn reno_halves_what_is_in_flight_or_the_window() {
 
     feed(&mut flight, Time::ZERO, &event(CongestionEvent::Loss, 1));
     assert_eq!(window(&flight), 2.0, "never below two segments (RFC 5681 equation 4)");
+}
+
+/// "The sending TCP SHOULD NOT increase the congestion window in response to the receipt of an ECN-Echo ACK packet"
+/// (RFC 3168 §6.1.2): not even by those that no longer reduce it.
+#[test]
+fn acknowledgements_with_an_echo_grow_no_window() {
+    let schemes = ["reno", "newreno", "sack", "cubic", "vegas"];
+    for name in schemes {
+        let scheme: Scheme = serde_json::from_value(serde_json::json!({ "name": name })).expect("registered");
+        let mut marked = scheme.build(&params(10, Some(5))).controller;
+        let mut clean = scheme.build(&params(10, Some(5))).controller;
+        for millis in 1..200 {
+            let now = Time::ZERO + Span::from_millis(10 * millis);
+            let calm = timed(1, Span::from_millis(100));
+            feed(&mut clean, now, &calm);
+            feed(&mut marked, now, &Feedback { echoes: Echoes { ce: 1, rho: 0, eta: 0 }, ..calm });
+        }
+        assert!(window(&marked) <= 10.0, "{name}: {}", window(&marked));
+        assert!(name == "vegas" || window(&clean) > 10.0, "{name}: {}", window(&clean));
+        // Only new data can end an echo (CWR): while a time-out is repaired it says nothing new.
+        let repaired = event(CongestionEvent::Timeout { consecutive: 1 }, 10);
+        feed(&mut marked, Time::from_secs_f64(3.0), &repaired);
+        let least = window(&marked);
+        let stale =
+            Feedback { echoes: Echoes { ce: 1, rho: 0, eta: 0 }, recovery: Recovery::Timeout, ..ack(1) };
+        feed(&mut marked, Time::from_secs_f64(3.1), &stale);
+        assert!(name == "vegas" || window(&marked) > least, "{name}: {least}");
+    }
+}
+
+/// "The value of the congestion window is bounded below by a value of one MSS" (RFC 3168 §6.1.2), the threshold by two
+/// (RFC 5681 equation 4).
+#[test]
+fn reno_gives_way_to_marks_down_to_one_segment() {
+    let mut reno = reno(&RenoConfig { halve: laws::Halve::Window, ..RenoConfig::default() }, 8, None);
+    for expected in [4.0, 2.0, 1.0, 1.0] {
+        feed(&mut reno, Time::ZERO, &event(CongestionEvent::Ecn, 8));
+        assert_eq!(window(&reno), expected);
+    }
+    feed(&mut reno, Time::ZERO, &ack(1));
+    assert_eq!(window(&reno), 2.0, "slow start up to the threshold of two");
+    feed(&mut reno, Time::ZERO, &ack(1));
+    assert_eq!(window(&reno), 2.5);
+}
+
+/// "When the next ACK arrives that acknowledges previously unacknowledged data, a TCP MUST set cwnd to ssthresh"
+/// (RFC 5681 §3.2 step 6), and to no more; ns-2 adds that acknowledgement's growth.
+#[test]
+fn the_end_of_recovery_grows_nothing_unless_ns_2_is_asked_for() {
+    for (grow_on_exit, expected) in [(false, 10.0), (true, 10.1)] {
+        let mut reno = reno(&RenoConfig { grow_on_exit, ..RenoConfig::default() }, 20, None);
+        feed(&mut reno, Time::ZERO, &event(CongestionEvent::Loss, 20));
+        feed(&mut reno, Time::ZERO, &Feedback { event: Some(CongestionEvent::RecoveryEnd), ..ack(11) });
+        assert_eq!(window(&reno), expected);
+    }
 }
 
 #[test]

@@ -190,7 +190,7 @@ pub struct StreamConfig {
     /// (RFC 9293 §3.5); default false.
     pub handshake: bool,
     /// Every send opportunity is delayed by a uniform random time up to this, to break phase effects; `"0 s"`, the
-    /// default, for none. ns-2's `overhead_`. Fast retransmissions leave at once.
+    /// default, for none. ns-2's `overhead_`. Fast retransmissions and limited transmit (RFC 3042) leave at once.
     pub send_jitter: Span,
     /// Whether every data packet carries its send time for the receiver's policy; default false.
     pub stamps: bool,

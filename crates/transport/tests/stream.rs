@@ -325,6 +325,13 @@ fn jitter_delays_opportunities_but_not_fast_retransmissions() {
     let again = test.departures.iter().find(|departure| departure.packet.is_retransmitted()).unwrap();
     let dups = test.acks.iter().filter(|(_, ack)| ack.number == 3).nth(3).unwrap();
     assert_eq!(again.at, dups.0 + ONE_WAY, "the third duplicate is answered at once");
+    // RFC 3042: "the sender SHOULD transmit a segment of previously unsent data" for the first two; ns-2 does so without
+    // its random delay, and a delay would set them against the fast retransmission for the same place in a queue.
+    for (nth, number) in [(1, 13), (2, 14)] {
+        let dup = test.acks.iter().filter(|(_, ack)| ack.number == 3).nth(nth).unwrap();
+        let sent = test.departures.iter().find(|departure| departure.packet.number == number).unwrap();
+        assert_eq!(sent.at, dup.0 + ONE_WAY, "limited transmit answers at once");
+    }
 }
 
 #[test]

@@ -92,8 +92,13 @@ def _queue(row: Row) -> str | dict[str, Any]:
 
 
 def _scheme(row: Row) -> str | dict[str, Any]:
-    # ns-2 halves the congestion window itself, where RFC 5681 halves what is in flight.
-    return {"name": row.scheme, "halve": "window"} if row.scheme in {"sack", "newreno", "reno"} else row.scheme
+    # ns-2 halves the congestion window itself, where RFC 5681 halves what is in flight; and its Reno and NewReno grow by
+    # the acknowledgement that ends recovery, where RFC 5681 and RFC 6582 set the window to the threshold.
+    if row.scheme == "sack":
+        return {"name": "sack", "halve": "window"}
+    if row.scheme in {"newreno", "reno"}:
+        return {"name": row.scheme, "halve": "window", "grow_on_exit": True}
+    return row.scheme
 
 
 def _flows(row: Row) -> dict[str, Any]:

@@ -8,4 +8,4 @@ pub mod window;
 
 pub use bottleneck::{AdaptiveRise, Bottleneck, ContinuousLaw, DiscreteLaw, Epoch, SetpointProbing};
 pub use hystart::HyStart;
-pub use window::{Counting, Halve, WindowLaw};
+pub use window::{Counting, Halve, WindowLaw, echo_forbids_growth};

@@ -4,7 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{Bytes, Feedback};
+use tailback_core::{Bytes, Feedback, Recovery};
 
 use crate::scheme::ControllerParams;
 
@@ -28,6 +28,17 @@ pub enum Halve {
     Flight,
     /// From the congestion window itself, as ns-2 does.
     Window,
+}
+
+/// Whether an ECN echo keeps an acknowledgement from growing the window: "The sending TCP SHOULD NOT increase the
+/// congestion window in response to the receipt of an ECN-Echo ACK packet" (RFC 3168 §6.1.2), whether or not that echo
+/// reduced it.
+///
+/// While a time-out is repaired the echo is an old one: what is sent again bears no mark (§6.1.5), and only new data may
+/// tell the receiver to end its echo (§6.1.2). Heeding it would hold the window at one segment until all is repaired.
+#[inline]
+pub fn echo_forbids_growth(feedback: &Feedback<'_>) -> bool {
+    feedback.echoes.ce > 0 && feedback.recovery != Recovery::Timeout
 }
 
 /// A congestion window in segments, with its bounds and slow start threshold.

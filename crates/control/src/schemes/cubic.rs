@@ -35,7 +35,7 @@ use tailback_core::{
 };
 
 use crate::laws::hystart::Advice;
-use crate::laws::{Counting, Halve, HyStart, WindowLaw};
+use crate::laws::{Counting, Halve, HyStart, WindowLaw, echo_forbids_growth};
 use crate::scheme::ControllerParams;
 
 /// Parameters of CUBIC.
@@ -324,8 +324,8 @@ impl Controller for Cubic {
         if let Some(event) = feedback.event {
             return self.on_event(event, feedback, cx);
         }
-        let earned = feedback.advanced > Bytes::ZERO && feedback.echoes.ce == 0;
-        if !earned || feedback.recovery == Recovery::Fast {
+        let repairing = feedback.recovery == Recovery::Fast;
+        if feedback.advanced == Bytes::ZERO || repairing || echo_forbids_growth(feedback) {
             return;
         }
         if !feedback.window_limited {

@@ -8,8 +8,9 @@
 //! | --- | --- | --- |
 //! | ack, `w < ssthresh` | `w += min(N, 1)`; by byte counting `min(N, L)` | RFC 5681 eq. 2, RFC 3465 §2.2 |
 //! | ack, otherwise | `w += 1/w`; by byte counting `w += N/w` | RFC 5681 eq. 3, RFC 3465 §2.1 |
-//! | ack with an ECN echo | no growth | RFC 3168 §6.1.2 |
-//! | loss, first ECN echo of a window | `ssthresh = max(flight/2, 2)`, `w = ssthresh` | RFC 5681 eq. 4, §3.2 |
+//! | loss | `ssthresh = max(flight/2, 2)`, `w = ssthresh` | RFC 5681 eq. 4, §3.2 |
+//! | ECN echo that counts | `ssthresh = max(flight/2, 2)`, `w = max(flight/2, 1)` | RFC 3168 §6.1.2 |
+//! | any ack with an ECN echo | `w` does not grow, but in the repair of a time-out | RFC 3168 §6.1.2 |
 //! | first time-out | `ssthresh = max(flight/2, 2)`, `w = 1` | RFC 5681 eq. 4, §3.1 |
 //! | further time-outs | `w = 1`, `ssthresh` held | RFC 5681 §3.1 |
 //! | the last loss or time-out was spurious | `w` and `ssthresh` as before it | RFC 4015 §3.2, `w` at once |
@@ -18,6 +19,7 @@
 //! counts what left the network; this window holds still meanwhile. RFC 3465 §2.1 adds whole segments once per
 //! window of acknowledged bytes; here their fractions are added at once, which has the same slope. With
 //! `halve = "window"`, ns-2 sets the threshold to 2 at repeated time-outs; here it is held, as the RFC says.
+//! At a window of one segment an echo does not silence the sender for a time-out (RFC 3168 §6.1.2, last paragraph).
 //!
 //! Open problems: bias against long round trip times (growth per round trip, not per second), and a sawtooth that
 //! keeps drop-tail queues full.
@@ -26,7 +28,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Recovery, Time};
 
-use crate::laws::{Counting, Halve, WindowLaw};
+use crate::laws::{Counting, Halve, WindowLaw, echo_forbids_growth};
 use crate::scheme::ControllerParams;
 
 /// Parameters of Reno's window law.
@@ -40,11 +42,14 @@ pub struct RenoConfig {
     pub slow_start_limit: f64,
     /// What the threshold is half of: `flight`, the data in flight (RFC 5681 equation 4), or `window` (ns-2).
     pub halve: Halve,
+    /// Whether the acknowledgement that ends fast recovery also grows the window, as in ns-2's Reno and NewReno;
+    /// default false: RFC 5681 §3.2 step 6 and RFC 6582 §3.2 step 3 set the window to the threshold and no more.
+    pub grow_on_exit: bool,
 }
 
 impl Default for RenoConfig {
     fn default() -> Self {
-        Self { counting: Counting::PerAck, slow_start_limit: 2.0, halve: Halve::Flight }
+        Self { counting: Counting::PerAck, slow_start_limit: 2.0, halve: Halve::Flight, grow_on_exit: false }
     }
 }
 
@@ -60,41 +65,59 @@ impl RenoConfig {
 #[derive(Clone, Debug)]
 pub struct Reno {
     law: WindowLaw,
+    grow_on_exit: bool,
 }
 
 impl Reno {
     /// A connection's start.
     pub fn new(config: &RenoConfig, params: &ControllerParams) -> Self {
-        Self { law: WindowLaw::new(params, config.counting, config.slow_start_limit, config.halve) }
+        let law = WindowLaw::new(params, config.counting, config.slow_start_limit, config.halve);
+        Self { law, grow_on_exit: config.grow_on_exit }
+    }
+
+    #[inline]
+    fn grow(&mut self, feedback: &Feedback<'_>) {
+        let law = &mut self.law;
+        if law.in_slow_start() {
+            law.slow_start(feedback.advanced, feedback.recovery == Recovery::Timeout);
+        } else {
+            law.set(law.window + law.counted(feedback.advanced) / law.window);
+        }
     }
 
     fn on_event(&mut self, event: CongestionEvent, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         let law = &mut self.law;
-        let half = (law.reduce_from(feedback) / 2.0).max(2.0);
+        let half = law.reduce_from(feedback) / 2.0;
+        let threshold = half.max(2.0);
         match event {
-            CongestionEvent::Loss | CongestionEvent::Ecn => {
-                if event == CongestionEvent::Loss {
-                    law.remember();
-                } else {
-                    law.forget();
-                }
-                law.ssthresh = half;
+            CongestionEvent::Loss => {
+                law.remember();
+                law.ssthresh = threshold;
+                law.set(threshold.min(law.window));
+            }
+            // "The value of the congestion window is bounded below by a value of one MSS" (RFC 3168 §6.1.2): it must
+            // be able to give way further than after a loss, which the retransmission timer follows up.
+            CongestionEvent::Ecn => {
+                law.forget();
+                law.ssthresh = threshold;
                 law.set(half.min(law.window));
             }
             CongestionEvent::Timeout { consecutive } => {
                 if consecutive <= 1 {
                     law.remember();
-                    law.ssthresh = half;
+                    law.ssthresh = threshold;
                 } else {
                     law.forget();
                 }
                 law.set(1.0);
             }
+            CongestionEvent::RecoveryEnd if self.grow_on_exit => self.grow(feedback),
             CongestionEvent::RecoveryEnd => {}
             CongestionEvent::Spurious => {
                 law.restore();
             }
         }
+        let law = &self.law;
         cx.note("ssthresh", law.ssthresh * law.segment());
     }
 }
@@ -109,18 +132,11 @@ impl Controller for Reno {
         if let Some(event) = feedback.event {
             return self.on_event(event, feedback, cx);
         }
-        let earned = feedback.window_limited
-            && feedback.advanced > tailback_core::Bytes::ZERO
-            && feedback.echoes.ce == 0;
-        if !earned || feedback.recovery == Recovery::Fast {
+        let earned = feedback.window_limited && feedback.advanced > tailback_core::Bytes::ZERO;
+        if !earned || feedback.recovery == Recovery::Fast || echo_forbids_growth(feedback) {
             return;
         }
-        let law = &mut self.law;
-        if law.in_slow_start() {
-            law.slow_start(feedback.advanced, feedback.recovery == Recovery::Timeout);
-        } else {
-            law.set(law.window + law.counted(feedback.advanced) / law.window);
-        }
+        self.grow(feedback);
     }
 
     #[inline]

@@ -33,6 +33,7 @@ use tailback_core::{
 };
 
 use crate::accumulation::BacklogEstimator;
+use crate::laws::echo_forbids_growth;
 use crate::scheme::{ControllerParams, Reliability};
 
 /// How TCP Vegas repairs losses.
@@ -256,7 +257,8 @@ impl Controller for Vegas {
         if self.growth >= 1.0 && self.window >= self.ssthresh {
             self.growth = 0.0;
         }
-        if self.growth > 0.0 && feedback.window_limited && feedback.advanced > Bytes::ZERO {
+        let earned = feedback.window_limited && !echo_forbids_growth(feedback);
+        if self.growth > 0.0 && earned && feedback.advanced > Bytes::ZERO {
             self.set(self.window + self.growth);
         }
     }

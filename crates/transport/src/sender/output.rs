@@ -60,7 +60,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     #[inline(always)]
     fn is_delayed(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> bool {
         let jitter = self.config.send_jitter;
-        if jitter.is_zero() {
+        if jitter.is_zero() || self.recovery.is_limited_transmit() {
             return false;
         }
         if self.jitter_end.is_never() {

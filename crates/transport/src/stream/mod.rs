@@ -231,6 +231,11 @@ impl LossRecovery {
         self.state
     }
 
+    /// Whether what leaves now is released by the first duplicate acknowledgements (RFC 3042).
+    pub(crate) const fn is_limited_transmit(&self) -> bool {
+        self.dup_acks > 0 && matches!(self.state, Recovery::Open)
+    }
+
     pub(crate) const fn deadline(&self) -> Time {
         self.deadline
     }
