@@ -1003,6 +1003,11 @@ class Reno(Part):
     halve: Halve = "flight"
     """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
 
+    grow_on_exit: bool = False
+    """Whether the acknowledgement that ends fast recovery also grows the window, as in ns-2's Reno and NewReno;
+    default false: RFC 5681 §3.2 step 6 and RFC 6582 §3.2 step 3 set the window to the threshold and no more.
+    """
+
 
 class Newreno(Part):
     """TCP NewReno (RFC 6582)."""
@@ -1020,6 +1025,11 @@ class Newreno(Part):
     halve: Halve = "flight"
     """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
 
+    grow_on_exit: bool = False
+    """Whether the acknowledgement that ends fast recovery also grows the window, as in ns-2's Reno and NewReno;
+    default false: RFC 5681 §3.2 step 6 and RFC 6582 §3.2 step 3 set the window to the threshold and no more.
+    """
+
 
 class Sack(Part):
     """TCP with selective acknowledgements (RFC 6675) and Reno's window law."""
@@ -1036,6 +1046,11 @@ class Sack(Part):
 
     halve: Halve = "flight"
     """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
+
+    grow_on_exit: bool = False
+    """Whether the acknowledgement that ends fast recovery also grows the window, as in ns-2's Reno and NewReno;
+    default false: RFC 5681 §3.2 step 6 and RFC 6582 §3.2 step 3 set the window to the threshold and no more.
+    """
 
 
 class Cubic(Part):
@@ -1997,7 +2012,7 @@ class Stream(Part):
 
     send_jitter: Span = "0 s"
     """Every send opportunity is delayed by a uniform random time up to this, to break phase effects; ``"0 s"``, the
-    default, for none. ns-2's ``overhead_``. Fast retransmissions leave at once.
+    default, for none. ns-2's ``overhead_``. Fast retransmissions and limited transmit (RFC 3042) leave at once.
     """
 
     stamps: bool = False
