@@ -22,8 +22,20 @@ from tailback.papers.item import Check, Outcome, Parameter
 from tailback.papers.reproduce import Verdict
 from tailback.plot import figure, save, style
 from tailback.report import write_report
+from tailback.report.again import run_command
 from tailback.report.packed import unpacked
 from tests.browser import Browser, needs_browser
+
+
+class Still(tb.Controller):
+    """A window that never moves."""
+
+    def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+        """Nothing to do."""
+
+    def directive(self) -> tb.Directive:
+        """Ten thousand bytes."""
+        return tb.Directive(window=10_000)
 
 
 @pytest.fixture(scope="module")
@@ -263,6 +275,13 @@ def test_scenarios_run_alone(one: Path, tmp_path: Path, result: tb.Result) -> No
     (toml,) = re.findall(r"<pre>(.*?)</pre></details>", one.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "scenario.toml").write_text(unescape(toml), encoding="utf-8")
     assert tb.Scenario.from_toml(tmp_path / "scenario.toml").run(seed=result.seed).hash == result.hash
+
+
+def test_parts_of_ones_own_come_with_their_file() -> None:
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="1 s")
+    plain, own = base.with_flows(tb.flows(1, "sack")), base.with_flows(tb.flows(1, Still.scheme()))
+    assert run_command("a b.toml", 3, [plain, None]) == "tailback run 'a b.toml' --seed 3"
+    assert run_command("a.toml", 3, [plain, own]) == "tailback run a.toml --own test_report.py --seed 3"
 
 
 def test_says_what_matters(page: Path) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 
 from tailback.commands.table import cell
 from tailback.plot.style import save
+from tailback.report.again import run_command
 from tailback.report.figure import csv_download
 from tailback.report.figure import drawn as points_of
 from tailback.report.figure import shown as figure_shown
@@ -79,7 +80,7 @@ def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None) -> 
             {"which": _which(row, runs.axes), "error": row["error"]} for row in runs.failed.head(LISTED).to_dicts()
         ],
         "command": runs.command,
-        "rerun": f"tailback run scenario.toml --seed {runs.table['seed'][0]}" if len(runs) else "",
+        "rerun": _rerun(runs),
         "scenarios": [
             {
                 "name": ", ".join(f"{name} = {value}" for name, value in variant.labels.items()) or "the scenario",
@@ -122,8 +123,8 @@ def write_result_report(result: Result, folder: Path, source: Path | None = None
         "figures": figures,
         "files": [csv_download(f"{name}.csv", folder / f"{name}.csv", folder) for name in ("flows", "links")],
         "problems": [],
-        "command": f"tailback run {source / 'scenario.toml'} --seed {result.seed}",
-        "rerun": f"tailback run scenario.toml --seed {result.seed}",
+        "command": run_command(source / "scenario.toml", result.seed, [result.scenario]),
+        "rerun": run_command("scenario.toml", result.seed, [result.scenario]),
         "scenarios": [{"name": "the scenario", "toml": result.scenario.to_toml()}],
     }
     return write_page("study.html", folder / "index.html", context, interactive=_interactive(figures))
@@ -256,6 +257,12 @@ def _scale(top: float, unit: str) -> tuple[float, str]:
         return 100.0, "%"
     value, name = scaled(top, unit)
     return (value / top if top else 1.0), name
+
+
+def _rerun(runs: Runs) -> str:
+    if not len(runs):
+        return ""
+    return run_command("scenario.toml", int(runs.table["seed"][0]), [variant.scenario for variant in runs.variants])
 
 
 def _which(row: dict[str, Any], axes: Sequence[str]) -> str:

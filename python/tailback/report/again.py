@@ -1,0 +1,46 @@
+"""What a reader types to make a page's runs again."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tailback.scenario import Scenario
+
+
+def run_command(file: str | Path, seed: int, scenarios: Iterable[Scenario | None]) -> str:
+    """The command that runs one of some scenarios, written to a file.
+
+    Parts of the user's own come with ``--own`` and the file that defines them, as far as this process knows it; a
+    class typed into a session has none, and stands there as a gap for the reader to fill.
+    """
+    names = dict.fromkeys(name for scenario in scenarios if scenario for name in _parts(scenario.to_dict()))
+    own = [word for path in dict.fromkeys(map(_file_of, names)) for word in ("--own", path)]
+    return shlex.join(["tailback", "run", str(file), *own, "--seed", str(seed)])
+
+
+def _parts(data: Any) -> Iterator[str]:
+    """The names of all parts of one's own in a scenario."""
+    if isinstance(data, Mapping):
+        if data.get("name") == "custom" and "part" in data:
+            yield str(data["part"])
+        for entry in data.values():
+            yield from _parts(entry)
+    elif isinstance(data, list | tuple):
+        for entry in data:
+            yield from _parts(entry)
+
+
+def _file_of(name: str) -> str:
+    from tailback.own.registry import of_name
+
+    part = of_name(name)
+    try:
+        found = inspect.getsourcefile(part) if part is not None else None
+    except TypeError:
+        found = None
+    return Path(found).name if found else f"THE-FILE-OF-{name}.py"
