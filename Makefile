@@ -43,9 +43,13 @@ bench: $(STAMPS)/core ## Speed beside ns-2 (if installed), as ratios, into docs/
 	cargo build --release --quiet -p tailback-sim --example perf
 	$(BIN)/python -m benches.compare $(ARGS)
 
+.PHONY: packet-pair
+packet-pair: $(STAMPS)/core ## Packet-pair's items and its comparison with TCP, into docs/packet-pair.md
+	$(BIN)/python -m tools.write_packet_pair
+
 .PHONY: validation
 validation: $(STAMPS)/core ## TCP and queues beside ns-2's figures, row by row, into docs/validation.md
-	$(BIN)/python tools/write_validation.py
+	$(BIN)/python -m tools.write_validation
 
 .PHONY: docs
 docs: $(STAMPS)/docs $(STAMPS)/core ## The documentation as a web site that works offline: docs/_build/html/index.html
