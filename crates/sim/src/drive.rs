@@ -121,7 +121,7 @@ impl Flow {
         }
         let (number, way, rest) = packet.words();
         if at_end!(self, end, packet(paths, number, way, rest)) {
-            self.finished_at = Some(paths.now);
+            self.finished_at = paths.now;
         }
     }
 
@@ -133,7 +133,7 @@ impl Flow {
                 _ => Input::Timeout,
             };
             if at_end!(self, end, input(paths, id, input)) {
-                self.finished_at = Some(paths.now);
+                self.finished_at = paths.now;
             }
         }
         paths.events.arm(leaf, self.wanted(end));

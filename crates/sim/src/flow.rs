@@ -5,6 +5,8 @@ use tailback_control::AnyController;
 use tailback_core::{Endpoint, LinkId, Observation, Stream, Time};
 use tailback_transport::{DatagramReceiver, DatagramSender, Receiver, Sender};
 
+use crate::event_queue::EventQueue;
+
 macro_rules! endpoints {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident($inner:ty),)+ }) => {
         $(#[$doc])*
@@ -100,23 +102,39 @@ pub(crate) struct Flow {
     pub(crate) command_at: Time,
     pub(crate) stop_at: Time,
     pub(crate) started: bool,
-    pub(crate) finished_at: Option<Time>,
+    /// When it carried its last byte; [`Time::NEVER`] before.
+    pub(crate) finished_at: Time,
     pub(crate) discarded: u64,
 }
 
 impl Flow {
-    pub(crate) fn new(spec: FlowSpec, seed: u64, forward: u32, reverse: u32, leaves: (u32, u32)) -> Self {
-        let stream = |what: &str| Stream::new(seed, &format!("{} {what}", spec.name));
+    /// A flow that is at rest until its ports have routes and leaves.
+    pub(crate) fn new(spec: FlowSpec, seed: u64) -> Self {
+        let port = |what: &str| Port {
+            route: 0,
+            leaf: 0,
+            due: Time::NEVER,
+            rng: Stream::new(seed, &format!("{} {what}", spec.name)),
+        };
         Self {
-            receiver_port: Port { route: reverse, leaf: leaves.1, due: Time::NEVER, rng: stream("receiver") },
-            sender_port: Port { route: forward, leaf: leaves.0, due: Time::NEVER, rng: stream("sender") },
+            receiver_port: port("receiver"),
+            sender_port: port("sender"),
             receiver: spec.receiver,
             sender: spec.sender,
             command_at: spec.start,
             stop_at: spec.stop.unwrap_or(Time::NEVER),
             started: false,
-            finished_at: None,
+            finished_at: Time::NEVER,
             discarded: 0,
         }
     }
+
+    /// Takes where its routes begin and its leaves in the event queue: sender's first, receiver's second.
+    pub(crate) fn settle(&mut self, routes: (u32, u32), leaves: (u32, u32), events: &mut EventQueue) {
+        (self.sender_port.route, self.receiver_port.route) = routes;
+        (self.sender_port.leaf, self.receiver_port.leaf) = leaves;
+        events.arm(leaves.0, self.command_at);
+    }
 }
+
+const _: () = assert!(size_of::<Flow>() <= 19 * 64, "ten thousand flows must stay small: 19 cache lines");

@@ -7,7 +7,6 @@ use tailback_core::{FlowId, LinkId, Stream};
 
 use crate::flow::FlowSpec;
 use crate::link::{LinkLeaves, LinkSpec};
-use crate::network::NO_LEAVES;
 
 /// What a leaf stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,39 +73,61 @@ pub(crate) struct Leaves {
     flows: Vec<(u32, u32)>,
 }
 
-impl Leaves {
-    pub(crate) fn lay_out(seed: u64, links: &[LinkSpec], flows: &[FlowSpec]) -> Self {
-        let mut ranked = Vec::new();
-        let mut add = |leaf: Leaf, name: &str, salt: u64| {
-            ranked.push((leaf.kind(), rank(seed, name, salt), leaf));
-        };
-        for (index, link) in links.iter().enumerate() {
-            let id = LinkId::from(index);
-            add(Leaf::Wire(id), &link.name, 1);
-            if link.is_staged() {
-                add(Leaf::Service(id), &link.name, 0);
-            }
-            if link.impairments.duplication.is_some() || link.impairments.reordering.is_some() {
-                add(Leaf::Late(id), &link.name, 2);
-            }
+/// Collects what needs leaves, so that they can be numbered.
+#[derive(Debug)]
+pub(crate) struct LeafOrder {
+    seed: u64,
+    ranked: Vec<(u8, u64, Leaf)>,
+    links: usize,
+    flows: usize,
+}
+
+impl LeafOrder {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { seed, ranked: Vec::new(), links: 0, flows: 0 }
+    }
+
+    fn add(&mut self, leaf: Leaf, name: &str, salt: u64) {
+        self.ranked.push((leaf.kind(), rank(self.seed, name, salt), leaf));
+    }
+
+    /// The next link.
+    pub(crate) fn link(&mut self, spec: &LinkSpec) {
+        let id = LinkId::from(self.links);
+        self.links += 1;
+        self.add(Leaf::Wire(id), &spec.name, 1);
+        if spec.is_staged() {
+            self.add(Leaf::Service(id), &spec.name, 0);
         }
-        for (index, flow) in flows.iter().enumerate() {
-            let id = FlowId::from(index);
-            add(Leaf::Sender(id), &flow.name, 3);
-            add(Leaf::Receiver(id), &flow.name, 4);
+        if spec.impairments.duplication.is_some() || spec.impairments.reordering.is_some() {
+            self.add(Leaf::Late(id), &spec.name, 2);
         }
-        ranked.sort_by_key(|&(kind, rank, _)| (kind, rank));
-        let mut leaves = Self {
-            table: Vec::with_capacity(ranked.len()),
-            links: vec![NO_LEAVES; links.len()],
-            flows: vec![(0, 0); flows.len()],
+    }
+
+    /// The next flow.
+    pub(crate) fn flow(&mut self, spec: &FlowSpec) {
+        let id = FlowId::from(self.flows);
+        self.flows += 1;
+        self.add(Leaf::Sender(id), &spec.name, 3);
+        self.add(Leaf::Receiver(id), &spec.name, 4);
+    }
+
+    /// Numbers them all.
+    pub(crate) fn lay_out(mut self) -> Leaves {
+        self.ranked.sort_by_key(|&(kind, rank, _)| (kind, rank));
+        let mut leaves = Leaves {
+            table: Vec::with_capacity(self.ranked.len()),
+            links: vec![LinkLeaves::default(); self.links],
+            flows: vec![(0, 0); self.flows],
         };
-        for (_, _, leaf) in ranked {
+        for (_, _, leaf) in self.ranked {
             leaves.push(leaf);
         }
         leaves
     }
+}
 
+impl Leaves {
     fn push(&mut self, leaf: Leaf) -> u32 {
         let number = self.table.len() as u32;
         self.table.push(Packed::new(leaf));

@@ -7,8 +7,8 @@ use tailback_core::{FlowId, LinkId, Time};
 
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, FlowSpec};
-use crate::leaves::Leaves;
-use crate::link::{Link, LinkLeaves, LinkSpec};
+use crate::leaves::LeafOrder;
+use crate::link::{Link, LinkSpec};
 use crate::recorder::Recorder;
 use crate::simulator::Simulator;
 
@@ -50,7 +50,7 @@ pub(crate) struct Routes {
 
 impl Routes {
     /// Where the route over these links to this end begins.
-    pub(crate) fn intern(&mut self, links: &[LinkId], end: u32) -> u32 {
+    fn intern(&mut self, links: &[LinkId], end: u32) -> u32 {
         let route: Vec<u32> = links.iter().map(|link| link.0).chain([end]).collect();
         let table = &mut self.table;
         *self.known.entry(route).or_insert_with_key(|route| {
@@ -60,6 +60,11 @@ impl Routes {
         })
     }
 
+    /// Where a flow's two routes begin.
+    pub(crate) fn intern_both(&mut self, forward: &[LinkId], reverse: &[LinkId]) -> (u32, u32) {
+        (self.intern(forward, TO_RECEIVER), self.intern(reverse, TO_SENDER))
+    }
+
     /// The link or end at a cursor.
     #[inline]
     pub(crate) fn at(&self, cursor: u32) -> u32 {
@@ -67,23 +72,44 @@ impl Routes {
     }
 }
 
-/// Collects links and flows.
-#[derive(Debug, Default)]
+/// Collects links and flows. Each becomes at once what it will be in the run, so that a large network is never held
+/// twice.
 pub struct NetworkBuilder {
     seed: u64,
-    links: Vec<LinkSpec>,
-    flows: Vec<FlowSpec>,
+    links: Vec<Link>,
+    link_names: Vec<String>,
+    flows: Vec<Flow>,
+    flow_names: Vec<String>,
+    /// Each flow's routes, forward and reverse.
+    routes: Vec<[Vec<LinkId>; 2]>,
+    leaves: LeafOrder,
+    /// The first contradiction found.
+    problem: Option<NetworkError>,
 }
 
 impl NetworkBuilder {
     /// An empty network whose random streams derive from `seed`.
     pub fn new(seed: u64) -> Self {
-        Self { seed, links: Vec::new(), flows: Vec::new() }
+        Self {
+            seed,
+            links: Vec::new(),
+            link_names: Vec::new(),
+            flows: Vec::new(),
+            flow_names: Vec::new(),
+            routes: Vec::new(),
+            leaves: LeafOrder::new(seed),
+            problem: None,
+        }
     }
 
     /// Adds a link.
     pub fn link(&mut self, spec: LinkSpec) -> LinkId {
-        self.links.push(spec);
+        if let Err(problem) = check_link(&spec) {
+            self.problem.get_or_insert(problem);
+        }
+        self.leaves.link(&spec);
+        self.link_names.push(spec.name.clone());
+        self.links.push(Link::new(spec, self.seed));
         LinkId::from(self.links.len() - 1)
     }
 
@@ -93,8 +119,11 @@ impl NetworkBuilder {
     }
 
     /// Adds a flow.
-    pub fn flow(&mut self, spec: FlowSpec) -> FlowId {
-        self.flows.push(spec);
+    pub fn flow(&mut self, mut spec: FlowSpec) -> FlowId {
+        self.leaves.flow(&spec);
+        self.flow_names.push(spec.name.clone());
+        self.routes.push([std::mem::take(&mut spec.forward), std::mem::take(&mut spec.reverse)]);
+        self.flows.push(Flow::new(spec, self.seed));
         FlowId::from(self.flows.len() - 1)
     }
 
@@ -102,46 +131,44 @@ impl NetworkBuilder {
     ///
     /// # Errors
     /// The first contradiction found; see [`NetworkError`].
-    pub fn build<R: Recorder>(self, horizon: Time, recorder: R) -> Result<Simulator<R>, NetworkError> {
+    pub fn build<R: Recorder>(mut self, horizon: Time, recorder: R) -> Result<Simulator<R>, NetworkError> {
         self.check()?;
-        let leaves = Leaves::lay_out(self.seed, &self.links, &self.flows);
+        let leaves = self.leaves.lay_out();
         let mut events = EventQueue::new(leaves.len(), horizon);
-        let links = self
-            .links
-            .into_iter()
-            .enumerate()
-            .map(|(index, spec)| Link::new(spec, self.seed, leaves.of_link(index), &mut events))
-            .collect();
-        let mut routes = Routes::default();
-        let mut flows = Vec::with_capacity(self.flows.len());
-        for (index, spec) in self.flows.into_iter().enumerate() {
-            let forward = routes.intern(&spec.forward, TO_RECEIVER);
-            let reverse = routes.intern(&spec.reverse, TO_SENDER);
-            let (sender_leaf, receiver_leaf) = leaves.of_flow(index);
-            events.arm(sender_leaf, spec.start);
-            flows.push(Flow::new(spec, self.seed, forward, reverse, (sender_leaf, receiver_leaf)));
+        for (index, link) in self.links.iter_mut().enumerate() {
+            link.settle(leaves.of_link(index), &mut events);
         }
-        Ok(Simulator::new(self.seed, horizon, events, leaves, links, flows, routes, recorder))
+        let mut routes = Routes::default();
+        for (index, (flow, [forward, reverse])) in self.flows.iter_mut().zip(&self.routes).enumerate() {
+            flow.settle(routes.intern_both(forward, reverse), leaves.of_flow(index), &mut events);
+        }
+        Ok(Simulator::new(self.seed, horizon, events, leaves, self.links, self.flows, routes, recorder))
     }
 
-    fn check(&self) -> Result<(), NetworkError> {
-        let mut names: Vec<&str> = self.links.iter().map(|link| link.name.as_str()).collect();
-        check_unique(&mut names)?;
-        let mut names: Vec<&str> = self.flows.iter().map(|flow| flow.name.as_str()).collect();
-        check_unique(&mut names)?;
-        for link in &self.links {
-            if link.rate.bits_per_sec() == 0 && link.trace.is_none() {
-                return Err(NetworkError::ZeroRate(link.name.clone()));
-            }
-            if !link.schedule.is_sorted_by_key(|change| change.at) {
-                return Err(NetworkError::UnorderedSchedule(link.name.clone()));
-            }
+    fn check(&mut self) -> Result<(), NetworkError> {
+        check_unique(&self.link_names)?;
+        check_unique(&self.flow_names)?;
+        if let Some(problem) = self.problem.take() {
+            return Err(problem);
         }
-        self.flows.iter().try_for_each(|flow| check_routes(flow, self.links.len()))
+        let mut flows = self.flow_names.iter().zip(&self.routes);
+        flows
+            .try_for_each(|(name, [forward, reverse])| check_routes(name, forward, reverse, self.links.len()))
     }
 }
 
-fn check_unique(names: &mut [&str]) -> Result<(), NetworkError> {
+fn check_link(link: &LinkSpec) -> Result<(), NetworkError> {
+    if link.rate.bits_per_sec() == 0 && link.trace.is_none() {
+        return Err(NetworkError::ZeroRate(link.name.clone()));
+    }
+    if !link.schedule.is_sorted_by_key(|change| change.at) {
+        return Err(NetworkError::UnorderedSchedule(link.name.clone()));
+    }
+    Ok(())
+}
+
+fn check_unique(names: &[String]) -> Result<(), NetworkError> {
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(NetworkError::DuplicateName(pair[0].to_owned())),
@@ -149,8 +176,13 @@ fn check_unique(names: &mut [&str]) -> Result<(), NetworkError> {
     }
 }
 
-pub(crate) fn check_routes(flow: &FlowSpec, links: usize) -> Result<(), NetworkError> {
-    for (direction, route) in [("forward", &flow.forward), ("reverse", &flow.reverse)] {
+pub(crate) fn check_routes(
+    name: &str,
+    forward: &[LinkId],
+    reverse: &[LinkId],
+    links: usize,
+) -> Result<(), NetworkError> {
+    for (direction, route) in [("forward", forward), ("reverse", reverse)] {
         let problem = if route.is_empty() {
             "has no links".to_owned()
         } else if let Some(link) = route.iter().find(|link| link.index() >= links) {
@@ -158,10 +190,7 @@ pub(crate) fn check_routes(flow: &FlowSpec, links: usize) -> Result<(), NetworkE
         } else {
             continue;
         };
-        return Err(NetworkError::BadRoute { flow: flow.name.clone(), direction, problem });
+        return Err(NetworkError::BadRoute { flow: name.to_owned(), direction, problem });
     }
     Ok(())
 }
-
-/// The leaves of a link that has none.
-pub(crate) const NO_LEAVES: LinkLeaves = LinkLeaves { wire: 0, service: 0, late: 0 };

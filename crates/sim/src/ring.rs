@@ -12,7 +12,7 @@ pub(crate) struct Ring<T> {
 
 const SMALLEST: usize = 4;
 /// An empty ring keeps at most so many slots.
-const KEPT: usize = 32;
+const KEPT: usize = 8;
 
 impl<T: Copy + Default> Ring<T> {
     /// An empty ring that owns no memory yet.
@@ -76,7 +76,7 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(always)]
     fn empty(&mut self) {
         let run = std::mem::take(&mut self.head) as usize;
-        if self.slots.len() > KEPT && run < self.slots.len() / 4 {
+        if self.slots.len() > KEPT && run < self.slots.len() / 2 {
             self.resize(self.slots.len() / 2);
         }
     }
@@ -85,7 +85,7 @@ impl<T: Copy + Default> Ring<T> {
     #[inline(never)]
     fn wrap(&mut self) {
         self.head = 0;
-        if self.slots.len() > 64 && (self.len as usize) < self.slots.len() / 4 {
+        if self.slots.len() > KEPT && (self.len as usize) < self.slots.len() / 4 {
             self.resize(self.slots.len() / 2);
         }
     }

@@ -7,7 +7,7 @@ use crate::event_queue::EventQueue;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::{Leaf, Leaves};
 use crate::link::{Link, LinkCounters};
-use crate::network::{NetworkError, Routes, TO_RECEIVER, TO_SENDER, check_routes};
+use crate::network::{NetworkError, Routes, check_routes};
 use crate::paths::{Codec, End, Hop, Paths};
 use crate::recorder::{Recorder, View};
 
@@ -99,7 +99,7 @@ impl<R: Recorder> Simulator<R> {
 
     /// When a flow carried its last byte, if it has.
     pub fn finished_at(&self, flow: FlowId) -> Option<Time> {
-        self.flows[flow.index()].finished_at
+        self.flows[flow.index()].finished_at.finite()
     }
 
     /// Adds a flow while running; `spec.start` must not be past.
@@ -107,13 +107,14 @@ impl<R: Recorder> Simulator<R> {
     /// # Errors
     /// A route that is empty or names no link.
     pub fn add_flow(&mut self, spec: FlowSpec) -> Result<FlowId, NetworkError> {
-        check_routes(&spec, self.paths.links.len())?;
-        let forward = self.paths.routes.intern(&spec.forward, TO_RECEIVER);
-        let reverse = self.paths.routes.intern(&spec.reverse, TO_SENDER);
+        check_routes(&spec.name, &spec.forward, &spec.reverse, self.paths.links.len())?;
+        let routes = self.paths.routes.intern_both(&spec.forward, &spec.reverse);
         let leaves = self.leaves.add_flow();
         self.paths.events.grow(self.leaves.len(), self.horizon);
-        self.paths.events.arm(leaves.0, spec.start.max(self.paths.now));
-        self.flows.push(Flow::new(spec, self.seed, forward, reverse, leaves));
+        let mut flow = Flow::new(spec, self.seed);
+        flow.command_at = flow.command_at.max(self.paths.now);
+        flow.settle(routes, leaves, &mut self.paths.events);
+        self.flows.push(flow);
         Ok(FlowId::from(self.flows.len() - 1))
     }
 

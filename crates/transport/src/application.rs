@@ -37,7 +37,7 @@ pub(crate) struct Application<S> {
     next_offer: Time,
     next_end: u64,
     /// An offer that begins a new connection waits here until everything before it is acknowledged.
-    held: Option<(Offer, Time)>,
+    held: Option<Box<(Offer, Time)>>,
     /// When data was last written.
     written_at: Time,
     finished: bool,
@@ -103,7 +103,7 @@ impl<S: Source> Application<S> {
                 return;
             };
             if offer.new_connection && (next > 0 || self.has_data()) {
-                self.held = Some((offer, now));
+                self.held = Some(Box::new((offer, now)));
             } else {
                 self.write(offer.bytes, offer.ends_message, now, next);
             }
@@ -117,7 +117,8 @@ impl<S: Source> Application<S> {
         if self.has_data() || self.next_end != u64::MAX {
             return false;
         }
-        let Some((offer, at)) = self.held.take() else { return false };
+        let Some(held) = self.held.take() else { return false };
+        let (offer, at) = *held;
         self.write(offer.bytes, offer.ends_message, at, next);
         self.refresh();
         true

@@ -2,7 +2,7 @@
 //! of log2(n) minima without a branch on data; there are no stale entries to skip.
 //!
 //! The walk's length is a constant of the type, so that it unrolls and needs no bounds checks: measured, that is
-//! worth a sixth of a whole run. A few sizes are enough; [`WinnerTree`] picks one when it is made.
+//! worth a sixth of a whole run. [`WinnerTree`] picks the walk for its size when it is made.
 
 use tailback_core::Time;
 
@@ -31,14 +31,20 @@ impl WinnerTree {
     }
 
     fn size_for(leaves: usize) -> Option<(usize, Arm)> {
-        Some(match leaves {
+        Some(match leaves.next_power_of_two() {
             0..=32 => (64, arm::<64>),
-            33..=128 => (256, arm::<256>),
-            129..=512 => (1024, arm::<1024>),
-            513..=2048 => (4096, arm::<4096>),
-            2049..=8192 => (16_384, arm::<16_384>),
-            8193..=32_768 => (65_536, arm::<65_536>),
-            32_769..=131_072 => (262_144, arm::<262_144>),
+            64 => (128, arm::<128>),
+            128 => (256, arm::<256>),
+            256 => (512, arm::<512>),
+            512 => (1024, arm::<1024>),
+            1024 => (2048, arm::<2048>),
+            2048 => (4096, arm::<4096>),
+            4096 => (8192, arm::<8192>),
+            8192 => (16_384, arm::<16_384>),
+            16_384 => (32_768, arm::<32_768>),
+            32_768 => (65_536, arm::<65_536>),
+            65_536 => (131_072, arm::<131_072>),
+            131_072 => (262_144, arm::<262_144>),
             _ => return None,
         })
     }

@@ -137,8 +137,8 @@ enum Mode {
     Staged,
 }
 
-/// The rarely touched part of a link.
-#[derive(Debug)]
+/// The rarely touched part of a link; a plain one has none before it drops its first packet.
+#[derive(Debug, Default)]
 struct Cold {
     dropped: [Count; 5],
     /// The part of the losses that the wire's own model made: these packets were transmitted.
@@ -153,6 +153,13 @@ struct Cold {
     late: BinaryHeap<Reverse<Late>>,
     late_count: u64,
     leaves: LinkLeaves,
+}
+
+impl Cold {
+    /// When the next packet held back arrives.
+    fn next_late(&self) -> Time {
+        self.late.peek().map_or(Time::NEVER, |Reverse(late)| late.time)
+    }
 }
 
 /// An arrival policy with what it borrows.
@@ -201,31 +208,24 @@ pub(crate) struct Link {
     server: Server,
     arrived: Count,
     limit: Limit,
-    cold: Box<Cold>,
+    cold: Option<Box<Cold>>,
 }
 
 const _: () = assert!(size_of::<Link>() == 128, "two cache lines");
 
 impl Link {
-    pub(crate) fn new(spec: LinkSpec, seed: u64, leaves: LinkLeaves, events: &mut EventQueue) -> Self {
+    /// A link at rest; it works once it is [settled](Link::settle).
+    pub(crate) fn new(spec: LinkSpec, seed: u64) -> Self {
         let stream = |what: &str| Stream::new(seed, &format!("{} {what}", spec.name));
         let is_staged = spec.is_staged();
         let is_rough = !spec.impairments.is_none();
-        let mut cold = Box::new(Cold {
-            dropped: [Count::default(); 5],
-            lost_on_wire: Count::default(),
-            duplicated: Count::default(),
-            marked: 0,
+        let mut cold = Cold {
             loss_before_queue: spec
                 .loss_before_queue
                 .map(|model| Box::new(LossState::new(model, stream("loss before queue")))),
-            policy: None,
-            staged: None,
             wear: is_rough.then(|| Box::new(Wear::new(&spec.impairments, seed, &spec.name))),
-            late: BinaryHeap::new(),
-            late_count: 0,
-            leaves,
-        });
+            ..Cold::default()
+        };
         let mut limit = Limit::UNLIMITED;
         let mode = match spec.queue {
             Built::Arrival(Admission::DropTail(drop_tail)) if !is_staged => {
@@ -238,20 +238,30 @@ impl Link {
             }
             queue => {
                 let staged = Staged::new(queue.into_discipline(), stream("queue"), spec.schedule, spec.trace);
-                events.arm(leaves.service, staged.first_event());
                 cold.staged = Some(Box::new(staged));
                 Mode::Staged
             }
         };
         Self {
             track: Track::new(spec.delay),
-            wire_leaf: leaves.wire,
+            wire_leaf: 0,
             mode,
             is_rough,
             server: Server::new(spec.rate),
             arrived: Count::default(),
             limit,
-            cold,
+            cold: (is_rough || mode != Mode::Plain).then(|| Box::new(cold)),
+        }
+    }
+
+    /// Takes its leaves in the event queue, and arms what is due without a packet.
+    pub(crate) fn settle(&mut self, leaves: LinkLeaves, events: &mut EventQueue) {
+        self.wire_leaf = leaves.wire;
+        if let Some(cold) = &mut self.cold {
+            cold.leaves = leaves;
+            if let Some(staged) = &cold.staged {
+                events.arm(leaves.service, staged.next_event());
+            }
         }
     }
 
@@ -274,6 +284,10 @@ impl Link {
         }
     }
 
+    fn cold(&mut self) -> &mut Cold {
+        self.cold.get_or_insert_default()
+    }
+
     /// When the server will have transmitted all that it took on.
     pub(crate) fn busy_until(&self) -> Time {
         self.server.busy_until()
@@ -294,11 +308,11 @@ impl Link {
         route: RouteCursor,
         cx: &mut LinkCx<'_, R>,
     ) {
-        if self.cold.loss_before_queue.as_mut().is_some_and(|model| model.loses(&packet)) {
+        if self.cold().loss_before_queue.as_mut().is_some_and(|model| model.loses(&packet)) {
             self.drop(packet, DropReason::Loss, cx);
             return;
         }
-        if let Some(staged) = &mut self.cold.staged {
+        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
             packet.route = route;
             staged.offer(packet, &mut self.server, cx.now, cx.annexes);
             self.after_stage(cx);
@@ -325,7 +339,11 @@ impl Link {
     /// Asks the arrival policy, or drop-tail where there is none.
     fn police<R>(&mut self, packet: &mut Packet, idle: bool, link: &mut LinkCx<'_, R>) -> Verdict {
         let backlog = self.track.backlog(link.now);
-        let Some(policy) = &mut self.cold.policy else {
+        let (mut policy, mut marked) = (None, &mut 0);
+        if let Some(cold) = self.cold.as_deref_mut() {
+            (policy, marked) = (cold.policy.as_mut(), &mut cold.marked);
+        }
+        let Some(policy) = policy else {
             let admitted = self.limit.admits(packet, &backlog, idle);
             return if admitted { Verdict::Accept } else { Verdict::Drop(DropReason::Overflow) };
         };
@@ -338,14 +356,14 @@ impl Link {
             marks: 0,
         };
         let verdict = policy.admission.admit(link.now, packet, &backlog, &mut cx);
-        self.cold.marked += u64::from(cx.marks);
+        *marked += u64::from(cx.marks);
         debug_assert!(policy.drops.is_empty(), "an arrival policy drops by its verdict");
         verdict
     }
 
     /// The service leaf is due (staged form).
     pub(crate) fn serve<R: Recorder>(&mut self, cx: &mut LinkCx<'_, R>) {
-        if let Some(staged) = &mut self.cold.staged {
+        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
             staged.serve(&mut self.server, cx.now, cx.annexes);
             self.after_stage(cx);
         }
@@ -353,12 +371,13 @@ impl Link {
 
     /// Carries out what the staged form decided: drops, departures, a new delay, the next event.
     fn after_stage<R: Recorder>(&mut self, cx: &mut LinkCx<'_, R>) {
-        let Some(staged) = &mut self.cold.staged else { return };
+        let Some(cold) = self.cold.as_deref_mut() else { return };
+        let Some(staged) = &mut cold.staged else { return };
         let mut drops = staged.take_drops();
         if let Some(delay) = staged.take_delay() {
             self.track.set_delay(delay);
         }
-        self.cold.marked += u64::from(staged.take_marks());
+        cold.marked += u64::from(staged.take_marks());
         if R::PACKETS
             && let Some((packet, ends)) = staged.take_begun()
         {
@@ -374,11 +393,11 @@ impl Link {
                 cx.events.arm(self.wire_leaf, arrives);
             }
         }
-        cx.events.arm(self.cold.leaves.service, staged.next_event());
+        cx.events.arm(cold.leaves.service, staged.next_event());
         for (packet, reason) in drops.drain(..) {
             self.drop(packet, reason, cx);
         }
-        if let Some(staged) = &mut self.cold.staged {
+        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
             staged.give_back(drops);
         }
     }
@@ -404,18 +423,18 @@ impl Link {
 
     /// A packet held back on the wire is due.
     pub(crate) fn arrive_late<R: Recorder>(&mut self, cx: &mut LinkCx<'_, R>) -> Option<Packet> {
-        let Reverse(late) = self.cold.late.pop()?;
-        let next = self.cold.late.peek().map_or(Time::NEVER, |Reverse(late)| late.time);
-        cx.events.arm(self.cold.leaves.late, next);
+        let cold = self.cold();
+        let Reverse(late) = cold.late.pop()?;
+        cx.events.arm(cold.leaves.late, cold.next_late());
         Some(late.packet)
     }
 
     /// Strikes a packet at the far end; gives it back if it goes on at once.
     pub(crate) fn wear<R: Recorder>(&mut self, mut packet: Packet, cx: &mut LinkCx<'_, R>) -> Option<Packet> {
-        let Some(wear) = &mut self.cold.wear else { return Some(packet) };
+        let Some(wear) = self.cold.as_mut().and_then(|cold| cold.wear.as_mut()) else { return Some(packet) };
         let fate = wear.strike(&mut packet);
         if fate.lost {
-            self.cold.lost_on_wire.add(packet.size());
+            self.cold().lost_on_wire.add(packet.size());
             self.drop(packet, DropReason::Loss, cx);
             return None;
         }
@@ -424,7 +443,7 @@ impl Link {
             if let Some(annex) = cx.annexes.get(packet.annex).cloned() {
                 copy.annex = cx.annexes.insert(annex);
             }
-            self.cold.duplicated.add(copy.size());
+            self.cold().duplicated.add(copy.size());
             self.hold(copy, cx.now + fate.held, cx.events);
         }
         if fate.held > Span::ZERO {
@@ -435,16 +454,16 @@ impl Link {
     }
 
     fn hold(&mut self, packet: Packet, time: Time, events: &mut EventQueue) {
-        self.cold.late_count += 1;
-        self.cold.late.push(Reverse(Late { time, order: self.cold.late_count, packet }));
-        let next = self.cold.late.peek().map_or(Time::NEVER, |Reverse(late)| late.time);
-        events.arm(self.cold.leaves.late, next);
+        let cold = self.cold();
+        cold.late_count += 1;
+        cold.late.push(Reverse(Late { time, order: cold.late_count, packet }));
+        events.arm(cold.leaves.late, cold.next_late());
     }
 
     /// A packet is dropped.
     #[cold]
     pub(crate) fn drop<R: Recorder>(&mut self, packet: Packet, reason: DropReason, cx: &mut LinkCx<'_, R>) {
-        self.cold.dropped[reason as usize].add(packet.size());
+        self.cold().dropped[reason as usize].add(packet.size());
         if R::PACKETS {
             cx.recorder.packet(cx.now, PacketEvent::Dropped(cx.id, &packet, reason));
         }
@@ -453,9 +472,10 @@ impl Link {
 
     /// What the queue discipline tells of its state at `now`.
     pub(crate) fn queue_state(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(staged) = &self.cold.staged {
+        let Some(cold) = &self.cold else { return };
+        if let Some(staged) = &cold.staged {
             staged.queue_state(now, note);
-        } else if let Some(policy) = &self.cold.policy {
+        } else if let Some(policy) = &cold.policy {
             policy.admission.observe(now, note);
         }
     }
@@ -463,7 +483,8 @@ impl Link {
     /// Everything countable, as of `now`. What was delivered follows from the rest, so that a packet on its way
     /// through need not touch the counters twice; the law tests compare it with what arrived at the next place.
     pub(crate) fn counters(&mut self, now: Time) -> LinkCounters {
-        let cold = &mut self.cold;
+        let mut nothing = Cold::default();
+        let cold = self.cold.as_deref_mut().unwrap_or(&mut nothing);
         let (state, waiting_area, busy);
         if let Some(staged) = &mut cold.staged {
             let (waiting, in_service) = staged.state();

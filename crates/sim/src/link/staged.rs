@@ -73,10 +73,6 @@ impl Staged {
         staged
     }
 
-    pub(super) fn first_event(&self) -> Time {
-        self.next_event
-    }
-
     pub(super) fn next_event(&self) -> Time {
         self.next_event
     }

@@ -253,7 +253,7 @@ impl LossRecovery {
     /// Begins new lists of packets; the memory of long ones is given back.
     #[inline]
     fn clear_lists(&mut self) {
-        const KEPT: usize = 128;
+        const KEPT: usize = 8;
         self.acked.clear();
         self.lost.clear();
         if self.acked.capacity() > KEPT {
