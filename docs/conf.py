@@ -19,7 +19,9 @@ html_title = "Tailback"
 html_static_path = ["_static"]
 html_show_sourcelink = False
 
-autodoc_typehints = "description"
+# The types of a scenario's parts are unions of dozens; what may be written is said in words, and checked by mypy.
+autodoc_typehints = "none"
+smartquotes = False  # It would make one dash of an option's two.
 autodoc_member_order = "bysource"
 # Links in the README point into docs/; the pages themselves link to each other.
 suppress_warnings = ["myst.header"]

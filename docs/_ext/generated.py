@@ -1,5 +1,5 @@
-"""Writes the pages that come from the code: scenario fields, schemes, sources, queue disciplines, the gallery. A Sphinx
-extension.
+"""Writes the pages that come from the code: scenario fields, schemes, sources, queue disciplines, the command line, the
+gallery. A Sphinx extension.
 
 Everything goes to docs/generated, which is not kept. What each kind of page says is decided in the modules beside this.
 """
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import command_page
 import gallery_pages
 import queue_pages
 import scenario_page
@@ -55,6 +56,7 @@ def write(folder: Path) -> None:
     (folder / "schemes.md").write_text(listing(known["schemes"], "Schemes", lead), encoding="utf-8")
     lead = "Applications, by the names that scenarios use. `tailback sources` prints the same."
     (folder / "sources.md").write_text(listing(known["sources"], "Sources", lead), encoding="utf-8")
+    (folder / "commands.md").write_text(command_page.text(), encoding="utf-8")
     queue_pages.write(known["queues"], folder / "queues", parameters)
     gallery_pages.write(folder / "gallery")
 
