@@ -36,10 +36,7 @@ def _rows(command: Any) -> Iterator[str]:
             said = names if parameter.is_flag else f"{names} {_cell(parameter.metavar or str(parameter.name).upper())}"
         told = getattr(parameter, "show_default", None)
         default = parameter.default if not isinstance(told, str) else told
-        if not default or callable(default):
-            shown = ""
-        else:
-            shown = "on" if default is True else f"`{default}`"
+        shown = "" if not default or callable(default) else "on" if default is True else f"`{default}`"
         yield f"| {said} | {_cell(_plain(parameter.help or ''))} | {_cell(shown)} |"
 
 
