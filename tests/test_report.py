@@ -21,6 +21,7 @@ from tailback.papers import ledger
 from tailback.papers.item import Check, Outcome, Parameter
 from tailback.papers.reproduce import Verdict
 from tailback.plot import figure, save, style
+from tailback.plot.heatmap import ON_DARK, ON_LIGHT
 from tailback.report import write_report
 from tailback.report.again import run_command
 from tailback.report.packed import unpacked
@@ -197,6 +198,13 @@ def test_pictures_stand_in_print_and_without_scripts(sweep: Path, browser: Brows
     browser.print(tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").stat().st_size > 20_000
     assert sweep.read_text(encoding="utf-8").count('<div class="plot" hidden>') >= 5  # Until a script shows it.
+
+
+def test_numbers_in_cells_keep_their_colours(sweep: Path) -> None:
+    text = sweep.read_text(encoding="utf-8")
+    picture = text[text.index('id="heatmap"') :].partition("</svg>")[0]
+    assert ON_DARK in picture
+    assert ON_LIGHT in picture
 
 
 @needs_browser

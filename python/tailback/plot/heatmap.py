@@ -9,7 +9,7 @@ import polars as pl
 
 from tailback.plot import series
 from tailback.plot.along import in_order
-from tailback.plot.style import INK, colour_bar
+from tailback.plot.style import colour_bar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tailback.sweeps import Runs
 
+# Not white and our ink: pages put their own colours in place of those, but cells stay as they are.
+ON_DARK, ON_LIGHT = "#fdfdfd", "#101014"
 WRITTEN = 120
 """Up to so many cells carry their number."""
 
@@ -49,5 +51,5 @@ def heatmap(made: Figure, axis: Axes, runs: Runs, *, metric: str, x: str | None,
         middle = 0.5 * (np.nanmin(cells) + np.nanmax(cells))
         for row, column in np.argwhere(np.isfinite(cells)):
             value = cells[row, column]
-            colour = "white" if value < middle else INK
+            colour = ON_DARK if value < middle else ON_LIGHT
             axis.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=7.5, color=colour)
