@@ -42,9 +42,15 @@
 //! window, by which equations 3, 5 and 6 divide; so each change is scaled by `rtt / (rtt + virtual delay)`. The paper
 //! does not say what it does there.
 //!
+//! How well Monaco's estimate holds, against what the simulator knows to be queued (Figure 4's network): it errs by 0.1 to
+//! 1.4 % of the target on average. The plain mean of estimates lies some percent below that of the accumulation over time,
+//! since one is made per round trip and round trips are long when queues are.
+//!
 //! What a receiver gains by lying: reports are taken only for the pair that is waited for, and not earlier than half
 //! the smallest round trip time after it left; a negative or absurd accumulation counts as zero, losses are seen here
-//! too. So it gains what AIMD(κ a*, 1/2) would give it, at most every half of a round trip.
+//! too. So it gains what AIMD(κ a*, 1/2) would give it, at most every half of a round trip, after a slow start that only loss
+//! ends: what a flow gains that heeds nothing but loss. Measured, one of five that always reports nothing queued and nothing
+//! lost gets 17.7 of 20 Mbit/s, TCP with selective acknowledgements in its place 18.2.
 //!
 //! Open problems: standing queues grow with the number of flows (§III-C; AVD answers it); stability with delay is
 //! shown by experiment only (§III-C, and the ledger's `accumulation/stability`).
