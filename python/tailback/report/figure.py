@@ -68,7 +68,7 @@ def shown(figure: Figure | None, svg: Path, page: Path, *, name: str, title: str
 
 def script_safe(text: str) -> str:
     """JSON that may stand inside a script element."""
-    return text.replace("</", "<\\/").replace("<!--", "<\\!--")
+    return text.replace("<", "\\u003c")
 
 
 def csv_download(label: str, file: Path, page: Path) -> Download:
