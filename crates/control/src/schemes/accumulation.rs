@@ -265,9 +265,7 @@ impl Accumulation {
     /// How much longer acknowledgements take than control packets and reports.
     fn stretch(&self) -> f64 {
         match (&self.measuring, self.rtt) {
-            (Measuring::Receiver(control), Some(rtt)) => {
-                control.smoothed().map_or(1.0, |looped| rtt.ratio(looped).clamp(1.0, MAX_STRETCH))
-            }
+            (Measuring::Receiver(control), Some(rtt)) => control.stretch(rtt).min(MAX_STRETCH),
             _ => 1.0,
         }
     }
@@ -337,6 +335,9 @@ impl Controller for Accumulation {
         if let Some(rtt) = feedback.rtt {
             self.rtt = Some(rtt.smoothed);
             self.min_rtt = self.min_rtt.min(rtt.latest);
+            if let Measuring::Receiver(control) = &mut self.measuring {
+                control.on_ack(rtt.latest);
+            }
         }
         if let Some(event) = feedback.event {
             self.on_event(now, event);

@@ -133,23 +133,16 @@ def _variation(result: Any) -> float:
 
 def scenario(run: Run) -> Scenario:
     """Three sets of flows over one bottleneck."""
-    import tailback as tb
-
-    links = [
-        network.link("r0", "r1", RATE, 2e-3, buffer=f"{run.buffer} packets", queue=run.queue)
-        | {"reverse": {"buffer": "unlimited", "queue": network.LANES}}
-    ]
-    flows = []
+    bottleneck = network.link("r0", "r1", RATE, 2e-3, buffer=f"{run.buffer} packets", queue=run.queue)
+    back = {"reverse": {"buffer": "unlimited", "queue": network.LANES}}
+    ends = []
     for number, (size, start, stop, delay) in enumerate(SETS, 1):
-        for index in range(size):
-            name = f"set{number}-{index}"
-            links.append(network.link(f"{name}-s", "r0", 10e6, 1e-3))
-            links.append(network.link("r1", f"{name}-d", 10e6, delay - 3e-3))
-            end = {} if stop >= END else {"stop": f"{stop:g} s"}
-            flows.append(network.flow(name, "monaco", f"{name}-s", f"{name}-d", start=f"{start:g} s", **end))
-    return tb.graph(
-        *links, name=run.name, duration=f"{END:g} s", flows=flows, record={"links": [LINK], "bin": "100 ms"}
-    )
+        when = {"start": f"{start:g} s"} | ({} if stop >= END else {"stop": f"{stop:g} s"})
+        ends += [
+            network.Ends(f"set{number}-{index}", "r0", "r1", far=delay - 3e-3, fields=when) for index in range(size)
+        ]
+    record = {"links": [LINK], "bin": "100 ms"}
+    return network.scenario(run.name, [bottleneck | back], ends, access=10e6, seconds=END, record=record)
 
 
 def data(seen: Seen) -> pl.DataFrame:

@@ -20,6 +20,7 @@ WEIGHTS = (1, 2, 4)
 PER_CLASS = 2
 RATE = 42e6
 WARM_UP = 20.0
+SECONDS = {"quick": 20.0, "full": 60.0}
 
 
 class Run(NamedTuple):
@@ -38,13 +39,13 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
             "bottleneck", "42 Mbit/s, 10 ms, unlimited buffer", "inferred", "not given; shares of 3, 6, 12 Mbit/s"
         ),
         Parameter("access", "100 Mbit/s, 1 ms", "inferred", "not given"),
-        Parameter("measured", f"{_seconds(fidelity):g} s from {WARM_UP:g} s on", "inferred", "at rest"),
+        Parameter("measured", f"{SECONDS[fidelity]:g} s from {WARM_UP:g} s on", "inferred", "at rest"),
     )
 
 
 def measure(lab: Lab) -> Outcome:
     """One run."""
-    (shares,) = lab.map(simulate, [Run(_seconds(lab.fidelity))])
+    (shares,) = lab.map(simulate, [Run(SECONDS[lab.fidelity])])
     data = pl.DataFrame(
         [{"flow": name, "weight": int(name.split("-")[0][1:]), "goodput": rate * 1e6} for name, rate in shares.items()]
     )
@@ -77,20 +78,23 @@ def simulate(run: Run) -> dict[str, float]:
 
 def scenario(run: Run) -> Scenario:
     """Flows of three classes on one bottleneck."""
-    import tailback as tb
-
-    links, flows = [network.link("r0", "r1", RATE, 10e-3)], []
-    for weight in WEIGHTS:
-        for index in range(PER_CLASS):
-            name = f"w{weight}-{index}"
-            links += [network.link(f"{name}-s", "r0", 100e6, 1e-3), network.link("r1", f"{name}-d", 100e6, 1e-3)]
-            scheme = {"name": "monaco", "target": network.packets(weight * network.TARGET)}
-            flows.append(network.flow(name, scheme, f"{name}-s", f"{name}-d", start={"from": "0 s", "to": "1 s"}))
-    return tb.graph(
-        *links,
-        name="Target accumulations 1 : 2 : 4",
-        duration=f"{WARM_UP + run.seconds:g} s",
-        flows=flows,
+    ends = [
+        network.Ends(
+            f"w{weight}-{index}",
+            "r0",
+            "r1",
+            {"name": "monaco", "target": network.packets(weight * network.TARGET)},
+            fields={"start": {"from": "0 s", "to": "1 s"}},
+        )
+        for weight in WEIGHTS
+        for index in range(PER_CLASS)
+    ]
+    return network.scenario(
+        "Target accumulations 1 : 2 : 4",
+        [network.link("r0", "r1", RATE, 10e-3)],
+        ends,
+        access=100e6,
+        seconds=WARM_UP + run.seconds,
         record={"links": "none", "bin": "1 s"},
     )
 
@@ -109,7 +113,3 @@ def draw(outcome: Outcome) -> Figure:
         axis.set_ylabel("throughput [Mbit/s]")
         axis.set_xlabel("flow (line: its share by weight)")
     return made
-
-
-def _seconds(fidelity: Fidelity) -> float:
-    return 60.0 if fidelity == "full" else 20.0

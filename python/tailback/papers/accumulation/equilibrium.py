@@ -80,6 +80,12 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
             "inferred",
             "networks with smaller shares are drawn again: windows of a packet or two are not a fluid",
         ),
+        Parameter(
+            "start here",
+            "slow start",
+            "inferred",
+            "the rest point does not depend on it; by equation 10 alone long, fast flows would take minutes",
+        ),
         Parameter("buffers", "unlimited", "stated", "the appendix knows no loss"),
         Parameter("measured", f"{SECONDS[fidelity]:g} s from {WARM_UP:g} s on", "inferred", "at rest"),
     )
@@ -181,25 +187,26 @@ def simulate(one: Network) -> Seen:
 
 def scenario(one: Network) -> Scenario:
     """The network and its flows."""
-    import tailback as tb
-
-    links = [
+    chain = [
         network.link(f"r{link}", f"r{link + 1}", rate, delay)
         for link, (rate, delay) in enumerate(zip(one.rates, one.delays, strict=True))
     ]
-    flows = []
-    for flow, ((first, last), weight) in enumerate(zip(one.routes, one.weights, strict=True)):
-        links += [
-            network.link(f"s{flow}", f"r{first}", 1e9, 1e-3),
-            network.link(f"r{last}", f"d{flow}", 1e9, 1e-3),
-        ]
-        scheme = {"name": "monaco", "target": network.packets(weight * network.TARGET)}
-        flows.append(network.flow(f"flow-{flow}", scheme, f"s{flow}", f"d{flow}", start={"from": "0 s", "to": "1 s"}))
-    return tb.graph(
-        *links,
-        name=f"random network {one.seed}",
-        duration=f"{WARM_UP + one.seconds:g} s",
-        flows=flows,
+    ends = [
+        network.Ends(
+            f"flow-{flow}",
+            f"r{first}",
+            f"r{last}",
+            {"name": "monaco", "target": network.packets(weight * network.TARGET)},
+            fields={"start": {"from": "0 s", "to": "1 s"}, "transport": network.SLOW_START},
+        )
+        for flow, ((first, last), weight) in enumerate(zip(one.routes, one.weights, strict=True))
+    ]
+    return network.scenario(
+        f"random network {one.seed}",
+        chain,
+        ends,
+        access=1e9,
+        seconds=WARM_UP + one.seconds,
         record={"links": [f"r{link}->r{link + 1}" for link in range(len(one.rates))], "bin": "100 ms"},
     )
 

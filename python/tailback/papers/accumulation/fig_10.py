@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tailback.papers.lab import Lab
-    from tailback.scenario import Scenario
+    from tailback.scenario import Flow, Scenario
 
 RATE = 100e6
 END = 50.0
@@ -140,61 +140,63 @@ def simulate(_: str) -> Seen:
 
 def scenario() -> Scenario:
     """Three bottlenecks, long and short flows, web traffic."""
-    import tailback as tb
-
-    links, flows = [], []
-    for hop in range(3):
-        queue = network.avd() if hop == 0 else network.LANES
-        links.append(
-            network.link(f"r{hop}", f"r{hop + 1}", RATE, 10e-3, buffer="2000 packets", queue=queue)
-            | {"reverse": {"queue": network.LANES}}
+    chain = [
+        network.link(
+            f"r{hop}",
+            f"r{hop + 1}",
+            RATE,
+            10e-3,
+            buffer="2000 packets",
+            queue=network.avd() if hop == 0 else network.LANES,
+            reverse={"queue": network.LANES},
         )
-    ends: list[tuple[str, int, int, dict[str, Any]]] = [
-        ("long-0", 0, 3, {"start": "0 s"}),
-        ("long-1", 0, 3, {"start": "20 s", "stop": "40 s"}),
+        for hop in range(3)
     ]
-    ends += [
-        (f"short-{hop}-{index}", hop, hop + 1, {"start": {"from": "0 s", "to": "3 s"}})
+    long = [
+        network.Ends("long-0", "r0", "r3"),
+        network.Ends("long-1", "r0", "r3", fields={"start": "20 s", "stop": "40 s"}),
+    ]
+    short = [
+        network.Ends(f"short-{hop}-{index}", f"r{hop}", f"r{hop + 1}", fields={"start": {"from": "0 s", "to": "3 s"}})
         for hop in range(3)
         for index in range(2)
     ]
-    for name, first, last, when in ends:
-        links += [network.link(f"{name}-s", f"r{first}", 1e9, 1e-3), network.link(f"r{last}", f"{name}-d", 1e9, 1e-3)]
-        flows.append(network.flow(name, "monaco", f"{name}-s", f"{name}-d", **when))
+    web_links, web_flows = _web()
+    return network.scenario(
+        "Three bottlenecks and web traffic",
+        [*chain, *web_links],
+        [*long, *short],
+        access=1e9,
+        seconds=END,
+        record={
+            "links": [f"r{hop}->r{hop + 1}" for hop in range(3)],
+            "flows": [end.name for end in (*long, *short)],
+            "bin": "200 ms",
+        },
+        others=web_flows,
+    )
+
+
+def _web() -> tuple[list[dict[str, Any]], list[Flow]]:
+    """Web connections over the first two bottlenecks, and their access links."""
+    import tailback as tb
+
     page = {
         "name": "files",
         "size": {"name": "lognormal", "mean": "26 kB", "sigma": 1.318},
         "pause": {"name": "pareto", "mean": "20 s", "shape": 1.5},
         "pause_first": True,
     }
+    links, flows = [], []
     for hop in range(2):
         links.append(network.link(f"r{hop + 1}", f"web-{hop}-d", 1e9, 1e-3))
         for index in range(WEB_LINKS):
-            delay = 1e-3 + 99e-3 * index / (WEB_LINKS - 1)
-            links.append(network.link(f"web-{hop}-{index}", f"r{hop}", 1e9, round(delay, 6)))
-            flows.append(
-                tb.flows(
-                    PER_LINK,
-                    "reno",
-                    page,
-                    name=f"web-{hop}-{index}",
-                    from_=f"web-{hop}-{index}",
-                    to=f"web-{hop}-d",
-                    start="30 s",
-                    transport={"segment_size": "1000 B", "initial_window": "2 packets"},
-                )
-            )
-    return tb.graph(
-        *links,
-        name="Three bottlenecks and web traffic",
-        duration=f"{END:g} s",
-        flows=flows,
-        record={
-            "links": [f"r{hop}->r{hop + 1}" for hop in range(3)],
-            "flows": [end[0] for end in ends],
-            "bin": "200 ms",
-        },
-    )
+            name, delay = f"web-{hop}-{index}", 1e-3 + 99e-3 * index / (WEB_LINKS - 1)
+            links.append(network.link(name, f"r{hop}", 1e9, round(delay, 6)))
+            transport = {"segment_size": "1000 B", "initial_window": "2 packets"}
+            ends = {"from_": name, "to": f"web-{hop}-d"}
+            flows.append(tb.flows(PER_LINK, "reno", page, name=name, **ends, start="30 s", transport=transport))
+    return links, flows
 
 
 def draw(outcome: Outcome) -> Figure:

@@ -100,24 +100,18 @@ def simulate(_: str) -> Seen:
 
 def scenario() -> Scenario:
     """Two bottlenecks, four flows."""
-    import tailback as tb
-
-    links = [network.link(f"r{hop}", f"r{hop + 1}", RATE, 20e-3, buffer="100 packets") for hop in range(2)]
-    when = {
-        "short-0": (0, 1, {}),
-        "short-1": (1, 2, {}),
-        "long-0": (0, 2, {"start": "20 s", "stop": "60 s"}),
-        "long-1": (0, 2, {"start": "40 s"}),
-    }
-    flows = []
-    for name, (first, last, times) in when.items():
-        links += [network.link(f"{name}-s", f"r{first}", 10e6, 1e-3), network.link(f"r{last}", f"{name}-d", 10e6, 1e-3)]
-        flows.append(network.flow(name, "monaco", f"{name}-s", f"{name}-d", **times))
-    return tb.graph(
-        *links,
-        name="The paper's Linux experiment",
-        duration=f"{END:g} s",
-        flows=flows,
+    ends = [
+        network.Ends("short-0", "r0", "r1"),
+        network.Ends("short-1", "r1", "r2"),
+        network.Ends("long-0", "r0", "r2", fields={"start": "20 s", "stop": "60 s"}),
+        network.Ends("long-1", "r0", "r2", fields={"start": "40 s"}),
+    ]
+    return network.scenario(
+        "The paper's Linux experiment",
+        [network.link(f"r{hop}", f"r{hop + 1}", RATE, 20e-3, buffer="100 packets") for hop in range(2)],
+        ends,
+        access=10e6,
+        seconds=END,
         record={"links": "none", "bin": "500 ms"},
     )
 

@@ -54,7 +54,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter("κ of MW", "100 packets/s", "inferred", "Table I's 0.5 has no unit; equation 5 wants a rate"),
         Parameter("delays", "10 ms per bottleneck, access 100 Mbit/s and 1 ms", "inferred", "not given"),
         Parameter("buffers", "unlimited", "inferred", "“enough”"),
-        Parameter("start", "all at 0 s, without slow start", "inferred", "so that transients are the laws' own"),
+        Parameter("starts", "all at 0 s", "inferred", "as Fig. 2 shows"),
     )
 
 
@@ -135,19 +135,14 @@ def simulate(law: str) -> Seen:
 
 def scenario(law: str) -> Scenario:
     """One long flow over both bottlenecks, one short flow over each."""
-    import tailback as tb
-
     scheme = f"accumulation-{law}"
-    transport = {**network.TRANSPORT, "initial_ssthresh": "2 packets"}
     paths = {"long": ("r0", "r2"), "short-0": ("r0", "r1"), "short-1": ("r1", "r2")}
-    links = [network.link("r0", "r1", RATE, 10e-3), network.link("r1", "r2", RATE, 10e-3)]
-    for flow, (first, last) in paths.items():
-        links += [network.link(f"{flow}-s", first, 100e6, 1e-3), network.link(last, f"{flow}-d", 100e6, 1e-3)]
-    return tb.graph(
-        *links,
-        name=f"{scheme} on two bottlenecks",
-        duration=f"{END:g} s",
-        flows=[network.flow(flow, scheme, f"{flow}-s", f"{flow}-d", transport=transport) for flow in paths],
+    return network.scenario(
+        f"{scheme} on two bottlenecks",
+        [network.link(f"r{hop}", f"r{hop + 1}", RATE, 10e-3) for hop in range(2)],
+        [network.Ends(name, first, last, scheme) for name, (first, last) in paths.items()],
+        access=100e6,
+        seconds=END,
         record={"links": "none", "bin": "100 ms"},
     )
 

@@ -22,6 +22,7 @@ RATE = 45e6
 FLOWS = 7
 REVERSE = {"quick": (5, 15, 25, 35, 45), "full": (5, 10, 15, 20, 25, 30, 35, 40, 45)}
 WARM_UP = 10.0
+SECONDS = {"quick": 20.0, "full": 50.0}
 FORWARD = "r0->r1"
 
 
@@ -43,20 +44,21 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter("flows", f"{FLOWS} forth, {FLOWS} back, of the same scheme", "stated", "§IV-C"),
         Parameter("delays", "bottleneck 10 ms, access 1 ms at 100 Mbit/s", "inferred", "not given"),
         Parameter("buffers", "1000 packets", "inferred", "“enough”"),
+        Parameter("Vegas", "with its slow start", "inferred", "as in its paper"),
         Parameter(
-            "start",
+            "starts",
             "all within 10 ms",
             "inferred",
             "not given; each flow then finds empty queues and knows its propagation delay, so that nothing but the way "
             "back misleads Vegas (equation 12)",
         ),
-        Parameter("duration", f"{_seconds(fidelity):g} s from {WARM_UP:g} s on", "inferred", "not given"),
+        Parameter("duration", f"{SECONDS[fidelity]:g} s from {WARM_UP:g} s on", "inferred", "not given"),
     )
 
 
 def measure(lab: Lab) -> Outcome:
     """Runs both schemes with every reverse bandwidth."""
-    runs = [Run(scheme, reverse, _seconds(lab.fidelity)) for scheme in SCHEMES for reverse in REVERSE[lab.fidelity]]
+    runs = [Run(scheme, reverse, SECONDS[lab.fidelity]) for scheme in SCHEMES for reverse in REVERSE[lab.fidelity]]
     found = lab.map(simulate, runs)
     data = pl.DataFrame(
         {
@@ -109,22 +111,19 @@ def simulate(run: Run) -> float:
 
 def scenario(run: Run) -> Scenario:
     """A dumbbell with flows in both directions."""
-    import tailback as tb
-
-    links = [network.link("r0", "r1", RATE, 10e-3, buffer="1000 packets", reverse={"rate": f"{run.reverse} Mbit/s"})]
-    flows = []
-    for index in range(FLOWS):
-        for start, end, name in (("s", "d", "forth"), ("d", "s", "back")):
-            near, far = f"{name}-{start}{index}", f"{name}-{end}{index}"
-            left, right = (near, far) if name == "forth" else (far, near)
-            links += [network.link(left, "r0", 100e6, 1e-3), network.link("r1", right, 100e6, 1e-3)]
-            when = {"from": "0 s", "to": "10 ms"}
-            flows.append(network.flow(f"{name}-{index}", run.scheme, near, far, start=when))
-    return tb.graph(
-        *links,
-        name=f"{run.scheme} with {run.reverse} Mbit/s on the way back",
-        duration=f"{WARM_UP + run.seconds:g} s",
-        flows=flows,
+    start = network.SLOW_START if run.scheme == "vegas" else network.TRANSPORT
+    together = {"start": {"from": "0 s", "to": "10 ms"}, "transport": start}
+    ends = [
+        network.Ends(f"{way}-{index}", first, last, run.scheme, fields=together)
+        for index in range(FLOWS)
+        for way, first, last in (("forth", "r0", "r1"), ("back", "r1", "r0"))
+    ]
+    return network.scenario(
+        f"{run.scheme} with {run.reverse} Mbit/s on the way back",
+        [network.link("r0", "r1", RATE, 10e-3, buffer="1000 packets", reverse={"rate": f"{run.reverse} Mbit/s"})],
+        ends,
+        access=100e6,
+        seconds=WARM_UP + run.seconds,
         record={"flows": "none", "links": [FORWARD], "bin": "1 s"},
     )
 
@@ -145,7 +144,3 @@ def draw(outcome: Outcome) -> Figure:
         axis.set_ylim(0, 1.05)
         axis.legend(loc="center right")
     return made
-
-
-def _seconds(fidelity: Fidelity) -> float:
-    return 50.0 if fidelity == "full" else 20.0

@@ -56,6 +56,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter("buffer", f"{BUFFER} packets", "inferred", "not given"),
         Parameter("duration", f"{END:g} s", "inferred", "so long that Vegas-k's queue reaches the buffer's end"),
         Parameter("Vegas", "ε1 = 1, ε2 = 3 packets", "stated", "§IV-A"),
+        Parameter("Vegas's start", "with its slow start", "inferred", "as in its paper"),
         Parameter("k of Vegas-k", "10 round trips", "inferred", "not given"),
     )
 
@@ -123,6 +124,7 @@ def scenario(scheme: str) -> Scenario:
     """One flow over one bottleneck whose delay jumps."""
     import tailback as tb
 
+    start = network.TRANSPORT if scheme == "monaco" else network.SLOW_START
     jump = {"schedule": [{"at": f"{JUMP:g} s", "delay": "52 ms"}], "reverse": {"buffer": "unlimited"}}
     return tb.graph(
         network.link("s", "r0", 100e6, 1e-3),
@@ -130,7 +132,7 @@ def scenario(scheme: str) -> Scenario:
         network.link("r1", "d", 100e6, 1e-3),
         name=f"{scheme} when the route becomes longer",
         duration=f"{END:g} s",
-        flows=[network.flow("flow", scheme, "s", "d")],
+        flows=[network.flow("flow", scheme, "s", "d", transport=start)],
         record={"flows": "none", "links": [LINK], "bin": "500 ms"},
     )
 

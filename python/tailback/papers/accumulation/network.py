@@ -3,8 +3,8 @@ of a run. What an item sets up and judges is in its own file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
@@ -13,6 +13,7 @@ from tailback.papers.item import Parameter
 
 if TYPE_CHECKING:
     from tailback.results import Result
+    from tailback.scenario import Scenario
     from tailback.scenario._models import Flow
 
 PACKET = 1000
@@ -21,7 +22,10 @@ TARGET = 3
 """Packets: Table I."""
 LANES: Mapping[str, Any] = {"name": "priority"}
 """Two FIFO lanes, the out-of-band one first: §IV-B.1."""
-TRANSPORT: Mapping[str, Any] = {"segment_size": units.size(PACKET), "initial_window": "2 packets"}
+SLOW_START: Mapping[str, Any] = {"segment_size": units.size(PACKET), "initial_window": "2 packets"}
+"""A transport whose flows begin with their scheme's slow start."""
+TRANSPORT: Mapping[str, Any] = {**SLOW_START, "initial_ssthresh": "2 packets"}
+"""One whose flows follow their law from the first packet."""
 
 COMMON = (
     Parameter("packets", "1000 B on the wire, header included", "stated", "Table I"),
@@ -29,10 +33,11 @@ COMMON = (
     Parameter("κ", "0.5", "stated", "Table I"),
     Parameter("routers", "two FIFO lanes by strict priority", "stated", "§IV-B.1"),
     Parameter(
-        "slow start",
-        "2 packets, doubling every other round trip until 1 packet is queued",
+        "start",
+        "2 packets, and equation 10 from there, without slow start",
         "inferred",
-        "the paper is silent; TCP Vegas's, on which it builds",
+        "§IV-B.2 has no other rule; in Fig. 9(f) a long flow takes about 10 s, as 1.5 packets per round trip would have it; "
+        "of Fig. 7's losses none is where flows start",
     ),
     Parameter("average of the egress rate", "gain 1/2, once per round trip", "inferred", "“exponentially weighted”"),
 )
@@ -61,6 +66,43 @@ def link(start: str, end: str, rate: float, delay: float, **fields: Any) -> dict
 def packets(count: float) -> str:
     """A written target accumulation."""
     return f"{count:g} packets"
+
+
+class Ends(NamedTuple):
+    """One endless flow between two routers, over access links of its own."""
+
+    name: str
+    first: str
+    last: str
+    scheme: str | Mapping[str, Any] = "monaco"
+    near: float = 1e-3
+    """Seconds: the propagation delay of the sender's access link."""
+    far: float = 1e-3
+    """And of the receiver's."""
+    fields: Mapping[str, Any] = {}
+    """Further fields of the flow."""
+
+
+def scenario(
+    name: str,
+    routers: Sequence[Mapping[str, Any]],
+    ends: Iterable[Ends],
+    *,
+    access: float,
+    seconds: float,
+    record: Mapping[str, Any],
+    others: Sequence[Flow] = (),
+) -> Scenario:
+    """Links between routers, flows over them, their access links at a rate in bit/s; and ``others``, whose links are
+    among ``routers``."""
+    import tailback as tb
+
+    links, flows = [*routers], []
+    for end in ends:
+        near, far = f"{end.name}-s", f"{end.name}-d"
+        links += [link(near, end.first, access, end.near), link(end.last, far, access, end.far)]
+        flows.append(flow(end.name, end.scheme, near, far, **end.fields))
+    return tb.graph(*links, name=name, duration=units.time(seconds), flows=[*flows, *others], record=record)
 
 
 def flow(name: str, scheme: str | Mapping[str, Any], sender: str, receiver: str, **fields: Any) -> Flow:

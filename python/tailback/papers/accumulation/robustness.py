@@ -22,6 +22,7 @@ FLOWS = 4
 LOSSES = (0.01, 0.05)
 KINDS = ("control", "data", "both")
 WARM_UP = 10.0
+SECONDS = {"quick": 30.0, "full": 120.0}
 BIN = 0.1
 LINK = "r0->r1"
 
@@ -61,14 +62,14 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
             "stated",
             "§IV-B.1 names both; rates are the ledger's",
         ),
-        Parameter("measured", f"{_seconds(fidelity):g} s from {WARM_UP:g} s on", "inferred", "at rest"),
+        Parameter("measured", f"{SECONDS[fidelity]:g} s from {WARM_UP:g} s on", "inferred", "at rest"),
     )
 
 
 def measure(lab: Lab) -> Outcome:
     """Runs every kind and rate of loss."""
-    runs = [Run("none", 0.0, _seconds(lab.fidelity))]
-    runs += [Run(kind, loss, _seconds(lab.fidelity)) for kind in KINDS for loss in LOSSES]
+    runs = [Run("none", 0.0, SECONDS[lab.fidelity])]
+    runs += [Run(kind, loss, SECONDS[lab.fidelity]) for kind in KINDS for loss in LOSSES]
     seen = dict(zip(runs, lab.map(simulate, runs), strict=True))
     control = [found.utilization for run, found in seen.items() if run.kind == "control"]
     longest = max(seen.items(), key=lambda pair: pair[1].longest)
@@ -123,7 +124,6 @@ def simulate(run: Run) -> Seen:
 
 def scenario(run: Run) -> Scenario:
     """A dumbbell whose bottleneck loses packets of one class, both ways."""
-    import tailback as tb
 
     def loss(kind: str) -> dict[str, object]:
         if run.kind in {kind, "both"}:
@@ -135,16 +135,13 @@ def scenario(run: Run) -> Scenario:
         network.link("r0", "r1", RATE, 10e-3, **loss("data"), reverse={}),
         network.link("r1", "r2", 1e9, 5e-3, **loss("control"), reverse=loss("control")),
     ]
-    flows = []
-    for flow in range(FLOWS):
-        links += [network.link(f"s{flow}", "r0", 100e6, 1e-3), network.link("r2", f"d{flow}", 100e6, 1e-3)]
-        start = {"from": "0 s", "to": "500 ms"}
-        flows.append(network.flow(f"flow-{flow}", "monaco", f"s{flow}", f"d{flow}", start=start))
-    return tb.graph(
-        *links,
-        name=f"Monaco with loss: {run.name}",
-        duration=f"{WARM_UP + run.seconds:g} s",
-        flows=flows,
+    when = {"start": {"from": "0 s", "to": "500 ms"}}
+    return network.scenario(
+        f"Monaco with loss: {run.name}",
+        links,
+        [network.Ends(f"flow-{flow}", "r0", "r2", fields=when) for flow in range(FLOWS)],
+        access=100e6,
+        seconds=WARM_UP + run.seconds,
         record={"links": [LINK], "bin": f"{1000 * BIN:g} ms"},
     )
 
@@ -163,7 +160,3 @@ def draw(outcome: Outcome) -> Figure:
         axis.set_xlabel("packets lost")
         axis.set_ylim(0, 1.05)
     return made
-
-
-def _seconds(fidelity: Fidelity) -> float:
-    return 120.0 if fidelity == "full" else 30.0

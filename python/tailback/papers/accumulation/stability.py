@@ -141,19 +141,14 @@ def simulate(run: Run) -> float:
 
 def scenario(run: Run) -> Scenario:
     """Four flows on one bottleneck."""
-    import tailback as tb
-
-    links, flows = [network.link("r0", "r1", RATE, run.trip / 2 - 2e-3)], []
-    for flow in range(FLOWS):
-        links += [network.link(f"s{flow}", "r0", 100e6, 1e-3), network.link("r1", f"d{flow}", 100e6, 1e-3)]
-        scheme = {"name": "monaco", "kappa": run.gain, "pace": run.pace}
-        start = {"from": "0 s", "to": "500 ms"}
-        flows.append(network.flow(f"flow-{flow}", scheme, f"s{flow}", f"d{flow}", start=start))
-    return tb.graph(
-        *links,
-        name=f"κ = {run.gain:g}, {1000 * run.trip:g} ms",
-        duration=f"{WARM_UP + run.seconds:g} s",
-        flows=flows,
+    scheme = {"name": "monaco", "kappa": run.gain, "pace": run.pace}
+    when = {"start": {"from": "0 s", "to": "500 ms"}}
+    return network.scenario(
+        f"κ = {run.gain:g}, {1000 * run.trip:g} ms",
+        [network.link("r0", "r1", RATE, run.trip / 2 - 2e-3)],
+        [network.Ends(f"flow-{flow}", "r0", "r1", scheme, fields=when) for flow in range(FLOWS)],
+        access=100e6,
+        seconds=WARM_UP + run.seconds,
         record={"links": "none", "state": True, "bin": "1 s"},
     )
 
