@@ -121,6 +121,17 @@ def critical_gain(lag: int = 1) -> float:
     return float(2.0 * np.sin(np.pi / (2 * (2 * lag + 1))))
 
 
+def interleaved_gain(flows: int) -> float:
+    """The gain beyond which flows that share a queue are unstable together, where their round trips are as long but each
+    decides at its own time: ``flows * critical_gain(flows)``.
+
+    In between two decisions of one flow all others decide once, and what each changes is 1/flows of the sum of windows W:
+    ``W(k + 1) = W(k) - kappa / flows (W(k - flows) - W*)``. One flow alone is the sampled loop, 1; many are the continuous
+    loop of equation 6 with a delay of one round trip, pi / 2.
+    """
+    return flows * critical_gain(flows)
+
+
 def phase_margin(kappa: float) -> float:
     """Degrees that the continuous loop (equation 6) is away from oscillating, with the delay of one round trip.
 

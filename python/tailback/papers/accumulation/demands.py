@@ -34,6 +34,7 @@ class Run(NamedTuple):
     name: str
     buffer: int
     queue: Mapping[str, Any]
+    seed: int = 1
 
 
 class Seen(NamedTuple):
@@ -82,7 +83,7 @@ def parameters(buffer: int) -> Sequence[Parameter]:
 
 def simulate(run: Run) -> Seen:
     """One run."""
-    result = scenario(run).run()
+    result = scenario(run).run(seed=run.seed)
     link = result.series(link=LINK)
     rate, spread, queue, used, losses = [], [], [], [], []
     for (begin, end, count), fair in zip(INTERVALS, PUBLISHED, strict=True):

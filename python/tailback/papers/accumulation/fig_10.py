@@ -48,7 +48,10 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter("bottlenecks", "three, 100 Mbit/s; the first AVD, the others drop-tail", "stated", "§V-B, Fig. 10"),
         Parameter("access", "1 Gbit/s", "stated", "§V-B"),
         Parameter(
-            "delays", "bottlenecks 10 ms, access 1 ms", "inferred", "10 ms is ours; “unlabelled links have 1 ms”"
+            "delays",
+            "bottlenecks 4 ms, access 1 ms",
+            "inferred",
+            "those of “the former multiple bottleneck network”, to which §V-B adds web traffic; “unlabelled links have 1 ms”",
         ),
         Parameter("long flows", "0-50 s and 20-40 s", "stated", "§V-B"),
         Parameter("short flows", "two per bottleneck, starts in 0-3 s", "stated", "§V-B"),
@@ -145,7 +148,7 @@ def scenario() -> Scenario:
             f"r{hop}",
             f"r{hop + 1}",
             RATE,
-            10e-3,
+            4e-3,
             buffer="2000 packets",
             queue=network.avd() if hop == 0 else network.LANES,
             reverse={"queue": network.LANES},

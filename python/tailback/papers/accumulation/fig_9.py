@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from tailback.analysis import mean_interval
 from tailback.papers.accumulation import network
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tailback.scenario import Scenario
 
 HOPS = {"quick": (2, 5, 9), "full": (2, 3, 4, 5, 6, 7, 8, 9)}
+SEEDS = {"quick": 1, "full": 3}
 RATE = 100e6
 DELAY = 4e-3
 ACCESS = (1e-3, 7.5e-3, 14e-3)
@@ -26,6 +28,13 @@ ACCESS = (1e-3, 7.5e-3, 14e-3)
 END = 50.0
 LATE = 40.0
 LONG = tuple(f"long-{index}" for index in range(3))
+
+
+class Run(NamedTuple):
+    """One simulation."""
+
+    hops: int
+    seed: int
 
 
 class Seen(NamedTuple):
@@ -56,6 +65,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter("access rates", "1 Gbit/s; 1 ms for short flows", "inferred", "not given"),
         Parameter("buffers", "unlimited", "stated", "“enough”"),
         Parameter("duration", f"{END:g} s", "stated", "§V-B"),
+        Parameter("runs", f"{SEEDS[fidelity]} of each, with different seeds", "inferred", "not given"),
         Parameter("measured", f"from {LATE:g} s on", "inferred", "“steady state”; shares still converge before"),
     )
 
@@ -70,30 +80,41 @@ def kinds(hops: int) -> list[str]:
 
 
 def measure(lab: Lab) -> Outcome:
-    """One run per number of bottlenecks."""
-    counts = HOPS[lab.fidelity]
-    seen = dict(zip(counts, lab.map(simulate, counts), strict=True))
+    """Every number of bottlenecks with several seeds."""
+    counts, seeds = HOPS[lab.fidelity], range(1, SEEDS[lab.fidelity] + 1)
+    runs = [Run(hops, seed) for hops in counts for seed in seeds]
+    seen = dict(zip(runs, lab.map(simulate, runs), strict=True))
     data = pl.DataFrame(
         [
-            {"hops": hops, "flow": f"long-{index}", "goodput": rate * 1e6, "fair": 1e8 / (3 + hops)}
-            for hops, run in seen.items()
-            for index, rate in enumerate(run.long)
+            {"hops": run.hops, "seed": run.seed, "flow": name, "goodput": rate * 1e6, "fair": 1e8 / (3 + run.hops)}
+            for run, found in seen.items()
+            for name, rate in zip(LONG, found.long, strict=True)
         ]
     )
-    cov = {hops: float(np.std(run.long, ddof=1) / np.mean(run.long)) for hops, run in seen.items()}
-    worst = max(abs(rate * (3 + hops) / 100 - 1) for hops, run in seen.items() for rate in run.long)
+    cov = {
+        hops: network.mean_of(_variation(found.long) for run, found in seen.items() if run.hops == hops)
+        for hops in counts
+    }
+    shares = {
+        (hops, name): mean_interval(rows["goodput"] / rows["fair"])
+        for (hops, name), rows in data.group_by("hops", "flow", maintain_order=True)
+    }
+    (hops, name), worst = max(shares.items(), key=lambda pair: abs(pair[1].mean - 1))
     queues = {
         kind: network.mean_of(
-            queue for hops, run in seen.items() for queue, of in zip(run.queues, kinds(hops), strict=True) if of == kind
+            queue
+            for run, found in seen.items()
+            for queue, of in zip(found.queues, kinds(run.hops), strict=True)
+            if of == kind
         )
         for kind in ("drop-tail", "avd")
     }
     checks = (
         Check(
             "each long flow gets its proportionally fair share",
-            f"at most {100 * worst:.1f} % off",
-            "within 10 % of 100/(3+N) Mbit/s",
-            worst <= 0.1,
+            f"farthest off is {name} at N={hops}, with {worst} of it",
+            "within 10 % of 100/(3+N) Mbit/s, mean over runs",
+            abs(worst.mean - 1) <= 0.1,
         ),
         Check(
             "long flows are equal whatever their round trip times",
@@ -110,28 +131,38 @@ def measure(lab: Lab) -> Outcome:
     )
     return Outcome(
         measured={
-            "long_mbps": {hops: network.mean_of(run.long) for hops, run in seen.items()},
+            "long_mbps": {
+                hops: network.mean_of(rate for run, found in seen.items() if run.hops == hops for rate in found.long)
+                for hops in counts
+            },
             "cov_long": cov,
             "queue_mean": queues,
         },
         checks=checks,
         data=data,
         units={"goodput": "bit/s", "fair": "bit/s"},
-        why=""
-        if worst <= 0.1
-        else (
-            "AVD routers aim at 0.98 of their link, and control packets take 40 B per flow and round trip: shares lie "
-            "2 to 3 % below 100/(3+N) for that alone. The rest is convergence: differences between flows shrink by "
-            "κ times the part of a round trip that is queueing, a few per cent here, per round trip, and long flows "
-            "that started ahead are still giving way at 50 s."
-        ),
+        why="" if abs(worst.mean - 1) <= 0.1 else CONVERGENCE,
         scenario=scenario(counts[0]).to_toml(),
+        notes=(CONVERGENCE,),
     )
 
 
-def simulate(hops: int) -> Seen:
+CONVERGENCE = (
+    "AVD routers aim at 0.98 of their link, and control packets take 40 B per flow and round trip: shares lie 2 to 3 % below "
+    "100/(3+N) for that alone. The rest is convergence: by equation 6 differences between flows shrink with the time "
+    "constant rtt² / (κ t_q), t_q being the queueing of a round trip, 10 s for the longest; with access links of 25 ms it "
+    "would be 20 s, and the longest flow 12 to 16 % below its share at 50 s."
+)
+
+
+def _variation(rates: list[float]) -> float:
+    return float(np.std(rates, ddof=1) / np.mean(rates))
+
+
+def simulate(run: Run) -> Seen:
     """One chain."""
-    result = scenario(hops).run()
+    hops = run.hops
+    result = scenario(hops).run(seed=run.seed)
     shares = network.goodputs(result, LATE, END)
     return Seen(
         [shares[name] for name in LONG],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from tailback.analysis.fluid import critical_gain, sampled_radius
+from tailback.analysis.fluid import critical_gain, interleaved_gain, sampled_radius
 from tailback.papers.accumulation import network
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 
@@ -73,20 +73,20 @@ def measure(lab: Lab) -> Outcome:
         ]
     ).with_columns((pl.col("deviation") <= OSCILLATING).alias("stable"))
     boundary = {pace: [_boundary(data, pace, trip) for trip in trips] for pace in (False, True)}
-    limit = critical_gain(1)
+    limit = interleaved_gain(FLOWS)
     off = max(abs(found - limit) for found in boundary[False])
     ordered = max(boundary[True]) <= max(boundary[False])
     checks = (
         Check(
             "the window's own loop loses stability where the linearised one does",
-            "last stable κ " + ", ".join(f"{value:g}" for value in boundary[False]) + f"; linearised {limit:g}",
+            "last stable κ " + ", ".join(f"{value:g}" for value in boundary[False]) + f"; linearised {limit:.3g}",
             f"within one step of the grid, {STEP:g}",
             off <= STEP + 1e-9,
         ),
         Check(
             "the difference that pacing makes is explained",
             "last stable κ with pacing " + ", ".join(f"{value:g}" for value in boundary[True]),
-            "no later than without: what is paced reaches the queue half a round trip later on average",
+            "no later than without: what is paced reaches the queue later",
             ordered,
         ),
     )
@@ -110,12 +110,15 @@ def measure(lab: Lab) -> Outcome:
         why="",
         scenario=scenario(runs[0]).to_toml(),
         notes=(
-            "Once per round trip the window changes by κ times an accumulation that the window before it made: "
-            "w(n+1) = w(n) − κ (a(n−1) − a*), stable for κ < 1 whatever the round trip time, which is the loop's clock. "
-            f"At the published κ = 0.5 the largest pole has modulus {sampled_radius(0.5):.2f}.",
-            "A leaky bucket at cwnd / rtt spreads an increase over a round trip, and its round trip time is the last "
-            "one's: two more lags that the linearised window does not have. A decrease, which stops the sender at "
-            "once, is not slowed; so the paced loop is not linear, and oscillates between bounds instead of diverging.",
+            "Once per round trip a window changes by κ times an accumulation that was measured a round trip before: w(n+1) = "
+            "w(n) − κ (a(n−1) − a*), stable for κ < 1 alone, whatever the round trip time, which is the loop's clock. "
+            f"{FLOWS} flows decide one after the other in every round trip, and are stable together for κ < {limit:.2f}; many "
+            "are the continuous loop of equation 6 with a delay of one round trip, and its limit is π/2. "
+            f"At the published κ = 0.5 the largest pole of one flow has modulus {sampled_radius(0.5):.2f}.",
+            "A leaky bucket at cwnd / rtt spreads an increase over a round trip, and its round trip time is the last one's. "
+            f"With a round trip more in the loop the limit would be {FLOWS * critical_gain(2 * FLOWS):.2f}. A decrease, "
+            "which stops the sender at once, is not slowed; so the paced loop is not linear, and oscillates between bounds "
+            "instead of diverging.",
         ),
     )
 
@@ -170,7 +173,7 @@ def draw(outcome: Outcome) -> Figure:
                     label=f"{1000 * trip:g} ms",
                     **line(index),
                 )
-            axis.axvline(critical_gain(1), color=FAINT, linewidth=0.8)
+            axis.axvline(interleaved_gain(FLOWS), color=FAINT, linewidth=0.8)
             axis.axhline(OSCILLATING, color=FAINT, linewidth=0.8)
             axis.set_title("paced at cwnd / rtt" if paced else "window only")
             axis.set_xlabel("κ")
