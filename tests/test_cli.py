@@ -102,6 +102,14 @@ def test_mistakes_get_one_clear_message(here: Path, words: list[str], expected: 
     assert not (here / "out").exists()
 
 
+def test_what_is_missing_is_said_to_be_missing(here: Path) -> None:
+    (here / "empty.toml").write_text('[topology]\ntemplate = "dumbbell"\n', encoding="utf-8")
+    status, _, err = tailback("validate", "empty.toml")
+    assert status == 1
+    assert "duration is missing; expected a time with its unit" in err
+    assert "flows is missing; expected a list of tables" in err
+
+
 def test_an_item_that_is_not_built_says_so(here: Path) -> None:
     del here
     status, _, err = tailback("reproduce", "tdqm/fig-6")

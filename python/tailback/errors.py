@@ -27,13 +27,13 @@ class Problem:
     field: str
     """Where it stands, for example ``flows[2].scheme.beta``."""
     value: str
-    """The value found."""
+    """The value found; empty where it is missing."""
     allowed: str
     """What is allowed there."""
 
     def __str__(self) -> str:
         if not self.value:
-            return f"{self.field}: expected {self.allowed}"
+            return f"{self.field} is missing; expected {self.allowed}"
         return f"{self.field}: {self.value} is not allowed; expected {self.allowed}"
 
 

@@ -66,7 +66,7 @@ def _changes(texts: Sequence[str]) -> dict[str, Any]:
     for text in texts:
         field, sign, value = text.partition("=")
         if not sign:
-            raise ScenarioError([Problem(text, "", "FIELD=VALUE, as in buffer='25 packets'")], "--set")
+            raise ScenarioError([Problem("the change", repr(text), "FIELD=VALUE, as in buffer='25 packets'")], "--set")
         changes[field.strip()] = from_text(value.strip())
     return changes
 

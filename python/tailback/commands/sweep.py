@@ -84,7 +84,7 @@ def axes(texts: Sequence[str]) -> dict[str, Any]:
         field, sign, written = text.partition("=")
         if not sign or not written.strip():
             allowed = "FIELD=VALUE, VALUE, …, as in buffer='25 packets, 1 BDP'"
-            raise ScenarioError([Problem(text, "", allowed)], "--over")
+            raise ScenarioError([Problem("the axis", repr(text), allowed)], "--over")
         value = from_text(written.strip())
         if isinstance(value, str) and "{" not in value:
             value = [from_text(part.strip()) for part in value.split(",")]

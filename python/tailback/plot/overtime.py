@@ -68,7 +68,8 @@ def queue(axis: Axes, result: Result, link: str | None) -> None:
             xytext=(0, 1),
             textcoords="offset points",
         )
-        axis.set_ylim(top=1.15 * max(limit, float(np.max(high, initial=0.0))))
+        # A buffer of nothing still leaves an axis of some height.
+        axis.set_ylim(top=1.15 * max(limit, float(np.max(high, initial=0.0)), 1.0))
     axis.set_title(f"at {name}", fontsize=8.5, color=INK)
 
 

@@ -31,14 +31,14 @@ def from_pydantic(error: ValidationError) -> list[Problem]:
             continue
         problem = _problem(entry)
         found.setdefault((problem.field, problem.allowed), problem)
-    return list(found.values()) or [Problem("scenario", "", str(error))]
+    return list(found.values()) or [Problem("scenario", "what is given", str(error))]
 
 
 def _problem(entry: Any) -> Problem:
     field, value = _path(entry["loc"]), entry["input"]
     context = entry.get("ctx", {})
     if entry["type"] == "missing":
-        return Problem(field, "", "a value; it is missing and has no default")
+        return Problem(field, "", "a value, since there is no default")
     if entry["type"] == "extra_forbidden":
         return Problem(field, "no field of that name", "a field of this table")
     if entry["type"] == "literal_error":

@@ -172,7 +172,7 @@ class Runs(Tabular):
             raise KeyError(f"no run has {chosen}; see the columns {', '.join([*self.axes, 'seed'])} of .table")
         variant, seed = self.variants[int(fitting["variant"][0])], int(fitting["seed"][0])
         if variant.scenario is None:
-            raise ScenarioError([Problem("scenario", "", variant.error)], "this variant")
+            raise ScenarioError([Problem("scenario", "what came out", variant.error)], "this variant")
         return variant.scenario.run(seed=seed)
 
     def save(self, folder: str | Path, *, csv: bool = True) -> Path:

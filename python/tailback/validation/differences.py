@@ -30,6 +30,14 @@ KNOWN: tuple[Difference, ...] = (
         "2.5 % and 84 packets of queue: that is half of the difference. A little of the rest is ns-2's window, which stays "
         "inflated where an episode had just three duplicates; what makes the remainder is not known.",
     ),
+    Difference(
+        "further/*cubic*",
+        ("goodput", "loss", "throughput", "utilization", "mean_queue"),
+        "ns-2's CUBIC is that of Linux 2.6 (β 0.8, C 0.41, which Tailback is given here). RFC 9438 differs from it: §4.3 "
+        "raises the Reno-friendly estimate by a whole segment per round trip (α = 1) once it has reached the window before "
+        "the last reduction, §4.2 limits the target to 1.5 windows, and §4.8 begins anew after a time-out. Small windows "
+        "therefore grow faster here. By the RFC, Tailback is right.",
+    ),
 )
 
 

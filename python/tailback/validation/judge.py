@@ -35,7 +35,7 @@ class Tolerance:
 
 
 # Where queues fill: utilization within two points, and loss, throughput and queue as fractions.
-CONGESTED: Mapping[str, Tolerance] = {
+CONGESTED: dict[str, Tolerance] = {
     "throughput": Tolerance(relative=0.03),
     "utilization": Tolerance(absolute=0.02),
     "loss": Tolerance(relative=0.10),
@@ -43,6 +43,11 @@ CONGESTED: Mapping[str, Tolerance] = {
 }
 # Where loss is given from outside, only what the flows make of it can differ: strictly within 5 %.
 INDEPENDENT: Mapping[str, Tolerance] = {"goodput": Tolerance(relative=0.05, deviations=0.0)}
+# How flows of different ways share: their goodput. Of finite transfers: how long they take.
+SHARES: dict[str, Tolerance] = {
+    name: Tolerance(relative=0.03) for name in ("tcp_goodput", "crossing_goodput", "reverse_goodput")
+}
+FINITE: Mapping[str, Tolerance] = {"completion": Tolerance(relative=0.03)}
 PER_FLOW = Tolerance(relative=0.03, deviations=0.0)
 
 
@@ -82,6 +87,9 @@ def tolerances(row: Row) -> Mapping[str, Tolerance]:
         # Four competing flows of five seeds settle anywhere in a wide band; only their sum is sharp.
         shared = {"tcp_goodput": PER_FLOW, "constant_goodput": PER_FLOW}
         return shared if row.queue == "droptail" else flows
+    if row.group == "further":
+        figures = INDEPENDENT if row.loss else FINITE if row.options["size"] != "0" else CONGESTED | SHARES
+        return {name: tolerance for name, tolerance in figures.items() if name in row.figures}
     return CONGESTED
 
 
@@ -89,6 +97,8 @@ def expected(row: Row, figure: str) -> Estimate | None:
     """ns-2's value of a figure, or ``None`` where it has none."""
     if figure.startswith("flow_"):
         return Estimate(row.flow_goodput[int(figure.removeprefix("flow_"))], 0.0)
+    if row.group == "further":
+        return row.figures.get(figure)
     if figure == "tcp_goodput":
         return Estimate(sum(row.flow_goodput[:-1]), 0.0)
     if figure == "constant_goodput":

@@ -44,6 +44,15 @@ def measure(job: Job) -> dict[str, float]:
         "goodput": float(goodput.sum()),
         "timeouts": float(np.sum(flows["timeouts"])),
     }
+    if row.group == "further":
+        groups = [str(group) for group in flows["group"]]
+        for kind in ("tcp", "crossing", "reverse"):
+            chosen = [value for value, group in zip(goodput, groups, strict=True) if group.startswith(kind)]
+            figures[f"{kind}_goodput"] = float(sum(chosen))
+        messages = result.messages
+        if len(messages["ended_seconds"]):
+            took = np.asarray(messages["ended_seconds"]) - np.asarray(messages["began_seconds"])
+            figures["completion"] = float(took.mean())
     if row.group == "fair":
         figures |= {f"flow_{index}": float(value) for index, value in enumerate(goodput)}
         figures |= {"tcp_goodput": float(goodput[:-1].sum()), "constant_goodput": float(goodput[-1])}

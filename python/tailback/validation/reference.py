@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Literal, cast
 
-Group = Literal["dumbbell", "bernoulli", "fair"]
+Group = Literal["dumbbell", "bernoulli", "fair", "further"]
 FIGURES = ("throughput", "utilization", "loss", "mean_queue", "goodput", "timeouts")
+OPTIONS: Mapping[str, str] = {
+    "proto": "sack", "queue": "droptail", "n": "8", "bw": "10", "rtt": "60", "rttmax": "0", "acc": "100", "buf": "0",
+    "from": "20", "to": "120", "jitter": "0", "loss": "0", "delack": "0", "cbr": "0", "ecn": "0", "mode": "gentle",
+    "wnd": "10000", "iw": "2", "limited": "1", "minrto": "0.2", "spread": "5", "size": "0", "reverse": "0", "hops": "1",
+}  # fmt: skip
+"""What ``benches/ns2/oracle.tcl`` takes, with its defaults; the script's header explains each."""
 _COLUMNS = {
     "throughput": "thr",
     "utilization": "util",
@@ -55,10 +61,16 @@ class Row:
     """By name, those of ``FIGURES`` that ns-2 could measure: Mbit/s, fractions, packets, counts."""
     flow_goodput: tuple[float, ...]
     """Mbit/s: the mean of all flows alike, or in ``fair`` one value per flow, the unresponsive one last."""
+    label: str = ""
+    """The row's own name, in ``further`` only."""
+    options: Mapping[str, str] = field(default_factory=lambda: OPTIONS)
+    """The options of the script that makes the row, in ``further`` only; all others are at their defaults."""
 
     @property
     def name(self) -> str:
         """A readable name, unique among the rows: ``dumbbell/sack/red/64/jitter``."""
+        if self.label:
+            return f"{self.group}/{self.label}"
         parts = [self.group, self.scheme, self.queue, str(self.flows)]
         if self.group == "bernoulli":
             parts = [self.group, self.scheme, f"loss-{self.loss:g}"]
@@ -75,7 +87,7 @@ class Row:
     @property
     def duration_s(self) -> float:
         """When measuring ended."""
-        return 520.0 if self.group == "bernoulli" else 120.0
+        return 520.0 if self.group == "bernoulli" else float(self.options["to"])
 
 
 def _row(cells: dict[str, str]) -> Row:
@@ -102,8 +114,42 @@ def _row(cells: dict[str, str]) -> Row:
     )
 
 
+def further(cells: Mapping[str, str]) -> Row:
+    """A row of the further configurations: a name, options of the script, and whatever figures were compared."""
+    options = {**OPTIONS, **dict(part.split("=", 1) for part in cells["options"].split())}
+    rate, rtt, buffer = float(options["bw"]), float(options["rtt"]), int(options["buf"])
+    figures = {
+        name.removesuffix("_mean"): Estimate(float(value), float(cells[name.replace("_mean", "_sd")]))
+        for name, value in cells.items()
+        if name.endswith("_mean") and value
+    }
+    return Row(
+        group="further",
+        scheme=options["proto"],
+        queue=options["queue"],
+        flows=int(options["n"]),
+        capacity_mbps=rate,
+        rtt_ms=rtt,
+        # As the script does: one bandwidth-delay product of packets of 1000 B.
+        buffer_packets=buffer or int(rate * rtt / 8.0 + 0.5),
+        jitter_s=float(options["jitter"]),
+        loss=float(options["loss"]),
+        delayed_acks=options["delack"] == "1",
+        constant_mbps=float(options["cbr"]),
+        seeds=int(cells["seeds"]),
+        figures=figures,
+        flow_goodput=(),
+        label=cells["name"],
+        options=options,
+    )
+
+
+def _cells(name: str) -> list[dict[str, str]]:
+    text = (files(__package__) / "reference" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
 @cache
 def rows() -> tuple[Row, ...]:
     """Every row of the reference, in its order."""
-    text = (files(__package__) / "reference" / "ns2.csv").read_text(encoding="utf-8")
-    return tuple(_row(cells) for cells in csv.DictReader(text.splitlines()))
+    return (*(_row(cells) for cells in _cells("ns2.csv")), *(further(cells) for cells in _cells("further.csv")))

@@ -11,6 +11,8 @@ QUEUES = {
     "red": "red",
     "drr": "deficit-round-robin",
     "fq": "weighted-fair-queueing",
+    "pi": "pi",
+    "rem": "rem",
 }
 """ns-2's names of disciplines, and ours."""
 
@@ -32,6 +34,12 @@ TRANSPORT: dict[str, Any] = {
 
 def scenario(row: Row, seed: int) -> dict[str, Any]:
     """The row as the data of a scenario, in the shape of its TOML file."""
+    if row.group == "further":
+        return further(row, seed)
+    return _scenario(row, seed)
+
+
+def _scenario(row: Row, seed: int) -> dict[str, Any]:
     flows = [_flows(row)]
     if row.constant_mbps:
         flows.append(_constant(row))
@@ -58,6 +66,59 @@ def scenario(row: Row, seed: int) -> dict[str, Any]:
         "flows": flows,
         "record": {"flows": "none", "links": "none"},
     }
+
+
+def further(row: Row, seed: int) -> dict[str, Any]:
+    """What a further configuration has different from the plain ones, option by option of ns-2's script."""
+    option = row.options
+    data = _scenario(row, seed)
+    topology, flows = data["topology"], data["flows"][0]
+    transport, access = flows["transport"], topology["access"]
+    flows["name"] = "tcp"
+    flows["start"]["to"] = f"{option['spread']} s"
+    transport |= {
+        "initial_window": f"{option['iw']} packets",
+        "initial_ssthresh": f"{option['wnd']} packets",
+        # ns-2's `window_` bounds the congestion window and, in recovery too, what is outstanding.
+        "window_limit": f"{option['wnd']} packets",
+        "receive_window": f"{option['wnd']} packets",
+        "limited_transmit": option["limited"] == "1",
+        "rto": {**transport["rto"], "min": f"{float(option['minrto']) * 1000:g} ms"},
+        "ecn": "ect0" if option["ecn"] == "1" else "off",
+    }
+    if option["size"] != "0":
+        flows["source"] = {"name": "bulk", "size": f"{int(option['size']) * 960} B"}
+    access["rate"] = f"{option['acc']} Mbit/s"
+    if option["rttmax"] != "0":
+        topology["receiver_access"] = dict(access)
+        most = row.rtt_ms / 12 + (float(option["rttmax"]) - row.rtt_ms) / 2
+        access["delay"] = {"from": access["delay"], "to": f"{round(most * 1e6)} ns"}
+    _further_queue(row, topology)
+    hops = int(option["hops"])
+    if hops > 1:
+        topology |= {"template": "parking-lot", "hops": hops, "delay": _delay(row, 1 / 3 / hops)}
+        ends = ((f"r{hop}", f"r{hop + 1}") for hop in range(hops))
+        data["flows"] += [{**flows, "name": f"crossing{near}", "from": near, "to": far} for near, far in ends]
+    if option["reverse"] != "0":
+        del topology["reverse"]
+        back = {"name": "reverse", "count": int(option["reverse"]), "from": "r1", "to": "r0"}
+        data["flows"].append({**flows, **back})
+    return data
+
+
+def _further_queue(row: Row, topology: dict[str, Any]) -> None:
+    marks = row.options["ecn"] == "1"
+    if row.queue == "red":
+        mode = row.options["mode"]
+        topology["queue"] |= {"gentle": mode != "strict", "adaptive": mode == "adaptive", "ecn": marks}
+        if mode == "bytes":
+            topology["queue"]["measure"] = "bytes"
+            topology["buffer"] = f"{row.buffer_packets * 1000} B"
+    if row.queue == "pi":
+        gains = {"a": 1.822e-5, "b": 1.816e-5, "frequency": 160.0}
+        topology["queue"] = {"name": "pi", "target": f"{row.buffer_packets // 2} packets", **gains, "ecn": marks}
+    if row.queue == "rem":
+        topology["queue"] = {"name": "rem", "target": f"{row.buffer_packets // 5} packets", "ecn": marks}
 
 
 def _delay(row: Row, part: float) -> str:
@@ -96,6 +157,9 @@ def _scheme(row: Row) -> str | dict[str, Any]:
     # the acknowledgement that ends recovery, where RFC 5681 and RFC 6582 set the window to the threshold.
     if row.scheme == "sack":
         return {"name": "sack", "halve": "window"}
+    if row.scheme == "cubic":
+        # Linux 2.6's constants, which ns-2 has.
+        return {"name": "cubic", "beta": 0.8, "c": 0.41, "halve": "window"}
     if row.scheme in {"newreno", "reno"}:
         return {"name": row.scheme, "halve": "window", "grow_on_exit": True}
     return row.scheme

@@ -19,6 +19,9 @@ _UNITS = {
     "goodput": "Mbit/s",
     "tcp_goodput": "Mbit/s",
     "constant_goodput": "Mbit/s",
+    "crossing_goodput": "Mbit/s",
+    "reverse_goodput": "Mbit/s",
+    "completion": "s",
 }
 
 
@@ -68,6 +71,7 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
         "dumbbell": "## Congested dumbbell",
         "bernoulli": "## Independent loss",
         "fair": "## Fair queueing",
+        "further": "## Further configurations",
     }
     for group, items in groupby(comparisons, key=lambda item: item.row.group):
         parts += [titles[group], "", *_section(list(items)), ""]
