@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import struct
 import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tailback as tb
 from tailback.capture import constant_rate, delivery_trace, write_mahimahi, write_pcapng, write_qlog
+from tailback.capture.mahimahi import of_link
 
 TSHARK = shutil.which("tshark")
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="no tshark on this machine: apt-get install tshark")
@@ -103,6 +108,51 @@ def test_qlog_says_what_the_series_says(logged: tb.Result, tmp_path: Path) -> No
     assert names.count("recovery:packet_lost") > 0
 
 
+METRICS = ("min_rtt", "smoothed_rtt", "latest_rtt", "rtt_variance")  # Milliseconds.
+COUNTS = ("pto_count", "congestion_window", "bytes_in_flight", "ssthresh", "packets_in_flight", "pacing_rate")
+
+
+def test_qlog_keeps_to_its_drafts(logged: tb.Result, tmp_path: Path) -> None:
+    """The members that draft-ietf-quic-qlog-main-schema-02 (§3) and -quic-events-02 (§4.2.5, §5.5, §6) name, of the kinds
+    that they name, and no others: what qvis reads."""
+    document = json.loads(write_qlog(logged, tmp_path / "run.qlog", "sack-1").read_text())
+    assert document.keys() <= {"qlog_version", "qlog_format", "title", "description", "summary", "traces"}
+    assert document["qlog_format"] == "JSON"
+    (trace,) = document["traces"]
+    assert trace.keys() <= {"title", "description", "configuration", "common_fields", "vantage_point", "events"}
+    assert trace["vantage_point"]["type"] in {"client", "server", "network", "unknown"}
+    assert trace["common_fields"]["time_format"] in {"absolute", "delta", "relative"}
+    for event in trace["events"]:
+        assert event.keys() == {"time", "name", "data"}
+        assert isinstance(event["time"], float | int)
+        data = event["data"]
+        if event["name"] == "recovery:metrics_updated":
+            assert data
+            assert data.keys() <= {*METRICS, *COUNTS}
+            assert all(isinstance(data[name], float | int) for name in data if name in METRICS)
+            assert all(isinstance(data[name], int) and data[name] >= 0 for name in data if name in COUNTS)
+            continue
+        assert event["name"] in {"transport:packet_sent", "transport:packet_received", "recovery:packet_lost"}
+        assert data.keys() <= {"header", "frames", "raw", "trigger"}
+        assert data["header"].keys() <= {"packet_type", "packet_number"}
+        assert data["header"]["packet_type"] == "1RTT"
+        assert isinstance(data["header"]["packet_number"], int)
+        assert data.get("trigger", "pto_expired") in {"reordering_threshold", "time_threshold", "pto_expired"}
+        for frame in data.get("frames", []):
+            assert frame.keys() <= {"frame_type", "ack_delay", "acked_ranges"}
+            assert all(first <= last for first, last in frame["acked_ranges"])
+
+
+def test_qlog_times_are_milliseconds(logged: tb.Result, tmp_path: Path) -> None:
+    document = json.loads(write_qlog(logged, tmp_path / "run.qlog", "sack-0").read_text())
+    events = document["traces"][0]["events"]
+    shortest = float(logged.flows["round_trip"][0]) * 1e3
+    rtts = [event["data"]["latest_rtt"] for event in events if "latest_rtt" in event["data"]]
+    longest = shortest + 21 * 1000 * 8 / 10e6 * 1e3
+    assert shortest <= min(rtts) <= max(rtts) <= 1.1 * longest, "propagation, and at most a full queue"
+    assert 4900 < events[-1]["time"] <= 5000
+
+
 def test_a_trace_drives_a_link_at_its_rate(tmp_path: Path) -> None:
     write_mahimahi(tmp_path / "rate.trace", constant_rate(12e6, seconds=2.0))
     lines = (tmp_path / "rate.trace").read_text().split()
@@ -116,6 +166,44 @@ def test_a_trace_drives_a_link_at_its_rate(tmp_path: Path) -> None:
     )
     made = tb.Scenario.from_toml(scenario).run()
     assert made.summary()["throughput"][0] == pytest.approx(12e6, rel=0.03)
+
+
+@given(
+    volumes=st.lists(st.integers(0, 10**6), min_size=1, max_size=40).filter(lambda listed: sum(listed) >= 1500),
+    width=st.sampled_from([0.001, 0.01, 0.25]),
+    opportunity=st.sampled_from([100, 1500]),
+)
+def test_what_is_written_as_a_trace_is_what_was_asked_for(volumes: list[int], width: float, opportunity: int) -> None:
+    """Read as Mahimahi reads it: one opportunity per line, at that millisecond; nothing is lost but the last part of one,
+    nothing comes before its bytes could have, and at most a millisecond late."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_mahimahi(f"{folder}/t.trace", delivery_trace(volumes, width, opportunity))
+        times = [int(line) for line in path.read_text().split()]
+    assert len(times) == sum(volumes) // opportunity
+    assert times == sorted(times)
+    assert times[-1] <= math.ceil(len(volumes) * width * 1e3)
+    could = np.interp(
+        np.array(times) * 1e-3, np.arange(len(volumes) + 1) * width, np.concatenate(([0], np.cumsum(volumes)))
+    )
+    assert (could + 1e-6 * sum(volumes) >= opportunity * np.arange(1, len(times) + 1)).all()
+
+
+def test_a_link_that_follows_a_trace_writes_the_same_trace(tmp_path: Path) -> None:
+    """Round trip: what a saturated link used of a trace is the trace, to the bin."""
+    write_mahimahi(tmp_path / "cell.trace", delivery_trace([1500 * n for n in (3, 7, 1, 9, 5, 5, 2, 8)], 0.05))
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        'duration = "8 s"\n[topology]\ntemplate = "dumbbell"\ndelay = "1 ms"\nbuffer = "100 packets"\n'
+        'trace = { file = "cell.trace", opportunity = "1500 B" }\n[record]\nbin = "50 ms"\n'
+        '[[flows]]\nname = "a"\nscheme = { name = "fixed-rate", rate = "3 Mbit/s" }\n'
+        'datagram = { segment_size = "1500 B" }\n'
+    )
+    made = tb.Scenario.from_toml(scenario).run()
+    again = of_link(made)
+    late = again[again > 4000]
+    per_bin = np.bincount(((late - 1) // 50) % 8, minlength=8)
+    assert (np.abs(per_bin - 10 * np.array([3, 7, 1, 9, 5, 5, 2, 8])) <= 10).all()
+    assert late.size == pytest.approx(10 * 40, abs=1)
 
 
 def test_traces_keep_the_volume() -> None:

@@ -29,6 +29,7 @@ class Result(Tabular):
     The tables are tidy: one row per flow, link, sample or message; ``units`` names the unit of each column.
     """
 
+    STORE: ClassVar = "tailback.results.store"
     TABLES: ClassVar = ("flows", "links", *_LONG)
     LONG: ClassVar = _LONG
 
@@ -135,20 +136,6 @@ class Result(Tabular):
 
         return Plots(self)
 
-    def save(self, folder: str | Path, *, csv: bool = True) -> Path:
-        """Writes the result into a folder of its own, from which :meth:`load` brings it back.
-
-        Args:
-            folder: made, or replaced where it holds an older result.
-            csv: whether the tables of flows and links are written as CSV too.
-
-        Raises:
-            StorageError: where that fails; an older result is then untouched.
-        """
-        from tailback.results.store import save
-
-        return save(self, Path(folder), csv=csv)
-
     def report(self, folder: str | Path) -> Path:
         """Writes a page about this result, with figures, tables and how to make it again, which works offline.
 
@@ -161,14 +148,3 @@ class Result(Tabular):
         from tailback.report.sweep import write_result_report
 
         return write_result_report(self, Path(folder))
-
-    @staticmethod
-    def load(folder: str | Path) -> Result:
-        """A result from a folder of :meth:`save`.
-
-        Raises:
-            StorageError: where there is none, or it is damaged.
-        """
-        from tailback.results.store import load
-
-        return load(Path(folder))

@@ -3,9 +3,10 @@ and to files, with the units of their columns. How that is done for one table li
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tailback.errors import one_of
 from tailback.results import tables
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 class Tabular:
     """Tables by name, with units."""
 
+    STORE: ClassVar[str]
+    """The module that writes and reads folders of them."""
     TABLES: ClassVar[tuple[str, ...]]
     """The names of the tables; the first is the one that people mean when they name none."""
     LONG: ClassVar[tuple[str, ...]] = ()
@@ -91,3 +94,26 @@ class Tabular:
         target = Path(path)
         tables.write_csv(self.to_polars(table), target, self.units if units else {})
         return target
+
+    def save(self, folder: str | Path, *, csv: bool = True) -> Path:
+        """Writes all of it into a folder of its own, from which :meth:`load` brings it back, also in later versions.
+
+        Args:
+            folder: made, or replaced where it holds an older one of the same kind.
+            csv: whether short tables are written as CSV too.
+
+        Raises:
+            StorageError: where that fails; what is there is then untouched.
+        """
+        written: Path = importlib.import_module(self.STORE).save(self, Path(folder), csv=csv)
+        return written
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """What :meth:`save` wrote, in this version or an earlier one.
+
+        Raises:
+            StorageError: where there is none, or it is damaged or of a newer version.
+        """
+        found: Self = importlib.import_module(cls.STORE).load(Path(folder))
+        return found

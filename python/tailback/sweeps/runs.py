@@ -31,6 +31,7 @@ class Runs(Tabular):
     ``links`` one per main link and run. Time series are not kept: :meth:`result` gives a run with all of them.
     """
 
+    STORE: ClassVar = "tailback.sweeps.store"
     TABLES: ClassVar = ("table", "flows", "links")
 
     variants: Sequence[Variant] = field(repr=False)
@@ -175,16 +176,6 @@ class Runs(Tabular):
             raise ScenarioError([Problem("scenario", "what came out", variant.error)], "this variant")
         return variant.scenario.run(seed=seed)
 
-    def save(self, folder: str | Path, *, csv: bool = True) -> Path:
-        """Writes the runs into a folder of their own, from which :meth:`load` brings them back.
-
-        Raises:
-            StorageError: where that fails; older runs there are then untouched.
-        """
-        from tailback.sweeps.store import save
-
-        return save(self, Path(folder), csv=csv)
-
     def report(self, folder: str | Path) -> Path:
         """Writes a page about these runs, with figures, tables and how to make them again, which works offline.
 
@@ -197,14 +188,3 @@ class Runs(Tabular):
         from tailback.report.sweep import write_sweep_report
 
         return write_sweep_report(self, Path(folder))
-
-    @staticmethod
-    def load(folder: str | Path) -> Runs:
-        """Runs from a folder of :meth:`save`.
-
-        Raises:
-            StorageError: where there are none, or they are damaged.
-        """
-        from tailback.sweeps.store import load
-
-        return load(Path(folder))
