@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ def draw_figures(folder: Path, names: Sequence[str], *, out: Path | None, kind: 
     plots = found.plot
     known = figures_of(plots)
     if not names:
-        typer.echo("\n".join(f"{name:18}{inspect.getdoc(getattr(plots, name)).splitlines()[0]}" for name in known))  # type: ignore[union-attr]
+        typer.echo("\n".join(f"{name:18}{_said(getattr(plots, name))}" for name in known))
         return
     for name in names:
         if name not in known:
@@ -65,6 +66,12 @@ def load(folder: Path) -> Result | Runs:
 def figures_of(plots: object) -> list[str]:
     """The names of the figures that there are."""
     return [name for name in dir(plots) if not name.startswith("_")]
+
+
+def _said(method: object) -> str:
+    """The first paragraph of a method's docstring, on as many lines as it needs."""
+    first = (inspect.getdoc(method) or "").split("\n\n", 1)[0]
+    return textwrap.fill(" ".join(first.split()), 78, initial_indent=" " * 18, subsequent_indent=" " * 18).strip()
 
 
 def _options(texts: Sequence[str]) -> dict[str, Any]:
