@@ -187,8 +187,6 @@ impl Cubic {
                     self.keep();
                     self.remember();
                     self.law.ssthresh = reduced.max(2.0);
-                } else {
-                    self.law.forget();
                 }
                 self.law.set(1.0);
                 self.after_reduction = false;

@@ -103,11 +103,10 @@ impl Reno {
                 law.set(half.min(law.window));
             }
             CongestionEvent::Timeout { consecutive } => {
+                // Of time-outs in a row the first is what would be taken back (RFC 4015 §3.2, `pipe_prev`).
                 if consecutive <= 1 {
                     law.remember();
                     law.ssthresh = threshold;
-                } else {
-                    law.forget();
                 }
                 law.set(1.0);
             }
