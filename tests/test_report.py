@@ -246,9 +246,12 @@ def test_dark_and_light(page: Path, browser: Browser) -> None:
         const style = (what) => getComputedStyle(document.querySelector(what));
         const look = () => [style('body').backgroundColor, style('figure .still svg').color,
                             document.querySelector('figure .plot').layout?.font.color];
-        const settled = () => new Promise((ready) => setTimeout(ready, 300));
-        document.documentElement.dataset.theme = 'light'; await settled(); const light = look();
-        document.getElementById('theme').click(); await settled(); return [light, look()];
+        const light = look();
+        document.getElementById('theme').click();
+        for (let wait = 0; look()[2] === light[2] && wait < 400; wait += 1) {
+          await new Promise((ready) => setTimeout(ready, 25));  // Figures are drawn anew.
+        }
+        return [light, look()];
     """
     browser.open(page)
     browser.draw_all()
