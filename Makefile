@@ -43,6 +43,10 @@ bench: $(STAMPS)/core ## Speed beside ns-2 (if installed), as ratios, into docs/
 	cargo build --release --quiet -p tailback-sim --example perf
 	$(BIN)/python -m benches.compare $(ARGS)
 
+.PHONY: accumulation
+accumulation: $(STAMPS)/core ## The items of accumulation-based control, into docs/accumulation.md
+	$(BIN)/python -m tools.write_accumulation
+
 .PHONY: packet-pair
 packet-pair: $(STAMPS)/core ## Packet-pair's items and its comparison with TCP, into docs/packet-pair.md
 	$(BIN)/python -m tools.write_packet_pair

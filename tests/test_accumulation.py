@@ -124,7 +124,7 @@ def test_nonsense_is_named() -> None:
         utility.alpha_fair([[0]], [1], alpha=0)
 
 
-@pytest.mark.parametrize(("law", "kappa"), [("aiad", 0.5), ("mw", 100.0), ("proportional", 0.5)])
+@pytest.mark.parametrize(("law", "kappa"), [("aiad", 0.5), ("mw", 100.0), ("p", 0.5)])
 def test_the_fluid_of_every_law_comes_to_the_fair_rates(law: fluid.Law, kappa: float) -> None:
     # 9 Mbit/s are 1125 packets of 1000 bytes per second.
     moved = fluid.solve(PARKING_LOT, [1125, 1125], [0.044, 0.024, 0.024], law=law, kappa=kappa, duration=40)
@@ -139,6 +139,23 @@ def test_the_sampled_loop_loses_stability_at_its_critical_gain() -> None:
         assert fluid.sampled_radius(0.99 * critical, lag) < 1 < fluid.sampled_radius(1.01 * critical, lag)
     with pytest.raises(ValueError, match="step"):
         fluid.solve([[0]], [1000], 0.01, step=0.01)
+
+
+def test_flows_that_decide_in_turn_are_between_one_loop_and_a_continuous_one() -> None:
+    assert fluid.interleaved_gain(1) == pytest.approx(1.0)
+    assert fluid.interleaved_gain(10_000) == pytest.approx(np.pi / 2, rel=1e-3)
+
+    def grows(flows: int, gain: float) -> bool:
+        # W changes by a part of the error of one round trip, which is `flows` decisions, ago.
+        windows = [1.0] * (flows + 1)
+        for _ in range(200 * flows):
+            windows.append(windows[-1] - gain / flows * windows[-1 - flows])
+        return max(map(abs, windows[-2 * flows :])) > 1.0
+
+    for flows in (1, 2, 4, 8):
+        limit = fluid.interleaved_gain(flows)
+        assert not grows(flows, 0.97 * limit)
+        assert grows(flows, 1.03 * limit)
 
 
 def test_random_networks_and_kinds_are_reproducible() -> None:

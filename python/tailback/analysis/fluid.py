@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
-Law = Literal["aiad", "mw", "proportional"]
+Law = Literal["aiad", "mw", "p"]
+"""Equation 3, 5 or 6, as the schemes ``accumulation-…`` name them."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def solve(
     capacities: ArrayLike,
     propagation: ArrayLike,
     *,
-    law: Law = "proportional",
+    law: Law = "p",
     kappa: float = 0.5,
     targets: ArrayLike = 3.0,
     start: float = 2.0,

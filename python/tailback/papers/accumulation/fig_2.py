@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from tailback.analysis import fluid
+from tailback.analysis.fluid import Law
 from tailback.analysis.utility import proportional
 from tailback.papers.accumulation import network
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
     from tailback.papers.lab import Lab
     from tailback.scenario import Scenario
 
-LAWS = ("aiad", "mw", "p")
+LAWS: tuple[Law, ...] = ("aiad", "mw", "p")
 RATE = 9e6
 END = 60.0
+FLUID = 10.0
+"""Seconds of the fluid model."""
 LATE = 30.0
 """From here on flows are at rest."""
 BAND = 0.1
@@ -63,11 +67,12 @@ def measure(lab: Lab) -> Outcome:
     seen = dict(zip(LAWS, lab.map(simulate, LAWS), strict=True))
     fair = proportional([[0, 1], [0], [1]], [RATE / 1e6] * 2).rates
     expected = dict(zip(FLOWS, fair, strict=True))
-    data = pl.concat(
+    packets = pl.concat(
         pl.DataFrame({"law": law, "flow": flow, "time": run.times, "goodput": np.array(run.rates[flow]) * 1e6})
         for law, run in seen.items()
         for flow in FLOWS
     )
+    data = packets.join(pl.concat(map(_fluid, LAWS)), on=["law", "flow", "time"], how="left", maintain_order="left")
     worst = {law: max(abs(run.shares[flow] / expected[flow] - 1) for flow in FLOWS) for law, run in seen.items()}
     settled = sorted(run.settled for run in seen.values())
     apart = min(later / max(sooner, 0.1) for sooner, later in pairwise(settled))
@@ -97,10 +102,12 @@ def measure(lab: Lab) -> Outcome:
         },
         checks=checks,
         data=data,
-        units={"time": "s", "goodput": "bit/s"},
+        units={"time": "s", "goodput": "bit/s", "fluid": "bit/s"},
         why=_why(worst),
         scenario=scenario("p").to_toml(),
         notes=(
+            f"Thin, the first {0.6 * FLUID:g} s of the fluid model with delays, equations 3, 5 and 6: it knows no packets, "
+            "control periods or pacing.",
             "Control packets take 40 B per round trip and flow from the link: shares lie that much below.",
             "AIAD's rest depends on how it is reached: after a start with slow start the long flow rests 8 % below its "
             "share. The sign of the error (equation 4) holds the median of the measured accumulation at the target, "
@@ -109,7 +116,26 @@ def measure(lab: Lab) -> Outcome:
     )
 
 
-def _why(worst: dict[str, float]) -> str:
+def _fluid(law: Law) -> pl.DataFrame:
+    """What the fluid model (equations 3, 5 and 6 with delays) makes of the first seconds, in the packets' bins."""
+    moved = fluid.solve(
+        [[0, 1], [0], [1]],
+        [RATE / 8 / network.PACKET] * 2,
+        [0.044, 0.024, 0.024],
+        law=law,
+        kappa=100.0 if law == "mw" else 0.5,
+        duration=FLUID,
+    )
+    count = round(FLUID / 0.1)
+    means = moved.rates[:-1].reshape(count, -1, len(FLOWS)).mean(axis=1) * network.PACKET * 8
+    times = np.round(0.1 * np.arange(1, count + 1), 9)
+    return pl.concat(
+        pl.DataFrame({"law": law, "flow": flow, "time": times, "fluid": means[:, index]})
+        for index, flow in enumerate(FLOWS)
+    )
+
+
+def _why(worst: dict[Law, float]) -> str:
     if worst["aiad"] <= TOLERANCE:
         return ""
     return (
@@ -148,21 +174,24 @@ def scenario(law: str) -> Scenario:
 
 
 def draw(outcome: Outcome) -> Figure:
-    """Throughput over time, one panel per law."""
-    from tailback.plot.style import FAINT, figure, line, style
+    """Throughput over time, one panel per law; thin, the fluid model."""
+    from tailback.plot.style import FAINT, INK, figure, line, style
 
     with style():
         made, axes = figure(1, 3, height=2.9, sharey=True)
         for axis, law in zip(axes, LAWS, strict=True):
             for index, flow in enumerate(FLOWS):
                 rows = outcome.data.filter((pl.col("law") == law) & (pl.col("flow") == flow))
-                smooth = rows["goodput"].rolling_mean(5, min_samples=1) / 1e6
-                axis.plot(rows["time"], smooth, label=flow, **line(index))
+                smooth = rows.select(pl.col("goodput", "fluid").rolling_mean(5, min_samples=1) / 1e6)
+                axis.plot(rows["time"], smooth["goodput"], label=flow, **line(index))
+                label = "fluid" if index == 2 else None
+                axis.plot(rows["time"], smooth["fluid"], color=INK, linewidth=0.6, label=label)
             for share in (3, 6):
                 axis.axhline(share, color=FAINT, linewidth=0.8)
             axis.set_title(law.upper())
             axis.set_xlabel("time [s]")
+            axis.set_xlim(0, 0.6 * FLUID)
             axis.set_ylim(0, 9)
         axes[0].set_ylabel("throughput [Mbit/s]")
-        axes[2].legend(loc="upper right")
+        axes[2].legend(loc="lower right")
     return made
