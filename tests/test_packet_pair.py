@@ -10,7 +10,7 @@ import pytest
 
 import tailback as tb
 from tailback import _core
-from tailback.papers.packet_pair import benchmarks, coder, stability
+from tailback.papers.packet_pair import benchmarks, coder, stability, video
 from tailback.papers.packet_pair.scenes import (
     RATE,
     UPSTREAM,
@@ -29,7 +29,7 @@ SOURCES, PACKETS = 4, 1000
 
 def shared(duration: str = "60 s", reverse: dict[str, Any] | None = None, **fields: Any) -> tb.Result:
     """Four transfers over one fair bottleneck, with something wrong."""
-    scheme = fields.pop("scheme", packet_pair())
+    scheme, against = fields.pop("scheme", packet_pair()), fields.pop("against", False)
     made: dict[str, Any] = {
         "queue": "weighted-fair-queueing",
         "reverse": {"rate": f"{UPSTREAM} bit/s", **(reverse or {})},
@@ -38,6 +38,11 @@ def shared(duration: str = "60 s", reverse: dict[str, Any] | None = None, **fiel
         **fields,
     }
     flows = [tb.flows(SOURCES, scheme, bulk(PACKETS), name="source", transport=transport())]
+    if against:
+        # Bursts on the way back, which acknowledgements wait behind and leave at the line's rate.
+        bursts = {"name": "on-off", "on": {"name": "constant", "value": "20 ms"}, "rate": "4 Mbit/s"}
+        back = {"from_": "r1", "to": "r0", "datagram": {"segment_size": "500 B"}}
+        flows.append(tb.flows(1, {"name": "fixed-rate", "rate": "20 Mbit/s"}, bursts, name="against", **back))
     scenario = tb.dumbbell(
         rate=f"{RATE} bit/s", delay="40 ms", buffer="100 packets", duration=duration, flows=flows, **made
     )
@@ -51,6 +56,7 @@ TROUBLE: dict[str, dict[str, Any]] = {
     "lost acknowledgements": {"reverse": {"loss": {"name": "independent", "probability": 0.1}}},
     "duplicated acknowledgements": {"reverse": {"duplication": {"probability": 0.1}}},
     "a slow way back": {"reverse": {"rate": "300 kbit/s"}},
+    "compressed acknowledgements": {"reverse": {"rate": "1 Mbit/s", "queue": "drop-tail"}, "against": True},
     "first in, first out": {"queue": "drop-tail"},
     "a tenth of the capacity for a while": {
         "schedule": [{"at": "1 s", "rate": "400 kbit/s"}, {"at": "6 s", "rate": "4 Mbit/s"}]
@@ -66,11 +72,14 @@ TROUBLE: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.parametrize("end", ["sender", "receiver"])
 @pytest.mark.parametrize("trouble", TROUBLE)
-def test_every_transfer_completes_in_spite_of(trouble: str) -> None:
-    result = shared(**TROUBLE[trouble])
-    assert result.flows["finished"].is_not_null().all()
-    assert (result.flows["goodput_packets"] == PACKETS).all()
+def test_every_transfer_completes_in_spite_of(trouble: str, end: str) -> None:
+    fields = dict(TROUBLE[trouble])
+    scheme = {**fields.pop("scheme", packet_pair()), "controlled_at": end}
+    flows = shared(scheme=scheme, **fields).flows.filter(pl.col("group") == "source")
+    assert flows["finished"].is_not_null().all()
+    assert (flows["goodput_packets"] == PACKETS).all()
 
 
 def test_a_silent_receiver_is_left_alone() -> None:
@@ -151,13 +160,80 @@ def test_the_packet_log_tells_losses_apart() -> None:
 
 
 def test_a_lost_anchor_spoils_its_group_and_a_lost_b_frame_itself() -> None:
-    hit = np.zeros((3, len(coder.PATTERN)), dtype=bool)
+    hit = np.zeros((4, len(coder.PATTERN)), dtype=bool)
     hit[0, 3] = hit[1, 1] = True
-    seen = coder.with_losses(np.array([40.0, 40.0, 40.0]), hit)
+    coded = np.full(hit.shape, 40.0)
+    coded[3, 0] = np.nan
+    seen = coder.seen(coded, hit)
     assert (seen[0] == coder.CONCEALED).sum() == len(coder.PATTERN) - 3
     assert (seen[1] == coder.CONCEALED).sum() == 1
     assert (seen[2] == 40.0).all()
-    assert coder.quality(np.array([2.0, 1.0]), np.array([1.0, 1.0])).tolist() == [
-        coder.ANCHOR + coder.SLOPE,
-        coder.ANCHOR,
+    assert (seen[3] == coder.CONCEALED).sum() == 1, "a skipped frame is frozen, what follows is not"
+    reference = np.array([coder.REFERENCE, 2 * coder.REFERENCE])
+    assert coder.quality(reference).tolist() == [coder.ANCHOR, coder.ANCHOR - coder.SLOPE]
+
+
+def test_frames_are_judged_by_their_own_packets() -> None:
+    one = video.Film(
+        frame=np.arange(3),
+        quantiser=np.full(3, 8.0),
+        offered=np.array([0.0, 0.04, 0.08]),
+        first=np.array([0, 2, 5]),
+        end=np.array([2, 5, 6]),
+    )
+    times = {0: 0.05, 1: 0.06, 2: 0.1, 3: 0.3, 4: 0.1, 5: 0.09 + video.PLAYOUT}
+    delivered = pl.DataFrame({"number": list(times), "time": list(times.values())})
+    late = video.shown(one, np.array([], dtype=np.int64), delivered).ravel()
+    assert late[:3].tolist() == [coder.ANCHOR, coder.ANCHOR, coder.CONCEALED]
+    lost = video.shown(one, np.array([3]), delivered.with_columns(time=pl.lit(0.1))).ravel()
+    assert lost[:3].tolist() == [coder.ANCHOR, coder.CONCEALED, coder.ANCHOR], "sent again, but too late"
+
+
+def test_the_coder_follows_the_rate_while_it_runs() -> None:
+    film = {"name": "video", "rate": "4 Mbit/s"}
+    flows = [tb.flows(1, packet_pair(setpoint=fixed(5)), film, name="film", transport=transport())]
+    result = tb.dumbbell(
+        rate="4 Mbit/s",
+        delay="20 ms",
+        buffer="100 packets",
+        duration="20 s",
+        queue="weighted-fair-queueing",
+        schedule=[{"at": "10 s", "rate": "1 Mbit/s"}],
+        flows=flows,
+        record={"bin": "1 s", "flows": "all", "links": "none", "state": True},
+    ).run()
+    told = result.state.filter(pl.col("name") == "quantiser")
+    before, after = (
+        float(told.filter((pl.col("time") > begin) & (pl.col("time") < begin + 5))["value"].median())  # type: ignore[arg-type]
+        for begin in (5.0, 14.0)
+    )
+    assert after > 2 * before, (before, after)
+    bytes_sent = float(result.series(flow="film").filter(pl.col("time") > 14)["received_bytes"].sum())
+    # 95 % of the payload of a quarter of the capacity, but for the film's own bursts.
+    assert 0.75 < 8 * bytes_sent / 6 / 1e6 < 1.0
+
+
+def test_receiver_and_sender_control_alike() -> None:
+    taken = [
+        benchmarks.completion(
+            base([Source(1000, 0), Source(1000, 300)], 6000, scheme=packet_pair(controlled_at=end)).run()
+        )
+        for end in ("sender", "receiver")
     ]
+    assert taken[1] == pytest.approx(taken[0], rel=0.05)
+
+
+def test_a_receiver_that_controls_falls_silent() -> None:
+    scheme = packet_pair(controlled_at="receiver")
+    result = shared(scheme=scheme, reverse={"loss": {"name": "independent", "probability": 1.0}})
+    assert (result.flows["sent_packets"] < 10).all()
+
+
+def test_the_laws_own_epochs_decay_as_the_eigenvalue_says_where_they_are_small() -> None:
+    for alpha in (0.5, 0.7, 0.9):
+        rest = stability.corrected_rest(alpha) - stability.PAIR / 2 * (1 - alpha) / alpha * alpha
+        found = stability.epochs(alpha, rest + 1e-3, 1.0, count=100)
+        rates = np.array([rate for _, rate in found])
+        assert stability.fitted((rates - rates[-1])[1:13]) == pytest.approx(
+            stability.corrected_modulus(alpha), rel=0.01
+        )

@@ -4,7 +4,10 @@
 
 use tailback_core::{Arrival, Controller, Cx, Directive, Feedback, FeedbackPolicy, Outgoing, Sent, Time};
 
-use crate::schemes::{Accumulation, Cubic, FixedRate, FixedWindow, MonacoPolicy, PacketPair, Reno, Vegas};
+use crate::schemes::{
+    Accumulation, Cubic, FixedRate, FixedWindow, MonacoPolicy, PacketPair, PacketPairPolicy,
+    PacketPairRemote, Reno, Vegas,
+};
 
 /// A controller.
 pub enum AnyController {
@@ -18,6 +21,8 @@ pub enum AnyController {
     Accumulation(Box<Accumulation>),
     /// Packet-pair.
     PacketPair(Box<PacketPair>),
+    /// Packet-pair's sender where the receiver controls.
+    PacketPairRemote(PacketPairRemote),
     /// A window that never changes.
     FixedWindow(FixedWindow),
     /// A rate that never changes.
@@ -34,6 +39,7 @@ macro_rules! each {
             Self::Vegas($controller) => $call,
             Self::Accumulation($controller) => $call,
             Self::PacketPair($controller) => $call,
+            Self::PacketPairRemote($controller) => $call,
             Self::FixedWindow($controller) => $call,
             Self::FixedRate($controller) => $call,
             Self::Custom($controller) => $call,
@@ -76,6 +82,8 @@ impl Controller for AnyController {
 pub enum AnyPolicy {
     /// Monaco's estimate of accumulation.
     Monaco(Box<MonacoPolicy>),
+    /// Packet-pair, run at the receiver.
+    PacketPair(Box<PacketPairPolicy>),
     /// A policy from outside this library.
     Custom(Box<dyn FeedbackPolicy + Send>),
 }
@@ -84,6 +92,7 @@ impl FeedbackPolicy for AnyPolicy {
     fn on_arrival(&mut self, now: Time, arrival: &Arrival<'_>, cx: &mut Cx<'_>) {
         match self {
             Self::Monaco(policy) => policy.on_arrival(now, arrival, cx),
+            Self::PacketPair(policy) => policy.on_arrival(now, arrival, cx),
             Self::Custom(policy) => policy.on_arrival(now, arrival, cx),
         }
     }
@@ -91,6 +100,7 @@ impl FeedbackPolicy for AnyPolicy {
     fn poll_report(&mut self, now: Time, cx: &mut Cx<'_>) -> Option<Outgoing> {
         match self {
             Self::Monaco(policy) => policy.poll_report(now, cx),
+            Self::PacketPair(policy) => policy.poll_report(now, cx),
             Self::Custom(policy) => policy.poll_report(now, cx),
         }
     }
@@ -98,6 +108,7 @@ impl FeedbackPolicy for AnyPolicy {
     fn next_timer(&self) -> Option<Time> {
         match self {
             Self::Monaco(policy) => policy.next_timer(),
+            Self::PacketPair(policy) => policy.next_timer(),
             Self::Custom(policy) => policy.next_timer(),
         }
     }

@@ -10,8 +10,8 @@ use crate::custom::CustomSchemeConfig;
 use crate::laws::accumulation::Law;
 use crate::schemes::{
     Accumulation, AccumulationConfig, AccumulationEstimator, Cubic, CubicConfig, FixedRate, FixedRateConfig,
-    FixedWindow, FixedWindowConfig, MonacoPolicy, PacketPair, PacketPairConfig, Reno, RenoConfig, Vegas,
-    VegasConfig, VegasKConfig,
+    FixedWindow, FixedWindowConfig, MonacoPolicy, PacketPair, PacketPairConfig, PacketPairControlledAt,
+    PacketPairPolicy, PacketPairRemote, Reno, RenoConfig, Vegas, VegasConfig, VegasKConfig,
 };
 
 /// What a controller needs to know about its connection.
@@ -312,6 +312,9 @@ impl Scheme {
             {
                 Some(AnyPolicy::Monaco(Box::new(MonacoPolicy::new(config.egress_gain, params.segment))))
             }
+            Self::PacketPair(config) if config.controlled_at == PacketPairControlledAt::Receiver => {
+                Some(AnyPolicy::PacketPair(Box::new(PacketPairPolicy::new(config, params))))
+            }
             _ => None,
         }
     }
@@ -320,7 +323,11 @@ impl Scheme {
     pub fn needs(&self) -> Needs {
         match self {
             Self::Custom(config) => config.needs(),
-            Self::PacketPair(_) => Needs { prompt_acks: true, ..Needs::default() },
+            Self::PacketPair(config) => Needs {
+                prompt_acks: true,
+                stamps: config.controlled_at == PacketPairControlledAt::Receiver,
+                ..Needs::default()
+            },
             _ => Needs::default(),
         }
     }
@@ -342,7 +349,14 @@ impl Scheme {
             Self::AccumulationP(config) | Self::Monaco(config) => {
                 accumulation(Law::Proportional, config, params)
             }
-            Self::PacketPair(config) => AnyController::PacketPair(Box::new(PacketPair::new(config, params))),
+            Self::PacketPair(config) => match config.controlled_at {
+                PacketPairControlledAt::Sender => {
+                    AnyController::PacketPair(Box::new(PacketPair::new(config, params)))
+                }
+                PacketPairControlledAt::Receiver => {
+                    AnyController::PacketPairRemote(PacketPairRemote::new(config, params))
+                }
+            },
             Self::FixedWindow(config) => AnyController::FixedWindow(FixedWindow::new(config, params)),
             Self::FixedRate(config) => AnyController::FixedRate(FixedRate::new(config, params)),
         };

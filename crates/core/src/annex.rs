@@ -59,11 +59,14 @@ impl AckBlocks {
 /// A sender's control packet (`accumulation.txt` §IV-B.1), or the stamp that a data packet carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ControlInfo {
-    /// Which pair of control packets this one belongs to.
+    /// Which pair of control packets this one belongs to. On data, which transmission of the flow it is, from 1 on.
     pub pair: u64,
     /// Data bytes that the flow has sent so far, for loss detection at the receiver; a running sum outlives lost
     /// control packets.
     pub bytes_sent: Bytes,
+    /// Bytes believed in the network, this packet included: the sender's state for a receiver that controls it
+    /// (`packet-pair.txt` §10.4).
+    pub in_flight: Bytes,
     /// Virtual queueing delay that routers added on the way (AVD, §IV-D).
     pub virtual_delay: Span,
     /// When it left its sender.
@@ -118,6 +121,13 @@ pub enum Report {
         on: bool,
         /// How long a suspension lasts.
         off_for: Span,
+    },
+    /// The rate at which the sender is to send (packet-pair run at the receiver, `packet-pair.txt` §10.4).
+    Rate {
+        /// The rate.
+        rate: BitRate,
+        /// What the bottleneck's queue is steered to, for observers at the sender.
+        setpoint: Bytes,
     },
     /// Anything else, for schemes outside this library: numbers whose meaning both ends know.
     Custom(Box<[f64]>),

@@ -11,7 +11,8 @@ use tailback_sim::{
     Recorder, Reordering, Simulator,
 };
 use tailback_transport::{
-    DatagramConfig, DatagramReceiver, DatagramSender, EcnMode, Receiver, ReceiverConfig, Sender, StreamConfig,
+    DatagramConfig, DatagramReceiver, DatagramSender, EcnMode, MulticastSender, Receiver, ReceiverConfig,
+    Sender, Silent, StreamConfig,
 };
 
 use crate::flow::FlowConfig;
@@ -21,7 +22,7 @@ use crate::problems::Problems;
 use crate::scenario::Scenario;
 use crate::schedule::ScheduleStep;
 use crate::spread::Draw;
-use crate::topology::{Network, NetworkFlow, NetworkLink};
+use crate::topology::{Network, NetworkFlow, NetworkLink, Role};
 use crate::trace;
 
 /// A simulator of `scenario` on `network`, with random streams from `seed`.
@@ -43,11 +44,22 @@ pub fn simulator<R: Recorder>(
     for flow in &network.flows {
         let id = builder.next_flow();
         builder.flow(groups[flow.group].flow_spec(id, flow, seed));
+        if let Role::Group(members) = flow.role {
+            builder.multicast(id, members_of(id, members).collect());
+        }
+        if scenario.flows[flow.group].cells {
+            builder.carry_in_cells(id);
+        }
     }
     let refused = |error: tailback_sim::NetworkError| {
         Problems::one("scenario", error.to_string(), "a network that the simulator accepts")
     };
     builder.build(scenario.end(), recorder).map_err(refused)
+}
+
+/// The flows of a group's receivers: those that follow it.
+fn members_of(group: FlowId, count: usize) -> impl Iterator<Item = FlowId> {
+    (1..=count).map(move |place| FlowId::from(group.index() + place))
 }
 
 /// When a flow starts: drawn from a stream of its own, so that nobody else's start depends on it.
@@ -189,7 +201,11 @@ impl<'a> Group<'a> {
     }
 
     fn flow_spec(&self, id: FlowId, flow: &NetworkFlow, seed: u64) -> FlowSpec {
-        let (sender, receiver) = self.ends(id);
+        let (sender, receiver) = match flow.role {
+            Role::Alone => self.ends(id),
+            Role::Group(members) => (self.multicast(id, members), AnyReceiver::Custom(Box::new(Silent))),
+            Role::Member => (AnySender::Custom(Box::new(Silent)), self.ends(id).1),
+        };
         let ids = |links: &[usize]| links.iter().map(|&link| LinkId::from(link)).collect();
         FlowSpec {
             name: flow.name.clone(),
@@ -200,6 +216,17 @@ impl<'a> Group<'a> {
             start: start_of(self.config, &flow.name, seed),
             stop: self.config.stop.map(|stop| Time::ZERO + stop),
         }
+    }
+
+    /// The sender of a group.
+    fn multicast(&self, id: FlowId, members: usize) -> AnySender {
+        // Schemes that send datagrams have no groups; a check has said so.
+        let Endpoints::Stream { sender, fresh, .. } = &self.endpoints else {
+            return AnySender::Custom(Box::new(Silent));
+        };
+        let receivers = members_of(id, members).map(|member| (member, fresh()));
+        let source = self.config.source.build();
+        AnySender::Custom(Box::new(MulticastSender::new(id, Arc::clone(sender), receivers, source)))
     }
 
     fn ends(&self, id: FlowId) -> (AnySender, AnyReceiver) {

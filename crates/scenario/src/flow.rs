@@ -35,6 +35,15 @@ pub struct FlowConfig {
     /// The receiving node, as `from`; the default is the last router.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// Several receiving nodes, in place of `to`: every packet is copied to all of them where their shortest ways part,
+    /// each acknowledges for itself, and the slowest sets the rate. In results each is a flow of its own, named
+    /// `name to node`. For schemes with a reliable stream, in the topologies `star` and `graph`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receivers: Option<Vec<String>>,
+    /// Whether packets are carried as ATM cells of 53 bytes, cut and put together by AAL 5 at the edge of the network.
+    /// Buffers and queues on the way then count cells. Default false.
+    #[serde(default)]
+    pub cells: bool,
     /// The nodes between the two ends that the data passes, in order, where it is not to take the shortest way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub route: Option<Vec<String>>,
@@ -116,6 +125,7 @@ impl FlowConfig {
         checker.within("receiver", |checker| self.receiver.check(checker));
         checker.within("datagram", |checker| self.datagram.check(checker));
         self.check_endpoints(checker);
+        self.check_receivers(checker);
         self.start.check("start", checker);
         if let Some(stop) = self.stop {
             let latest = self.start.latest();
@@ -125,6 +135,43 @@ impl FlowConfig {
 }
 
 impl FlowConfig {
+    /// Complains about multicast that the endpoints cannot do.
+    fn check_receivers(&self, checker: &mut Checker) {
+        let Some(receivers) = &self.receivers else { return };
+        let mut distinct: Vec<_> = receivers.iter().collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let ok = !distinct.is_empty() && distinct.len() == receivers.len();
+        checker.require(ok, "receivers", format_args!("{receivers:?}"), "one or more nodes, each once");
+        let stream = !self.sends_datagrams();
+        let scheme = self.scheme.name();
+        checker.require(
+            stream,
+            "scheme",
+            scheme,
+            "a scheme with a reliable stream where there are `receivers`",
+        );
+        let alone = self.count == 1;
+        checker.require(alone, "count", self.count, "1 where there are `receivers`");
+        for (field, given) in [
+            ("to", self.to.is_some()),
+            ("route", self.route.is_some()),
+            ("return_route", self.return_route.is_some()),
+        ] {
+            checker.require(!given, field, "a value", "nothing where there are `receivers`");
+        }
+        let stamps = self.transport.stamps || self.scheme.needs().stamps;
+        checker.require(!stamps, "scheme", scheme, "a scheme without stamps where there are `receivers`");
+        checker.within("transport", |transport| {
+            let jitter = self.transport.send_jitter;
+            transport.require(jitter.is_zero(), "send_jitter", jitter, "0 s where there are `receivers`");
+            let paced = self.transport.pacing.is_some();
+            transport.require(!paced, "pacing", "a table", "none where there are `receivers`");
+            let handshake = self.transport.handshake;
+            transport.require(!handshake, "handshake", handshake, "false where there are `receivers`");
+        });
+    }
+
     /// Complains about endpoints that the scheme does not have: what is written there would do nothing.
     fn check_endpoints(&self, checker: &mut Checker) {
         let name = self.scheme.name();

@@ -67,6 +67,20 @@ pub struct NetworkFlow {
     pub forward: Vec<usize>,
     /// The links that its acknowledgements pass.
     pub reverse: Vec<usize>,
+    /// What it is in a multicast group.
+    pub role: Role,
+}
+
+/// What a flow is in a multicast group, if in any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// None: one sender, one receiver.
+    #[default]
+    Alone,
+    /// The sender; the flows after it, as many, are the receivers.
+    Group(usize),
+    /// A receiver.
+    Member,
 }
 
 /// Nodes, links and flows.
@@ -228,12 +242,25 @@ impl Network {
             Router::new(self.nodes.len(), self.links.iter().map(|link| (link.from, link.to, link.delay)));
         let mut number = 0;
         for (group, flow) in scenario.flows.iter().enumerate() {
+            if let Some(receivers) = &flow.receivers {
+                errors.extend(self.add_group(scenario, (group, number), receivers, &mut router));
+                number += 1;
+                continue;
+            }
             let mut complaints = BTreeSet::new();
             for member in 0..flow.count {
-                match self.routed(scenario, (group, number), &mut router) {
+                let named = Self::ends_of(scenario, group, number);
+                match self.routed(flow, named, &mut router) {
                     Ok((ends, forward, reverse)) => {
                         let name = flow.member(member);
-                        self.flows.push(NetworkFlow { name, group, ends, forward, reverse });
+                        self.flows.push(NetworkFlow {
+                            name,
+                            group,
+                            ends,
+                            forward,
+                            reverse,
+                            role: Role::Alone,
+                        });
                     }
                     Err((field, value, allowed)) => {
                         // Members of a group share their ends' description: say it once.
@@ -252,15 +279,53 @@ impl Network {
         errors
     }
 
-    #[expect(clippy::type_complexity, reason = "an intermediate of one caller")]
-    fn routed(
-        &self,
+    /// A multicast group: its sender's flow, then one for each receiver.
+    fn add_group(
+        &mut self,
         scenario: &Scenario,
         (group, number): (usize, usize),
+        receivers: &[String],
+        router: &mut Router,
+    ) -> Vec<FieldError> {
+        let flow = &scenario.flows[group];
+        let complaint = |field: &str, value: String, allowed: String| FieldError {
+            field: format!("flows[{group}].{field}"),
+            value,
+            allowed,
+        };
+        if !matches!(scenario.topology, TopologyConfig::Star(_) | TopologyConfig::Graph(_)) {
+            let allowed = "none in this topology; the topologies star and graph allow them".to_owned();
+            return vec![complaint("receivers", format!("{receivers:?}"), allowed)];
+        }
+        let (from, _) = Self::ends_of(scenario, group, number);
+        let (mut errors, first) = (Vec::new(), self.flows.len());
+        for receiver in receivers {
+            match self.routed(flow, (from.clone(), Some(receiver.clone())), router) {
+                Ok((ends, forward, reverse)) => {
+                    if self.flows.len() == first {
+                        let (name, role) = (flow.name.clone(), Role::Group(receivers.len()));
+                        let (forward, reverse) = (forward.clone(), reverse.clone());
+                        self.flows.push(NetworkFlow { name, group, ends, forward, reverse, role });
+                    }
+                    let (name, role) = (format!("{} to {receiver}", flow.name), Role::Member);
+                    self.flows.push(NetworkFlow { name, group, ends, forward, reverse, role });
+                }
+                Err((field, value, allowed)) => {
+                    let field = if field == "to" { "receivers" } else { field };
+                    errors.push(complaint(field, value, allowed));
+                }
+            }
+        }
+        errors
+    }
+
+    #[expect(clippy::type_complexity, reason = "an intermediate of two callers")]
+    fn routed(
+        &self,
+        flow: &FlowConfig,
+        (from, to): (Option<String>, Option<String>),
         router: &mut Router,
     ) -> Result<((usize, usize), Vec<usize>, Vec<usize>), (&'static str, String, String)> {
-        let flow = &scenario.flows[group];
-        let (from, to) = Self::ends_of(scenario, group, number);
         let from = self.find("from", from.as_deref())?;
         let to = self.find("to", to.as_deref())?;
         if from == to {

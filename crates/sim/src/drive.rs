@@ -125,6 +125,29 @@ impl Flow {
         }
     }
 
+    /// A packet of one of its receivers has reached a multicast group's sender, which is never a built-in stream's.
+    pub(crate) fn deliver_to_group<R: Recorder>(&mut self, id: FlowId, packet: Packet, paths: &mut Paths<R>) {
+        let AnySender::Custom(sender) = &mut self.sender else {
+            paths.annexes.free(packet.annex);
+            return;
+        };
+        if packet.is_corrupted() {
+            self.discarded += 1;
+            paths.annexes.free(packet.annex);
+            return;
+        }
+        if R::PACKETS {
+            paths.recorder.packet(paths.now, PacketEvent::Delivered(packet.flow, &packet));
+        }
+        let port = &mut self.sender_port;
+        if port.drive(&mut **sender, id, Input::Packet(packet), paths) {
+            self.finished_at = Some(paths.now);
+        }
+        if port.due < paths.events.due(port.leaf) {
+            paths.events.arm(port.leaf, port.due);
+        }
+    }
+
     /// A leaf of an endpoint's timer is due; the endpoint itself may want to be called only later.
     pub(crate) fn timer<R: Recorder>(&mut self, id: FlowId, end: End, leaf: u32, paths: &mut Paths<R>) {
         if self.wanted(end) <= paths.now {

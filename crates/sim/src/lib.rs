@@ -11,6 +11,8 @@
 )]
 
 mod accumulation;
+mod carriage;
+mod cells;
 mod drive;
 mod event_queue;
 mod flow;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use tailback_core::{FlowId, LinkId, Time};
 
+use crate::carriage::Carriage;
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::LeafOrder;
@@ -41,11 +42,24 @@ pub(crate) const HOST: u32 = 1 << 31;
 pub(crate) const TO_RECEIVER: u32 = HOST;
 pub(crate) const TO_SENDER: u32 = HOST | 1;
 
+/// Ends beyond these two: where the routes of a group's receivers part, and the group's sender.
+const PARTS: u32 = HOST | 2;
+
+/// Where a route leads that does not end at its own flow.
+#[derive(Clone, Debug)]
+pub(crate) enum Parting {
+    /// To all these cursors, as a packet of these flows.
+    Copies(Vec<(FlowId, u32)>),
+    /// To the sender of this flow.
+    Sender(FlowId),
+}
+
 /// The flattened table of routes; equal routes share their entries, so that it stays small and in cache.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     table: Vec<u32>,
     known: BTreeMap<Vec<u32>, u32>,
+    partings: Vec<Parting>,
 }
 
 impl Routes {
@@ -63,6 +77,42 @@ impl Routes {
     /// Where a flow's two routes begin.
     pub(crate) fn intern_both(&mut self, forward: &[LinkId], reverse: &[LinkId]) -> (u32, u32) {
         (self.intern(forward, TO_RECEIVER), self.intern(reverse, TO_SENDER))
+    }
+
+    fn part(&mut self, parting: Parting) -> u32 {
+        self.partings.push(parting);
+        PARTS + self.partings.len() as u32 - 1
+    }
+
+    /// Where the tree to these receivers begins: the links that all their routes have in common, then a parting.
+    fn intern_tree(&mut self, routes: &[(FlowId, &[LinkId])]) -> u32 {
+        let first = routes[0].1;
+        if let [(_, route)] = routes {
+            return self.intern(route, TO_RECEIVER);
+        }
+        let common = (0..first.len())
+            .take_while(|&hop| routes.iter().all(|(_, route)| route.get(hop) == Some(&first[hop])))
+            .count();
+        let mut branches: BTreeMap<Option<LinkId>, Vec<(FlowId, &[LinkId])>> = BTreeMap::new();
+        for &(flow, route) in routes {
+            let rest = &route[common..];
+            branches.entry(rest.first().copied()).or_default().push((flow, rest));
+        }
+        // Receivers at one node are copies with no link to pass.
+        let copies = branches
+            .into_iter()
+            .flat_map(|(next, branch)| match next {
+                Some(_) => vec![(branch[0].0, self.intern_tree(&branch))],
+                None => branch.iter().map(|&(flow, _)| (flow, self.intern(&[], TO_RECEIVER))).collect(),
+            })
+            .collect();
+        let end = self.part(Parting::Copies(copies));
+        self.intern(&first[..common], end)
+    }
+
+    /// What an end beyond a flow's own two is.
+    pub(crate) fn parting(&self, end: u32) -> Option<&Parting> {
+        self.partings.get(end.wrapping_sub(PARTS) as usize)
     }
 
     /// The link or end at a cursor.
@@ -83,6 +133,9 @@ pub struct NetworkBuilder {
     /// Each flow's routes, forward and reverse.
     routes: Vec<[Vec<LinkId>; 2]>,
     leaves: LeafOrder,
+    /// Multicast groups: the sender's flow and the receivers'.
+    groups: Vec<(FlowId, Vec<FlowId>)>,
+    in_cells: Vec<FlowId>,
     /// The first contradiction found.
     problem: Option<NetworkError>,
 }
@@ -98,6 +151,8 @@ impl NetworkBuilder {
             flow_names: Vec::new(),
             routes: Vec::new(),
             leaves: LeafOrder::new(seed),
+            groups: Vec::new(),
+            in_cells: Vec::new(),
             problem: None,
         }
     }
@@ -127,6 +182,22 @@ impl NetworkBuilder {
         FlowId::from(self.flows.len() - 1)
     }
 
+    /// Makes a flow that was added a multicast group: its data is copied to the receivers of `members`, flows added
+    /// without a sender of their own to speak of, along the tree that their forward routes make; what their receivers
+    /// send goes to the group's sender. A packet that the group's sender sends as of a member's flow goes to that member
+    /// alone, along its own route. The group's own forward route and receiver are not used.
+    pub fn multicast(&mut self, group: FlowId, members: Vec<FlowId>) {
+        if !members.is_empty() {
+            self.groups.push((group, members));
+        }
+    }
+
+    /// Carries a flow's packets as ATM cells (`packet-pair.txt` §10.1): cut by AAL 5 where they enter the network and put
+    /// together where they leave it.
+    pub fn carry_in_cells(&mut self, flow: FlowId) {
+        self.in_cells.push(flow);
+    }
+
     /// The simulator, ready to run up to `horizon`.
     ///
     /// # Errors
@@ -142,7 +213,27 @@ impl NetworkBuilder {
         for (index, (flow, [forward, reverse])) in self.flows.iter_mut().zip(&self.routes).enumerate() {
             flow.settle(routes.intern_both(forward, reverse), leaves.of_flow(index), &mut events);
         }
-        Ok(Simulator::new(self.seed, horizon, events, leaves, self.links, self.flows, routes, recorder))
+        let carriage = self.carriage(&mut routes);
+        let mut sim =
+            Simulator::new(self.seed, horizon, events, leaves, self.links, self.flows, routes, recorder);
+        sim.carry(carriage);
+        Ok(sim)
+    }
+
+    /// Lays the routes of groups: the sender's becomes a tree, the receivers' ways back end at the sender.
+    fn carriage(&mut self, routes: &mut Routes) -> Option<Box<Carriage>> {
+        for (group, members) in &self.groups {
+            let route = |member: &FlowId| (*member, self.routes[member.index()][0].as_slice());
+            let tree = routes.intern_tree(&members.iter().map(route).collect::<Vec<_>>());
+            self.flows[group.index()].sender_port.route = tree;
+            let end = routes.part(Parting::Sender(*group));
+            for member in members {
+                let back = routes.intern(&self.routes[member.index()][1], end);
+                self.flows[member.index()].receiver_port.route = back;
+            }
+        }
+        let members = self.groups.iter().flat_map(|(_, members)| members);
+        Carriage::new(&self.in_cells, members, &self.flows)
     }
 
     fn check(&mut self) -> Result<(), NetworkError> {

@@ -3,9 +3,10 @@
 
 use tailback_core::{Annexes, DropReason, LinkId, Packet, RouteCursor, Time};
 
+use crate::carriage::Carriage;
 use crate::event_queue::EventQueue;
 use crate::link::{Link, LinkCx, Offer};
-use crate::network::{Routes, TO_RECEIVER, TO_SENDER};
+use crate::network::{HOST, Routes, TO_RECEIVER, TO_SENDER};
 use crate::recorder::{PacketEvent, Recorder};
 
 /// Encodes and decodes a packet, so that a run can prove that the wire format carries everything.
@@ -25,6 +26,8 @@ pub(crate) enum Hop {
     Link(LinkId),
     /// To an endpoint.
     End(End),
+    /// To a parting of routes, or to another flow's sender.
+    Parting(u32),
 }
 
 /// The network without its endpoints.
@@ -36,6 +39,8 @@ pub(crate) struct Paths<R> {
     pub(crate) annexes: Annexes,
     pub(crate) notes: Vec<(&'static str, f64)>,
     pub(crate) codec: Option<Codec>,
+    /// What is carried otherwise than packet by packet along one route, if anything is.
+    pub(crate) carriage: Option<Box<Carriage>>,
     pub(crate) recorder: R,
 }
 
@@ -64,6 +69,7 @@ impl<R: Recorder> Paths<R> {
             annexes: Annexes::new(),
             notes: Vec::new(),
             codec: None,
+            carriage: None,
             recorder,
         }
     }
@@ -105,9 +111,10 @@ impl<R: Recorder> Paths<R> {
     #[inline(always)]
     pub(crate) fn next_hop(&self, packet: &Packet) -> Hop {
         match self.routes.at(packet.route.0) {
+            link if link & HOST == 0 => Hop::Link(LinkId(link)),
             TO_RECEIVER => Hop::End(End::Receiver),
             TO_SENDER => Hop::End(End::Sender),
-            link => Hop::Link(LinkId(link)),
+            end => Hop::Parting(end),
         }
     }
 
@@ -165,6 +172,11 @@ impl<R: Recorder> Paths<R> {
         if R::PACKETS {
             self.recorder.packet(self.now, PacketEvent::Sent(packet.flow, &packet));
         }
-        self.enter(LinkId(self.routes.at(route)), packet, RouteCursor(route + 1));
+        if self.carriage.is_some() {
+            let (number, way, rest) = packet.words();
+            self.transmit_otherwise(route, number, way, rest);
+        } else {
+            self.enter(LinkId(self.routes.at(route)), packet, RouteCursor(route + 1));
+        }
     }
 }

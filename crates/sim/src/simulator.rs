@@ -3,6 +3,7 @@
 
 use tailback_core::{FlowId, LinkId, Observation, Packet, RouteCursor, Time};
 
+use crate::carriage::Carriage;
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::{Leaf, Leaves};
@@ -40,6 +41,10 @@ impl<R: Recorder> Simulator<R> {
     /// Sends every packet through `codec` when it leaves its endpoint.
     pub fn force_codec(&mut self, codec: Codec) {
         self.paths.codec = Some(codec);
+    }
+
+    pub(crate) fn carry(&mut self, carriage: Option<Box<Carriage>>) {
+        self.paths.carriage = carriage;
     }
 
     /// The present.
@@ -168,12 +173,44 @@ impl<R: Recorder> Simulator<R> {
                 let (number, way, rest) = packet.words();
                 self.deliver(end, number, way, rest);
             }
+            Hop::Parting(end) => {
+                let (number, way, rest) = packet.words();
+                self.part(end, number, way, rest);
+            }
         }
+    }
+
+    /// A route's end beyond the flow's own: copies for every branch of a tree, or a group's sender.
+    #[cold]
+    fn part(&mut self, end: u32, number: u64, way: u64, rest: u64) {
+        let packet = Packet::from_words(number, way, rest);
+        if let Some(group) = self.paths.group_at(end) {
+            if let Some(packet) = self.put_together(packet, End::Sender) {
+                self.flows[group.index()].deliver_to_group(group, packet, &mut self.paths);
+            }
+            return;
+        }
+        for copy in self.paths.copies(packet, end) {
+            self.forward(copy);
+        }
+    }
+
+    /// The packet that an arrival completes; what is not carried in cells is complete.
+    #[cold]
+    fn put_together(&mut self, packet: Packet, end: End) -> Option<Packet> {
+        let flow = packet.flow;
+        let (whole, torn) = self.paths.put_together(packet, end);
+        self.flows[flow.index()].discarded += torn;
+        whole
     }
 
     #[inline(never)]
     fn deliver(&mut self, end: End, number: u64, way: u64, rest: u64) {
-        let packet = Packet::from_words(number, way, rest);
+        let mut packet = Packet::from_words(number, way, rest);
+        if self.paths.carriage.is_some() {
+            let Some(whole) = self.put_together(packet, end) else { return };
+            packet = whole;
+        }
         self.flows[packet.flow.index()].deliver(packet, end, &mut self.paths);
     }
 

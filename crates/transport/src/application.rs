@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use tailback_core::{Bytes, Stream, Time};
+use tailback_core::{BitRate, Bytes, Stream, Time};
 
-use crate::source::{Offer, Source};
+use crate::source::{Offer, Source, Told};
 
 /// Data offered and not yet cut into segments. Segments never cross the end of a message.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +93,12 @@ impl<S: Source> Application<S> {
     #[inline]
     pub(crate) fn next_offer(&self) -> Time {
         self.next_offer
+    }
+
+    /// What the source may send, for offers to come; `rate` is application data per time.
+    pub(crate) fn tell(&mut self, rate: Option<BitRate>) {
+        let waiting = self.waiting.iter().map(|chunk| chunk.left).fold(self.left(), u64::saturating_add);
+        self.source.tell(Told { rate, backlog: Bytes::new(waiting) });
     }
 
     /// Takes the offers that are due. `next` is the number of the next new segment.

@@ -10,6 +10,7 @@ mod application;
 pub mod config;
 pub mod counters;
 pub mod datagram;
+pub mod multicast;
 mod pacing;
 pub mod receiver;
 pub mod sender;
@@ -24,6 +25,7 @@ pub use config::{
 };
 pub use counters::{ReceiverCounters, SenderCounters};
 pub use datagram::{DatagramConfig, DatagramReceiver, DatagramSender};
+pub use multicast::{MulticastSender, Silent};
 pub use pacing::PacingConfig;
 pub use receiver::Receiver;
 pub use sender::Sender;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use tailback_control::AnyController;
 use tailback_core::{
-    AckBlocks, Annex, AppInput, Bytes, CongestionEvent, Controller, Echoes, Endpoint, EndpointCx, Event,
-    Feedback, FlowId, Input, Kind, Observation, Output, Packet, Report, Span, Time,
+    Annex, AppInput, Bytes, CongestionEvent, Controller, Echoes, Endpoint, EndpointCx, Event, Feedback,
+    FlowId, Input, Kind, Observation, Output, Packet, Report, Span, Time,
 };
 
 use crate::application::Application;
@@ -143,14 +143,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
             Some(Annex::Blocks(blocks)) => Some(blocks),
             _ => None,
         };
-        let ack = Ack {
-            number: packet.number,
-            blocks: detail.map_or(&[], AckBlocks::as_slice),
-            // Without detail, an acknowledgement in order was caused by the number below its own.
-            trigger: detail.map(|blocks| blocks.trigger).or(packet.number.checked_sub(1)),
-            echo: detail.and_then(|blocks| blocks.echo),
-            ecn_echo: packet.ecn_echo() && self.config.ecn != EcnMode::Off,
-        };
+        let ecn_echo = packet.ecn_echo() && self.config.ecn != EcnMode::Off;
+        let ack = Ack::read(packet.number, detail, ecn_echo);
         self.take_ack(now, packet, &ack, cx);
     }
 
@@ -246,10 +240,25 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.steering.restart(now, fresh, cx);
     }
 
+    /// Offers that are due, of a source that knows what may be sent.
+    #[inline(never)]
+    fn take_offers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        if self.app.next_offer() > now {
+            return;
+        }
+        let payload = f64::from(self.payload) / (f64::from(self.payload) + f64::from(self.header)).max(1.0);
+        let rate = self.steering.rate(self.srtt()).map(|rate| rate.mul_f64(payload));
+        self.app.tell(rate);
+        self.app.take_offers(now, self.recovery.end(), cx.rng);
+        for &(name, value) in self.app.source().notes() {
+            cx.control().note(name, value);
+        }
+    }
+
     #[inline(always)]
     fn event(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Event> {
         if let Some((size, began)) = self.app.message_done(self.recovery.first(), now, cx.rng) {
-            self.app.take_offers(now, self.recovery.end(), cx.rng);
+            self.take_offers(now, cx);
             return Some(Event::MessageDone { size, began });
         }
         if !self.recovery.is_idle() {
@@ -281,7 +290,7 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
             Input::App(input) => self.on_app(now, input, cx),
         }
         if self.app.next_offer() <= now {
-            self.app.take_offers(now, self.recovery.end(), cx.rng);
+            self.take_offers(now, cx);
         }
     }
 

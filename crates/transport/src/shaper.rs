@@ -99,6 +99,11 @@ impl Shaper {
         self.pairs.is_some() && !self.second_due
     }
 
+    /// Whether no first of a pair waits for its second to leave.
+    pub(crate) fn pair_is_whole(&self) -> bool {
+        !self.second_due
+    }
+
     /// Whether a packet of `size` may leave; `behind` is the size of the one that could follow at once. A lone packet
     /// waits for its partner from `since` on, or from now on where that is not given.
     pub(crate) fn ask(

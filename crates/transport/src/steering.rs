@@ -2,7 +2,8 @@
 //! control packets that it may ask for. What data is sent is decided by the sender.
 
 use tailback_core::{
-    Annex, Bytes, ControlInfo, Controller, EndpointCx, Feedback, FlowId, Kind, Lane, Packet, Sent, Span, Time,
+    Annex, BitRate, Bytes, ControlInfo, Controller, EndpointCx, Feedback, FlowId, Kind, Lane, Packet, Sent,
+    Span, Time,
 };
 
 use crate::pacing::Pacing;
@@ -101,6 +102,13 @@ impl<C: Controller> Steering<C> {
         self.controller.on_sent(now, &mut sent, &mut cx.control());
         self.obey(now, cx);
         sent.tag
+    }
+
+    /// The rate in force: the directed one, or the window per round trip time.
+    pub(crate) fn rate(&self, round_trip: Option<Span>) -> Option<BitRate> {
+        let directed = self.shaper.as_ref().and_then(|shaper| shaper.rate());
+        let by_window = || Some(BitRate::of(Bytes::new(self.window), round_trip?));
+        directed.or_else(|| by_window().filter(|_| self.window != u64::MAX))
     }
 
     /// Calls the controller if its time has come.

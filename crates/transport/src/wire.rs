@@ -198,6 +198,7 @@ fn decode_blocks(from: &mut Reader<'_>) -> Result<AckBlocks, WireError> {
 fn encode_control(info: &ControlInfo, out: &mut Vec<u8>) {
     out.extend(info.pair.to_be_bytes());
     out.extend(info.bytes_sent.get().to_be_bytes());
+    out.extend(info.in_flight.get().to_be_bytes());
     out.extend(info.virtual_delay.as_nanos().to_be_bytes());
     out.extend(info.sent_at.as_nanos().to_be_bytes());
     encode_echo(info.echo, out);
@@ -208,6 +209,7 @@ fn decode_control(from: &mut Reader<'_>) -> Result<ControlInfo, WireError> {
     Ok(ControlInfo {
         pair: from.u64()?,
         bytes_sent: from.amount()?,
+        in_flight: from.amount()?,
         virtual_delay: from.span()?,
         sent_at: from.time()?,
         echo: decode_echo(from)?,
@@ -256,6 +258,11 @@ fn encode_report(report: &Report, out: &mut Vec<u8>) {
             out.extend([4, (*on).into()]);
             out.extend(off_for.as_nanos().to_be_bytes());
         }
+        Report::Rate { rate, setpoint } => {
+            out.push(6);
+            out.extend(rate.bits_per_sec().to_be_bytes());
+            out.extend(setpoint.get().to_be_bytes());
+        }
         Report::Custom(numbers) => {
             out.push(5);
             out.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
@@ -292,6 +299,7 @@ fn decode_report(from: &mut Reader<'_>) -> Result<Report, WireError> {
             }
             Report::Custom(numbers.into())
         }
+        6 => Report::Rate { rate: from.rate()?, setpoint: from.amount()? },
         _ => return Err(WireError::Malformed("kind of report")),
     })
 }

@@ -272,6 +272,13 @@ fn bad_configurations_are_named() {
     let endless = json!({ "name": "pareto", "min": "1 kB", "shape": 0.9 });
     assert_eq!(complaints(json!({ "name": "datagrams", "size": endless })), ["size"]);
     assert_eq!(complaints(json!({ "name": "replay" })), ["entries"]);
+    let control = json!({ "name": "rate", "share": 0 });
+    assert_eq!(
+        complaints(
+            json!({ "name": "video", "pattern": "BI", "rate": "0 bit/s", "reference": 32, "control": control })
+        ),
+        ["pattern", "rate", "reference", "control.share"]
+    );
     let back = json!([{ "at": "2 s", "size": "1 B" }, { "at": "1 s", "size": "0 B" }]);
     assert_eq!(
         complaints(json!({ "name": "replay", "entries": back, "repeat_every": "1 ms" })),

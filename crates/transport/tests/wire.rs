@@ -79,9 +79,11 @@ fn annexes() -> impl Strategy<Value = Option<Annex>> {
             Annex::Blocks(found)
         },
     );
-    let control = (any::<u64>(), amount.clone(), span.clone(), time.clone(), echo, span.clone()).prop_map(
-        |(pair, bytes_sent, virtual_delay, sent_at, echo, held)| {
-            Annex::Control(ControlInfo { pair, bytes_sent, virtual_delay, sent_at, echo, held })
+    let sums = (amount.clone(), amount.clone());
+    let control = (any::<u64>(), sums, span.clone(), time.clone(), echo, span.clone()).prop_map(
+        |(pair, (bytes_sent, in_flight), virtual_delay, sent_at, echo, held)| {
+            let info = ControlInfo { pair, bytes_sent, in_flight, virtual_delay, sent_at, echo, held };
+            Annex::Control(info)
         },
     );
     let report = prop_oneof![
@@ -98,6 +100,10 @@ fn annexes() -> impl Strategy<Value = Option<Annex>> {
             }
         ),
         (any::<bool>(), span).prop_map(|(on, off_for)| Report::Gate { on, off_for }),
+        (any::<u64>(), any::<u64>()).prop_map(|(rate, setpoint)| Report::Rate {
+            rate: BitRate::from_bits_per_sec(rate),
+            setpoint: Bytes::new(setpoint),
+        }),
         prop::collection::vec(real, 0..50).prop_map(|numbers| Report::Custom(numbers.into())),
     ];
     prop_oneof![

@@ -231,6 +231,35 @@ mod tests {
         }
     }
 
+    /// Against filterpy, by `tools/kalman_vectors.py`.
+    #[test]
+    fn agrees_with_another_library() {
+        let lines = include_str!("vectors/kalman.csv").lines().skip(2);
+        let mut filter: Option<Kalman> = None;
+        let mut steps = 0;
+        for line in lines {
+            let numbers: Vec<f64> = line.split(',').map(|number| number.parse().unwrap()).collect();
+            let [system, observation, observed, sent, epoch] = numbers[..5] else { panic!("{line}") };
+            let known = filter.take().filter(|filter| filter.system.to_bits() == system.to_bits());
+            let mut next = known.unwrap_or_else(|| {
+                let start = [[0.5, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 2.0]];
+                Kalman::new(system, observation, [2.0, 1.0, 1.0], start)
+            });
+            next.update(observed, sent, epoch);
+            let covariance = next.covariance();
+            let found = next.state().into_iter().chain(covariance.as_flattened().iter().copied());
+            for (found, right) in found.zip(&numbers[5..]) {
+                assert!(
+                    (found - right).abs() < 1e-9 * right.abs().max(1.0),
+                    "step {steps}: {found} for {right}"
+                );
+            }
+            filter = Some(next);
+            steps += 1;
+        }
+        assert_eq!(steps, 180);
+    }
+
     #[test]
     fn settles_at_the_gain_of_the_scalar_riccati_equation() {
         // The pair (μ, μ₋₁) is a random walk observed one step late: the prediction's variance m of μ₋₁ solves

@@ -15,8 +15,8 @@ pub use fixed_rate::{FixedRate, FixedRateConfig};
 pub use fixed_window::{FixedWindow, FixedWindowConfig};
 pub use monaco::MonacoPolicy;
 pub use packet_pair::{
-    Law as PacketPairLaw, PacketPair, PacketPairConfig, Propagation as PacketPairPropagation,
-    Setpoint as PacketPairSetpoint,
+    ControlledAt as PacketPairControlledAt, Law as PacketPairLaw, PacketPair, PacketPairConfig,
+    PacketPairPolicy, PacketPairRemote, Propagation as PacketPairPropagation, Setpoint as PacketPairSetpoint,
 };
 pub use reno::{Reno, RenoConfig};
 pub use vegas::{Retransmission as VegasRetransmission, Vegas, VegasConfig, VegasKConfig};

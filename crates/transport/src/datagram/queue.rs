@@ -55,6 +55,11 @@ impl Queue {
         true
     }
 
+    /// How much waits, of what has an end.
+    pub(crate) fn bytes(&self) -> Bytes {
+        Bytes::new(self.bytes)
+    }
+
     /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty() && !self.infinite

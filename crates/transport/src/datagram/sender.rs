@@ -15,7 +15,7 @@ use super::queue::Queue;
 use crate::config::EcnMode;
 use crate::counters::SenderCounters;
 use crate::shaper::Verdict;
-use crate::source::{AnySource, Source};
+use crate::source::{AnySource, Source, Told};
 use crate::steering::Steering;
 
 /// Where a flow stands.
@@ -184,8 +184,18 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
     }
 
     fn take_offers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        if self.next_offer > now {
+            return;
+        }
+        let size = self.config.segment_size;
+        let payload = size.saturating_sub(self.config.header).as_f64() / size.as_f64().max(1.0);
+        let rate = self.steering.rate(self.srtt()).map(|rate| rate.mul_f64(payload));
+        self.source.tell(Told { rate, backlog: self.queue.bytes() });
         while self.next_offer <= now {
             if let Some(offer) = self.source.take_offer(now, cx.rng) {
+                for &(name, value) in self.source.notes() {
+                    cx.control().note(name, value);
+                }
                 self.offer(now, offer.bytes, offer.ends_message, cx);
             } else {
                 self.next_offer = self.source.next_offer().unwrap_or(Time::NEVER);

@@ -1,6 +1,8 @@
 //! The sending half of a stream's sender: the next data packet, and when it may leave.
 
-use tailback_core::{Annex, Bytes, Controller, Ecn, EndpointCx, Kind, Packet, PairPosition, Sent, Time};
+use tailback_core::{
+    Annex, Bytes, ControlInfo, Controller, Ecn, EndpointCx, Kind, Packet, PairPosition, Sent, Time,
+};
 
 use super::{Opening, Sender};
 use crate::config::EcnMode;
@@ -163,7 +165,13 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.counters.packets += 1;
         self.counters.bytes += bytes;
         if self.stamps {
-            packet.annex = cx.annexes.insert(Annex::Control(self.steering.stamp(now)));
+            let info = ControlInfo {
+                pair: self.counters.packets,
+                bytes_sent: self.counters.bytes,
+                in_flight: Bytes::new(self.recovery.in_flight()),
+                ..self.steering.stamp(now)
+            };
+            packet.annex = cx.annexes.insert(Annex::Control(info));
         }
         packet
     }

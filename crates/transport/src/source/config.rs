@@ -6,7 +6,7 @@ use tailback_core::{Bytes, Checker};
 
 use super::{
     AnySource, Bulk, Datagrams, DatagramsConfig, Files, FilesConfig, OnOff, OnOffConfig, Replay,
-    ReplayConfig, Surge, SurgeConfig,
+    ReplayConfig, Surge, SurgeConfig, Video, VideoConfig,
 };
 
 /// One transfer, finite or without end.
@@ -44,6 +44,8 @@ pub enum SourceConfig {
     /// A user of the web: pages of files with heavy-tailed sizes, short pauses within pages and long ones between them
     /// (SURGE; Barford and Crovella 1998).
     Surge(SurgeConfig),
+    /// A video coder, whose quantiser may follow the directed rate.
+    Video(VideoConfig),
 }
 
 impl Default for SourceConfig {
@@ -54,7 +56,7 @@ impl Default for SourceConfig {
 
 impl SourceConfig {
     /// The names of all sources.
-    pub const NAMES: [&str; 6] = ["bulk", "on-off", "files", "datagrams", "replay", "surge"];
+    pub const NAMES: [&str; 7] = ["bulk", "on-off", "files", "datagrams", "replay", "surge", "video"];
 
     /// The source's name.
     pub fn name(&self) -> &'static str {
@@ -65,6 +67,7 @@ impl SourceConfig {
             Self::Datagrams(_) => "datagrams",
             Self::Replay(_) => "replay",
             Self::Surge(_) => "surge",
+            Self::Video(_) => "video",
         }
     }
 
@@ -77,6 +80,7 @@ impl SourceConfig {
             Self::Datagrams(config) => config.check(checker),
             Self::Replay(config) => config.check(checker),
             Self::Surge(config) => config.check(checker),
+            Self::Video(config) => config.check(checker),
         }
     }
 
@@ -89,6 +93,7 @@ impl SourceConfig {
             Self::Datagrams(config) => AnySource::Datagrams(Box::new(Datagrams::new(config))),
             Self::Replay(config) => AnySource::Replay(Box::new(Replay::new(config))),
             Self::Surge(config) => AnySource::Surge(Box::new(Surge::new(config))),
+            Self::Video(config) => AnySource::Video(Box::new(Video::new(config))),
         }
     }
 }

@@ -15,6 +15,7 @@ mod on_off;
 mod pushed;
 mod replay;
 mod surge;
+mod video;
 
 pub use bulk::Bulk;
 pub use config::{BulkConfig, SourceConfig};
@@ -25,8 +26,9 @@ pub use on_off::{OnOff, OnOffConfig};
 pub use pushed::Pushed;
 pub use replay::{Replay, ReplayConfig, ReplayEntry, ReplayError, parse as parse_trace};
 pub use surge::{Surge, SurgeConfig, SurgeConnection, SurgeSizes};
+pub use video::{Video, VideoConfig, VideoControl};
 
-use tailback_core::{Bytes, Stream, Time};
+use tailback_core::{BitRate, Bytes, Stream, Time};
 
 /// Data that the application hands over at one instant. Datagram endpoints send every offer as packets of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,16 @@ pub struct Offer {
     pub ends_message: bool,
 }
 
+/// What a sender tells an application that adapts to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Application data per time that may be sent: the directed rate, or the window per smoothed round trip time, headers
+    /// taken off; `None` before either is known.
+    pub rate: Option<BitRate>,
+    /// Application data offered and not sent yet.
+    pub backlog: Bytes,
+}
+
 /// An application that sends.
 pub trait Source {
     /// The application begins.
@@ -51,6 +63,16 @@ pub trait Source {
 
     /// Takes the data that is due, if any is.
     fn take_offer(&mut self, now: Time, rng: &mut Stream) -> Option<Offer>;
+
+    /// What may be sent, told before every offer that is taken.
+    fn tell(&mut self, told: Told) {
+        let _ = told;
+    }
+
+    /// State to publish with an offer that was taken, for recorders; nothing by default.
+    fn notes(&self) -> &[(&'static str, f64)] {
+        &[]
+    }
 
     /// The oldest message not yet reported was completely acknowledged.
     fn on_message_done(&mut self, now: Time, rng: &mut Stream);
@@ -79,6 +101,8 @@ pub enum AnySource {
     Replay(Box<Replay>),
     /// A user of the web.
     Surge(Box<Surge>),
+    /// A video coder.
+    Video(Box<Video>),
     /// A source from outside this library.
     Custom(Box<dyn Source + Send>),
 }
@@ -93,6 +117,7 @@ macro_rules! each {
             Self::Datagrams($source) => $call,
             Self::Replay($source) => $call,
             Self::Surge($source) => $call,
+            Self::Video($source) => $call,
             Self::Custom($source) => $call,
         }
     };
@@ -109,6 +134,14 @@ impl Source for AnySource {
 
     fn take_offer(&mut self, now: Time, rng: &mut Stream) -> Option<Offer> {
         each!(self, source => source.take_offer(now, rng))
+    }
+
+    fn tell(&mut self, told: Told) {
+        each!(self, source => source.tell(told));
+    }
+
+    fn notes(&self) -> &[(&'static str, f64)] {
+        each!(self, source => source.notes())
     }
 
     fn on_message_done(&mut self, now: Time, rng: &mut Stream) {

@@ -23,7 +23,8 @@ mod tests;
 
 use tailback_control::Reliability;
 use tailback_core::{
-    Acked, CongestionEvent, FlowId, Lost, PairPosition, Recovery, RttSample, SeqRange, Span, Time, rng::mix,
+    AckBlocks, Acked, CongestionEvent, FlowId, Lost, PairPosition, Recovery, RttSample, SeqRange, Span, Time,
+    rng::mix,
 };
 
 use crate::config::{RttSampling, StreamConfig};
@@ -45,6 +46,21 @@ pub(crate) struct Ack<'a> {
     pub(crate) echo: Option<Time>,
     /// ECE.
     pub(crate) ecn_echo: bool,
+}
+
+impl<'a> Ack<'a> {
+    /// The acknowledgement of this number, with what else it says.
+    #[inline]
+    pub(crate) fn read(number: u64, detail: Option<&'a AckBlocks>, ecn_echo: bool) -> Self {
+        Self {
+            number,
+            blocks: detail.map_or(&[], AckBlocks::as_slice),
+            // Without detail, an acknowledgement in order was caused by the number below its own.
+            trigger: detail.map(|blocks| blocks.trigger).or(number.checked_sub(1)),
+            echo: detail.and_then(|blocks| blocks.echo),
+            ecn_echo,
+        }
+    }
 }
 
 /// What an acknowledgement or time-out meant; the packets concerned are in the machine's two lists.

@@ -7,26 +7,14 @@ from typing import TYPE_CHECKING
 
 from tailback.papers.item import Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair import transfers
-from tailback.papers.packet_pair.benchmarks import (
-    CROSS,
-    PRIMARY,
-    ROUND_TRIP,
-    cross_streams,
-    optimal,
-    shared,
-    transfer,
-)  # fmt: skip
-from tailback.papers.packet_pair.benchmarks import (
-    parameters as common,
-)
+from tailback.papers.packet_pair.benchmarks import ROUND_TRIP
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tailback.papers.lab import Lab
-    from tailback.scenario import Scenario
 
-PUBLISHED = 1576.0
+CROSSING = transfers.Crossing("slow changes in cross traffic", "§9.4.1", ROUND_TRIP, 1576.0)
 LIMIT = 0.12
 """The ledger's."""
 
@@ -34,23 +22,14 @@ LIMIT = 0.12
 def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     """Every parameter of the set-up."""
     del fidelity
-    return common(Parameter("cross traffic", "10 × 500 kB, from 100 ms, 44 ms apart", "stated", "§9.4.1"))
-
-
-def scenario() -> Scenario:
-    """Connection 1 and its cross traffic."""
-    flows = [transfer("1", PRIMARY), *cross_streams(ROUND_TRIP)]
-    return shared(flows, name="slow changes in cross traffic")
-
-
-def simulate(_: int) -> transfers.Row:
-    """The run."""
-    return transfers.run(scenario(), "connection 1", optimal(PRIMARY + 10 * CROSS), 1444.0, PUBLISHED)
+    return CROSSING.parameters()
 
 
 def measure(lab: Lab) -> Outcome:
     """Runs it once: nothing in it is random."""
-    return transfers.judged(lab.map(simulate, [0]), LIMIT, scenario=scenario().to_toml())
+    return transfers.judged(
+        lab.map(transfers.Crossing.simulate, [CROSSING]), LIMIT, scenario=CROSSING.scenario().to_toml()
+    )
 
 
 def draw(outcome: Outcome) -> Figure:

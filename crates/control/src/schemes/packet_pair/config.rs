@@ -93,10 +93,25 @@ pub enum Propagation {
     Least,
 }
 
+/// Which end measures pairs and runs the law.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "PacketPairControlledAt")]
+pub enum ControlledAt {
+    /// The sender, from the spacing of acknowledgements.
+    #[default]
+    Sender,
+    /// The receiver, from the spacing of the data itself; it tells the sender its rate (Keshav 1994, §10.4).
+    Receiver,
+}
+
 /// Parameters of packet-pair.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PacketPairConfig {
+    /// Which end measures pairs and runs the law: the `sender` (the default), or the `receiver` (§10.4), where the
+    /// bottleneck's noise on the way back does not matter.
+    pub controlled_at: ControlledAt,
     /// Where the bottleneck's queue is steered to: `fixed`, `probed`, or one of the paper's two sets, `table-2` (the
     /// default) and `section-7`.
     pub setpoint: Setpoint,
@@ -127,6 +142,7 @@ pub struct PacketPairConfig {
 impl Default for PacketPairConfig {
     fn default() -> Self {
         Self {
+            controlled_at: ControlledAt::Sender,
             setpoint: Setpoint::Table2,
             law: Law::Continuous { attack_up: attack_up(), attack_down: attack_down() },
             estimator: EstimatorConfig::default(),

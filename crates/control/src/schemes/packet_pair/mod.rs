@@ -1,7 +1,8 @@
 //! Packet-pair flow control: all data leaves as back-to-back pairs, the spacing of their acknowledgements tells the
 //! bottleneck's service time, and the rate steers the bottleneck's queue to a setpoint. The scheme `packet-pair`, for
 //! networks of round-robin-like servers. Estimators and laws live in `estimators` and `laws::bottleneck`, what a pair's
-//! acknowledgements mean in `probe.rs`; retransmission and pairing on the wire in `transport`.
+//! acknowledgements mean in `probe.rs`, the same control run at the receiver in `remote.rs`; retransmission and pairing on
+//! the wire in `transport`.
 //!
 //! Source: S. Keshav, "Packet-Pair Flow Control" (1994):
 //!
@@ -29,6 +30,7 @@
 
 mod config;
 mod probe;
+mod remote;
 
 use tailback_core::{
     BitRate, Burst, Bytes, CongestionEvent, Controller, Cx, Directive, Feedback, Gate, ProbePlan, Recovery,
@@ -38,8 +40,9 @@ use tailback_core::{
 use crate::estimators::{AnyEstimator, Estimator, Sample};
 use crate::laws::{AdaptiveRise, Bottleneck, ContinuousLaw, DiscreteLaw, Epoch, SetpointProbing};
 use crate::scheme::ControllerParams;
-pub use config::{Law, PacketPairConfig, Propagation, Setpoint};
+pub use config::{ControlledAt, Law, PacketPairConfig, Propagation, Setpoint};
 use probe::{ProbeReader, Reading};
+pub use remote::{PacketPairPolicy, PacketPairRemote};
 
 /// With no more packets in the queue, estimates are suspect (§5).
 const CAUTION: f64 = 2.0;
@@ -118,11 +121,12 @@ impl PacketPair {
         self.estimator.estimate()
     }
 
-    fn bottleneck(&self, feedback: &Feedback<'_>) -> Option<Bottleneck> {
+    /// The bottleneck while so many bytes are outstanding.
+    fn bottleneck(&self, in_flight: f64) -> Option<Bottleneck> {
         Some(Bottleneck {
             service_time: self.estimator.estimate()?,
             propagation: self.propagation?,
-            outstanding: feedback.in_flight.as_f64() / self.segment,
+            outstanding: in_flight / self.segment,
         })
     }
 
@@ -186,13 +190,13 @@ impl PacketPair {
     }
 
     /// A pair was measured: a new estimate, and by the continuous law a new rate.
-    fn on_spacing(&mut self, spacing: f64, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+    fn on_spacing(&mut self, spacing: f64, in_flight: f64, cx: &mut Cx<'_>) {
         let rate = self.rate.unwrap_or(0.0);
         let epoch = self.propagation.unwrap_or(0.0);
         let service_time = self.estimator.update(&Sample { observed: spacing, rate, epoch });
         cx.note("spacing", spacing);
         cx.note("service_rate", 8.0 * self.segment / service_time);
-        let Some(bottleneck) = self.bottleneck(feedback) else { return };
+        let Some(bottleneck) = self.bottleneck(in_flight) else { return };
         self.backlog = bottleneck.backlog();
         cx.note("backlog", self.backlog * self.segment);
         cx.note("setpoint", self.setpoint * self.segment);
@@ -213,9 +217,9 @@ impl PacketPair {
     }
 
     /// The end of an epoch: by the discrete law a new rate.
-    fn on_epoch(&mut self, round_trip: Option<Span>, feedback: &Feedback<'_>) {
+    fn on_epoch(&mut self, round_trip: Option<Span>, in_flight: f64) {
         let Law::Discrete { alpha } = self.config.law else { return };
-        let (Some(bottleneck), Some(_)) = (self.bottleneck(feedback), self.rate) else { return };
+        let (Some(bottleneck), Some(_)) = (self.bottleneck(in_flight), self.rate) else { return };
         let service_rate = 1.0 / bottleneck.service_time;
         let epoch = self.predicted.map(|predicted| Epoch {
             backlog_before: predicted.backlog,
@@ -230,6 +234,11 @@ impl PacketPair {
             self.aim(DiscreteLaw { alpha }.rate(&epoch, self.setpoint));
         }
     }
+}
+
+/// Never still, never absurd: a pair in an hour, 10^15 bit/s.
+fn bit_rate(packets_per_second: f64, segment: f64) -> BitRate {
+    BitRate::from_bits_per_sec_f64((8.0 * segment * packets_per_second).clamp(1.0, 1e15))
 }
 
 impl Controller for PacketPair {
@@ -263,17 +272,16 @@ impl Controller for PacketPair {
             self.take_round_trip(span);
         }
         if let Some(spacing) = spacing {
-            self.on_spacing(spacing, feedback, cx);
+            self.on_spacing(spacing, feedback.in_flight.as_f64(), cx);
         }
         if round_passed {
-            self.on_epoch(round_trip, feedback);
+            self.on_epoch(round_trip, feedback.in_flight.as_f64());
         }
     }
 
     fn directive(&self) -> Directive {
         let rate = match self.rate {
-            // Never still, never absurd: a pair in an hour, 10^15 bit/s.
-            Some(rate) => Some(BitRate::from_bits_per_sec_f64((8.0 * self.segment * rate).clamp(1.0, 1e15))),
+            Some(rate) => Some(bit_rate(rate, self.segment)),
             None => self.config.nominal_rate.filter(|_| self.opening == 2),
         };
         let opening = Bytes::new(self.opening * self.segment as u64);

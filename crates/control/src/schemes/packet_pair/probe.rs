@@ -28,7 +28,7 @@ struct First {
 #[derive(Clone, Debug)]
 pub(super) struct ProbeReader {
     /// The next transmission's identity.
-    next: u64,
+    pub(super) next: u64,
     first: Option<First>,
     /// A round trip has passed when this transmission or a later one is acknowledged.
     round_end: u64,
