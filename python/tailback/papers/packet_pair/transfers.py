@@ -1,5 +1,5 @@
 """What the tables of completion times have in common: one row per connection, a bar chart of ours beside the paper's, and the
-transfer among cross streams that three of them are about. Networks are in ``benchmarks.py``."""
+transfer among cross streams that two of them are about. Networks are in ``benchmarks.py``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import polars as pl
 
 from tailback.papers.item import Check, Outcome, Parameter
 from tailback.papers.packet_pair.benchmarks import (
-    BDP,
     CROSS,
     PRIMARY,
     completion,
@@ -24,7 +23,6 @@ from tailback.papers.packet_pair.benchmarks import (
     slowdown_check,
     transfer,
 )
-from tailback.papers.packet_pair.scenes import WINDOW, transport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,7 +61,7 @@ def run(
 
 
 class Crossing(NamedTuple):
-    """Connection 1 among ten cross streams: benchmarks 1, 2 and 8, which differ by these."""
+    """Connection 1 among ten cross streams: benchmarks 1 and 2, which differ by these."""
 
     name: str
     section: str
@@ -71,25 +69,20 @@ class Crossing(NamedTuple):
     """Milliseconds between the starts of cross streams."""
     published: float
     """Milliseconds."""
-    buffer: int = BDP
-    """Packets."""
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Every parameter of the set-up."""
         cross = f"10 × 500 kB, from 100 ms, {self.spacing:g} ms apart"
-        shown = {} if self.buffer == BDP else {"buffer": f"{self.buffer} packets: a tenth of a round trip"}
-        return parameters(Parameter("cross traffic", cross, "stated", self.section), **shown)
+        return parameters(Parameter("cross traffic", cross, "stated", self.section))
 
-    def scenario(self, window: int = WINDOW) -> Scenario:
-        """The network, with a receiver's window of so many packets."""
-        sized = transport(window)
-        flows = [transfer("1", PRIMARY, transport=sized), *cross_streams(self.spacing, transport=sized)]
-        return shared(flows, buffer=self.buffer, name=self.name)
+    def scenario(self) -> Scenario:
+        """The network."""
+        return shared([transfer("1", PRIMARY), *cross_streams(self.spacing)], name=self.name)
 
-    def simulate(self, window: int = WINDOW) -> Row:
+    def simulate(self) -> Row:
         """One run: nothing in it is random."""
         best = optimal(PRIMARY + 10 * CROSS)
-        return run(self.scenario(window), "connection 1", best, 1444.0, self.published)
+        return run(self.scenario(), "connection 1", best, 1444.0, self.published)
 
 
 def row(
