@@ -151,6 +151,7 @@ impl FlowConfig {
             scheme,
             "a scheme with a reliable stream where there are `receivers`",
         );
+        checker.require(!self.cells, "cells", self.cells, "false where there are `receivers`");
         let alone = self.count == 1;
         checker.require(alone, "count", self.count, "1 where there are `receivers`");
         for (field, given) in [

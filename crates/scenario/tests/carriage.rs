@@ -74,6 +74,7 @@ fn groups_that_cannot_be_are_refused() {
     refused(&tree("\"fixed-rate\"", "", ""), "flows[0].scheme");
     refused(&tree(PAIRS, "", "count = 2"), "flows[0].count");
     refused(&tree(PAIRS, "", "to = \"a\""), "flows[0].to");
+    refused(&tree(PAIRS, "", "cells = true"), "flows[0].cells");
     refused(&tree(PAIRS, "", "transport = { handshake = true }"), "flows[0].transport.handshake");
     refused(&tree(PAIRS, "", "").replace("\"b\", \"c\"]", "\"b\", \"b\"]"), "flows[0].receivers");
     refused(&tree(PAIRS, "", "").replace("\"b\", \"c\"]", "\"b\", \"nowhere\"]"), "flows[0].receivers");
