@@ -1307,6 +1307,15 @@ class Monaco(Part):
     """The shortest time-out of control packets. Default 200 ms."""
 
 
+PacketPairControlledAt: TypeAlias = Literal["sender", "receiver"]
+"""Which end measures pairs and runs the law.
+
+- ``sender``: The sender, from the spacing of acknowledgements.
+- ``receiver``: The receiver, from the spacing of the data itself; it tells the sender its rate (Keshav 1994,
+  §10.4).
+"""
+
+
 class FixedPacketPairSetpoint(Part):
     """To a fixed number of packets: for the risk-averse (Keshav 1994, §7)."""
 
@@ -1459,6 +1468,11 @@ class PacketPair(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["packet-pair"] = "packet-pair"
+    controlled_at: PacketPairControlledAt = "sender"
+    """Which end measures pairs and runs the law: the ``sender`` (the default), or the ``receiver`` (§10.4), where
+    the bottleneck's noise on the way back does not matter.
+    """
+
     setpoint: PacketPairSetpoint = Table2PacketPairSetpoint()
     """Where the bottleneck's queue is steered to: ``fixed``, ``probed``, or one of the paper's two sets, ``table-2``
     (the default) and ``section-7``.
@@ -1885,13 +1899,72 @@ class SurgeSource(Part):
     """Whether the user begins with a pause, so that many of them do not begin in step. Default true."""
 
 
+class RateVideoControl(Part):
+    """The rate that the flow's congestion control directs; before it has directed any, frames are coded at 31."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["rate"] = "rate"
+    share: float = 0.95
+    """The part of that rate that is filled, above 0, at most 1; default 0.95."""
+
+
+class FixedVideoControl(Part):
+    """Nothing: the quantiser is fixed, and the rate is what the film asks for."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["fixed"] = "fixed"
+    quantiser: float
+    """The quantiser, 1 to 31."""
+
+
+VideoControl: TypeAlias = Annotated[RateVideoControl | FixedVideoControl, Field(discriminator="name")]
+"""What sets the quantiser."""
+
+
+class VideoSource(Part):
+    """A video coder, whose quantiser may follow the directed rate."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["video"] = "video"
+    pattern: str = "IBBPBBPBBPBB"
+    """The kinds of the frames of a group, ``I``, ``P`` and ``B``, an ``I`` first. Default ``IBBPBBPBBPBB``."""
+
+    frame_rate: float = 24.0
+    """Frames per second. Default 24."""
+
+    rate: BitRate = "1500 kbit/s"
+    """The film's mean rate at ``reference``. Default 1.5 Mbit/s."""
+
+    reference: float = 8.0
+    """The quantiser at which the film has that rate, 1 to 31. Default 8."""
+
+    i_weight: float = 5.0
+    """Bits of an ``I`` frame relative to a ``B`` frame at one quantiser. Default 5."""
+
+    p_weight: float = 2.0
+    """Bits of a ``P`` frame relative to a ``B`` frame at one quantiser. Default 2."""
+
+    jitter: float = 0.25
+    """Standard deviation of the logarithm of frames' complexity around their scene's. Default 0.25."""
+
+    scene_chance: float = 0.08
+    """The chance that a group begins a new scene. Default 0.08."""
+
+    scene_spread: float = 0.35
+    """Standard deviation of the logarithm of scenes' complexity. Default 0.35."""
+
+    control: VideoControl = RateVideoControl()
+    """What sets the quantiser. Default the directed rate."""
+
+
 Source: TypeAlias = Annotated[
-    BulkSource | OnOffSource | FilesSource | DatagramsSource | ReplaySource | SurgeSource, Field(discriminator="name")
+    BulkSource | OnOffSource | FilesSource | DatagramsSource | ReplaySource | SurgeSource | VideoSource,
+    Field(discriminator="name"),
 ]
 """An application that sends."""
 
 
-SourceOrName: TypeAlias = Literal["bulk", "on-off", "files", "datagrams", "replay", "surge"] | Source
+SourceOrName: TypeAlias = Literal["bulk", "on-off", "files", "datagrams", "replay", "surge", "video"] | Source
 """The bare name stands for the table with this name and every parameter at its default."""
 
 
@@ -2069,6 +2142,17 @@ class Flow(Part):
 
     to: str | None = None
     """The receiving node, as ``from``; the default is the last router."""
+
+    receivers: Sequence[str] | None = None
+    """Several receiving nodes, in place of ``to``: every packet is copied to all of them where their shortest ways
+    part, each acknowledges for itself, and the slowest sets the rate. In results each is a flow of its own, named
+    ``name to node``. For schemes with a reliable stream, in the topologies ``star`` and ``graph``.
+    """
+
+    cells: bool = False
+    """Whether packets are carried as ATM cells of 53 bytes, cut and put together by AAL 5 at the edge of the
+    network. Buffers and queues on the way then count cells. Default false.
+    """
 
     route: Sequence[str] | None = None
     """The nodes between the two ends that the data passes, in order, where it is not to take the shortest way."""
@@ -2622,6 +2706,7 @@ __all__ = [
     "FilesSurgeSizes",
     "FixedPacketPairSetpoint",
     "FixedRate",
+    "FixedVideoControl",
     "FixedWindow",
     "Flow",
     "FqCodelQueue",
@@ -2649,6 +2734,7 @@ __all__ = [
     "Pacing",
     "PacketClass",
     "PacketPair",
+    "PacketPairControlledAt",
     "PacketPairLaw",
     "PacketPairPropagation",
     "PacketPairSetpoint",
@@ -2664,6 +2750,7 @@ __all__ = [
     "Queue",
     "QueueOrName",
     "RandomDropQueue",
+    "RateVideoControl",
     "Receiver",
     "Record",
     "RedQueue",
@@ -2713,6 +2800,8 @@ __all__ = [
     "Vegas",
     "VegasK",
     "Victim",
+    "VideoControl",
+    "VideoSource",
     "VirtualClockQueue",
     "WeibullBytesDistribution",
     "WeibullSpanDistribution",
