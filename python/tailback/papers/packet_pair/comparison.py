@@ -82,8 +82,8 @@ def _backwards(name: str) -> tuple[str, ...]:
 
 _NAMES_6 = [f"{index}{way}" for index in range(1, 12) for way in ("", " back")]
 BENCHMARKS: dict[int, Benchmark] = {
-    1: Benchmark("slow changes", table_7.scenario, ("1",), (1444.0,)),
-    2: Benchmark("sudden jumps", table_8.scenario, ("1",), (1444.0,)),
+    1: Benchmark("slow changes", table_7.CROSSING.scenario, ("1",), (1444.0,)),
+    2: Benchmark("sudden jumps", table_8.CROSSING.scenario, ("1",), (1444.0,)),
     3: Benchmark("short file", lambda: table_9.scenario(FILE), ("1",), (64.0,)),
     4: Benchmark("two lengths", table_10.scenario, ("1", "2"), (1844.0, 1882.0)),
     5: Benchmark(
