@@ -22,7 +22,7 @@ pub enum AnyController {
     /// Packet-pair.
     PacketPair(Box<PacketPair>),
     /// Packet-pair's sender where the receiver controls.
-    PacketPairRemote(PacketPairRemote),
+    PacketPairRemote(Box<PacketPairRemote>),
     /// A window that never changes.
     FixedWindow(FixedWindow),
     /// A rate that never changes.

@@ -354,7 +354,7 @@ impl Scheme {
                     AnyController::PacketPair(Box::new(PacketPair::new(config, params)))
                 }
                 PacketPairControlledAt::Receiver => {
-                    AnyController::PacketPairRemote(PacketPairRemote::new(config, params))
+                    AnyController::PacketPairRemote(Box::new(PacketPairRemote::new(config, params)))
                 }
             },
             Self::FixedWindow(config) => AnyController::FixedWindow(FixedWindow::new(config, params)),

@@ -141,7 +141,7 @@ impl Flow {
         }
         let port = &mut self.sender_port;
         if port.drive(&mut **sender, id, Input::Packet(packet), paths) {
-            self.finished_at = Some(paths.now);
+            self.finished_at = paths.now;
         }
         if port.due < paths.events.due(port.leaf) {
             paths.events.arm(port.leaf, port.due);

@@ -213,27 +213,11 @@ impl NetworkBuilder {
         for (index, (flow, [forward, reverse])) in self.flows.iter_mut().zip(&self.routes).enumerate() {
             flow.settle(routes.intern_both(forward, reverse), leaves.of_flow(index), &mut events);
         }
-        let carriage = self.carriage(&mut routes);
+        let carriage = carriage(&self.groups, &self.in_cells, &self.routes, &mut self.flows, &mut routes);
         let mut sim =
             Simulator::new(self.seed, horizon, events, leaves, self.links, self.flows, routes, recorder);
         sim.carry(carriage);
         Ok(sim)
-    }
-
-    /// Lays the routes of groups: the sender's becomes a tree, the receivers' ways back end at the sender.
-    fn carriage(&mut self, routes: &mut Routes) -> Option<Box<Carriage>> {
-        for (group, members) in &self.groups {
-            let route = |member: &FlowId| (*member, self.routes[member.index()][0].as_slice());
-            let tree = routes.intern_tree(&members.iter().map(route).collect::<Vec<_>>());
-            self.flows[group.index()].sender_port.route = tree;
-            let end = routes.part(Parting::Sender(*group));
-            for member in members {
-                let back = routes.intern(&self.routes[member.index()][1], end);
-                self.flows[member.index()].receiver_port.route = back;
-            }
-        }
-        let members = self.groups.iter().flat_map(|(_, members)| members);
-        Carriage::new(&self.in_cells, members, &self.flows)
     }
 
     fn check(&mut self) -> Result<(), NetworkError> {
@@ -246,6 +230,26 @@ impl NetworkBuilder {
         flows
             .try_for_each(|(name, [forward, reverse])| check_routes(name, forward, reverse, self.links.len()))
     }
+}
+
+/// Lays the routes of groups: the sender's becomes a tree, the receivers' ways back end at the sender.
+fn carriage(
+    groups: &[(FlowId, Vec<FlowId>)],
+    in_cells: &[FlowId],
+    given: &[[Vec<LinkId>; 2]],
+    flows: &mut [Flow],
+    routes: &mut Routes,
+) -> Option<Box<Carriage>> {
+    for (group, members) in groups {
+        let route = |member: &FlowId| (*member, given[member.index()][0].as_slice());
+        let tree = routes.intern_tree(&members.iter().map(route).collect::<Vec<_>>());
+        flows[group.index()].sender_port.route = tree;
+        let end = routes.part(Parting::Sender(*group));
+        for member in members {
+            flows[member.index()].receiver_port.route = routes.intern(&given[member.index()][1], end);
+        }
+    }
+    Carriage::new(in_cells, groups.iter().flat_map(|(_, members)| members), flows)
 }
 
 fn check_link(link: &LinkSpec) -> Result<(), NetworkError> {

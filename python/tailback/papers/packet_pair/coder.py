@@ -2,7 +2,7 @@
 itself is the source ``video``, which runs inside the simulation.
 
 Quality is in dB of peak signal to noise: ``ANCHOR`` at the quantiser ``REFERENCE``, ``SLOPE`` less for every doubling of it, and
-``CONCEALED`` for a frame that lost a packet or came too late and for all frames predicted from it (those up to the group's end
+``CONCEALED`` for a frame that is not whole in time and for all frames predicted from it (those up to the group's end
 after an I or P frame, none after a B frame), and for a frame that the coder skipped.
 """
 
@@ -30,7 +30,7 @@ def quality(quantiser: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def seen(coded: NDArray[np.float64], hit: NDArray[np.bool_]) -> NDArray[np.float64]:
     """dB of frames (groups × frames) as they are shown: ``coded`` is not a number for a frame that was skipped, ``hit`` says
-    which lost a packet or came late."""
+    which were not whole in time."""
     anchors = np.array([kind in "IP" for kind in PATTERN])
     spoilt = np.logical_or.accumulate(hit & anchors, axis=1) | hit
     return np.where(spoilt | np.isnan(coded), CONCEALED, coded)
