@@ -14,19 +14,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tailback.errors import Problem, ScenarioError, StorageError, TailbackError
+    from tailback.errors import PartError, Problem, ScenarioError, StorageError, TailbackError
     from tailback.own import (
         Arrival,
         Connection,
         Controller,
+        ControlPair,
         Cx,
+        DataPairs,
         Directive,
         Feedback,
         FeedbackPolicy,
         Link,
         Outgoing,
         Packet,
-        PartError,
         QueueCx,
         QueueDiscipline,
         Sent,
@@ -39,8 +40,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "Arrival": "tailback.own",
     "Connection": "tailback.own",
+    "ControlPair": "tailback.own",
     "Controller": "tailback.own",
     "Cx": "tailback.own",
+    "DataPairs": "tailback.own",
     "Directive": "tailback.own",
     "Feedback": "tailback.own",
     "FeedbackPolicy": "tailback.own",
@@ -49,7 +52,7 @@ _HOMES = {
     "Link": "tailback.own",
     "Outgoing": "tailback.own",
     "Packet": "tailback.own",
-    "PartError": "tailback.own",
+    "PartError": "tailback.errors",
     "Problem": "tailback.errors",
     "QueueCx": "tailback.own",
     "QueueDiscipline": "tailback.own",
@@ -74,8 +77,10 @@ _MODULES = ("analysis", "own", "papers", "plot", "report", "results", "scenario"
 __all__ = [
     "Arrival",
     "Connection",
+    "ControlPair",
     "Controller",
     "Cx",
+    "DataPairs",
     "Directive",
     "Feedback",
     "FeedbackPolicy",

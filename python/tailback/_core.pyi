@@ -150,6 +150,8 @@ def register_scheme(
     calls: set[str],
     policy: Callable[[Connection, dict[str, Any]], Any] | None,
     policy_calls: set[str],
+    report: type | None,
+    read_report: Callable[[Sequence[float]], Any] | None,
     check: Callable[[dict[str, Any]], str],
     reliability: str,
     ecn: bool,
@@ -193,11 +195,31 @@ class Link:
     """A typical packet in bytes."""
 
 @final
+class DataPairs:
+    """All data leaves as back-to-back pairs; a lone packet leaves as a singleton after ``singleton_timeout`` seconds
+    (``packet-pair.txt`` §3)."""
+
+    def __new__(cls, singleton_timeout: float) -> Self: ...
+    @property
+    def singleton_timeout(self) -> float:
+        """How long a lone packet waits for its partner, in seconds."""
+
+@final
+class ControlPair:
+    """A pair of control packets, one out of band and one in band, leaves whenever ``id`` changes, and when the plan first
+    appears (``accumulation.txt`` §IV-B.1)."""
+
+    def __new__(cls, id: int) -> Self: ...  # noqa: A002 (the name it has in Rust)
+    @property
+    def id(self) -> int:
+        """The pair's identity, which comes back in :attr:`Control.pair` at the receiver."""
+
+@final
 class Directive:
     """What a controller tells the sender: at most ``window`` bytes in the network and at most ``rate`` bit/s, metered by
     a bucket of ``burst`` bytes into which tokens come evenly or as a Poisson process; whether data may leave at all;
-    and how long to wait for an acknowledgement, where the controller knows better than RFC 6298. Raises ``ValueError``
-    for negative values and what is no number."""
+    which probes to send; and how long to wait for an acknowledgement, in seconds, where the controller knows better than
+    RFC 6298. Raises ``ValueError`` for negative values and what is no number."""
 
     def __new__(
         cls,
@@ -207,6 +229,7 @@ class Directive:
         burst: float = 0.0,
         tokens: Literal["constant", "poisson"] = "constant",
         gate: bool = True,
+        probe: DataPairs | ControlPair | None = None,
         timeout: float | None = None,
     ) -> Self: ...
     @property
@@ -215,6 +238,21 @@ class Directive:
     @property
     def rate(self) -> int | None:
         """Bit/s, or ``None`` for no rate."""
+    @property
+    def burst(self) -> int:
+        """The depth in bytes of the bucket that meters the rate: how much may leave back to back."""
+    @property
+    def tokens(self) -> Literal["constant", "poisson"]:
+        """How tokens arrive in that bucket."""
+    @property
+    def gate(self) -> bool:
+        """Whether data may leave at all."""
+    @property
+    def probe(self) -> DataPairs | ControlPair | None:
+        """Probes to send."""
+    @property
+    def timeout(self) -> float | None:
+        """How long to wait for an acknowledgement, in seconds, or ``None`` for what RFC 6298 says."""
 
 @final
 class Sent:
@@ -228,6 +266,8 @@ class Sent:
     """Bytes believed in the network, this packet included."""
     retransmission: bool
     """Whether it was sent before."""
+    pair: Literal["single", "first", "second"]
+    """Its place in a probe."""
     tag: int
     """The controller's own note, handed back with the acknowledgement or loss."""
 
@@ -243,6 +283,8 @@ class Acked:
     """When it was last sent, in seconds."""
     retransmitted: bool
     """Whether it was sent more than once."""
+    pair: Literal["single", "first", "second"]
+    """Its place in a probe."""
     tag: int
     """The controller's note."""
 
@@ -307,8 +349,26 @@ class Feedback:
     """Bytes believed in the network after this batch (pipe of RFC 6675)."""
     window_limited: bool
     """Whether the window, not the application, limited the sender."""
-    report: list[float] | None
-    """What the feedback policy of this scheme reported, if this packet carried it."""
+    report: Any
+    """What the feedback policy of this scheme reported, as its type of reports, if this packet carried one; else
+    ``None``."""
+
+@final
+class Control:
+    """What a control packet or stamped data packet carries."""
+
+    pair: int
+    """Which pair of control packets this one belongs to."""
+    bytes_sent: int
+    """Data bytes that the flow has sent so far."""
+    virtual_delay: float
+    """Virtual queueing delay that routers added on the way, in seconds."""
+    sent_at: float
+    """When it left its sender, in seconds."""
+    echo: float | None
+    """The send time of the newest report that the sender had received, in seconds."""
+    held: float
+    """How long that report was held before this packet left, in seconds."""
 
 @final
 class Arrival:
@@ -332,14 +392,19 @@ class Arrival:
     """Sent before."""
     pair: Literal["single", "first", "second"]
     """Its place in a probe."""
+    lane: int
+    """The lane that it took, 0 to 7."""
+    control: Control | None
+    """What control packets carry, and data packets where they are stamped."""
     sent_at: float | None
     """When it was sent, in seconds, where packets are stamped."""
 
 @final
 class Outgoing:
-    """A report on its way out: numbers whose meaning both ends know, the lane that it takes, and its bytes."""
+    """A report on its way out: an instance of the policy's type of reports, the lane that it takes, and its bytes on
+    the wire."""
 
-    def __new__(cls, numbers: Sequence[float], *, lane: int = 1, size: int = 40) -> Self: ...
+    def __new__(cls, report: Any, *, lane: int = 1, size: int = 40) -> Self: ...
 
 @final
 class Packet:
@@ -355,6 +420,8 @@ class Packet:
     """What it carries."""
     lane: int
     """Its forwarding lane."""
+    pair: Literal["single", "first", "second"]
+    """Its place in a probe."""
     is_ecn_capable: bool
     """Whether it may be marked instead of dropped."""
 

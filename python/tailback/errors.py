@@ -20,6 +20,10 @@ class PredictionError(TailbackError):
     """Theory has nothing to say about a scenario, or was asked for what it does not know."""
 
 
+class PartError(TailbackError):
+    """A part of the user's own makes no sense; the message names the class, and the line where there is one."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One wrong value in a scenario."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import ClassVar
 
 import tailback as tb
@@ -64,28 +65,39 @@ class Paced(tb.Controller):
         return tb.Directive(rate=self.rate, tokens="poisson")
 
 
+@dataclass(frozen=True)
+class Count:
+    """What arrived since the last report."""
+
+    packets: int
+    mean_size: float
+    any_new: bool
+
+
 class Reporter(tb.FeedbackPolicy):
     """Reports how many packets arrived, ten times a second."""
 
+    Report: ClassVar[type | None] = Count
     EVERY: ClassVar[float] = 0.1
 
     def __init__(self, connection: tb.Connection) -> None:
         super().__init__(connection)
-        self.count, self.due = 0, self.EVERY
+        self.count, self.size, self.due = 0, 0, self.EVERY
 
     def on_arrival(self, now: float, arrival: tb.Arrival, cx: tb.Cx) -> None:
         """Counts."""
         del now, cx
         self.count += arrival.is_data
+        self.size += arrival.size * arrival.is_data
 
     def poll_report(self, now: float, cx: tb.Cx) -> tb.Outgoing | None:
         """The count since the last report."""
         del cx
         if now < self.due:
             return None
-        report = tb.Outgoing([float(self.count)])
-        self.count, self.due = 0, self.due + self.EVERY
-        return report
+        count = Count(self.count, self.size / max(self.count, 1), any_new=self.count > 0)
+        self.count, self.size, self.due = 0, 0, self.due + self.EVERY
+        return tb.Outgoing(count)
 
     def next_timer(self) -> float | None:
         """When the next is due."""
@@ -96,14 +108,14 @@ class Echo(Aimd):
     """Keeps what its receiver reports."""
 
     policy = Reporter
-    seen: ClassVar[list[list[float]]] = []
+    seen: ClassVar[list[Count]] = []
 
     def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
         """Keeps the report."""
         del now
         if feedback.report is not None:
             self.seen.append(feedback.report)
-            cx.note("reported", feedback.report[0])
+            cx.note("reported", feedback.report.packets)
 
     def directive(self) -> tb.Directive:
         """A small window."""
@@ -144,3 +156,62 @@ class Marking(Fifo):
         if cx.chance(self.chance):
             cx.mark_ce(packet)
         super().enqueue(now, packet, cx)
+
+
+class PairReporter(tb.FeedbackPolicy):
+    """Keeps what arrives of pairs of control packets."""
+
+    arrived: ClassVar[list[tuple[float, tb.Arrival]]] = []
+
+    def on_arrival(self, now: float, arrival: tb.Arrival, cx: tb.Cx) -> None:
+        """Keeps it."""
+        del cx
+        if not arrival.is_data:
+            self.arrived.append((now, arrival))
+
+    def poll_report(self, now: float, cx: tb.Cx) -> tb.Outgoing | None:
+        """None."""
+
+
+class Probing(Aimd):
+    """Sends a pair of control packets ten times a second."""
+
+    policy = PairReporter
+
+    def __init__(self, connection: tb.Connection) -> None:
+        super().__init__(connection)
+        self.pair, self.due = 0, 0.1
+
+    def next_timer(self) -> float | None:
+        """When the next pair leaves."""
+        return self.due
+
+    def on_timer(self, now: float, cx: tb.Cx) -> None:
+        """Another pair."""
+        del now, cx
+        self.pair, self.due = self.pair + 1, self.due + 0.1
+
+    def directive(self) -> tb.Directive:
+        """A small window, and the newest pair."""
+        return tb.Directive(window=20_000, probe=tb.ControlPair(self.pair))
+
+
+class Paired(Aimd):
+    """All data in pairs, at a rate."""
+
+    seen: ClassVar[list[tuple[str, str, bool]]] = []
+
+    def on_sent(self, now: float, sent: tb.Sent, cx: tb.Cx) -> None:
+        """Notes the place in the pair."""
+        del now, cx
+        sent.tag = {"single": 1, "first": 2, "second": 3}[sent.pair]
+
+    def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+        """Keeps the places."""
+        del now, cx
+        tags = {1: "single", 2: "first", 3: "second"}
+        self.seen.extend((acked.pair, tags[acked.tag], acked.retransmitted) for acked in feedback.acked)
+
+    def directive(self) -> tb.Directive:
+        """2 Mbit/s."""
+        return tb.Directive(window=100_000, rate=2e6, probe=tb.DataPairs(0.1), timeout=1.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ import pytest
 import tailback as tb
 from tailback import _core
 from tailback.own import registry, shipping
-from tests.own.own_parts import Aimd, Echo, Fifo, Marking, Paced, Reporter
+from tests.own.own_parts import Aimd, Count, Echo, Fifo, Marking, Paced, Paired, PairReporter, Probing, Reporter
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +65,115 @@ def test_a_feedback_policy_reports_to_its_controller(base: tb.Scenario) -> None:
     assert pytest.approx(0.1) == Reporter.EVERY
     received = made.flows["received_packets"][0]
     assert len(Echo.seen) == pytest.approx(100, abs=3), "a report every 100 ms"
-    assert sum(int(numbers[0]) for numbers in Echo.seen) == pytest.approx(received, rel=0.02)
+    assert sum(report.packets for report in Echo.seen) == pytest.approx(received, rel=0.02)
+    assert {type(report) for report in Echo.seen} == {Count}
+    assert all(isinstance(report.packets, int) and report.any_new is True for report in Echo.seen[1:])
+    assert Echo.seen[5].mean_size == pytest.approx(1000)
     assert made.state["name"].unique().to_list() == ["reported"]
+
+
+def test_pairs_of_control_packets_reach_the_policy(base: tb.Scenario) -> None:
+    """One in a lane of its own, one behind the data: they part by the queueing time (accumulation.txt §IV-B.1)."""
+    PairReporter.arrived.clear()
+    made = base.with_flows(tb.flows(1, Probing.scheme())).run()
+    pairs: dict[int, list[tuple[float, tb.Arrival]]] = {}
+    for now, arrival in PairReporter.arrived:
+        assert arrival.control is not None
+        assert arrival.control.sent_at == arrival.sent_at
+        assert arrival.control.sent_at <= now
+        pairs.setdefault(arrival.control.pair, []).append((now, arrival))
+    assert len(pairs) == pytest.approx(100, abs=2)
+    whole = [pair for pair in pairs.values() if len(pair) == 2]
+    assert len(whole) >= 98
+    assert all({arrival.pair for _, arrival in pair} == {"first", "second"} for pair in whole)
+    assert all(len({arrival.lane for _, arrival in pair}) == 2 for pair in whole)
+    sent = [arrival.control.bytes_sent for _, arrival in PairReporter.arrived if arrival.control is not None]
+    assert sent == sorted(sent)
+    assert 0 < sent[-1] <= made.flows["sent_bytes"][0]
+
+
+def test_data_leaves_in_pairs(base: tb.Scenario) -> None:
+    Paired.seen.clear()
+    base.with_flows(tb.flows(1, Paired.scheme())).run()
+    fresh = [pair for pair, _, again in Paired.seen if not again]
+    assert len(fresh) > 1000
+    assert fresh.count("first") == pytest.approx(fresh.count("second"), abs=2)
+    assert all(pair == tag for pair, tag, again in Paired.seen if not again), "as it was sent"
+
+
+def test_directives_say_what_they_were_made_of() -> None:
+    full = tb.Directive(3000, 1e6, burst=500, tokens="poisson", gate=False, probe=tb.DataPairs(0.5), timeout=2.0)
+    assert (full.window, full.rate, full.burst, full.tokens, full.gate, full.timeout) == (
+        3000,
+        1_000_000,
+        500,
+        "poisson",
+        False,
+        2.0,
+    )
+    assert isinstance(full.probe, tb.DataPairs)
+    assert full.probe.singleton_timeout == 0.5
+    pair = tb.Directive(probe=tb.ControlPair(7)).probe
+    assert isinstance(pair, tb.ControlPair)
+    assert pair.id == 7
+    assert eval(repr(full), {"Directive": tb.Directive, "DataPairs": tb.DataPairs}).probe.singleton_timeout == 0.5
+    assert tb.Directive().probe is None
+    for wrong, words in (
+        ({"burst": -1}, "burst: -1"),
+        ({"tokens": "even"}, "tokens: .even"),
+        ({"timeout": float("nan")}, "timeout: NaN"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            tb.Directive(**cast(Any, wrong))
+    with pytest.raises(ValueError, match="singleton_timeout: -1"):
+        tb.DataPairs(-1)
+
+
+def test_reports_are_of_their_policys_type(base: tb.Scenario) -> None:
+    class Other(Reporter):
+        Report = Mean
+
+    class Confused(Echo):
+        policy = Other
+
+    with pytest.raises(TypeError, match=r"Other.poll_report \(.*own_parts.py, line \d+\): Count.*type, Mean"):
+        base.with_flows(tb.flows(1, Confused.scheme())).run()
+
+    class Untyped(Reporter):
+        Report = None
+
+    class Silent(Echo):
+        policy = Untyped
+
+    with pytest.raises(TypeError, match="whose Report names no type"):
+        base.with_flows(tb.flows(1, Silent.scheme())).run()
+    with pytest.raises(TypeError, match=r"\[1.0\] is not allowed; expected a data class of numbers"):
+        tb.Outgoing([1.0])
+
+
+@dataclass
+class Mean:
+    """A report of another type."""
+
+    rate: float
+
+
+def test_types_of_reports_are_checked_on_registration() -> None:
+    @dataclass
+    class Wordy:
+        said: str
+
+    class Talks(Reporter):
+        Report = Wordy
+
+    class Talking(Echo):
+        policy = Talks
+
+    with pytest.raises(tb.PartError, match=r"Wordy.said: <class 'str'> cannot travel"):
+        Talking.scheme()
+    Talks.Report = list  # type: ignore[assignment]
+    with pytest.raises(tb.PartError, match="list: cannot be a type of reports"):
+        Talking.scheme()
 
 
 def test_own_parts_have_names(base: tb.Scenario) -> None:
@@ -186,7 +294,19 @@ def test_other_code_is_another_run(base: tb.Scenario, tmp_path: Path) -> None:
 
 def test_the_stubs_say_what_the_core_has() -> None:
     stub = (Path(inspect.getfile(tb)).parent / "_core.pyi").read_text(encoding="utf-8")
-    for name in ("Feedback", "Acked", "Lost", "Sent", "Arrival", "Packet", "Cx", "QueueCx", "Connection", "Link"):
+    for name in (
+        "Control",
+        "Feedback",
+        "Acked",
+        "Lost",
+        "Sent",
+        "Arrival",
+        "Packet",
+        "Cx",
+        "QueueCx",
+        "Connection",
+        "Link",
+    ):
         part = stub.split(f"class {name}:", 1)[1].split("\n@final", 1)[0]
         for member in (each for each in dir(getattr(_core, name)) if not each.startswith("_")):
             assert f"    {member}:" in part or f"def {member}(" in part, f"{name}.{member}"

@@ -21,8 +21,8 @@ mod _core {
     use crate::custom::take_failure;
     #[pymodule_export]
     use crate::custom::values::{
-        Connection, Context, LinkInfo, PyAcked, PyArrival, PyDirective, PyEchoes, PyFeedback, PyLost,
-        PyOutgoing, PyPacket, PyRtt, PySent, QueueContext,
+        Connection, Context, ControlPair, DataPairs, LinkInfo, PyAcked, PyArrival, PyControl, PyDirective,
+        PyEchoes, PyFeedback, PyLost, PyOutgoing, PyPacket, PyRtt, PySent, QueueContext,
     };
     #[pymodule_export]
     use crate::custom::{register_queue, register_scheme};

@@ -2,33 +2,38 @@
 names and meanings of the traits that the built-in ones implement. For trying ideas out; what they cost per packet is
 stated in the documentation."""
 
-from tailback.own.parts import (
+from tailback._core import (
     Acked,
     Arrival,
     Connection,
-    Controller,
+    Control,
+    ControlPair,
     Cx,
+    DataPairs,
     Directive,
     Echoes,
     Feedback,
-    FeedbackPolicy,
     Link,
     Lost,
     Outgoing,
     Packet,
     QueueCx,
-    QueueDiscipline,
     RttSample,
     Sent,
 )
-from tailback.own.registry import PartError, register
+from tailback.errors import PartError
+from tailback.own.parts import Controller, FeedbackPolicy, QueueDiscipline
+from tailback.own.registry import register
 
 __all__ = [
     "Acked",
     "Arrival",
     "Connection",
+    "Control",
+    "ControlPair",
     "Controller",
     "Cx",
+    "DataPairs",
     "Directive",
     "Echoes",
     "Feedback",

@@ -7,41 +7,17 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
 
 from tailback._core import (
-    Acked,
     Arrival,
     Connection,
     Cx,
     Directive,
-    Echoes,
     Feedback,
     Link,
-    Lost,
     Outgoing,
     Packet,
     QueueCx,
-    RttSample,
     Sent,
 )
-
-__all__ = [
-    "Acked",
-    "Arrival",
-    "Connection",
-    "Controller",
-    "Cx",
-    "Directive",
-    "Echoes",
-    "Feedback",
-    "FeedbackPolicy",
-    "Link",
-    "Lost",
-    "Outgoing",
-    "Packet",
-    "QueueCx",
-    "QueueDiscipline",
-    "RttSample",
-    "Sent",
-]
 
 
 class FeedbackPolicy(ABC):
@@ -49,6 +25,10 @@ class FeedbackPolicy(ABC):
 
     Acknowledgements of reliable streams are not its business; the transport makes them.
     """
+
+    Report: ClassVar[type | None] = None
+    """The type of its reports: a data class of numbers, whose instances go into ``Outgoing`` here and come out of
+    ``Feedback.report`` at the controller."""
 
     def __init__(self, connection: Connection, **settings: Any) -> None:
         """A policy for one connection; settings are those of the scheme's controller."""
@@ -119,10 +99,7 @@ class Controller(ABC):
         Raises:
             PartError: where the class or a setting makes no sense.
         """
-        from tailback.own.registry import register, table
-
-        register(cls)
-        return table(cls, settings)
+        return _entered(cls, settings)
 
 
 class QueueDiscipline(ABC):
@@ -164,7 +141,11 @@ class QueueDiscipline(ABC):
         Raises:
             PartError: where the class or a setting makes no sense.
         """
-        from tailback.own.registry import register, table
+        return _entered(cls, settings)
 
-        register(cls)
-        return table(cls, settings)
+
+def _entered(part: Any, settings: dict[str, bool | float | str]) -> dict[str, Any]:
+    from tailback.own.registry import register, table  # Which knows these classes.
+
+    register(part)
+    return table(part, settings)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from tailback import _core
-from tailback.errors import TailbackError, one_of
+from tailback.errors import PartError, one_of
 from tailback.own.parts import Controller, FeedbackPolicy, QueueDiscipline
+from tailback.own.reports import report_reader
 
 Part: TypeAlias = type[Controller] | type[QueueDiscipline]
 
@@ -21,10 +22,6 @@ _BASES: dict[type[Any], tuple[str, ...]] = {
     QueueDiscipline: ("enqueue", "dequeue", "next_ready", "next_timer", "on_timer"),
 }
 _REGISTERED: dict[str, Part] = {}
-
-
-class PartError(TailbackError):
-    """A part of the user's own makes no sense, or raised; the message names the line."""
 
 
 def register(part: Part) -> Part:
@@ -41,12 +38,15 @@ def register(part: Part) -> Part:
         policy = part.policy
         if policy is not None:
             _check_class(policy, FeedbackPolicy)
+        report = policy.Report if policy is not None else None
         _core.register_scheme(
             name,
             _maker(part),
             _own_methods(part, Controller),
             _maker(policy) if policy is not None else None,
             _own_methods(policy, FeedbackPolicy) if policy is not None else set(),
+            report,
+            report_reader(report) if report is not None else None,
             lambda settings: complaint(part, settings),
             part.reliability,
             part.ecn,

@@ -16,6 +16,7 @@ pub(crate) struct OwnController {
     bridge: Bridge,
     sees_sent: bool,
     has_timer: bool,
+    read_report: Option<Py<PyAny>>,
     directive: Directive,
     timer: Option<Time>,
 }
@@ -33,6 +34,7 @@ impl OwnController {
             bridge,
             sees_sent: maker.has("on_sent"),
             has_timer: maker.has("next_timer"),
+            read_report: maker.report(),
             directive: Directive::window(params.initial_window),
             timer: None,
         };
@@ -116,10 +118,13 @@ impl Controller for OwnController {
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        // Lent to this call only.
+        let read = self.read_report.take();
         self.call(cx, |py, part, context| {
-            let object = PyFeedback::new(feedback);
+            let object = PyFeedback::new(py, feedback, read.as_ref());
             part.call_method1(intern!(py, "on_feedback"), (seconds(now), object, context)).map(drop)
         });
+        self.read_report = read;
     }
 
     fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {

@@ -28,12 +28,19 @@ use values::{Connection, LinkInfo};
 pub(crate) struct Maker {
     make: Py<PyAny>,
     calls: HashSet<String>,
+    /// Of a controller, what makes reports from their numbers; of a policy, the type of its reports.
+    report: Option<Py<PyAny>>,
 }
 
 impl Maker {
     /// Whether the part has a method of its own.
     fn has(&self, method: &str) -> bool {
         self.calls.contains(method)
+    }
+
+    /// What it knows of reports, where the scheme has any.
+    fn report(&self) -> Option<Py<PyAny>> {
+        self.report.as_ref().map(|report| Python::attach(|py| report.clone_ref(py)))
     }
 
     /// A new part; `None` where Python raised, which the run will tell.
@@ -86,7 +93,7 @@ fn reliability(name: &str) -> PyResult<Reliability> {
 
 /// Enters a scheme whose controller, and feedback policy if there is one, are made by Python callables.
 #[pyfunction]
-#[pyo3(signature = (name, controller, calls, policy, policy_calls, check, reliability, ecn, stamps, prompt_acks))]
+#[pyo3(signature = (name, controller, calls, policy, policy_calls, report, read_report, check, reliability, ecn, stamps, prompt_acks))]
 #[expect(clippy::too_many_arguments, reason = "called from one place, with names")]
 pub(crate) fn register_scheme(
     name: &str,
@@ -94,14 +101,16 @@ pub(crate) fn register_scheme(
     calls: HashSet<String>,
     policy: Option<Py<PyAny>>,
     policy_calls: HashSet<String>,
+    report: Option<Py<PyAny>>,
+    read_report: Option<Py<PyAny>>,
     check: Py<PyAny>,
     reliability: &str,
     ecn: bool,
     stamps: bool,
     prompt_acks: bool,
 ) -> PyResult<()> {
-    let maker = Arc::new(Maker { make: controller, calls });
-    let policy_maker = policy.map(|make| Arc::new(Maker { make, calls: policy_calls }));
+    let maker = Arc::new(Maker { make: controller, calls, report: read_report });
+    let policy_maker = policy.map(|make| Arc::new(Maker { make, calls: policy_calls, report }));
     let own = OwnScheme {
         controller: Box::new(move |params, settings| {
             Box::new(OwnController::new(&maker, Connection::new(params), settings, params))
@@ -122,7 +131,7 @@ pub(crate) fn register_scheme(
 /// Enters a queue discipline that is made by a Python callable.
 #[pyfunction]
 pub(crate) fn register_queue(name: &str, make: Py<PyAny>, calls: HashSet<String>, check: Py<PyAny>) {
-    let maker = Arc::new(Maker { make, calls });
+    let maker = Arc::new(Maker { make, calls, report: None });
     let own = OwnQueue {
         make: Box::new(move |cx, settings| Box::new(OwnDiscipline::new(&maker, LinkInfo::new(cx), settings))),
         check: Box::new(move |settings| Python::attach(|py| complaint(py, &check, settings))),

@@ -14,6 +14,8 @@ use super::values::{Connection, PyArrival, PyOutgoing, seconds};
 pub(crate) struct OwnPolicy {
     bridge: Bridge,
     has_timer: bool,
+    /// The type of its reports.
+    report: Option<Py<PyAny>>,
     timer: Option<Time>,
 }
 
@@ -23,7 +25,7 @@ impl OwnPolicy {
         let mut bridge = Python::attach(|py| Bridge::new(py, maker, about, settings));
         let has_timer = maker.has("next_timer");
         let timer = if has_timer { bridge.ask(timer).flatten() } else { None };
-        Self { bridge, has_timer, timer }
+        Self { bridge, has_timer, report: maker.report(), timer }
     }
 }
 
@@ -39,16 +41,10 @@ impl FeedbackPolicy for OwnPolicy {
 
     fn poll_report(&mut self, now: Time, cx: &mut Cx<'_>) -> Option<Outgoing> {
         let has_timer = self.has_timer;
+        let kind = self.report.as_ref();
         let answer = self.bridge.call_with(cx, |py, part, context| {
             let said = part.call_method1(intern!(py, "poll_report"), (seconds(now), context))?;
-            let report = if said.is_none() {
-                None
-            } else {
-                let outgoing = said.cast::<PyOutgoing>();
-                let outgoing = outgoing
-                    .map_err(|_| wrong(part, "poll_report", &said, "a tailback.Outgoing, or None"))?;
-                Some(outgoing.get().0.clone())
-            };
+            let report = if said.is_none() { None } else { Some(outgoing(py, part, &said, kind)?) };
             Ok((report, if has_timer { timer(py, part)? } else { None }))
         });
         let (report, timer) = answer.unwrap_or((None, None));
@@ -58,5 +54,26 @@ impl FeedbackPolicy for OwnPolicy {
 
     fn next_timer(&self) -> Option<Time> {
         self.timer
+    }
+}
+
+/// What the policy said, if it is a report of its type.
+fn outgoing(
+    py: Python<'_>,
+    part: &Bound<'_, PyAny>,
+    said: &Bound<'_, PyAny>,
+    kind: Option<&Py<PyAny>>,
+) -> PyResult<Outgoing> {
+    let Ok(found) = said.cast::<PyOutgoing>() else {
+        return Err(wrong(part, "poll_report", said, "a tailback.Outgoing, or None"));
+    };
+    let report = found.get().report.bind(py);
+    match kind.map(|kind| kind.bind(py)) {
+        Some(kind) if report.get_type().is(kind) => Ok(found.get().outgoing.clone()),
+        Some(kind) => {
+            let allowed = format!("a report of the policy's type, {}", kind.getattr("__name__")?);
+            Err(wrong(part, "poll_report", report, &allowed))
+        }
+        None => Err(wrong(part, "poll_report", report, "no report of a policy whose Report names no type")),
     }
 }

@@ -1,0 +1,174 @@
+//! What a controller written in Python tells the sender.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tailback_core::{BitRate, Burst, Bytes, Directive, Gate, ProbePlan, Span, Tokens};
+
+use super::positive;
+
+/// All data leaves as back-to-back pairs.
+#[pyclass(frozen, from_py_object, module = "tailback")]
+#[derive(Clone)]
+pub(crate) struct DataPairs(Span);
+
+#[pymethods]
+impl DataPairs {
+    #[new]
+    fn new(singleton_timeout: f64) -> PyResult<Self> {
+        let span = positive("singleton_timeout", singleton_timeout, "seconds of at least 0")?;
+        Ok(Self(Span::from_secs_f64(span)))
+    }
+
+    #[getter]
+    fn singleton_timeout(&self) -> f64 {
+        self.0.as_secs_f64()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("DataPairs(singleton_timeout={})", self.singleton_timeout())
+    }
+}
+
+/// A pair of control packets leaves whenever the identity changes.
+#[pyclass(frozen, get_all, from_py_object, module = "tailback")]
+#[derive(Clone)]
+pub(crate) struct ControlPair {
+    id: u64,
+}
+
+#[pymethods]
+impl ControlPair {
+    #[new]
+    const fn new(id: u64) -> Self {
+        Self { id }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ControlPair({})", self.id)
+    }
+}
+
+/// Either kind of probes, as a directive takes them.
+#[derive(FromPyObject)]
+enum Probe {
+    Data(DataPairs),
+    Control(ControlPair),
+}
+
+impl Probe {
+    fn plan(self) -> ProbePlan {
+        match self {
+            Self::Data(pairs) => ProbePlan::DataPairs { singleton_timeout: pairs.0 },
+            Self::Control(pair) => ProbePlan::ControlPair { id: pair.id },
+        }
+    }
+}
+
+/// What a controller tells the sender.
+#[pyclass(name = "Directive", frozen, module = "tailback")]
+pub(crate) struct PyDirective(pub(crate) Directive);
+
+#[pymethods]
+impl PyDirective {
+    #[new]
+    #[pyo3(signature = (window=None, rate=None, *, burst=0.0, tokens="constant", gate=true, probe=None, timeout=None))]
+    fn new(
+        window: Option<f64>,
+        rate: Option<f64>,
+        burst: f64,
+        tokens: &str,
+        gate: bool,
+        probe: Option<Probe>,
+        timeout: Option<f64>,
+    ) -> PyResult<Self> {
+        let bytes = |value| {
+            positive("window", value, "bytes of at least 0, or None for no window").map(Bytes::from_f64)
+        };
+        let bits = |value| {
+            positive("rate", value, "bit/s of at least 0, or None for no rate")
+                .map(BitRate::from_bits_per_sec_f64)
+        };
+        let span =
+            |value| positive("timeout", value, "seconds of at least 0, or None").map(Span::from_secs_f64);
+        let tokens = match tokens {
+            "constant" => Tokens::Constant,
+            "poisson" => Tokens::Poisson,
+            other => {
+                let message = format!("tokens: {other:?} is not allowed; expected 'constant' or 'poisson'");
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        Ok(Self(Directive {
+            window: window.map(bytes).transpose()?,
+            rate: rate.map(bits).transpose()?,
+            burst: Burst { depth: Bytes::from_f64(positive("burst", burst, "bytes of at least 0")?), tokens },
+            gate: if gate { Gate::Open } else { Gate::Closed },
+            probe: probe.map(Probe::plan),
+            timeout: timeout.map(span).transpose()?,
+        }))
+    }
+
+    #[getter]
+    fn window(&self) -> Option<u64> {
+        self.0.window.map(Bytes::get)
+    }
+
+    #[getter]
+    fn rate(&self) -> Option<u64> {
+        self.0.rate.map(BitRate::bits_per_sec)
+    }
+
+    #[getter]
+    fn burst(&self) -> u64 {
+        self.0.burst.depth.get()
+    }
+
+    #[getter]
+    fn tokens(&self) -> &'static str {
+        match self.0.burst.tokens {
+            Tokens::Constant => "constant",
+            Tokens::Poisson => "poisson",
+        }
+    }
+
+    #[getter]
+    fn gate(&self) -> bool {
+        self.0.gate == Gate::Open
+    }
+
+    #[getter]
+    fn probe<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(match self.0.probe {
+            None => None,
+            Some(ProbePlan::DataPairs { singleton_timeout }) => {
+                Some(Bound::new(py, DataPairs(singleton_timeout))?.into_any())
+            }
+            Some(ProbePlan::ControlPair { id }) => Some(Bound::new(py, ControlPair { id })?.into_any()),
+        })
+    }
+
+    #[getter]
+    fn timeout(&self) -> Option<f64> {
+        self.0.timeout.map(Span::as_secs_f64)
+    }
+
+    fn __repr__(&self) -> String {
+        let shown = |value: Option<u64>| value.map_or_else(|| "None".to_owned(), |value| value.to_string());
+        let timeout = self.timeout().map_or_else(String::new, |seconds| format!(", timeout={seconds}"));
+        let probe = match self.0.probe {
+            None => String::new(),
+            Some(ProbePlan::DataPairs { singleton_timeout }) => {
+                format!(", probe={}", DataPairs(singleton_timeout).__repr__())
+            }
+            Some(ProbePlan::ControlPair { id }) => format!(", probe={}", ControlPair { id }.__repr__()),
+        };
+        format!(
+            "Directive(window={}, rate={}, burst={}, tokens='{}', gate={}{probe}{timeout})",
+            shown(self.window()),
+            shown(self.rate()),
+            self.burst(),
+            self.tokens(),
+            if self.gate() { "True" } else { "False" },
+        )
+    }
+}

@@ -1,0 +1,218 @@
+//! What a controller written in Python is told: packets that leave, and batches of feedback.
+
+use pyo3::prelude::*;
+use tailback_core::{Acked, CongestionEvent, Feedback, Lost, Recovery, Report, RttSample, Sent};
+
+use super::{place, seconds};
+
+/// A packet that leaves.
+#[pyclass(name = "Sent", module = "tailback")]
+pub(crate) struct PySent(pub(crate) Sent);
+
+#[pymethods]
+impl PySent {
+    #[getter]
+    fn number(&self) -> u64 {
+        self.0.number
+    }
+    #[getter]
+    fn size(&self) -> u64 {
+        self.0.size.get()
+    }
+    #[getter]
+    fn in_flight(&self) -> u64 {
+        self.0.in_flight.get()
+    }
+    #[getter]
+    fn retransmission(&self) -> bool {
+        self.0.retransmission
+    }
+    #[getter]
+    fn pair(&self) -> &'static str {
+        place(self.0.pair)
+    }
+    #[getter]
+    fn tag(&self) -> u32 {
+        self.0.tag
+    }
+    #[setter]
+    fn set_tag(&mut self, tag: u32) {
+        self.0.tag = tag;
+    }
+}
+
+/// A packet newly acknowledged.
+#[pyclass(name = "Acked", frozen, get_all, module = "tailback")]
+#[derive(Clone)]
+pub(crate) struct PyAcked {
+    number: u64,
+    size: u64,
+    sent_at: f64,
+    retransmitted: bool,
+    pair: &'static str,
+    tag: u32,
+}
+
+impl From<&Acked> for PyAcked {
+    fn from(acked: &Acked) -> Self {
+        Self {
+            number: acked.number,
+            size: acked.size.get(),
+            sent_at: seconds(acked.sent_at),
+            retransmitted: acked.retransmitted,
+            pair: place(acked.pair),
+            tag: acked.tag,
+        }
+    }
+}
+
+/// A packet newly believed lost.
+#[pyclass(name = "Lost", frozen, get_all, module = "tailback")]
+#[derive(Clone)]
+pub(crate) struct PyLost {
+    number: u64,
+    size: u64,
+    sent_at: f64,
+    tag: u32,
+}
+
+impl From<&Lost> for PyLost {
+    fn from(lost: &Lost) -> Self {
+        Self { number: lost.number, size: lost.size.get(), sent_at: seconds(lost.sent_at), tag: lost.tag }
+    }
+}
+
+/// Round trip times.
+#[pyclass(name = "RttSample", frozen, get_all, module = "tailback")]
+#[derive(Clone)]
+pub(crate) struct PyRtt {
+    latest: f64,
+    smoothed: f64,
+    min: f64,
+}
+
+impl From<RttSample> for PyRtt {
+    fn from(rtt: RttSample) -> Self {
+        Self {
+            latest: rtt.latest.as_secs_f64(),
+            smoothed: rtt.smoothed.as_secs_f64(),
+            min: rtt.min.as_secs_f64(),
+        }
+    }
+}
+
+/// Echoed marks, in packets.
+#[pyclass(name = "Echoes", frozen, get_all, module = "tailback")]
+#[derive(Clone)]
+pub(crate) struct PyEchoes {
+    ce: u32,
+    rho: u32,
+    eta: u32,
+}
+
+/// One batch of feedback; its lists become Python's when somebody looks at them.
+#[pyclass(name = "Feedback", frozen, module = "tailback")]
+pub(crate) struct PyFeedback {
+    acked: Vec<Acked>,
+    lost: Vec<Lost>,
+    rtt: Option<RttSample>,
+    event: Option<CongestionEvent>,
+    recovery: Recovery,
+    echoes: PyEchoes,
+    advanced: u64,
+    flight: u64,
+    in_flight: u64,
+    window_limited: bool,
+    report: Option<Box<[f64]>>,
+    /// Makes a report of the policy's own type from its numbers.
+    read: Option<Py<PyAny>>,
+}
+
+impl PyFeedback {
+    pub(crate) fn new(py: Python<'_>, feedback: &Feedback<'_>, read: Option<&Py<PyAny>>) -> Self {
+        let echoes = feedback.echoes;
+        Self {
+            acked: feedback.acked.to_vec(),
+            lost: feedback.lost.to_vec(),
+            rtt: feedback.rtt,
+            event: feedback.event,
+            recovery: feedback.recovery,
+            echoes: PyEchoes { ce: echoes.ce, rho: echoes.rho, eta: echoes.eta },
+            advanced: feedback.advanced.get(),
+            flight: feedback.flight.get(),
+            in_flight: feedback.in_flight.get(),
+            window_limited: feedback.window_limited,
+            report: match feedback.report {
+                Some(Report::Custom(numbers)) => Some(numbers.clone()),
+                _ => None,
+            },
+            read: read.map(|read| read.clone_ref(py)),
+        }
+    }
+}
+
+#[pymethods]
+impl PyFeedback {
+    #[getter]
+    fn acked(&self) -> Vec<PyAcked> {
+        self.acked.iter().map(PyAcked::from).collect()
+    }
+    #[getter]
+    fn advanced(&self) -> u64 {
+        self.advanced
+    }
+    #[getter]
+    fn lost(&self) -> Vec<PyLost> {
+        self.lost.iter().map(PyLost::from).collect()
+    }
+    #[getter]
+    fn rtt(&self) -> Option<PyRtt> {
+        self.rtt.map(PyRtt::from)
+    }
+    #[getter]
+    fn event(&self) -> Option<&'static str> {
+        self.event.map(|event| match event {
+            CongestionEvent::Loss => "loss",
+            CongestionEvent::Ecn => "ecn",
+            CongestionEvent::Timeout { .. } => "timeout",
+            CongestionEvent::RecoveryEnd => "recovery-end",
+            CongestionEvent::Spurious => "spurious",
+        })
+    }
+    #[getter]
+    fn consecutive_timeouts(&self) -> u32 {
+        if let Some(CongestionEvent::Timeout { consecutive }) = self.event { consecutive } else { 0 }
+    }
+    #[getter]
+    fn recovery(&self) -> &'static str {
+        match self.recovery {
+            Recovery::Open => "open",
+            Recovery::Fast => "fast",
+            Recovery::Timeout => "timeout",
+        }
+    }
+    #[getter]
+    fn echoes(&self) -> PyEchoes {
+        self.echoes.clone()
+    }
+    #[getter]
+    fn flight(&self) -> u64 {
+        self.flight
+    }
+    #[getter]
+    fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+    #[getter]
+    fn window_limited(&self) -> bool {
+        self.window_limited
+    }
+    /// The receiver's report as its policy's type of reports.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match (&self.report, &self.read) {
+            (Some(numbers), Some(read)) => read.bind(py).call1((numbers.to_vec(),)).map(Some),
+            _ => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What parts written in Python are told and what they answer, with the names and meanings of the Rust types. Times are
+//! seconds, amounts bytes, rates bit/s, all as plain numbers. This file holds what the others share.
+
+mod about;
+mod context;
+mod directive;
+mod feedback;
+mod queue;
+mod receiver;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tailback_core::{PairPosition, Time};
+
+pub(crate) use about::{Connection, LinkInfo};
+pub(crate) use context::Context;
+pub(crate) use directive::{ControlPair, DataPairs, PyDirective};
+pub(crate) use feedback::{PyAcked, PyEchoes, PyFeedback, PyLost, PyRtt, PySent};
+pub(crate) use queue::{PyPacket, QueueContext};
+pub(crate) use receiver::{PyArrival, PyControl, PyOutgoing};
+
+/// Seconds since the start.
+pub(crate) fn seconds(time: Time) -> f64 {
+    time.as_secs_f64()
+}
+
+/// The time of so many seconds; `None` for what is none.
+pub(crate) fn time_of(seconds: f64) -> Option<Time> {
+    (seconds >= 0.0).then(|| Time::from_secs_f64(seconds))
+}
+
+/// A finite number of at least 0, or the error that names the field.
+fn positive(name: &str, value: f64, allowed: &str) -> PyResult<f64> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(value);
+    }
+    Err(PyValueError::new_err(format!("{name}: {value} is not allowed; expected {allowed}")))
+}
+
+/// A packet's place in a probe.
+const fn place(pair: PairPosition) -> &'static str {
+    match pair {
+        PairPosition::Single => "single",
+        PairPosition::First => "first",
+        PairPosition::Second => "second",
+    }
+}

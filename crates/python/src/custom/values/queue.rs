@@ -1,0 +1,104 @@
+//! What a queue discipline written in Python is given: packets, and what it may do with them.
+
+use pyo3::prelude::*;
+use tailback_core::{BitRate, DropReason, Ecn, Kind, Packet, Time};
+
+use super::{Context, place, seconds};
+
+/// A packet in a queue.
+#[pyclass(name = "Packet", frozen, module = "tailback")]
+#[derive(Clone)]
+pub(crate) struct PyPacket {
+    pub(crate) serial: u64,
+    pub(crate) packet: Packet,
+}
+
+#[pymethods]
+impl PyPacket {
+    #[getter]
+    fn number(&self) -> u64 {
+        self.packet.number
+    }
+    #[getter]
+    fn flow(&self) -> u32 {
+        self.packet.flow.0
+    }
+    #[getter]
+    fn size(&self) -> u64 {
+        self.packet.size().get()
+    }
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.packet.kind() {
+            Kind::Data => "data",
+            Kind::Ack => "ack",
+            Kind::Report => "report",
+            Kind::Control => "control",
+        }
+    }
+    #[getter]
+    fn lane(&self) -> u8 {
+        self.packet.lane().number()
+    }
+    #[getter]
+    fn pair(&self) -> &'static str {
+        place(self.packet.pair())
+    }
+    #[getter]
+    fn is_ecn_capable(&self) -> bool {
+        self.packet.is_ecn_capable()
+    }
+}
+
+/// What a queue discipline borrows for one call.
+#[pyclass(name = "QueueCx", module = "tailback")]
+pub(crate) struct QueueContext {
+    common: Py<Context>,
+    rate: BitRate,
+    idle_since: Option<Time>,
+    pub(crate) drops: Vec<(u64, DropReason)>,
+    pub(crate) marks: Vec<(u64, Packet)>,
+}
+
+impl QueueContext {
+    pub(crate) fn new(common: Py<Context>, rate: BitRate, idle_since: Option<Time>) -> Self {
+        Self { common, rate, idle_since, drops: Vec::new(), marks: Vec::new() }
+    }
+}
+
+#[pymethods]
+impl QueueContext {
+    /// The server's rate at this moment, in bit/s.
+    #[getter]
+    fn rate(&self) -> u64 {
+        self.rate.bits_per_sec()
+    }
+    /// Since when the server is idle, in seconds; `None` while it transmits.
+    #[getter]
+    fn idle_since(&self) -> Option<f64> {
+        self.idle_since.map(seconds)
+    }
+    /// Drops a packet: because the buffer is full, or early.
+    #[pyo3(signature = (packet, *, early=false))]
+    fn drop(&mut self, packet: &PyPacket, early: bool) {
+        self.drops.push((packet.serial, if early { DropReason::Early } else { DropReason::Overflow }));
+    }
+    /// Marks a packet with congestion experienced; false where it is not ECN-capable.
+    fn mark_ce(&mut self, packet: &PyPacket) -> bool {
+        let capable = packet.packet.is_ecn_capable();
+        if capable {
+            let mut marked = packet.packet;
+            marked.set_ecn(Ecn::Ce);
+            self.marks.push((packet.serial, marked));
+        }
+        capable
+    }
+    /// Uniform on [0, 1).
+    fn uniform(&self, py: Python<'_>) -> PyResult<f64> {
+        self.common.bind(py).borrow_mut().uniform()
+    }
+    /// True with the given probability.
+    fn chance(&self, py: Python<'_>, probability: f64) -> PyResult<bool> {
+        self.common.bind(py).borrow_mut().chance(probability)
+    }
+}
