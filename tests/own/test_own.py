@@ -85,7 +85,6 @@ def test_pairs_of_control_packets_reach_the_policy(base: tb.Scenario) -> None:
     assert len(pairs) == pytest.approx(100, abs=2)
     whole = [pair for pair in pairs.values() if len(pair) == 2]
     assert len(whole) >= 98
-    assert all({arrival.pair for _, arrival in pair} == {"first", "second"} for pair in whole)
     assert all(len({arrival.lane for _, arrival in pair}) == 2 for pair in whole)
     sent = [arrival.control.bytes_sent for _, arrival in PairReporter.arrived if arrival.control is not None]
     assert sent == sorted(sent)

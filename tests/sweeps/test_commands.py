@@ -87,3 +87,22 @@ def test_a_file_named_as_a_module_is_told_apart(tmp_path: Path) -> None:
     file.write_text("import tailback as tb\n", encoding="utf-8")
     with pytest.raises(tb.TailbackError, match="another module is called statistics"):
         use_files([file])
+
+
+def test_what_fails_is_told_in_one_place_with_the_users_own_line(folder: Path) -> None:
+    lines = ["import tailback as tb", "class Raises(tb.Controller):", "    def on_feedback(self, now, feedback, cx):"]
+    lines += [
+        "        raise RuntimeError('[red] ideas')",
+        "    def directive(self):",
+        "        return tb.Directive(5000)",
+    ]
+    (folder / "raises.py").write_text("\n".join(lines), encoding="utf-8")
+    told = tailback(
+        "tailback compare raises cubic --own raises.py --over examples/dumbbell.toml --seeds 1", folder, status=1
+    )
+    said = " ".join(told.split())
+    assert "raises.py, line 4, in on_feedback: RuntimeError: [red] ideas" in said
+    assert "Traceback" not in told
+    (folder / "broken.py").write_text("def f(:", encoding="utf-8")
+    told = tailback("tailback run examples/dumbbell.toml --own broken.py", folder, status=1)
+    assert "broken.py, line 1: SyntaxError: invalid syntax" in told

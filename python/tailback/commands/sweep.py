@@ -124,6 +124,7 @@ def _as_json(runs: Runs, folder: Path) -> Mapping[str, Any]:
 
 def _show(runs: Runs, folder: Path, page: Path, differences: str) -> None:
     from rich.console import Console
+    from rich.markup import escape
 
     console = Console(highlight=False)
     seeds = runs.table["seed"].n_unique()
@@ -139,5 +140,7 @@ def _show(runs: Runs, folder: Path, page: Path, differences: str) -> None:
         console.print(f"[dim]Differences from {base}, seed by seed[/dim]")
         console.print(intervals_table(found, runs.axes, signed=True))
     for error in runs.failed["error"].unique(maintain_order=True).head(5):
-        console.print(f"[red]failed:[/red] {error}", markup=True)
+        # The way there is kept with the run; the user's own line is enough here.
+        said = str(error).split("\nTraceback", 1)[0]
+        console.print(f"[red]failed:[/red] {escape(said)}")
     console.print(f"Saved in {folder}; the report is {page}")

@@ -154,6 +154,8 @@ def _place(thing: Any) -> str:
 
 def explained(error: BaseException) -> str:
     """What a part raised, with the user's own line: the last one in the traceback outside this package."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}, line {error.lineno}: SyntaxError: {error.msg}\n    {(error.text or '').strip()}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "tailback" not in _package_of(frame)]
     head = f"{type(error).__name__}: {error}"
     if not frames:

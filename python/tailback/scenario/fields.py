@@ -103,4 +103,4 @@ def _set(here: Any, steps: list[str | int], value: Any, name: str) -> None:
 
 
 def _unknown(field: str, value: str, allowed: str) -> ScenarioError:
-    return ScenarioError([Problem(field, value if value != field else "no field of that name", allowed)])
+    return ScenarioError([Problem(field, value if value != field else "an unknown field", allowed)])

@@ -40,7 +40,7 @@ def _problem(entry: Any) -> Problem:
     if entry["type"] == "missing":
         return Problem(field, "", "a value, since there is no default")
     if entry["type"] == "extra_forbidden":
-        return Problem(field, "no field of that name", "a field of this table")
+        return Problem(field, "an unknown field", "a field of this table")
     if entry["type"] == "literal_error":
         return Problem(field, f'"{value}"', one_of(value, _NAMES.findall(context["expected"])))
     if entry["type"] == "union_tag_invalid":
