@@ -37,6 +37,10 @@ class Seen(NamedTuple):
     times: list[float]
     queue: list[float]
     throughput: list[float]
+    truth: list[float]
+    """Packets: the flow's accumulation (equation 1), means of bins."""
+    believed: list[float | None]
+    """Packets: the mean of its scheme's estimates; none where there was no estimate."""
 
 
 def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
@@ -65,12 +69,23 @@ def measure(lab: Lab) -> Outcome:
     """Runs the three schemes."""
     seen = dict(zip(SCHEMES, lab.map(simulate, SCHEMES), strict=True))
     data = pl.concat(
-        pl.DataFrame({"scheme": scheme, "time": run.times, "queue": run.queue, "throughput": run.throughput})
+        pl.DataFrame(
+            {
+                "scheme": scheme,
+                "time": run.times,
+                "queue": run.queue,
+                "throughput": run.throughput,
+                "accumulation": run.truth,
+                "estimate": run.believed,
+            }
+        )
         for scheme, run in seen.items()
     )
     vegas, bounded, monaco = (seen[scheme] for scheme in SCHEMES)
     grows = bounded.queue[int(2 * SETTLED) :]
     climb = max(grows) - grows[0]
+    rest = network.between(data, SETTLED, END)
+    means = rest.group_by("scheme", maintain_order=True).agg(pl.col("accumulation", "estimate").mean()).rows()
     checks = (
         Check(
             "Vegas starves after the jump",
@@ -96,19 +111,31 @@ def measure(lab: Lab) -> Outcome:
             "utilization_after": {scheme: run.utilization for scheme, run in seen.items()},
             "queue_end": {scheme: run.queue_end for scheme, run in seen.items()},
             "losses": {scheme: run.losses for scheme, run in seen.items()},
+            "bias": {scheme: believed - truth for scheme, truth, believed in means},
         },
         checks=checks,
         data=data,
-        units={"time": "s", "queue": "packets", "throughput": "bit/s"},
+        units={
+            "time": "s",
+            "queue": "packets",
+            "throughput": "bit/s",
+            "accumulation": "packets",
+            "estimate": "packets",
+        },
         why="",
         scenario=scenario("monaco").to_toml(),
+        notes=(
+            f"Believed and true accumulation in packets, from {SETTLED:g} s on: "
+            + "; ".join(f"{scheme} {believed:.2f} and {truth:.2f}" for scheme, truth, believed in means)
+            + ".",
+        ),
     )
 
 
 def simulate(scheme: str) -> Seen:
     """One run of one scheme."""
     result = scenario(scheme).run()
-    series = result.series(link=LINK)
+    series, flow = result.series(link=LINK), result.series(flow="flow")
     return Seen(
         network.utilization(result, LINK, SETTLED, END),
         network.queue(result, LINK, END - 1.0, END),
@@ -117,6 +144,8 @@ def simulate(scheme: str) -> Seen:
         series["time"].to_list(),
         series["mean_queue"].to_list(),
         series["throughput"].to_list(),
+        (flow["mean_accumulation"] / network.PACKET).to_list(),
+        (flow["estimated_accumulation"].fill_nan(None) / network.PACKET).to_list(),
     )
 
 
@@ -133,27 +162,33 @@ def scenario(scheme: str) -> Scenario:
         name=f"{scheme} when the route becomes longer",
         duration=f"{END:g} s",
         flows=[network.flow("flow", scheme, "s", "d", transport=start)],
-        record={"flows": "none", "links": [LINK], "bin": "500 ms"},
+        record={"links": [LINK], "accumulation": True, "bin": "500 ms"},
     )
 
 
 def draw(outcome: Outcome) -> Figure:
-    """Queue and throughput over time, one column per scheme."""
+    """Throughput, queue, and accumulation true and believed, over time, one column per scheme."""
     from tailback.plot.style import COLOURS, FAINT, figure, style
 
     with style():
-        made, axes = figure(2, 3, height=3.8, sharex=True, sharey="row")
+        made, axes = figure(3, 3, height=5.2, sharex=True, sharey="row")
         for column, scheme in enumerate(SCHEMES):
             rows = outcome.data.filter(pl.col("scheme") == scheme)
-            top, bottom = axes[column], axes[3 + column]
+            top, middle, bottom = axes[column], axes[3 + column], axes[6 + column]
             top.plot(rows["time"], rows["throughput"] / RATE, color=COLOURS[0])
-            bottom.plot(rows["time"], rows["queue"], color=COLOURS[1], linestyle="-")
+            middle.plot(rows["time"], rows["queue"], color=COLOURS[1], linestyle="-")
+            bottom.plot(rows["time"], rows["accumulation"], color=COLOURS[0], label="true")
+            bottom.plot(rows["time"], rows["estimate"], color=COLOURS[1], linestyle="--", label="believed")
+            bottom.set_yscale("symlog", linthresh=1.0)
             top.set_title(scheme)
             bottom.set_xlabel("time [s]")
-            for axis in (top, bottom):
+            for axis in (top, middle, bottom):
                 axis.axvline(JUMP, color=FAINT, linewidth=0.8)
         axes[0].set_ylabel("utilization")
         axes[3].set_ylabel("queue [packets]")
         axes[0].set_ylim(0, 1.05)
         axes[3].set_ylim(0, None)
+        axes[6].set_ylabel("accumulation [packets]")
+        axes[6].set_ylim(0, None)
+        axes[6].legend(loc="upper right")
     return made
