@@ -142,5 +142,5 @@ def draw(outcome: Outcome) -> Figure:
         axis.set_xlabel("reverse bandwidth [Mbit/s]")
         axis.set_ylabel("utilization of the way forth")
         axis.set_ylim(0, 1.05)
-        axis.legend(loc="center right")
+        axis.legend(loc="lower right")
     return made
