@@ -67,7 +67,8 @@ pub(crate) struct Constants {
     pub(crate) target: Span,
     pub(crate) interval: Span,
     pub(crate) ecn: bool,
-    /// A queue of at most so many bytes is never a standing one.
+    /// A queue of at most one packet is never a standing one (`maxpacket_` of RFC 8289 §5.2): of this size, or of the
+    /// largest that the law has seen.
     pub(crate) packet: Bytes,
 }
 
@@ -79,6 +80,8 @@ pub(crate) struct Law {
     drop_next: Time,
     count: u32,
     last_count: u32,
+    /// Bytes of the largest packet taken.
+    largest: u32,
     dropping: bool,
 }
 
@@ -99,7 +102,9 @@ impl Law {
             self.first_above = None;
             return None;
         };
-        if now.since(arrived) < constants.target || source.bytes() <= constants.packet {
+        self.largest = self.largest.max(packet.size().get() as u32);
+        let one_packet = constants.packet.max(Bytes::new(self.largest.into()));
+        if now.since(arrived) < constants.target || source.bytes() <= one_packet {
             self.first_above = None;
             return Some((packet, false));
         }
@@ -225,5 +230,64 @@ impl QueueDiscipline for Codel {
         note("sojourn_seconds", sojourn.as_secs_f64());
         note("dropping", f64::from(u8::from(self.law.dropping)));
         note("drop_count", f64::from(self.law.count));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_core::{Annexes, BitRate, FlowId, Kind, Stream};
+
+    use super::*;
+
+    /// Packets of one size without end, each after a delay of 50 ms, and so many bytes behind each.
+    struct Endless {
+        now: Time,
+        size: Bytes,
+        behind: Bytes,
+    }
+
+    impl Source for Endless {
+        fn pop(&mut self) -> Option<(Packet, Time)> {
+            let arrived = Time::from_nanos(self.now.as_nanos() - 50_000_000);
+            Some((Packet::new(Kind::Data, FlowId(0), 0, self.size), arrived))
+        }
+
+        fn bytes(&self) -> Bytes {
+            self.behind
+        }
+    }
+
+    /// How many packets the law drops in two seconds, of one every millisecond.
+    fn dropped(size: u64, behind: u64) -> usize {
+        let constants = Constants {
+            target: Span::from_millis(5),
+            interval: Span::from_millis(100),
+            ecn: false,
+            packet: Bytes::new(1000),
+        };
+        let (mut rng, mut annexes, mut drops) = (Stream::new(1, "law"), Annexes::new(), Vec::new());
+        let mut law = Law::default();
+        for millis in 1000..3000 {
+            let now = Time::ZERO + Span::from_millis(millis);
+            let mut source = Endless { now, size: Bytes::new(size), behind: Bytes::new(behind) };
+            let mut cx = QueueCx {
+                rng: &mut rng,
+                annexes: &mut annexes,
+                rate: BitRate::from_bits_per_sec(8_000_000),
+                idle_since: None,
+                drops: &mut drops,
+                marks: 0,
+            };
+            assert!(law.dequeue(now, &constants, &mut source, &mut cx).is_some());
+        }
+        drops.len()
+    }
+
+    #[test]
+    fn one_largest_packet_is_no_standing_queue() {
+        assert_eq!(dropped(1500, 1500), 0);
+        assert_eq!(dropped(40, 1000), 0);
+        assert!(dropped(1500, 1501) > 30);
+        assert!(dropped(1000, 1001) > 30);
     }
 }

@@ -1,5 +1,8 @@
 //! FlowQueue-CoDel (RFC 8290): flows hashed into queues, served by deficit round robin with a short preference for
 //! flows that have just begun, each queue under a CoDel law of its own.
+//!
+//! Known deviation: a queue that has left both lists is forgotten, its law too, where a fixed table of queues would
+//! remember at which rate it dropped in the last 16 intervals (RFC 8289 §5.6).
 
 use std::collections::VecDeque;
 

@@ -191,3 +191,64 @@ impl ArrivalPolicy for Pie {
         note("queueing_delay_seconds", self.law.before);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 8033 §4.2 step by step, computed apart from this code with the constants of the RFC: through five of the
+    /// seven scales of the auto-tuning, and down again.
+    #[test]
+    fn the_probability_is_that_of_the_rfc() {
+        let mut law =
+            Law { config: PieConfig::default(), before: 0.0, probability: 0.0, burst_left: Span::ZERO };
+        let expected = [
+            (0.030, 1.922_607e-5),
+            (0.030, 3.387_451e-5),
+            (0.030, 4.852_295e-5),
+            (0.030, 6.317_139e-5),
+            (0.030, 7.781_982e-5),
+            (0.030, 9.246_826e-5),
+            (0.030, 1.071_167e-4),
+            (0.030, 1.657_104e-4),
+            (0.030, 2.243_042e-4),
+            (0.030, 2.828_979e-4),
+            (0.030, 3.414_917e-4),
+            (0.030, 4.000_854e-4),
+            (0.120, 4.325_867e-3),
+            (0.120, 5.966_492e-3),
+            (0.120, 7.607_117e-3),
+            (0.120, 9.247_742e-3),
+            (0.120, 1.088_837e-2),
+            (0.120, 1.745_087e-2),
+            (0.120, 2.401_337e-2),
+            (0.120, 3.057_587e-2),
+            (0.0, 0.0),
+        ];
+        for (delay, probability) in expected {
+            law.update(delay);
+            assert!(
+                (law.probability - probability).abs() <= 1e-6 * probability,
+                "{} at {delay} s",
+                law.probability
+            );
+        }
+    }
+
+    /// Above a tenth, a step up is at most 0.02; with no delay twice, the probability fades by a fiftieth beside.
+    #[test]
+    fn steps_up_are_bounded_and_an_empty_queue_forgets() {
+        let law = |probability, before| Law {
+            config: PieConfig::default(),
+            before,
+            probability,
+            burst_left: Span::ZERO,
+        };
+        let mut high = law(0.1, 0.1);
+        high.update(0.5);
+        assert!((high.probability - 0.12).abs() < 1e-12);
+        let mut fading = law(0.5, 0.0);
+        fading.update(0.0);
+        assert!((fading.probability - (0.5 - 0.125 * 0.015) * 0.98).abs() < 1e-12);
+    }
+}

@@ -14,6 +14,22 @@
 //! the busy part of a window, as in Eq. 1, so it never exceeds 1; packets dropped at overflow count in neither meter;
 //! every packet can carry the marks.
 //!
+//! How tiny busy periods are merged (§II-B) is open to two readings, and matters, because b is small (three packets,
+//! §IV-B) and the thresholds are low (0.1 and 0.2):
+//!
+//! * here the busy periods are laid end to end and idle times left out, as Eq. 2 integrates over busy time: an even
+//!   stream below full load has η = 1/n, where n packets are just longer than b (1/4 for a b of three packets, or 1/3
+//!   where it is rounded down), and Poisson arrivals have η of about 0.4 at any load from 0.3 to 0.98 (0.33 with 1/4);
+//! * with idle times counted into b, η would be smaller (Poisson: 0.19 at load 0.3, 0.30 at 0.6 and 0.9), and would
+//!   move with low loads, against §II-B.
+//!
+//! By either, with the paper's b and thresholds, traffic as smooth as the paper's own senders can make it (their tokens
+//! are Poisson) is above the upper threshold when every busy period counts alike, so that the η loop would mark all
+//! packets for ever. Weighted by their lengths, busy periods of Poisson arrivals have a mean η of 0.22 at load 0.9
+//! and 0.14 at 0.95: inside the thresholds where the ρ loop holds the load, but no longer independent of it. The first
+//! reading is kept, being the letter of Eq. 2; who needs η to tend to 0 for smooth traffic sets
+//! `shortest_busy_period` well above a burst (half the window reads 1/60 for an even stream).
+//!
 //! Known limit: a busy period tells its η when it ends (Eq. 2), so while a queue never empties, its average η stands
 //! still. It is the ρ loop that breaks long busy periods up (§II-A).
 

@@ -5,7 +5,7 @@ mod common;
 use common::{Job, MEAN_PACKET, Outcome, RATE, config, link, run};
 use tailback_core::{
     Annex, Annexes, ArrivalPolicy, Backlog, Bytes, Capacity, ControlInfo, DropReason, Ecn, FlowId, Kind,
-    Lane, Packet, QueueCx, Span, Stream, Time, Verdict,
+    Lane, Packet, QueueCx, QueueDiscipline, Span, Stream, Time, Verdict,
 };
 use tailback_qdisc::{Admission, Built};
 
@@ -295,6 +295,33 @@ fn dualpi2_couples_its_two_probabilities() {
     assert!(marked / scalable >= coupled * 0.9, "{} against {coupled}", marked / scalable);
     assert!(l4s_delay / scalable < 0.2 * classic_delay / classic, "{l4s_delay} {classic_delay}");
     assert!((classic_delay / classic / 0.015 - 1.0).abs() < 0.4, "{}", classic_delay / classic);
+}
+
+#[test]
+fn dualpi2_moves_its_base_probability_as_published() {
+    // One classic packet waits and grows old. By hand, with 0.16 and 3.2 per second and 15 ms (RFC 9332, Fig. 6):
+    // 0.16 × 1 ms + 3.2 × 16 ms, then the same with 17 ms and 33 ms.
+    let mut queue = common::build(&config(r#"{"name":"dualpi2"}"#), Capacity::Unlimited);
+    let mut cx = QueueCx {
+        rng: &mut Stream::new(1, "queue"),
+        annexes: &mut Annexes::new(),
+        rate: RATE,
+        idle_since: None,
+        drops: &mut Vec::new(),
+        marks: 0,
+    };
+    queue.enqueue(Time::ZERO, packet(), &mut cx);
+    for expected in [0.051_36, 0.105_28, 0.161_76] {
+        let due = queue.next_timer().expect("a packet waits");
+        queue.on_timer(due, &mut cx);
+        let mut base = f64::NAN;
+        queue.observe(due, &mut |name, value| {
+            if name == "base_probability" {
+                base = value;
+            }
+        });
+        assert!((base - expected).abs() < 1e-12, "{base}");
+    }
 }
 
 #[test]

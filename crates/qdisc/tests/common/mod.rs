@@ -7,7 +7,7 @@ use tailback_core::{
     Annexes, BitRate, Bytes, Capacity, DropReason, Ecn, FlowId, Kind, Lane, Packet, QueueCx, QueueDiscipline,
     Span, Stream, Time,
 };
-use tailback_qdisc::{BuildCx, Config, Discipline};
+use tailback_qdisc::{BuildCx, Config, Discipline, info};
 
 /// One byte per microsecond: service times are whole.
 pub const RATE: BitRate = BitRate::from_bits_per_sec(8_000_000);
@@ -78,6 +78,40 @@ pub fn build(config: &Config, capacity: Capacity) -> Discipline {
 /// Reads a configuration as a scenario writes it.
 pub fn config(written: &str) -> Config {
     serde_json::from_str(written).expect(written)
+}
+
+/// All disciplines with their defaults, and some with more of their features switched on.
+pub fn all() -> Vec<Config> {
+    let mut all: Vec<Config> = info::ALL.iter().map(|info| (info.default)()).collect();
+    all.extend(
+        [
+            r#"{"name":"red","min":"2 packets","max":"5 packets","weight":0.5,"ecn":true,"adaptive":true}"#,
+            r#"{"name":"red","measure":"bytes","gentle":false,"wait":false,"min":"2 kB","max":"5 kB","weight":0.3}"#,
+            r#"{"name":"codel","target":"1 ms","interval":"5 ms","ecn":true}"#,
+            r#"{"name":"fq-codel","target":"1 ms","interval":"5 ms","quantum":"100 B","queues":3}"#,
+            r#"{"name":"pie","target":"1 ms","period":"1 ms","alpha":50,"beta":50,"burst":"0 ms","ecn":true}"#,
+            r#"{"name":"rem","target":"1 packet","gamma":0.1,"phi":1.5,"ecn":true}"#,
+            r#"{"name":"pi","target":"1 packet","a":0.02,"b":0.01,"ecn":true}"#,
+            r#"{"name":"avq","virtual_buffer":"3 packets","ecn":true}"#,
+            r#"{"name":"tdqm","window":"2 ms","rho":{"min":0.2,"max":0.8},"eta":{"min":0.01,"max":0.05}}"#,
+            r#"{"name":"deficit-round-robin","quantum":"50 B","buffer":{"victim":"longest-head"},
+                "shares":[{"flows":[0],"weight":3},{"flows":[1,2],"weight":2,"together":true}]}"#,
+            r#"{"name":"weighted-fair-queueing","shares":[{"flows":[0],"weight":0.1},{"flows":[3],"weight":7}],
+                "buffer":{"victim":"arriving"}}"#,
+            r#"{"name":"self-clocked-fair-queueing","buffer":{"per_flow":"4 packets"}}"#,
+            r#"{"name":"virtual-clock","reserve":0.5,"shares":[{"flows":[0],"weight":0.01}]}"#,
+            r#"{"name":"hierarchical-round-robin","levels":[{"frame":"1 ms","part":0.3,"flows":[0]},
+                {"frame":"7 ms","part":0.3,"flows":[1]},{"frame":"31 ms","part":0.4}]}"#,
+            r#"{"name":"priority","lanes":[{},{"queue":{"name":"deficit-round-robin"}},
+                {"queue":{"name":"codel"},"buffer":"3 packets"}],"classes":[{"flows":[2],"lane":2}]}"#,
+            r#"{"name":"token-bucket","rate":"4 Mbit/s","burst":"2 kB","queue":{"name":"codel"},
+                "classes":[{"flows":[1],"rate":"1 Mbit/s","burst":"500 B"}]}"#,
+            r#"{"name":"token-bucket","queue":{"name":"framed-round-robin","frame":"2 ms"}}"#,
+        ]
+        .iter()
+        .map(|written| config(written)),
+    );
+    all
 }
 
 /// The server's state while it plays.

@@ -384,11 +384,11 @@ def _judged(data: pl.DataFrame, off: tuple[float, float], toml: str) -> Outcome:
             "on it, above the thresholds 0.1 and 0.2 of §IV-B, and would mark all of it; "
             f"b = {LONG_B} packets reads {stream[LONG_B]:.3f}.",
             "§II-B does not say whether the idle times between merged busy periods count. Here they do not, since Eq. 2 "
-            "integrates over busy time. Counted in, they would make eta smaller (Poisson arrivals at load 0.9: 0.26 instead "
-            "of 0.34, both above 0.2) and dependent on the load, against §II-B.",
+            "integrates over busy time. Counted in, they would make eta smaller (Poisson arrivals at load 0.9: 0.30 instead "
+            "of 0.40, both above 0.2) and dependent on the load, against §II-B.",
             "With b of three packets, Poisson arrivals, the smoothest that the paper's senders can make, read more than "
             "the upper threshold 0.2 at every load, so that thresholds of 0.1 and 0.2 mark all packets. Weighted by "
-            "length instead of one by one, their busy periods read 0.21 at load 0.9 and 0.14 at 0.95, which would fit "
+            "length instead of one by one, their busy periods read 0.22 at load 0.9 and 0.14 at 0.95, which would fit "
             "the thresholds of §IV-B; the paper does not say so.",
             "eta and rho are not independent as §II-B has it: at equal bursts eta moves with the load, since busy "
             "periods of several bursts become common; see the left panel.",
