@@ -27,6 +27,14 @@ class Result(Tabular):
     """What came out of one run.
 
     The tables are tidy: one row per flow, link, sample or message; ``units`` names the unit of each column.
+
+        >>> import tailback as tb
+        >>> base = tb.dumbbell(rate="1 Mbit/s", delay="10 ms", duration="2 s")
+        >>> result = base.with_flows(tb.flows(2, "reno")).run(seed=1)
+        >>> result.flows.height, result.units["goodput"], result.bottleneck
+        (2, 'bit/s', 'r0->r1')
+        >>> result.to_pandas("flow_series").attrs["units"]["rtt"]
+        's'
     """
 
     STORE: ClassVar = "tailback.results.store"

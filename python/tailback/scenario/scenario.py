@@ -112,6 +112,11 @@ class Scenario(_models.Scenario):
         A field of the scenario, of its topology, of its flows or of what is recorded is named as it is
         (``buffer="25 packets"``); anything deeper by its path: ``replace(**{"flows[0].scheme.beta": 0.5})``.
 
+            >>> import tailback as tb
+            >>> base = tb.dumbbell(rate="1 Mbit/s", delay="10 ms", flows=[tb.flows(1, "cubic")])
+            >>> base.replace(buffer="5 packets", **{"flows[0].scheme.beta": 0.5}).to_dict()["flows"][0]["scheme"]
+            {'name': 'cubic', 'beta': 0.5}
+
         Raises:
             ScenarioError: for names that lead nowhere and values that are not allowed, all at once.
         """
