@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from tailback.errors import StorageError, TailbackError
+from tailback.errors import PartError, StorageError, TailbackError
 
 
 def use_files(files: Sequence[Path]) -> None:
@@ -55,3 +57,29 @@ def _use(file: Path) -> None:
         raise TailbackError(f"{file}: defines no part; expected a subclass of tailback.Controller or QueueDiscipline")
     for part in parts:
         register(part)
+
+
+def scheme_of(text: str) -> Any:
+    """A scheme by its name, one of the user's own included, or as a JSON table."""
+    from tailback.own.registry import registered
+    from tailback.scenario.fields import from_text
+
+    own = registered().get(text)
+    return own if own is not None else from_text(text)
+
+
+@contextmanager
+def own_line() -> Iterator[None]:
+    """What a part of the user's own raises inside becomes an error that names the line; no traceback is needed then.
+
+    Raises:
+        PartError: for what was raised in a file of the user's.
+    """
+    from tailback.own.registry import explained, has_parts
+
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, TailbackError) or not has_parts():
+            raise
+        raise PartError(explained(error)) from error

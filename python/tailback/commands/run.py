@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tailback.commands.own import own_line, scheme_of
 from tailback.errors import Problem, ScenarioError
 from tailback.progress import Bar
 
@@ -45,7 +46,7 @@ def run_file(
         scenario = scenario.replace(**_changes(changes))
     if predict is not None:
         scenario.predicted(predict)  # What cannot be predicted shows before the run.
-    with Bar(f"simulating {scenario.duration}", 1.0) as bar:
+    with Bar(f"simulating {scenario.duration}", 1.0) as bar, own_line():
         result = scenario.run(seed=seed, progress=bar.reach)
     folder = out if out is not None else Path("out") / f"{file.stem}-seed-{result.seed}"
     draw = plot and (result.flow_series.height > 0 or result.link_series.height > 0)
@@ -67,7 +68,8 @@ def _changes(texts: Sequence[str]) -> dict[str, Any]:
         field, sign, value = text.partition("=")
         if not sign:
             raise ScenarioError([Problem("the change", repr(text), "FIELD=VALUE, as in buffer='25 packets'")], "--set")
-        changes[field.strip()] = from_text(value.strip())
+        names_a_scheme = field.strip().split(".")[-1] == "scheme"
+        changes[field.strip()] = (scheme_of if names_a_scheme else from_text)(value.strip())
     return changes
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tailback.commands.own import scheme_of
 from tailback.commands.table import intervals_table
 from tailback.errors import Problem, ScenarioError
 
@@ -57,18 +58,9 @@ def compare_schemes(
 
     bases = [Scenario.from_toml(file) for file in files]
     named = [base if base.name else base.replace(name=file.stem) for base, file in zip(bases, files, strict=True)]
-    chosen = [_scheme(scheme) for scheme in schemes]
+    chosen = [scheme_of(scheme) for scheme in schemes]
     runs = compare(chosen, named if len(named) > 1 else named[0], seeds=seeds, jobs=jobs, cache=cache)
     return _finish(runs, out, command, as_json=as_json, differences="scheme" if len(chosen) > 1 else "")
-
-
-def _scheme(text: str) -> Any:
-    """A scheme by its name, one of the user's own included, or as a JSON table."""
-    from tailback.own.registry import registered
-    from tailback.scenario.fields import from_text
-
-    own = registered().get(text)
-    return own if own is not None else from_text(text)
 
 
 def axes(texts: Sequence[str]) -> dict[str, Any]:
@@ -89,7 +81,7 @@ def axes(texts: Sequence[str]) -> dict[str, Any]:
         if isinstance(value, str) and "{" not in value:
             value = [from_text(part.strip()) for part in value.split(",")]
         if field.strip().split(".")[-1] == "scheme":
-            value = [_scheme(entry) if isinstance(entry, str) else entry for entry in value]
+            value = [scheme_of(entry) if isinstance(entry, str) else entry for entry in value]
         found[field.strip()] = value if isinstance(value, list) else [value]
     return found
 

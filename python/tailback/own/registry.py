@@ -66,6 +66,11 @@ def registered() -> dict[str, dict[str, Any]]:
     return {name: table(part, {}) for name, part in _REGISTERED.items() if issubclass(part, Controller)}
 
 
+def has_parts() -> bool:
+    """Whether there is any part of the user's own in this process."""
+    return bool(_REGISTERED)
+
+
 def of_name(name: str) -> Part | None:
     """The part of this name in this process, if there is one."""
     return _REGISTERED.get(name)
