@@ -83,7 +83,7 @@ impl ControlLoop {
     ///
     /// A queue that grows on the way forth must not look like one on the way back: acknowledgements tell of it sooner than
     /// the loop's slower average, and a window stretched by that would feed the queue (the peak when ten flows begin
-    /// together was 70 packets in place of 40, and half of the κ below which the loop is stable was lost). So it is first
+    /// together was 70 packets in place of 40, and a third of the κ below which the loop is stable was lost). So it is first
     /// asked whether anything waits on the way back, by comparing round trips that began together. Where something does,
     /// the stretch has to change as fast as acknowledgements do.
     pub fn stretch(&self, acked: Span) -> f64 {
