@@ -79,13 +79,13 @@ impl Poll {
 
     fn fire(&mut self) {
         if self.queue.next_timer().is_some_and(|due| due <= self.now) {
-            self.call(|queue, now, cx| queue.on_timer(now, cx));
+            self.call(QueueDiscipline::on_timer);
         }
     }
 
     /// Takes one packet; whether there was one.
     fn take(&mut self, reorders: bool) -> bool {
-        let Some(packet) = self.call(|queue, now, cx| queue.dequeue(now, cx)) else {
+        let Some(packet) = self.call(QueueDiscipline::dequeue) else {
             let waiting = self.queue.backlog().packets > 0;
             let ready = self.queue.next_ready(self.now);
             assert!(!waiting || ready.is_some_and(|ready| ready > self.now), "{ready:?} at {}", self.now);
