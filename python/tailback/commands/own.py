@@ -60,12 +60,17 @@ def _use(file: Path) -> None:
 
 
 def scheme_of(text: str) -> Any:
-    """A scheme by its name, one of the user's own included, or as a JSON table."""
-    from tailback.own.registry import registered
+    """A scheme by its name, one of the user's own included, or as a JSON table.
+
+    Raises:
+        PartError: for a scheme of the user's own that has settings without defaults; those need the table.
+    """
+    from tailback.own import Controller
+    from tailback.own.registry import of_name, table
     from tailback.scenario.fields import from_text
 
-    own = registered().get(text)
-    return own if own is not None else from_text(text)
+    own = of_name(text)
+    return table(own, {}) if own is not None and issubclass(own, Controller) else from_text(text)
 
 
 @contextmanager

@@ -61,11 +61,6 @@ def register(part: Part) -> Part:
     return part
 
 
-def registered() -> dict[str, dict[str, Any]]:
-    """The schemes of one's own in this process by name, as scenarios write them."""
-    return {name: table(part, {}) for name, part in _REGISTERED.items() if issubclass(part, Controller)}
-
-
 def has_parts() -> bool:
     """Whether there is any part of the user's own in this process."""
     return bool(_REGISTERED)
