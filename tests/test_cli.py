@@ -204,6 +204,12 @@ def test_a_bar_only_for_what_takes_long(capsys: pytest.CaptureFixture[str], monk
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    with progress.Bar("counting for a log file", 10) as bar:
+        now[0] = 3.0
+        bar.advance()
+        assert bar._progress is None
+    now[0] = 0.0
+    monkeypatch.setattr(progress, "_seen", lambda: True)
     with progress.Bar("counting", 10) as bar:
         now[0] = 1.9
         bar.advance()

@@ -142,7 +142,7 @@ def test_equal_groups_are_told_apart() -> None:
 
 
 def test_scenarios_do_not_change() -> None:
-    with pytest.raises(ValueError, match="frozen"):
+    with pytest.raises(AttributeError, match="expected replace"):
         base().seed = 3
 
 
@@ -193,3 +193,36 @@ def test_a_scenario_without_flows_can_still_be_changed() -> None:
         link.replace(rate="5")
     with pytest.raises(tb.ScenarioError, match="flows: an empty list"):
         link.run()
+
+
+@pytest.mark.parametrize("seed", ["3", 3.0, -1, 2**70, True])
+def test_a_run_wants_a_whole_number_as_its_seed(seed: Any) -> None:
+    scenario = tb.dumbbell(rate="1 Mbit/s", delay="10 ms", duration="1 s").with_flows(tb.flows(1, "reno"))
+    with pytest.raises(tb.ScenarioError, match=r"seed: .* is not allowed; expected a whole number from 0"):
+        scenario.run(seed=seed)
+
+
+def test_what_is_no_number_is_told_as_such() -> None:
+    with pytest.raises(tb.ScenarioError, match=r'topology.rate: "nan" is not allowed; expected a rate with its unit'):
+        tb.dumbbell(rate=float("nan"), delay="10 ms")  # type: ignore[arg-type]
+    with pytest.raises(tb.ScenarioError, match=r"scheme: .*the class Controller itself"):
+        tb.flows(1, tb.Controller)  # type: ignore[arg-type]
+
+
+def test_groups_of_flows_are_made_by_flows() -> None:
+    base = tb.dumbbell(rate="1 Mbit/s", delay="10 ms")
+    for wrong in ("cubic", {"scheme": "cubic"}, ["cubic"]):
+        with pytest.raises(tb.ScenarioError, match=r"flows\[0\]: .* expected a group of flows"):
+            base.with_flows(wrong)  # type: ignore[arg-type]
+
+
+def test_links_of_a_graph_come_in_both_ways() -> None:
+    here, there = ({"from": "a", "to": to, "rate": "1 Mbit/s", "delay": "1 ms"} for to in ("b", "c"))
+    assert len(tb.graph(here, links=[there]).to_dict()["topology"]["links"]) == 2
+
+
+def test_scenarios_show_what_was_said() -> None:
+    base = tb.dumbbell(rate="1 Mbit/s", delay="10 ms", flows=[tb.flows(2, "reno")])
+    assert "rate='1 Mbit/s'" in repr(base)
+    assert "count=2" in repr(base)
+    assert "corruption" not in repr(base)

@@ -14,7 +14,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tailback.errors import PartError, Problem, ScenarioError, StorageError, TailbackError
+    from tailback.errors import (
+        ArgumentError,
+        NotFoundError,
+        PartError,
+        Problem,
+        ScenarioError,
+        StorageError,
+        TailbackError,
+    )
     from tailback.own import (
         Arrival,
         Connection,
@@ -38,6 +46,7 @@ if TYPE_CHECKING:
     from tailback.sweeps import Runs, compare, sweep
 
 _HOMES = {
+    "ArgumentError": "tailback.errors",
     "Arrival": "tailback.own",
     "Connection": "tailback.own",
     "ControlPair": "tailback.own",
@@ -50,6 +59,7 @@ _HOMES = {
     "Flow": "tailback.scenario",
     "GraphLink": "tailback.scenario",
     "Link": "tailback.own",
+    "NotFoundError": "tailback.errors",
     "Outgoing": "tailback.own",
     "Packet": "tailback.own",
     "PartError": "tailback.errors",
@@ -75,6 +85,7 @@ _HOMES = {
 _MODULES = ("analysis", "own", "papers", "plot", "report", "results", "scenario", "units", "validation")
 
 __all__ = [
+    "ArgumentError",
     "Arrival",
     "Connection",
     "ControlPair",
@@ -87,6 +98,7 @@ __all__ = [
     "Flow",
     "GraphLink",
     "Link",
+    "NotFoundError",
     "Outgoing",
     "Packet",
     "PartError",
@@ -123,4 +135,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, *_MODULES})
+    return sorted({*_HOMES, *_MODULES, *(name for name in globals() if name.startswith("__"))})

@@ -24,6 +24,17 @@ class PartError(TailbackError):
     """A part of the user's own makes no sense; the message names the class, and the line where there is one."""
 
 
+class NotFoundError(TailbackError, KeyError):
+    """A metric, axis, flow, link, table or figure that there is none of, or that was not recorded; the message tells what
+    there is, the nearest name first of all."""
+
+    __str__ = Exception.__str__  # A KeyError would show its message in quotes.
+
+
+class ArgumentError(TailbackError, ValueError):
+    """An argument of a function that has a value which is not allowed there."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One wrong value in a scenario."""
@@ -56,6 +67,18 @@ class ScenarioError(TailbackError):
         count = len(self.problems)
         head = f"{self.source}: {count} problem{'s' if count != 1 else ''}"
         return "\n".join([head, *(f"  {problem}" for problem in self.problems)])
+
+
+def unknown(what: str, name: object, known: Iterable[str], hint: str = "") -> NotFoundError:
+    """The error to raise for a name that there is none of: what it should name, the name, and those that there are."""
+    names = list(known)
+    allowed = one_of(str(name), names) if names else "none, for there are none"
+    return NotFoundError(f"{name}: no such {what}; expected {allowed}{hint}")
+
+
+def refused(argument: str, value: object, allowed: str) -> ArgumentError:
+    """The error to raise for an argument's value."""
+    return ArgumentError(f"{argument}: {value!r} is not allowed; expected {allowed}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -4,7 +4,7 @@ keep of each, is decided by callers (sweeps, paper items)."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from types import TracebackType
 from typing import TypeVar
@@ -39,11 +39,15 @@ class Pool:
     Args:
         jobs: processes; all cores where ``None``; 1 runs in this process.
         executor: anything with the interface of ``concurrent.futures.Executor``, a Dask client's for example.
-        preload: the module that processes import before their first call, once for all.
+        preload: the modules that processes import before their first call, once for all.
     """
 
     def __init__(
-        self, jobs: int | None = None, executor: Executor | None = None, *, preload: str = "tailback._worker"
+        self,
+        jobs: int | None = None,
+        executor: Executor | None = None,
+        *,
+        preload: Sequence[str] = ("tailback._worker",),
     ) -> None:
         self.jobs = cores() if jobs is None else jobs
         self._preload = preload
@@ -57,7 +61,8 @@ class Pool:
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._executor is not None and self._given is None:
-            self._executor.shutdown(wait=True, cancel_futures=value is not None)
+            # Nobody has to wait until processes without work have ended.
+            self._executor.shutdown(wait=value is not None, cancel_futures=value is not None)
 
     @property
     def executor(self) -> Executor:

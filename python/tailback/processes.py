@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -36,19 +36,19 @@ class _Context(type(_ORIGINAL)):  # type: ignore[misc]  # Likewise.
 _CONTEXT: Any = _Context()
 
 
-def start(jobs: int, preload: str) -> Executor:
-    """An executor of ``jobs`` processes that import the module ``preload`` once for all."""
+def start(jobs: int, preload: Sequence[str]) -> Executor:
+    """An executor of ``jobs`` processes that import the modules ``preload`` once for all."""
     prepare(preload)
     return ProcessPoolExecutor(max_workers=jobs, mp_context=_CONTEXT, initializer=_end_with_parent)
 
 
-def prepare(preload: str) -> None:
+def prepare(preload: Sequence[str]) -> None:
     """Starts the server that processes are forked from and returns at once, so that it is ready when the first is
     wanted. Without such servers on this system nothing happens; one that runs already stays as it is."""
     if _METHOD == "forkserver":
         from multiprocessing import forkserver  # Not to be imported where there is none.
 
-        forkserver.set_forkserver_preload([preload])
+        forkserver.set_forkserver_preload(list(preload))
         forkserver.ensure_running()
 
 

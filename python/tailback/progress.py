@@ -1,7 +1,9 @@
-"""A progress bar that shows itself only when something takes longer than two seconds."""
+"""A progress bar that shows itself only to somebody, on a terminal or in a notebook, and only when something takes longer
+than two seconds."""
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from types import TracebackType
@@ -53,7 +55,7 @@ class Bar:
             self._update()
 
     def _update(self) -> None:
-        if not self._show or (self._progress is None and time.monotonic() - self._began < PATIENCE):
+        if not (self._show and _seen()) or (self._progress is None and time.monotonic() - self._began < PATIENCE):
             return
         if self._progress is None:
             self._start()
@@ -69,3 +71,8 @@ class Bar:
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2)
         self._task = self._progress.add_task(self._what, total=self._total or None)
         self._progress.start()
+
+
+def _seen() -> bool:
+    """Whether there is anybody to look at a bar: a log file has no use for it, and the drawing is not for nothing."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules

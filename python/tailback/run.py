@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tailback import _core
 from tailback.results.from_core import result_of
+from tailback.scenario.seeds import one
 
 if TYPE_CHECKING:
     from tailback.results import Result
@@ -25,6 +26,7 @@ def run(scenario: Scenario, seed: int | None = None, progress: Callable[[float],
     Raises:
         ScenarioError: where the scenario makes no sense.
     """
+    chosen = None if seed is None else one(seed)
     began = time.monotonic()
-    raw = _core.run(scenario.to_json(), seed=seed, progress=progress)
+    raw = _core.run(scenario.to_json(), seed=chosen, progress=progress)
     return result_of(raw, time.monotonic() - began)

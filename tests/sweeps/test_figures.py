@@ -73,5 +73,30 @@ def test_figures_say_what_they_cannot_draw(runs: tb.Runs) -> None:
         runs.plot.over("bufer")
     with pytest.raises(KeyError, match="no such metric"):
         runs.plot.heatmap("god")
-    with pytest.raises(KeyError, match="neither flows nor runs"):
+    with pytest.raises(KeyError, match="no such metric of flows or runs"):
         runs.plot.cdf("god")
+    with pytest.raises(KeyError, match=r"godput: no such axis or metric; expected .*did you mean goodput"):
+        runs.plot.over("godput")
+    with pytest.raises(ValueError, match=r"x and y: .buffer, buffer. is not allowed"):
+        runs.plot.heatmap(x="buffer", y="buffer")
+    with pytest.raises(KeyError, match=r"rtt95: no such delay; expected .*did you mean rtt_p95"):
+        runs.plot.throughput_delay(delay="rtt95")
+    with pytest.raises(ValueError, match="ellipse: -1 is not allowed"):
+        runs.plot.throughput_delay(ellipse=-1)
+
+
+def test_a_metric_alone_is_drawn_over_the_first_axis(runs: tb.Runs) -> None:
+    made = runs.plot.over("goodput")
+    assert [axis.get_ylabel() for axis in made.axes] == ["goodput (Mbit/s)"]
+    assert made.axes[0].get_xlabel() == "buffer (packets)"
+
+
+def test_errors_are_read_without_quotes_and_caught_as_ours(runs: tb.Runs, result: tb.Result) -> None:
+    with pytest.raises(tb.TailbackError) as found:
+        runs.summary("godput")
+    assert str(found.value).startswith("godput: no such metric")
+    with pytest.raises(tb.TailbackError, match=r"rtts: no such column of time series; expected .*did you mean rtt"):
+        result.plot.cdf("rtts")
+    with pytest.raises(ValueError, match="window: nan is not allowed"):
+        result.plot.fairness(float("nan"))
+    assert result.plot.fairness(1.0).axes[0].lines

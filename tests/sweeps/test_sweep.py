@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import tailback as tb
+from tailback.scenario.seeds import several
 from tailback.sweeps import Variant, grid
-from tailback.sweeps.design import label, seed_list
+from tailback.sweeps.design import label
 from tailback.sweeps.drive import drive
 from tailback.sweeps.work import Done, Task
 
@@ -135,7 +138,7 @@ def test_names_that_lead_nowhere_end_the_sweep(base: tb.Scenario) -> None:
 
 
 def test_seeds_are_different_and_at_least_one(base: tb.Scenario) -> None:
-    assert seed_list(3, 5) == [5, 6, 7]
+    assert several(3, 5) == [5, 6, 7]
     for bad in (0, [], [1, 1], [-1]):
         with pytest.raises(tb.ScenarioError, match="seeds"):
             base.sweep(seeds=bad, cache=False, jobs=1)
@@ -186,7 +189,7 @@ def test_compare_puts_schemes_in_place_of_the_flows(base: tb.Scenario) -> None:
 def dies(task: Task) -> Done:
     if task.number == 2:
         os._exit(9)
-    return Done(task.number, record=b"fine")
+    return Done(task.number, record={"fine": True})
 
 
 def test_a_worker_that_dies_takes_no_other_run_with_it() -> None:
@@ -194,7 +197,55 @@ def test_a_worker_that_dies_takes_no_other_run_with_it() -> None:
     found = {done.number: done for done in drive(tasks, jobs=2, work=dies)}
     assert sorted(found) == list(range(6))
     assert "died" in found[2].error
-    assert all(found[number].record == b"fine" for number in found if number != 2)
+    assert all(found[number].record == {"fine": True} for number in found if number != 2)
+
+
+@pytest.mark.parametrize("seeds", [0, -1, [], "3", 2.0, True, [1, 1], ["a"], [1.5], [2**70], [-1], None])
+def test_seeds_that_are_none(base: tb.Scenario, seeds: Any) -> None:
+    with pytest.raises(tb.ScenarioError, match=f"seeds: {re.escape(repr(seeds))} is not allowed"):
+        base.sweep(seeds=seeds, cache=False, jobs=1)
+
+
+@pytest.mark.parametrize("seeds", [np.int64(2), np.arange(1, 3), range(1, 3), (1, 2)])
+def test_numpy_counts_seeds_too(base: tb.Scenario, seeds: Any) -> None:
+    runs = base.sweep(seeds=seeds, cache=False, jobs=1)
+    assert runs.failed.is_empty()
+    assert runs.table["seed"].to_list() == [1, 2]
+
+
+@pytest.mark.parametrize("values", [[1, 2], (1, 2), range(1, 3), np.arange(1, 3), pl.Series([1, 2])])
+def test_axes_come_in_many_forms(base: tb.Scenario, values: Any) -> None:
+    runs = base.sweep(**{"flows[0].count": values}, cache=False, jobs=1)
+    assert runs.table["flows[0].count"].to_list() == [1, 2]
+    assert runs.failed.is_empty()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"buffer": {"5 packets", "6 packets"}}, "buffer: a set is not allowed; expected a list"),
+        ({"buffer": (f"{count} packets" for count in (5, 6))}, "buffer: a generator is not allowed; expected a list"),
+        ({"points": {"buffer": "5 packets"}}, "points: .* is not allowed; expected a list of tables"),
+        ({"points": []}, "points: .* is not allowed; expected a list of tables"),
+        ({"points": [{"buffer": "5 packets"}], "buffer": ["6 packets"]}, "buffer: .*not both"),
+        ({"jobs": 0}, "jobs: 0 is not allowed; expected a number of processes"),
+        ({"jobs": "2"}, "jobs: '2' is not allowed"),
+        ({"executor": 3}, "executor: 3 is not allowed"),
+        ({"progress": 3}, "progress: 3 is not allowed"),
+        ({"cache": None}, "cache: None is not allowed; expected True, False, or a folder"),
+        ({"flows[1].scheme.beta": [float("nan")]}, r'flows\[1\].scheme.beta: "nan" is not allowed; expected a number'),
+    ],
+)
+def test_options_that_make_no_sense(base: tb.Scenario, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(tb.TailbackError, match=words):
+        base.sweep(**{"jobs": 1, "cache": False, **options})
+
+
+def test_what_is_no_scenario_is_told(base: tb.Scenario) -> None:
+    with pytest.raises(tb.ScenarioError, match=r"expected a Scenario or a list of them; Scenario.from_toml"):
+        tb.sweep("file.toml", buffer=["5 packets"])  # type: ignore[arg-type]
+    with pytest.raises(tb.ScenarioError, match="schemes: 'cubic' is not allowed; expected a list"):
+        tb.compare("cubic", base)
 
 
 def test_variants_say_what_they_are() -> None:

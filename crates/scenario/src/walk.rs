@@ -89,9 +89,8 @@ impl<'a> Walker<'a> {
     fn unknown(&mut self, path: &str, key: &str, node: &Node<'a>) {
         let names = node.property_names();
         let hint = nearest(key, names.iter().copied())
-            .map(|name| format!("`{name}` (the nearest name); "))
-            .unwrap_or_default();
-        let allowed = format!("{hint}the fields here are {}", names.join(", "));
+            .map_or_else(|| "a known one".to_owned(), |name| format!("`{name}` (the nearest name)"));
+        let allowed = format!("{hint}; the fields here are {}", names.join(", "));
         self.complain(path, format!("the unknown field `{key}`"), allowed);
     }
 

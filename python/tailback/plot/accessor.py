@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tailback.errors import NotFoundError
 from tailback.plot import distribution, fairness, overtime, phase, transfers
 from tailback.plot.style import figure, style
 
@@ -28,7 +29,7 @@ class Plots:
         panels = [overtime.goodput, overtime.queue, overtime.window, overtime.rtt]
         panels = [panel for panel in panels if overtime.has(result, panel)]
         if not panels:
-            raise KeyError("no time series was recorded; expected record.flows or record.links other than none")
+            raise NotFoundError("no time series was recorded; expected record.flows or record.links other than none")
         with style():
             made, axes = figure(len(panels), height=0.7 + 1.55 * len(panels), sharex=True)
             for axis, panel in zip(axes, panels, strict=True):
@@ -64,7 +65,7 @@ class Plots:
             distribution.of_result(made, axes[0], self._result, column)
         return made
 
-    def fairness(self, windows: Sequence[float] = (1.0, 5.0, 20.0)) -> Figure:
+    def fairness(self, windows: Sequence[float] | float = (1.0, 5.0, 20.0)) -> Figure:
         """Jain's index of the flows' goodputs against time, in windows of these lengths in seconds (RFC 8868)."""
         with style():
             made, axes = figure(height=2.8)
@@ -87,7 +88,7 @@ class Plots:
 
     def _one(self, panel: overtime.Panel, link: str | None) -> Figure:
         if not overtime.has(self._result, panel):
-            raise KeyError("this was not recorded; expected record.flows and record.links to include it")
+            raise NotFoundError("this was not recorded; expected record.flows and record.links to include it")
         with style():
             made, axes = figure(height=2.8)
             panel(axes[0], self._result, link)

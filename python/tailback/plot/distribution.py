@@ -8,9 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tailback.errors import unknown
 from tailback.plot import series
 from tailback.plot.overtime import POINTS
 from tailback.plot.style import line
+from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,11 +22,15 @@ if TYPE_CHECKING:
     from tailback.sweeps import Runs
 
 
+_OF_LINKS = ("queueing_delay", "queue_packets", "mean_queue")
+
+
 def of_runs(made: Figure, axis: Axes, runs: Runs, *, metric: str, by: str | None) -> None:
     """The distribution of a metric over flows (or runs), a line per series."""
     table = runs.flows if metric in runs.flows.columns else runs.table
     if metric not in table.columns or not table.schema[metric].is_numeric():
-        raise KeyError(f"{metric}: neither flows nor runs have such a metric")
+        known = {*statistics.metrics_of(runs.flows), *statistics.metrics_of(runs.table)}
+        raise unknown("metric of flows or runs", metric, known)
     default = runs.axes[:1] or (["group"] if series.has_groups(runs) else [])
     columns = [name for name in series.chosen(runs, by, default=default) if name in table.columns]
     found = table.drop_nulls([metric])
@@ -39,13 +45,18 @@ def of_runs(made: Figure, axis: Axes, runs: Runs, *, metric: str, by: str | None
 
 def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
     """The distribution over time of a column of a result's time series: of the bottleneck's queue, or per flow."""
-    if column in {"queueing_delay", "queue_packets", "mean_queue"}:
+    if column in _OF_LINKS:
         link = result.series(after_warm_up=True)
         if column == "queueing_delay":
             rate = float(result.links.filter(pl.col("link") == result.bottleneck)["rate"][0])
             link = link.with_columns((pl.col("queue_bytes") * 8.0 / rate).alias(column))
         table, names = link.with_columns(pl.lit("").alias("flow")), [""]
     else:
+        if column not in result.flow_series.columns or not result.flow_series.schema[column].is_numeric():
+            measured = [
+                name for name, kind in result.flow_series.schema.items() if kind.is_numeric() and name != "time"
+            ]
+            raise unknown("column of time series", column, [*measured, *_OF_LINKS])
         late = pl.col("time") > result.warm_up + 0.5 * result.bin
         table = result.flow_series.filter(late).drop_nulls([column])
         table = table.join(result.flows.select("flow", "group"), on="flow", how="left", maintain_order="left")

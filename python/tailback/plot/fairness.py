@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from tailback.sweeps import Runs
 
 
-def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float]) -> None:
+def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float] | float) -> None:
     """Jain's index of the flows' goodputs in windows of several lengths, against time."""
-    for index, window in enumerate(windows):
+    for index, window in enumerate([windows] if isinstance(windows, int | float) else windows):
         times, values = jain_over_time(result, window)
         if times.size:
             axis.plot(times, values, label=f"in windows of {window:g} s", **line(index))

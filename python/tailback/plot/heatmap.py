@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from tailback.errors import refused, unknown
 from tailback.plot import series
 from tailback.plot.along import in_order
 from tailback.plot.style import colour_bar
+from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,10 +30,13 @@ def heatmap(made: Figure, axis: Axes, runs: Runs, *, metric: str, x: str | None,
     names = runs.axes
     along = x or next((name for name in names if name != y), None)
     up = y or next((name for name in names if name != along), None)
-    if along is None or up is None or along not in names or up not in names:
-        raise KeyError(f"a heat map needs two axes of the sweep; it has {', '.join(names) or 'none'}")
-    if metric not in runs.table.columns:
-        raise KeyError(f"{metric}: no such metric; see the columns of runs.table")
+    for name in (along, up):
+        if name is not None and name not in names:
+            raise unknown("axis", name, names)
+    if along is None or up is None or along == up:
+        raise refused("x and y", f"{along}, {up}", f"two axes of the sweep; it has {', '.join(names) or 'none'}")
+    if metric not in statistics.metrics_of(runs.table):
+        raise unknown("metric", metric, statistics.metrics_of(runs.table))
     means = runs.table.group_by(along, up).agg(pl.col(metric).mean())
     columns, rows = in_order(runs.table[along]), in_order(runs.table[up])
     text, factor = series.label_of(metric, runs.units, float(means[metric].abs().max() or 0.0))  # type: ignore[arg-type]

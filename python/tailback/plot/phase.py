@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from tailback.errors import NotFoundError
 from tailback.plot import series
 from tailback.plot.overtime import thinned
 from tailback.plot.style import FAINT, colour_bar
@@ -29,7 +30,7 @@ def window_queue(made: Figure, axis: Axes, result: Result, flow: str | None, lin
     both = waiting.select("time", "mean_queue").join(windows.select("time", "window"), on="time", maintain_order="left")
     both = both.filter(pl.col("time") > result.warm_up).drop_nulls()
     if both.is_empty():
-        raise KeyError("no flow's window was recorded; expected record.flows to include some")
+        raise NotFoundError("no flow's window was recorded; expected record.flows to include some")
     times = both["time"].to_numpy()
     queue, size = thinned(times, both["mean_queue"].to_numpy())[1], thinned(times, both["window"].to_numpy())[1]
     text, factor = series.label_of("window", result.units, float(np.max(size)))

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tailback.errors import one_of
+from tailback.errors import NotFoundError, unknown
 from tailback.plot import distribution, fairness, heatmap, levels, scatter
 from tailback.plot.style import figure, style
+from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,11 +44,19 @@ class RunPlots:
         """Means of metrics against a swept field with confidence intervals, one panel per metric.
 
         Args:
-            axis: the swept field along the bottom; the first where ``None``.
+            axis: the swept field along the bottom; the first where ``None``, and where a metric stands in its place.
             metrics: columns of ``runs.table``; goodput, queueing delay and loss where none is named.
             by: what makes a line: another axis, or ``"group"``.
             level: of the intervals.
+
+        Raises:
+            NotFoundError: for a name that is neither an axis nor a metric.
         """
+        if axis is not None and axis not in self._runs.axes:
+            known = statistics.metrics_of(self._runs.table)
+            if axis not in known or not self._runs.axes:
+                raise unknown("axis or metric", axis, [*self._runs.axes, *known])
+            metrics, axis = (axis, *metrics), None
         names = list(metrics) or levels.defaults(self._runs)
         with style():
             made, axes = figure(len(names), height=0.9 + 1.7 * len(names), sharex=True)
@@ -85,12 +94,13 @@ class RunPlots:
         return made
 
     def _axis(self, name: str | None) -> str:
-        known = [*self._runs.axes]
+        known = self._runs.axes
         if name is None and known:
             return known[0]
+        if name is None:
+            raise NotFoundError("this sweep has no axis; expected one over a field, as in sweep(buffer=[…])")
         if name not in known:
-            allowed = one_of(name or "", known) if known else "a sweep with an axis"
-            raise KeyError(f"{name or 'axis'}: no such axis; expected {allowed}")
+            raise unknown("axis", name, known)
         return name
 
     def _drawn(self, draw: Callable[..., Any], height: float, **options: Any) -> Figure:

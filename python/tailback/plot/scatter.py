@@ -9,8 +9,10 @@ import numpy as np
 from matplotlib.patches import Ellipse
 from numpy.typing import NDArray
 
+from tailback.errors import NotFoundError, refused, unknown
 from tailback.plot import series
 from tailback.plot.style import COLOURS, MARKERS
+from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,9 +30,14 @@ def throughput_delay(
     groups = series.has_groups(runs) and "scheme" not in runs.axes
     default = [*(["group"] if groups else []), *sorted(runs.axes, key=lambda name: name != "scheme")]
     columns = series.chosen(runs, by, default=default)
+    delays = [name for name in statistics.metrics_of(runs.table) if name.startswith(("queueing_delay", "mean_rtt"))]
+    if delay not in (*delays, "rtt_p95", "min_rtt"):
+        raise unknown("delay", delay, [*delays, "rtt_p95", "min_rtt"])
+    if not ellipse > 0.0:
+        raise refused("ellipse", ellipse, "standard deviations, above 0")
     points = _points(runs, delay, grouped="group" in columns)
     if points.is_empty():
-        raise KeyError("no run succeeded with this delay; see runs.failed")
+        raise NotFoundError("no run succeeded; see runs.failed")
     rate_label, rate = series.label_of("throughput", runs.units, float(points["throughput"].max() or 0.0))  # type: ignore[arg-type]
     delay_label, time = series.label_of(delay, runs.units, float(points[delay].max() or 0.0))  # type: ignore[arg-type]
     looks = _Looks(points, columns)
@@ -87,7 +94,5 @@ def _points(runs: Runs, delay: str, *, grouped: bool) -> pl.DataFrame:
         return runs.table.join(means, on=keys, how="left", maintain_order="left").drop_nulls(["throughput", delay])
     table = runs.groups
     if delay not in table.columns:
-        if delay not in runs.table.columns:
-            raise KeyError(f"{delay}: neither flows nor runs have such a delay")
         table = table.join(runs.table.select(*keys, delay), on=keys, how="left", maintain_order="left")
     return table.drop_nulls(["throughput", delay])

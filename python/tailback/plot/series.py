@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tailback.errors import one_of
+from tailback.errors import unknown
 from tailback.units import scaled
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def chosen(runs: Runs, by: str | Sequence[str] | None, *, default: Sequence[str]
     known = [*runs.axes, "group"]
     for name in names:
         if name not in known:
-            raise KeyError(f"{name}: no such axis; expected {one_of(name, known)}")
+            raise unknown("axis", name, known)
     return names
 
 

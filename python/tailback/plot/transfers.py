@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tailback.errors import NotFoundError
 from tailback.plot import series
 from tailback.plot.style import FAINT, line
 from tailback.results.completion import by_size as sizes_of
@@ -19,7 +20,7 @@ def by_size(made: Figure, axis: Axes, result: Result) -> None:
     """Draws each message, and the median and 95th percentile in steps of size."""
     messages = result.messages
     if messages.is_empty():
-        raise KeyError("no message ended; expected flows with a source of files or bursts")
+        raise NotFoundError("no message ended; expected flows with a source of files or bursts")
     steps = sizes_of(result)
     axis.plot(messages["size"] * 1e-3, messages["completion_time"], ".", color=FAINT, markersize=2, alpha=0.5)
     for index, (column, name) in enumerate((("median", "median"), ("p95", "95th percentile"))):

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tailback.errors import refused
 from tailback.results.metrics import coefficient_of_variation
 
 if TYPE_CHECKING:
@@ -90,8 +91,8 @@ def settling_time(result: Result, flow: str, share: float, tolerance: float = 0.
         KeyError: for a flow without a time series.
         ValueError: for a share that is not above 0.
     """
-    if share <= 0:
-        raise ValueError(f"share: {share} is not allowed; expected a rate above 0 bit/s")
+    if not share > 0:
+        raise refused("share", share, "a rate above 0 bit/s")
     series = result.series(flow=flow)
     per = max(round(window / result.bin), 1)
     whole = series.height // per * per

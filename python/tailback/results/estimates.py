@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from tailback.errors import NotFoundError
+
 if TYPE_CHECKING:
     from tailback.results.result import Result
 
@@ -39,7 +41,7 @@ def bias(result: Result, flow: str, begin: float = 0.0, end: float = float("inf"
     """
     series = result.series(flow=flow)
     if "mean_accumulation" not in series.columns:
-        raise KeyError(f"flow {flow!r} has no accumulation; scenarios record it with record.accumulation = true")
+        raise NotFoundError(f"flow {flow!r} has no accumulation; scenarios record it with record.accumulation = true")
     width = result.bin
     exact = series["mean_accumulation"].to_numpy()
     estimates = series["estimated_accumulation"].cast(pl.Float64).fill_null(float("nan")).to_numpy()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback.analysis.fairness import epsilon_fairness
+from tailback.errors import refused
 from tailback.results.metrics import goodput
 
 if TYPE_CHECKING:
@@ -35,9 +37,9 @@ def jain_over_time(result: Result, window: float) -> tuple[Floats, Floats]:
     Raises:
         ValueError: for a window shorter than a bin.
     """
+    if not result.bin <= window < math.inf:
+        raise refused("window", window, f"seconds, at least the bin, {result.bin:g}")
     per = round(window / result.bin)
-    if per < 1:
-        raise ValueError(f"window: {window} s is not allowed; expected at least a bin, {result.bin} s")
     table = result.flow_series.select("time", "flow", "goodput_bytes")
     names = table["flow"].unique(maintain_order=True).to_list()
     if not names:

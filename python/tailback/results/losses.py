@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tailback.errors import NotFoundError
+
 if TYPE_CHECKING:
     from tailback.results.result import Result
 
@@ -33,7 +35,7 @@ def loss_events(result: Result, link: str | None = None, span: float | None = No
     """
     packets = result.packets
     if packets.is_empty():
-        raise KeyError("packets were not recorded; expected a scenario with record.packets = true")
+        raise NotFoundError("packets were not recorded; expected a scenario with record.packets = true")
     name = result.bottleneck if link is None else link
     drops = packets.filter(
         (pl.col("event") == "dropped") & (pl.col("link") == name) & (pl.col("time") > result.warm_up)

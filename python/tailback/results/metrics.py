@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback.analysis.fairness import jain
+from tailback.errors import refused, unknown
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -84,8 +85,13 @@ def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:
     """
     series = result.series(flow=flow, after_warm_up=True)["goodput"].to_numpy()
     per = round(scale / result.bin)
-    if not 1 <= per <= series.size // 2:
-        raise ValueError(f"scale: {scale} s is not allowed; expected from {result.bin} s to half the window")
+    half = 0.5 * result.bin * series.size
+    if not result.bin <= scale <= half:
+        raise refused(
+            "scale",
+            scale,
+            f"seconds, from the bin, {result.bin:g}, to half the window, {half:g}",
+        )
     means = series[: series.size // per * per].reshape(-1, per).mean(axis=1)
     return float(means.std(ddof=1) / means.mean()) if means.mean() > 0 else float("nan")
 
@@ -113,5 +119,5 @@ def _link(result: Result, name: str | None) -> dict[str, Any]:
     table = result.links
     row = table.filter(pl.col("link") == (result.bottleneck if name is None else name))
     if row.is_empty():
-        raise KeyError(f"{name}: no such link; expected one of {', '.join(table['link'])}")
+        raise unknown("link", name, table["link"])
     return row.row(0, named=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from tailback.errors import NotFoundError, nearest
 from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 
@@ -109,8 +110,10 @@ class Result(Tabular):
         table = self.flow_series if kind == "flow" else self.link_series
         found = table.filter(pl.col(kind) == name)
         if found.is_empty():
-            known = ", ".join(table[kind].unique(maintain_order=True)) or "none"
-            raise KeyError(f"{kind} {name!r} has no time series; recorded are: {known}")
+            known = table[kind].unique(maintain_order=True)
+            close = nearest(str(name), known)
+            hint = f" (did you mean {close}?)" if close else ""
+            raise NotFoundError(f"{kind} {name!r} has no time series; recorded are: {', '.join(known) or 'none'}{hint}")
         # A bin belongs to the window when it begins in it.
         return found.filter(pl.col("time") > self.warm_up + 0.5 * self.bin) if after_warm_up else found
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from tailback.errors import one_of
+from tailback.errors import unknown
 from tailback.results import tables
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Tabular:
         """
         name = table or self.TABLES[0]
         if name not in self.TABLES:
-            raise KeyError(f"{table}: no such table; expected {one_of(table, self.TABLES)}")
+            raise unknown("table", table, self.TABLES)
         found: pl.DataFrame = getattr(self, name)
         return found
 

@@ -3,7 +3,7 @@ are is generated; what their values may be is checked by the core."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, SerializerFunctionWrapHandler, model_serializer
@@ -40,6 +40,22 @@ class Part(BaseModel):
     )
     TAG: ClassVar[str] = ""
     """The field that tells this member of a choice from the others."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuses, and says how else."""
+        if name in type(self).model_fields:
+            raise AttributeError(
+                f"{name}: {type(self).__name__} does not change; expected replace({name}=…) of the scenario"
+            )
+        super().__setattr__(name, value)
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """What was said, without the defaults: long enough."""
+        return [
+            (name, value)
+            for name, value in super().__repr_args__()
+            if name not in type(self).model_fields or name in self.model_fields_set
+        ]
 
     @model_serializer(mode="wrap")
     def _with_tag(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def star(
 
 def graph(*links: _models.GraphLink | Mapping[str, Any], duration: str = "60 s", **fields: Any) -> Scenario:
     """Any nodes and links; nodes are the ends of the links."""
-    return _scenario("graph", duration, {"links": list(links), **fields})
+    return _scenario("graph", duration, {**fields, "links": [*links, *fields.get("links", ())]})
 
 
 def flows(

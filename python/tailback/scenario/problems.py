@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +18,27 @@ _NAMES = re.compile(r"'([^']*)'")
 
 def from_core(data: Mapping[str, Any]) -> list[Problem]:
     """What the core complains about: everything, with the nearest names and the units that are meant."""
-    return [Problem(**problem) for problem in _core.check(json.dumps(data, default=str))]
+    return [Problem(**problem) for problem in _core.check(json.dumps(_finite(data), default=_said))]
+
+
+def _finite(data: Any) -> Any:
+    """Numbers that JSON does not have as texts, which the core refuses where a number belongs."""
+    if isinstance(data, float) and not math.isfinite(data):
+        return str(data)
+    if isinstance(data, Mapping):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return data
+
+
+def _said(value: object) -> object:
+    """What cannot be told in JSON: NumPy's numbers as numbers, classes by their names, the rest as it is printed."""
+    if hasattr(value, "__array__") and getattr(value, "ndim", 1) == 0:
+        return _finite(value.item())  # type: ignore[attr-defined]  # NumPy's scalars have it.
+    if isinstance(value, type):
+        return f"the class {value.__name__} itself, without .scheme() or .queue()"
+    return str(value)
 
 
 def from_pydantic(error: ValidationError) -> list[Problem]:

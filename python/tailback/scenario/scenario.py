@@ -123,10 +123,18 @@ class Scenario(_models.Scenario):
         return type(self).of(with_fields(self.to_dict(), fields), unfinished=not self.flows)
 
     def with_flows(self, *groups: _models.Flow | Sequence[_models.Flow]) -> Scenario:
-        """The scenario with these groups of flows in place of its own; equal names are told apart by a number."""
-        listed: list[_models.Flow] = []
+        """The scenario with these groups of flows in place of its own; equal names are told apart by a number.
+
+        Raises:
+            ScenarioError: where one is no group of flows, or the scenario makes no sense with them.
+        """
+        listed: list[Any] = []
         for group in groups:
-            listed += [group] if isinstance(group, _models.Flow) else list(group)
+            listed += [group] if isinstance(group, _models.Flow | str | Mapping) else group
+        for place, flow in enumerate(listed):
+            if not isinstance(flow, _models.Flow):
+                allowed = 'a group of flows, as in tb.flows(2, "cubic")'
+                raise ScenarioError([Problem(f"flows[{place}]", repr(flow), allowed)], "with_flows")
         groups_said = [
             flow.model_dump(mode="json", exclude_none=True, exclude_unset=True) for flow in _told_apart(listed)
         ]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +14,7 @@ from typing import Any, cast
 import pydantic_core
 
 from tailback import _core
-from tailback.errors import StorageError
+from tailback.errors import StorageError, refused
 
 FORMAT = 1
 """Raised when records of older versions no longer say what newer ones expect."""
@@ -60,28 +61,30 @@ class Cache:
             return None
         return record if record.get("format") == FORMAT and record.get("key") == name else None
 
-    def write(self, name: str, record: bytes) -> None:
-        """Keeps a record.
+    def write(self, name: str, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Keeps a record, and gives it as :meth:`read` will.
 
         Raises:
             StorageError: where that fails.
         """
         path = self.path(name)
+        data = encoded({"format": FORMAT, "key": name, **record})
         if path is None:
-            return
+            return decoded(data)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             try:
-                beside.write_bytes(record)  # Not forced to the disk: a file cut short by a power failure fails to read.
+                beside.write_bytes(data)  # Not forced to the disk: a file cut short by a power failure fails to read.
             except FileNotFoundError:  # The first of its folder.
                 path.parent.mkdir(parents=True, exist_ok=True)
-                beside.write_bytes(record)
+                beside.write_bytes(data)
             beside.replace(path)
         except OSError as error:
             from tailback.results.files import explained  # Not on the workers' way.
 
             beside.unlink(missing_ok=True)
             raise explained(path, error) from error
+        return decoded(data)
 
 
 def encoded(record: dict[str, Any]) -> bytes:
@@ -105,6 +108,8 @@ def folder_of(cache: bool | str | Path) -> Path | None:
     """The folder that a caller means: the default one, one by name, or none."""
     if isinstance(cache, bool):
         return default_folder() / "runs" if cache else None
+    if not isinstance(cache, str | os.PathLike):
+        raise refused("cache", cache, "True, False, or a folder")
     folder = Path(cache)
     if folder.exists() and not folder.is_dir():
         raise StorageError(f"{folder}: is no folder; expected one to keep finished runs in")

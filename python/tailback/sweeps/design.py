@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -41,10 +41,11 @@ def grid(base: Scenario, axes: Mapping[str, Any], points: Sequence[Mapping[str, 
             that makes none is kept with its error.
     """
     lists = {name: _listed(name, values) for name, values in axes.items()}
+    points = _points(points, lists)
     combined = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
     chosen = [{**point, **fields} for point in (points or [{}]) for fields in combined]
-    varying = {name for name, values in lists.items() if len(values) > 1 or isinstance(axes[name], list | tuple)}
-    varying |= {name for point in (points or ()) for name in point}
+    varying = {name for name, values in lists.items() if len(values) > 1 or _many(axes[name])}
+    varying |= {name for point in points for name in point}
     variants, first = [], None
     for fields in chosen:
         labels = {name: label(value) for name, value in fields.items() if name in varying}
@@ -56,18 +57,6 @@ def grid(base: Scenario, axes: Mapping[str, Any], points: Sequence[Mapping[str, 
     if first is not None and all(variant.scenario is None for variant in variants):
         raise first
     return variants
-
-
-def seed_list(seeds: Seeds, first: int) -> list[int]:
-    """The seeds of a sweep: all variants share them, so that they see the same traffic.
-
-    Raises:
-        ScenarioError: without a seed, with one twice, or with a negative one.
-    """
-    listed = list(range(first, first + seeds)) if isinstance(seeds, int) else list(seeds)
-    if not listed or len(set(listed)) < len(listed) or min(listed) < 0:
-        raise ScenarioError([Problem("seeds", repr(seeds), "at least 1, or a list of different seeds of at least 0")])
-    return listed
 
 
 def label(value: Any) -> str | float | int | bool:
@@ -91,13 +80,42 @@ def label(value: Any) -> str | float | int | bool:
     return str(value)
 
 
+def _points(points: Any, axes: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The points that were given, checked."""
+    if points is None:
+        return ()
+    if not _many(points) or not all(isinstance(point, Mapping) for point in points) or not points:
+        allowed = "a list of tables of fields that change together, as in [{'rate': '2 Mbit/s', 'delay': '5 ms'}]"
+        raise ScenarioError([Problem("points", repr(points), allowed)], "sweep")
+    both = sorted({name for point in points for name in point} & set(axes))
+    if both:
+        raise ScenarioError(
+            [Problem(name, "a field of points", "an axis or a part of points, not both") for name in both]
+        )
+    found: Sequence[Mapping[str, Any]] = points
+    return found
+
+
+def _many(values: Any) -> bool:
+    """Whether values are those of an axis, be it a list, a range, an array or a column of a data frame."""
+    return isinstance(values, list | tuple | range) or (hasattr(values, "__array__") and getattr(values, "ndim", 1) > 0)
+
+
 def _listed(name: str, values: Any) -> list[Any]:
-    listed = list(values) if isinstance(values, list | tuple) else [values]
+    if isinstance(values, Iterator | set | frozenset):
+        allowed = "a list; sets have no order, and what yields its values once cannot be looked at twice"
+        raise ScenarioError([Problem(name, f"a {type(values).__name__}", allowed)], "sweep")
+    listed = [_plain(value) for value in values] if _many(values) else [values]
     if name == "flows" and all(isinstance(entry, Flow) for entry in listed):
         listed = [listed]  # The groups of one scenario, not an axis.
     if not listed:
         raise ScenarioError([Problem(name, "[]", "at least one value")])
     return listed
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's, which is what scenarios are made of."""
+    return value.item() if hasattr(value, "__array__") and getattr(value, "ndim", 1) == 0 else value
 
 
 def _made(base: Scenario, fields: Mapping[str, Any]) -> Scenario:

@@ -11,9 +11,9 @@ from tailback import processes
 from tailback.pool import Pool, Serial, cores
 from tailback.sweeps.work import Done, Task, work
 
-AHEAD = 3
+AHEAD = 4
 """Tasks given to an executor per worker: enough that none waits for us."""
-PRELOAD = "tailback.sweeps.work"
+PRELOAD = ("tailback.processes", "tailback.sweeps.work", "tailback.sweeps.measure")
 """What processes of our own import first."""
 UNKNOWN_WORKERS = 16
 """Workers assumed of an executor that does not say."""

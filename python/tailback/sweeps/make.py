@@ -3,19 +3,21 @@ that a sweep that was killed goes on where it stopped."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core
-from tailback.errors import Problem, ScenarioError
+from tailback.errors import Problem, ScenarioError, refused
 from tailback.own import shipping
 from tailback.progress import Bar
 from tailback.results.versions import versions
 from tailback.scenario import Scenario
-from tailback.sweeps.cache import Cache, decoded, folder_of, key
-from tailback.sweeps.design import Seeds, Variant, grid, seed_list
+from tailback.scenario.seeds import several
+from tailback.sweeps.cache import Cache, folder_of, key
+from tailback.sweeps.design import Seeds, Variant, grid
 from tailback.sweeps.drive import drive, make_ready
 from tailback.sweeps.work import Row, Task
 from tailback.units import number
@@ -60,9 +62,10 @@ def sweep(
         ScenarioError: where no combination makes a scenario, or an axis or the seeds are empty.
         StorageError: where the cache cannot be written.
     """
+    _check_options(jobs, executor, progress)
     variants = _variants(base, axes, points)
     first = next(variant.scenario.seed for variant in variants if variant.scenario is not None)
-    return run_all(variants, seed_list(seeds, first), jobs=jobs, executor=executor, cache=cache, progress=progress)
+    return run_all(variants, several(seeds, first), jobs=jobs, executor=executor, cache=cache, progress=progress)
 
 
 def compare(
@@ -80,8 +83,8 @@ def compare(
         seeds: as in :func:`sweep`.
         options: further axes and options of :func:`sweep`.
     """
-    if not schemes:
-        raise ScenarioError([Problem("schemes", "[]", "at least one scheme")])
+    if isinstance(schemes, str | Mapping) or not schemes:
+        raise ScenarioError([Problem("schemes", repr(schemes), "a list of at least one scheme")], "compare")
     return sweep(over, seeds=seeds, scheme=list(schemes), **options)
 
 
@@ -112,25 +115,25 @@ def run_all(
                     make_ready(jobs)
                 tasks.append(made[offset])
         number_of += len(seeds)
-    # Slow to import: after the processes have begun to start, which takes as long.
-    from tailback.sweeps import tables
-    from tailback.sweeps.runs import Runs
-
     told = progress if callable(progress) else None
     finished = number_of - len(tasks)
     keys = {task.number: task.key for task in tasks}
     with Bar(f"{len(tasks)} runs", len(tasks), show=progress is True) as bar:
         for done in drive(tasks, jobs=jobs, executor=executor):
+            importlib.import_module("tailback.sweeps.tables")  # Slow, so while the processes are at work.
             before = rows[done.number]
             if done.error:
                 rows[done.number] = Row(before.variant, before.seed, None, done.error)
             else:
-                kept.write(keys[done.number], done.record)
-                rows[done.number] = Row(before.variant, before.seed, decoded(done.record))
+                record = kept.write(keys[done.number], done.record or {})
+                rows[done.number] = Row(before.variant, before.seed, record)
             finished += 1
             bar.advance()
             if told:
                 told(finished, number_of)
+    from tailback.sweeps import tables
+    from tailback.sweeps.runs import Runs
+
     listed = [rows[number] for number in range(number_of)]
     return Runs(
         variants=variants,
@@ -141,11 +144,28 @@ def run_all(
     )
 
 
+def _check_options(jobs: Any, executor: Any, progress: Any) -> None:
+    """Complains before anything is run.
+
+    Raises:
+        ArgumentError: for an option that nothing can be done with.
+    """
+    if jobs is not None and not (isinstance(jobs, int) and jobs >= 1):
+        raise refused("jobs", jobs, "a number of processes, at least 1, or None for all cores")
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise refused("executor", executor, "one with the interface of concurrent.futures.Executor, or None")
+    if not isinstance(progress, bool) and not callable(progress):
+        raise refused("progress", progress, "True, False, or a function of how many runs are done, and of how many")
+
+
 def _variants(
     base: Scenario | Sequence[Scenario], axes: Mapping[str, Any], points: Sequence[Mapping[str, Any]] | None
 ) -> list[Variant]:
     if isinstance(base, Scenario):
         return grid(base, axes, points)
+    if isinstance(base, str | Path | Mapping) or not all(isinstance(each, Scenario) for each in base):
+        allowed = "a Scenario or a list of them; Scenario.from_toml reads one from a file"
+        raise ScenarioError([Problem("scenario", repr(base), allowed)], "sweep")
     named = _names(base)
     return [
         Variant({"scenario": name, **variant.labels}, variant.scenario, variant.error)

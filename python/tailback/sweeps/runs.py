@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from tailback.errors import Problem, ScenarioError, one_of
+from tailback.errors import NotFoundError, Problem, ScenarioError, unknown
 from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 from tailback.sweeps import measure, statistics
@@ -122,7 +122,7 @@ class Runs(Tabular):
         by = "group" if axis == "group" else by
         samples, keys = self._samples(by), self.keys(by)
         if axis not in keys:
-            raise KeyError(f"{axis}: no such axis; expected {one_of(axis, keys)}")
+            raise unknown("axis", axis, [*keys, "group"])
         chosen = list(metrics) or [name for name in statistics.DEFAULT[by] if name in samples.columns]
         base = samples[axis][0] if baseline is None else label(baseline)
         return statistics.differences(samples, keys, axis, base, chosen, level=level, units=self.units)
@@ -130,7 +130,7 @@ class Runs(Tabular):
     def keys(self, by: str = "variant") -> list[str]:
         """The columns that tell the rows of a summary apart."""
         if by not in statistics.DEFAULT:
-            raise KeyError(f"{by}: not allowed; expected one of {', '.join(statistics.DEFAULT)}")
+            raise unknown("way to group", by, statistics.DEFAULT)
         return [*self.axes, "group"] if by == "group" else self.axes
 
     def _samples(self, by: str) -> pl.DataFrame:
@@ -152,7 +152,7 @@ class Runs(Tabular):
         keep = pl.lit(value=True)
         for name, value in chosen.items():
             if name not in (*self.axes, "seed"):
-                raise KeyError(f"{name}: no such axis; expected {one_of(name, [*self.axes, 'seed'])}")
+                raise unknown("axis", name, [*self.axes, "seed"])
             values = value if isinstance(value, list | tuple) else [value]
             keep &= pl.col(name).is_in([label(entry) for entry in values])
         found = {name: getattr(self, name).filter(keep) for name in self.TABLES}
@@ -170,7 +170,7 @@ class Runs(Tabular):
         """
         fitting = self.select(**chosen).table
         if fitting.is_empty():
-            raise KeyError(f"no run has {chosen}; see the columns {', '.join([*self.axes, 'seed'])} of .table")
+            raise NotFoundError(f"no run has {chosen}; see the columns {', '.join([*self.axes, 'seed'])} of .table")
         variant, seed = self.variants[int(fitting["variant"][0])], int(fitting["seed"][0])
         if variant.scenario is None:
             raise ScenarioError([Problem("scenario", "what came out", variant.error)], "this variant")

@@ -9,6 +9,7 @@ from typing import Final
 import polars as pl
 
 from tailback.analysis.confidence import student_t
+from tailback.errors import refused, unknown
 
 DEFAULT: Final[dict[str, tuple[str, ...]]] = {
     "variant": (
@@ -74,8 +75,7 @@ def differences(
     rest = [name for name in keys if name != axis]
     base = samples.filter(pl.col(axis) == baseline)
     if base.is_empty():
-        values = ", ".join(str(value) for value in samples[axis].unique(maintain_order=True))
-        raise KeyError(f"{baseline}: no value of {axis}; expected one of {values}")
+        raise unknown(f"value of {axis}", baseline, map(str, samples[axis].unique(maintain_order=True)))
     match = [*rest, "seed"]
     base = base.select(*match, *(pl.col(name).alias(f"{name} of baseline") for name in metrics))
     others = samples.filter(pl.col(axis) != baseline)
@@ -135,8 +135,8 @@ def _failures(samples: pl.DataFrame) -> pl.Expr:
 
 def _with_bounds(table: pl.DataFrame, centre: str, level: float) -> pl.DataFrame:
     """The half-width and the ends of the intervals; missing where one sample says nothing about the spread."""
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level: {level} is not allowed; expected above 0 and below 1, for example 0.95")
+    if not (isinstance(level, int | float) and 0.0 < level < 1.0):
+        raise refused("level", level, "a number above 0 and below 1, for example 0.95")
     counts = [count for count in table["runs"].unique() if count > 1]
     quantiles = {count: student_t(count - 1, level) for count in counts}
     t = pl.col("runs").replace_strict(quantiles, default=None, return_dtype=pl.Float64) if quantiles else pl.lit(None)
@@ -146,8 +146,17 @@ def _with_bounds(table: pl.DataFrame, centre: str, level: float) -> pl.DataFrame
     )
 
 
+_NOT_MEASURED = frozenset({"variant", "seed", "run_seed", "wall", "events"})
+"""Numbers in a table of runs that say which run it was, and what it cost."""
+_LISTED = "; name several one after the other, without a list"
+
+
+def metrics_of(samples: pl.DataFrame) -> list[str]:
+    """The columns that are metrics."""
+    return [name for name, kind in samples.schema.items() if kind.is_numeric() and name not in _NOT_MEASURED]
+
+
 def _known(samples: pl.DataFrame, metrics: Sequence[str]) -> None:
     for name in metrics:
-        if name not in samples.columns or not samples.schema[name].is_numeric():
-            known = [column for column, kind in samples.schema.items() if kind.is_numeric()]
-            raise KeyError(f"{name}: no such metric; expected one of {', '.join(known)}")
+        if not isinstance(name, str) or name not in samples.columns or not samples.schema[name].is_numeric():
+            raise unknown("metric", name, metrics_of(samples), _LISTED if isinstance(name, list | tuple) else "")

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tailback.errors import TailbackError
-from tailback.sweeps import cache
-from tailback.sweeps.measure import measured
 
 if TYPE_CHECKING:
     from tailback.own.shipping import Shipped
@@ -42,8 +40,8 @@ class Done:
     """What became of a task."""
 
     number: int
-    record: bytes = b""
-    """The record, encoded; empty where the run failed."""
+    record: Mapping[str, Any] | None = None
+    """What was measured; none where the run failed."""
     error: str = ""
     """Why it failed; one line for what is the user's to mend, a traceback otherwise."""
     lasting: bool = True
@@ -66,7 +64,9 @@ class Row:
 
 def work(task: Task) -> Done:
     """Makes one run. Never raises: whatever goes wrong is told."""
+    # Not by who only drives: NumPy takes a while to import, and processes may start meanwhile.
     from tailback import _core
+    from tailback.sweeps.measure import measured
 
     try:
         if task.parts:
@@ -77,8 +77,7 @@ def work(task: Task) -> Done:
         raw = _core.run(task.scenario, seed=task.seed)
         wall = time.perf_counter() - began
         record = measured(raw, task.window, task.after)
-        about = {"format": cache.FORMAT, "key": task.key, "seed": task.seed, "hash": raw.hash, "events": raw.events}
-        return Done(task.number, cache.encoded({**about, "wall": wall, **record}))
+        return Done(task.number, {"seed": task.seed, "hash": raw.hash, "events": raw.events, "wall": wall, **record})
     except TailbackError as error:
         return Done(task.number, error=str(error))
     except Exception as error:
