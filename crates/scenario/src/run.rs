@@ -4,7 +4,7 @@
 use tailback_core::{FlowId, LinkId, Observation, Span, Time};
 use tailback_sim::{
     Accumulation, AccumulationPlan, AccumulationSeries, LinkCounters, PacketEvent, PacketLog, Recorder,
-    Series, SeriesPlan, Simulator,
+    Series, SeriesPlan, Simulator, TimeSeries,
 };
 
 use crate::build::{hop, simulator};
@@ -43,7 +43,7 @@ pub(crate) struct FlowSnapshot {
 /// What recorders gathered.
 #[derive(Debug)]
 pub(crate) struct Gathered {
-    pub(crate) series: Series,
+    pub(crate) series: TimeSeries,
     pub(crate) packets: Option<PacketLog>,
     pub(crate) state: Option<StateLog>,
     /// One per recorded flow; none where it is off.
@@ -117,13 +117,14 @@ trait Finish: Recorder {
 
 impl Finish for Series {
     fn gathered(self) -> Gathered {
-        Gathered { series: self, packets: None, state: None, accumulation: Vec::new() }
+        Gathered { series: self.finish(), packets: None, state: None, accumulation: Vec::new() }
     }
 }
 
 impl Finish for (Series, Logs) {
     fn gathered(self) -> Gathered {
         let (series, logs) = self;
+        let series = series.finish();
         let accumulation = logs.accumulation.map(|recorder| recorder.finish(series.times.len()));
         Gathered {
             series,

@@ -36,5 +36,5 @@ pub use network::{NetworkBuilder, NetworkError};
 pub use packet_log::{Digest, LogKind, PacketLog};
 pub use paths::Codec;
 pub use recorder::{Message, PacketEvent, Recorder, View};
-pub use series::{FlowSeries, LinkSeries, Series, SeriesPlan};
+pub use series::{FlowSeries, LinkSeries, Series, SeriesPlan, TimeSeries};
 pub use simulator::Simulator;

@@ -1,7 +1,7 @@
 //! Time series at a chosen bin: for every watched link and flow one row per bin, in columns that leave without
 //! copying. Rates are counted, not sampled: a bin's bytes are the difference of exact counters at its two ends.
 
-use tailback_core::{Bytes, FlowId, LinkId, Span, Time};
+use tailback_core::{Bytes, FlowId, LinkId, Observation, Span, Time};
 
 use crate::link::LinkCounters;
 use crate::recorder::{Message, Recorder, View};
@@ -66,11 +66,9 @@ pub struct SeriesPlan {
     pub queue_state: bool,
 }
 
-/// Records time series and completed messages.
-#[derive(Debug)]
-pub struct Series {
-    plan: SeriesPlan,
-    next: Time,
+/// What [`Series`] recorded, in columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeSeries {
     /// The bins' ends.
     pub times: Vec<Time>,
     /// One series per watched link, in the plan's order.
@@ -79,8 +77,33 @@ pub struct Series {
     pub flows: Vec<FlowSeries>,
     /// Completed messages, in the order of their ends.
     pub messages: Vec<Message>,
+}
+
+/// Records time series and completed messages.
+#[derive(Debug)]
+pub struct Series {
+    plan: SeriesPlan,
+    next: Time,
+    columns: TimeSeries,
+    /// What was seen of the flows and is not in columns yet, all flows of a bin side by side. A thousand flows with a
+    /// column for each figure would be ten thousand places in memory to write to at the end of every bin.
+    rows: Vec<FlowRow>,
     link_before: Vec<LinkCounters>,
     flow_before: Vec<FlowTotals>,
+}
+
+/// So many bins are gathered before they go into columns.
+const GATHERED: usize = 16;
+
+/// A flow as of the end of a bin.
+#[derive(Clone, Copy, Debug)]
+struct FlowRow {
+    totals: FlowTotals,
+    window_bytes: f64,
+    rate_bits: f64,
+    in_flight_bytes: u64,
+    rtt_seconds: f64,
+    smoothed_rtt_seconds: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -100,10 +123,12 @@ impl Series {
         assert!(!plan.bin.is_zero(), "a bin must last");
         Self {
             next: Time::ZERO + plan.bin,
-            times: Vec::new(),
-            links: vec![LinkSeries::default(); plan.links.len()],
-            flows: vec![FlowSeries::default(); plan.flows.len()],
-            messages: Vec::new(),
+            columns: TimeSeries {
+                links: vec![LinkSeries::default(); plan.links.len()],
+                flows: vec![FlowSeries::default(); plan.flows.len()],
+                ..TimeSeries::default()
+            },
+            rows: Vec::new(),
             link_before: vec![LinkCounters::default(); plan.links.len()],
             flow_before: vec![FlowTotals::default(); plan.flows.len()],
             plan,
@@ -114,6 +139,22 @@ impl Series {
     pub fn plan(&self) -> &SeriesPlan {
         &self.plan
     }
+
+    /// What was recorded.
+    pub fn finish(mut self) -> TimeSeries {
+        self.put_into_columns();
+        self.columns
+    }
+
+    /// Moves the rows that were gathered into the flows' columns.
+    fn put_into_columns(&mut self) {
+        let flows = self.plan.flows.len();
+        for (index, (series, before)) in self.columns.flows.iter_mut().zip(&mut self.flow_before).enumerate()
+        {
+            series.extend(before, self.rows.iter().skip(index).step_by(flows));
+        }
+        self.rows.clear();
+    }
 }
 
 impl Recorder for Series {
@@ -122,41 +163,64 @@ impl Recorder for Series {
     }
 
     fn sample(&mut self, view: &mut View<'_>) {
-        self.times.push(view.now());
+        self.columns.times.push(view.now());
         for (index, &id) in self.plan.links.iter().enumerate() {
             let now = view.link(id);
             let before = std::mem::replace(&mut self.link_before[index], now);
-            self.links[index].push(&before, &now, self.plan.bin);
+            let series = &mut self.columns.links[index];
+            series.push(&before, &now, self.plan.bin);
             if self.plan.queue_state {
-                self.links[index].push_state(|note| view.queue_state(id, note));
+                series.push_state(|note| view.queue_state(id, note));
             }
         }
-        for (index, &id) in self.plan.flows.iter().enumerate() {
-            let (sender, receiver) = (view.sender(id), view.receiver(id));
-            let now = FlowTotals {
-                sent: sender.sent_bytes.get(),
-                received: receiver.received_bytes.get(),
-                goodput: receiver.goodput_bytes.get(),
-                retransmitted: sender.repeated_packets,
-            };
-            let before = std::mem::replace(&mut self.flow_before[index], now);
-            let series = &mut self.flows[index];
-            series.sent_bytes.push(now.sent - before.sent);
-            series.received_bytes.push(now.received - before.received);
-            series.goodput_bytes.push(now.goodput - before.goodput);
-            series.retransmitted_packets.push(now.retransmitted - before.retransmitted);
-            series.window_bytes.push(sender.window.map_or(f64::NAN, Bytes::as_f64));
-            series.rate_bits.push(sender.rate.map_or(f64::NAN, |rate| rate.bits_per_sec() as f64));
-            series.in_flight_bytes.push(sender.in_flight.get());
-            let seconds = |span: Option<Span>| span.map_or(f64::NAN, Span::as_secs_f64);
-            series.rtt_seconds.push(seconds(sender.latest_rtt));
-            series.smoothed_rtt_seconds.push(seconds(sender.smoothed_rtt));
+        self.rows
+            .extend(self.plan.flows.iter().map(|&id| FlowRow::new(&view.sender(id), &view.receiver(id))));
+        if self.rows.len() >= GATHERED * self.plan.flows.len() {
+            self.put_into_columns();
         }
         self.next += self.plan.bin;
     }
 
     fn message(&mut self, message: Message) {
-        self.messages.push(message);
+        self.columns.messages.push(message);
+    }
+}
+
+impl FlowRow {
+    #[inline]
+    fn new(sender: &Observation, receiver: &Observation) -> Self {
+        let seconds = |span: Option<Span>| span.map_or(f64::NAN, Span::as_secs_f64);
+        Self {
+            totals: FlowTotals {
+                sent: sender.sent_bytes.get(),
+                received: receiver.received_bytes.get(),
+                goodput: receiver.goodput_bytes.get(),
+                retransmitted: sender.repeated_packets,
+            },
+            window_bytes: sender.window.map_or(f64::NAN, Bytes::as_f64),
+            rate_bits: sender.rate.map_or(f64::NAN, |rate| rate.bits_per_sec() as f64),
+            in_flight_bytes: sender.in_flight.get(),
+            rtt_seconds: seconds(sender.latest_rtt),
+            smoothed_rtt_seconds: seconds(sender.smoothed_rtt),
+        }
+    }
+}
+
+impl FlowSeries {
+    /// Appends consecutive rows, of which the first follows on `before`.
+    fn extend<'a>(&mut self, before: &mut FlowTotals, rows: impl Iterator<Item = &'a FlowRow>) {
+        for row in rows {
+            let (now, last) = (row.totals, std::mem::replace(before, row.totals));
+            self.sent_bytes.push(now.sent - last.sent);
+            self.received_bytes.push(now.received - last.received);
+            self.goodput_bytes.push(now.goodput - last.goodput);
+            self.retransmitted_packets.push(now.retransmitted - last.retransmitted);
+            self.window_bytes.push(row.window_bytes);
+            self.rate_bits.push(row.rate_bits);
+            self.in_flight_bytes.push(row.in_flight_bytes);
+            self.rtt_seconds.push(row.rtt_seconds);
+            self.smoothed_rtt_seconds.push(row.smoothed_rtt_seconds);
+        }
     }
 }
 

@@ -223,6 +223,7 @@ proptest! {
         let mut sim = line((seed, &hops, staged, 0.0), both, false);
         sim.run_until(END);
         let (recorder, series) = sim.into_recorder();
+        let series = series.finish();
         let seen = recorder.finish(series.times.len()).remove(0);
         for bin in 0..series.times.len() {
             let queued: u64 = series.links.iter().map(|link| link.queue_bytes[bin]).sum();
