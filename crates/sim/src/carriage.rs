@@ -51,7 +51,7 @@ impl<R: Recorder> Paths<R> {
     /// Into the first link of a route, or of all its branches.
     fn send(&mut self, packet: Packet) {
         match self.next_hop(&packet) {
-            Hop::Link(link) => self.enter(link, packet, RouteCursor(packet.route.0 + 1)),
+            Hop::Link(place) => self.enter(place, packet, RouteCursor(packet.route.0 + 1)),
             Hop::Parting(end) => self.copies(packet, end).into_iter().for_each(|copy| self.send(copy)),
             // No route ends where it begins: whoever made it saw to that.
             Hop::End(_) => self.annexes.free(packet.annex),

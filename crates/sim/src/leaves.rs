@@ -1,12 +1,16 @@
 //! Which leaf of the event queue stands for what. Leaves of equal time fire in the order of their numbers, so the
 //! numbers decide ties: ends of transmission before arrivals before timers, and within a kind by a hash of seed and
 //! name. So the forms of a link agree, no element always wins, and adding one does not change the order of others.
+//! The wires' leaves are the most frequent: they are consecutive, and links stand in their order (`links.rs`).
+
+use std::ops::Range;
 
 use tailback_core::rng::mix;
 use tailback_core::{FlowId, LinkId, Stream};
 
 use crate::flow::FlowSpec;
 use crate::link::{LinkLeaves, LinkSpec};
+use crate::links::Place;
 
 /// What a leaf stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +32,9 @@ impl Leaf {
     fn kind(self) -> u8 {
         match self {
             Self::Service(_) => 0,
-            Self::Wire(_) | Self::Late(_) => 1,
-            Self::Sender(_) | Self::Receiver(_) => 2,
+            Self::Wire(_) => 1,
+            Self::Late(_) => 2,
+            Self::Sender(_) | Self::Receiver(_) => 3,
         }
     }
 }
@@ -71,6 +76,8 @@ pub(crate) struct Leaves {
     table: Vec<Packed>,
     links: Vec<LinkLeaves>,
     flows: Vec<(u32, u32)>,
+    /// The wires' leaves, one after another.
+    wires: Range<u32>,
 }
 
 /// Collects what needs leaves, so that they can be numbered.
@@ -115,10 +122,13 @@ impl LeafOrder {
     /// Numbers them all.
     pub(crate) fn lay_out(mut self) -> Leaves {
         self.ranked.sort_by_key(|&(kind, rank, _)| (kind, rank));
+        let is_wire = |&(_, _, leaf): &(u8, u64, Leaf)| matches!(leaf, Leaf::Wire(_));
+        let first = self.ranked.iter().position(is_wire).unwrap_or_default();
         let mut leaves = Leaves {
             table: Vec::with_capacity(self.ranked.len()),
             links: vec![LinkLeaves::default(); self.links],
             flows: vec![(0, 0); self.flows],
+            wires: first as u32..(first + self.links) as u32,
         };
         for (_, _, leaf) in self.ranked {
             leaves.push(leaf);
@@ -152,6 +162,22 @@ impl Leaves {
         self.table.len()
     }
 
+    /// Links in the order of their wires' leaves.
+    pub(crate) fn wires(&self) -> impl Iterator<Item = LinkId> {
+        self.wires.clone().filter_map(|leaf| match self.get(leaf) {
+            Leaf::Wire(link) => Some(link),
+            _ => None,
+        })
+    }
+
+    /// The link of a wire's leaf, by its place in [`Leaves::wires`].
+    #[inline(always)]
+    pub(crate) fn wire(&self, leaf: u32) -> Option<Place> {
+        let place = leaf.wrapping_sub(self.wires.start);
+        (place < self.wires.end - self.wires.start).then_some(Place(place))
+    }
+
+    /// What a leaf stands for.
     #[inline]
     pub(crate) fn get(&self, leaf: u32) -> Leaf {
         self.table[leaf as usize].leaf()

@@ -18,6 +18,7 @@ mod event_queue;
 mod flow;
 mod leaves;
 mod link;
+mod links;
 mod network;
 mod packet_log;
 mod paths;

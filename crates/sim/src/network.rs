@@ -10,6 +10,7 @@ use crate::event_queue::EventQueue;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::LeafOrder;
 use crate::link::{Link, LinkSpec};
+use crate::links::Links;
 use crate::recorder::Recorder;
 use crate::simulator::Simulator;
 
@@ -64,8 +65,8 @@ pub(crate) struct Routes {
 
 impl Routes {
     /// Where the route over these links to this end begins.
-    fn intern(&mut self, links: &[LinkId], end: u32) -> u32 {
-        let route: Vec<u32> = links.iter().map(|link| link.0).chain([end]).collect();
+    fn intern(&mut self, links: &Links, route: &[LinkId], end: u32) -> u32 {
+        let route: Vec<u32> = route.iter().map(|&link| links.place(link).0).chain([end]).collect();
         let table = &mut self.table;
         *self.known.entry(route).or_insert_with_key(|route| {
             let start = table.len() as u32;
@@ -75,8 +76,13 @@ impl Routes {
     }
 
     /// Where a flow's two routes begin.
-    pub(crate) fn intern_both(&mut self, forward: &[LinkId], reverse: &[LinkId]) -> (u32, u32) {
-        (self.intern(forward, TO_RECEIVER), self.intern(reverse, TO_SENDER))
+    pub(crate) fn intern_both(
+        &mut self,
+        links: &Links,
+        forward: &[LinkId],
+        reverse: &[LinkId],
+    ) -> (u32, u32) {
+        (self.intern(links, forward, TO_RECEIVER), self.intern(links, reverse, TO_SENDER))
     }
 
     fn part(&mut self, parting: Parting) -> u32 {
@@ -85,10 +91,10 @@ impl Routes {
     }
 
     /// Where the tree to these receivers begins: the links that all their routes have in common, then a parting.
-    fn intern_tree(&mut self, routes: &[(FlowId, &[LinkId])]) -> u32 {
+    fn intern_tree(&mut self, links: &Links, routes: &[(FlowId, &[LinkId])]) -> u32 {
         let first = routes[0].1;
         if let [(_, route)] = routes {
-            return self.intern(route, TO_RECEIVER);
+            return self.intern(links, route, TO_RECEIVER);
         }
         let common = (0..first.len())
             .take_while(|&hop| routes.iter().all(|(_, route)| route.get(hop) == Some(&first[hop])))
@@ -102,12 +108,14 @@ impl Routes {
         let copies = branches
             .into_iter()
             .flat_map(|(next, branch)| match next {
-                Some(_) => vec![(branch[0].0, self.intern_tree(&branch))],
-                None => branch.iter().map(|&(flow, _)| (flow, self.intern(&[], TO_RECEIVER))).collect(),
+                Some(_) => vec![(branch[0].0, self.intern_tree(links, &branch))],
+                None => {
+                    branch.iter().map(|&(flow, _)| (flow, self.intern(links, &[], TO_RECEIVER))).collect()
+                }
             })
             .collect();
         let end = self.part(Parting::Copies(copies));
-        self.intern(&first[..common], end)
+        self.intern(links, &first[..common], end)
     }
 
     /// What an end beyond a flow's own two is.
@@ -209,13 +217,14 @@ impl NetworkBuilder {
         for (index, link) in self.links.iter_mut().enumerate() {
             link.settle(leaves.of_link(index), &mut events);
         }
+        let links = Links::new(self.links, leaves.wires().collect());
         let mut routes = Routes::default();
         for (index, (flow, [forward, reverse])) in self.flows.iter_mut().zip(&self.routes).enumerate() {
-            flow.settle(routes.intern_both(forward, reverse), leaves.of_flow(index), &mut events);
+            flow.settle(routes.intern_both(&links, forward, reverse), leaves.of_flow(index), &mut events);
         }
-        let carriage = carriage(&self.groups, &self.in_cells, &self.routes, &mut self.flows, &mut routes);
-        let mut sim =
-            Simulator::new(self.seed, horizon, events, leaves, self.links, self.flows, routes, recorder);
+        let carriage =
+            carriage(&self.groups, &self.in_cells, &links, &self.routes, &mut self.flows, &mut routes);
+        let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, self.flows, routes, recorder);
         sim.carry(carriage);
         Ok(sim)
     }
@@ -236,17 +245,18 @@ impl NetworkBuilder {
 fn carriage(
     groups: &[(FlowId, Vec<FlowId>)],
     in_cells: &[FlowId],
+    links: &Links,
     given: &[[Vec<LinkId>; 2]],
     flows: &mut [Flow],
     routes: &mut Routes,
 ) -> Option<Box<Carriage>> {
     for (group, members) in groups {
         let route = |member: &FlowId| (*member, given[member.index()][0].as_slice());
-        let tree = routes.intern_tree(&members.iter().map(route).collect::<Vec<_>>());
+        let tree = routes.intern_tree(links, &members.iter().map(route).collect::<Vec<_>>());
         flows[group.index()].sender_port.route = tree;
         let end = routes.part(Parting::Sender(*group));
         for member in members {
-            flows[member.index()].receiver_port.route = routes.intern(&given[member.index()][1], end);
+            flows[member.index()].receiver_port.route = routes.intern(links, &given[member.index()][1], end);
         }
     }
     Carriage::new(in_cells, groups.iter().flat_map(|(_, members)| members), flows)

@@ -5,7 +5,8 @@ use tailback_core::{Annexes, DropReason, LinkId, Packet, RouteCursor, Time};
 
 use crate::carriage::Carriage;
 use crate::event_queue::EventQueue;
-use crate::link::{Link, LinkCx, Offer};
+use crate::link::{LinkCx, Offer};
+use crate::links::{Links, Place};
 use crate::network::{HOST, Routes, TO_RECEIVER, TO_SENDER};
 use crate::recorder::{PacketEvent, Recorder};
 
@@ -23,7 +24,7 @@ pub(crate) enum End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hop {
     /// Into a link.
-    Link(LinkId),
+    Link(Place),
     /// To an endpoint.
     End(End),
     /// To a parting of routes, or to another flow's sender.
@@ -34,7 +35,7 @@ pub(crate) enum Hop {
 pub(crate) struct Paths<R> {
     pub(crate) now: Time,
     pub(crate) events: EventQueue,
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Links,
     pub(crate) routes: Routes,
     pub(crate) annexes: Annexes,
     pub(crate) notes: Vec<(&'static str, f64)>,
@@ -46,21 +47,21 @@ pub(crate) struct Paths<R> {
 
 /// A link of a network, and what it borrows for one call.
 macro_rules! link {
-    ($paths:ident, $id:expr) => {{
-        let id: LinkId = $id;
+    ($paths:ident, $place:expr) => {{
+        let place: Place = $place;
         let cx = LinkCx {
             now: $paths.now,
-            id,
+            id: $paths.links.id(place),
             events: &mut $paths.events,
             annexes: &mut $paths.annexes,
             recorder: &mut $paths.recorder,
         };
-        (&mut $paths.links[id.index()], cx)
+        ($paths.links.at(place), cx)
     }};
 }
 
 impl<R: Recorder> Paths<R> {
-    pub(crate) fn new(events: EventQueue, links: Vec<Link>, routes: Routes, recorder: R) -> Self {
+    pub(crate) fn new(events: EventQueue, links: Links, routes: Routes, recorder: R) -> Self {
         Self {
             now: Time::ZERO,
             events,
@@ -79,8 +80,8 @@ impl<R: Recorder> Paths<R> {
     ///
     /// The second value says whether the packet must go through [`Paths::wear`] first.
     #[inline(always)]
-    pub(crate) fn take_head(&mut self, id: LinkId) -> (Packet, bool) {
-        let link = &mut self.links[id.index()];
+    pub(crate) fn take_head(&mut self, place: Place) -> (Packet, bool) {
+        let link = self.links.at(place);
         let (packet, next) = link.take_head();
         self.events.arm(link.wire_leaf(), next);
         (packet, link.is_rough())
@@ -88,22 +89,22 @@ impl<R: Recorder> Paths<R> {
 
     /// What a rough wire leaves of a packet.
     #[inline(never)]
-    pub(crate) fn wear(&mut self, id: LinkId, packet: Packet) -> Option<Packet> {
-        let (link, mut cx) = link!(self, id);
+    pub(crate) fn wear(&mut self, place: Place, packet: Packet) -> Option<Packet> {
+        let (link, mut cx) = link!(self, place);
         link.wear(packet, &mut cx)
     }
 
     /// A packet held back on a link's wire arrives.
     #[inline(never)]
     pub(crate) fn take_late(&mut self, id: LinkId) -> Option<Packet> {
-        let (link, mut cx) = link!(self, id);
+        let (link, mut cx) = link!(self, self.links.place(id));
         link.arrive_late(&mut cx)
     }
 
     /// A staged link's end of transmission, change or timer.
     #[inline(never)]
     pub(crate) fn serve(&mut self, id: LinkId) {
-        let (link, mut cx) = link!(self, id);
+        let (link, mut cx) = link!(self, self.links.place(id));
         link.serve(&mut cx);
     }
 
@@ -111,7 +112,7 @@ impl<R: Recorder> Paths<R> {
     #[inline(always)]
     pub(crate) fn next_hop(&self, packet: &Packet) -> Hop {
         match self.routes.at(packet.route.0) {
-            link if link & HOST == 0 => Hop::Link(LinkId(link)),
+            link if link & HOST == 0 => Hop::Link(Place(link)),
             TO_RECEIVER => Hop::End(End::Receiver),
             TO_SENDER => Hop::End(End::Sender),
             end => Hop::Parting(end),
@@ -123,43 +124,46 @@ impl<R: Recorder> Paths<R> {
     /// The route travels beside the packet and is written where the packet comes to rest. A packet that is changed
     /// and then copied costs a failed store-to-load forwarding, which was a third of a hop.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, id: LinkId, packet: Packet, route: RouteCursor) {
+    pub(crate) fn enter(&mut self, place: Place, packet: Packet, route: RouteCursor) {
         let begins = if R::PACKETS {
-            self.recorder.packet(self.now, PacketEvent::Offered(id, &packet));
-            self.links[id.index()].busy_until().max(self.now)
+            self.recorder.packet(self.now, PacketEvent::Offered(self.links.id(place), &packet));
+            self.links.at(place).busy_until().max(self.now)
         } else {
             self.now
         };
-        let offer = self.links[id.index()].offer(self.now, packet, route);
+        let offer = self.links.at(place).offer(self.now, packet, route);
         if R::PACKETS && matches!(offer, Offer::Queued | Offer::Leads(..)) {
-            let ends = self.links[id.index()].busy_until();
-            self.recorder.packet(self.now, PacketEvent::Served { link: id, packet: &packet, begins, ends });
+            let ends = self.links.at(place).busy_until();
+            self.recorder.packet(
+                self.now,
+                PacketEvent::Served { link: self.links.id(place), packet: &packet, begins, ends },
+            );
         }
         match offer {
             Offer::Queued => {}
             Offer::Leads(leaf, arrives) => self.events.arm(leaf, arrives),
             Offer::Overflow => {
                 let (number, way, rest) = packet.words();
-                self.overflow(id, number, way, rest);
+                self.overflow(place, number, way, rest);
             }
             Offer::AtLength => {
                 let (number, way, rest) = packet.words();
-                self.enter_at_length(id, route, number, way, rest);
+                self.enter_at_length(place, route, number, way, rest);
             }
         }
     }
 
     #[cold]
-    fn overflow(&mut self, id: LinkId, number: u64, way: u64, rest: u64) {
+    fn overflow(&mut self, place: Place, number: u64, way: u64, rest: u64) {
         let packet = Packet::from_words(number, way, rest);
-        let (link, mut cx) = link!(self, id);
+        let (link, mut cx) = link!(self, place);
         link.drop(packet, DropReason::Overflow, &mut cx);
     }
 
     #[inline(never)]
-    fn enter_at_length(&mut self, id: LinkId, route: RouteCursor, number: u64, way: u64, rest: u64) {
+    fn enter_at_length(&mut self, place: Place, route: RouteCursor, number: u64, way: u64, rest: u64) {
         let packet = Packet::from_words(number, way, rest);
-        let (link, mut cx) = link!(self, id);
+        let (link, mut cx) = link!(self, place);
         link.offer_at_length(packet, route, &mut cx);
     }
 
@@ -176,7 +180,7 @@ impl<R: Recorder> Paths<R> {
             let (number, way, rest) = packet.words();
             self.transmit_otherwise(route, number, way, rest);
         } else {
-            self.enter(LinkId(self.routes.at(route)), packet, RouteCursor(route + 1));
+            self.enter(Place(self.routes.at(route)), packet, RouteCursor(route + 1));
         }
     }
 }

@@ -4,7 +4,8 @@
 use tailback_core::{Bytes, DropReason, FlowId, LinkId, Observation, Packet, Time};
 
 use crate::flow::Flow;
-use crate::link::{Link, LinkCounters};
+use crate::link::LinkCounters;
+use crate::links::Links;
 
 /// Something that happened to one packet.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +48,7 @@ pub struct Message {
 /// A look at everything, as of one instant.
 pub struct View<'a> {
     pub(crate) now: Time,
-    pub(crate) links: &'a mut [Link],
+    pub(crate) links: &'a mut Links,
     pub(crate) flows: &'a [Flow],
 }
 
@@ -69,12 +70,12 @@ impl View<'_> {
 
     /// A link's counters. Costs a walk over what propagates.
     pub fn link(&mut self, link: LinkId) -> LinkCounters {
-        self.links[link.index()].counters(self.now)
+        self.links.of(link).counters(self.now)
     }
 
     /// What a link's queue discipline tells of its state; nothing where it has none, as drop-tail.
-    pub fn queue_state(&self, link: LinkId, note: &mut dyn FnMut(&'static str, f64)) {
-        self.links[link.index()].queue_state(self.now, note);
+    pub fn queue_state(&mut self, link: LinkId, note: &mut dyn FnMut(&'static str, f64)) {
+        self.links.of(link).queue_state(self.now, note);
     }
 
     /// A sender's observation.

@@ -7,7 +7,8 @@ use crate::carriage::Carriage;
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::{Leaf, Leaves};
-use crate::link::{Link, LinkCounters};
+use crate::link::LinkCounters;
+use crate::links::{Links, Place};
 use crate::network::{NetworkError, Routes, check_routes};
 use crate::paths::{Codec, End, Hop, Paths};
 use crate::recorder::{Recorder, View};
@@ -29,7 +30,7 @@ impl<R: Recorder> Simulator<R> {
         horizon: Time,
         events: EventQueue,
         leaves: Leaves,
-        links: Vec<Link>,
+        links: Links,
         flows: Vec<Flow>,
         routes: Routes,
         recorder: R,
@@ -84,7 +85,7 @@ impl<R: Recorder> Simulator<R> {
 
     /// A link's counters as of now.
     pub fn link(&mut self, link: LinkId) -> LinkCounters {
-        self.paths.links[link.index()].counters(self.paths.now)
+        self.paths.links.of(link).counters(self.paths.now)
     }
 
     /// What a flow's sender says of itself.
@@ -113,7 +114,7 @@ impl<R: Recorder> Simulator<R> {
     /// A route that is empty or names no link.
     pub fn add_flow(&mut self, spec: FlowSpec) -> Result<FlowId, NetworkError> {
         check_routes(&spec.name, &spec.forward, &spec.reverse, self.paths.links.len())?;
-        let routes = self.paths.routes.intern_both(&spec.forward, &spec.reverse);
+        let routes = self.paths.routes.intern_both(&self.paths.links, &spec.forward, &spec.reverse);
         let leaves = self.leaves.add_flow();
         self.paths.events.grow(self.leaves.len(), self.horizon);
         let mut flow = Flow::new(spec, self.seed);
@@ -150,11 +151,11 @@ impl<R: Recorder> Simulator<R> {
             debug_assert!(time >= self.paths.now, "the clock never goes back");
             self.paths.now = time;
             self.events_handled += 1;
-            if let Leaf::Wire(link) = self.leaves.get(leaf) {
-                let (packet, is_rough) = self.paths.take_head(link);
+            if let Some(place) = self.leaves.wire(leaf) {
+                let (packet, is_rough) = self.paths.take_head(place);
                 if is_rough {
                     let (number, way, rest) = packet.words();
-                    self.wear(link, number, way, rest);
+                    self.wear(place, number, way, rest);
                 } else {
                     self.forward(packet);
                 }
@@ -168,7 +169,7 @@ impl<R: Recorder> Simulator<R> {
     #[inline(always)]
     fn forward(&mut self, packet: Packet) {
         match self.paths.next_hop(&packet) {
-            Hop::Link(link) => self.paths.enter(link, packet, RouteCursor(packet.route.0 + 1)),
+            Hop::Link(place) => self.paths.enter(place, packet, RouteCursor(packet.route.0 + 1)),
             Hop::End(end) => {
                 let (number, way, rest) = packet.words();
                 self.deliver(end, number, way, rest);
@@ -236,9 +237,9 @@ impl<R: Recorder> Simulator<R> {
 
     /// A packet leaves a wire that may strike it.
     #[inline(never)]
-    fn wear(&mut self, link: LinkId, number: u64, way: u64, rest: u64) {
+    fn wear(&mut self, place: Place, number: u64, way: u64, rest: u64) {
         let packet = Packet::from_words(number, way, rest);
-        if let Some(packet) = self.paths.wear(link, packet) {
+        if let Some(packet) = self.paths.wear(place, packet) {
             self.forward(packet);
         }
     }

@@ -1,0 +1,62 @@
+//! The links of a network at work, in the order of their wires' leaves, so that an event's leaf tells its link without
+//! a look into a table: at a thousand flows that look missed the nearest cache more often than not. What one link does
+//! lives in `link`.
+
+use tailback_core::LinkId;
+
+use crate::link::Link;
+
+/// Where a link stands here; outside, links go by their [`LinkId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(pub(crate) u32);
+
+/// All links.
+#[derive(Debug)]
+pub(crate) struct Links {
+    links: Vec<Link>,
+    /// By place.
+    ids: Vec<LinkId>,
+    /// By identity.
+    places: Vec<Place>,
+}
+
+impl Links {
+    /// Puts links, given in the order of their identities, into the order of `ids`, which names each once.
+    pub(crate) fn new(links: Vec<Link>, ids: Vec<LinkId>) -> Self {
+        let mut places = vec![Place(0); ids.len()];
+        for (place, id) in ids.iter().enumerate() {
+            places[id.index()] = Place(place as u32);
+        }
+        let mut links: Vec<_> = places.iter().zip(links).collect();
+        links.sort_unstable_by_key(|(place, _)| place.0);
+        Self { links: links.into_iter().map(|(_, link)| link).collect(), ids, places }
+    }
+
+    /// How many there are.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// The link at a place.
+    #[inline(always)]
+    pub(crate) fn at(&mut self, place: Place) -> &mut Link {
+        &mut self.links[place.0 as usize]
+    }
+
+    /// The link of an identity.
+    pub(crate) fn of(&mut self, id: LinkId) -> &mut Link {
+        self.at(self.place(id))
+    }
+
+    /// What the link at a place is called outside.
+    #[inline(always)]
+    pub(crate) fn id(&self, place: Place) -> LinkId {
+        self.ids[place.0 as usize]
+    }
+
+    /// Where a link stands.
+    pub(crate) fn place(&self, id: LinkId) -> Place {
+        self.places[id.index()]
+    }
+}
