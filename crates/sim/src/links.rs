@@ -13,10 +13,10 @@ pub(crate) struct Place(pub(crate) u32);
 /// All links.
 #[derive(Debug)]
 pub(crate) struct Links {
-    links: Vec<Link>,
-    /// By place.
+    by_place: Vec<Link>,
+    /// Identities, by place.
     ids: Vec<LinkId>,
-    /// By identity.
+    /// Places, by identity.
     places: Vec<Place>,
 }
 
@@ -29,19 +29,20 @@ impl Links {
         }
         let mut links: Vec<_> = places.iter().zip(links).collect();
         links.sort_unstable_by_key(|(place, _)| place.0);
-        Self { links: links.into_iter().map(|(_, link)| link).collect(), ids, places }
+        let by_place = links.into_iter().map(|(_, link)| link).collect();
+        Self { by_place, ids, places }
     }
 
     /// How many there are.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
-        self.links.len()
+        self.by_place.len()
     }
 
     /// The link at a place.
     #[inline(always)]
     pub(crate) fn at(&mut self, place: Place) -> &mut Link {
-        &mut self.links[place.0 as usize]
+        &mut self.by_place[place.0 as usize]
     }
 
     /// The link of an identity.
