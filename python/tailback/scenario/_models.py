@@ -1463,6 +1463,14 @@ PacketPairPropagation: TypeAlias = Literal["first", "least"]
 """
 
 
+PacketPairRateChange: TypeAlias = Literal["at-tick", "at-once"]
+"""When a new rate counts.
+
+- ``at-tick``: When the timer of the pair before has expired (Keshav 1994, §8).
+- ``at-once``: At once, also for the pair that is waiting.
+"""
+
+
 class PacketPair(Part):
     """Packet-pair flow control (Keshav 1994)."""
 
@@ -1508,6 +1516,11 @@ class PacketPair(Part):
 
     idle_restart: bool = True
     """Whether the rate rises from rest after an idle time of a time-out (§5). Default true."""
+
+    rate_change: PacketPairRateChange = "at-tick"
+    """When a new rate counts: ``at-tick`` (the default), when the timer of the pair before has expired, or ``at-
+    once``.
+    """
 
     clock: Span = "0 s"
     """The granularity of the sender's clock; ``"0 s"``, the default, for an exact one."""
@@ -2737,6 +2750,7 @@ __all__ = [
     "PacketPairControlledAt",
     "PacketPairLaw",
     "PacketPairPropagation",
+    "PacketPairRateChange",
     "PacketPairSetpoint",
     "ParetoBytesDistribution",
     "ParetoSpanDistribution",

@@ -16,7 +16,8 @@ pub use fixed_window::{FixedWindow, FixedWindowConfig};
 pub use monaco::MonacoPolicy;
 pub use packet_pair::{
     ControlledAt as PacketPairControlledAt, Law as PacketPairLaw, PacketPair, PacketPairConfig,
-    PacketPairPolicy, PacketPairRemote, Propagation as PacketPairPropagation, Setpoint as PacketPairSetpoint,
+    PacketPairPolicy, PacketPairRemote, Propagation as PacketPairPropagation,
+    RateChange as PacketPairRateChange, Setpoint as PacketPairSetpoint,
 };
 pub use reno::{Reno, RenoConfig};
 pub use vegas::{Retransmission as VegasRetransmission, Vegas, VegasConfig, VegasKConfig};

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
-from tailback.papers.packet_pair.scenes import BUFFER, TU, base_parameters, packet_pair
+from tailback.papers.packet_pair.scenes import BUFFER, PROGRAM, TU, base_parameters, packet_pair
 from tailback.papers.packet_pair.table_4 import Run, scenario
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ SYSTEM, OBSERVATION = 0.05, 0.1
 """Standard deviations of the service rate's change per observation and of the observation noise, as parts of the first rate."""
 ESTIMATORS: Mapping[str, Mapping[str, Any]] = {
     "fuzzy": {"name": "fuzzy"},
-    "fuzzy, as the program": {"name": "fuzzy", "relative_to": "estimate", "carry_error": False, "overlap": "crossed"},
+    "fuzzy, as the program": PROGRAM,
     "kalman": {"name": "kalman", "system_deviation": SYSTEM, "observation_deviation": OBSERVATION},
     "average 0.5": {"name": "ewma", "history": 0.5},
     "average 0.9": {"name": "ewma", "history": 0.9},

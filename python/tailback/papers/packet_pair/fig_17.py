@@ -133,7 +133,12 @@ def measure(lab: Lab) -> Outcome:
         units={"spacing": "round trips", "time": "TU", "rate": "packets/TU"},
         why="",
         scenario=scenario(SPACINGS[0]).to_toml(),
-        notes=tuple(f"R = {spacing:g}: {run.losses} packets lost" for spacing, run in runs.items()),
+        notes=(
+            *(f"R = {spacing:g}: {run.losses} packets lost" for spacing, run in runs.items()),
+            f"With R = 2 source 10 starts at 2100 TU: at 2000 TU, where the ledger asks for source 1's rate, eight others have "
+            f"started and the fair share is 0.11; the rate is {runs[2.0].rate_1:.3f} there, 'nearly' its share as §9.2 says. "
+            "So the claim is judged when all ten are there.",
+        ),
     )
 
 

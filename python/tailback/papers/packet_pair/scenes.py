@@ -51,6 +51,15 @@ def packet_pair(**options: Any) -> dict[str, Any]:
     return {"name": "packet-pair", **options}
 
 
+PROGRAM: Mapping[str, Any] = {
+    "name": "fuzzy",
+    "relative_to": "estimate",
+    "carry_error": False,
+    "overlap": "crossed",
+}
+"""The estimator of the appendix's program, where it differs from the text's."""
+
+
 def fixed(packets: float) -> dict[str, Any]:
     """A setpoint that is not probed."""
     return {"name": "fixed", "packets": packets}
@@ -147,6 +156,9 @@ def base_parameters(buffer: str = f"{BUFFER} packets") -> tuple[Parameter, ...]:
             "Table 2",
             "stated",
             "ATTACK 1.5 / 0.8, INC_FACTOR 0.2, MS_ALPHA 0.75, time-out x 1.5, setpoint 5 + 2 every 2 round trips, x 0.75 at a loss",
+        ),
+        Parameter(
+            "rate timer", "a new rate counts from the timer's next tick on", "stated", "§8, and the appendix's program"
         ),
         Parameter(
             "fuzzy estimator",

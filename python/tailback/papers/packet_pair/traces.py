@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tailback.results import Result
 
 
+RETRANSMITTED = 2048
+"""The bit of a packet's header that says that it was sent before."""
+
+
 class Steps(NamedTuple):
     """A step function of time: ``values[i]`` holds from ``times[i]`` on."""
 

@@ -105,6 +105,18 @@ pub enum ControlledAt {
     Receiver,
 }
 
+/// When a new rate counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "PacketPairRateChange")]
+pub enum RateChange {
+    /// When the timer of the pair before has expired (Keshav 1994, §8).
+    #[default]
+    AtTick,
+    /// At once, also for the pair that is waiting.
+    AtOnce,
+}
+
 /// Parameters of packet-pair.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -135,6 +147,8 @@ pub struct PacketPairConfig {
     pub nominal_rate: Option<BitRate>,
     /// Whether the rate rises from rest after an idle time of a time-out (§5). Default true.
     pub idle_restart: bool,
+    /// When a new rate counts: `at-tick` (the default), when the timer of the pair before has expired, or `at-once`.
+    pub rate_change: RateChange,
     /// The granularity of the sender's clock; `"0 s"`, the default, for an exact one.
     pub clock: Span,
 }
@@ -153,6 +167,7 @@ impl Default for PacketPairConfig {
             singleton_timeout: Span::from_millis(100),
             nominal_rate: None,
             idle_restart: true,
+            rate_change: RateChange::AtTick,
             clock: Span::ZERO,
         }
     }

@@ -11,13 +11,13 @@
 //! | `ŝ ←` spacing of a pair's acknowledgements, through an estimator | §3, §4.4, §4.5 |
 //! | `n̂_b = S - R/ŝ`, `R` the first probe's round trip time | §4.3 |
 //! | the continuous law at every pair, or the discrete one at every round trip | §4.2, §4.3 |
+//! | a new rate counts from the next tick of the pairs' timer on (`rate_timer.rs`) | §8 |
 //! | before the first pair's acknowledgements one pair only, or a guaranteed nominal rate | §5 |
 //! | adaptive exponential rise while `n̂_b <= 2` | §5, §8 |
 //! | setpoint fixed, or probed: + `increase` every so many round trips, x `decrease` at a loss | §7 |
 //! | time-out `1.5 (R + S ŝ)` after the last packet sent; then the setpoint starts anew | §6, appendix |
 //!
 //! Deviations:
-//! * a new rate counts at once, while the program's timer keeps the old one until its next tick;
 //! * the setpoint falls at most once per round trip of losses; in the program, once per hole that comes to the head of
 //!   the window, which is late and, where a retransmission is lost, never;
 //! * `J` is in round trip times `R + n̂_b ŝ`, the time-out in `R + S ŝ` (§6); the program takes `J` for both;
@@ -30,6 +30,7 @@
 
 mod config;
 mod probe;
+mod rate_timer;
 mod remote;
 
 use tailback_core::{
@@ -40,8 +41,9 @@ use tailback_core::{
 use crate::estimators::{AnyEstimator, Estimator, Sample};
 use crate::laws::{AdaptiveRise, Bottleneck, ContinuousLaw, DiscreteLaw, Epoch, SetpointProbing};
 use crate::scheme::ControllerParams;
-pub use config::{ControlledAt, Law, PacketPairConfig, Propagation, Setpoint};
+pub use config::{ControlledAt, Law, PacketPairConfig, Propagation, RateChange, Setpoint};
 use probe::{ProbeReader, Reading};
+use rate_timer::RateTimer;
 pub use remote::{PacketPairPolicy, PacketPairRemote};
 
 /// With no more packets in the queue, estimates are suspect (§5).
@@ -73,6 +75,7 @@ pub struct PacketPair {
     round_trips: u32,
     /// λ in packets per second; `None` before the first pair's acknowledgements.
     rate: Option<f64>,
+    timer: RateTimer,
     backlog: f64,
     predicted: Option<Predicted>,
     timeout: Option<Span>,
@@ -97,6 +100,7 @@ impl PacketPair {
             setpoint: config.setpoint.initial(),
             round_trips: 0,
             rate: None,
+            timer: RateTimer::new(config, params.segment),
             backlog: 0.0,
             predicted: None,
             timeout: None,
@@ -234,6 +238,32 @@ impl PacketPair {
             self.aim(DiscreteLaw { alpha }.rate(&epoch, self.setpoint));
         }
     }
+
+    /// Something was newly acknowledged.
+    fn on_reading(&mut self, now: Time, reading: Reading, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        let Reading { round_trip, spacing, round_passed } = reading;
+        self.active_at = now;
+        if self.rate.is_none() && feedback.recovery != Recovery::Fast {
+            self.opening = 2;
+        }
+        if let Some(span) = round_trip {
+            self.take_round_trip(span);
+        }
+        if let Some(spacing) = spacing {
+            self.on_spacing(spacing, feedback.in_flight.as_f64(), cx);
+        }
+        if round_passed {
+            self.on_epoch(round_trip, feedback.in_flight.as_f64());
+        }
+    }
+
+    /// The rate as of now, which the timer takes up when it is next loaded.
+    fn directed(&self) -> Option<BitRate> {
+        match self.rate {
+            Some(rate) => Some(bit_rate(rate, self.segment)),
+            None => self.config.nominal_rate.filter(|_| self.opening == 2),
+        }
+    }
 }
 
 /// Never still, never absurd: a pair in an hour, 10^15 bit/s.
@@ -250,6 +280,7 @@ impl Controller for PacketPair {
         }
         self.active_at = now;
         sent.tag = self.probes.on_sent();
+        self.timer.load(now, self.directed());
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
@@ -263,27 +294,16 @@ impl Controller for PacketPair {
         if let Some(event) = feedback.event {
             self.on_event(event);
         }
-        let Some(Reading { round_trip, spacing, round_passed }) = reading else { return };
-        self.active_at = now;
-        if self.rate.is_none() && feedback.recovery != Recovery::Fast {
-            self.opening = 2;
+        if let Some(reading) = reading {
+            self.on_reading(now, reading, feedback, cx);
         }
-        if let Some(span) = round_trip {
-            self.take_round_trip(span);
-        }
-        if let Some(spacing) = spacing {
-            self.on_spacing(spacing, feedback.in_flight.as_f64(), cx);
-        }
-        if round_passed {
-            self.on_epoch(round_trip, feedback.in_flight.as_f64());
+        if reading.is_some() || feedback.event.is_some() {
+            self.timer.change(now, self.directed());
         }
     }
 
     fn directive(&self) -> Directive {
-        let rate = match self.rate {
-            Some(rate) => Some(bit_rate(rate, self.segment)),
-            None => self.config.nominal_rate.filter(|_| self.opening == 2),
-        };
+        let rate = self.timer.in_force();
         let opening = Bytes::new(self.opening * self.segment as u64);
         let window = match (rate, self.window_limit) {
             (None, limit) => Some(limit.map_or(opening, |limit| limit.min(opening))),

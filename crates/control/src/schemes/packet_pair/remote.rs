@@ -21,7 +21,7 @@ use tailback_core::{
     FeedbackPolicy, Gate, Lane, Outgoing, Packet, ProbePlan, Report, Sent, Span, Time,
 };
 
-use super::{PacketPair, PacketPairConfig, Reading, bit_rate};
+use super::{PacketPair, PacketPairConfig, RateTimer, Reading, bit_rate};
 use crate::scheme::ControllerParams;
 
 /// A report on the wire: an acknowledgement's header.
@@ -191,6 +191,7 @@ impl FeedbackPolicy for PacketPairPolicy {
 #[derive(Clone, Debug)]
 pub struct PacketPairRemote {
     rate: Option<BitRate>,
+    timer: RateTimer,
     timeout: Option<Span>,
     timeout_multiplier: f64,
     singleton_timeout: Span,
@@ -205,6 +206,7 @@ impl PacketPairRemote {
     pub fn new(config: &PacketPairConfig, params: &ControllerParams) -> Self {
         Self {
             rate: config.nominal_rate,
+            timer: RateTimer::new(config, params.segment),
             timeout: None,
             timeout_multiplier: config.timeout_multiplier,
             singleton_timeout: config.singleton_timeout,
@@ -216,9 +218,11 @@ impl PacketPairRemote {
 }
 
 impl Controller for PacketPairRemote {
-    fn on_sent(&mut self, _: Time, _: &mut Sent, _: &mut Cx<'_>) {}
+    fn on_sent(&mut self, now: Time, _: &mut Sent, _: &mut Cx<'_>) {
+        self.timer.load(now, self.rate);
+    }
 
-    fn on_feedback(&mut self, _: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         if let Some(CongestionEvent::Timeout { consecutive }) = feedback.event
             && (consecutive > 1 || self.rate.is_none())
         {
@@ -236,16 +240,19 @@ impl Controller for PacketPairRemote {
             self.rate = Some(*rate);
             cx.note("setpoint", setpoint.as_f64());
         }
+        if feedback.report.is_some() || feedback.event.is_some() {
+            self.timer.change(now, self.rate);
+        }
     }
 
     fn directive(&self) -> Directive {
         let opening = self.segment * self.opening;
-        let window = match (self.rate, self.window_limit) {
+        let (rate, timeout) = (self.timer.in_force(), self.timeout);
+        let window = match (rate, self.window_limit) {
             (None, limit) => Some(limit.map_or(opening, |limit| limit.min(opening))),
             (Some(_), limit) => limit,
         };
         let probe = Some(ProbePlan::DataPairs { singleton_timeout: self.singleton_timeout });
-        let (rate, timeout) = (self.rate, self.timeout);
         Directive { window, rate, burst: Burst::SINGLE, gate: Gate::Open, probe, timeout }
     }
 }
