@@ -218,3 +218,33 @@ def test_a_bar_only_for_what_takes_long(capsys: pytest.CaptureFixture[str], monk
         bar.advance()
         assert bar._progress is not None
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("columns", ["30", "200"])
+def test_no_width_leaves_anything_out(here: Path, columns: str) -> None:
+    (here / "long.toml").write_text(SCENARIO.replace('name = "sack"', 'name = "selective-acknowledgements"'))
+    environment = {**os.environ, "COLUMNS": columns, "FORCE_COLOR": "", "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "tailback.cli", "run", "long.toml", "--no-plot"]
+    out = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    for word in ("selective-acknowledgements-0", "throughput", "utilization", "r0->r1", "mean queue"):
+        assert word in out
+    assert "…" not in out
+    assert "\x1b" not in out
+    assert f"Saved in {Path('out', 'long-seed-1')}" in out
+
+
+def test_letters_that_a_locale_lacks_do_no_harm(here: Path) -> None:
+    del here
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    for words in (["schemes"], ["--help"], ["run", "none.toml"]):
+        command = [sys.executable, "-m", "tailback.cli", *words]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr
+        assert done.returncode == (words[0] == "run")
+
+
+@pytest.mark.parametrize("command", ["run", "sweep", "compare", "plot", "report", "reproduce", "validate", "schemes"])
+def test_every_command_has_help(command: str) -> None:
+    status, out, _ = tailback(command, "--help")
+    assert status == 0
+    assert "--help" in out

@@ -3,6 +3,7 @@ a command needs it, so that ``tailback --help`` is quick."""
 
 from __future__ import annotations
 
+import io
 import shlex
 import sys
 from pathlib import Path
@@ -24,6 +25,12 @@ Own = Annotated[
     list[Path] | None,
     typer.Option(
         "--own", metavar="FILE.py", help="Use the controllers and queues that a Python file defines. Repeatable."
+    ),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="FIELD=VALUE", help="Change a field, for example --set buffer='25 packets'. Repeatable."
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
@@ -59,12 +66,7 @@ def run(  # noqa: PLR0917 (the command line has no positions here)
     out: Annotated[
         Path | None, typer.Option(help="Folder for the result.", show_default="out/<file>-seed-<seed>")
     ] = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="FIELD=VALUE", help="Change a field, for example --set buffer='25 packets'. Repeatable."
-        ),
-    ] = None,
+    changes: Changes = None,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the overview figure.")] = True,
     predict: Annotated[
         str | None,
@@ -152,6 +154,7 @@ def sweep(  # noqa: PLR0917 (likewise)
             "Repeatable: every combination is run.",
         ),
     ] = None,
+    changes: Changes = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each combination.")] = 5,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for tables, figures and the report.")] = None,
@@ -168,7 +171,15 @@ def sweep(  # noqa: PLR0917 (likewise)
 
     use_files(own or [])
     status = sweep_file(
-        file, over=over or [], seeds=seeds, jobs=jobs, out=out, cache=cache, as_json=json, command=_typed()
+        file,
+        over=over or [],
+        changes=changes or [],
+        seeds=seeds,
+        jobs=jobs,
+        out=out,
+        cache=cache,
+        as_json=json,
+        command=_typed(),
     )
     raise typer.Exit(status)
 
@@ -177,6 +188,7 @@ def sweep(  # noqa: PLR0917 (likewise)
 def compare(  # noqa: PLR0917 (likewise)
     schemes: Annotated[list[str], typer.Argument(help="Schemes, by name or as JSON tables.", metavar="SCHEME…")],
     over: Annotated[list[Path], typer.Option("--over", help="A scenario in TOML. Repeatable.", metavar="FILE")],
+    changes: Changes = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each scheme in each scenario.")] = 5,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")] = None,
     out: Annotated[Path, typer.Option(help="Folder for tables, figures and the report.")] = Path("out/compare"),
@@ -190,7 +202,15 @@ def compare(  # noqa: PLR0917 (likewise)
 
     use_files(own or [])
     status = compare_schemes(
-        schemes, over, seeds=seeds, jobs=jobs, out=out, cache=cache, as_json=json, command=_typed()
+        schemes,
+        over,
+        changes=changes or [],
+        seeds=seeds,
+        jobs=jobs,
+        out=out,
+        cache=cache,
+        as_json=json,
+        command=_typed(),
     )
     raise typer.Exit(status)
 
@@ -198,17 +218,25 @@ def compare(  # noqa: PLR0917 (likewise)
 @app.command()
 def plot(
     folder: Annotated[Path, typer.Argument(help="A folder of `tailback run` or `tailback sweep`.")],
-    names: Annotated[list[str] | None, typer.Argument(help="Figures; none lists them.", metavar="[FIGURE…]")] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Figures, each followed by what it is to show where that is not the usual: over buffer goodput. None lists "
+            "them.",
+            metavar="[FIGURE [ARGUMENT…]]…",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to.", show_default="the folder itself")] = None,
     kind: Annotated[str, typer.Option(help="svg, pdf or png.")] = "svg",
     options: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An argument of the figure. Repeatable.")
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the figures, by its name. Repeatable."),
     ] = None,
 ) -> None:
     """Draw figures of a saved result or sweep."""
     from tailback.commands.figures import draw_figures
 
-    draw_figures(folder, names or [], out=out, kind=kind, options=options or [])
+    draw_figures(folder, words or [], out=out, kind=kind, options=options or [])
 
 
 @app.command()
@@ -250,8 +278,11 @@ def main() -> None:
     """The entry point: mendable errors become one message on standard error and exit status 1."""
     from tailback.errors import TailbackError
 
+    for stream in (sys.stdout, sys.stderr):  # Not every locale has a letter for all that we say.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
-        app()
+        app(prog_name="tailback")
     except TailbackError as error:
         typer.echo(f"tailback: {error}", err=True)
         sys.exit(1)

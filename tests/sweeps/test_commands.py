@@ -80,6 +80,34 @@ def test_mistakes_are_one_message(folder: Path) -> None:
     assert "index.html" in tailback("tailback report out/dumbbell-seed-1", folder)
 
 
+def test_words_after_a_figure_say_what_it_shows(folder: Path) -> None:
+    changed = "--set duration='4 s' --set warm_up='0 s' --set flows.start='0 s'"
+    axes = "--over buffer='9 packets, 12 packets' --over scheme=reno,cubic"
+    tailback(f"tailback sweep examples/dumbbell.toml {changed} {axes} --seeds 2 --out swept", folder)
+    assert tb.Runs.load(folder / "swept").axes == ["buffer", "scheme"]
+    plot = "tailback plot swept"
+    for words in (
+        "over goodput",
+        "over buffer goodput jain --set by=scheme",
+        "over --set metrics=goodput,jain",
+        "cdf jain",
+    ):
+        assert ".svg" in tailback(f"{plot} {words}", folder)
+    assert len(tailback(f"{plot} heatmap jain throughput_delay", folder).splitlines()) == 2
+    for words, said in (
+        ("over goodputt", "goodputt: no such axis or metric; expected one of buffer, "),
+        ("over buffer goodputt", "goodputt: no such metric; expected one of "),
+        ("heatmap goodputt", "did you mean goodput?"),
+        ("overr", "overr: no such figure; expected one of cdf, "),
+        ("fairness buffer x", "fairness takes axis"),
+        ("throughput_delay x", "throughput_delay takes no words, but --set NAME=VALUE"),
+        ("over --set metrik=goodput", "metrik: no such argument of over; expected one of axis, by, level, metrics"),
+        ("over --set metrics", "--set: 'metrics' is not allowed; expected NAME=VALUE"),
+        ("over --kind gif", "--kind: 'gif' is not allowed; expected one of svg, png, pdf"),
+    ):
+        assert said in tailback(f"{plot} {words}", folder, status=1)
+
+
 def test_a_file_named_as_a_module_is_told_apart(tmp_path: Path) -> None:
     from tailback.commands.own import use_files
 

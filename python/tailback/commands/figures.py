@@ -4,41 +4,43 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailback.errors import StorageError, TailbackError, one_of
+from tailback.errors import StorageError, TailbackError, refused, unknown
 
 if TYPE_CHECKING:
     from tailback.results import Result
     from tailback.sweeps import Runs
 
 
-def draw_figures(folder: Path, names: Sequence[str], *, out: Path | None, kind: str, options: Sequence[str]) -> None:
+def draw_figures(folder: Path, words: Sequence[str], *, out: Path | None, kind: str, options: Sequence[str]) -> None:
     """Draws figures of what is in a folder and writes them beside it, or into ``out``.
 
     Raises:
         StorageError: where nothing of ours is there, or a figure cannot be written.
         TailbackError: for a figure that there is none of, or that what is there cannot show.
     """
-    from tailback.plot.style import save
+    from tailback.plot.style import FORMATS, save
 
     found = load(folder)
     plots = found.plot
     known = figures_of(plots)
-    if not names:
+    if not words:
         typer.echo("\n".join(f"{name:18}{_said(getattr(plots, name))}" for name in known))
         return
-    for name in names:
-        if name not in known:
-            raise TailbackError(f"{name}: no such figure; expected {one_of(name, known)}")
+    if kind not in FORMATS:
+        raise refused("--kind", kind, f"one of {', '.join(FORMATS)}")
+    for name, arguments in _figures(words, known):
+        method = getattr(plots, name)
+        positional, named = _bound(name, method, arguments, _options(options), known)
         try:
-            made = getattr(plots, name)(**_options(options))
-        except (KeyError, ValueError, TypeError) as error:
-            raise TailbackError(f"{name}: {error.args[0] if error.args else error}") from error
+            made = method(*positional, **named)
+        except TailbackError as error:
+            raise TailbackError(f"{name}: {error}") from error
         target = (out or folder) / f"{name}.{kind}"
         target.parent.mkdir(parents=True, exist_ok=True)
         save(made, target)
@@ -74,7 +76,53 @@ def _said(method: object) -> str:
     return textwrap.fill(" ".join(first.split()), 78, initial_indent=" " * 18, subsequent_indent=" " * 18).strip()
 
 
+def _figures(words: Sequence[str], known: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """The figures that are asked for, each with the words that follow it and are no figures themselves.
+
+    Raises:
+        NotFoundError: where the first word is no figure.
+    """
+    found: list[tuple[str, list[str]]] = []
+    for word in words:
+        if word in known:
+            found.append((word, []))
+        elif found:
+            found[-1][1].append(word)
+        else:
+            raise unknown("figure", word, known)
+    return found
+
+
+def _bound(
+    name: str, method: Callable[..., object], words: Sequence[str], options: Mapping[str, Any], known: Sequence[str]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a figure from the words after it and from options; a list of names may be an option too.
+
+    Raises:
+        TailbackError: for words that it does not take, or an option that it does not know.
+    """
+    parameters = inspect.signature(method).parameters
+    several = next((each for each, one in parameters.items() if one.kind is one.VAR_POSITIONAL), None)
+    for option in options:
+        if option not in parameters:
+            raise unknown(f"argument of {name}", option, parameters)
+    places = [each for each, one in parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
+    if len(words) > len(places) and several is None:
+        takes = f"{name} takes {', '.join(places) or 'no words, but --set NAME=VALUE'}"
+        raise unknown("figure", words[len(places)], known, f"; {takes}")
+    named = dict(options)
+    positional: list[Any] = list(words)
+    if several in named:
+        asked = named.pop(several)
+        positional = [*positional, *[None] * (len(places) - len(positional))]
+        positional += asked.replace(",", " ").split() if isinstance(asked, str) else asked
+    return positional, named
+
+
 def _options(texts: Sequence[str]) -> dict[str, Any]:
     from tailback.scenario.fields import from_text
 
+    for text in texts:
+        if "=" not in text:
+            raise refused("--set", text, "NAME=VALUE, as in by=scheme")
     return {name.strip(): from_text(value.strip()) for name, _, value in (text.partition("=") for text in texts)}

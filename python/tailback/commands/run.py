@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailback.commands.own import own_line, scheme_of
-from tailback.errors import Problem, ScenarioError
+from tailback.commands.changes import changed
+from tailback.commands.console import console, show
+from tailback.commands.own import own_line
 from tailback.progress import Bar
 
 if TYPE_CHECKING:
@@ -41,9 +42,7 @@ def run_file(
     from tailback.results.store import save
     from tailback.scenario import Scenario
 
-    scenario = Scenario.from_toml(file)
-    if changes:
-        scenario = scenario.replace(**_changes(changes))
+    scenario = changed(Scenario.from_toml(file), changes)
     if predict is not None:
         scenario.predicted(predict)  # What cannot be predicted shows before the run.
     with Bar(f"simulating {scenario.duration}", 1.0) as bar, own_line():
@@ -58,19 +57,6 @@ def run_file(
         _show(result, folder, drawn=draw)
         if prediction is not None:
             _show_prediction(prediction)
-
-
-def _changes(texts: Sequence[str]) -> dict[str, Any]:
-    from tailback.scenario.fields import from_text
-
-    changes = {}
-    for text in texts:
-        field, sign, value = text.partition("=")
-        if not sign:
-            raise ScenarioError([Problem("the change", repr(text), "FIELD=VALUE, as in buffer='25 packets'")], "--set")
-        names_a_scheme = field.strip().split(".")[-1] == "scheme"
-        changes[field.strip()] = (scheme_of if names_a_scheme else from_text)(value.strip())
-    return changes
 
 
 def _draw(result: Result, folder: Path) -> None:
@@ -113,21 +99,23 @@ def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dic
 
 
 def _show(result: Result, folder: Path, *, drawn: bool) -> None:
-    from rich.console import Console
+    from rich.markup import escape
 
-    console = Console(highlight=False)
+    out = console()
     window = f", figures from {result.warm_up:g} s on" if result.warm_up else ""
-    console.print(f"[bold]{result.title}[/bold], {result.duration:g} s, seed {result.seed}{window}")
-    console.print(_flow_table(result))
-    console.print(_link_table(result))
+    title = escape(result.title)
+    out.print(f"[bold]{title}[/bold], {result.duration:g} s, seed {result.seed}{window}", soft_wrap=True)
+    show(_flow_table(result))
+    show(_link_table(result))
     row = result.summary().row(0, named=True)
-    console.print(
+    out.print(
         f"Together: goodput {shown(row['goodput'], 'bit/s')}, Jain's index {row['jain']:.4f}; at {row['bottleneck']}: "
         f"utilization {100 * row['utilization']:.2f} %, loss {100 * row['loss_rate']:.3g} %, "
-        f"queueing delay {shown(row['queueing_delay'], 's')}."
+        f"queueing delay {shown(row['queueing_delay'], 's')}.",
+        soft_wrap=True,
     )
-    console.print(f"[dim]{result.events:,} events in {result.wall:.2f} s; hash {result.hash[:16]}[/dim]")
-    console.print(f"Saved in {folder}{' with overview.svg' if drawn else ''}")
+    out.print(f"[dim]{result.events:,} events in {result.wall:.2f} s; hash {result.hash[:16]}[/dim]", soft_wrap=True)
+    out.print(f"Saved in {escape(str(folder))}{' with overview.svg' if drawn else ''}", soft_wrap=True)
 
 
 def _flow_table(result: Result) -> Table:
@@ -200,10 +188,7 @@ def _link_table(result: Result) -> Table:
 
 
 def _show_prediction(prediction: Prediction) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    console.print(f"[bold]Predicted by {prediction.fairness} fairness[/bold], for greedy flows at rest")
+    console().print(f"[bold]Predicted by {prediction.fairness} fairness[/bold], for greedy flows at rest")
     flows, links = prediction.flows, prediction.links
     rate, unit = _common_scale(flows["predicted"], "bit/s")
     table = _table(None if flows.height <= MANY else f"the first {MANY} of {flows.height}")
@@ -219,7 +204,7 @@ def _show_prediction(prediction: Prediction) -> None:
             _number(row["goodput"], rate),
             f"{100 * row['difference']:+.1f}",
         )
-    console.print(table)
+    show(table)
     if "predicted_delay" not in links.columns:
         return
     dear = links.filter(links["load"] > FULL).sort("predicted_delay", descending=True).head(MANY)
@@ -235,7 +220,7 @@ def _show_prediction(prediction: Prediction) -> None:
             _number(row["predicted_delay"], delay),
             _number(row["queueing_delay"], delay),
         )
-    console.print(table)
+    show(table)
 
 
 def _common_scale(values: pl.Series, unit: str) -> tuple[float, str]:

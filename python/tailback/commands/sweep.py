@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tailback.commands.changes import changed
+from tailback.commands.console import console, show
 from tailback.commands.own import scheme_of
 from tailback.commands.table import intervals_table
 from tailback.errors import Problem, ScenarioError
@@ -24,6 +26,7 @@ def sweep_file(
     file: Path,
     *,
     over: Sequence[str],
+    changes: Sequence[str],
     seeds: int,
     jobs: int | None,
     out: Path | None,
@@ -35,7 +38,7 @@ def sweep_file(
     from tailback.scenario import Scenario
     from tailback.sweeps import sweep
 
-    base = Scenario.from_toml(file)
+    base = changed(Scenario.from_toml(file), changes)
     runs = sweep(base, seeds=seeds, jobs=jobs, cache=cache, **axes(over))
     folder = out if out is not None else Path("out") / f"{file.stem}-sweep"
     return _finish(runs, folder, command, as_json=as_json, differences="")
@@ -45,6 +48,7 @@ def compare_schemes(
     schemes: Sequence[str],
     files: Sequence[Path],
     *,
+    changes: Sequence[str],
     seeds: int,
     jobs: int | None,
     out: Path,
@@ -56,7 +60,7 @@ def compare_schemes(
     from tailback.scenario import Scenario
     from tailback.sweeps import compare
 
-    bases = [Scenario.from_toml(file) for file in files]
+    bases = [changed(Scenario.from_toml(file), changes) for file in files]
     named = [base if base.name else base.replace(name=file.stem) for base, file in zip(bases, files, strict=True)]
     chosen = [scheme_of(scheme) for scheme in schemes]
     runs = compare(chosen, named if len(named) > 1 else named[0], seeds=seeds, jobs=jobs, cache=cache)
@@ -115,24 +119,23 @@ def _as_json(runs: Runs, folder: Path) -> Mapping[str, Any]:
 
 
 def _show(runs: Runs, folder: Path, page: Path, differences: str) -> None:
-    from rich.console import Console
     from rich.markup import escape
 
-    console = Console(highlight=False)
+    out = console()
     seeds = runs.table["seed"].n_unique()
-    console.print(f"[bold]{len(runs)} runs[/bold], {seeds} seed{'s' if seeds != 1 else ''} each, 95 % intervals")
-    console.print(intervals_table(runs.intervals(*TOLD), runs.axes))
+    out.print(f"[bold]{len(runs)} runs[/bold], {seeds} seed{'s' if seeds != 1 else ''} each, 95 % intervals")
+    show(intervals_table(runs.intervals(*TOLD), runs.axes))
     if "scheme" not in runs.axes and runs.flows.height and runs.flows["group"].n_unique() > 1:
-        console.print("[dim]Per flow of each group[/dim]")
+        out.print("[dim]Per flow of each group[/dim]")
         told = ("goodput", "retransmission_rate", "mean_rtt")
-        console.print(intervals_table(runs.intervals(*told, by="group"), runs.keys("group")))
+        show(intervals_table(runs.intervals(*told, by="group"), runs.keys("group")))
     if differences:
         found = runs.compare(differences, None, *TOLD).with_columns(mean="difference")
         base = found["baseline"][0] if found.height else ""
-        console.print(f"[dim]Differences from {base}, seed by seed[/dim]")
-        console.print(intervals_table(found, runs.axes, signed=True))
+        out.print(f"[dim]Differences from {base}, seed by seed[/dim]")
+        show(intervals_table(found, runs.axes, signed=True))
     for error in runs.failed["error"].unique(maintain_order=True).head(5):
         # The way there is kept with the run; the user's own line is enough here.
         said = str(error).split("\nTraceback", 1)[0]
-        console.print(f"[red]failed:[/red] {escape(said)}")
-    console.print(f"Saved in {folder}; the report is {page}")
+        out.print(f"[red]failed:[/red] {escape(said)}", soft_wrap=True)
+    out.print(f"Saved in {escape(str(folder))}; the report is {escape(str(page))}", soft_wrap=True)

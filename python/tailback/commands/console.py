@@ -1,0 +1,37 @@
+"""Where commands print: tables keep all their figures on a narrow terminal, and none is cut off in a file. What they print
+is made by the commands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+_ROOM = 10_000
+"""More columns of text than any table has."""
+
+
+def console() -> Console:
+    """Standard output, without guesses at what is a number."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def show(table: Table) -> None:
+    """Prints a table. Texts wrap where it is wider than the terminal; where that is not enough, the terminal wraps its
+    lines, which is ugly but leaves nothing out."""
+    from rich.measure import measure_renderables
+
+    out = console()
+    options = out.options.update(width=_ROOM)
+    whole = table.__rich_measure__(out, options).maximum
+    least = whole
+    for column in table.columns:
+        measured = measure_renderables(out, options, [*column.cells, column.header])
+        least -= 0 if column.no_wrap else measured.maximum - max(measured.minimum, column.min_width or 0)
+    if not out.is_terminal or least > out.width:
+        out.width = max(out.width, least if out.is_terminal else whole)
+    out.print(table, crop=False)
