@@ -47,7 +47,7 @@ impl Checker {
             }
             self.errors.push(FieldError {
                 field: (path + field).replace(".[", "["),
-                value: value.to_string(),
+                value: brief(&value.to_string()),
                 allowed: allowed.to_string(),
             });
         }
@@ -66,6 +66,19 @@ impl Checker {
     /// All complaints, where there are any.
     pub fn finish(self) -> Result<(), Vec<FieldError>> {
         if self.errors.is_empty() { Ok(()) } else { Err(self.errors) }
+    }
+}
+
+/// A value as complaints show it: no number of hundreds of digits, no text of pages.
+pub fn brief(value: &str) -> String {
+    const LONGEST: usize = 100;
+    let length = value.chars().count();
+    match value.parse::<f64>() {
+        Ok(number) if length > 20 => format!("{number:e}"),
+        _ if length > LONGEST => {
+            format!("{}… ({length} characters)", value.chars().take(LONGEST).collect::<String>())
+        }
+        _ => value.to_owned(),
     }
 }
 
@@ -113,6 +126,20 @@ mod tests {
         let errors = checker.finish().unwrap_err();
         assert_eq!(errors[0].to_string(), "flows[2].beta: 1.5 is not allowed; expected a number from 0 to 1");
         assert_eq!(errors.len(), 1);
+    }
+
+    #[test]
+    fn absurd_values_are_shown_in_brief() {
+        let shown = |value: &dyn Display| {
+            let mut checker = Checker::new();
+            checker.require(false, "x", value, "less");
+            checker.finish().unwrap_err().remove(0).value
+        };
+        assert_eq!(shown(&1e300), "1e300");
+        assert_eq!(shown(&-1e-300), "-1e-300");
+        assert_eq!(shown(&0.125), "0.125");
+        assert_eq!(shown(&u64::MAX), "18446744073709551615");
+        assert_eq!(shown(&"é".repeat(5000)), format!("{}… (5000 characters)", "é".repeat(100)));
     }
 
     #[test]

@@ -26,6 +26,7 @@ pub mod queue;
 pub mod rng;
 pub mod time;
 pub mod units;
+pub mod written;
 
 pub use annex::{AckBlocks, Annex, AnnexId, Annexes, ControlInfo, Report, SeqRange};
 pub use check::{Checker, FieldError};
@@ -38,4 +39,5 @@ pub use policy::{Arrival, FeedbackPolicy, Outgoing};
 pub use queue::{ArrivalPolicy, Backlog, DropReason, QueueCx, QueueDiscipline, Verdict};
 pub use rng::Stream;
 pub use time::{Span, Time};
-pub use units::{BitRate, Bytes, Capacity, DataAmount, UnitError};
+pub use units::{BitRate, Bytes, Capacity, DataAmount};
+pub use written::UnitError;

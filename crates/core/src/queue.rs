@@ -150,11 +150,6 @@ pub trait ArrivalPolicy {
     /// Decides on an arriving packet, and may mark it. `backlog` is what waits before it.
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict;
 
-    /// Whether `admit` reads `backlog`; a link may spare itself the counting where it does not.
-    fn reads_backlog(&self) -> bool {
-        true
-    }
-
     /// Tells its state, as [`QueueDiscipline::observe`] does.
     fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
         let _ = (now, note);

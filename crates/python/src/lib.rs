@@ -14,7 +14,6 @@ use pyo3::pymodule;
 mod _core {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
-    use tailback_core::Span;
     use tailback_scenario::{Run, Scenario};
 
     use crate::convert::raise;
@@ -33,8 +32,6 @@ mod _core {
     #[pymodule_export]
     use crate::result::RunResult as Result;
 
-    /// How many steps a run is cut into, so that an interrupt or a look at the clock never waits long.
-    const STEPS: u64 = 1000;
     /// The least wall time between two calls of `progress`, in seconds.
     const PROGRESS_EVERY: f64 = 0.1;
 
@@ -113,7 +110,6 @@ mod _core {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Result> {
         let scenario = parse(py, scenario)?;
-        let step = Span::from_nanos((scenario.duration.as_nanos() / STEPS).max(1));
         drop(take_failure());
         let mut run = py.detach(|| Run::new(scenario, seed)).map_err(|problems| raise(py, &problems))?;
         take_failure().map_or(Ok(()), Err)?;
@@ -122,7 +118,7 @@ mod _core {
         let now = || clock.call0().and_then(|time| time.extract::<f64>());
         let mut told = now()?;
         while run.now() < run.end() {
-            py.detach(|| run.advance(step));
+            py.detach(|| run.step());
             take_failure().map_or(Ok(()), Err)?;
             py.check_signals()?;
             if let Some(progress) = progress

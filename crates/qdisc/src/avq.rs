@@ -195,10 +195,6 @@ impl ArrivalPolicy for Avq {
         Verdict::Accept
     }
 
-    fn reads_backlog(&self) -> bool {
-        !self.limit.is_unlimited()
-    }
-
     fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
         self.queue.observe(now, note);
     }
@@ -245,10 +241,6 @@ impl ArrivalPolicy for Avd {
         }
         self.queue.take(packet.size(), rate, true);
         Verdict::Accept
-    }
-
-    fn reads_backlog(&self) -> bool {
-        !self.limit.is_unlimited()
     }
 
     fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {

@@ -326,10 +326,6 @@ impl ArrivalPolicy for Policer {
         Verdict::Accept
     }
 
-    fn reads_backlog(&self) -> bool {
-        !self.limit.is_unlimited()
-    }
-
     fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
         note("tokens_bytes", self.bucket.tokens_at(now));
     }

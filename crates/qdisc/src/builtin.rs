@@ -51,13 +51,6 @@ macro_rules! admissions {
                 }
             }
 
-            fn reads_backlog(&self) -> bool {
-                match self {
-                    $(Self::$name(policy) => policy.reads_backlog(),)*
-                    Self::Custom(policy) => policy.reads_backlog(),
-                }
-            }
-
             fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
                 match self {
                     $(Self::$name(policy) => policy.observe(now, note),)*

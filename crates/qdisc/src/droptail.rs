@@ -40,8 +40,4 @@ impl ArrivalPolicy for DropTail {
             Verdict::Drop(DropReason::Overflow)
         }
     }
-
-    fn reads_backlog(&self) -> bool {
-        !self.limit.is_unlimited()
-    }
 }

@@ -10,8 +10,8 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// No bound.
-    pub const UNLIMITED: Self = Self { packets: u32::MAX, bytes: Bytes::MAX };
+    /// No bound but [`Capacity::MOST_PACKETS`], which keeps a queue that nothing drains from taking all memory.
+    pub const UNLIMITED: Self = Self { packets: Capacity::MOST_PACKETS, bytes: Bytes::MAX };
 
     /// The bounds of a resolved capacity.
     ///
@@ -20,14 +20,14 @@ impl Limit {
     pub const fn new(capacity: Capacity) -> Self {
         match capacity {
             Capacity::Packets(packets) => Self { packets, bytes: Bytes::MAX },
-            Capacity::Bytes(bytes) => Self { packets: u32::MAX, bytes },
+            Capacity::Bytes(bytes) => Self { bytes, ..Self::UNLIMITED },
             Capacity::MilliBdp(_) | Capacity::Unlimited => Self::UNLIMITED,
         }
     }
 
-    /// Whether there is no bound.
+    /// Whether there is no bound to speak of.
     pub const fn is_unlimited(&self) -> bool {
-        self.packets == u32::MAX && self.bytes.get() == u64::MAX
+        self.packets >= Capacity::MOST_PACKETS && self.bytes.get() == u64::MAX
     }
 
     /// Whether `packet` may join `backlog`. At an idle server with nothing waiting it goes straight into

@@ -243,10 +243,6 @@ impl ArrivalPolicy for Tdqm {
         Verdict::Accept
     }
 
-    fn reads_backlog(&self) -> bool {
-        !self.limit.is_unlimited()
-    }
-
     fn observe(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
         // The meters stand where the last arrival left them: a copy goes on to the present.
         let mut present = self.clone();

@@ -211,15 +211,10 @@ pub(crate) fn quoted(names: &[&str]) -> String {
 
 /// A value for a message, cut where it is long.
 pub(crate) fn shown(value: &Value) -> String {
-    let text = match value {
+    match value {
         Value::Object(_) => "a table".to_owned(),
         Value::Array(_) => "a list".to_owned(),
         Value::Null => "null".to_owned(),
         plain => plain.to_string(),
-    };
-    if text.chars().count() <= 80 {
-        text
-    } else {
-        format!("{}…", text.chars().take(79).collect::<String>())
     }
 }

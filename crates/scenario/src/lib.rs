@@ -7,6 +7,7 @@ pub mod build;
 mod check;
 pub mod choice;
 mod expect;
+mod file;
 pub mod flow;
 pub mod hash;
 pub mod impairment;

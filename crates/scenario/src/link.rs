@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{BitRate, Capacity, Checker, Span};
+use tailback_core::{BitRate, Bytes, Capacity, Checker, Span};
 
 use crate::choice::Choice;
 use crate::impairment::{CorruptionConfig, DuplicationConfig, ReorderingConfig};
@@ -14,6 +14,8 @@ use crate::trace::TraceConfig;
 
 /// The slowest and the fastest link taken seriously.
 const RATES: (u64, u64) = (1, 100_000_000_000_000);
+/// The largest buffer taken seriously.
+const MOST_BYTES: Bytes = Bytes::new(1_000_000_000_000);
 /// The longest propagation delay taken seriously: Mars is 22 minutes away.
 const LONGEST_DELAY: Span = Span::from_secs(3600);
 
@@ -27,7 +29,7 @@ pub struct LinkConfig {
     pub delay: Span,
     /// How much may wait before the server, not counting the packet in transmission: packets, bytes, `"unlimited"`, or
     /// multiples of the bandwidth-delay product (`"1 BDP"`): this link's rate times the mean propagation round trip
-    /// time of the flows whose data crosses it.
+    /// time of the flows whose data crosses it. Never more than 16 777 216 packets.
     pub buffer: Capacity,
     /// The queue discipline, by name or as a table with its parameters.
     pub queue: Choice<QueueConfig>,
@@ -228,19 +230,23 @@ pub(crate) fn check_delay(checker: &mut Checker, field: &str, delay: Span) {
     checker.require(delay <= LONGEST_DELAY, field, delay, format_args!("a delay of at most {LONGEST_DELAY}"));
 }
 
-/// Complains about a buffer that holds nothing, where nothing could ever be sent.
+/// Complains about a buffer that holds nothing, where nothing could ever be sent, or more than memory does.
 fn check_buffer(checker: &mut Checker, field: &str, buffer: Capacity) {
     // "0 packets" is a link without a waiting room: what it sends, it sends at once. Zero bytes or zero
     // bandwidth-delay products say the same less clearly and are more likely slips.
-    let ok = match buffer {
-        Capacity::Packets(_) | Capacity::Unlimited => true,
-        Capacity::Bytes(bytes) => bytes.get() > 0,
-        Capacity::MilliBdp(thousandths) => (1..=1_000_000).contains(&thousandths),
+    let (ok, allowed) = match buffer {
+        Capacity::Unlimited => (true, String::new()),
+        Capacity::Packets(packets) => {
+            let most = Capacity::MOST_PACKETS;
+            (packets <= most, format!("at most {most} packets, or \"unlimited\""))
+        }
+        Capacity::Bytes(bytes) => {
+            let sane = bytes.get() > 0 && bytes <= MOST_BYTES;
+            (sane, format!("a positive number of bytes, at most {MOST_BYTES}, or \"unlimited\""))
+        }
+        Capacity::MilliBdp(thousandths) => {
+            ((1..=1_000_000).contains(&thousandths), "0.001 to 1000 BDP".to_owned())
+        }
     };
-    checker.require(
-        ok,
-        field,
-        buffer,
-        "packets, a positive number of bytes, \"unlimited\", or 0.001 to 1000 BDP",
-    );
+    checker.require(ok, field, buffer, allowed);
 }

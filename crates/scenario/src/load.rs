@@ -7,6 +7,7 @@ use serde_json::Value;
 use tailback_core::Checker;
 
 use crate::check;
+use crate::file;
 use crate::hash::{canonical, digest};
 use crate::lean::lean;
 use crate::problems::Problems;
@@ -23,8 +24,8 @@ use crate::walk::{Walked, walk};
 pub fn load(path: &Path) -> Result<Scenario, Problems> {
     let source = path.display().to_string();
     let from_here = |problems: Problems| Problems { source: source.clone(), ..problems };
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| from_here(Problems::one("file", error.to_string(), "a readable scenario file")))?;
+    let text = file::read(path)
+        .map_err(|problem| from_here(Problems::one("file", problem, "a readable scenario file")))?;
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let value = if is_json { parse_json(&text) } else { parse_toml(&text) }.map_err(from_here)?;
     let base = path.parent().unwrap_or(Path::new(""));

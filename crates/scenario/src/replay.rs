@@ -14,7 +14,7 @@ pub(crate) fn inline(scenario: &mut Scenario, base: &Path) -> Vec<FieldError> {
         let SourceConfig::Replay(config) = &mut flow.source.0 else { continue };
         let Some(file) = &config.file else { continue };
         let path = base.join(file);
-        let text = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+        let text = crate::file::read(&path);
         if let Err(problem) = text.and_then(|text| config.load(&text).map_err(|error| error.to_string())) {
             errors.push(FieldError {
                 field: format!("flows[{index}].source.file"),

@@ -13,12 +13,19 @@ use crate::problems::Problems;
 use crate::scenario::Scenario;
 use crate::topology::Network;
 
+/// A run has at least so many steps.
+const STEPS: u64 = 1000;
+/// The events that one step should not much exceed.
+const BUSY: u64 = 1 << 20;
+
 /// A scenario at work.
 pub struct Run {
     scenario: Scenario,
     network: Network,
     engine: Box<dyn Engine + Send>,
     plan: SeriesPlan,
+    /// How far the next [`Run::step`] goes.
+    stride: Span,
     /// Everything as of the end of the warm-up.
     warm: Option<Snapshot>,
 }
@@ -205,7 +212,8 @@ impl Run {
         } else {
             Box::new(simulator(&scenario, &network, seed, series)?)
         };
-        Ok(Self { scenario, network, engine, plan, warm: None })
+        let stride = scenario.duration / STEPS / STEPS;
+        Ok(Self { scenario, network, engine, plan, stride, warm: None })
     }
 
     /// The present of the run.
@@ -221,6 +229,19 @@ impl Run {
     /// The share of simulated time that is done.
     pub fn progress(&self) -> f64 {
         self.now().since(Time::ZERO).ratio(self.scenario.duration)
+    }
+
+    /// Goes on for a moment: at most a thousandth of the run, and less where more happens than a fraction of a second
+    /// takes, so that whoever drives the run can show progress and stop it, be its rates ever so absurd.
+    pub fn step(&mut self) {
+        let before = self.engine.events();
+        self.advance(self.stride.max(Span::from_nanos(1)));
+        let handled = self.engine.events() - before;
+        if handled > BUSY {
+            self.stride = self.stride / 2;
+        } else if handled < BUSY / 4 {
+            self.stride = (self.stride * 2).min((self.scenario.duration / STEPS).max(Span::from_nanos(2)));
+        }
     }
 
     /// Goes on for `span` of simulated time, but not beyond the end.

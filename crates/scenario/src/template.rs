@@ -147,8 +147,8 @@ impl Graph {
                 }
                 let (from, to) = (&link.from, &link.to);
                 checker.require(from != to, "to", format_args!("{to:?}"), "a node other than `from`");
-                let mut fresh = seen.insert((from.clone(), to.clone()));
-                fresh &= link.one_way || seen.insert((to.clone(), from.clone()));
+                let mut fresh = from == to || seen.insert((from.clone(), to.clone()));
+                fresh &= from == to || link.one_way || seen.insert((to.clone(), from.clone()));
                 let value = format_args!("a second link between {from:?} and {to:?}").to_string();
                 checker.require(fresh, "", value, "at most one link per direction between two nodes");
                 let reverse = link.one_way && link.link.reverse.is_some();

@@ -55,8 +55,8 @@ pub fn read(config: &TraceConfig, base: &Path, field: &str) -> Result<(DeliveryT
     let path = base.join(&config.file);
     let complaint =
         |value: String, allowed: String| FieldError { field: format!("{field}.file"), value, allowed };
-    let text = std::fs::read_to_string(&path).map_err(|error| {
-        complaint(format!("{} ({error})", path.display()), "a readable trace file".to_owned())
+    let text = crate::file::read(&path).map_err(|problem| {
+        complaint(format!("{} ({problem})", path.display()), "a readable trace file".to_owned())
     })?;
     let times = DeliveryTrace::parse(&text, config.opportunity)
         .map_err(|problem| complaint(format!("{} ({problem})", path.display()), FORMAT.to_owned()))?;

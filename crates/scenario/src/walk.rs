@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
-use tailback_core::check::nearest;
+use tailback_core::check::{brief, nearest};
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
 
 use crate::expect::{Node, all_constants, describe, quoted, shown, tags};
@@ -37,7 +37,7 @@ impl<'a> Walker<'a> {
         let field = if path.is_empty() { "scenario" } else { path };
         self.errors.push(FieldError {
             field: field.to_owned(),
-            value: value.into(),
+            value: brief(&value.into()),
             allowed: allowed.into(),
         });
         self.removed.insert(path.to_owned());

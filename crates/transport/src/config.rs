@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_control::{ControllerParams, Reliability};
-use tailback_core::{Bytes, Checker, DataAmount, Packet, Span};
+use tailback_core::{Bytes, Capacity, Checker, DataAmount, Packet, Span};
 
 use crate::pacing::PacingConfig;
 
@@ -253,6 +253,7 @@ impl StreamConfig {
                 );
             }
         }
+        check_initial_window(self.initial_window, self.segment_size, checker);
         let threshold = self.dup_threshold;
         checker.require((1..=1000).contains(&threshold), "dup_threshold", threshold, "1 to 1000");
         checker.within("rto", |rto| self.rto.check(rto));
@@ -277,6 +278,13 @@ impl StreamConfig {
             max_window: self.window_limit.map_or(Bytes::MAX, bytes),
         }
     }
+}
+
+/// What leaves at once at the beginning, of sender and datagram sender: it must fit into a network.
+pub(crate) fn check_initial_window(window: DataAmount, packet: Bytes, checker: &mut Checker) {
+    let most = Capacity::MOST_PACKETS;
+    let ok = packet == Bytes::ZERO || window.in_packets(packet) <= f64::from(most);
+    checker.require(ok, "initial_window", window, format_args!("at most {most} packets"));
 }
 
 /// Sizes that sender and datagram sender share: a packet's and its header's.

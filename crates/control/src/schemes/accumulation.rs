@@ -132,18 +132,15 @@ impl Default for AccumulationConfig {
 impl AccumulationConfig {
     /// Complains about every value that is not allowed.
     pub fn check(&self, checker: &mut Checker) {
-        let positive = |amount: DataAmount| match amount {
-            DataAmount::Packets(packets) => packets > 0.0 && packets <= 1e9,
-            DataAmount::Bytes(bytes) => bytes > Bytes::ZERO,
-        };
-        checker.require(positive(self.target), "target", self.target, "an amount above zero");
+        let allowed = DataAmount::SENSIBLE;
+        checker.require(self.target.is_sensible(), "target", self.target, allowed);
         let kappa = self.kappa.unwrap_or(1.0);
         checker.require(kappa > 0.0 && kappa <= 1e6, "kappa", kappa, "a number above 0, at most 1000000");
         checker.require(self.history >= 1, "history", self.history, "at least 1 round");
         let gain = self.egress_gain;
         checker.require(gain > 0.0 && gain <= 1.0, "egress_gain", gain, "a gain above 0, at most 1");
         if let Some(gamma) = self.gamma {
-            checker.require(positive(gamma), "gamma", gamma, "an amount above zero, or nothing");
+            checker.require(gamma.is_sensible(), "gamma", gamma, format_args!("{allowed}, or nothing"));
         }
         let factor = self.decrease;
         checker.require(factor > 0.0 && factor < 1.0, "decrease", factor, "between 0 and 1, both excluded");

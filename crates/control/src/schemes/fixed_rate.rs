@@ -3,9 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{
-    BitRate, Burst, Bytes, Checker, Controller, Cx, DataAmount, Directive, Feedback, Time, Tokens,
-};
+use tailback_core::{BitRate, Burst, Checker, Controller, Cx, DataAmount, Directive, Feedback, Time, Tokens};
 
 use crate::scheme::ControllerParams;
 
@@ -38,11 +36,9 @@ impl FixedRateConfig {
     /// Complains about every value that is not allowed.
     pub fn check(&self, checker: &mut Checker) {
         checker.require(self.rate > BitRate::ZERO, "rate", self.rate, "a rate above zero");
-        let ok = match self.burst {
-            DataAmount::Packets(packets) => (1.0..=1e9).contains(&packets),
-            DataAmount::Bytes(bytes) => bytes > Bytes::ZERO,
-        };
-        checker.require(ok, "burst", self.burst, "at least one packet or one byte");
+        let whole = !matches!(self.burst, DataAmount::Packets(packets) if packets < 1.0);
+        let ok = whole && self.burst.is_sensible();
+        checker.require(ok, "burst", self.burst, "1 to 16777216 packets, or 1 B to 16 GB");
     }
 }
 

@@ -25,11 +25,9 @@ impl Default for FixedWindowConfig {
 impl FixedWindowConfig {
     /// Complains about every value that is not allowed.
     pub fn check(&self, checker: &mut Checker) {
-        let ok = match self.window {
-            DataAmount::Packets(packets) => (1.0..=1e9).contains(&packets),
-            DataAmount::Bytes(bytes) => bytes > Bytes::ZERO,
-        };
-        checker.require(ok, "window", self.window, "at least one packet or one byte");
+        let whole = !matches!(self.window, DataAmount::Packets(packets) if packets < 1.0);
+        let ok = whole && self.window.is_sensible();
+        checker.require(ok, "window", self.window, "1 to 16777216 packets, or 1 B to 16 GB");
     }
 }
 

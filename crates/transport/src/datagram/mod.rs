@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tailback_control::ControllerParams;
 use tailback_core::{Bytes, Capacity, Checker, DataAmount};
 
-use crate::config::{EcnMode, RtoConfig, check_sizes};
+use crate::config::{EcnMode, RtoConfig, check_initial_window, check_sizes};
 
 /// A datagram flow: its sender, and what its receiver must have in common with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -95,6 +95,7 @@ impl DatagramConfig {
                 );
             }
         }
+        check_initial_window(self.initial_window, self.segment_size, checker);
     }
 
     /// What a controller needs to know of this flow.

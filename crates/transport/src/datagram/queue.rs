@@ -44,7 +44,7 @@ impl Queue {
         let fits = match room {
             Capacity::Packets(most) => datagrams <= u64::from(most),
             Capacity::Bytes(most) => bytes <= most.get(),
-            Capacity::Unlimited | Capacity::MilliBdp(_) => true,
+            Capacity::Unlimited | Capacity::MilliBdp(_) => datagrams <= u64::from(Capacity::MOST_PACKETS),
         };
         // An offer larger than the whole buffer is taken when nothing waits, lest it never could.
         if !fits && !self.waiting.is_empty() {
