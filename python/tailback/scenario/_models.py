@@ -2382,7 +2382,7 @@ class GraphLink(Part):
     buffer: Capacity = "1 BDP"
     """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
     or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
-    trip time of the flows whose data crosses it.
+    trip time of the flows whose data crosses it. Never more than 16 777 216 packets.
     """
 
     queue: QueueOrName = DropTailQueue()
@@ -2475,7 +2475,7 @@ class Dumbbell(Part):
     buffer: Capacity = "1 BDP"
     """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
     or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
-    trip time of the flows whose data crosses it.
+    trip time of the flows whose data crosses it. Never more than 16 777 216 packets.
     """
 
     queue: QueueOrName = DropTailQueue()
@@ -2533,7 +2533,7 @@ class ParkingLot(Part):
     buffer: Capacity = "1 BDP"
     """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
     or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
-    trip time of the flows whose data crosses it.
+    trip time of the flows whose data crosses it. Never more than 16 777 216 packets.
     """
 
     queue: QueueOrName = DropTailQueue()
@@ -2591,7 +2591,7 @@ class Star(Part):
     buffer: Capacity = "1 BDP"
     """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
     or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
-    trip time of the flows whose data crosses it.
+    trip time of the flows whose data crosses it. Never more than 16 777 216 packets.
     """
 
     queue: QueueOrName = DropTailQueue()
