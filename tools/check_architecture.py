@@ -1,6 +1,7 @@
 """Checks the house rules that no compiler checks: which way dependencies point, where clocks and unsafe code may be.
 
-And that every source file begins by saying what it holds. Licences and formatting are other tools' business.
+And that every source file begins by saying what it holds, and that files and Rust items named on the documentation's
+pages exist. Licences and formatting are other tools' business.
 """
 
 import json
@@ -42,6 +43,11 @@ HOME_OF_CLOCKS = "net"
 CLOCKS = re.compile(r"\b(?:Instant|SystemTime)\s*::\s*now\b|\bstd::time::(?:Instant|SystemTime)\b|\bthread::sleep\b")
 UNSAFE = re.compile(r"\bunsafe\s*(?:\{|fn\b|impl\b|trait\b|extern\b)|allow\(\s*unsafe_code")
 LONGEST_FILE = 400
+# A file and a Rust item as pages name them, in backticks. On the walk through the code a line says `file` · `Owner::item`.
+NAMED_FILE = re.compile(r"`((?:crates|python|docs|tools|tests|examples|benches|fuzz)/[\w/.-]+\.\w+)`")
+NAMED_ITEM = re.compile(r"`([A-Z]\w+)::(\w+)`")
+STOP = re.compile(r"(`[\w/.-]+\.rs`) · ([^;]*)")
+NAMED_IN_HEAD = re.compile(r"`((?:\w+/)*\w+\.rs)`")
 
 
 def without_comments(text: str) -> str:
@@ -103,6 +109,57 @@ def python_faults(path: Path) -> Iterator[str]:
         yield f'{path.relative_to(ROOT)}:1: the first line must be a docstring """… that says what lives in this file'
 
 
+def rust_items(text: str) -> set[tuple[str, str]]:
+    """What a Rust file defines, as pairs of owner and item: functions and constants of types and traits, variants."""
+    items: set[tuple[str, str]] = set()
+    block = re.compile(r"^(?:pub(?:\([^)]*\))? )?(impl|trait|enum)\b([^{;]*)\{(.*?)^\}", re.MULTILINE | re.DOTALL)
+    for kind, head, body in block.findall(without_comments(text)):
+        if kind == "enum":
+            members = re.findall(r"^    (\w+)", body, re.MULTILINE)
+        else:
+            members = re.findall(r"^    (?:pub(?:\([^)]*\))? )?(?:const )?(?:fn |const )?(\w+)", body, re.MULTILINE)
+        # Of `impl<R: Recorder> Simulator<R>`, `impl Codec for Wire` and `trait Codec: Send` it is the type or trait.
+        named = re.sub(r"^<[^{]*?>+ ", " ", head) if kind == "impl" else head
+        owner = re.match(r"\W*(\w+)", named.rsplit(" for ", 1)[-1])
+        items.update((owner.group(1), member) for member in members if owner)
+    return items
+
+
+def page_faults(path: Path, known: dict[str, set[tuple[str, str]]]) -> Iterator[str]:
+    """Files and Rust items that a page names and that are not there. `known` has what each Rust file defines."""
+    shown = path.relative_to(ROOT)
+    everywhere = set().union(*known.values())
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        for name in NAMED_FILE.findall(line):
+            if not (ROOT / name).exists():
+                yield f"{shown}:{number}: there is no {name}"
+        for owner, item in NAMED_ITEM.findall(line):
+            if (owner, item) not in everywhere:
+                yield f"{shown}:{number}: there is no {owner}::{item}"
+        for file, items in STOP.findall(line):
+            for owner, item in NAMED_ITEM.findall(items):
+                if (owner, item) not in known.get(file.strip("`"), everywhere):
+                    yield f"{shown}:{number}: {file} does not define {owner}::{item}"
+
+
+def head_faults(path: Path) -> Iterator[str]:
+    """Rust files that the head of a Rust file names and that are not in its crate."""
+    shown = path.relative_to(ROOT)
+    crate = ROOT.joinpath(*shown.parts[:2])
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.startswith("//!"):
+            break
+        for name in NAMED_IN_HEAD.findall(line):
+            if not any(crate.rglob(name)) and not (ROOT / name).exists():
+                yield f"{shown}:{number}: there is no {name} in this crate"
+
+
+def pages() -> list[Path]:
+    """The pages that people write; what tools generate is left out."""
+    written = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    return [page for page in written if not {"generated", "_build"} & set(page.relative_to(ROOT).parts)]
+
+
 def sources(suffix: str) -> list[Path]:
     """Every file of the project with this suffix, outside of what tools generate."""
     skipped = {"target", ".venv", "_build", "out", "results", "node_modules"}
@@ -119,6 +176,10 @@ def main() -> None:
     rust, python = sources(".rs"), sources(".py")
     for path in rust:
         faults.extend(rust_faults(path))
+        faults.extend(head_faults(path))
+    known = {str(path.relative_to(ROOT)): rust_items(path.read_text(encoding="utf-8")) for path in rust}
+    for path in pages():
+        faults.extend(page_faults(path, known))
     for path in python:
         faults.extend(python_faults(path))
     for path in rust + python:

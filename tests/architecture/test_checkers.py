@@ -72,6 +72,73 @@ def test_rust_files_keep_the_rules(
     assert all(word in fault for fault in faults)
 
 
+RUST = """//! Holds this.
+pub struct Track { ring: u32 }
+impl<T: Clone> Track<T> {
+    pub(super) fn push(&mut self) {}
+    const LONGEST: u32 = 3;
+}
+pub trait Gate: Send {
+    fn open(&self);
+}
+impl Gate for Track {
+    fn open(&self) {}
+}
+pub enum Kind {
+    Data = 0,
+    Ack(u32),
+}
+"""
+
+
+def test_items_of_a_rust_file_are_found() -> None:
+    assert architecture.rust_items(RUST) == {
+        ("Track", "push"),
+        ("Track", "LONGEST"),
+        ("Track", "open"),
+        ("Gate", "open"),
+        ("Kind", "Data"),
+        ("Kind", "Ack"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("`crates/sim/src/direct.rs` · `Track::push`, `Track::LONGEST`", ""),
+        ("`crates/sim/src/gone.rs`", "gone.rs"),
+        ("see `Track::pop`", "Track::pop"),
+        ("see `Kind::Ack` and `Kind::Nack`", "Kind::Nack"),
+        ("`crates/sim/src/direct.rs` · `Other::run`", "does not define Other::run"),
+        ("`crates/sim/src/direct.rs` · `Gate::open`; `crates/sim/src/other.rs` · `Other::run`", ""),
+    ],
+)
+def test_pages_name_what_is_there(line: str, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(architecture, "ROOT", tmp_path)
+    sources = {"direct.rs": RUST, "other.rs": "//! Holds that.\nimpl Other {\n    fn run() {}\n}\n"}
+    folder = tmp_path / "crates" / "sim" / "src"
+    folder.mkdir(parents=True)
+    for name, text in sources.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    known = {f"crates/sim/src/{name}": architecture.rust_items(text) for name, text in sources.items()}
+    page = tmp_path / "walk.md"
+    page.write_text(f"{line}\n", encoding="utf-8")
+    faults = list(architecture.page_faults(page, known))
+    assert len(faults) == (1 if word else 0), faults
+    assert all(word in fault for fault in faults)
+
+
+def test_heads_name_files_of_their_crate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(architecture, "ROOT", tmp_path)
+    path = tmp_path / "crates" / "sim" / "src" / "lib.rs"
+    path.parent.mkdir(parents=True)
+    path.write_text("//! Holds this; that is in `lib.rs`, the rest in `gone.rs`.\n", encoding="utf-8")
+    assert [fault for fault in architecture.head_faults(path) if "gone.rs" in fault] == list(
+        architecture.head_faults(path)
+    )
+    assert len(list(architecture.head_faults(path))) == 1
+
+
 @pytest.mark.parametrize(
     ("expression", "allowed"),
     [

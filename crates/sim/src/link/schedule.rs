@@ -1,5 +1,5 @@
 //! How a link changes while running: steps of rate and delay, and delivery traces in Mahimahi's format.
-//! The link's reaction is `full.rs`'s business.
+//! The link's reaction is `staged.rs`'s business.
 
 use std::fmt;
 
