@@ -132,7 +132,7 @@ $(STAMPS)/cargo: tools/check-cargo rust-toolchain.toml | $(STAMPS)/python
 
 $(STAMPS)/run: constraints.txt pyproject.toml | $(STAMPS)/python
 	@echo "Installing pinned Python packages into $(VENV)"
-	$(PIP) install $$($(BIN)/python tools/requirements.py build run)
+	$(PIP) install $$($(BIN)/python tools/requirements.py build run pandas arrow)
 	touch $@
 
 # One pip at a time: each further group waits for the one before it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import polars as pl
 import pytest
 
 import tailback as tb
-from tailback.results import completion, dynamics, fairness, losses
+from tailback.results import completion, dynamics, fairness, losses, metrics
 
 
 def made_up(result: tb.Result, rates: dict[str, list[float]]) -> tb.Result:
@@ -113,3 +114,67 @@ def test_no_python_loop_over_samples_on_the_way_to_pandas(tmp_path: Path) -> Non
     (few, short), (many, long) = steps("20 s"), steps("200 s")
     assert long == 10 * short
     assert many < 1.2 * few
+
+
+def test_variation_by_hand_at_every_scale(result: tb.Result) -> None:
+    values = np.random.default_rng(5).gamma(2.0, 1e6, size=1200).tolist()
+    made = dataclasses.replace(made_up(result, {"a": values}), duration=120.0)
+    for scale, found in dynamics.variation(made, "a").iter_rows():
+        per = round(scale / made.bin)
+        blocks = [statistics.fmean(values[begin : begin + per]) for begin in range(0, len(values) - per + 1, per)]
+        assert found == pytest.approx(statistics.stdev(blocks) / statistics.fmean(blocks), rel=1e-9)
+    assert dynamics.variation(made, "a").height == 4
+    late = dataclasses.replace(made, warm_up=60.0)
+    blocks = [statistics.fmean(values[begin : begin + 10]) for begin in range(600, 1200, 10)]
+    assert dynamics.variation(late, "a", [1.0])["variation"][0] == pytest.approx(
+        statistics.stdev(blocks) / statistics.fmean(blocks), rel=1e-9
+    ), "from warm_up on, and nothing before"
+
+
+def test_convergence_by_hand_within_a_bin(result: tb.Result) -> None:
+    made = made_up(result, {"a": [0.0] * 10 + [4e6] * 40})
+    flows = made.flows.with_columns(pl.lit(0.7).alias("start"))
+    # 150 kB at 0.5 MB/s from 1 s on take 0.3 s; 1500 bytes take 3 ms.
+    assert dynamics.convergence_time(dataclasses.replace(made, flows=flows), "a", 2) == pytest.approx(1.3 - 0.7)
+    assert dynamics.convergence_time(dataclasses.replace(made, flows=flows), "a", 0) == pytest.approx(1.003 - 0.7)
+
+
+def test_fairness_of_shares_by_hand(result: tb.Result) -> None:
+    flows = pl.DataFrame({"flow": ["a", "b", "c"], "goodput": [2e6, 3e6, 5e6]})
+    made = dataclasses.replace(result, flows=flows)
+    assert fairness.epsilon(made) == pytest.approx(1 - 2 / 5)
+    assert metrics.jain_index(made) == pytest.approx((2 + 3 + 5) ** 2 / (3 * (4 + 9 + 25)))
+
+
+def test_loss_events_by_hand(result: tb.Result) -> None:
+    flows = pl.DataFrame(
+        {
+            "flow": ["a", "b", "c", "silent"],
+            "recoveries": [3, 0, 1, 0],
+            "timeouts": [1, 0, 0, 0],
+            "sent_packets": [200, 100, 50, 0],
+            "mean_rtt": [0.1, 0.1, 0.1, None],
+            "round_trip": [0.05] * 4,
+        }
+    )
+    drops = [(2.5, "a"), (2.54, "b"), (2.63, "a"), (4.0, "c"), (4.0, "a"), (4.0, "b"), (7.0, "b")]
+    packets = pl.DataFrame(
+        {
+            "time": [1.0, *(time for time, _ in drops), 7.01, 7.02],
+            "event": ["dropped"] * (len(drops) + 2) + ["delivered"],
+            "link": ["l"] * (len(drops) + 1) + ["other", "l"],
+            "flow": ["c", *(flow for _, flow in drops), "a", "a"],
+        }
+    )
+    made = dataclasses.replace(result, flows=flows, packets=packets, warm_up=2.0)
+    assert losses.loss_event_rate(made).tolist() == pytest.approx([4 / 200, 0.0, 1 / 50, 0.0])
+    events = losses.loss_events(made, "l")
+    assert events.select("began", "ended", "packets", "flows").rows() == [
+        (2.5, 2.54, 2, 2),
+        (2.63, 2.63, 1, 1),
+        (4.0, 4.0, 3, 3),
+        (7.0, 7.0, 1, 1),
+    ], "a drop within a round trip of an event's first is part of it"
+    assert losses.loss_synchronisation(made, "l") == pytest.approx((2 + 1 + 3 + 1) / 4 / 4)
+    assert losses.loss_events(made, "l", span=0.2)["packets"].to_list() == [3, 3, 1]
+    assert np.isnan(losses.loss_synchronisation(made, "quiet", span=0.1))

@@ -74,6 +74,19 @@ def test_metrics_by_their_definitions(result: tb.Result) -> None:
     )
 
 
+def test_is_short_on_a_terminal_and_a_table_in_a_notebook(result: tb.Result, dumbbell: tb.Scenario) -> None:
+    assert (
+        repr(result)
+        == f"<Result: two kinds, 10 s, seed 3; 3 flows, {result.links.height} links; hash {result.hash[:16]}>"
+    )
+    assert "&lt;Result: two kinds" in result._repr_html_()
+    assert "<td>" in result._repr_html_()
+    runs = dumbbell.sweep(buffer=["10 packets", "20 packets"], seeds=2, cache=False, jobs=1)
+    assert repr(runs) == "<Runs: 4 of 2 variants over buffer (2)>"
+    assert "goodput" in runs._repr_html_()
+    assert "0 of 2 variants" in runs.select(buffer="none such")._repr_html_()
+
+
 def test_summary_is_one_line(result: tb.Result) -> None:
     summary = result.summary()
     assert summary.height == 1

@@ -1,10 +1,13 @@
 """The documentation tells the truth: its Python and its commands run as they are written, its scenarios load, its
-targets of make and its local links exist."""
+targets of make, the commands within its sentences, and its local links exist."""
 
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,13 @@ PAGES = [page for page in PAGES if "_build" not in page.parts and "generated" no
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"# ([\w-]+\.(?:py|toml))")
 """A block whose first line names a file is that file, or the next part of it."""
+ELSEWHERE = {
+    "make setup": "continuous integration has done it in a fresh clone, as part of `make test`, before this test runs",
+    "make reproduce": "takes minutes; the tests of the papers make every item of it",
+    "source .venv/bin/activate": "changes a shell and does nothing else; commands here run in that environment",
+}
+"""What blocks of the documentation say and this test does not run, and who does."""
+INLINE = re.compile(r"`((?:\.venv/bin/)?(?:tailback|make|cargo|pip|python -m) [^`\n]+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 
 
@@ -69,14 +79,30 @@ class Reader:
 
     def _command(self, line: str) -> None:
         words = shlex.split(line, comments=True)
-        if not words or Path(words[0]).name not in {"tailback", "python"}:
-            return  # make, cargo and the like, which are known to exist.
-        if Path(words[0]).name == "tailback":
-            words = ["python", "-m", "tailback.cli", *words[1:]]
-        done = subprocess.run(
-            [sys.executable, *words[1:]], cwd=self._folder, capture_output=True, text=True, check=False, timeout=600
-        )
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        if not words or shlex.join(words) in ELSEWHERE:
+            return
+        program, folder = Path(words[0]).name, self._folder
+        match program:
+            case "python":
+                words = [sys.executable, *words[1:]]
+            case "tailback":
+                words = [sys.executable, "-m", "tailback.cli", *words[1:]]
+            case "pip":  # What it brings is used by the rest of the page; here, that it knows the extra.
+                words = [sys.executable, "-m", "pip", *words[1:], "--no-index", "--no-deps", "--dry-run"]
+            case "cargo":
+                folder = ROOT
+            case _:
+                pytest.fail(f"{line}: nobody runs this")
+        said = ran(words, folder)
+        assert "does not provide the extra" not in said
+
+
+def ran(words: list[str], folder: Path) -> str:
+    """What a command says, which must not fail."""
+    environment = {**os.environ, "CARGO_NET_OFFLINE": "true", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_QUIET": "0"}
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=900)
+    assert done.returncode == 0, f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("page", having("python", "sh", "console"), ids=name)
@@ -104,21 +130,56 @@ def test_scenarios_load(page: Path, tmp_path: Path) -> None:
         assert _core.load_toml(str(path))
 
 
-@pytest.mark.parametrize("page", having("sh", "console"), ids=name)
+def commands(page: Path) -> list[str]:
+    """The commands of a page, in its blocks and within its sentences."""
+    lines = [
+        line.removeprefix("$ ").split(" #")[0] for body in blocks(page, "sh", "console") for line in body.splitlines()
+    ]
+    return [line.strip() for line in [*lines, *INLINE.findall(page.read_text(encoding="utf-8"))] if line.strip()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_commands_exist(page: Path) -> None:
     from typer.main import get_command
 
     from tailback.cli import app
 
-    known = set(getattr(get_command(app), "commands", {}))
+    known = getattr(get_command(app), "commands", {})
     made = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    for body in blocks(page, "sh", "console"):
-        for line in body.splitlines():
-            command = line.strip().removeprefix("$ ").split("#")[0].split()
-            if not command:
-                continue
-            if command[0] == "make":
-                targets = [word for word in command[1:] if "=" not in word and not word.startswith("-")]
-                assert set(targets) <= made, line
-            elif command[0].endswith("tailback") and len(command) > 1 and not command[1].startswith("-"):
-                assert command[1] in known, line
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for line in commands(page):
+        program, *words = line.split()
+        if program == "make":
+            assert {word for word in words if "=" not in word and not word.startswith("-")} <= made, line
+        elif program == "pip":
+            assert set(re.findall(r"tailback\[(\w+)\]", line)) <= set(extras), line
+        elif program.endswith("tailback") and not words[0].startswith("-") and words[0].islower():
+            assert words[0] in known, line
+            options = {option for parameter in known[words[0]].params for option in parameter.opts}
+            assert {word.split("=")[0] for word in words if word.startswith("--")} <= options, line
+
+
+def test_what_is_run_elsewhere_is_still_said() -> None:
+    said = {shlex.join(shlex.split(line)) for page in PAGES for line in commands(page)}
+    assert set(ELSEWHERE) <= said
+
+
+def test_the_list_of_targets_is_whole() -> None:
+    listed = set(re.findall(r"^  make ([a-z-]+) ", ran(["make", "help"], ROOT), re.MULTILINE))
+    named = {line.split()[1] for page in PAGES for line in commands(page) if re.fullmatch(r"make [a-z-]+", line)}
+    assert named <= listed
+    assert {"help", "setup", "test", "reproduce"} <= listed
+
+
+@pytest.mark.slow
+def test_the_rust_template_builds_as_the_page_says(tmp_path: Path) -> None:
+    (tmp_path / "tailback").symlink_to(ROOT)
+    crate = tmp_path / "my-scheme"
+    (crate / "src").mkdir(parents=True)
+    manifest = next(body for body in blocks(ROOT / "docs" / "own-controller.md", "toml") if "[package]" in body)
+    (crate / "Cargo.toml").write_text(manifest, encoding="utf-8")
+    shutil.copy(ROOT / "crates/scenario/examples/own_scheme.rs", crate / "src/main.rs")
+    shutil.copy(ROOT / "Cargo.lock", crate)  # Without a network, the versions that are here must do.
+    shutil.copy(ROOT / "rust-toolchain.toml", crate)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "template"
+    ran(["cargo", "check", "--quiet", "--target-dir", str(target)], crate)

@@ -309,3 +309,9 @@ def test_the_stubs_say_what_the_core_has() -> None:
         part = stub.split(f"class {name}:", 1)[1].split("\n@final", 1)[0]
         for member in (each for each in dir(getattr(_core, name)) if not each.startswith("_")):
             assert f"    {member}:" in part or f"def {member}(" in part, f"{name}.{member}"
+
+
+@pytest.mark.parametrize("value", [lambda rate: rate, [1.0], None, float("nan"), float("inf")])
+def test_settings_are_what_a_scenario_can_say(value: Any) -> None:
+    with pytest.raises(tb.PartError, match=r"Aimd: the setting increase: .* is not allowed; expected a finite number"):
+        Aimd.scheme(increase=value)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import traceback
 from collections.abc import Callable, Mapping
@@ -85,7 +86,21 @@ def table(part: Part, settings: Mapping[str, bool | float | str]) -> dict[str, A
     wrong = complaint(part, settings)
     if wrong:
         raise PartError(f"{part.__name__}: expected {wrong}")
-    return {"name": "custom", "part": name_of(part), **({"settings": dict(settings)} if settings else {})}
+    told = {name: _told(part, name, value) for name, value in settings.items()}
+    return {"name": "custom", "part": name_of(part), **({"settings": told} if told else {})}
+
+
+def _told(part: Part, name: str, value: Any) -> bool | float | str:
+    """A setting as a scenario keeps it: NumPy's numbers as Python's.
+
+    Raises:
+        PartError: for what a scenario cannot say.
+    """
+    plain = value.item() if hasattr(value, "__array__") and getattr(value, "ndim", 1) == 0 else value
+    if not isinstance(plain, bool | int | float | str) or (isinstance(plain, float) and not math.isfinite(plain)):
+        allowed = "a finite number, a truth value or a text"
+        raise PartError(f"{part.__name__}: the setting {name}: {value!r} is not allowed; expected {allowed}")
+    return plain
 
 
 def complaint(part: type[Any], settings: Mapping[str, Any]) -> str:

@@ -84,7 +84,7 @@ def convergence_time(result: Result, flow: str, exponent: int = 2) -> float:
 
 def settling_time(result: Result, flow: str, share: float, tolerance: float = 0.2, window: float = 1.0) -> float:
     """Seconds from a flow's start until its goodput, in windows of ``window`` seconds, first lies within ``tolerance``
-    (relative) of ``share`` bit/s. A definition of ours, for the convergence that RFC 5166 §2.3.3 leaves open; not a
+    (relative) of ``share`` bit/s. A definition of ours, for the convergence that RFC 5166 §2.3 leaves open; not a
     number where it never does.
 
     Raises:

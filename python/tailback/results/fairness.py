@@ -60,7 +60,7 @@ def jain_over_time(result: Result, window: float) -> tuple[Floats, Floats]:
 def delta_fair_convergence(result: Result, first: str, second: str, delta: float = 0.2, window: float = 1.0) -> float:
     """Seconds from the start of the later of two flows until both have close to a fair share of what they have
     together: shares between ``(1 - delta)/2`` and ``(1 + delta)/2`` in a window of ``window`` seconds (RFC 5166
-    §2.3.3 after Bansal et al. 2001). The end of the first such window; not a number where there is none.
+    §2.3 after Bansal et al. 2001). The end of the first such window; not a number where there is none.
 
     Raises:
         KeyError: for a flow without a time series.

@@ -26,9 +26,10 @@ def loss_event_rate(result: Result) -> NDArray[np.float64]:
 
 
 def loss_events(result: Result, link: str | None = None, span: float | None = None) -> pl.DataFrame:
-    """The loss events at a link (the bottleneck where none is named), from ``warm_up`` on: drops of any flow's data of
-    which each follows another within ``span`` seconds, the mean round trip time by default. One row per event:
-    ``began``, ``ended`` in seconds, ``packets`` lost, ``flows`` that lost any (RFC 7928 §2.4).
+    """The loss events at a link (the bottleneck where none is named), from ``warm_up`` on: a drop of any flow's packet, and
+    those that follow within ``span`` seconds of it, the mean round trip time by default (as RFC 5348 §5.2 joins one
+    flow's losses). One row per event: ``began``, ``ended`` in seconds, ``packets`` lost, ``flows`` that lost any
+    (RFC 7928 §2.4).
 
     Raises:
         KeyError: where packets were not recorded.
@@ -41,9 +42,8 @@ def loss_events(result: Result, link: str | None = None, span: float | None = No
         (pl.col("event") == "dropped") & (pl.col("link") == name) & (pl.col("time") > result.warm_up)
     )
     apart = span if span is not None else _mean_round_trip(result)
-    event = (pl.col("time").diff().fill_null(apart + 1.0) > apart).cum_sum().alias("number")
     return (
-        drops.with_columns(event)
+        drops.with_columns(pl.Series("number", _numbered(drops["time"].to_numpy(), apart), dtype=pl.Int64))
         .group_by("number", maintain_order=True)
         .agg(
             pl.col("time").min().alias("began"),
@@ -65,6 +65,17 @@ def loss_synchronisation(result: Result, link: str | None = None, span: float | 
     events = loss_events(result, link, span)
     mean = events["flows"].mean()
     return float(mean) / result.flows.height if isinstance(mean, float) else float("nan")
+
+
+def _numbered(times: NDArray[np.float64], span: float) -> NDArray[np.int64]:
+    """The number of each drop's event: an event takes in what lies within ``span`` seconds of its first drop."""
+    numbers = np.zeros(times.size, dtype=np.int64)
+    first = 0
+    while first < times.size:
+        after = int(np.searchsorted(times, times[first] + span, side="right"))
+        numbers[after:] += 1
+        first = after
+    return numbers
 
 
 def _mean_round_trip(result: Result) -> float:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LONG = ("flow_series", "link_series", "messages", "state", "packets")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result(Tabular):
     """What came out of one run.
 
@@ -76,6 +76,10 @@ class Result(Tabular):
     """What happened to packets, one row per event, where ``record.packets`` was on."""
     units: Mapping[str, str] = field(default_factory=lambda: UNITS, repr=False)
     """The unit of each column of the tables that has one."""
+
+    def __repr__(self) -> str:
+        things = f"{self.flows.height} flows, {self.links.height} links"
+        return f"<Result: {self.title}, {self.duration:g} s, seed {self.seed}; {things}; hash {self.hash[:16]}>"
 
     @cached_property
     def scenario(self) -> Scenario:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,14 +62,25 @@ def units_of(table: pl.DataFrame, units: Mapping[str, str]) -> dict[str, str]:
     return {name: units[name] for name in table.columns if name in units}
 
 
+def _optional(module: str, extra: str) -> Any:
+    """A library that not everybody has.
+
+    Raises:
+        ModuleNotFoundError: without it, with how to get it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"{module} is not installed; pip install 'tailback[{extra}]' brings it") from error
+
+
 def to_arrow(table: pl.DataFrame, units: Mapping[str, str]) -> Any:
     """The table as a ``pyarrow.Table`` with units in the metadata of its fields and of its schema.
 
     Raises:
         ModuleNotFoundError: without pyarrow.
     """
-    import pyarrow as pa
-
+    pa: Any = _optional("pyarrow", "arrow")
     plain, known = pa.table(table), units_of(table, units)
     fields = [
         field.with_metadata({"unit": known[field.name]}) if field.name in known else field for field in plain.schema
@@ -83,7 +95,7 @@ def to_pandas(table: pl.DataFrame, units: Mapping[str, str], *, categories: bool
     Raises:
         ModuleNotFoundError: without pandas.
     """
-    import pandas as pd
+    pd: Any = _optional("pandas", "pandas")
 
     def column(of: pl.Series) -> object:
         if categories and of.dtype in (pl.String, pl.Categorical):

@@ -3,6 +3,7 @@ and to files, with the units of their columns. How that is done for one table li
 
 from __future__ import annotations
 
+import html
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,6 +32,14 @@ class Tabular:
         @property
         def units(self) -> Mapping[str, str]:
             """The unit of each column that has one, in every table."""
+
+    def summary(self) -> pl.DataFrame:
+        """The metrics that people ask for first."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what it is, and what it says in short."""
+        return f"<p>{html.escape(repr(self))}</p>{self.summary()._repr_html_()}"
 
     def to_polars(self, table: str = "") -> pl.DataFrame:
         """One of the tables as it is kept. Polars keeps no metadata: units are in ``.units``.

@@ -83,7 +83,8 @@ class Cache:
             from tailback.results.files import explained  # Not on the workers' way.
 
             beside.unlink(missing_ok=True)
-            raise explained(path, error) from error
+            hint = "cache= names another folder, and cache=False keeps no runs"
+            raise StorageError(f"{explained(path, error)}; {hint}") from error
         return decoded(data)
 
 
