@@ -13,7 +13,7 @@ import polars as pl
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import BUFFER, TU, base_parameters, watched
 from tailback.papers.packet_pair.table_4 import START, Run, scenario
-from tailback.papers.packet_pair.traces import RETRANSMITTED, Steps, logged, own_queue, published, sending_rate
+from tailback.papers.packet_pair.traces import KIND, RETRANSMITTED, Steps, logged, own_queue, published, sending_rate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,9 +86,10 @@ def simulate(run: Run) -> Traced:
     end = _finished(result, "1")
     grid = np.arange(1.0, end, 1.0)
     middle = 0.5 * (starts[4] + starts[5])
-    left = result.packets.filter((pl.col("flow") == "1") & (pl.col("event") == "sent"))
+    bits = pl.col("bits").cast(pl.UInt32)
+    left = result.packets.filter((pl.col("flow") == "1") & (pl.col("event") == "sent") & (bits & KIND == 0))
     sent = left["time"].to_numpy() / TU
-    again = sent[(left["bits"].cast(pl.UInt32) & RETRANSMITTED > 0).to_numpy()]
+    again = sent[left.select(bits & RETRANSMITTED > 0).to_series().to_numpy()]
 
     def highest(steps: Steps, begin: float, until: float) -> float:
         return float(np.nanmax(steps.between(begin, until).values))

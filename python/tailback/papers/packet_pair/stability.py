@@ -298,7 +298,7 @@ def measure(lab: Lab) -> Outcome:
             "since those are of small deviations: the run's first peak is not small, and RTT(k+1)/RTT(k), which linearisation "
             f"takes for 1 plus little, is up to {stretch:.1f} there. The law iterated as it stands, with no parameter free, "
             f"decays as the simulation does, to {abs(100 * law_gap):.0f} % (below, queues per epoch), and each simulated "
-            f" epoch ends within {surprise:.1f} packets, about a pair, of n + (λ - μ) RTT: neither delay nor "
+            f"epoch ends within {surprise:.1f} packets, about a pair, of n + (λ - μ) RTT: neither delay nor "
             "estimator nor cap leaves a trace."
         ),
         scenario=scenario({"name": "discrete", "alpha": 0.9}).to_toml(),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tailback.results import Result
 
 
+KIND = 3
+"""The bits of a packet's header that say what it is: none of them set, data."""
 RETRANSMITTED = 2048
 """The bit of a packet's header that says that it was sent before."""
 
