@@ -74,7 +74,7 @@ def measure(lab: Lab) -> Outcome:
         Check(
             "the core's queue is in proportion to its control loops",
             ", ".join(f"{mode}: {found.queue:.1f} packets" for mode, found in seen.items()),
-            "2 to 4 packets per loop, whatever the number of micro-flows",
+            "2 to 4 packets per loop, in all modes",
             all(2 <= queue <= 4 for queue in per_loop.values()),
         ),
         Check("the core is used", f"at least {lowest:.3f}", "utilization at least 0.95", lowest >= 0.95),

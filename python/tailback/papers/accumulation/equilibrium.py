@@ -34,15 +34,17 @@ SECONDS = {"quick": 30.0, "full": 60.0}
 
 
 class Network(NamedTuple):
-    """A random chain of links with flows over parts of it."""
+    """A random tree of links, each in one direction, with flows along them."""
 
     seed: int
+    links: list[tuple[int, int]]
+    """The routers that each link leads from and to."""
     rates: list[float]
     """Bit/s, per link."""
     delays: list[float]
     """Seconds, per link."""
-    routes: list[tuple[int, int]]
-    """Per flow, its first link and the one after its last."""
+    routes: list[list[int]]
+    """The links of every flow."""
     weights: list[int]
     seconds: float
 
@@ -62,9 +64,10 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         *network.COMMON,
         Parameter(
             "networks",
-            f"{NETWORKS[fidelity]} chains of {LINKS[0]} to {LINKS[1]} links and {FLOWS[0]} to {FLOWS[1]} flows",
+            f"{NETWORKS[fidelity]} trees of {LINKS[0]} to {LINKS[1]} links and {FLOWS[0]} to {FLOWS[1]} flows",
             "inferred",
-            "the ledger asks for random topologies; in a chain every flow over several links meets several bottlenecks",
+            "the ledger asks for random topologies; every router joins one of the last two by a link of random direction, flows "
+            "take random paths along the links, of all lengths alike, and the way back is ample",
         ),
         Parameter("rates", f"{RATES[0]:g} to {RATES[1]:g} Mbit/s, uniformly", "inferred", "as in the paper's figures"),
         Parameter(
@@ -108,12 +111,12 @@ def measure(lab: Lab) -> Outcome:
             {
                 "network": one.seed,
                 "flow": flow,
-                "links": last - first,
+                "links": len(route),
                 "weight": weight,
                 "share": share,
                 "goodput": good,
             }
-            for flow, ((first, last), weight, share, good) in enumerate(
+            for flow, (route, weight, share, good) in enumerate(
                 zip(one.routes, one.weights, solved.rates, seen.goodputs, strict=True)
             )
         ]
@@ -154,24 +157,41 @@ def measure(lab: Lab) -> Outcome:
 
 
 def draw_network(seed: int, seconds: float) -> Network:
-    """A random chain, the same for the same seed."""
+    """A random tree, the same for the same seed."""
     rng = np.random.default_rng(seed)
     while True:
         count, flows = int(rng.integers(LINKS[0], LINKS[1] + 1)), int(rng.integers(FLOWS[0], FLOWS[1] + 1))
+        # One of the last two routers, so that some paths are long; a few links lead back, so that flows merge.
+        joined = [(int(rng.integers(max(0, router - 2), router)), router) for router in range(1, count + 1)]
+        links = [(last, first) if rng.random() < 0.2 else (first, last) for first, last in joined]
         rates = [float(round(rate, 1)) * 1e6 for rate in rng.uniform(*RATES, count)]
         delays = [float(round(delay, 1)) * 1e-3 for delay in rng.uniform(*DELAYS, count)]
-        ends = [sorted(rng.choice(count + 1, 2, replace=False).tolist()) for _ in range(flows)]
+        ways = paths(links)
+        lengths = rng.integers(1, len(ways[-1]) + 1, flows)
+        routes = [_one_of([way for way in ways if len(way) == length], rng) for length in lengths]
         weights = rng.choice(WEIGHTS, flows).tolist()
-        one = Network(seed, rates, delays, [(first, last) for first, last in ends], weights, seconds)
+        one = Network(seed, links, rates, delays, routes, weights, seconds)
         if solve(one).rates.min() >= LEAST * 1e6:
             return one
 
 
+def paths(links: list[tuple[int, int]]) -> list[list[int]]:
+    """All directed paths of a tree, as lists of its links, the shortest first."""
+    found = [[index] for index in range(len(links))]
+    for path in found:
+        end = links[path[-1]][1]
+        found += [[*path, index] for index, (first, _) in enumerate(links) if first == end]
+    return found
+
+
+def _one_of(ways: list[list[int]], rng: np.random.Generator) -> list[int]:
+    return ways[int(rng.integers(0, len(ways)))]
+
+
 def solve(one: Network) -> Allocation:
     """The concave programme's answer."""
-    routes = [list(range(first, last)) for first, last in one.routes]
     weights = [weight * network.TARGET * network.PACKET * 8.0 for weight in one.weights]
-    return proportional(routes, one.rates, weights)
+    return proportional(one.routes, one.rates, weights)
 
 
 def simulate(one: Network) -> Seen:
@@ -179,35 +199,35 @@ def simulate(one: Network) -> Seen:
     result = scenario(one).run()
     shares = network.goodputs(result, WARM_UP, WARM_UP + one.seconds)
     waits = []
-    for link, rate in enumerate(one.rates):
-        series = network.between(result.series(link=f"r{link}->r{link + 1}"), WARM_UP, WARM_UP + one.seconds)
+    for (first, last), rate in zip(one.links, one.rates, strict=True):
+        series = network.between(result.series(link=f"r{first}->r{last}"), WARM_UP, WARM_UP + one.seconds)
         waits.append(float(series["queue_bytes"].mean()) * 8.0 / rate)  # type: ignore[arg-type]
     return Seen([shares[f"flow-{flow}"] * 1e6 for flow in range(len(one.routes))], waits)
 
 
 def scenario(one: Network) -> Scenario:
     """The network and its flows."""
-    chain = [
-        network.link(f"r{link}", f"r{link + 1}", rate, delay)
-        for link, (rate, delay) in enumerate(zip(one.rates, one.delays, strict=True))
+    tree = [
+        network.link(f"r{first}", f"r{last}", rate, delay, reverse={"rate": "1 Gbit/s"})
+        for (first, last), rate, delay in zip(one.links, one.rates, one.delays, strict=True)
     ]
     ends = [
         network.Ends(
             f"flow-{flow}",
-            f"r{first}",
-            f"r{last}",
+            f"r{one.links[route[0]][0]}",
+            f"r{one.links[route[-1]][1]}",
             {"name": "monaco", "target": network.packets(weight * network.TARGET)},
             fields={"start": {"from": "0 s", "to": "1 s"}, "transport": network.SLOW_START},
         )
-        for flow, ((first, last), weight) in enumerate(zip(one.routes, one.weights, strict=True))
+        for flow, (route, weight) in enumerate(zip(one.routes, one.weights, strict=True))
     ]
     return network.scenario(
         f"random network {one.seed}",
-        chain,
+        tree,
         ends,
         access=1e9,
         seconds=WARM_UP + one.seconds,
-        record={"links": [f"r{link}->r{link + 1}" for link in range(len(one.rates))], "bin": "100 ms"},
+        record={"links": [f"r{first}->r{last}" for first, last in one.links], "bin": "100 ms"},
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from tailback.analysis import mean_interval
 from tailback.papers.accumulation import network
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 
@@ -24,24 +25,27 @@ INTERVALS = {"0-20": (10.0, 20.0, 1), "20-30": (24.0, 30.0, 2), "30-40": (34.0, 
 ROUTERS = ("R1", "R2", "R3")
 WEB_LINKS = 25
 """Access links of each of the two sets of web connections."""
-PER_LINK = 20
+PER_LINK = 2
+"""Users on each."""
+SEEDS = {"quick": 2, "full": 5}
 
 
 class Seen(NamedTuple):
-    """What is kept of the run."""
+    """What is kept of a run."""
 
     long: dict[str, list[float]]
     """Mbit/s by interval, per long flow that is there."""
     short: dict[str, list[float]]
     queues: dict[str, dict[str, float]]
     """Waiting packets, by interval and router."""
+    connections: int
+    """Web connections that were made."""
     times: list[float]
     series: dict[str, list[float]]
 
 
 def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     """Every parameter of the set-up."""
-    del fidelity
     return (
         *network.COMMON,
         *network.AVD,
@@ -57,71 +61,88 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter("short flows", "two per bottleneck, starts in 0-3 s", "stated", "§V-B"),
         Parameter("web", "1000 connections over 50 links of 1 to 100 ms, from 30 s", "stated", "§V-B"),
         Parameter(
-            "web's pages",
-            "log-normal of mean 26 kB (σ 1.318), pauses Pareto of mean 20 s (shape 1.5), a TCP Reno connection each",
+            "web's users",
+            f"{2 * WEB_LINKS * PER_LINK} of SURGE, with all its parameters as published, a TCP Reno connection per file",
             "inferred",
-            "the body of Barford and Crovella's model, its tail of large files alone would fill the links; pauses such that "
-            "long flows lose about as much as in the paper",
+            "§V-B names Barford and Crovella's model and “totally” 1000 connections: so many does a hundred users make in 20 s",
         ),
         Parameter(
             "web's way", "half over the first bottleneck, half over the second", "inferred", "§V-B names these two"
         ),
         Parameter("buffers", "2000 packets", "inferred", "“enough”"),
+        Parameter("runs", f"{SEEDS[fidelity]}, with different seeds", "inferred", "not given"),
     )
 
 
 def measure(lab: Lab) -> Outcome:
-    """One run."""
-    (seen,) = lab.map(simulate, ["run"])
-    before = ("0-20", "20-30")
-    fair = {name: 100 / (6 + count) for name, (_, _, count) in INTERVALS.items()}
-    worst_long = max(abs(rate / fair[name] - 1) for name in before for rate in seen.long[name])
-    worst_short = max(abs(rate / (3 * fair[name]) - 1) for name in before for rate in seen.short[name])
+    """Runs with several seeds; the first is drawn."""
+    seen = lab.map(simulate, range(1, SEEDS[lab.fidelity] + 1))
+    long = {name: mean_interval([network.mean_of(run.long[name]) for run in seen]) for name in INTERVALS}
+    short = {name: mean_interval([network.mean_of(run.short[name]) for run in seen]) for name in INTERVALS}
+    queues = {
+        router: {name: mean_interval([run.queues[name][router] for run in seen]) for name in INTERVALS}
+        for router in ROUTERS
+    }
+    connections = mean_interval([float(run.connections) for run in seen])
+
+    def worst(rates: str, weight: float) -> float:
+        """How far the farthest flow of any run is off before the web traffic."""
+        found: list[float] = [
+            abs(rate * (6 + INTERVALS[name][2]) / (100 * weight) - 1)
+            for run in seen
+            for name in ("0-20", "20-30")
+            for rate in getattr(run, rates)[name]
+        ]
+        return max(found)
+
     checks = (
         Check(
             "long flows get their shares before the web traffic",
-            "; ".join(", ".join(f"{rate:.1f}" for rate in seen.long[name]) for name in before)
-            + f" Mbit/s, at most {100 * worst_long:.1f} % off",
+            f"{long['0-20']} and {long['20-30']} Mbit/s; the farthest flow {100 * worst('long', 1):.1f} % off",
             "14.3 and 12.5 Mbit/s within 10 %",
-            worst_long <= 0.1,
+            worst("long", 1) <= 0.1,
         ),
         Check(
             "so do short flows",
-            f"at most {100 * worst_short:.1f} % off",
+            f"{short['0-20']} and {short['20-30']} Mbit/s; the farthest flow {100 * worst('short', 3):.1f} % off",
             "42.9 and 37.5 Mbit/s within 10 %",
-            worst_short <= 0.1,
+            worst("short", 3) <= 0.1,
         ),
         Check(
             "the AVD router's queue is lower throughout",
-            "; ".join(f"{name} s: {queue['R1']:.1f} against {queue['R2']:.1f}" for name, queue in seen.queues.items()),
-            "lower than that of R2, drop-tail with the same traffic (Fig. 10e), in every interval",
-            all(queue["R1"] < queue["R2"] for queue in seen.queues.values()),
+            "; ".join(f"{name} s: {queues['R1'][name]} against {queues['R2'][name]}" for name in INTERVALS),
+            "lower than that of R2, drop-tail with the same traffic (Fig. 10e), in every interval of every run",
+            all(run.queues[name]["R1"] < run.queues[name]["R2"] for run in seen for name in INTERVALS),
         ),
     )
     return Outcome(
         measured={
-            "long_mbps": {name: network.mean_of(rates) for name, rates in seen.long.items()},
-            "short_mbps": {name: network.mean_of(rates) for name, rates in seen.short.items()},
+            "long_mbps": {name: found.mean for name, found in long.items()},
+            "short_mbps": {name: found.mean for name, found in short.items()},
             "queue_mean": {
-                router: network.mean_of(queue[router] for queue in seen.queues.values()) for router in ROUTERS
+                router: network.mean_of(found.mean for found in by.values()) for router, by in queues.items()
             },
         },
         checks=checks,
-        data=pl.DataFrame({"time": seen.times, **seen.series}),
-        units={"time": "s"} | {name: "packets" if name in ROUTERS else "bit/s" for name in seen.series},
+        data=pl.DataFrame({"time": seen[0].times, **seen[0].series}),
+        units={"time": "s"} | {name: "packets" if name in ROUTERS else "bit/s" for name in seen[0].series},
         why="",
         scenario=scenario().to_toml(),
         notes=(
+            f"With the web traffic long flows get {long['30-40']} Mbit/s, and {long['40-50']} when the second has left; the paper: "
+            f"“drops a little”, “then goes up to about 13”. Users make {connections} connections.",
             "R3, also drop-tail, carries no web traffic: "
-            + "; ".join(f"{name} s: {queue['R3']:.1f}" for name, queue in seen.queues.items())
+            + "; ".join(f"{name} s: {found}" for name, found in queues["R3"].items())
             + " packets.",
+            "The load matters: with a thousand of SURGE's users instead of a thousand connections, long flows fall to 6 Mbit/s, "
+            "and which queue is longer depends on where the largest files are fetched, since TCP Reno fills whatever it finds.",
         ),
     )
 
 
-def simulate(_: str) -> Seen:
-    """The run."""
-    result = scenario().run()
+def simulate(seed: int) -> Seen:
+    """One run."""
+    result = scenario().run(seed=seed)
     long: dict[str, list[float]] = {}
     short: dict[str, list[float]] = {}
     queues: dict[str, dict[str, float]] = {}
@@ -138,7 +159,7 @@ def simulate(_: str) -> Seen:
     for hop, router in enumerate(ROUTERS):
         series[router] = result.series(link=f"r{hop}->r{hop + 1}")["mean_queue"].to_list()
     times = result.series(link="r0->r1")["time"].to_list()
-    return Seen(long, short, queues, times, series)
+    return Seen(long, short, queues, result.messages.height, times, series)
 
 
 def scenario() -> Scenario:
@@ -184,12 +205,6 @@ def _web() -> tuple[list[dict[str, Any]], list[Flow]]:
     """Web connections over the first two bottlenecks, and their access links."""
     import tailback as tb
 
-    page = {
-        "name": "files",
-        "size": {"name": "lognormal", "mean": "26 kB", "sigma": 1.318},
-        "pause": {"name": "pareto", "mean": "20 s", "shape": 1.5},
-        "pause_first": True,
-    }
     links, flows = [], []
     for hop in range(2):
         links.append(network.link(f"r{hop + 1}", f"web-{hop}-d", 1e9, 1e-3))
@@ -198,7 +213,9 @@ def _web() -> tuple[list[dict[str, Any]], list[Flow]]:
             links.append(network.link(name, f"r{hop}", 1e9, round(delay, 6)))
             transport = {"segment_size": "1000 B", "initial_window": "2 packets"}
             ends = {"from_": name, "to": f"web-{hop}-d"}
-            flows.append(tb.flows(PER_LINK, "reno", page, name=name, **ends, start="30 s", transport=transport))
+            flows.append(
+                tb.flows(PER_LINK, "reno", {"name": "surge"}, name=name, **ends, start="30 s", transport=transport)
+            )
     return links, flows
 
 
