@@ -4,7 +4,10 @@ compute their parameters; and the units of result columns. Scenarios themselves 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _FACTORS: Final = {
     "s": 1.0,
@@ -74,6 +77,15 @@ def _exact(count: int, units: tuple[tuple[str, int], ...]) -> str:
         if count and count % factor == 0:
             return f"{count // factor} {unit}"
     return f"{count} {units[-1][0]}"
+
+
+def scale_of(values: pl.Series, unit: str) -> tuple[float, str]:
+    """The factor and the unit that suit a whole column of numbers in base units; fractions go into percent."""
+    if unit == "fraction":
+        return 100.0, "%"
+    top = float(values.abs().max() or 0.0)  # type: ignore[arg-type]  # The greatest of numbers is a number.
+    value, name = scaled(top, unit)
+    return (value / top if top else 1.0), name
 
 
 def scaled(value: float, unit: str) -> tuple[float, str]:

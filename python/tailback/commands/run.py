@@ -14,9 +14,9 @@ from tailback.commands.changes import changed
 from tailback.commands.console import console, show
 from tailback.commands.own import own_line
 from tailback.progress import Bar
+from tailback.units import scale_of, scaled
 
 if TYPE_CHECKING:
-    import polars as pl
     from rich.table import Table
 
     from tailback.results import Result
@@ -129,8 +129,8 @@ def _flow_table(result: Result) -> Table:
             pl.len().alias("flows"), *(pl.col(name).mean() for name in columns)
         )
     names = ["group", "flows"] if grouped else ["flow"]
-    rate, rate_unit = _common_scale(flows["throughput"], "bit/s")
-    rtt, rtt_unit = _common_scale(flows["mean_rtt"], "s")
+    rate, rate_unit = scale_of(flows["throughput"], "bit/s")
+    rtt, rtt_unit = scale_of(flows["mean_rtt"], "s")
     table = _table("mean per flow of each group" if grouped else None)
     for name in (*names, "scheme"):
         table.add_column(name, justify="right" if name == "flows" else "left")
@@ -161,8 +161,8 @@ def _link_table(result: Result) -> Table:
     links = result.links.filter(
         pl.col("link").is_in([*watched, result.bottleneck]) | (pl.col("dropped_packets") > 0)
     ).head(MANY)
-    rate, rate_unit = _common_scale(links["throughput"], "bit/s")
-    delay, delay_unit = _common_scale(links["queueing_delay"], "s")
+    rate, rate_unit = scale_of(links["throughput"], "bit/s")
+    delay, delay_unit = scale_of(links["queueing_delay"], "s")
     table = _table(None)
     table.add_column("link")
     for name, unit in (
@@ -190,7 +190,7 @@ def _link_table(result: Result) -> Table:
 def _show_prediction(prediction: Prediction) -> None:
     console().print(f"[bold]Predicted by {prediction.fairness} fairness[/bold], for greedy flows at rest")
     flows, links = prediction.flows, prediction.links
-    rate, unit = _common_scale(flows["predicted"], "bit/s")
+    rate, unit = scale_of(flows["predicted"], "bit/s")
     table = _table(None if flows.height <= MANY else f"the first {MANY} of {flows.height}")
     table.add_column("flow")
     for name, of in (("links", ""), ("weight", ""), ("predicted", unit), ("measured", unit), ("difference", "%")):
@@ -208,7 +208,7 @@ def _show_prediction(prediction: Prediction) -> None:
     if "predicted_delay" not in links.columns:
         return
     dear = links.filter(links["load"] > FULL).sort("predicted_delay", descending=True).head(MANY)
-    delay, unit = _common_scale(dear["predicted_delay"], "s")
+    delay, unit = scale_of(dear["predicted_delay"], "s")
     table = _table("links that are to be full")
     table.add_column("link")
     for name, of in (("load", "%"), ("predicted wait", unit), ("measured wait", unit)):
@@ -221,15 +221,6 @@ def _show_prediction(prediction: Prediction) -> None:
             _number(row["queueing_delay"], delay),
         )
     show(table)
-
-
-def _common_scale(values: pl.Series, unit: str) -> tuple[float, str]:
-    """The factor and unit that suit a whole column."""
-    from tailback.units import scaled
-
-    top = float(values.max() or 0.0)  # type: ignore[arg-type]
-    value, name = scaled(top, unit)
-    return (value / top if top else 1.0), name
 
 
 def _head(name: str, unit: str) -> str:
@@ -249,8 +240,6 @@ def _table(title: str | None) -> Table:
 
 def shown(value: float | None, unit: str) -> str:
     """A number in base units for a reader."""
-    from tailback.units import scaled
-
     if value is None or math.isnan(value):
         return "—"
     number, name = scaled(value, unit)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tailback.units import scaled
+from tailback.units import scale_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -65,9 +65,4 @@ def _known(table: pl.DataFrame, metric: str) -> bool:
 
 def _scale(table: pl.DataFrame, metric: str) -> tuple[float, str]:
     part = table.filter(pl.col("metric") == metric)
-    unit = str(part["unit"][0])
-    if unit == "fraction":
-        return 100.0, "%"
-    top = float(part["mean"].abs().max() or 0.0)  # type: ignore[arg-type]
-    value, name = scaled(top, unit)
-    return (value / top if top else 1.0), name
+    return scale_of(part["mean"], str(part["unit"][0]))

@@ -67,7 +67,7 @@ def in_order(values: pl.Series) -> list[object]:
 def _sizes(values: Sequence[object]) -> tuple[list[float] | None, str]:
     """Numbers with their common unit; ``None`` where they have none."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return [float(value) for value in values], ""  # type: ignore[arg-type]
+        return [float(value) for value in values], ""  # type: ignore[arg-type]  # They are numbers, as was just seen.
     parts = [_COUNTED.fullmatch(value) if isinstance(value, str) else None for value in values]
     units = {part[2] for part in parts if part}
     if any(part is None for part in parts) or not units:

@@ -34,7 +34,7 @@ def of_runs(made: Figure, axis: Axes, runs: Runs, *, metric: str, by: str | None
     default = runs.axes[:1] or (["group"] if series.has_groups(runs) else [])
     columns = [name for name in series.chosen(runs, by, default=default) if name in table.columns]
     found = table.drop_nulls([metric])
-    text, factor = series.label_of(metric, runs.units, float(found[metric].max() or 0.0))  # type: ignore[arg-type]
+    text, factor = series.label_of(metric, runs.units, found[metric])
     for index, (name, part) in enumerate(series.split(found, columns)):
         steps(axis, part[metric].to_numpy() * factor, name, index)
     axis.set_xlabel(text)
@@ -64,7 +64,7 @@ def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
         if len(names) > 8:  # Too many to tell apart: groups are.
             table = table.drop("flow").rename({"group": "flow"})
     unit = {**result.units, "queueing_delay": "s"}
-    text, factor = series.label_of(column, unit, float(table[column].max() or 0.0))  # type: ignore[arg-type]
+    text, factor = series.label_of(column, unit, table[column])
     for index, (name, part) in enumerate(series.split(table, ["flow"])):
         steps(axis, part[column].to_numpy() * factor, name, index)
     axis.set_xlabel(text.replace("mean queueing", "queueing"))

@@ -39,7 +39,7 @@ def heatmap(made: Figure, axis: Axes, runs: Runs, *, metric: str, x: str | None,
         raise unknown("metric", metric, statistics.metrics_of(runs.table))
     means = runs.table.group_by(along, up).agg(pl.col(metric).mean())
     columns, rows = in_order(runs.table[along]), in_order(runs.table[up])
-    text, factor = series.label_of(metric, runs.units, float(means[metric].abs().max() or 0.0))  # type: ignore[arg-type]
+    text, factor = series.label_of(metric, runs.units, means[metric])
     cells = np.full((len(rows), len(columns)), np.nan)
     for here, there, value in means.select(along, up, metric).iter_rows():
         cells[rows.index(there), columns.index(here)] = np.nan if value is None else value * factor

@@ -34,7 +34,7 @@ def over(
     where = locate(along, table[along])
     for axis, metric in zip(axes, metrics, strict=True):
         found = table.filter(pl.col("metric") == metric)
-        text, factor = series.label_of(metric, runs.units, float(found["mean"].abs().max() or 0.0))  # type: ignore[arg-type]
+        text, factor = series.label_of(metric, runs.units, found["mean"])
         listed = list(series.split(found, columns))
         for index, (name, part) in enumerate(listed):
             x = np.array([where.places[value] for value in part[along]])

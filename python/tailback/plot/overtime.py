@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback.plot.style import FAINT, INK, line
-from tailback.units import scaled
+from tailback.units import scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,8 +102,7 @@ def legend(made: Figure, axes: list[Axes]) -> None:
 
 def _flows(axis: Axes, result: Result, column: str, label: str, *, from_zero: bool = True) -> None:
     table = result.flow_series.select("time", "flow", column)
-    top = float(table[column].abs().max() or 0.0)  # type: ignore[arg-type]
-    factor, unit = _scale(top, result.units.get(column, ""))
+    factor, unit = scale_of(table[column], result.units.get(column, ""))
     names = table["flow"].unique(maintain_order=True).to_list()
     if len(names) <= FEW:
         for index, name in enumerate(names):
@@ -155,11 +154,6 @@ def thinned(time: Floats, values: Floats, points: int = POINTS) -> tuple[Floats,
     whole = time.size // per * per
     blocks = values[:whole].reshape(-1, per)
     return time[:whole].reshape(-1, per)[:, -1], blocks.mean(axis=1), blocks.min(axis=1), blocks.max(axis=1)
-
-
-def _scale(top: float, unit: str) -> tuple[float, str]:
-    value, name = scaled(top, unit)
-    return (value / top if top else 1.0), name
 
 
 def _buffer_packets(result: Result, link: str) -> float | None:

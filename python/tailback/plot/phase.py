@@ -33,7 +33,7 @@ def window_queue(made: Figure, axis: Axes, result: Result, flow: str | None, lin
         raise NotFoundError("no flow's window was recorded; expected record.flows to include some")
     times = both["time"].to_numpy()
     queue, size = thinned(times, both["mean_queue"].to_numpy())[1], thinned(times, both["window"].to_numpy())[1]
-    text, factor = series.label_of("window", result.units, float(np.max(size)))
+    text, factor = series.label_of("window", result.units, pl.Series(size))
     axis.plot(queue, size * factor, color=FAINT, linewidth=0.5, alpha=0.4)
     span = np.linspace(times[0], times[-1], queue.size)
     points = axis.scatter(queue, size * factor, c=span, cmap="viridis_r", s=7, linewidths=0, zorder=3)

@@ -38,8 +38,8 @@ def throughput_delay(
     points = _points(runs, delay, grouped="group" in columns)
     if points.is_empty():
         raise NotFoundError("no run succeeded; see runs.failed")
-    rate_label, rate = series.label_of("throughput", runs.units, float(points["throughput"].max() or 0.0))  # type: ignore[arg-type]
-    delay_label, time = series.label_of(delay, runs.units, float(points[delay].max() or 0.0))  # type: ignore[arg-type]
+    rate_label, rate = series.label_of("throughput", runs.units, points["throughput"])
+    delay_label, time = series.label_of(delay, runs.units, points[delay])
     looks = _Looks(points, columns)
     for values, part in points.group_by(columns, maintain_order=True) if columns else [((), points)]:
         x, y = part[delay].to_numpy() * time, part["throughput"].to_numpy() * rate

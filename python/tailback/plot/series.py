@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from tailback.errors import unknown
-from tailback.units import scaled
+from tailback.units import scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,18 +37,15 @@ LABELS = {
     "completion_time": "mean completion time",
     "retransmission_rate": "sent again",
 }
-PERCENT = {"fraction"}
 
 
-def label_of(metric: str, units: dict[str, str] | Any, top: float) -> tuple[str, float]:
+def label_of(metric: str, units: Mapping[str, str], values: pl.Series) -> tuple[str, float]:
     """What stands at the axis of a metric, with its unit, and the factor from base units to it."""
     said, unit = LABELS.get(metric, metric.replace("_", " ")), units.get(metric, "")
-    if unit in PERCENT:
-        return f"{said} (%)", 100.0
     if not unit:
         return said, 1.0
-    value, name = scaled(top, unit)
-    return f"{said} ({name})", value / top if top else 1.0
+    factor, name = scale_of(values, unit)
+    return f"{said} ({name})", factor
 
 
 def split(table: pl.DataFrame, columns: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame]]:

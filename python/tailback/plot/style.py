@@ -109,7 +109,7 @@ def colour_bar(made: Figure, mapped: ScalarMappable, axis: Axes, label: str) -> 
     bar = made.colorbar(mapped, ax=axis)
     bar.set_label(label)
     bar.outline.set_visible(False)
-    bar.solids.set(rasterized=False, edgecolor="face")  # type: ignore[union-attr]
+    bar.solids.set(rasterized=False, edgecolor="face")  # type: ignore[union-attr]  # A bar of a mappable has them.
 
 
 def line(index: int) -> dict[str, Any]:

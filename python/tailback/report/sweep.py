@@ -19,7 +19,7 @@ from tailback.report.figure import drawn as points_of
 from tailback.report.figure import shown as figure_shown
 from tailback.report.page import write_page
 from tailback.results import tables
-from tailback.units import scaled
+from tailback.units import scale_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -225,7 +225,7 @@ def _interval_table(
         part = table.filter(pl.col("metric") == metric)
         if part["mean"].drop_nulls().len():
             metrics.append(metric)
-            scales[metric] = _scale(float(part["mean"].abs().max() or 0.0), str(part["unit"][0]))  # type: ignore[arg-type]
+            scales[metric] = scale_of(part["mean"], str(part["unit"][0]))
     columns: list[tuple[str, str | None]] = [(key, None) for key in keys]
     columns += [(metric.replace("_", " "), scales[metric][1]) for metric in metrics]
     groups = table.group_by(list(keys), maintain_order=True) if keys else [((), table)]
@@ -245,18 +245,11 @@ def _plain_table(name: str, title: str, about: str, table: pl.DataFrame, units: 
             columns.append((column.name, None))
             lines.append([str(value) for value in column])
             continue
-        factor, unit = _scale(float(column.abs().max() or 0.0), units.get(column.name, ""))  # type: ignore[arg-type]
+        factor, unit = scale_of(column, units.get(column.name, ""))
         columns.append((column.name.replace("_", " "), unit))
         lines.append(["—" if value is None else f"{value * factor:.4g}" for value in column])
     rows = [list(row) for row in zip(*lines, strict=True)][:LISTED]
     return {"id": name, "title": title, "about": about, "columns": columns, "rows": rows, "data": [f"{name}.csv"]}
-
-
-def _scale(top: float, unit: str) -> tuple[float, str]:
-    if unit == "fraction":
-        return 100.0, "%"
-    value, name = scaled(top, unit)
-    return (value / top if top else 1.0), name
 
 
 def _rerun(runs: Runs) -> str:

@@ -3,6 +3,7 @@ are is generated; what their values may be is checked by the core."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -40,6 +41,22 @@ class Part(BaseModel):
     )
     TAG: ClassVar[str] = ""
     """The field that tells this member of a choice from the others."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Lets ``help`` and notebooks tell the fields."""
+        super().__pydantic_init_subclass__(**kwargs)
+        told = [
+            (field.alias or name, field.description) for name, field in cls.model_fields.items() if field.description
+        ]
+        if told:
+            listed = "\n".join(f"- {name}: {' '.join(text.split())}" for name, text in told)
+            cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or cls.__name__)}\n\nFields:\n\n{listed}"
+
+    def __dir__(self) -> Iterable[str]:
+        """What a notebook completes: fields and methods of ours, without pydantic's."""
+        theirs = set(dir(BaseModel))
+        return [name for name in super().__dir__() if name not in theirs or name.startswith("__")]
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuses, and says how else."""
