@@ -16,6 +16,11 @@
 //! As in the published code, a round of one packet sets `base` anew, however long it took: nothing of the flow can
 //! have waited.
 //!
+//! A round in which something sent again was acknowledged is not judged, and such an acknowledgement is no sample of the
+//! round trip time (Karn's rule): what it covers beside the repair has waited at the receiver, and what was outstanding
+//! before it left the network long ago. Where the figures of a long wait and of a window that is gone were compared, the
+//! window would shrink after each repair for no queue at all.
+//!
 //! Open problems, shown in §IV-C: `base` holds queues that never drain and does not notice longer routes; delay on
 //! the way back counts as backlog.
 
@@ -78,6 +83,8 @@ pub struct BacklogEstimator {
     sum: Span,
     samples: u64,
     smallest: Span,
+    /// Something sent again was acknowledged in this round.
+    repaired: bool,
 }
 
 impl BacklogEstimator {
@@ -92,6 +99,7 @@ impl BacklogEstimator {
             sum: Span::ZERO,
             samples: 0,
             smallest: Span::MAX,
+            repaired: false,
         }
     }
 
@@ -109,14 +117,16 @@ impl BacklogEstimator {
     /// Feedback arrived; a round trip, where this ended one.
     #[inline]
     pub fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>) -> Option<RoundTrip> {
-        for acked in feedback.acked.iter().rev().filter(|acked| !acked.retransmitted).take(1) {
-            let rtt = now.since(acked.sent_at);
+        let highest = feedback.acked.last()?;
+        if feedback.acked.iter().any(|acked| acked.retransmitted) {
+            self.repaired = true;
+        } else {
+            let rtt = now.since(highest.sent_at);
             self.sum += rtt;
             self.samples += 1;
             self.smallest = self.smallest.min(rtt);
         }
-        let highest = feedback.acked.last()?.number;
-        if highest < self.round_end || feedback.advanced == Bytes::ZERO {
+        if highest.number < self.round_end || feedback.advanced == Bytes::ZERO {
             return None;
         }
         self.end_round(now, feedback)
@@ -126,9 +136,10 @@ impl BacklogEstimator {
         let sent = self.next.saturating_sub(self.round_end) as f64;
         let rtt = if self.samples > 0 { self.sum / self.samples } else { now.since(self.round_began) };
         let measured = self.samples > 0;
+        let repaired = std::mem::take(&mut self.repaired);
         if measured {
             self.base.begin_round(self.smallest);
-            if sent <= 1.0 {
+            if sent <= 1.0 && !repaired {
                 self.base.reset(rtt);
             }
         }
@@ -138,7 +149,7 @@ impl BacklogEstimator {
         self.samples = 0;
         self.smallest = Span::MAX;
         let base = self.base.get();
-        if !measured || rtt.is_zero() || base == Span::MAX {
+        if !measured || repaired || rtt.is_zero() || base == Span::MAX {
             return None;
         }
         // Equation 7's window is what was outstanding when the round's last acknowledgement came.
@@ -197,6 +208,38 @@ mod tests {
         assert_eq!(seen.base, Span::from_millis(100));
         // Equation 8: 20 / 125 · (125 - 100).
         assert!((seen.backlog - 4.0).abs() < 1e-9, "{seen:?}");
+    }
+
+    #[test]
+    fn a_round_with_a_repair_is_not_judged() {
+        let mut estimator = BacklogEstimator::new(Bytes::new(1000), None);
+        let mut next = 0;
+        round(&mut estimator, &mut next, 20, 0, 100);
+        round(&mut estimator, &mut next, 20, 100, 100);
+        // The first of ten is lost and sent again 100 ms later: one acknowledgement for all, 200 ms after they left.
+        (next..next + 10).for_each(|number| estimator.on_sent(number));
+        let acked: Vec<Acked> = (next..next + 10)
+            .map(|number| Acked {
+                number,
+                size: Bytes::new(1000),
+                sent_at: Time::ZERO + Span::from_millis(if number == next { 300 } else { 200 }),
+                retransmitted: number == next,
+                pair: PairPosition::Single,
+                tag: 0,
+            })
+            .collect();
+        let feedback = Feedback {
+            acked: &acked,
+            advanced: Bytes::new(10_000),
+            flight: Bytes::new(10_000),
+            ..Feedback::empty()
+        };
+        assert_eq!(estimator.on_feedback(Time::ZERO + Span::from_millis(400), &feedback), None);
+        next += 10;
+        round(&mut estimator, &mut next, 10, 400, 125);
+        let seen = round(&mut estimator, &mut next, 10, 600, 125).expect("a round ended");
+        // Neither the long wait nor the window that is gone are part of it: 10 / 125 · (125 - 100).
+        assert!((seen.backlog - 2.0).abs() < 1e-9, "{seen:?}");
     }
 
     #[test]
