@@ -16,6 +16,8 @@
 #   size    packets per flow, 0: no end        reverse flows the other way, whose queue is limited, too
 #   onoff   Pareto sources, each 0.5 s on at 1 Mbit/s and 0.5 s off in the mean, shape 1.5
 #   hops    bottlenecks in a chain; with more than one, n further flows cross each of them
+#   pkt     a packet's bytes, or several with commas between, of which the flows take theirs in turn
+#   back    rate of the bottleneck's way back, Mbit/s, where acknowledgements then find a queue of buf; 0: as forward
 #
 # The groups of the table:   dumbbell   jitter=0, or 0.008/bw
 #                            bernoulli  n=10 bw=100 rtt=100 acc=1000 buf=10000 to=520 loss=… delack=…
@@ -26,6 +28,7 @@
 array set o {
     proto sack queue droptail n 8 bw 10 rtt 60 rttmax 0 acc 100 buf 0 seed 1 from 20 to 120 jitter 0 loss 0 delack 0 cbr 0
     ecn 0 mode gentle wnd 10000 iw 2 limited 1 minrto 0.2 spread 5 size 0 reverse 0 onoff 0 hops 1
+    pkt 1000 back 0
 }
 foreach pair $argv {
     lassign [split $pair =] key value
@@ -44,15 +47,13 @@ $starts seed [expr {1000 + $o(seed)}]
 # --- Endpoints: everything that has a default is set, so that the table does not depend on the version --------------
 
 foreach {variable value} {
-    packetSize_ 960 tcpip_base_hdr_size_ 40 useHeaders_ true
+    tcpip_base_hdr_size_ 40 useHeaders_ true
     windowInitOption_ 1 maxburst_ 0
     maxrto_ 60 rtxcur_init_ 3.0 tcpTick_ 0.01
     timestamps_ false
 } { Agent/TCP set $variable $value }
 foreach {variable value} [list window_ $o(wnd) windowInit_ $o(iw) singledup_ $o(limited) minrto_ $o(minrto) \
     ecn_ $o(ecn) overhead_ $o(jitter)] { Agent/TCP set $variable $value }
-# Vegas takes no notice of useHeaders_.
-Agent/TCP/Vegas set packetSize_ 1000
 foreach {variable value} {v_alpha_ 1 v_beta_ 3 v_gamma_ 1} { Agent/TCP/Vegas set $variable $value }
 Agent/TCPSink set packetSize_ 40
 Agent/TCPSink set maxSackBlocks_ 3
@@ -66,7 +67,7 @@ Agent/TFRCSink set packetSize_ 40
 
 foreach {variable value} {
     mean_pktsize_ 1000 q_weight_ 0.002 linterm_ 10 wait_ true
-    drop_tail_ true drop_rand_ false drop_front_ false ns1_compat_ false cautious_ 0
+    drop_tail_ true drop_rand_ false drop_front_ false ns1_compat_ false cautious_ 0 use_mark_p_ false
 } { Queue/RED set $variable $value }
 foreach {variable value} [list gentle_ [expr {$o(mode) ne "strict"}] adaptive_ [expr {$o(mode) eq "adaptive"}] \
     bytes_ [expr {$o(mode) eq "bytes"}] queue_in_bytes_ [expr {$o(mode) eq "bytes"}] setbit_ $o(ecn)] {
@@ -110,8 +111,8 @@ for {set hop 0} {$hop < $o(hops)} {incr hop} {
     if {$o(reverse)} {
         bottleneck $b $a
     } else {
-        $sim simplex-link $b $a $rate $bottleneck_delay DropTail
-        $sim queue-limit $b $a $unlimited
+        $sim simplex-link $b $a [expr {$o(back) > 0 ? $o(back) : $o(bw)}]Mb $bottleneck_delay DropTail
+        $sim queue-limit $b $a [expr {$o(back) > 0 ? $o(buf) + 1 : $unlimited}]
     }
 }
 set left $router(0)
@@ -155,11 +156,11 @@ if {$monitored} {
     $monitor set-pkts-integrator $waiting
 }
 if {$o(loss) > 0} {
+    set stream [new RNG]
+    $stream seed [expr {5000 + $o(seed)}]
     set model [new ErrorModel/Uniform $o(loss) pkt]
     $model set rate_ $o(loss)
     $model unit pkt
-    set stream [new RNG]
-    $stream seed [expr {5000 + $o(seed)}]
     set draw [new RandomVariable/Uniform]
     $draw use-rng $stream
     $model ranvar $draw
@@ -193,6 +194,9 @@ for {set i 0} {$i < $all} {incr i} {
             set receiver($i) [new Agent/TCPSink$kind[expr {$o(delack) ? "/DelAck" : ""}]]
         }
     }
+    set size($i) [lindex [split $o(pkt) ,] [expr {$i % [llength [split $o(pkt) ,]]}]]
+    # Vegas takes no notice of useHeaders_; TFRC has sizes of its own.
+    if {$o(proto) ne "tfrc"} { $sender($i) set packetSize_ [expr {$o(proto) eq "vegas" ? $size($i) : $size($i) - 40}] }
     $sender($i) set fid_ [expr {$i + 1}]
     $sim attach-agent $from($i) $sender($i)
     $sim attach-agent $to($i) $receiver($i)
@@ -235,7 +239,7 @@ for {set i $o(n)} {$i < $crossing} {incr i} {
 # --- Measurement: all counters at the begin and at the end; the difference is the row ----------------------------------
 
 proc snapshot {which} {
-    global sim o all sender receiver monitored monitor waiting seen
+    global sim o all sender receiver monitored monitor waiting seen size
     if {$monitored} {
         $waiting newpoint [$sim now] [$waiting set lasty_]
         set seen($which,queue) [$waiting set sum_]
@@ -246,7 +250,7 @@ proc snapshot {which} {
         if {![elastic $i] || $o(proto) eq "tfrc"} {
             set seen($which,good,$i) [expr {1.0 * [$receiver($i) set bytes_]}]
         } else {
-            set seen($which,good,$i) [expr {1000.0 * [$sender($i) set ack_]}]
+            set seen($which,good,$i) [expr {1.0 * $size($i) * [$sender($i) set ack_]}]
             set seen($which,timeouts,$i) [$sender($i) set nrexmit_]
             set seen($which,retrans,$i) [$sender($i) set nrexmitpack_]
         }

@@ -335,7 +335,7 @@ class Feedback:
     """Packets newly believed lost."""
     rtt: RttSample | None
     """A new round trip time, if this batch gave one."""
-    event: Literal["loss", "ecn", "timeout", "recovery-end", "spurious"] | None
+    event: Literal["loss", "ecn", "timeout", "recovery-end", "spurious", "idle"] | None
     """Why the window must change other than by growth."""
     consecutive_timeouts: int
     """How many expiries of the retransmission timer there were in a row."""

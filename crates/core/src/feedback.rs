@@ -81,6 +81,9 @@ pub enum CongestionEvent {
     /// The last loss or time-out told was none: what was thought lost arrived late. The reduction may be taken back
     /// (RFC 9438 §4.9, RFC 4015).
     Spurious,
+    /// Data is about to leave after nothing was sent for longer than the retransmission time-out: the acknowledgements
+    /// that spaced the window's packets are gone (RFC 5681 §4.1).
+    Idle,
 }
 
 /// What loss recovery is doing.

@@ -174,6 +174,11 @@ pub struct StreamConfig {
     pub keep_scoreboard: bool,
     /// Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true.
     pub rescue: bool,
+    /// Whether a window begins anew at the initial window, by slow start, when nothing was sent for longer than the
+    /// retransmission time-out (RFC 5681 §4.1 "SHOULD"); default true. Otherwise it stays as large as it was. A window
+    /// that is not used up does not grow in any case; it does not shrink either (RFC 7661 and its forerunner RFC 2861,
+    /// both experimental, would have it so).
+    pub restart_after_idle: bool,
     /// Whether and how losses and time-outs that were none are found out, so that the controller can take its
     /// reduction back; `off` by default. `eifel` stamps every segment.
     pub spurious: SpuriousDetection,
@@ -213,6 +218,7 @@ impl Default for StreamConfig {
             impatient: true,
             keep_scoreboard: true,
             rescue: true,
+            restart_after_idle: true,
             spurious: SpuriousDetection::Off,
             pacing: None,
             rto: RtoConfig::default(),

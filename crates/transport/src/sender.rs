@@ -170,7 +170,12 @@ impl<C: Controller, S: Source> Sender<C, S> {
             rho: u32::from(packet.rho()),
             eta: u32::from(packet.eta()),
         };
+        // An echo that halves a window of one segment cannot make it smaller: the sender waits instead.
+        let at_one = outcome.event == Some(CongestionEvent::Ecn) && self.steering.window_is_one();
         self.tell_controller(now, &outcome, echoes, cx);
+        if at_one && self.recovery.fall_silent(now, &self.config) {
+            self.steering.fall_silent();
+        }
     }
 
     #[inline(always)]
@@ -209,6 +214,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
             self.counters.timeouts += 1;
             self.steering.on_timeout(now, cx);
             self.tell_controller(now, &outcome, Echoes::default(), cx);
+        } else if self.recovery.end_silence(now) {
+            self.steering.end_silence(now, cx);
         }
         self.steering.on_timer(now, cx);
     }
@@ -255,6 +262,14 @@ impl<C: Controller, S: Source> Sender<C, S> {
         }
     }
 
+    /// Data is about to leave, and the acknowledgements that would space it are gone (RFC 5681 §4.1).
+    #[cold]
+    fn restart_after_idle(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        let event = Some(CongestionEvent::Idle);
+        let recovery = self.recovery.state();
+        self.steering.tell(now, &Feedback { event, recovery, ..Feedback::empty() }, cx);
+    }
+
     #[inline(always)]
     fn event(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Event> {
         if let Some((size, began)) = self.app.message_done(self.recovery.first(), now, cx.rng) {
@@ -266,6 +281,10 @@ impl<C: Controller, S: Source> Sender<C, S> {
         }
         if self.app.is_holding() {
             self.renew(now, cx);
+        }
+        if self.config.restart_after_idle && self.app.has_data() && self.recovery.take_rest(now, &self.config)
+        {
+            self.restart_after_idle(now, cx);
         }
         (self.recovery.is_idle() && self.app.finish()).then_some(Event::Finished)
     }

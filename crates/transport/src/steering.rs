@@ -34,6 +34,8 @@ pub(crate) struct Steering<C> {
     /// A full packet's bytes on the wire.
     packet: u16,
     header: u16,
+    /// No data may leave, whatever the directive says (RFC 3168 §6.1.2).
+    silent: bool,
     pub(crate) control_packets: u64,
 }
 
@@ -50,6 +52,7 @@ impl<C: Controller> Steering<C> {
             last_report: None,
             packet,
             header,
+            silent: false,
             control_packets: 0,
         }
     }
@@ -73,7 +76,7 @@ impl<C: Controller> Steering<C> {
         if let Some(pacing) = &self.pacing {
             pacing.apply(&mut directive);
         }
-        self.window = directive.window.map_or(u64::MAX, Bytes::get);
+        self.window = if self.silent { 0 } else { directive.window.map_or(u64::MAX, Bytes::get) };
         self.timeout = directive.timeout;
         self.timer = self.controller.next_timer().unwrap_or(Time::NEVER);
         if Shaper::is_needed(&directive) || self.shaper.is_some() {
@@ -136,6 +139,27 @@ impl<C: Controller> Steering<C> {
         if let Some(pacing) = &mut self.pacing {
             pacing.forget();
         }
+        self.silent = false;
+        self.obey(now, cx);
+    }
+
+    /// Whether the window in force is one packet or less.
+    #[inline]
+    pub(crate) fn window_is_one(&self) -> bool {
+        self.window <= u64::from(self.packet)
+    }
+
+    /// No data leaves until [`Steering::end_silence`].
+    #[cold]
+    pub(crate) fn fall_silent(&mut self) {
+        self.silent = true;
+        self.window = 0;
+    }
+
+    /// The directive is in force again.
+    #[cold]
+    pub(crate) fn end_silence(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        self.silent = false;
         self.obey(now, cx);
     }
 

@@ -140,6 +140,26 @@ fn marks_on_what_was_delivered_before_say_nothing() {
 }
 
 #[test]
+fn an_echo_at_a_window_of_one_waits_for_the_timer() {
+    // "The sending TCP will then be able to send a new packet only when the retransmit timer expires" (§6.1.2). Number 3 leaves
+    // at 300 ms and is echoed at 400 ms. Four samples of 100 ms make RTTVAR 50 · (3/4)³ = 21.1 ms and the time-out the
+    // minimum, 200 ms: 4 leaves at 600 ms, and says that the window was reduced.
+    let test = marking(transfer(EcnMode::Ect0, 1, 8), &[3]).start().run(Span::from_secs(10));
+    let times: Vec<u64> = test.sent().iter().map(|(at, _)| *at).collect();
+    assert_eq!(times, [0, 100, 200, 300, 600, 700, 800, 900]);
+    assert_eq!(reduced(&test)[0].packet.number, 4);
+    let counters = test.sender.counters();
+    assert_eq!((counters.timeouts, counters.retransmitted, counters.ecn_reductions), (0, 0, 1));
+    assert!(test.finished());
+    // With a larger window the next segment leaves at once.
+    let test = marking(transfer(EcnMode::Ect0, 2, 8), &[3]).start().run(Span::from_secs(10));
+    assert_eq!(
+        test.sent().iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+        [0, 0, 100, 100, 200, 200, 300, 300]
+    );
+}
+
+#[test]
 fn a_sender_without_ecn_ignores_echoes() {
     let test = transfer(EcnMode::Off, 10, 40)
         .ack_script(|_, _, _| Fate::Deliver)

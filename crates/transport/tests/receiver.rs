@@ -100,6 +100,24 @@ fn delayed_acknowledgements_come_in_twos_or_in_time() {
 }
 
 #[test]
+fn acknowledgements_wait_for_as_many_segments_and_as_long_as_configured() {
+    for ack_every in 1..6_u32 {
+        for delay in [1, 40, 499] {
+            let ack_delay = Span::from_millis(delay);
+            let mut bench =
+                Bench::stream(ReceiverConfig { ack_every, ack_delay, ..ReceiverConfig::default() });
+            for number in 0..12_u64 {
+                let due = (number + 1).is_multiple_of(u64::from(ack_every));
+                let expected = if due { vec![number + 1] } else { Vec::new() };
+                assert_eq!(bench.numbers(1000, number), expected, "{ack_every}");
+                let waits = (!due).then_some(Time::ZERO + Span::from_millis(1000 + delay));
+                assert_eq!(bench.wait, waits, "from the first that waits, not from the newest");
+            }
+        }
+    }
+}
+
+#[test]
 fn acknowledgements_grow_with_their_ranges() {
     let mut bench = Bench::stream(ReceiverConfig::default());
     assert_eq!(bench.data(0, 0)[0].0.size(), Bytes::new(40));

@@ -2072,6 +2072,13 @@ class Stream(Part):
     rescue: bool = True
     """Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true."""
 
+    restart_after_idle: bool = True
+    """Whether a window begins anew at the initial window, by slow start, when nothing was sent for longer than the
+    retransmission time-out (RFC 5681 §4.1 "SHOULD"); default true. Otherwise it stays as large as it was. A
+    window that is not used up does not grow in any case; it does not shrink either (RFC 7661 and its forerunner
+    RFC 2861, both experimental, would have it so).
+    """
+
     spurious: SpuriousDetection = "off"
     """Whether and how losses and time-outs that were none are found out, so that the controller can take its
     reduction back; ``off`` by default. ``eifel`` stamps every segment.

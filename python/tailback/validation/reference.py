@@ -15,6 +15,7 @@ OPTIONS: Mapping[str, str] = {
     "proto": "sack", "queue": "droptail", "n": "8", "bw": "10", "rtt": "60", "rttmax": "0", "acc": "100", "buf": "0",
     "from": "20", "to": "120", "jitter": "0", "loss": "0", "delack": "0", "cbr": "0", "ecn": "0", "mode": "gentle",
     "wnd": "10000", "iw": "2", "limited": "1", "minrto": "0.2", "spread": "5", "size": "0", "reverse": "0", "hops": "1",
+    "pkt": "1000", "back": "0",
 }  # fmt: skip
 """What ``benches/ns2/oracle.tcl`` takes, with its defaults; the script's header explains each."""
 _COLUMNS = {

@@ -99,11 +99,25 @@ def further(row: Row, seed: int) -> dict[str, Any]:
         topology |= {"template": "parking-lot", "hops": hops, "delay": _delay(row, 1 / 3 / hops)}
         ends = ((f"r{hop}", f"r{hop + 1}") for hop in range(hops))
         data["flows"] += [{**flows, "name": f"crossing{near}", "from": near, "to": far} for near, far in ends]
+    if option["back"] != "0":
+        topology["reverse"] = {"rate": f"{option['back']} Mbit/s", "buffer": topology["buffer"], "queue": "drop-tail"}
     if option["reverse"] != "0":
         del topology["reverse"]
         back = {"name": "reverse", "count": int(option["reverse"]), "from": "r1", "to": "r0"}
         data["flows"].append({**flows, **back})
+    data["flows"] = [part for flow in data["flows"] for part in _by_size(flow, option["pkt"].split(","))]
     return data
+
+
+def _by_size(flow: dict[str, Any], sizes: list[str]) -> list[dict[str, Any]]:
+    """The group of flows as one for each size of packets, which they take in turn."""
+    parts = []
+    for at, size in enumerate(sizes):
+        count = len(range(at, flow["count"], len(sizes)))
+        transport = {**flow["transport"], "segment_size": f"{size} B"}
+        name = flow["name"] + (f"-{size}" if len(sizes) > 1 else "")
+        parts.append({**flow, "name": name, "count": count, "transport": transport})
+    return parts
 
 
 def _further_queue(row: Row, topology: dict[str, Any]) -> None:

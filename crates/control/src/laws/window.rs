@@ -48,6 +48,8 @@ pub struct WindowLaw {
     pub window: f64,
     /// The slow start threshold, in segments; infinite before the first loss unless configured.
     pub ssthresh: f64,
+    /// The initial window, in segments.
+    initial: f64,
     max: f64,
     segment: f64,
     counting: Counting,
@@ -62,9 +64,11 @@ impl WindowLaw {
     pub fn new(params: &ControllerParams, counting: Counting, slow_start_limit: f64, halve: Halve) -> Self {
         let segment = params.segment.as_f64().max(1.0);
         let max = (params.max_window.as_f64() / segment).max(1.0);
+        let initial = (params.initial_window.as_f64() / segment).clamp(1.0, max);
         Self {
-            window: (params.initial_window.as_f64() / segment).clamp(1.0, max),
+            window: initial,
             ssthresh: params.initial_ssthresh.map_or(f64::INFINITY, |bytes| bytes.as_f64() / segment),
+            initial,
             max,
             segment,
             counting,
@@ -93,6 +97,13 @@ impl WindowLaw {
         self.window = window;
         self.ssthresh = ssthresh;
         true
+    }
+
+    /// Nothing was sent for longer than a time-out: the window is at most the initial one, "RW = min(IW,cwnd)" (RFC 5681
+    /// §4.1), and slow start leads back to the threshold.
+    pub fn restart(&mut self) {
+        self.before = None;
+        self.window = self.window.min(self.initial);
     }
 
     /// The window in bytes: what a directive carries.

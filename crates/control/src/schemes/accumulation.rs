@@ -288,7 +288,7 @@ impl Accumulation {
                 self.slow_start = self.gamma;
                 self.skip = true;
             }
-            CongestionEvent::RecoveryEnd | CongestionEvent::Spurious => {}
+            CongestionEvent::RecoveryEnd | CongestionEvent::Spurious | CongestionEvent::Idle => {}
         }
     }
 

@@ -18,6 +18,7 @@
 //! | no growth with an ECN echo | RFC 3168 §6.1.2 |
 //! | reduction found spurious: window, threshold, `cwnd_prior`, `W_max` and the stage as before it | §4.9 |
 //! | slow start left without a loss: `K = 0`, `W_max = cwnd_epoch` | §4.10 |
+//! | data after an idle time-out: `cwnd = min(initial window, cwnd)`, then a stage with `K = 0` | RFC 5681 §4.1 |
 //! | time in which the application limited the sender does not count in `t` | §4.2, §5.8 |
 //!
 //! Deviations: an epoch begins with the first acknowledgement that may grow the window, so the repair itself is not
@@ -194,6 +195,12 @@ impl Cubic {
             }
             CongestionEvent::RecoveryEnd => {}
             CongestionEvent::Spurious => self.take_back(),
+            CongestionEvent::Idle => {
+                self.before = None;
+                self.law.restart();
+                self.after_reduction = false;
+                self.end_stage();
+            }
         }
         cx.note("ssthresh", self.law.ssthresh * self.law.segment());
         cx.note("w_max", self.w_max * self.law.segment());

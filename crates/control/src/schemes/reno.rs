@@ -13,13 +13,14 @@
 //! | any ack with an ECN echo | `w` does not grow, but in the repair of a time-out | RFC 3168 §6.1.2 |
 //! | first time-out | `ssthresh = max(flight/2, 2)`, `w = 1` | RFC 5681 eq. 4, §3.1 |
 //! | further time-outs | `w = 1`, `ssthresh` held | RFC 5681 §3.1 |
+//! | data after an idle time-out | `w = min(initial window, w)` | RFC 5681 §4.1 |
 //! | the last loss or time-out was spurious | `w` and `ssthresh` as before it | RFC 4015 §3.2, `w` at once |
 //!
 //! Deviations: fast recovery's window inflation (RFC 5681 §3.2 steps 3 and 4) belongs to the reliability, which
 //! counts what left the network; this window holds still meanwhile. RFC 3465 §2.1 adds whole segments once per
 //! window of acknowledged bytes; here their fractions are added at once, which has the same slope. With
 //! `halve = "window"`, ns-2 sets the threshold to 2 at repeated time-outs; here it is held, as the RFC says.
-//! At a window of one segment an echo does not silence the sender for a time-out (RFC 3168 §6.1.2, last paragraph).
+//! That an echo at a window of one segment silences the sender for a time-out (RFC 3168 §6.1.2) is the transport's doing.
 //!
 //! Open problems: bias against long round trip times (growth per round trip, not per second), and a sawtooth that
 //! keeps drop-tail queues full.
@@ -115,6 +116,7 @@ impl Reno {
             CongestionEvent::Spurious => {
                 law.restore();
             }
+            CongestionEvent::Idle => law.restart(),
         }
         let law = &self.law;
         cx.note("ssthresh", law.ssthresh * law.segment());

@@ -11,6 +11,7 @@
 //! | slow start | doubles every other round trip; above γ it ends, with the window cut by 1/8 |
 //! | loss of what left after the last cut | three quarters of the window, half of it where that had been sent again; slow start is over |
 //! | time-out | two packets, slow start up to half of the window |
+//! | data after an idle time-out | at most the initial window, slow start up to the window before (RFC 5681 §4.1) |
 //!
 //! As ns-2 does, the backlog is rounded to whole packets before it is compared, and growth in congestion avoidance is
 //! spread over the acknowledgements of a round trip.
@@ -134,6 +135,7 @@ pub struct Vegas {
     estimator: BacklogEstimator,
     segment: f64,
     window: f64,
+    initial: f64,
     max: f64,
     ssthresh: f64,
     /// Growth per acknowledgement during this round trip.
@@ -152,11 +154,13 @@ impl Vegas {
     pub fn new(config: &VegasConfig, history: Option<u32>, params: &ControllerParams) -> Self {
         let segment = params.segment.as_f64().max(1.0);
         let max = (params.max_window.as_f64() / segment).max(1.0);
+        let initial = (params.initial_window.as_f64() / segment).clamp(1.0, max);
         Self {
             config: config.clone(),
             estimator: BacklogEstimator::new(params.segment, history),
             segment,
-            window: (params.initial_window.as_f64() / segment).clamp(1.0, max),
+            window: initial,
+            initial,
             max,
             ssthresh: params.initial_ssthresh.map_or(f64::INFINITY, |bytes| bytes.as_f64() / segment),
             growth: 0.0,
@@ -209,6 +213,10 @@ impl Vegas {
                 }
                 self.set(2.0);
                 self.cut_at = now;
+            }
+            CongestionEvent::Idle => {
+                self.ssthresh = self.window.max(2.0);
+                self.set(self.window.min(self.initial));
             }
             CongestionEvent::RecoveryEnd | CongestionEvent::Spurious => {}
         }

@@ -149,6 +149,34 @@ impl LossRecovery {
         self.restart_timer(now, config);
     }
 
+    /// "The sending TCP MUST reset the retransmit timer on receiving the ECN-Echo packet when the congestion window is one"
+    /// (RFC 3168 §6.1.2); whether nothing may leave until it expires, since nothing else is outstanding.
+    #[cold]
+    pub(crate) fn fall_silent(&mut self, now: Time, config: &StreamConfig) -> bool {
+        self.restart_timer(now, config);
+        self.ring.is_empty()
+    }
+
+    /// Whether the timer that [`LossRecovery::fall_silent`] set has expired.
+    pub(crate) fn end_silence(&mut self, now: Time) -> bool {
+        let over = self.ring.is_empty() && now >= self.deadline;
+        if over {
+            self.deadline = Time::NEVER;
+        }
+        over
+    }
+
+    /// Whether nothing was sent for longer than the retransmission time-out (RFC 5681 §4.1), and nothing is outstanding.
+    /// Told once.
+    #[cold]
+    pub(crate) fn take_rest(&mut self, now: Time, config: &StreamConfig) -> bool {
+        let rested = !self.last_sent.is_never() && now.since(self.last_sent) > self.rtt.timeout(&config.rto);
+        if rested {
+            self.last_sent = now;
+        }
+        rested && self.ring.is_empty()
+    }
+
     /// The window is being reduced: not again for an ECN echo within this window (RFC 3168 §6.1.2).
     pub(super) fn note_reduction(&mut self) {
         self.ecn_until = self.ring.end();
@@ -158,22 +186,23 @@ impl LossRecovery {
     /// Packet-pair's soft time-out (Keshav 1994, §6): a round trip has passed when a packet sent since its begin is
     /// acknowledged; after two without progress the oldest is sent again.
     fn soft_timeout(&mut self, now: Time, samples: &Samples) {
-        if !samples.any || samples.latest < self.soft.round_began {
+        let Some(soft) = &mut self.soft else { return };
+        if !samples.any || samples.latest < soft.round_began {
             return;
         }
-        self.soft.round_began = now;
-        self.soft.rounds += 1;
-        if self.soft.rounds < 2 {
+        soft.round_began = now;
+        soft.rounds += 1;
+        if soft.rounds < 2 {
             return;
         }
-        self.soft.rounds = 0;
+        soft.rounds = 0;
         let first = self.ring.first();
         // One that was sent again meanwhile gets its own round trip: only what left before an acknowledged packet can be
         // missing.
-        let stuck = first == self.soft.progress
+        let stuck = first == soft.progress
             && !self.ring.is_empty()
             && self.ring.get(first).sent_at() < samples.latest;
-        self.soft.progress = first;
+        soft.progress = first;
         if stuck && !self.forced {
             self.lose(first);
             self.forced = true;

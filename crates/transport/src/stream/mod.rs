@@ -138,6 +138,8 @@ pub(crate) struct LossRecovery {
     /// The segment timed for a sample once per round trip.
     timed: u64,
     deadline: Time,
+    /// When anything was last sent; [`Time::NEVER`] before.
+    last_sent: Time,
     /// How many are selectively acknowledged, and how many of those at or above `lost_edge`.
     sacked: u32,
     sacked_above: u32,
@@ -157,7 +159,8 @@ pub(crate) struct LossRecovery {
     /// Whether the episode may prove to be for nothing.
     doubt: Doubt,
     rtt: RttEstimator,
-    soft: SoftTimeout,
+    /// Packet-pair's.
+    soft: Option<Box<SoftTimeout>>,
     /// Vegas's.
     fine: Option<Box<FineTimer>>,
     acked: Vec<Acked>,
@@ -178,6 +181,7 @@ impl LossRecovery {
             ecn_until: 0,
             timed: NONE,
             deadline: Time::NEVER,
+            last_sent: Time::NEVER,
             sacked: 0,
             sacked_above: 0,
             dup_acks: 0,
@@ -192,7 +196,7 @@ impl LossRecovery {
             reduced: false,
             doubt: Doubt::None,
             rtt: RttEstimator::new(&config.rto, mix(u64::from(flow.0))),
-            soft: SoftTimeout::default(),
+            soft: (config.reliability == Reliability::Offsets).then(Box::default),
             fine: (config.reliability == Reliability::Vegas).then(Box::default),
             acked: Vec::new(),
             lost: Vec::new(),
@@ -210,12 +214,14 @@ impl LossRecovery {
             high_sacked: next,
             recover: next,
             ecn_until: next,
-            soft: SoftTimeout { progress: next, ..SoftTimeout::default() },
             ring,
             acked: std::mem::take(&mut self.acked),
             lost: std::mem::take(&mut self.lost),
             ..Self::new(flow, config)
         };
+        if let Some(soft) = &mut self.soft {
+            soft.progress = next;
+        }
     }
 
     /// The oldest number not acknowledged.
@@ -396,6 +402,7 @@ impl LossRecovery {
         if self.timed == NONE && config.rtt_sampling == RttSampling::PerRoundTrip {
             self.timed = self.ring.end();
         }
+        self.last_sent = now;
         self.ring.push(Record::new(now, size, tag, pair));
         self.flight += u64::from(size);
         self.pipe += u64::from(size);
@@ -417,6 +424,7 @@ impl LossRecovery {
         let (Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number)) = choice else {
             return;
         };
+        self.last_sent = now;
         self.pipe += self.ring.get_mut(number).send_again(now, tag, pair);
         if let Choice::Rescue(_) = choice {
             self.rescued = true;

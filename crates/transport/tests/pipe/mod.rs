@@ -3,6 +3,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of the harness")]
 
+pub mod stream;
+
 use std::collections::BTreeMap;
 
 use tailback_core::{

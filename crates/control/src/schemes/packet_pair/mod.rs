@@ -144,7 +144,10 @@ impl PacketPair {
                     self.begin_anew();
                 }
             }
-            CongestionEvent::Loss | CongestionEvent::RecoveryEnd | CongestionEvent::Spurious => {}
+            CongestionEvent::Loss
+            | CongestionEvent::RecoveryEnd
+            | CongestionEvent::Spurious
+            | CongestionEvent::Idle => {}
         }
     }
 

@@ -177,6 +177,7 @@ impl PyFeedback {
             CongestionEvent::Timeout { .. } => "timeout",
             CongestionEvent::RecoveryEnd => "recovery-end",
             CongestionEvent::Spurious => "spurious",
+            CongestionEvent::Idle => "idle",
         })
     }
     #[getter]
