@@ -151,31 +151,22 @@ def simulate(seed: int) -> Seen:
         long[name] = [shares[f"long-{index}"] for index in range(count)]
         short[name] = [shares[f"short-{hop}-{index}"] for hop in range(3) for index in range(2)]
         queues[name] = {
-            router: network.queue(result, f"r{hop}->r{hop + 1}", begin, end) for hop, router in enumerate(ROUTERS)
+            router: network.queue(result, link, begin, end)
+            for link, router in zip(network.hops(3), ROUTERS, strict=True)
         }
     series = {
         name: result.series(flow=name)["goodput"].to_list() for name in ("long-0", "long-1", "short-0-0", "short-2-0")
     }
-    for hop, router in enumerate(ROUTERS):
-        series[router] = result.series(link=f"r{hop}->r{hop + 1}")["mean_queue"].to_list()
+    for link, router in zip(network.hops(3), ROUTERS, strict=True):
+        series[router] = result.series(link=link)["mean_queue"].to_list()
     times = result.series(link="r0->r1")["time"].to_list()
     return Seen(long, short, queues, result.messages.height, times, series)
 
 
 def scenario() -> Scenario:
     """Three bottlenecks, long and short flows, web traffic."""
-    chain = [
-        network.link(
-            f"r{hop}",
-            f"r{hop + 1}",
-            RATE,
-            4e-3,
-            buffer="2000 packets",
-            queue=network.avd() if hop == 0 else network.LANES,
-            reverse={"queue": network.LANES},
-        )
-        for hop in range(3)
-    ]
+    queues = [network.avd(), network.LANES, network.LANES]
+    chain = network.chain(RATE, 4e-3, queues, buffer="2000 packets", reverse={"queue": network.LANES})
     long = [
         network.Ends("long-0", "r0", "r3"),
         network.Ends("long-1", "r0", "r3", fields={"start": "20 s", "stop": "40 s"}),
@@ -193,7 +184,7 @@ def scenario() -> Scenario:
         access=1e9,
         seconds=END,
         record={
-            "links": [f"r{hop}->r{hop + 1}" for hop in range(3)],
+            "links": network.hops(3),
             "flows": [end.name for end in (*long, *short)],
             "bin": "200 ms",
         },

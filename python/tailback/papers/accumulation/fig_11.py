@@ -108,7 +108,7 @@ def scenario() -> Scenario:
     ]
     return network.scenario(
         "The paper's Linux experiment",
-        [network.link(f"r{hop}", f"r{hop + 1}", RATE, 20e-3, buffer="100 packets") for hop in range(2)],
+        network.chain(RATE, 20e-3, [network.LANES] * 2, buffer="100 packets"),
         ends,
         access=10e6,
         seconds=END,

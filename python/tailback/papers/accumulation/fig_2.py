@@ -165,7 +165,7 @@ def scenario(law: str) -> Scenario:
     paths = {"long": ("r0", "r2"), "short-0": ("r0", "r1"), "short-1": ("r1", "r2")}
     return network.scenario(
         f"{scheme} on two bottlenecks",
-        [network.link(f"r{hop}", f"r{hop + 1}", RATE, 10e-3) for hop in range(2)],
+        network.chain(RATE, 10e-3, [network.LANES] * 2),
         [network.Ends(name, first, last, scheme) for name, (first, last) in paths.items()],
         access=100e6,
         seconds=END,

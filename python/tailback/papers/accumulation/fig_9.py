@@ -167,23 +167,14 @@ def simulate(run: Run) -> Seen:
     return Seen(
         [shares[name] for name in LONG],
         [shares[f"short-{hop}"] for hop in range(hops)],
-        [network.queue(result, f"r{hop}->r{hop + 1}", LATE, END) for hop in range(hops)],
+        [network.queue(result, link, LATE, END) for link in network.hops(hops)],
     )
 
 
 def scenario(hops: int) -> Scenario:
     """A chain of bottlenecks."""
-    chain = [
-        network.link(
-            f"r{hop}",
-            f"r{hop + 1}",
-            RATE,
-            DELAY,
-            queue=network.avd() if kind == "avd" else network.LANES,
-            reverse={"queue": network.LANES},
-        )
-        for hop, kind in enumerate(kinds(hops))
-    ]
+    queues = [network.avd() if kind == "avd" else network.LANES for kind in kinds(hops)]
+    chain = network.chain(RATE, DELAY, queues, reverse={"queue": network.LANES})
     when = {"start": {"from": "0 s", "to": "1 s"}}
     long = [
         network.Ends(name, "r0", f"r{hops}", near=delay, far=delay, fields=when)
@@ -196,7 +187,7 @@ def scenario(hops: int) -> Scenario:
         [*long, *short],
         access=1e9,
         seconds=END,
-        record={"links": [f"r{hop}->r{hop + 1}" for hop in range(hops)], "bin": "500 ms"},
+        record={"links": network.hops(hops), "bin": "500 ms"},
     )
 
 

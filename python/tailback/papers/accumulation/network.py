@@ -63,6 +63,16 @@ def link(start: str, end: str, rate: float, delay: float, **fields: Any) -> dict
     return {**common, "buffer": "unlimited", "queue": LANES, **fields}
 
 
+def chain(rate: float, delay: float, queues: Sequence[Mapping[str, Any]], **fields: Any) -> list[dict[str, Any]]:
+    """Bottlenecks in line between routers ``r0``, ``r1``, …, one per queue; bit/s and seconds."""
+    return [link(f"r{hop}", f"r{hop + 1}", rate, delay, queue=queue, **fields) for hop, queue in enumerate(queues)]
+
+
+def hops(count: int) -> list[str]:
+    """The names of a chain's links."""
+    return [f"r{hop}->r{hop + 1}" for hop in range(count)]
+
+
 def packets(count: float) -> str:
     """A written target accumulation."""
     return f"{count:g} packets"

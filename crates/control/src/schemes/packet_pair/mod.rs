@@ -22,6 +22,7 @@
 //!   the window, which is late and, where a retransmission is lost, never;
 //! * `J` is in round trip times `R + n̂_b ŝ`, the time-out in `R + S ŝ` (§6); the program takes `J` for both;
 //! * the program sends nothing more when its first probe is lost; here the probe is repeated;
+//! * a new rate counts at once when nothing is outstanding, whatever the timer says (`rate_timer.rs`);
 //! * a time-out puts the rise back to rest (phase 9 of §9.2: "a new slow-start"); a second in a row begins anew;
 //! * after an idle time the rise begins from rest, as §5 claims; the program keeps its smoothed rate. Optional.
 //!
@@ -301,7 +302,7 @@ impl Controller for PacketPair {
             self.on_reading(now, reading, feedback, cx);
         }
         if reading.is_some() || feedback.event.is_some() {
-            self.timer.change(now, self.directed());
+            self.timer.change(now, self.directed(), feedback.in_flight);
         }
     }
 

@@ -241,7 +241,7 @@ impl Controller for PacketPairRemote {
             cx.note("setpoint", setpoint.as_f64());
         }
         if feedback.report.is_some() || feedback.event.is_some() {
-            self.timer.change(now, self.rate);
+            self.timer.change(now, self.rate, feedback.in_flight);
         }
     }
 
