@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from matplotlib.figure import Figure
 
@@ -100,3 +101,16 @@ def test_errors_are_read_without_quotes_and_caught_as_ours(runs: tb.Runs, result
     with pytest.raises(ValueError, match="window: nan is not allowed"):
         result.plot.fairness(float("nan"))
     assert result.plot.fairness(1.0).axes[0].lines
+
+
+def test_marks_at_the_top_are_whole(runs: tb.Runs) -> None:
+    """Where all means are alike, and where they are all zero."""
+    even = tb.Runs(
+        variants=runs.variants, table=runs.table.with_columns(goodput=pl.lit(5e6)), flows=runs.flows, links=runs.links
+    )
+    low, high = even.plot.over("goodput").axes[0].get_ylim()
+    assert (low, high) == (0.0, pytest.approx(5.5))
+    none = tb.Runs(
+        variants=runs.variants, table=runs.table.with_columns(loss_rate=pl.lit(0.0)), flows=runs.flows, links=runs.links
+    )
+    assert none.plot.over("loss_rate").axes[0].get_ylim() == (0.0, 1.0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback.errors import NotFoundError
-from tailback.plot import distribution, fairness, overtime, phase, transfers
+from tailback.plot import distribution, fairness, overtime, phase, series, transfers
 from tailback.plot.style import figure, style
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Plots:
                 overtime.mark_warm_up(axis, result)
             axes[-1].set_xlabel("time (s)")
             axes[-1].set_xlim(0.0, result.duration)
-            overtime.legend(made, axes)
+            series.legend(made, axes)
             axes[0].set_title(f"{result.title}, seed {result.seed}", pad=8)
         return made
 
@@ -95,5 +95,5 @@ class Plots:
             overtime.mark_warm_up(axes[0], self._result)
             axes[0].set_xlabel("time (s)")
             axes[0].set_xlim(0.0, self._result.duration)
-            overtime.legend(made, axes)
+            series.legend(made, axes)
         return made

@@ -56,6 +56,6 @@ def over(
         axis.set_ylabel(text)
         axis.margins(y=0.1)
         if metric not in {"jain", "utilization", "mean_rtt", "rtt_p95"}:
-            axis.set_ylim(bottom=0.0)
+            axis.set_ylim(0.0, 1.1 * axis.dataLim.y1 or 1.0)  # Room for the topmost marks; an axis where all is zero.
     where.settle(axes[-1])
     series.legend(made, axes)

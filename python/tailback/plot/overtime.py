@@ -4,7 +4,7 @@ with a band from the 10th to the 90th percentile over its members."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,6 @@ from tailback.units import scale_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from tailback.results import Result
 
@@ -86,18 +85,6 @@ def mark_warm_up(axis: Axes, result: Result) -> None:
     """Shades the time that metrics leave out."""
     if result.warm_up > 0.0:
         axis.axvspan(0.0, result.warm_up, color=FAINT, alpha=0.15, linewidth=0)
-
-
-def legend(made: Figure, axes: list[Axes]) -> None:
-    """One legend for all panels, above them."""
-    found: dict[str, Any] = {}
-    for axis in axes:
-        handles, labels = axis.get_legend_handles_labels()
-        for handle, label in zip(handles, labels, strict=True):
-            found.setdefault(label, handle)
-    if found:
-        columns = min(len(found), 4)
-        made.legend(found.values(), found.keys(), loc="outside upper left", ncols=columns)
 
 
 def _flows(axis: Axes, result: Result, column: str, label: str, *, from_zero: bool = True) -> None:

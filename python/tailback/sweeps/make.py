@@ -4,6 +4,7 @@ that a sweep that was killed goes on where it stopped."""
 from __future__ import annotations
 
 import importlib
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -113,6 +114,8 @@ def run_all(
             if made and record is None:
                 if not tasks and executor is None:
                     make_ready(jobs)
+                    # Slow to import, and wanted at the end only: meanwhile, processes start.
+                    threading.Thread(target=importlib.import_module, args=("tailback.sweeps.tables",)).start()
                 tasks.append(made[offset])
         number_of += len(seeds)
     told = progress if callable(progress) else None
@@ -120,7 +123,6 @@ def run_all(
     keys = {task.number: task.key for task in tasks}
     with Bar(f"{len(tasks)} runs", len(tasks), show=progress is True) as bar:
         for done in drive(tasks, jobs=jobs, executor=executor):
-            importlib.import_module("tailback.sweeps.tables")  # Slow, so while the processes are at work.
             before = rows[done.number]
             if done.error:
                 rows[done.number] = Row(before.variant, before.seed, None, done.error)
