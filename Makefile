@@ -96,7 +96,7 @@ pytest: $(STAMPS)/dev $(STAMPS)/core ## Python tests, the documentation's exampl
 	$(BIN)/pytest $(ARGS)
 
 .PHONY: architecture
-architecture: $(STAMPS)/cargo $(STAMPS)/python ## Crates depend one way, clocks and unsafe stay where they may be, files say what they hold
+architecture: $(STAMPS)/cargo $(STAMPS)/python ## Crates depend one way, clocks and unsafe stay where they may be, files say what they hold, pages name what exists
 	$(BIN)/python tools/check_architecture.py
 
 .PHONY: licences

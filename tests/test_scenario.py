@@ -149,6 +149,8 @@ def test_scenarios_do_not_change() -> None:
 def test_missing_and_broken_files(tmp_path: Path) -> None:
     with pytest.raises(tb.StorageError, match="no such file"):
         tb.Scenario.from_toml(tmp_path / "none.toml")
+    with pytest.raises(tb.StorageError, match="is a folder"):
+        tb.Scenario.from_toml(tmp_path)
     broken = tmp_path / "broken.toml"
     broken.write_text('duration = "1 s"\n[topology\n')
     with pytest.raises(tb.ScenarioError, match="line 2"):

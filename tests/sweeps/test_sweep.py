@@ -200,7 +200,7 @@ def test_a_worker_that_dies_takes_no_other_run_with_it() -> None:
     assert all(found[number].record == {"fine": True} for number in found if number != 2)
 
 
-@pytest.mark.parametrize("seeds", [0, -1, [], "3", 2.0, True, [1, 1], ["a"], [1.5], [2**70], [-1], None])
+@pytest.mark.parametrize("seeds", [0, -1, 10**9, [], "3", 2.0, True, [1, 1], ["a"], [1.5], [2**70], [-1], None])
 def test_seeds_that_are_none(base: tb.Scenario, seeds: Any) -> None:
     with pytest.raises(tb.ScenarioError, match=f"seeds: {re.escape(repr(seeds))} is not allowed"):
         base.sweep(seeds=seeds, cache=False, jobs=1)

@@ -61,8 +61,9 @@ class Scenario(_models.Scenario):
             StorageError: where the file cannot be read.
         """
         file = Path(path)
-        if not file.is_file():
-            raise StorageError(f"{file}: there is no such file; expected a scenario in TOML")
+        if file.is_dir() or not file.exists():
+            found = "is a folder" if file.is_dir() else "there is no such file"
+            raise StorageError(f"{file}: {found}; expected a scenario in TOML")
         return cls.of_complete(json.loads(_core.load_toml(str(file))))
 
     @classmethod

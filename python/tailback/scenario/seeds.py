@@ -10,6 +10,8 @@ from tailback.errors import Problem, ScenarioError
 
 GREATEST = 2**63 - 1
 """Of the seeds: scenario files have no greater numbers."""
+MOST = 1_000_000
+"""Of one sweep: a slip must not fill memory with runs."""
 
 
 def one(seed: Any) -> int:
@@ -31,11 +33,14 @@ def several(seeds: Any, first: int) -> list[int]:
         ScenarioError: without a seed, with one twice, or with one that is none.
     """
     count = _whole(seeds)
-    given = range(first, first + count) if count is not None else seeds if isinstance(seeds, Iterable) else ()
+    if count is not None:
+        given: Iterable[Any] = range(first, first + count) if count <= MOST else ()
+    else:
+        given = seeds if isinstance(seeds, Iterable) else ()
     listed = [_whole(seed) for seed in given]
     found = [seed for seed in listed if seed is not None and 0 <= seed <= GREATEST]
     if not found or len(found) < len(listed) or len(set(found)) < len(found):
-        allowed = "how many, at least 1, or a list of different whole numbers of at least 0"
+        allowed = f"how many, 1 to {MOST}, or a list of different whole numbers of at least 0"
         raise ScenarioError([Problem("seeds", repr(seeds), allowed)], "sweep")
     return found
 
