@@ -72,6 +72,20 @@ TROUBLE: dict[str, dict[str, Any]] = {
 }
 
 
+SLOWER = {
+    # 400 ms of packets pass in the five seconds of a tenth, and next to none in the outage's three; then the rate must rise anew.
+    "a tenth of the capacity for a while": 9.5,
+    "an outage": 14.0,
+    # A second at the old rate, 300 ms for the rest, and the time to find out.
+    "ten times the capacity": 2.2,
+}
+"""Seconds by which all must be done; :data:`SOON` for the others."""
+SOON = 5.5
+"""Seconds: the four transfers take 4.1 s of the bottleneck at least."""
+NEEDLESS = {"reordering", "lost acknowledgements", "a slow way back", "compressed acknowledgements", "an outage"}
+"""What makes packets look lost that are not."""
+
+
 @pytest.mark.parametrize("end", ["sender", "receiver"])
 @pytest.mark.parametrize("trouble", TROUBLE)
 def test_every_transfer_completes_in_spite_of(trouble: str, end: str) -> None:
@@ -80,6 +94,11 @@ def test_every_transfer_completes_in_spite_of(trouble: str, end: str) -> None:
     flows = shared(scheme=scheme, **fields).flows.filter(pl.col("group") == "source")
     assert flows["finished"].is_not_null().all()
     assert (flows["goodput_packets"] == PACKETS).all()
+    assert max(flows["finished"]) < SLOWER.get(trouble, SOON)
+    if trouble != "an outage":
+        assert jain(1.0 / flows["finished"].to_numpy()) > 0.98
+    if trouble not in NEEDLESS:
+        assert int(flows["duplicate_packets"].sum()) == 0, "something that had arrived was sent again"
 
 
 def test_a_silent_receiver_is_left_alone() -> None:

@@ -3,13 +3,13 @@ of utility maximisation. The programme is solved in ``analysis/utility.py``."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from pydantic_core import from_json
 
 from tailback import _core
 from tailback.analysis.utility import Floats, alpha_fair, max_min
@@ -63,7 +63,8 @@ def predict(
     Raises:
         PredictionError: where there is nothing to predict.
     """
-    data = json.loads(_core.canonical(scenario))
+    # A scenario with a table per flow is megabytes of JSON, which pydantic's parser reads in half the time.
+    data = from_json(_core.canonical(scenario))
     network = _core.network(scenario)
     present = _present(data, network, result)
     if not present:
@@ -157,7 +158,8 @@ def _present(data: Mapping[str, Any], network: _core.Network, result: Result | N
 
 def _capacities(network: _core.Network, present: Sequence[int], result: Result | None) -> list[float]:
     """Bit/s per link: what its discipline lets flows have of its rate, less what flows that are not predicted took."""
-    queues = [json.loads(queue) for queue in network["queues"]]
+    read = {queue: from_json(queue) for queue in set(network["queues"])}
+    queues = [read[queue] for queue in network["queues"]]
     aims = [queue.get("target", 1.0) if queue["name"] in {"avd", "avq"} else 1.0 for queue in queues]
     capacities = [rate * aim for rate, aim in zip(network["rate_bits"], aims, strict=True)]
     if result is not None:

@@ -184,7 +184,7 @@ def measure(lab: Lab) -> Outcome:
 
 
 def _seeds(fidelity: Fidelity) -> int:
-    return 5 if fidelity == "full" else 2
+    return 10 if fidelity == "full" else 5
 
 
 def draw(outcome: Outcome) -> Figure:

@@ -22,7 +22,7 @@
 //!   the window, which is late and, where a retransmission is lost, never;
 //! * `J` is in round trip times `R + n̂_b ŝ`, the time-out in `R + S ŝ` (§6); the program takes `J` for both;
 //! * the program sends nothing more when its first probe is lost; here the probe is repeated;
-//! * a new rate counts at once when nothing is outstanding, whatever the timer says (`rate_timer.rs`);
+//! * no rate is kept for longer than a round trip, whatever the timer says (`rate_timer.rs`);
 //! * a time-out puts the rise back to rest (phase 9 of §9.2: "a new slow-start"); a second in a row begins anew;
 //! * after an idle time the rise begins from rest, as §5 claims; the program keeps its smoothed rate. Optional.
 //!
@@ -302,8 +302,18 @@ impl Controller for PacketPair {
             self.on_reading(now, reading, feedback, cx);
         }
         if reading.is_some() || feedback.event.is_some() {
-            self.timer.change(now, self.directed(), feedback.in_flight);
+            let bottleneck = self.bottleneck(feedback.in_flight.as_f64());
+            let round_trip = bottleneck.map(|found| Span::from_secs_f64(found.round_trip()));
+            self.timer.change(now, self.directed(), round_trip);
         }
+    }
+
+    fn on_timer(&mut self, now: Time, _: &mut Cx<'_>) {
+        self.timer.expire(now, self.directed());
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.timer.next(self.directed())
     }
 
     fn directive(&self) -> Directive {

@@ -241,8 +241,17 @@ impl Controller for PacketPairRemote {
             cx.note("setpoint", setpoint.as_f64());
         }
         if feedback.report.is_some() || feedback.event.is_some() {
-            self.timer.change(now, self.rate, feedback.in_flight);
+            let round_trip = feedback.rtt.map(|rtt| rtt.smoothed);
+            self.timer.change(now, self.rate, round_trip);
         }
+    }
+
+    fn on_timer(&mut self, now: Time, _: &mut Cx<'_>) {
+        self.timer.expire(now, self.rate);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.timer.next(self.rate)
     }
 
     fn directive(&self) -> Directive {
