@@ -75,15 +75,15 @@ impl<R: Recorder> Paths<R> {
         }
     }
 
-    /// The head of a link's wire has reached the far end. Re-arms the wire before the packet is handled, so that
+    /// The head of a link's wire has reached the far end. Re-arms the wire's leaf before the packet is handled, so that
     /// taking it and arming are one walk through the event queue.
     ///
     /// The second value says whether the packet must go through [`Paths::wear`] first.
     #[inline(always)]
-    pub(crate) fn take_head(&mut self, place: Place) -> (Packet, bool) {
+    pub(crate) fn take_head(&mut self, place: Place, leaf: u32) -> (Packet, bool) {
         let link = self.links.at(place);
         let (packet, next) = link.take_head();
-        self.events.arm(link.wire_leaf(), next);
+        self.events.arm(leaf, next);
         (packet, link.is_rough())
     }
 

@@ -152,7 +152,7 @@ impl<R: Recorder> Simulator<R> {
             self.paths.now = time;
             self.events_handled += 1;
             if let Some(place) = self.leaves.wire(leaf) {
-                let (packet, is_rough) = self.paths.take_head(place);
+                let (packet, is_rough) = self.paths.take_head(place, leaf);
                 if is_rough {
                     let (number, way, rest) = packet.words();
                     self.wear(place, number, way, rest);

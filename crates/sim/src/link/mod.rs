@@ -409,12 +409,6 @@ impl Link {
         self.track.pop()
     }
 
-    /// The leaf that stands for the wire's head.
-    #[inline(always)]
-    pub(crate) fn wire_leaf(&self) -> u32 {
-        self.wire_leaf
-    }
-
     /// Whether packets may be lost, damaged, copied or held back on the wire.
     #[inline(always)]
     pub(crate) fn is_rough(&self) -> bool {
