@@ -166,7 +166,8 @@ def test_loss_events_by_hand(result: tb.Result) -> None:
             "flow": ["c", *(flow for _, flow in drops), "a", "a"],
         }
     )
-    made = dataclasses.replace(result, flows=flows, packets=packets, warm_up=2.0)
+    links = pl.DataFrame({"link": ["l", "other", "quiet"]})
+    made = dataclasses.replace(result, flows=flows, links=links, packets=packets, warm_up=2.0)
     assert losses.loss_event_rate(made).tolist() == pytest.approx([4 / 200, 0.0, 1 / 50, 0.0])
     events = losses.loss_events(made, "l")
     assert events.select("began", "ended", "packets", "flows").rows() == [
@@ -178,3 +179,13 @@ def test_loss_events_by_hand(result: tb.Result) -> None:
     assert losses.loss_synchronisation(made, "l") == pytest.approx((2 + 1 + 3 + 1) / 4 / 4)
     assert losses.loss_events(made, "l", span=0.2)["packets"].to_list() == [3, 3, 1]
     assert np.isnan(losses.loss_synchronisation(made, "quiet", span=0.1))
+
+
+def test_spans_and_links_that_are_none(result: tb.Result) -> None:
+    for span in (-1.0, float("nan")):
+        with pytest.raises(ValueError, match=r"span: .* is not allowed; expected seconds, at least 0"):
+            losses.loss_events(result, span=span)
+    with pytest.raises(KeyError, match=r"r0-r1: no such link; expected .*did you mean r0->r1"):
+        losses.loss_events(result, "r0-r1")
+    with pytest.raises(ValueError, match="percent: 101 is not allowed; expected a number from 0 to 100"):
+        metrics.queueing_delay_percentile(result, 101)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tailback.errors import NotFoundError
+from tailback.errors import NotFoundError, refused, unknown
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -32,8 +32,13 @@ def loss_events(result: Result, link: str | None = None, span: float | None = No
     (RFC 7928 §2.4).
 
     Raises:
-        KeyError: where packets were not recorded.
+        NotFoundError: where packets were not recorded, or there is no such link.
+        ArgumentError: for a span that is none.
     """
+    if span is not None and not span >= 0.0:
+        raise refused("span", span, "seconds, at least 0")
+    if link is not None and link not in (known := result.links["link"]):
+        raise unknown("link", link, known)
     packets = result.packets
     if packets.is_empty():
         raise NotFoundError("packets were not recorded; expected a scenario with record.packets = true")

@@ -68,6 +68,8 @@ def queueing_delay_percentile(result: Result, percent: float, link: str | None =
     Raises:
         KeyError: for a link without a time series.
     """
+    if not 0.0 <= percent <= 100.0:
+        raise refused("percent", percent, "a number from 0 to 100")
     name = str(_link(result, link)["link"])
     series = result.series(link=name, after_warm_up=True)
     rate = float(_link(result, link)["rate"])
