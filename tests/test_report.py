@@ -306,3 +306,10 @@ def test_says_what_matters(page: Path) -> None:
     assert "<strong>1</strong> of 2 figures within their tolerance" in text
     assert "packet-pair/table-7" in text
     assert "1 stated, 1 inferred" in text
+
+
+def test_a_file_in_the_way_of_a_report_is_told(result: tb.Result, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(tb.StorageError, match="taken: cannot be written"):
+        result.report(tmp_path / "taken")
+    assert (tmp_path / "taken").read_text() == "mine"

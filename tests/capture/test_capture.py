@@ -213,6 +213,9 @@ def test_traces_keep_the_volume() -> None:
     assert times[-1] <= 10_000
     for end in range(20, 10_001, 20):
         assert abs((times <= end).sum() * 1500 - volumes[: end // 20].sum()) <= 1500
+    for wrong in (-1.0, float("nan")):
+        with pytest.raises(ValueError, match="volumes: expected finite numbers of bytes of at least 0"):
+            delivery_trace([1500.0, wrong], 1.0)
     with pytest.raises(ValueError, match="no opportunity"):
         delivery_trace([100.0], 0.02)
     with pytest.raises(tb.StorageError, match="never fall"):

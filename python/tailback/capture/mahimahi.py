@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailback.errors import StorageError
+from tailback.errors import ArgumentError, StorageError
 from tailback.results.files import write_file
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def constant_rate(rate: float, seconds: float = 1.0, opportunity: int = OPPORTUN
     """The opportunities of a constant rate in bit/s; exact over the whole trace, not over each millisecond.
 
     Raises:
-        ValueError: where not one opportunity fits.
+        ArgumentError: where not one opportunity fits, or the rate is negative or no number.
     """
     return delivery_trace(np.full(max(round(seconds * 1000), 1), rate * 1e-3 / 8.0), 1e-3, opportunity)
 
@@ -52,12 +52,15 @@ def delivery_trace(volumes: ArrayLike, width: float, opportunity: int = OPPORTUN
     within the bin. What is left of an opportunity at a bin's end goes to the next.
 
     Raises:
-        ValueError: where not one opportunity fits.
+        ArgumentError: where not one opportunity fits, or a volume is negative or no number.
     """
-    total = np.concatenate(([0.0], np.cumsum(np.asarray(volumes, dtype=np.float64))))
+    each = np.asarray(volumes, dtype=np.float64)
+    if not (np.all(np.isfinite(each)) and np.all(each >= 0.0)):
+        raise ArgumentError("volumes: expected finite numbers of bytes of at least 0")
+    total = np.concatenate(([0.0], np.cumsum(each)))
     count = int(total[-1] / opportunity + 1e-9)
     if count < 1:
-        raise ValueError(f"volumes: {total[-1]:g} bytes make no opportunity of {opportunity} bytes")
+        raise ArgumentError(f"volumes: {total[-1]:g} bytes make no opportunity of {opportunity} bytes")
     edges = np.arange(total.size) * width * 1e3
     wanted = np.minimum(opportunity * np.arange(1, count + 1), total[-1])
     times: NDArray[np.int64] = np.ceil(np.interp(wanted, total, edges) - 1e-9).astype(np.int64)

@@ -25,6 +25,7 @@ def draw_figures(folder: Path, words: Sequence[str], *, out: Path | None, kind: 
         TailbackError: for a figure that there is none of, or that what is there cannot show.
     """
     from tailback.plot.style import FORMATS, save
+    from tailback.results.files import make_folder
 
     found = load(folder)
     plots = found.plot
@@ -42,7 +43,7 @@ def draw_figures(folder: Path, words: Sequence[str], *, out: Path | None, kind: 
         except TailbackError as error:
             raise TailbackError(f"{name}: {error}") from error
         target = (out or folder) / f"{name}.{kind}"
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         save(made, target)
         typer.echo(str(target))
 

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from tailback.report.packed import plotly_js
-from tailback.results.files import write_file
+from tailback.results.files import make_folder, write_file
 from tailback.results.versions import versions
 
 
@@ -45,6 +45,6 @@ def write_page(
         "machine": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
     }
     page = environment.get_template(template).render({**about, **context})
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     write_file(target, lambda path: path.write_text(page, encoding="utf-8"))
     return target

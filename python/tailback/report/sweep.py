@@ -19,6 +19,7 @@ from tailback.report.figure import drawn as points_of
 from tailback.report.figure import shown as figure_shown
 from tailback.report.page import write_page
 from tailback.results import tables
+from tailback.results.files import make_folder
 from tailback.units import scale_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None) -> 
     Raises:
         StorageError: where writing fails.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     if source is None:
         source = runs.save(folder / "runs", csv=False)
     data = []
@@ -104,7 +105,7 @@ def write_result_report(result: Result, folder: Path, source: Path | None = None
     Raises:
         StorageError: where writing fails.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     if source is None:
         source = result.save(folder / "result", csv=False)
     for name in ("flows", "links"):

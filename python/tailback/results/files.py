@@ -28,6 +28,18 @@ def explained(target: Path, error: BaseException) -> StorageError:
     return StorageError(f"{target}: cannot be written, {reason}; nothing was changed there")
 
 
+def make_folder(folder: Path) -> None:
+    """Makes a folder, with those that it lies in, where it is not there yet.
+
+    Raises:
+        StorageError: where that fails, because a file stands in the way for example.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise explained(folder, error) from error
+
+
 def write_file(target: Path, write: Callable[[Path], object]) -> None:
     """Calls ``write`` with a path beside the target and renames the file onto the target when all is on disk.
 
