@@ -143,21 +143,13 @@ impl LinkConfig {
         check_delay(checker, "delay", self.delay);
         check_buffer(checker, "buffer", self.buffer);
         checker.within("queue", |checker| self.queue.check(checker));
-        if let Some(loss) = &self.loss {
-            checker.within("loss", |checker| loss.check(checker));
-        }
-        if let Some(corruption) = &self.corruption {
-            checker.within("corruption", |checker| corruption.check(checker));
-        }
-        if let Some(duplication) = &self.duplication {
-            checker.within("duplication", |checker| duplication.check(checker));
-        }
-        if let Some(reordering) = &self.reordering {
-            checker.within("reordering", |checker| reordering.check(checker));
-        }
+        check_part(checker, "loss", self.loss.as_ref(), |loss, checker| loss.check(checker));
+        check_part(checker, "corruption", self.corruption.as_ref(), CorruptionConfig::check);
+        check_part(checker, "duplication", self.duplication.as_ref(), DuplicationConfig::check);
+        check_part(checker, "reordering", self.reordering.as_ref(), ReorderingConfig::check);
+        check_part(checker, "trace", self.trace.as_ref(), TraceConfig::check);
         schedule::check(&self.schedule, checker);
-        if let Some(trace) = &self.trace {
-            checker.within("trace", |checker| trace.check(checker));
+        if self.trace.is_some() {
             let rates = self.schedule.iter().any(|step| step.rate.is_some());
             checker.require(
                 !rates,
@@ -216,6 +208,13 @@ impl AccessConfig {
         }
         check_buffer(checker, "buffer", self.buffer);
         checker.within("queue", |checker| self.queue.check(checker));
+    }
+}
+
+/// Complains about a part that a link need not have, under its own name.
+fn check_part<T>(checker: &mut Checker, name: &str, part: Option<&T>, check: impl Fn(&T, &mut Checker)) {
+    if let Some(part) = part {
+        checker.within(name, |checker| check(part, checker));
     }
 }
 
