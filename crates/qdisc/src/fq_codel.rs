@@ -13,7 +13,7 @@ use tailback_core::{Backlog, Bytes, Checker, DropReason, Packet, QueueCx, QueueD
 use crate::codel::{Constants, Law, Source, check_times};
 use crate::config::BuildCx;
 use crate::fair::Flows;
-use crate::fair::longest::Longest;
+use crate::fair::longest::Ranking;
 use crate::limit::Limit;
 
 /// FlowQueue-CoDel (RFC 8290): fair queueing with a CoDel law in each queue.
@@ -97,7 +97,7 @@ pub struct FqCodel {
     flows: Flows<Queue, Time>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
-    longest: Longest,
+    ranking: Ranking,
 }
 
 /// At an overflow, half of the longest queue is dropped, but no more packets than this (RFC 8290 §4.1).
@@ -115,7 +115,7 @@ impl FqCodel {
             flows: Flows::new(&[]),
             new: VecDeque::new(),
             old: VecDeque::new(),
-            longest: Longest::default(),
+            ranking: Ranking::default(),
         }
     }
 
@@ -127,7 +127,8 @@ impl FqCodel {
 
     fn relieve(&mut self, cx: &mut QueueCx<'_>) {
         let flows = &self.flows;
-        let Some(slot) = self.longest.longest(|slot| flows.get(slot).bytes().get()) else { return };
+        let length = |slot| flows.get(slot).bytes().get();
+        let Some(slot) = self.ranking.longest(flows.slots(), length) else { return };
         let half = self.flows.get(slot).bytes() / 2;
         let mut dropped = Bytes::ZERO;
         for _ in 0..BATCH {
@@ -139,7 +140,7 @@ impl FqCodel {
             }
         }
         if self.flows.get(slot).packets() == 0 {
-            self.longest.remove(slot);
+            self.ranking.emptied(slot);
         }
     }
 
@@ -167,7 +168,8 @@ impl QueueDiscipline for FqCodel {
         let straight = cx.idle_since.is_some() && self.flows.backlog().packets == 0;
         let slot = self.flows.slot_of_key(self.queue_of(&packet));
         self.flows.push(slot, packet, now);
-        self.longest.grow(slot, self.flows.get(slot).bytes().get());
+        let length = self.flows.get(slot).bytes().get();
+        self.ranking.grown(slot, length, &self.flows.backlog(), &self.limit);
         let queue = self.flows.state(slot);
         if queue.place == Place::Nowhere {
             queue.place = Place::New;
@@ -193,7 +195,7 @@ impl QueueDiscipline for FqCodel {
             let taken = law.dequeue(now, &self.constants, &mut source, cx);
             self.flows.state(slot).law = law;
             if self.flows.get(slot).packets() == 0 {
-                self.longest.remove(slot);
+                self.ranking.emptied(slot);
             }
             if let Some(packet) = taken {
                 self.flows.state(slot).credit -= packet.size().get().cast_signed();

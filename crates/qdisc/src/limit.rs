@@ -43,4 +43,10 @@ impl Limit {
     pub fn exceeded_by(&self, backlog: &Backlog) -> bool {
         backlog.packets > self.packets || backlog.bytes > self.bytes
     }
+
+    /// Whether at most half of what may wait does.
+    #[inline]
+    pub(crate) fn is_half_empty(&self, backlog: &Backlog) -> bool {
+        backlog.packets <= self.packets / 2 && backlog.bytes <= self.bytes / 2
+    }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Backlog, Capacity, Checker, Packet};
 
 use super::flows::{Flows, Slot};
-use super::longest::Longest;
+use super::longest::Ranking;
 use crate::config::BuildCx;
 use crate::limit::Limit;
 
@@ -53,25 +53,23 @@ pub(super) struct Buffer {
     victim: Victim,
     /// Whether queues are compared by packets, as the buffer counts, rather than bytes.
     in_packets: bool,
-    /// Kept only where it will be asked.
-    ranking: Option<Ranking>,
+    ranking: Ranking,
 }
 
 impl Buffer {
     pub(super) fn new(config: &BufferConfig, cx: &BuildCx) -> Self {
         let total = Limit::new(cx.capacity);
-        let steals = config.victim != Victim::Arriving && !total.is_unlimited();
         Self {
             total,
             per_flow: Limit::new(config.per_flow.unwrap_or(Capacity::Unlimited)),
             victim: config.victim,
             in_packets: matches!(cx.capacity, Capacity::Packets(_)),
-            ranking: steals.then(Ranking::default),
+            ranking: Ranking::default(),
         }
     }
 
     /// Whether an arrival may be taken in at all, be it at another's cost.
-    pub(super) fn has_room_for<F>(&self, packet: &Packet, flow: &Slot<F>, all: &Backlog) -> bool {
+    pub(super) fn has_room_for<F, N>(&self, packet: &Packet, flow: &Slot<F, N>, all: &Backlog) -> bool {
         let own = Backlog { packets: flow.packets(), bytes: flow.bytes() };
         self.per_flow.admits(packet, &own, false)
             && (self.victim != Victim::Arriving || self.total.admits(packet, all, false))
@@ -81,77 +79,34 @@ impl Buffer {
         self.total.exceeded_by(backlog)
     }
 
-    fn length<F>(in_packets: bool, flow: &Slot<F>) -> u64 {
+    fn length<F, N>(in_packets: bool, flow: &Slot<F, N>) -> u64 {
         if in_packets { u64::from(flow.packets()) } else { flow.bytes().get() }
     }
 
-    /// A packet has joined `slot`. It is only noted here: most buffers are not full most of the time.
+    /// A packet has joined `slot`.
     #[inline]
-    pub(super) fn grown<F: Default, N: Copy>(&mut self, slot: u32, flows: &mut Flows<F, N>) {
-        let Some(ranking) = &mut self.ranking else { return };
-        if flows.note_growth(slot) {
-            ranking.grown.push(slot);
-            // Flows that come and go leave their notes behind.
-            if ranking.grown.len() > NOTES + 2 * flows.active() {
-                ranking.tidy(flows);
-            }
+    pub(super) fn grown<F: Default, N: Copy + Default>(&mut self, slot: u32, flows: &Flows<F, N>) {
+        if self.ranking.is_on() {
+            let length = Self::length(self.in_packets, flows.get(slot));
+            self.ranking.grown(slot, length, &flows.backlog(), &self.total);
         }
     }
 
     /// The last packet of `slot` has left.
     #[inline]
-    pub(super) fn emptied<F: Default, N: Copy>(&mut self, slot: u32, flows: &mut Flows<F, N>) {
-        let Some(ranking) = &mut self.ranking else { return };
-        if flows.set_ranked(slot, false) {
-            ranking.longest.remove(slot);
-        }
+    pub(super) fn emptied(&mut self, slot: u32) {
+        self.ranking.emptied(slot);
     }
 
     /// The flow that loses a packet, and whether it loses its newest.
-    pub(super) fn victim<F: Default, N: Copy>(
+    pub(super) fn victim<F: Default, N: Copy + Default>(
         &mut self,
         arriving: u32,
-        flows: &mut Flows<F, N>,
+        flows: &Flows<F, N>,
     ) -> (u32, bool) {
         let in_packets = self.in_packets;
-        let longest = self.ranking.as_mut().and_then(|ranking| {
-            ranking.update(in_packets, flows);
-            ranking.longest.longest(|slot| Self::length(in_packets, flows.get(slot)))
-        });
+        let length = |slot| Self::length(in_packets, flows.get(slot));
+        let longest = self.ranking.longest(flows.slots(), length);
         (longest.unwrap_or(arriving), self.victim != Victim::LongestHead)
-    }
-}
-
-/// So many notes of growth are kept whatever the number of flows.
-const NOTES: usize = 1024;
-
-/// Who has most.
-#[derive(Clone, Debug, Default)]
-struct Ranking {
-    longest: Longest,
-    /// Flows that have grown since the last update.
-    grown: Vec<u32>,
-}
-
-impl Ranking {
-    /// Keeps one note of each flow that has grown and still waits.
-    fn tidy<F: Default, N: Copy>(&mut self, flows: &mut Flows<F, N>) {
-        self.grown.retain(|slot| flows.take_growth(*slot) && flows.get(*slot).packets() > 0);
-        for slot in &self.grown {
-            flows.note_growth(*slot);
-        }
-    }
-
-    fn update<F: Default, N: Copy>(&mut self, in_packets: bool, flows: &mut Flows<F, N>) {
-        for slot in self.grown.drain(..) {
-            if !flows.take_growth(slot) {
-                continue;
-            }
-            let length = Buffer::length(in_packets, flows.get(slot));
-            if length > 0 {
-                self.longest.grow(slot, length);
-                flows.set_ranked(slot, true);
-            }
-        }
     }
 }

@@ -14,7 +14,7 @@ use super::agenda::Agenda;
 use super::heap::Entry;
 use super::shares::{check_reservations, check_shares};
 use super::tagged::{ByTag, TagRule, TaggedFlows};
-use super::{BufferConfig, Share};
+use super::{BufferConfig, Share, Slot};
 use crate::config::BuildCx;
 
 /// Virtual clock (Zhang 1990): each flow is served as if by a private line of its reserved rate.
@@ -67,7 +67,7 @@ impl VirtualClock {
     }
 
     /// Forgets flows whose clock time has come.
-    fn forget(&mut self, now: f64, flows: &mut TaggedFlows<Clock>) {
+    fn forget(&mut self, now: f64, flows: &mut TaggedFlows<Self>) {
         while let Some(top) = self.ahead.peek() {
             if top.tag() > now {
                 return;
@@ -86,11 +86,13 @@ impl VirtualClock {
 
 impl TagRule for VirtualClock {
     type Flow = Clock;
+    /// The packet's tag.
+    type Note = f64;
 
-    fn tag(
+    fn note(
         &mut self,
         now: Time,
-        flows: &mut TaggedFlows<Clock>,
+        flows: &mut TaggedFlows<Self>,
         slot: u32,
         packet: &Packet,
         _cx: &QueueCx<'_>,
@@ -103,7 +105,12 @@ impl TagRule for VirtualClock {
         *clock
     }
 
-    fn served(&mut self, now: Time, flows: &mut TaggedFlows<Clock>, slot: u32, _tag: f64) {
+    #[inline]
+    fn tag(flow: &Slot<Clock, f64>) -> Option<f64> {
+        flow.head().map(|(_, tag)| tag)
+    }
+
+    fn served(&mut self, now: Time, flows: &mut TaggedFlows<Self>, slot: u32, _tag: f64) {
         let flow = flows.get(slot);
         let Clock(clock) = flow.state;
         if flow.packets() == 0 && !flow.is_marked() && clock > now.as_secs_f64() {
@@ -112,7 +119,7 @@ impl TagRule for VirtualClock {
         }
     }
 
-    fn dropped(&mut self, flows: &mut TaggedFlows<Clock>, slot: u32, packet: &Packet, tag: f64) {
+    fn dropped(&mut self, flows: &mut TaggedFlows<Self>, slot: u32, packet: &Packet, tag: f64) {
         let before = tag - packet.size().as_f64() / (self.rate * flows.weight(slot));
         let newest = flows.newest(slot).map(|(_, tag)| tag);
         flows.state(slot).0 = newest.unwrap_or(before);

@@ -1,23 +1,27 @@
 //! The queues of many flows: who has how much waiting. Which flow is served next, and which loses when the buffer is
 //! full, is decided elsewhere.
 //!
-//! A flow has a slot while it has packets or a scheduler holds it, and gives it back after. A slot is half a line of
-//! memory where the scheduler keeps no more than a number for it: with many flows, fetching it is what costs.
+//! A flow has a slot while it has packets or a scheduler holds it, and gives it back after. A slot is one line of
+//! memory, with the flow's oldest packet in it: with many flows, the lines that a packet needs are what it costs.
 
 use std::hint::black_box;
 
-use tailback_core::{Backlog, Bytes, Packet};
+use tailback_core::{Backlog, Bytes, FlowId, Kind, Packet};
 
-use super::index::Index;
 use super::pool::{Pool, Queue};
-use super::shares::{Classifier, Share};
+use super::shares::{Classifier, FlowMap, Share};
+use super::table::Table;
 
 /// One flow or class that is known at the moment.
 #[derive(Clone, Debug)]
-#[repr(align(32))]
-pub struct Slot<F> {
+#[repr(align(64))]
+pub struct Slot<F, N> {
     bytes: Bytes,
-    queue: Queue,
+    /// The oldest packet, where there are any, and what is noted beside it.
+    head: Packet,
+    note: N,
+    /// The packets after the oldest.
+    rest: Queue,
     packets: u32,
     /// Which weight it has.
     share: u16,
@@ -27,18 +31,30 @@ pub struct Slot<F> {
     pub state: F,
 }
 
-const _: () = assert!(size_of::<Slot<f64>>() == 32, "two to a line of memory");
+const _: () = assert!(size_of::<Slot<f64, f64>>() == 64, "one line of memory");
 
 /// It stands in the scheduler's ring or heap.
 const LISTED: u8 = 1;
-/// It has grown since the ranking by length was brought up to date.
-const GROWN: u8 = 2;
-/// It is in the ranking by length.
-const RANKED: u8 = 4;
 /// The scheduler's own.
-const MARKED: u8 = 8;
+const MARKED: u8 = 2;
 
-impl<F> Slot<F> {
+impl<F: Default, N: Default> Default for Slot<F, N> {
+    fn default() -> Self {
+        Self {
+            bytes: Bytes::ZERO,
+            head: Packet::new(Kind::Data, FlowId(0), 0, Bytes::ZERO),
+            note: N::default(),
+            rest: Queue::new(),
+            packets: 0,
+            share: Classifier::NO_SHARE,
+            holds: 0,
+            flags: 0,
+            state: F::default(),
+        }
+    }
+}
+
+impl<F, N> Slot<F, N> {
     /// Waiting packets.
     pub const fn packets(&self) -> u32 {
         self.packets
@@ -47,6 +63,15 @@ impl<F> Slot<F> {
     /// Waiting bytes.
     pub const fn bytes(&self) -> Bytes {
         self.bytes
+    }
+
+    /// The oldest packet, and what is noted beside it.
+    #[inline]
+    pub const fn head(&self) -> Option<(&Packet, N)>
+    where
+        N: Copy,
+    {
+        if self.packets > 0 { Some((&self.head, self.note)) } else { None }
     }
 
     /// Whether the slot stands in the scheduler's ring or heap.
@@ -64,11 +89,8 @@ impl<F> Slot<F> {
 #[derive(Clone, Debug)]
 pub struct Flows<F, N> {
     classifier: Classifier,
-    index: Index,
-    slots: Vec<Slot<F>>,
-    /// The key of each slot, asked for only when the slot is given back.
-    keys: Vec<u32>,
-    free: Vec<u32>,
+    slots: Table<Slot<F, N>>,
+    strangers: Strangers,
     pool: Pool<N>,
     backlog: Backlog,
 }
@@ -78,134 +100,176 @@ pub struct Flows<F, N> {
 pub(super) enum Fetch {
     /// The slot.
     Slot,
-    /// Its oldest packet.
-    Head,
-    /// The packet after that, which will be the next to be given a place.
+    /// The packet after the oldest, which comes into the slot when that leaves.
     Second,
 }
 
-/// More slots than this are given back when no flow is left.
-const KEEP: usize = 1024;
+/// Flows of lower numbers have these as their slots, after those of the classes.
+const LOW: u32 = 1 << 22;
 
-impl<F: Default, N: Copy> Flows<F, N> {
+/// Slots of the few flows whose numbers no table should be as long as.
+#[derive(Clone, Debug, Default)]
+struct Strangers {
+    slots: FlowMap<u32>,
+    /// The flow of each such slot, and the slots that are free.
+    flows: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl Strangers {
+    /// The slot of `flow`, counted from zero.
+    fn slot(&mut self, flow: u32) -> u32 {
+        *self.slots.entry(flow).or_insert_with(|| {
+            let slot = self.free.pop().unwrap_or(self.flows.len() as u32);
+            if slot as usize == self.flows.len() {
+                self.flows.push(flow);
+            } else {
+                self.flows[slot as usize] = flow;
+            }
+            slot
+        })
+    }
+
+    fn forget(&mut self, slot: u32) {
+        self.slots.remove(&self.flows[slot as usize]);
+        self.free.push(slot);
+        if self.slots.is_empty() {
+            *self = Self::default();
+        }
+    }
+}
+
+impl<F: Default, N: Copy + Default> Flows<F, N> {
     /// No flows yet.
     pub fn new(shares: &[Share]) -> Self {
         Self {
             classifier: Classifier::new(shares),
-            index: Index::default(),
-            slots: Vec::new(),
-            keys: Vec::new(),
-            free: Vec::new(),
+            slots: Table::new(),
+            strangers: Strangers::default(),
             pool: Pool::new(),
             backlog: Backlog::default(),
         }
     }
 
-    /// The slot of the flow or class that `packet` belongs to, made if there is none.
+    /// The slot of the flow or class that `packet` belongs to, taken into use if it is not.
     #[inline]
     pub fn slot_of(&mut self, packet: &Packet) -> u32 {
-        let key = self.classifier.key(packet);
-        match self.index.get(key) {
-            Some(slot) => slot,
-            None => self.open(key, self.classifier.share(packet)),
+        if self.classifier.is_trivial() {
+            return self.slot_of_key(packet.flow.0);
         }
+        let share = self.classifier.share(packet);
+        let slot = match self.classifier.class(share) {
+            Some(class) => class,
+            None => self.number(packet.flow.0),
+        };
+        self.open(slot, share);
+        slot
     }
 
-    /// The slot of the queue that the caller calls `key`, with weight 1, made if there is none.
+    /// The slot of the queue that the caller calls `key`, with weight 1, taken into use if it is not.
     #[inline]
     pub fn slot_of_key(&mut self, key: u32) -> u32 {
-        match self.index.get(key) {
-            Some(slot) => slot,
-            None => self.open(key, Classifier::NO_SHARE),
-        }
+        let slot = self.number(key);
+        self.open(slot, Classifier::NO_SHARE);
+        slot
     }
 
-    fn open(&mut self, key: u32, share: u16) -> u32 {
-        let fresh = Slot {
-            bytes: Bytes::ZERO,
-            queue: Queue::new(),
-            packets: 0,
-            share,
-            holds: 0,
-            flags: 0,
-            state: F::default(),
-        };
-        let slot = if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = fresh;
-            self.keys[slot as usize] = key;
-            slot
-        } else {
-            self.slots.push(fresh);
-            self.keys.push(key);
-            (self.slots.len() - 1) as u32
-        };
-        self.index.insert(key, slot);
-        slot
+    #[inline]
+    fn number(&mut self, flow: u32) -> u32 {
+        let classes = self.classifier.classes();
+        if flow < LOW { classes + flow } else { classes + LOW + self.strangers.slot(flow) }
+    }
+
+    #[inline]
+    fn open(&mut self, slot: u32, share: u16) {
+        if !self.slots.is_open(slot) {
+            self.slots.open(slot).share = share;
+        }
     }
 
     /// Appends a packet to the flow's queue.
     #[inline]
     pub fn push(&mut self, slot: u32, packet: Packet, note: N) {
-        let flow = &mut self.slots[slot as usize];
+        let flow = self.slots.at_mut(slot);
+        if flow.packets == 0 {
+            (flow.head, flow.note) = (packet, note);
+        } else {
+            self.pool.push(&mut flow.rest, packet, note);
+        }
         flow.packets += 1;
         flow.bytes += packet.size();
         self.backlog.packets += 1;
         self.backlog.bytes += packet.size();
-        self.pool.push(&mut flow.queue, packet, note);
     }
 
     /// Takes the flow's oldest packet.
     #[inline]
     pub fn pop(&mut self, slot: u32) -> Option<(Packet, N)> {
-        let flow = &mut self.slots[slot as usize];
-        let taken = self.pool.pop(&mut flow.queue)?;
-        Self::uncount(flow, &mut self.backlog, &taken.0);
+        let (packet, note) = self.get(slot).head()?;
+        let taken = (*packet, note);
+        self.forget_head(slot);
         Some(taken)
+    }
+
+    /// Makes room for the packet after the oldest, which there must be and which the caller has a copy of; tells how
+    /// many are left.
+    #[inline]
+    pub(super) fn forget_head(&mut self, slot: u32) -> u32 {
+        let flow = self.slots.at_mut(slot);
+        let size = flow.head.size();
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= size;
+        flow.packets -= 1;
+        flow.bytes -= size;
+        if flow.packets > 0 {
+            self.pool.pop_into(&mut flow.rest, &mut flow.head, &mut flow.note);
+        }
+        flow.packets
     }
 
     /// Takes the flow's newest packet.
     pub fn pop_newest(&mut self, slot: u32) -> Option<(Packet, N)> {
-        let flow = &mut self.slots[slot as usize];
-        let taken = self.pool.pop_newest(&mut flow.queue)?;
+        let flow = self.slots.at_mut(slot);
+        if flow.packets == 0 {
+            return None;
+        }
+        let taken = self.pool.pop_newest(&mut flow.rest).unwrap_or((flow.head, flow.note));
         Self::uncount(flow, &mut self.backlog, &taken.0);
         Some(taken)
     }
 
     #[inline]
-    fn uncount(flow: &mut Slot<F>, backlog: &mut Backlog, packet: &Packet) {
+    fn uncount(flow: &mut Slot<F, N>, backlog: &mut Backlog, packet: &Packet) {
         flow.packets -= 1;
         flow.bytes -= packet.size();
         backlog.packets -= 1;
         backlog.bytes -= packet.size();
     }
 
-    /// The flow's oldest packet.
-    #[inline]
-    pub fn head(&self, slot: u32) -> Option<(&Packet, N)> {
-        self.pool.head(self.slots[slot as usize].queue)
-    }
-
     /// The flow's newest packet.
     pub fn newest(&self, slot: u32) -> Option<(&Packet, N)> {
-        self.pool.newest(self.slots[slot as usize].queue)
+        self.pool.newest(self.slots.at(slot).rest).or_else(|| self.get(slot).head())
     }
 
     /// The flow's weight.
     #[inline]
     pub fn weight(&self, slot: u32) -> f64 {
-        self.classifier.weight_of(self.slots[slot as usize].share)
+        if self.classifier.is_trivial() {
+            return 1.0;
+        }
+        self.classifier.weight_of(self.slots.at(slot).share)
     }
 
     /// Keeps the slot although its queue may be empty, until [`Flows::unhold`] undoes it.
     #[inline]
     pub fn hold(&mut self, slot: u32) {
-        self.slots[slot as usize].holds += 1;
+        self.slots.at_mut(slot).holds += 1;
     }
 
     /// Undoes one [`Flows::hold`], and gives the slot back if nothing needs it.
     #[inline]
     pub fn unhold(&mut self, slot: u32) {
-        let flow = &mut self.slots[slot as usize];
+        let flow = self.slots.at_mut(slot);
         flow.holds -= 1;
         if flow.packets == 0 && flow.holds == 0 {
             self.close(slot);
@@ -213,42 +277,43 @@ impl<F: Default, N: Copy> Flows<F, N> {
     }
 
     fn close(&mut self, slot: u32) {
-        self.index.remove(self.keys[slot as usize]);
-        self.free.push(slot);
-        if self.free.len() == self.slots.len() && self.slots.len() > KEEP {
-            self.slots = Vec::new();
-            self.keys = Vec::new();
-            self.free = Vec::new();
-            self.index = Index::default();
+        self.slots.close(slot);
+        if let Some(stranger) = slot.checked_sub(self.classifier.classes() + LOW) {
+            self.strangers.forget(stranger);
         }
     }
 
     /// The slot at `slot`, which must be in use.
     #[inline]
-    pub fn get(&self, slot: u32) -> &Slot<F> {
-        &self.slots[slot as usize]
+    pub fn get(&self, slot: u32) -> &Slot<F, N> {
+        self.slots.at(slot)
+    }
+
+    /// The slot at `slot`, which must be in use, to change what the scheduler keeps there.
+    #[inline]
+    pub fn get_mut(&mut self, slot: u32) -> &mut Slot<F, N> {
+        self.slots.at_mut(slot)
     }
 
     /// Has the slot fetched from memory, or what is waiting in it if it has been fetched before, ahead of its use.
     #[inline]
     pub(super) fn fetch(&self, slot: u32, what: Fetch) {
-        let Some(flow) = self.slots.get(slot as usize) else { return };
+        let Some(flow) = self.slots.get(slot) else { return };
         match what {
             Fetch::Slot => drop(black_box(flow.packets)),
-            Fetch::Head => self.pool.fetch_head(flow.queue),
-            Fetch::Second => self.pool.fetch_second(flow.queue),
+            Fetch::Second => self.pool.fetch(flow.rest),
         }
     }
 
     /// The scheduler's state of `slot`, to change it.
     #[inline]
     pub fn state(&mut self, slot: u32) -> &mut F {
-        &mut self.slots[slot as usize].state
+        &mut self.slots.at_mut(slot).state
     }
 
     #[inline]
     fn set(&mut self, slot: u32, flag: u8, on: bool) {
-        let flags = &mut self.slots[slot as usize].flags;
+        let flags = &mut self.slots.at_mut(slot).flags;
         *flags = if on { *flags | flag } else { *flags & !flag };
     }
 
@@ -280,39 +345,19 @@ impl<F: Default, N: Copy> Flows<F, N> {
         self.unhold(slot);
     }
 
-    /// Notes that `slot` has grown; `false` where that was known already.
-    #[inline]
-    pub(super) fn note_growth(&mut self, slot: u32) -> bool {
-        let flags = &mut self.slots[slot as usize].flags;
-        let fresh = *flags & GROWN == 0;
-        *flags |= GROWN;
-        fresh
-    }
-
-    /// Forgets that `slot` has grown; `false` where it has not, or is no slot any more.
-    pub(super) fn take_growth(&mut self, slot: u32) -> bool {
-        let Some(flow) = self.slots.get_mut(slot as usize) else { return false };
-        let grown = flow.flags & GROWN != 0;
-        flow.flags &= !GROWN;
-        grown
-    }
-
-    /// Notes whether `slot` stands in the ranking by length, and tells whether it did.
-    #[inline]
-    pub(super) fn set_ranked(&mut self, slot: u32, on: bool) -> bool {
-        let was = self.slots[slot as usize].flags & RANKED != 0;
-        self.set(slot, RANKED, on);
-        was
-    }
-
     /// All that waits.
     #[inline]
     pub const fn backlog(&self) -> Backlog {
         self.backlog
     }
 
+    /// The slots in use.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
+        self.slots.places()
+    }
+
     /// How many flows have a slot: those with packets and those that a scheduler holds.
     pub fn active(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.open_places()
     }
 }

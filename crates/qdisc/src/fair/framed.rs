@@ -16,8 +16,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Packet, QueueCx, Span, Time};
 
+use super::flows::Fetch;
 use super::shares::{FlowMap, check_reservations, check_shares};
-use super::{BufferConfig, Flows, Plain, Scheduler, Share};
+use super::{BufferConfig, Flows, Plain, Scheduler, Share, Slot};
 use crate::config::BuildCx;
 
 /// Framed round robin: in each frame of constant length every flow may send its allotment, and no more even when the
@@ -92,6 +93,9 @@ impl Default for HierarchicalRoundRobinConfig {
     }
 }
 
+/// More levels than this would be looked through for each packet in vain.
+const MOST_LEVELS: usize = 64;
+
 fn check_frame(frame: Span, checker: &mut Checker) {
     let ok = (Span::from_micros(10)..=Span::from_secs(1)).contains(&frame);
     checker.require(ok, "frame", frame, "a time from 10 us to 1 s");
@@ -115,7 +119,9 @@ impl FramedRoundRobinConfig {
 impl HierarchicalRoundRobinConfig {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
-        checker.require(!self.levels.is_empty(), "levels", "an empty list", "at least one level");
+        let many = self.levels.len();
+        let allowed = format_args!("from 1 to {MOST_LEVELS} levels");
+        checker.require((1..=MOST_LEVELS).contains(&many), "levels", format_args!("{many} levels"), allowed);
         let mut above = Span::ZERO;
         let mut named = BTreeSet::new();
         for (index, level) in self.levels.iter().enumerate() {
@@ -159,12 +165,29 @@ struct Level {
     /// Bytes per frame that slower levels may send together, and what is left of them in this frame.
     below: f64,
     below_left: f64,
-    /// The number of the present frame.
+    /// The number of the present frame, and where the next begins.
     number: u64,
+    ends: Time,
     /// Flows that may send in this frame, and those that must wait for the next.
     eligible: VecDeque<u32>,
     waiting: VecDeque<u32>,
 }
+
+impl Level {
+    /// Whether a flow has had its allotment of the present frame.
+    const fn has_supplied(&self, flow: &Allotment) -> bool {
+        flow.numbered && flow.number == self.number as u32
+    }
+
+    /// Where the frame after that of `now` begins.
+    fn next_frame(&self, now: Time) -> Time {
+        let number = now.as_nanos() / self.frame.as_nanos() + 1;
+        Time::from_nanos(number.saturating_mul(self.frame.as_nanos()))
+    }
+}
+
+/// Flows that waited for a frame are fetched from memory so many before their turn.
+const LOOKAHEAD: usize = 8;
 
 /// Framed round robin on one or more levels.
 #[derive(Clone, Debug)]
@@ -178,15 +201,17 @@ pub struct Framed {
 /// A flow's place in the frames.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allotment {
+    /// The frame that `credit` belongs to, if any yet. No flow waits until the numbers, cut to this width, come round.
+    number: u32,
+    numbered: bool,
+    /// Counted from one; zero while it is not known.
     level: u8,
-    /// Whether the level is known.
-    placed: bool,
     eligible: bool,
     waiting: bool,
-    /// The frame that `credit` belongs to, plus one: zero before the first.
-    number: u64,
     credit: f64,
 }
+
+const _: () = assert!(size_of::<Slot<Allotment, Plain>>() == 64, "one line of memory");
 
 type FramedFlows = Flows<Allotment, Plain>;
 
@@ -215,6 +240,7 @@ impl Framed {
                 below: frame_bytes * part_below,
                 below_left: frame_bytes * part_below,
                 number: 0,
+                ends: Time::ZERO + config.frame,
                 eligible: VecDeque::new(),
                 waiting: VecDeque::new(),
             });
@@ -226,13 +252,16 @@ impl Framed {
     /// Begins a new frame of each level whose time has come.
     fn turn(&mut self, now: Time, flows: &mut FramedFlows) {
         for level in &mut self.levels {
-            let number = now.as_nanos() / level.frame.as_nanos();
-            if number == level.number {
+            if now < level.ends {
                 continue;
             }
-            level.number = number;
+            level.number = now.as_nanos() / level.frame.as_nanos();
+            level.ends = level.next_frame(now);
             level.below_left = level.below + level.below_left.min(0.0);
             while let Some(slot) = level.waiting.pop_front() {
+                if let Some(ahead) = level.waiting.get(LOOKAHEAD) {
+                    flows.fetch(*ahead, Fetch::Slot);
+                }
                 let flow = flows.state(slot);
                 flow.waiting = false;
                 if flow.eligible {
@@ -249,16 +278,17 @@ impl Framed {
     fn select_in(level: &mut Level, flows: &mut FramedFlows) -> Option<u32> {
         loop {
             let slot = *level.eligible.front()?;
-            let Some((packet, Plain)) = flows.head(slot) else {
+            let weight = flows.weight(slot);
+            let flow = flows.get_mut(slot);
+            let Some((packet, Plain)) = flow.head() else {
                 level.eligible.pop_front();
                 Self::rest(level, flows, slot);
                 continue;
             };
             let size = packet.size().as_f64();
-            let weight = flows.weight(slot);
-            let flow = flows.state(slot);
-            if flow.number != level.number + 1 {
-                flow.number = level.number + 1;
+            let flow = &mut flow.state;
+            if !level.has_supplied(flow) {
+                (flow.numbered, flow.number) = (true, level.number as u32);
                 // More than a packet is left only where the line was too busy; that is no claim on later frames.
                 flow.credit = flow.credit.min(size) + level.allotment * weight;
             }
@@ -274,8 +304,7 @@ impl Framed {
     /// lest it come back for a second one.
     fn rest(level: &mut Level, flows: &mut FramedFlows, slot: u32) {
         let flow = flows.state(slot);
-        let used = flow.number == level.number + 1;
-        if used && !flow.waiting {
+        if level.has_supplied(flow) && !flow.waiting {
             Self::wait(level, flows, slot);
         } else {
             flow.eligible = false;
@@ -316,9 +345,8 @@ impl Scheduler for Framed {
         self.turn(now, flows);
         let last = self.levels.len() - 1;
         let flow = flows.state(slot);
-        if !flow.placed {
-            flow.placed = true;
-            flow.level = self.level_of.get(&packet.flow.0).copied().unwrap_or(last as u8);
+        if flow.level == 0 {
+            flow.level = self.level_of.get(&packet.flow.0).copied().unwrap_or(last as u8) + 1;
         }
         Plain
     }
@@ -329,7 +357,7 @@ impl Scheduler for Framed {
             return;
         }
         flow.eligible = true;
-        let level = usize::from(flow.level);
+        let level = usize::from(flow.level) - 1;
         self.levels[level].eligible.push_back(slot);
         flows.hold(slot);
     }
@@ -354,7 +382,7 @@ impl Scheduler for Framed {
         let empty = flows.get(slot).packets() == 0;
         let flow = flows.state(slot);
         flow.credit -= size;
-        let index = usize::from(flow.level);
+        let index = usize::from(flow.level) - 1;
         for above in &mut self.levels[..index] {
             above.below_left -= size;
         }
@@ -367,20 +395,23 @@ impl Scheduler for Framed {
         }
     }
 
+    fn ahead(&self, steps: usize) -> Option<u32> {
+        // With one level, and of no use but no harm with several, where the level served last may not be the next.
+        self.levels[self.served].eligible.get(steps).copied()
+    }
+
     fn next_ready(&self, now: Time, flows: &FramedFlows) -> Option<Time> {
         if flows.backlog().packets == 0 {
             return None;
         }
-        let next_frame = |level: &Level| {
-            let number = now.as_nanos() / level.frame.as_nanos() + 1;
-            Time::from_nanos(number.saturating_mul(level.frame.as_nanos()))
-        };
         let mut earliest: Option<Time> = None;
         for (index, level) in self.levels.iter().enumerate() {
             let closed = self.levels[..index].iter().find(|above| above.below_left <= 0.0);
             let waits_for = match closed {
-                Some(above) if !level.eligible.is_empty() || !level.waiting.is_empty() => next_frame(above),
-                None if !level.waiting.is_empty() => next_frame(level),
+                Some(above) if !level.eligible.is_empty() || !level.waiting.is_empty() => {
+                    above.next_frame(now)
+                }
+                None if !level.waiting.is_empty() => level.next_frame(now),
                 _ => continue,
             };
             earliest = Some(earliest.map_or(waits_for, |time| time.min(waits_for)));

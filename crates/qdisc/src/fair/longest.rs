@@ -1,21 +1,79 @@
-//! Which of many flows has the longest queue: a max-heap that knows where each flow stands in it. Queue lengths
-//! themselves are kept by the caller.
+//! Which of many flows has the longest queue. Queue lengths themselves are kept by the caller.
 //!
-//! A key is an upper bound of its flow's length. Growth moves a key at once (it climbs past few others); shrinking is
-//! left for the day when the flow comes to the top, so that a departure costs nothing.
+//! Most buffers are far from full most of the time, and then nobody asks. So the ranking is set up at the first
+//! question, from all lengths, and forgotten when the buffer is half empty: from then on there must come as many
+//! packets as there can be flows to look at before the next question.
+//!
+//! Meanwhile it is a max-heap that knows where each flow stands in it. A key is an upper bound of its flow's length.
+//! Growth moves a key at once (it climbs past few others); shrinking is left for the day when the flow comes to the
+//! top, so that a departure costs nothing.
+
+use tailback_core::Backlog;
 
 use super::pool::NONE;
+use crate::limit::Limit;
+
+/// The ranking by length, while there is one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ranking(Option<Longest>);
+
+impl Ranking {
+    /// Whether there is one.
+    #[inline]
+    pub(crate) const fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Notes that `slot` has grown, in the buffer of which `all` is waiting in all.
+    #[inline]
+    pub(crate) fn grown(&mut self, slot: u32, length: u64, all: &Backlog, limit: &Limit) {
+        if let Some(longest) = &mut self.0 {
+            if limit.is_half_empty(all) {
+                self.0 = None;
+            } else {
+                longest.grow(slot, length);
+            }
+        }
+    }
+
+    /// Notes that nothing waits in `slot` any more.
+    #[inline]
+    pub(crate) fn emptied(&mut self, slot: u32) {
+        if let Some(longest) = &mut self.0 {
+            longest.remove(slot);
+        }
+    }
+
+    /// The slot with the longest queue, where `length` tells the true lengths, and `slots` all that have one.
+    pub(crate) fn longest(
+        &mut self,
+        slots: impl Iterator<Item = u32>,
+        length: impl Fn(u32) -> u64,
+    ) -> Option<u32> {
+        let longest = self.0.get_or_insert_with(|| {
+            let mut longest = Longest::default();
+            for slot in slots {
+                match length(slot) {
+                    0 => {}
+                    length => longest.grow(slot, length),
+                }
+            }
+            longest
+        });
+        longest.longest(length)
+    }
+}
 
 /// The heap: `(bound, slot)`, and each slot's position.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Longest {
+struct Longest {
     heap: Vec<(u64, u32)>,
     position: Vec<u32>,
 }
 
 impl Longest {
     /// Notes that `slot` now has `length` waiting; a slot not yet present joins.
-    pub(crate) fn grow(&mut self, slot: u32, length: u64) {
+    fn grow(&mut self, slot: u32, length: u64) {
         if self.position.len() <= slot as usize {
             self.position.resize(slot as usize + 1, NONE);
         }
@@ -32,7 +90,7 @@ impl Longest {
     }
 
     /// Takes `slot` out.
-    pub(crate) fn remove(&mut self, slot: u32) {
+    fn remove(&mut self, slot: u32) {
         let Some(&at) = self.position.get(slot as usize) else { return };
         if at == NONE {
             return;
@@ -52,7 +110,7 @@ impl Longest {
     }
 
     /// The slot with the longest queue, where `length` tells the true lengths.
-    pub(crate) fn longest(&mut self, length: impl Fn(u32) -> u64) -> Option<u32> {
+    fn longest(&mut self, length: impl Fn(u32) -> u64) -> Option<u32> {
         loop {
             let &(bound, slot) = self.heap.first()?;
             let actual = length(slot);

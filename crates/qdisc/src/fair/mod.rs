@@ -15,12 +15,12 @@ pub mod clock;
 pub mod flows;
 pub mod framed;
 mod heap;
-mod index;
 pub(crate) mod longest;
 mod pool;
 pub mod round;
 pub mod selfclocked;
 pub mod shares;
+mod table;
 pub mod tagged;
 pub mod weighted;
 
@@ -40,7 +40,7 @@ pub trait Scheduler {
     /// What is kept for each active flow.
     type Flow: Default;
     /// What is kept beside each packet.
-    type Note: Copy;
+    type Note: Copy + Default;
 
     /// A packet is about to join `slot`: the note to keep beside it.
     fn note(
@@ -68,8 +68,7 @@ pub trait Scheduler {
         note: Self::Note,
     );
 
-    /// The flow that is likely to be served after `steps` others, where fetching its state in advance pays, as it was
-    /// measured to do for those that serve by tags and not for rings. A hint, no promise.
+    /// The flow that is likely to be served after `steps` others, where that is known. A hint, no promise.
     fn ahead(&self, steps: usize) -> Option<u32> {
         let _ = steps;
         None
@@ -90,6 +89,11 @@ pub trait Scheduler {
         note: Self::Note,
     ) {
         let _ = (flows, slot, packet, note);
+    }
+
+    /// The oldest packet of `slot` was dropped.
+    fn head_dropped(&mut self, flows: &mut Flows<Self::Flow, Self::Note>, slot: u32) {
+        let _ = (flows, slot);
     }
 
     /// Where packets wait but none may be served: when one may.
@@ -128,12 +132,14 @@ impl<S: Scheduler> PerFlow<S> {
     /// Drops packets until what waits fits the buffer.
     fn make_room(&mut self, arriving: u32, cx: &mut QueueCx<'_>) {
         while self.buffer.is_exceeded_by(&self.flows.backlog()) {
-            let (slot, newest) = self.buffer.victim(arriving, &mut self.flows);
+            let (slot, newest) = self.buffer.victim(arriving, &self.flows);
             let taken = if newest { self.flows.pop_newest(slot) } else { self.flows.pop(slot) };
             let Some((packet, note)) = taken else { return };
             self.flows.hold(slot);
             if newest {
                 self.scheduler.dropped(&mut self.flows, slot, &packet, note);
+            } else {
+                self.scheduler.head_dropped(&mut self.flows, slot);
             }
             self.left(slot);
             cx.drop(packet, DropReason::Overflow);
@@ -149,7 +155,7 @@ impl<S: Scheduler> PerFlow<S> {
             return;
         }
         let together = usize::from(TOGETHER);
-        for (steps, what) in [(2 * together, Fetch::Slot), (together, Fetch::Head), (0, Fetch::Second)] {
+        for (steps, what) in [(together, Fetch::Slot), (0, Fetch::Second)] {
             for slot in (steps..steps + together).map_while(|steps| self.scheduler.ahead(steps)) {
                 self.flows.fetch(slot, what);
             }
@@ -163,7 +169,7 @@ impl<S: Scheduler> PerFlow<S> {
     #[inline]
     fn left(&mut self, slot: u32) {
         if self.flows.get(slot).packets() == 0 {
-            self.buffer.emptied(slot, &mut self.flows);
+            self.buffer.emptied(slot);
         }
         self.flows.unhold(slot);
     }
@@ -192,7 +198,7 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
             cx.drop(packet, DropReason::Overflow);
             return;
         }
-        self.buffer.grown(slot, &mut self.flows);
+        self.buffer.grown(slot, &self.flows);
         if !straight {
             self.make_room(slot, cx);
         }
@@ -200,8 +206,8 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
 
     fn dequeue(&mut self, now: Time, _cx: &mut QueueCx<'_>) -> Option<Packet> {
         let slot = self.scheduler.select(now, &mut self.flows)?;
-        let (packet, note) = self.flows.pop(slot)?;
-        if self.flows.get(slot).packets() > 0 {
+        let (&packet, note) = self.flows.get(slot).head()?;
+        if self.flows.forget_head(slot) > 0 {
             self.scheduler.served(now, &mut self.flows, slot, &packet, note);
         } else {
             self.flows.hold(slot);

@@ -168,15 +168,16 @@ impl Scheduler for RoundRobin {
     fn select(&mut self, _now: Time, flows: &mut Flows<Credit, Plain>) -> Option<u32> {
         loop {
             let slot = *self.ring.front()?;
-            let Some((packet, Plain)) = flows.head(slot) else {
+            let weight = if self.weighted { flows.weight(slot) } else { 1.0 };
+            let flow = flows.get_mut(slot);
+            let Some((packet, Plain)) = flow.head() else {
                 self.visiting = false;
                 self.ring.pop_front();
                 flows.unlist(slot);
                 continue;
             };
             let cost = self.cost_of(packet);
-            let weight = if self.weighted { flows.weight(slot) } else { 1.0 };
-            let Credit(credit) = flows.state(slot);
+            let Credit(credit) = &mut flow.state;
             if !self.visiting {
                 self.visiting = true;
                 *credit += self.quantum * weight;
@@ -188,6 +189,10 @@ impl Scheduler for RoundRobin {
             self.ring.pop_front();
             self.ring.push_back(slot);
         }
+    }
+
+    fn ahead(&self, steps: usize) -> Option<u32> {
+        self.ring.get(steps).copied()
     }
 
     fn served(&mut self, _: Time, flows: &mut Flows<Credit, Plain>, slot: u32, packet: &Packet, _: Plain) {

@@ -10,7 +10,7 @@ use tailback_core::{Bytes, Checker, Packet, QueueCx, Time};
 
 use super::shares::check_shares;
 use super::tagged::{ByTag, TagRule, TaggedFlows};
-use super::{BufferConfig, Share};
+use super::{BufferConfig, Plain, Share, Slot};
 
 /// Self-clocked fair queueing (Golestani 1994): fair in bytes, by tags measured against the packet in service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,34 +85,47 @@ impl SelfClocked {
 }
 
 impl TagRule for SelfClocked {
-    /// The tag of the flow's newest packet.
+    /// The tag of the flow's oldest packet. It is at least v, so that those of the packets behind it follow from their
+    /// lengths alone.
     type Flow = f64;
+    type Note = Plain;
 
-    fn tag(
+    #[inline]
+    fn note(
         &mut self,
         _now: Time,
-        flows: &mut TaggedFlows<f64>,
+        flows: &mut TaggedFlows<Self>,
         slot: u32,
         packet: &Packet,
         cx: &QueueCx<'_>,
-    ) -> f64 {
-        if cx.idle_since.is_some() && flows.backlog().packets == 0 {
-            self.virtual_time = 0.0;
+    ) -> Plain {
+        if flows.get(slot).packets() == 0 {
+            if cx.idle_since.is_some() && flows.backlog().packets == 0 {
+                self.virtual_time = 0.0;
+            }
+            *flows.state(slot) = self.virtual_time + self.length(packet) / flows.weight(slot);
         }
-        let length = self.length(packet) / flows.weight(slot);
-        let last = flows.state(slot);
-        *last = last.max(self.virtual_time) + length;
-        *last
+        Plain
     }
 
-    fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<f64>, _slot: u32, tag: f64) {
+    #[inline]
+    fn tag(flow: &Slot<f64, Plain>) -> Option<f64> {
+        (flow.packets() > 0).then_some(flow.state)
+    }
+
+    fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<Self>, _slot: u32, tag: f64) {
         // A flow that runs empty is forgotten: its last tag is now the virtual time itself.
         self.virtual_time = tag;
     }
 
-    fn dropped(&mut self, flows: &mut TaggedFlows<f64>, slot: u32, packet: &Packet, tag: f64) {
-        let before = tag - self.length(packet) / flows.weight(slot);
-        let newest = flows.newest(slot).map(|(_, tag)| tag);
-        *flows.state(slot) = newest.unwrap_or(before);
+    #[inline]
+    fn advanced(&mut self, flows: &mut TaggedFlows<Self>, slot: u32) {
+        let weight = flows.weight(slot);
+        let flow = flows.get_mut(slot);
+        if let Some((packet, Plain)) = flow.head() {
+            flow.state += self.length(packet) / weight;
+        }
     }
+
+    fn dropped(&mut self, _: &mut TaggedFlows<Self>, _: u32, _: &Packet, _: Plain) {}
 }

@@ -95,7 +95,7 @@ impl Hasher for FlowHasher {
 /// A map from flow numbers; only looked up, never walked.
 pub(crate) type FlowMap<T> = HashMap<u32, T, BuildHasherDefault<FlowHasher>>;
 
-/// Tells queues apart by a key: the flow's number, or a class's beyond all flows.
+/// Tells which share a flow has, and which flows share one queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Classifier {
     of_flow: FlowMap<u16>,
@@ -119,24 +119,28 @@ impl Classifier {
         Self { of_flow, together: shares.iter().map(|share| share.together).collect(), weights }
     }
 
-    /// The key of the queue that `packet` belongs to.
+    /// Whether there are no shares.
     #[inline]
-    pub(crate) fn key(&self, packet: &Packet) -> u32 {
-        if self.together.is_empty() { packet.flow.0 } else { self.class_key(packet) }
+    pub(crate) const fn is_trivial(&self) -> bool {
+        self.together.is_empty()
     }
 
-    fn class_key(&self, packet: &Packet) -> u32 {
-        let share = self.share(packet);
-        let together = share != Self::NO_SHARE && self.together[usize::from(share) - 1];
-        if together { u32::MAX - u32::from(share) } else { packet.flow.0 }
+    /// How many numbers classes may have.
+    #[inline]
+    pub(crate) const fn classes(&self) -> u32 {
+        self.together.len() as u32
+    }
+
+    /// The number of the class that a share is; `None` where each of its flows is alone.
+    #[inline]
+    pub(crate) fn class(&self, share: u16) -> Option<u32> {
+        let class = u32::from(share).checked_sub(1)?;
+        self.together[class as usize].then_some(class)
     }
 
     /// The share that names the flow of `packet`.
     #[inline]
     pub(crate) fn share(&self, packet: &Packet) -> u16 {
-        if self.together.is_empty() {
-            return Self::NO_SHARE;
-        }
         self.of_flow.get(&packet.flow.0).copied().unwrap_or(Self::NO_SHARE)
     }
 

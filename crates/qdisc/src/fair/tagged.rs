@@ -8,28 +8,33 @@ use tailback_core::{Packet, QueueCx, Time};
 
 use super::agenda::Agenda;
 use super::heap::Entry;
-use super::{Flows, Scheduler};
+use super::{Flows, Scheduler, Slot};
 
-/// The queues, as tag rules see them: a tag beside each packet.
-pub type TaggedFlows<F> = Flows<F, f64>;
+/// The queues, as a tag rule sees them.
+pub type TaggedFlows<R> = Flows<<R as TagRule>::Flow, <R as TagRule>::Note>;
 
 /// How tags come about.
-pub trait TagRule {
+pub trait TagRule: Sized {
     /// What is kept for each active flow.
     type Flow: Default;
+    /// What is kept beside each packet: its tag, or [`Plain`](super::Plain) where that follows from the packet before.
+    type Note: Copy + Default;
 
-    /// The tag of a packet about to join `slot`: not negative, and not less than that of the packet before it.
-    fn tag(
+    /// A packet is about to join `slot`: what to keep beside it.
+    fn note(
         &mut self,
         now: Time,
-        flows: &mut TaggedFlows<Self::Flow>,
+        flows: &mut TaggedFlows<Self>,
         slot: u32,
         packet: &Packet,
         cx: &QueueCx<'_>,
-    ) -> f64;
+    ) -> Self::Note;
+
+    /// The tag of the flow's oldest packet, if it has one: not negative, and not less than that of the packet before.
+    fn tag(flow: &Slot<Self::Flow, Self::Note>) -> Option<f64>;
 
     /// A packet of `slot` with this tag goes into transmission.
-    fn served(&mut self, now: Time, flows: &mut TaggedFlows<Self::Flow>, slot: u32, tag: f64);
+    fn served(&mut self, now: Time, flows: &mut TaggedFlows<Self>, slot: u32, tag: f64);
 
     /// The flow that the rule will look at, without an arrival, after `steps` others. A hint, no promise.
     fn ahead(&self, steps: usize) -> Option<u32> {
@@ -37,8 +42,13 @@ pub trait TagRule {
         None
     }
 
-    /// The newest packet of `slot` was dropped; it had this tag.
-    fn dropped(&mut self, flows: &mut TaggedFlows<Self::Flow>, slot: u32, packet: &Packet, tag: f64);
+    /// The oldest packet of `slot` has left, to be sent or dropped.
+    fn advanced(&mut self, flows: &mut TaggedFlows<Self>, slot: u32) {
+        let _ = (flows, slot);
+    }
+
+    /// The newest packet of `slot` was dropped; it had this note.
+    fn dropped(&mut self, flows: &mut TaggedFlows<Self>, slot: u32, packet: &Packet, note: Self::Note);
 }
 
 /// Service in the order of tags that `R` gives.
@@ -57,8 +67,9 @@ impl<R: TagRule> ByTag<R> {
     }
 
     /// Removes or corrects the top entry, which served its purpose.
-    fn renew_top(&mut self, flows: &mut TaggedFlows<R::Flow>, slot: u32) {
-        if let Some((_, tag)) = flows.head(slot) {
+    #[inline]
+    fn renew_top(&mut self, flows: &mut TaggedFlows<R>, slot: u32) {
+        if let Some(tag) = R::tag(flows.get(slot)) {
             // Behind all that have this tag already, so that equal flows take turns.
             self.entries = self.entries.wrapping_add(1);
             self.agenda.replace(Entry::new(tag, self.entries, slot));
@@ -71,41 +82,45 @@ impl<R: TagRule> ByTag<R> {
 
 impl<R: TagRule> Scheduler for ByTag<R> {
     type Flow = R::Flow;
-    type Note = f64;
+    type Note = R::Note;
 
+    #[inline]
     fn note(
         &mut self,
         now: Time,
-        flows: &mut TaggedFlows<R::Flow>,
+        flows: &mut TaggedFlows<R>,
         slot: u32,
         packet: &Packet,
         cx: &QueueCx<'_>,
-    ) -> f64 {
-        self.rule.tag(now, flows, slot, packet, cx)
+    ) -> R::Note {
+        self.rule.note(now, flows, slot, packet, cx)
     }
 
-    fn activated(&mut self, flows: &mut TaggedFlows<R::Flow>, slot: u32) {
-        if flows.get(slot).is_listed() {
+    fn activated(&mut self, flows: &mut TaggedFlows<R>, slot: u32) {
+        let flow = flows.get(slot);
+        if flow.is_listed() {
             return;
         }
-        let Some((_, tag)) = flows.head(slot) else { return };
+        let Some(tag) = R::tag(flow) else { return };
         flows.list(slot);
         self.entries = self.entries.wrapping_add(1);
         self.agenda.push(Entry::new(tag, self.entries, slot));
     }
 
-    fn select(&mut self, _now: Time, flows: &mut TaggedFlows<R::Flow>) -> Option<u32> {
+    fn select(&mut self, _now: Time, flows: &mut TaggedFlows<R>) -> Option<u32> {
         loop {
             let top = self.agenda.peek()?;
             let slot = top.slot();
-            if flows.head(slot).is_some_and(|(_, tag)| tag == top.tag()) {
+            if R::tag(flows.get(slot)) == Some(top.tag()) {
                 return Some(slot);
             }
             self.renew_top(flows, slot);
         }
     }
 
-    fn served(&mut self, now: Time, flows: &mut TaggedFlows<R::Flow>, slot: u32, _packet: &Packet, tag: f64) {
+    fn served(&mut self, now: Time, flows: &mut TaggedFlows<R>, slot: u32, _: &Packet, _: R::Note) {
+        let tag = self.agenda.peek().map_or(0.0, Entry::tag);
+        self.rule.advanced(flows, slot);
         self.renew_top(flows, slot);
         self.rule.served(now, flows, slot, tag);
     }
@@ -118,7 +133,11 @@ impl<R: TagRule> Scheduler for ByTag<R> {
         self.rule.ahead(steps)
     }
 
-    fn dropped(&mut self, flows: &mut TaggedFlows<R::Flow>, slot: u32, packet: &Packet, tag: f64) {
-        self.rule.dropped(flows, slot, packet, tag);
+    fn head_dropped(&mut self, flows: &mut TaggedFlows<R>, slot: u32) {
+        self.rule.advanced(flows, slot);
+    }
+
+    fn dropped(&mut self, flows: &mut TaggedFlows<R>, slot: u32, packet: &Packet, note: R::Note) {
+        self.rule.dropped(flows, slot, packet, note);
     }
 }

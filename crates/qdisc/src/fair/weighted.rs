@@ -19,7 +19,7 @@ use super::agenda::Agenda;
 use super::heap::Entry;
 use super::shares::check_shares;
 use super::tagged::{ByTag, TagRule, TaggedFlows};
-use super::{BufferConfig, Share};
+use super::{BufferConfig, Share, Slot};
 
 /// Weighted fair queueing by the virtual time of generalised processor sharing (Demers, Keshav and Shenker 1989;
 /// Parekh and Gallager 1993).
@@ -75,7 +75,7 @@ impl Fluid {
     }
 
     /// Lets the fluid flow until `now`.
-    fn advance(&mut self, now: Time, rate: BitRate, flows: &mut TaggedFlows<Finish>) {
+    fn advance(&mut self, now: Time, rate: BitRate, flows: &mut TaggedFlows<Self>) {
         let mut service = rate.bytes_per_sec() * now.since(self.updated).as_secs_f64();
         self.updated = now;
         while let Some(top) = self.departures.peek() {
@@ -108,11 +108,13 @@ impl Fluid {
 
 impl TagRule for Fluid {
     type Flow = Finish;
+    /// The packet's tag.
+    type Note = f64;
 
-    fn tag(
+    fn note(
         &mut self,
         now: Time,
-        flows: &mut TaggedFlows<Finish>,
+        flows: &mut TaggedFlows<Self>,
         slot: u32,
         packet: &Packet,
         cx: &QueueCx<'_>,
@@ -134,13 +136,18 @@ impl TagRule for Fluid {
         finish
     }
 
-    fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<Finish>, _slot: u32, _tag: f64) {}
+    #[inline]
+    fn tag(flow: &Slot<Finish, f64>) -> Option<f64> {
+        flow.head().map(|(_, tag)| tag)
+    }
+
+    fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<Self>, _slot: u32, _tag: f64) {}
 
     fn ahead(&self, steps: usize) -> Option<u32> {
         self.departures.ahead(steps)
     }
 
-    fn dropped(&mut self, flows: &mut TaggedFlows<Finish>, slot: u32, packet: &Packet, tag: f64) {
+    fn dropped(&mut self, flows: &mut TaggedFlows<Self>, slot: u32, packet: &Packet, tag: f64) {
         let before = tag - packet.size().as_f64() / flows.weight(slot);
         let newest = flows.newest(slot).map(|(_, tag)| tag);
         // The fluid forgets the packet too. Between the tags may lie idle time, which it must not count as service.

@@ -1,0 +1,24 @@
+//! Disciplines with any parameters that are accepted, under anything that a link may do to them: no panic, no packet
+//! or byte made or lost, no more waiting than the buffer holds. The fuzz target `queue_steps` runs the same without end.
+
+#[path = "common/anything.rs"]
+mod anything;
+
+use std::cell::Cell;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+#[test]
+fn queue_steps() {
+    let exercised = Cell::new(0);
+    let config = Config { cases: 2000, failure_persistence: None, ..Config::default() };
+    TestRunner::new(config)
+        .run(&prop::collection::vec(any::<u8>(), 0..400), |bytes| {
+            exercised.set(exercised.get() + u32::from(anything::exercise(&bytes)));
+            Ok(())
+        })
+        .expect("the books balance");
+    // Most parameters drawn make sense, or the test would say little.
+    assert!(exercised.get() > 500, "{} of 2000", exercised.get());
+}

@@ -1,0 +1,12 @@
+//! Any bytes are a queue discipline with parameters that its check refuses, or one that keeps its books under
+//! whatever a link may do to it.
+#![no_main]
+
+#[path = "../../crates/qdisc/tests/common/anything.rs"]
+mod anything;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    anything::exercise(bytes);
+});
