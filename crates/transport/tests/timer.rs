@@ -162,8 +162,8 @@ proptest! {
         }
         let last = sent(packets);
         prop_assert!(last.len() > 2, "{last:?}");
-        for (expiries, pair) in last.windows(2).enumerate() {
-            let expected = (timeout * backoff.powi(expiries as i32).min(1e9)).min(max.as_secs_f64());
+        for (expiries, pair) in (0..).zip(last.windows(2)) {
+            let expected = (timeout * backoff.powi(expiries).min(1e9)).min(max.as_secs_f64());
             let gap = pair[1].since(pair[0]).as_secs_f64();
             prop_assert!((gap - expected).abs() < 1e-6 * (1.0 + expected), "{gap} s for {expected} s");
         }
