@@ -2,7 +2,7 @@
 //! with the round trip time, echoes of marks, and the receiver's report. One batch per packet received.
 
 use crate::annex::Report;
-use crate::packet::PairPosition;
+use crate::packet::{Packet, PairPosition};
 use crate::time::{Span, Time};
 use crate::units::Bytes;
 
@@ -107,6 +107,14 @@ pub struct Echoes {
     pub rho: u32,
     /// The burstiness mark of `tdqm.txt`.
     pub eta: u32,
+}
+
+impl Echoes {
+    /// What one acknowledgement echoes.
+    #[inline]
+    pub fn of(packet: &Packet) -> Self {
+        Self { ce: u32::from(packet.ecn_echo()), rho: u32::from(packet.rho()), eta: u32::from(packet.eta()) }
+    }
 }
 
 /// One batch of feedback.

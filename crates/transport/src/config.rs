@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_control::{ControllerParams, Reliability};
-use tailback_core::{Bytes, Capacity, Checker, DataAmount, Packet, Span};
+use tailback_core::{Bytes, Capacity, Checker, DataAmount, Ecn, Packet, Span};
 
 use crate::pacing::PacingConfig;
 
@@ -33,6 +33,18 @@ pub enum EcnMode {
     Ect0,
     /// ECT(1) on first transmissions of data (RFC 9331).
     Ect1,
+}
+
+impl EcnMode {
+    /// The field of the IP header that data leaves with.
+    #[inline]
+    pub(crate) fn codepoint(self) -> Ecn {
+        match self {
+            Self::Off => Ecn::NotEct,
+            Self::Ect0 => Ecn::Ect0,
+            Self::Ect1 => Ecn::Ect1,
+        }
+    }
 }
 
 /// How a receiver echoes congestion marks.
@@ -274,6 +286,11 @@ impl StreamConfig {
         );
     }
 
+    /// How many bytes may be outstanding by the receiver's buffer.
+    pub(crate) fn receive_window_bytes(&self) -> u64 {
+        self.receive_window.map_or(u64::MAX, |amount| amount.in_bytes(self.segment_size).get())
+    }
+
     /// What a controller needs to know of this connection.
     pub fn controller_params(&self) -> ControllerParams {
         let bytes = |amount: DataAmount| amount.in_bytes(self.segment_size);
@@ -291,6 +308,11 @@ pub(crate) fn check_initial_window(window: DataAmount, packet: Bytes, checker: &
     let most = Capacity::MOST_PACKETS;
     let ok = packet == Bytes::ZERO || window.in_packets(packet) <= f64::from(most);
     checker.require(ok, "initial_window", window, format_args!("at most {most} packets"));
+}
+
+/// A size as packets carry it; a configuration that was checked has no larger one.
+pub(crate) fn wire_size(bytes: Bytes) -> u16 {
+    u16::try_from(bytes.get()).unwrap_or(u16::MAX)
 }
 
 /// Sizes that sender and datagram sender share: a packet's and its header's.

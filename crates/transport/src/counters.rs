@@ -1,6 +1,6 @@
 //! What endpoints count, for recorders; always exact. Series over time are the recorder's.
 
-use tailback_core::{Bytes, Observation};
+use tailback_core::{Bytes, CongestionEvent, Observation};
 
 /// What a sender counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +31,36 @@ pub struct SenderCounters {
     pub gated: u64,
     /// Datagrams discarded at the source because its buffer was full.
     pub overflowed: u64,
+}
+
+impl SenderCounters {
+    /// Counts what an acknowledgement meant for the window.
+    #[inline]
+    pub(crate) fn note(&mut self, event: Option<CongestionEvent>) {
+        match event {
+            Some(CongestionEvent::Loss) => self.recoveries += 1,
+            Some(CongestionEvent::Ecn) => self.ecn_reductions += 1,
+            Some(CongestionEvent::Spurious) => self.spurious += 1,
+            _ => {}
+        }
+    }
+
+    /// The part that every observer of an endpoint understands.
+    pub fn observe(&self) -> Observation {
+        Observation {
+            sent_packets: self.packets,
+            sent_bytes: self.bytes,
+            received_packets: self.received,
+            received_bytes: self.received_bytes,
+            goodput_bytes: self.acked,
+            goodput_packets: self.acked_packets,
+            repeated_packets: self.retransmitted,
+            timeouts: self.timeouts,
+            recoveries: self.recoveries,
+            gated_packets: self.gated,
+            ..Observation::default()
+        }
+    }
 }
 
 /// What a receiver counted.

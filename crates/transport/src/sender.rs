@@ -12,7 +12,7 @@ use tailback_core::{
 };
 
 use crate::application::Application;
-use crate::config::{EcnMode, RttSampling, SpuriousDetection, StreamConfig};
+use crate::config::{EcnMode, RttSampling, SpuriousDetection, StreamConfig, wire_size};
 use crate::counters::SenderCounters;
 use crate::pacing::Pacing;
 use crate::source::{AnySource, Source};
@@ -60,20 +60,17 @@ impl<C: Controller, S: Source> Sender<C, S> {
     /// A sender at rest until [`AppInput::Start`].
     pub fn new(flow: FlowId, config: impl Into<Arc<StreamConfig>>, controller: C, source: S) -> Self {
         let config: Arc<StreamConfig> = config.into();
-        let size = |bytes: Bytes| u16::try_from(bytes.get()).unwrap_or(u16::MAX);
-        let receive_window =
-            config.receive_window.map_or(u64::MAX, |amount| amount.in_bytes(config.segment_size).get());
         Self {
             recovery: LossRecovery::new(flow, &config),
-            steering: Steering::new(controller, size(config.segment_size), size(config.header))
+            steering: Steering::new(controller, wire_size(config.segment_size), wire_size(config.header))
                 .paced(config.pacing.as_ref().map(|pacing| Pacing::new(pacing, config.segment_size))),
             app: Application::new(source),
-            receive_window,
+            receive_window: config.receive_window_bytes(),
             wake: Time::NEVER,
             jitter_end: Time::NEVER,
             flow,
-            header: size(config.header),
-            payload: size(config.segment_size.saturating_sub(config.header)),
+            header: wire_size(config.header),
+            payload: wire_size(config.segment_size.saturating_sub(config.header)),
             opening: if config.handshake { Opening::Due } else { Opening::Done },
             stopped: false,
             stamps: config.stamps
@@ -139,12 +136,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
     #[inline(always)]
     fn on_ack(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
         let annex = if packet.annex.is_some() { cx.take_annex(packet) } else { None };
-        let detail = match &annex {
-            Some(Annex::Blocks(blocks)) => Some(blocks),
-            _ => None,
-        };
         let ecn_echo = packet.ecn_echo() && self.config.ecn != EcnMode::Off;
-        let ack = Ack::read(packet.number, detail, ecn_echo);
+        let ack = Ack::read(packet.number, annex.as_ref(), ecn_echo);
         self.take_ack(now, packet, &ack, cx);
     }
 
@@ -159,17 +152,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
             self.opening = Opening::Done;
             outcome.advanced = 0;
         }
-        match outcome.event {
-            Some(CongestionEvent::Loss) => self.counters.recoveries += 1,
-            Some(CongestionEvent::Ecn) => self.counters.ecn_reductions += 1,
-            Some(CongestionEvent::Spurious) => self.counters.spurious += 1,
-            _ => {}
-        }
-        let echoes = Echoes {
-            ce: u32::from(packet.ecn_echo()),
-            rho: u32::from(packet.rho()),
-            eta: u32::from(packet.eta()),
-        };
+        self.counters.note(outcome.event);
+        let echoes = Echoes::of(packet);
         // An echo that halves a window of one segment cannot make it smaller: the sender waits instead.
         let at_one = outcome.event == Some(CongestionEvent::Ecn) && self.steering.window_is_one();
         self.tell_controller(now, &outcome, echoes, cx);
@@ -180,19 +164,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
 
     #[inline(always)]
     fn tell_controller(&mut self, now: Time, outcome: &Outcome, echoes: Echoes, cx: &mut EndpointCx<'_>) {
-        let feedback = Feedback {
-            acked: self.recovery.acked(),
-            advanced: Bytes::new(outcome.advanced),
-            lost: self.recovery.lost(),
-            rtt: outcome.rtt,
-            event: outcome.event,
-            recovery: self.recovery.state(),
-            echoes,
-            flight: Bytes::new(outcome.flight),
-            in_flight: Bytes::new(self.recovery.in_flight()),
-            window_limited: !self.app_limited,
-            report: None,
-        };
+        let feedback = self.recovery.feedback(outcome, echoes, !self.app_limited);
         self.steering.tell(now, &feedback, cx);
     }
 
@@ -332,23 +304,16 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
     }
 
     fn observe(&self) -> Observation {
-        let counters = &self.counters;
+        let counters = self.counters.observe();
         Observation {
-            sent_packets: counters.packets + self.steering.control_packets,
-            sent_bytes: counters.bytes + self.config.header * self.steering.control_packets,
-            received_packets: counters.received,
-            received_bytes: counters.received_bytes,
-            goodput_bytes: counters.acked,
-            goodput_packets: counters.acked_packets,
-            repeated_packets: counters.retransmitted,
-            timeouts: counters.timeouts,
-            recoveries: counters.recoveries,
-            gated_packets: counters.gated,
+            sent_packets: counters.sent_packets + self.steering.control_packets,
+            sent_bytes: counters.sent_bytes + self.config.header * self.steering.control_packets,
             window: self.window(),
             rate: self.steering.shaper.as_ref().and_then(|shaper| shaper.rate()),
             in_flight: self.in_flight(),
             latest_rtt: self.latest_rtt(),
             smoothed_rtt: self.srtt(),
+            ..counters
         }
     }
 }

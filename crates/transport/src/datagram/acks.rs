@@ -2,21 +2,13 @@
 //! times. Nothing is sent again.
 
 use tailback_core::{
-    Acked, Bytes, CongestionEvent, FlowId, Lost, PairPosition, Recovery, RttSample, Span, Time, rng::mix,
+    Acked, Bytes, CongestionEvent, FlowId, Lost, PairPosition, Recovery, Span, Time, rng::mix,
 };
 
 use super::DatagramConfig;
+use crate::stream::Outcome;
 use crate::stream::ring::{Record, Ring};
 use crate::stream::rtt::RttEstimator;
-
-/// What an acknowledgement or time-out meant.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Outcome {
-    pub(super) advanced: u64,
-    pub(super) flight: u64,
-    pub(super) rtt: Option<RttSample>,
-    pub(super) event: Option<CongestionEvent>,
-}
 
 /// Datagrams on their way.
 #[derive(Debug)]

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use tailback_control::AnyController;
 use tailback_core::{
-    Annex, AppInput, Bytes, CongestionEvent, Controller, Echoes, Ecn, Endpoint, EndpointCx, Event, Feedback,
-    FlowId, Gate, Input, Kind, Observation, Output, Packet, PairPosition, Recovery, Report, RttSample, Sent,
-    Span, Time,
+    Annex, AppInput, Bytes, Controller, Echoes, Endpoint, EndpointCx, Event, Feedback, FlowId, Gate, Input,
+    Kind, Observation, Output, Packet, PairPosition, Recovery, Report, RttSample, Sent, Span, Time,
 };
 
 use super::DatagramConfig;
-use super::acks::{Ledger, Outcome};
+use super::acks::Ledger;
 use super::queue::Queue;
-use crate::config::EcnMode;
+use crate::config::{EcnMode, wire_size};
 use crate::counters::SenderCounters;
 use crate::shaper::Verdict;
 use crate::source::{AnySource, Source, Told};
 use crate::steering::Steering;
+use crate::stream::Outcome;
 
 /// Where a flow stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,17 +49,16 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
     /// A sender at rest until [`AppInput::Start`].
     pub fn new(flow: FlowId, config: impl Into<Arc<DatagramConfig>>, controller: C, source: S) -> Self {
         let config: Arc<DatagramConfig> = config.into();
-        let size = |bytes: Bytes| u16::try_from(bytes.get()).unwrap_or(u16::MAX);
         Self {
             flow,
-            steering: Steering::new(controller, size(config.segment_size), size(config.header)),
+            steering: Steering::new(controller, wire_size(config.segment_size), wire_size(config.header)),
             source,
             queue: Queue::new(config.segment_size.saturating_sub(config.header).get().max(1)),
             ledger: Ledger::new(flow, &config),
             next: 0,
             next_offer: Time::NEVER,
             wake: Time::NEVER,
-            header: size(config.header),
+            header: wire_size(config.header),
             app_limited: false,
             phase: Phase::Idle,
             counters: SenderCounters::default(),
@@ -104,16 +103,8 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         let Some(outcome) = self.ledger.on_ack(now, packet.number, echo, &self.config) else { return };
         self.counters.acked_packets += 1;
         self.counters.acked += Bytes::new(outcome.advanced);
-        match outcome.event {
-            Some(CongestionEvent::Loss) => self.counters.recoveries += 1,
-            Some(CongestionEvent::Ecn) => self.counters.ecn_reductions += 1,
-            _ => {}
-        }
-        let echoes = Echoes {
-            ce: u32::from(packet.ecn_echo()),
-            rho: u32::from(packet.rho()),
-            eta: u32::from(packet.eta()),
-        };
+        self.counters.note(outcome.event);
+        let echoes = Echoes::of(packet);
         self.tell(now, &outcome, echoes, cx);
     }
 
@@ -271,11 +262,7 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         }
         let mut packet = Packet::new(Kind::Data, self.flow, number, bytes);
         packet.set_pair(pair);
-        match self.config.ecn {
-            EcnMode::Off => {}
-            EcnMode::Ect0 => packet.set_ecn(Ecn::Ect0),
-            EcnMode::Ect1 => packet.set_ecn(Ecn::Ect1),
-        }
+        packet.set_ecn(self.config.ecn.codepoint());
         self.counters.packets += 1;
         self.counters.bytes += bytes;
         if self.config.stamps {
@@ -333,23 +320,16 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
     }
 
     fn observe(&self) -> Observation {
-        let counters = &self.counters;
+        let counters = self.counters.observe();
         Observation {
-            sent_packets: counters.packets + self.steering.control_packets,
-            sent_bytes: counters.bytes + self.config.header * self.steering.control_packets,
-            received_packets: counters.received,
-            received_bytes: counters.received_bytes,
-            goodput_bytes: counters.acked,
-            goodput_packets: counters.acked_packets,
-            timeouts: counters.timeouts,
-            recoveries: counters.recoveries,
-            gated_packets: counters.gated,
+            sent_packets: counters.sent_packets + self.steering.control_packets,
+            sent_bytes: counters.sent_bytes + self.config.header * self.steering.control_packets,
             window: self.window(),
             rate: self.steering.shaper.as_ref().and_then(|shaper| shaper.rate()),
             in_flight: Bytes::new(self.ledger.in_flight()),
             latest_rtt: self.latest_rtt(),
             smoothed_rtt: self.srtt(),
-            ..Observation::default()
+            ..counters
         }
     }
 }

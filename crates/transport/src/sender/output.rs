@@ -1,7 +1,7 @@
 //! The sending half of a stream's sender: the next data packet, and when it may leave.
 
 use tailback_core::{
-    Annex, Bytes, ControlInfo, Controller, Ecn, EndpointCx, Kind, Packet, PairPosition, Sent, Time,
+    Annex, Bytes, ControlInfo, Controller, EndpointCx, Kind, Packet, PairPosition, Sent, Time,
 };
 
 use super::{Opening, Sender};
@@ -125,12 +125,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
 
     #[inline]
     fn size_of(&self, choice: Choice, new: u16) -> u16 {
-        match choice {
-            Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
-                self.recovery.size_of(number)
-            }
-            _ => new,
-        }
+        choice.again().map_or(new, |number| self.recovery.size_of(number))
     }
 
     #[inline(always)]
@@ -185,7 +180,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         }
         packet.set_last(self.app.cut(u64::from(size - self.header), self.recovery.end()));
         if self.config.ecn != EcnMode::Off {
-            packet.set_ecn(if self.config.ecn == EcnMode::Ect1 { Ecn::Ect1 } else { Ecn::Ect0 });
+            packet.set_ecn(self.config.ecn.codepoint());
             packet.set_window_reduced(self.recovery.take_reduced());
         }
     }

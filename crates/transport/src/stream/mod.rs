@@ -12,6 +12,7 @@
 //! within an episode, and runs of selectively acknowledged segments are skipped in one step.
 
 mod ack;
+mod choice;
 mod fine;
 mod recovery;
 pub(crate) mod ring;
@@ -23,11 +24,12 @@ mod tests;
 
 use tailback_control::Reliability;
 use tailback_core::{
-    AckBlocks, Acked, CongestionEvent, FlowId, Lost, PairPosition, Recovery, RttSample, SeqRange, Span, Time,
-    rng::mix,
+    AckBlocks, Acked, Annex, Bytes, CongestionEvent, Echoes, Feedback, FlowId, Lost, PairPosition, Recovery,
+    RttSample, SeqRange, Span, Time, rng::mix,
 };
 
 use crate::config::{RttSampling, StreamConfig};
+pub(crate) use choice::{Choice, Room};
 use fine::FineTimer;
 use ring::{Record, Ring};
 use rtt::RttEstimator;
@@ -51,7 +53,11 @@ pub(crate) struct Ack<'a> {
 impl<'a> Ack<'a> {
     /// The acknowledgement of this number, with what else it says.
     #[inline]
-    pub(crate) fn read(number: u64, detail: Option<&'a AckBlocks>, ecn_echo: bool) -> Self {
+    pub(crate) fn read(number: u64, annex: Option<&'a Annex>, ecn_echo: bool) -> Self {
+        let detail = match annex {
+            Some(Annex::Blocks(blocks)) => Some(blocks),
+            _ => None,
+        };
         Self {
             number,
             blocks: detail.map_or(&[], AckBlocks::as_slice),
@@ -64,7 +70,7 @@ impl<'a> Ack<'a> {
 }
 
 /// What an acknowledgement or time-out meant; the packets concerned are in the machine's two lists.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outcome {
     /// Bytes newly acknowledged cumulatively.
     pub(crate) advanced: u64,
@@ -74,34 +80,6 @@ pub(crate) struct Outcome {
     pub(crate) rtt: Option<RttSample>,
     /// What the window must do.
     pub(crate) event: Option<CongestionEvent>,
-}
-
-/// What to send next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
-    /// Retransmit this number, whatever the window says: the first retransmission of an episode.
-    Forced(u64),
-    /// Retransmit this number.
-    Again(u64),
-    /// Retransmit this number as the episode's rescue (RFC 6675 §4 rule 4).
-    Rescue(u64),
-    /// Send new data.
-    New,
-    /// The congestion window is full.
-    WindowFull,
-    /// There is nothing to send, or the receiver's window is full.
-    Nothing,
-}
-
-/// What limits a choice.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
-    /// The congestion window.
-    pub(crate) window: u64,
-    /// The receiver's window.
-    pub(crate) receive_window: u64,
-    /// The next new segment's size; 0 without new data.
-    pub(crate) new: u16,
 }
 
 /// Soft time-outs of recovery by offsets: without progress through two round trips, the oldest is sent again.
@@ -286,12 +264,32 @@ impl LossRecovery {
         }
     }
 
+    /// What a controller is told of the last input.
+    #[inline]
+    pub(crate) fn feedback(&self, outcome: &Outcome, echoes: Echoes, window_limited: bool) -> Feedback<'_> {
+        Feedback {
+            acked: &self.acked,
+            advanced: Bytes::new(outcome.advanced),
+            lost: &self.lost,
+            rtt: outcome.rtt,
+            event: outcome.event,
+            recovery: self.state,
+            echoes,
+            flight: Bytes::new(outcome.flight),
+            in_flight: Bytes::new(self.in_flight()),
+            window_limited,
+            report: None,
+        }
+    }
+
     /// Packets newly acknowledged by the last input.
+    #[cfg(test)]
     pub(crate) fn acked(&self) -> &[Acked] {
         &self.acked
     }
 
     /// Packets newly lost by the last input.
+    #[cfg(test)]
     pub(crate) fn lost(&self) -> &[Lost] {
         &self.lost
     }
@@ -304,89 +302,6 @@ impl LossRecovery {
     /// Whether the next new segment must say that the window was reduced (CWR).
     pub(crate) fn take_reduced(&mut self) -> bool {
         std::mem::take(&mut self.reduced)
-    }
-
-    /// What to send next. [`LossRecovery::settle`] must have been called since the last input.
-    pub(crate) fn choose(&self, room: &Room, config: &StreamConfig) -> Choice {
-        if self.forced {
-            return Choice::Forced(self.ring.first());
-        }
-        let pipe = self.pipe_for_window(config);
-        self.pick(pipe, self.next_retransmit, self.flight, room, config)
-    }
-
-    /// What to send right behind `first`, if that were sent now; `new` is the size of the new segment after it.
-    pub(crate) fn choose_after(&self, first: Choice, room: &Room, new: u16, config: &StreamConfig) -> Choice {
-        let mut pipe = self.pipe_for_window(config);
-        let mut from = self.next_retransmit;
-        let mut flight = self.flight;
-        let mut room = *room;
-        match first {
-            Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
-                pipe += u64::from(self.size_of(number));
-                from = from.max(number + 1);
-                while from < self.high_sacked.max(self.lost_edge) && self.ring.get(from).is_sacked() {
-                    from += 1;
-                }
-            }
-            Choice::New => {
-                pipe += u64::from(room.new);
-                flight += u64::from(room.new);
-                room.new = new;
-            }
-            Choice::WindowFull | Choice::Nothing => return first,
-        }
-        self.pick(pipe, from, flight, &room, config)
-    }
-
-    /// Before recovery begins, segments that left the network release new ones only by limited transmit.
-    fn pipe_for_window(&self, config: &StreamConfig) -> u64 {
-        let pipe = self.in_flight();
-        // Copies of a segment that recovery sent again may still fly beside it, so that more is in the network than
-        // is outstanding.
-        if self.state == Recovery::Open && !config.limited_transmit { self.flight.max(pipe) } else { pipe }
-    }
-
-    /// `NextSeg` of RFC 6675 §4.
-    fn pick(&self, pipe: u64, from: u64, flight: u64, room: &Room, config: &StreamConfig) -> Choice {
-        let fits = |size: u16| pipe == 0 && room.window > 0 || pipe + u64::from(size) <= room.window;
-        // Rule 1: the lowest that is lost and not yet retransmitted.
-        if self.state != Recovery::Open && from < self.lost_edge {
-            return if fits(self.size_of(from)) { Choice::Again(from) } else { Choice::WindowFull };
-        }
-        // Rule 2: new data.
-        if room.new > 0 && flight + u64::from(room.new) <= room.receive_window {
-            return if fits(room.new) { Choice::New } else { Choice::WindowFull };
-        }
-        if self.state != Recovery::Fast || self.mode != Reliability::Sack {
-            return Choice::Nothing;
-        }
-        // Rule 3: the lowest below a selectively acknowledged one, lost or not.
-        if from < self.high_sacked {
-            return if fits(self.size_of(from)) { Choice::Again(from) } else { Choice::Nothing };
-        }
-        // Rule 4: once per episode, the highest.
-        if config.rescue && !self.rescued && !self.ring.is_empty() {
-            let highest = (self.ring.first()..self.ring.end()).rev().find(|n| !self.ring.get(*n).is_sacked());
-            return highest.filter(|n| fits(self.size_of(*n))).map_or(Choice::Nothing, Choice::Rescue);
-        }
-        Choice::Nothing
-    }
-
-    /// Moves the start of retransmissions over what is selectively acknowledged.
-    #[inline]
-    pub(crate) fn settle(&mut self) {
-        if self.sacked == 0 {
-            return;
-        }
-        let end = self.high_sacked.max(self.lost_edge).min(self.ring.end());
-        while self.next_retransmit < end {
-            let record = self.ring.get(self.next_retransmit);
-            if !record.is_sacked() {
-                break;
-            }
-            self.next_retransmit = record.skip_to().max(self.next_retransmit + 1);
-        }
     }
 
     /// New data of `size` leaves, numbered [`LossRecovery::end`].
@@ -421,9 +336,7 @@ impl LossRecovery {
         pair: PairPosition,
         config: &StreamConfig,
     ) {
-        let (Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number)) = choice else {
-            return;
-        };
+        let Some(number) = choice.again() else { return };
         self.last_sent = now;
         self.pipe += self.ring.get_mut(number).send_again(now, tag, pair);
         if let Choice::Rescue(_) = choice {

@@ -1,0 +1,242 @@
+//! The sending endpoint of a reliable stream to many receivers at once: new data leaves once and the network copies it
+//! where routes part, every receiver acknowledges for itself, and what one receiver misses is sent again to it alone.
+//!
+//! Source: S. Keshav, "Packet-Pair Flow Control" (1994), §10.2: acknowledgements are told apart by whom they come from,
+//! data leaves at the rate of the slowest receiver, and every receiver has a retransmission queue of its own. Any scheme
+//! can be run so: each receiver has its own loss recovery and its own controller, as if it were alone, and the sender obeys
+//! them all: the smallest rate, and room in every window.
+//!
+//! A receiver's packets and acknowledgements carry a flow number of its own; new data carries the group's. How routes
+//! part is the simulator's business. Not supported: handshakes, stamps, reports that schemes at the receiver send, pacing,
+//! and receivers that come or go; one that is silent holds up all.
+
+mod branch;
+mod output;
+mod silent;
+
+use std::sync::Arc;
+
+use tailback_control::AnyController;
+use tailback_core::{
+    AppInput, BitRate, Bytes, Controller, Directive, Echoes, Endpoint, EndpointCx, Event, FlowId, Gate,
+    Input, Kind, Observation, Output, Packet, Time,
+};
+
+use crate::application::Application;
+use crate::config::{EcnMode, StreamConfig, wire_size};
+use crate::counters::SenderCounters;
+use crate::shaper::Shaper;
+use crate::source::{AnySource, Source};
+use crate::stream::{Ack, LossRecovery};
+use branch::Branch;
+pub use silent::Silent;
+
+/// A reliable stream's sender to many receivers.
+pub struct MulticastSender<C = AnyController, S = AnySource> {
+    group: FlowId,
+    branches: Vec<Branch<C>>,
+    shaper: Shaper,
+    app: Application<S>,
+    config: Arc<StreamConfig>,
+    receive_window: u64,
+    header: u16,
+    payload: u16,
+    wake: Time,
+    /// The receiver whose losses are looked at first.
+    turn: usize,
+    app_limited: bool,
+    stopped: bool,
+    counters: SenderCounters,
+}
+
+impl<C: Controller, S: Source> MulticastSender<C, S> {
+    /// A sender of group `group` to receivers of these flow numbers, at least one, each with its controller.
+    pub fn new(
+        group: FlowId,
+        config: impl Into<Arc<StreamConfig>>,
+        receivers: impl IntoIterator<Item = (FlowId, C)>,
+        source: S,
+    ) -> Self {
+        let config: Arc<StreamConfig> = config.into();
+        let branch = |(flow, controller): (FlowId, C)| Branch {
+            flow,
+            directive: controller.directive(),
+            controller,
+            recovery: LossRecovery::new(flow, &config),
+        };
+        Self {
+            group,
+            branches: receivers.into_iter().map(branch).collect(),
+            shaper: Shaper::new(Time::ZERO, config.segment_size.get()),
+            app: Application::new(source),
+            receive_window: config.receive_window_bytes(),
+            header: wire_size(config.header),
+            payload: wire_size(config.segment_size.saturating_sub(config.header)),
+            wake: Time::NEVER,
+            turn: 0,
+            app_limited: false,
+            stopped: false,
+            counters: SenderCounters::default(),
+            config,
+        }
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> &SenderCounters {
+        &self.counters
+    }
+
+    /// The lowest rate that any receiver's controller directs.
+    pub fn rate(&self) -> Option<BitRate> {
+        self.branches.iter().filter_map(|branch| branch.directive.rate).min()
+    }
+
+    /// One beyond the last number that all receivers have acknowledged.
+    fn first(&self) -> u64 {
+        self.branches.iter().map(|branch| branch.recovery.first()).min().unwrap_or(0)
+    }
+
+    /// The next new number.
+    fn end(&self) -> u64 {
+        self.branches.first().map_or(0, |branch| branch.recovery.end())
+    }
+
+    /// Combines what all controllers direct; after every call to any of them.
+    fn obey(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        let Some(slowest) = self
+            .branches
+            .iter()
+            .map(|branch| &branch.directive)
+            .min_by_key(|directive| directive.rate.map_or(u64::MAX, BitRate::bits_per_sec))
+        else {
+            return;
+        };
+        let closed = self.branches.iter().any(|branch| branch.directive.gate == Gate::Closed);
+        let gate = if closed { Gate::Closed } else { Gate::Open };
+        // A receiver that has not been measured yet directs no rate but a window, which holds back all.
+        let directive = Directive { gate, rate: self.rate(), ..*slowest };
+        self.shaper.direct(now, &directive, cx.rng);
+    }
+
+    // ── input ──
+
+    fn on_ack(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
+        let annex = cx.take_annex(packet);
+        let ecn_echo = packet.ecn_echo() && self.config.ecn != EcnMode::Off;
+        let ack = Ack::read(packet.number, annex.as_ref(), ecn_echo);
+        let limited = !self.app_limited;
+        let Some(branch) = self.branches.iter_mut().find(|branch| branch.flow == packet.flow) else { return };
+        let Some(outcome) = branch.recovery.on_ack(now, &ack, &self.config) else { return };
+        self.counters.note(outcome.event);
+        let echoes = Echoes::of(packet);
+        branch.tell(now, &outcome, echoes, limited, cx);
+        self.obey(now, cx);
+    }
+
+    fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        let limited = !self.app_limited;
+        for branch in &mut self.branches {
+            if let Some(outcome) = branch.recovery.on_timeout(now, &self.config) {
+                self.counters.timeouts += 1;
+                self.shaper.on_timeout(now, cx.rng);
+                branch.tell(now, &outcome, Echoes::default(), limited, cx);
+            }
+            if branch.controller.next_timer().is_some_and(|at| at <= now) {
+                branch.controller.on_timer(now, &mut cx.control());
+                branch.obey();
+            }
+        }
+        self.obey(now, cx);
+    }
+
+    fn on_app(&mut self, now: Time, input: AppInput, cx: &mut EndpointCx<'_>) {
+        match input {
+            AppInput::Start => {
+                self.app.start(now, cx.rng);
+                self.obey(now, cx);
+            }
+            AppInput::Write(bytes) => self.app.write(bytes, false, now, self.end()),
+            AppInput::Close => self.app.close(now),
+            AppInput::Stop => {
+                self.app.stop(now);
+                self.stopped = true;
+            }
+        }
+    }
+
+    fn take_offers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        if self.app.next_offer() <= now {
+            let size = f64::from(self.payload) + f64::from(self.header);
+            let payload = f64::from(self.payload) / size.max(1.0);
+            self.app.tell(self.rate().map(|rate| rate.mul_f64(payload)));
+            self.app.take_offers(now, self.end(), cx.rng);
+        }
+    }
+
+    fn event(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Event> {
+        let first = self.first();
+        if let Some((size, began)) = self.app.message_done(first, now, cx.rng) {
+            self.take_offers(now, cx);
+            return Some(Event::MessageDone { size, began });
+        }
+        let idle = first == self.end();
+        if idle && self.app.is_holding() && self.app.release_held(first) {
+            return None;
+        }
+        (idle && self.app.finish()).then_some(Event::Finished)
+    }
+}
+
+impl<C: Controller, S: Source> Endpoint for MulticastSender<C, S> {
+    fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
+        match input {
+            Input::Packet(packet) => {
+                self.counters.received += 1;
+                self.counters.received_bytes += packet.size();
+                if packet.kind() == Kind::Ack {
+                    let before = self.first();
+                    self.on_ack(now, &packet, cx);
+                    let acked = self.first() - before;
+                    self.counters.acked_packets += acked;
+                    self.counters.acked += self.config.segment_size * acked;
+                } else {
+                    cx.annexes.free(packet.annex);
+                }
+            }
+            Input::Timeout => self.on_timers(now, cx),
+            Input::App(input) => self.on_app(now, input, cx),
+        }
+        self.take_offers(now, cx);
+    }
+
+    fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
+        if self.stopped {
+            return Output::Wait(None);
+        }
+        if let Some(event) = self.event(now, cx) {
+            return Output::Event(event);
+        }
+        if let Some(packet) = self.data_packet(now, cx) {
+            return Output::Transmit(packet);
+        }
+        let timers = self.branches.iter().map(|branch| {
+            branch.recovery.deadline().min(branch.controller.next_timer().unwrap_or(Time::NEVER))
+        });
+        let timer = timers.min().unwrap_or(Time::NEVER);
+        Output::Wait(timer.min(self.wake).min(self.app.next_offer()).finite())
+    }
+
+    fn observe(&self) -> Observation {
+        let rtt = self.config.rto.clone();
+        let in_flight = self.branches.iter().map(|branch| branch.recovery.in_flight()).max();
+        let slowest = self.branches.iter().max_by_key(|branch| branch.recovery.rtt().smoothed(&rtt));
+        Observation {
+            window: self.branches.iter().filter_map(|branch| branch.directive.window).min(),
+            rate: self.rate(),
+            in_flight: Bytes::new(in_flight.unwrap_or(0)),
+            latest_rtt: slowest.and_then(|branch| branch.recovery.rtt().latest()),
+            smoothed_rtt: slowest.and_then(|branch| branch.recovery.rtt().smoothed(&rtt)),
+            ..self.counters.observe()
+        }
+    }
+}

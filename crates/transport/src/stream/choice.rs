@@ -1,0 +1,132 @@
+//! What leaves next: `NextSeg` of RFC 6675 §4 and its like for the other kinds of recovery. What is lost is decided
+//! elsewhere, in `ack.rs`, `sack.rs` and `recovery.rs`.
+
+use tailback_control::Reliability;
+use tailback_core::Recovery;
+
+use super::LossRecovery;
+use crate::config::StreamConfig;
+
+/// What to send next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// Retransmit this number, whatever the window says: the first retransmission of an episode.
+    Forced(u64),
+    /// Retransmit this number.
+    Again(u64),
+    /// Retransmit this number as the episode's rescue (RFC 6675 §4 rule 4).
+    Rescue(u64),
+    /// Send new data.
+    New,
+    /// The congestion window is full.
+    WindowFull,
+    /// There is nothing to send, or the receiver's window is full.
+    Nothing,
+}
+
+impl Choice {
+    /// The number that leaves again, if one does.
+    #[inline]
+    pub(crate) fn again(self) -> Option<u64> {
+        match self {
+            Self::Forced(number) | Self::Again(number) | Self::Rescue(number) => Some(number),
+            Self::New | Self::WindowFull | Self::Nothing => None,
+        }
+    }
+}
+
+/// What limits a choice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    /// The congestion window.
+    pub(crate) window: u64,
+    /// The receiver's window.
+    pub(crate) receive_window: u64,
+    /// The next new segment's size; 0 without new data.
+    pub(crate) new: u16,
+}
+
+impl LossRecovery {
+    /// What to send next. [`LossRecovery::settle`] must have been called since the last input.
+    pub(crate) fn choose(&self, room: &Room, config: &StreamConfig) -> Choice {
+        if self.forced {
+            return Choice::Forced(self.ring.first());
+        }
+        let pipe = self.pipe_for_window(config);
+        self.pick(pipe, self.next_retransmit, self.flight, room, config)
+    }
+
+    /// What to send right behind `first`, if that were sent now; `new` is the size of the new segment after it.
+    pub(crate) fn choose_after(&self, first: Choice, room: &Room, new: u16, config: &StreamConfig) -> Choice {
+        let mut pipe = self.pipe_for_window(config);
+        let mut from = self.next_retransmit;
+        let mut flight = self.flight;
+        let mut room = *room;
+        match first {
+            Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
+                pipe += u64::from(self.size_of(number));
+                from = from.max(number + 1);
+                while from < self.high_sacked.max(self.lost_edge) && self.ring.get(from).is_sacked() {
+                    from += 1;
+                }
+            }
+            Choice::New => {
+                pipe += u64::from(room.new);
+                flight += u64::from(room.new);
+                room.new = new;
+            }
+            Choice::WindowFull | Choice::Nothing => return first,
+        }
+        self.pick(pipe, from, flight, &room, config)
+    }
+
+    /// Before recovery begins, segments that left the network release new ones only by limited transmit.
+    fn pipe_for_window(&self, config: &StreamConfig) -> u64 {
+        let pipe = self.in_flight();
+        // Copies of a segment that recovery sent again may still fly beside it, so that more is in the network than
+        // is outstanding.
+        if self.state == Recovery::Open && !config.limited_transmit { self.flight.max(pipe) } else { pipe }
+    }
+
+    /// `NextSeg` of RFC 6675 §4.
+    fn pick(&self, pipe: u64, from: u64, flight: u64, room: &Room, config: &StreamConfig) -> Choice {
+        let fits = |size: u16| pipe == 0 && room.window > 0 || pipe + u64::from(size) <= room.window;
+        // Rule 1: the lowest that is lost and not yet retransmitted.
+        if self.state != Recovery::Open && from < self.lost_edge {
+            return if fits(self.size_of(from)) { Choice::Again(from) } else { Choice::WindowFull };
+        }
+        // Rule 2: new data.
+        if room.new > 0 && flight + u64::from(room.new) <= room.receive_window {
+            return if fits(room.new) { Choice::New } else { Choice::WindowFull };
+        }
+        if self.state != Recovery::Fast || self.mode != Reliability::Sack {
+            return Choice::Nothing;
+        }
+        // Rule 3: the lowest below a selectively acknowledged one, lost or not.
+        if from < self.high_sacked {
+            return if fits(self.size_of(from)) { Choice::Again(from) } else { Choice::Nothing };
+        }
+        // Rule 4: once per episode, the highest.
+        if config.rescue && !self.rescued && !self.ring.is_empty() {
+            let highest = (self.ring.first()..self.ring.end()).rev().find(|n| !self.ring.get(*n).is_sacked());
+            return highest.filter(|n| fits(self.size_of(*n))).map_or(Choice::Nothing, Choice::Rescue);
+        }
+        Choice::Nothing
+    }
+
+    /// Moves the start of retransmissions over what is selectively acknowledged.
+    #[inline]
+    pub(crate) fn settle(&mut self) {
+        if self.sacked == 0 {
+            return;
+        }
+        let end = self.high_sacked.max(self.lost_edge).min(self.ring.end());
+        while self.next_retransmit < end {
+            let record = self.ring.get(self.next_retransmit);
+            if !record.is_sacked() {
+                break;
+            }
+            self.next_retransmit = record.skip_to().max(self.next_retransmit + 1);
+        }
+    }
+}
