@@ -11,16 +11,17 @@
 mod counters;
 mod direct;
 mod impairment;
+mod late;
 mod schedule;
 mod server;
+mod spec;
 mod staged;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use tailback_core::{
-    Annexes, ArrivalPolicy, BitRate, DropReason, LinkId, Packet, QueueCx, RouteCursor, Span, Stream, Time,
-    Verdict,
+    Annexes, ArrivalPolicy, DropReason, LinkId, Packet, QueueCx, RouteCursor, Stream, Time, Verdict,
 };
 use tailback_qdisc::{Admission, Built, Limit};
 
@@ -30,58 +31,13 @@ use crate::recorder::{PacketEvent, Recorder};
 pub use counters::{Count, LinkCounters};
 pub use impairment::{Chance, Impairments, LossModel, PacketClass, Reordering};
 pub use schedule::{Change, DeliveryTrace, TraceError};
+pub use spec::LinkSpec;
 
-use direct::{State, Track};
+use direct::Track;
 use impairment::{LossState, Wear};
+use late::Late;
 use server::Server;
 use staged::Staged;
-
-/// What a link is made of.
-#[derive(Debug)]
-pub struct LinkSpec {
-    /// Its name: seeds its random streams and labels its results.
-    pub name: String,
-    /// The server's rate; with a trace, only nominal.
-    pub rate: BitRate,
-    /// The propagation delay.
-    pub delay: Span,
-    /// The queue discipline.
-    pub queue: Built,
-    /// Loss before the queue, where the packet has used no capacity.
-    pub loss_before_queue: Option<LossModel>,
-    /// What happens on the wire.
-    pub impairments: Impairments,
-    /// Changes of rate and delay, in the order of time.
-    pub schedule: Vec<Change>,
-    /// Delivery opportunities in place of a rate.
-    pub trace: Option<DeliveryTrace>,
-    /// Spend an event on every end of transmission even where the direct form would do; results do not change.
-    pub staged: bool,
-}
-
-impl LinkSpec {
-    /// A plain link: fixed rate and delay, nothing lost but by the discipline.
-    pub fn new(name: impl Into<String>, rate: BitRate, delay: Span, queue: Built) -> Self {
-        Self {
-            name: name.into(),
-            rate,
-            delay,
-            queue,
-            loss_before_queue: None,
-            impairments: Impairments::default(),
-            schedule: Vec::new(),
-            trace: None,
-            staged: false,
-        }
-    }
-
-    pub(crate) fn is_staged(&self) -> bool {
-        self.staged
-            || self.trace.is_some()
-            || !self.schedule.is_empty()
-            || matches!(self.queue, Built::Full(_))
-    }
-}
 
 /// What a link borrows for one call.
 pub(crate) struct LinkCx<'a, R> {
@@ -155,13 +111,6 @@ struct Cold {
     leaves: LinkLeaves,
 }
 
-impl Cold {
-    /// When the next packet held back arrives.
-    fn next_late(&self) -> Time {
-        self.late.peek().map_or(Time::NEVER, |Reverse(late)| late.time)
-    }
-}
-
 /// An arrival policy with what it borrows.
 #[derive(Debug)]
 struct Policy {
@@ -169,31 +118,6 @@ struct Policy {
     rng: Stream,
     /// Stays empty: an arrival policy drops by its verdict.
     drops: Vec<(Packet, DropReason)>,
-}
-
-/// A packet held back; ordered by time, then by when it was held.
-#[derive(Debug)]
-struct Late {
-    time: Time,
-    order: u64,
-    packet: Packet,
-}
-
-impl PartialEq for Late {
-    fn eq(&self, other: &Self) -> bool {
-        (self.time, self.order) == (other.time, other.order)
-    }
-}
-impl Eq for Late {}
-impl PartialOrd for Late {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Late {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.time, self.order).cmp(&(other.time, other.order))
-    }
 }
 
 /// A link at work: two cache lines that every packet touches, the first on its way out, both on its way in.
@@ -415,45 +339,6 @@ impl Link {
         self.is_rough
     }
 
-    /// A packet held back on the wire is due.
-    pub(crate) fn arrive_late<R: Recorder>(&mut self, cx: &mut LinkCx<'_, R>) -> Option<Packet> {
-        let cold = self.cold();
-        let Reverse(late) = cold.late.pop()?;
-        cx.events.arm(cold.leaves.late, cold.next_late());
-        Some(late.packet)
-    }
-
-    /// Strikes a packet at the far end; gives it back if it goes on at once.
-    pub(crate) fn wear<R: Recorder>(&mut self, mut packet: Packet, cx: &mut LinkCx<'_, R>) -> Option<Packet> {
-        let Some(wear) = self.cold.as_mut().and_then(|cold| cold.wear.as_mut()) else { return Some(packet) };
-        let fate = wear.strike(&mut packet);
-        if fate.lost {
-            self.cold().lost_on_wire.add(packet.size());
-            self.drop(packet, DropReason::Loss, cx);
-            return None;
-        }
-        if fate.copied {
-            let mut copy = packet;
-            if let Some(annex) = cx.annexes.get(packet.annex).cloned() {
-                copy.annex = cx.annexes.insert(annex);
-            }
-            self.cold().duplicated.add(copy.size());
-            self.hold(copy, cx.now + fate.held, cx.events);
-        }
-        if fate.held > Span::ZERO {
-            self.hold(packet, cx.now + fate.held, cx.events);
-            return None;
-        }
-        Some(packet)
-    }
-
-    fn hold(&mut self, packet: Packet, time: Time, events: &mut EventQueue) {
-        let cold = self.cold();
-        cold.late_count += 1;
-        cold.late.push(Reverse(Late { time, order: cold.late_count, packet }));
-        events.arm(cold.leaves.late, cold.next_late());
-    }
-
     /// A packet is dropped.
     #[cold]
     pub(crate) fn drop<R: Recorder>(&mut self, packet: Packet, reason: DropReason, cx: &mut LinkCx<'_, R>) {
@@ -471,49 +356,6 @@ impl Link {
             staged.queue_state(now, note);
         } else if let Some(policy) = &cold.policy {
             policy.admission.observe(now, note);
-        }
-    }
-
-    /// Everything countable, as of `now`. What was delivered follows from the rest, so that a packet on its way
-    /// through need not touch the counters twice; the law tests compare it with what arrived at the next place.
-    pub(crate) fn counters(&mut self, now: Time) -> LinkCounters {
-        let mut nothing = Cold::default();
-        let cold = self.cold.as_deref_mut().unwrap_or(&mut nothing);
-        let (state, waiting_area, busy);
-        if let Some(staged) = &mut cold.staged {
-            let (waiting, in_service) = staged.state();
-            state = State { waiting, in_service, propagating: self.track.contents(), ..State::default() };
-            waiting_area = staged.waiting_area(now);
-            busy = Some(staged.busy().saturating_sub(self.server.busy_until().since(now)));
-        } else {
-            state = self.track.state(now, self.server.busy_until());
-            waiting_area = self.track.waiting_area(now, state.waiting);
-            busy = None;
-        }
-        let State { waiting, in_service, mut propagating, service_left } = state;
-        for Reverse(late) in &cold.late {
-            propagating.add(late.packet.size());
-        }
-        let dropped = cold.dropped.iter().fold(Count::default(), |sum, count| sum.plus(*count));
-        let accepted = self.arrived.minus(dropped.minus(cold.lost_on_wire));
-        let transmitted = accepted.minus(waiting).minus(in_service);
-        let into = self.arrived.plus(cold.duplicated);
-        let delivered = into.minus(dropped).minus(waiting).minus(in_service).minus(propagating);
-        LinkCounters {
-            arrived: self.arrived,
-            transmitted,
-            delivered,
-            dropped: cold.dropped,
-            duplicated: cold.duplicated,
-            marked: cold.marked,
-            waiting,
-            in_service,
-            propagating,
-            // At a rate that never changed, busy time is what the bytes take.
-            busy: busy.unwrap_or_else(|| {
-                self.server.rate().span_of(transmitted.bytes + in_service.bytes).saturating_sub(service_left)
-            }),
-            waiting_area,
         }
     }
 }
