@@ -69,7 +69,7 @@ impl Buffer {
     }
 
     /// Whether an arrival may be taken in at all, be it at another's cost.
-    pub(super) fn has_room_for<F, N>(&self, packet: &Packet, flow: &Slot<F, N>, all: &Backlog) -> bool {
+    pub(super) fn has_room_for<F>(&self, packet: &Packet, flow: &Slot<F>, all: &Backlog) -> bool {
         let own = Backlog { packets: flow.packets(), bytes: flow.bytes() };
         self.per_flow.admits(packet, &own, false)
             && (self.victim != Victim::Arriving || self.total.admits(packet, all, false))
@@ -79,13 +79,13 @@ impl Buffer {
         self.total.exceeded_by(backlog)
     }
 
-    fn length<F, N>(in_packets: bool, flow: &Slot<F, N>) -> u64 {
+    fn length<F>(in_packets: bool, flow: &Slot<F>) -> u64 {
         if in_packets { u64::from(flow.packets()) } else { flow.bytes().get() }
     }
 
     /// A packet has joined `slot`.
     #[inline]
-    pub(super) fn grown<F: Default, N: Copy + Default>(&mut self, slot: u32, flows: &Flows<F, N>) {
+    pub(super) fn grown<F: Default, N: Copy>(&mut self, slot: u32, flows: &Flows<F, N>) {
         if self.ranking.is_on() {
             let length = Self::length(self.in_packets, flows.get(slot));
             self.ranking.grown(slot, length, &flows.backlog(), &self.total);
@@ -99,11 +99,7 @@ impl Buffer {
     }
 
     /// The flow that loses a packet, and whether it loses its newest.
-    pub(super) fn victim<F: Default, N: Copy + Default>(
-        &mut self,
-        arriving: u32,
-        flows: &Flows<F, N>,
-    ) -> (u32, bool) {
+    pub(super) fn victim<F: Default, N: Copy>(&mut self, arriving: u32, flows: &Flows<F, N>) -> (u32, bool) {
         let in_packets = self.in_packets;
         let length = |slot| Self::length(in_packets, flows.get(slot));
         let longest = self.ranking.longest(flows.slots(), length);

@@ -14,7 +14,7 @@ use super::agenda::Agenda;
 use super::heap::Entry;
 use super::shares::{check_reservations, check_shares};
 use super::tagged::{ByTag, TagRule, TaggedFlows};
-use super::{BufferConfig, Share, Slot};
+use super::{BufferConfig, Share};
 use crate::config::BuildCx;
 
 /// Virtual clock (Zhang 1990): each flow is served as if by a private line of its reserved rate.
@@ -106,8 +106,8 @@ impl TagRule for VirtualClock {
     }
 
     #[inline]
-    fn tag(flow: &Slot<Clock, f64>) -> Option<f64> {
-        flow.head().map(|(_, tag)| tag)
+    fn tag(flows: &TaggedFlows<Self>, slot: u32) -> Option<f64> {
+        flows.head_note(slot)
     }
 
     fn served(&mut self, now: Time, flows: &mut TaggedFlows<Self>, slot: u32, _tag: f64) {
@@ -121,7 +121,7 @@ impl TagRule for VirtualClock {
 
     fn dropped(&mut self, flows: &mut TaggedFlows<Self>, slot: u32, packet: &Packet, tag: f64) {
         let before = tag - packet.size().as_f64() / (self.rate * flows.weight(slot));
-        let newest = flows.newest(slot).map(|(_, tag)| tag);
+        let newest = flows.newest_note(slot);
         flows.state(slot).0 = newest.unwrap_or(before);
     }
 }

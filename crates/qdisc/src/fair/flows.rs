@@ -1,12 +1,12 @@
 //! The queues of many flows: who has how much waiting. Which flow is served next, and which loses when the buffer is
 //! full, is decided elsewhere.
 //!
-//! A flow has a slot while it has packets or a scheduler holds it, and gives it back after. A slot is one line of
-//! memory, with the flow's oldest packet in it: with many flows, the lines that a packet needs are what it costs.
+//! A flow has a slot while it has packets or a scheduler holds it, and gives it back after. Slots are small, for with
+//! many flows it is the lines of memory that a packet needs which it costs.
 
 use std::hint::black_box;
 
-use tailback_core::{Backlog, Bytes, FlowId, Kind, Packet};
+use tailback_core::{Backlog, Bytes, Packet};
 
 use super::pool::{Pool, Queue};
 use super::shares::{Classifier, FlowMap, Share};
@@ -14,14 +14,10 @@ use super::table::Table;
 
 /// One flow or class that is known at the moment.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
-pub struct Slot<F, N> {
+#[repr(align(32))]
+pub struct Slot<F> {
+    queue: Queue,
     bytes: Bytes,
-    /// The oldest packet, where there are any, and what is noted beside it.
-    head: Packet,
-    note: N,
-    /// The packets after the oldest.
-    rest: Queue,
     packets: u32,
     /// Which weight it has.
     share: u16,
@@ -31,20 +27,18 @@ pub struct Slot<F, N> {
     pub state: F,
 }
 
-const _: () = assert!(size_of::<Slot<f64, f64>>() == 64, "one line of memory");
+const _: () = assert!(size_of::<Slot<f64>>() == 32, "two to a line of memory");
 
 /// It stands in the scheduler's ring or heap.
 const LISTED: u8 = 1;
 /// The scheduler's own.
 const MARKED: u8 = 2;
 
-impl<F: Default, N: Default> Default for Slot<F, N> {
+impl<F: Default> Default for Slot<F> {
     fn default() -> Self {
         Self {
+            queue: Queue::new(),
             bytes: Bytes::ZERO,
-            head: Packet::new(Kind::Data, FlowId(0), 0, Bytes::ZERO),
-            note: N::default(),
-            rest: Queue::new(),
             packets: 0,
             share: Classifier::NO_SHARE,
             holds: 0,
@@ -54,7 +48,7 @@ impl<F: Default, N: Default> Default for Slot<F, N> {
     }
 }
 
-impl<F, N> Slot<F, N> {
+impl<F> Slot<F> {
     /// Waiting packets.
     pub const fn packets(&self) -> u32 {
         self.packets
@@ -63,15 +57,6 @@ impl<F, N> Slot<F, N> {
     /// Waiting bytes.
     pub const fn bytes(&self) -> Bytes {
         self.bytes
-    }
-
-    /// The oldest packet, and what is noted beside it.
-    #[inline]
-    pub const fn head(&self) -> Option<(&Packet, N)>
-    where
-        N: Copy,
-    {
-        if self.packets > 0 { Some((&self.head, self.note)) } else { None }
     }
 
     /// Whether the slot stands in the scheduler's ring or heap.
@@ -89,7 +74,7 @@ impl<F, N> Slot<F, N> {
 #[derive(Clone, Debug)]
 pub struct Flows<F, N> {
     classifier: Classifier,
-    slots: Table<Slot<F, N>>,
+    slots: Table<Slot<F>>,
     strangers: Strangers,
     pool: Pool<N>,
     backlog: Backlog,
@@ -100,8 +85,8 @@ pub struct Flows<F, N> {
 pub(super) enum Fetch {
     /// The slot.
     Slot,
-    /// The packet after the oldest, which comes into the slot when that leaves.
-    Second,
+    /// The oldest packet.
+    Head,
 }
 
 /// Flows of lower numbers have these as their slots, after those of the classes.
@@ -139,7 +124,7 @@ impl Strangers {
     }
 }
 
-impl<F: Default, N: Copy + Default> Flows<F, N> {
+impl<F: Default, N: Copy> Flows<F, N> {
     /// No flows yet.
     pub fn new(shares: &[Share]) -> Self {
         Self {
@@ -191,11 +176,7 @@ impl<F: Default, N: Copy + Default> Flows<F, N> {
     #[inline]
     pub fn push(&mut self, slot: u32, packet: Packet, note: N) {
         let flow = self.slots.at_mut(slot);
-        if flow.packets == 0 {
-            (flow.head, flow.note) = (packet, note);
-        } else {
-            self.pool.push(&mut flow.rest, packet, note);
-        }
+        self.pool.push(&mut flow.queue, packet, note);
         flow.packets += 1;
         flow.bytes += packet.size();
         self.backlog.packets += 1;
@@ -205,50 +186,43 @@ impl<F: Default, N: Copy + Default> Flows<F, N> {
     /// Takes the flow's oldest packet.
     #[inline]
     pub fn pop(&mut self, slot: u32) -> Option<(Packet, N)> {
-        let (packet, note) = self.get(slot).head()?;
-        let taken = (*packet, note);
-        self.forget_head(slot);
-        Some(taken)
-    }
-
-    /// Makes room for the packet after the oldest, which there must be and which the caller has a copy of; tells how
-    /// many are left.
-    #[inline]
-    pub(super) fn forget_head(&mut self, slot: u32) -> u32 {
         let flow = self.slots.at_mut(slot);
-        let size = flow.head.size();
-        self.backlog.packets -= 1;
-        self.backlog.bytes -= size;
-        flow.packets -= 1;
-        flow.bytes -= size;
-        if flow.packets > 0 {
-            self.pool.pop_into(&mut flow.rest, &mut flow.head, &mut flow.note);
-        }
-        flow.packets
+        let taken = self.pool.pop(&mut flow.queue)?;
+        Self::uncount(flow, &mut self.backlog, &taken.0);
+        Some(taken)
     }
 
     /// Takes the flow's newest packet.
     pub fn pop_newest(&mut self, slot: u32) -> Option<(Packet, N)> {
         let flow = self.slots.at_mut(slot);
-        if flow.packets == 0 {
-            return None;
-        }
-        let taken = self.pool.pop_newest(&mut flow.rest).unwrap_or((flow.head, flow.note));
+        let taken = self.pool.pop_newest(&mut flow.queue)?;
         Self::uncount(flow, &mut self.backlog, &taken.0);
         Some(taken)
     }
 
     #[inline]
-    fn uncount(flow: &mut Slot<F, N>, backlog: &mut Backlog, packet: &Packet) {
+    fn uncount(flow: &mut Slot<F>, backlog: &mut Backlog, packet: &Packet) {
         flow.packets -= 1;
         flow.bytes -= packet.size();
         backlog.packets -= 1;
         backlog.bytes -= packet.size();
     }
 
-    /// The flow's newest packet.
-    pub fn newest(&self, slot: u32) -> Option<(&Packet, N)> {
-        self.pool.newest(self.slots.at(slot).rest).or_else(|| self.get(slot).head())
+    /// The flow's oldest packet.
+    #[inline]
+    pub fn head(&self, slot: u32) -> Option<&Packet> {
+        self.pool.head(self.slots.at(slot).queue)
+    }
+
+    /// What is noted beside the flow's oldest packet.
+    #[inline]
+    pub fn head_note(&self, slot: u32) -> Option<N> {
+        self.pool.head_note(self.slots.at(slot).queue)
+    }
+
+    /// What is noted beside the flow's newest packet.
+    pub fn newest_note(&self, slot: u32) -> Option<N> {
+        self.pool.newest_note(self.slots.at(slot).queue)
     }
 
     /// The flow's weight.
@@ -285,23 +259,23 @@ impl<F: Default, N: Copy + Default> Flows<F, N> {
 
     /// The slot at `slot`, which must be in use.
     #[inline]
-    pub fn get(&self, slot: u32) -> &Slot<F, N> {
+    pub fn get(&self, slot: u32) -> &Slot<F> {
         self.slots.at(slot)
     }
 
     /// The slot at `slot`, which must be in use, to change what the scheduler keeps there.
     #[inline]
-    pub fn get_mut(&mut self, slot: u32) -> &mut Slot<F, N> {
+    pub fn get_mut(&mut self, slot: u32) -> &mut Slot<F> {
         self.slots.at_mut(slot)
     }
 
-    /// Has the slot fetched from memory, or what is waiting in it if it has been fetched before, ahead of its use.
+    /// Has the slot fetched from memory, or its oldest packet if that has been fetched before, ahead of its use.
     #[inline]
     pub(super) fn fetch(&self, slot: u32, what: Fetch) {
         let Some(flow) = self.slots.get(slot) else { return };
         match what {
             Fetch::Slot => drop(black_box(flow.packets)),
-            Fetch::Second => self.pool.fetch(flow.rest),
+            Fetch::Head => self.pool.fetch(flow.queue),
         }
     }
 

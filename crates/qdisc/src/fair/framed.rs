@@ -18,7 +18,7 @@ use tailback_core::{Checker, Packet, QueueCx, Span, Time};
 
 use super::flows::Fetch;
 use super::shares::{FlowMap, check_reservations, check_shares};
-use super::{BufferConfig, Flows, Plain, Scheduler, Share, Slot};
+use super::{BufferConfig, Flows, Plain, Scheduler, Share};
 use crate::config::BuildCx;
 
 /// Framed round robin: in each frame of constant length every flow may send its allotment, and no more even when the
@@ -211,8 +211,6 @@ pub struct Allotment {
     credit: f64,
 }
 
-const _: () = assert!(size_of::<Slot<Allotment, Plain>>() == 64, "one line of memory");
-
 type FramedFlows = Flows<Allotment, Plain>;
 
 impl Framed {
@@ -279,14 +277,13 @@ impl Framed {
         loop {
             let slot = *level.eligible.front()?;
             let weight = flows.weight(slot);
-            let flow = flows.get_mut(slot);
-            let Some((packet, Plain)) = flow.head() else {
+            let Some(packet) = flows.head(slot) else {
                 level.eligible.pop_front();
                 Self::rest(level, flows, slot);
                 continue;
             };
             let size = packet.size().as_f64();
-            let flow = &mut flow.state;
+            let flow = flows.state(slot);
             if !level.has_supplied(flow) {
                 (flow.numbered, flow.number) = (true, level.number as u32);
                 // More than a packet is left only where the line was too busy; that is no claim on later frames.

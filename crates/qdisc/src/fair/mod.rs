@@ -40,7 +40,7 @@ pub trait Scheduler {
     /// What is kept for each active flow.
     type Flow: Default;
     /// What is kept beside each packet.
-    type Note: Copy + Default;
+    type Note: Copy;
 
     /// A packet is about to join `slot`: the note to keep beside it.
     fn note(
@@ -155,7 +155,7 @@ impl<S: Scheduler> PerFlow<S> {
             return;
         }
         let together = usize::from(TOGETHER);
-        for (steps, what) in [(together, Fetch::Slot), (0, Fetch::Second)] {
+        for (steps, what) in [(together, Fetch::Slot), (0, Fetch::Head)] {
             for slot in (steps..steps + together).map_while(|steps| self.scheduler.ahead(steps)) {
                 self.flows.fetch(slot, what);
             }
@@ -206,8 +206,8 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
 
     fn dequeue(&mut self, now: Time, _cx: &mut QueueCx<'_>) -> Option<Packet> {
         let slot = self.scheduler.select(now, &mut self.flows)?;
-        let (&packet, note) = self.flows.get(slot).head()?;
-        if self.flows.forget_head(slot) > 0 {
+        let (packet, note) = self.flows.pop(slot)?;
+        if self.flows.get(slot).packets() > 0 {
             self.scheduler.served(now, &mut self.flows, slot, &packet, note);
         } else {
             self.flows.hold(slot);

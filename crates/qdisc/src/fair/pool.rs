@@ -1,8 +1,8 @@
 //! Waiting packets of many flows in one slab, linked per flow. Which queue a packet belongs to is not known here.
 //!
-//! With many flows, every touch of another line of memory costs more than all arithmetic together. So places just
-//! left are used first, being still at hand; and nothing is read of a queue's tail, only written, which nobody waits
-//! for.
+//! With many flows, lines of memory that must be fetched cost more than all arithmetic together. So the links lie apart
+//! from the packets: a packet that joins a queue needs the link of the one before, of which many share a line, and not
+//! the packet before, which lies where nobody has looked for long. Places just left are used first, being still at hand.
 
 use std::hint::black_box;
 
@@ -11,10 +11,8 @@ use tailback_core::Packet;
 /// No packet, no slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Beside a packet of which nothing need be noted. Its alignment is that of the packets' places, so that none spans
-/// two lines of memory.
+/// Beside a packet of which nothing need be noted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(align(32))]
 pub struct Plain;
 
 /// One flow's queue: where its oldest and its newest packet lie.
@@ -30,100 +28,115 @@ impl Queue {
     }
 }
 
+/// A packet's place in its queue, and what is noted beside it.
 #[derive(Clone, Debug)]
-struct Node<N> {
-    packet: Packet,
-    note: N,
+struct Link<N> {
     next: u32,
     /// Of the oldest packet it may be anything.
     previous: u32,
+    note: N,
 }
 
 /// The slab.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool<N> {
-    nodes: Vec<Node<N>>,
-    /// The first free node; free nodes are linked through `next`.
+    packets: Vec<Packet>,
+    links: Vec<Link<N>>,
+    /// The first free place; free places are linked through `next`.
     free: u32,
     used: usize,
 }
 
-/// A slab of more nodes than this gives its memory back when it empties.
+/// A slab of more places than this gives its memory back when it empties.
 const KEEP: usize = 1024;
 
 impl<N: Copy> Pool<N> {
     pub(crate) const fn new() -> Self {
-        Self { nodes: Vec::new(), free: NONE, used: 0 }
+        Self { packets: Vec::new(), links: Vec::new(), free: NONE, used: 0 }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, queue: &mut Queue, packet: Packet, note: N) {
-        let fresh = Node { packet, note, next: NONE, previous: queue.tail };
-        let index = self.free;
-        let index = if let Some(node) = self.nodes.get_mut(index as usize) {
-            self.free = node.next;
-            *node = fresh;
-            index
+        let fresh = Link { next: NONE, previous: queue.tail, note };
+        let place = self.free;
+        let place = if let Some(link) = self.links.get_mut(place as usize) {
+            self.free = link.next;
+            *link = fresh;
+            self.packets[place as usize] = packet;
+            place
         } else {
-            self.nodes.push(fresh);
-            u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 packets wait at once")
+            self.links.push(fresh);
+            self.packets.push(packet);
+            u32::try_from(self.links.len() - 1).expect("fewer than 2^32 packets wait at once")
         };
-        match self.nodes.get_mut(queue.tail as usize) {
-            Some(tail) => tail.next = index,
-            None => queue.head = index,
+        match self.links.get_mut(queue.tail as usize) {
+            Some(tail) => tail.next = place,
+            None => queue.head = place,
         }
-        queue.tail = index;
+        queue.tail = place;
         self.used += 1;
     }
 
-    /// Takes the oldest packet, if there is one, straight to where it goes: by way of the stack it would come in
-    /// pieces that the processor cannot hand on together.
+    /// Takes the oldest packet, if there is one.
     #[inline]
-    pub(crate) fn pop_into(&mut self, queue: &mut Queue, packet: &mut Packet, note: &mut N) {
-        let index = queue.head;
-        let Some(oldest) = self.nodes.get(index as usize) else { return };
-        (*packet, *note) = (oldest.packet, oldest.note);
-        queue.head = oldest.next;
-        if queue.head == NONE {
+    pub(crate) fn pop(&mut self, queue: &mut Queue) -> Option<(Packet, N)> {
+        let place = queue.head;
+        let &Link { next, note, .. } = self.links.get(place as usize)?;
+        let packet = self.packets[place as usize];
+        queue.head = next;
+        if next == NONE {
             queue.tail = NONE;
         }
-        self.release(index);
+        self.release(place);
+        Some((packet, note))
     }
 
     pub(crate) fn pop_newest(&mut self, queue: &mut Queue) -> Option<(Packet, N)> {
-        let index = queue.tail;
-        let node = self.nodes.get(index as usize)?;
-        let taken = (node.packet, node.note);
-        if index == queue.head {
+        let place = queue.tail;
+        let &Link { previous, note, .. } = self.links.get(place as usize)?;
+        let packet = self.packets[place as usize];
+        if place == queue.head {
             *queue = Queue::new();
         } else {
-            queue.tail = node.previous;
-            self.nodes[queue.tail as usize].next = NONE;
+            queue.tail = previous;
+            self.links[previous as usize].next = NONE;
         }
-        self.release(index);
-        Some(taken)
+        self.release(place);
+        Some((packet, note))
     }
 
-    /// The newest packet.
-    pub(crate) fn newest(&self, queue: Queue) -> Option<(&Packet, N)> {
-        self.nodes.get(queue.tail as usize).map(|node| (&node.packet, node.note))
+    /// The oldest packet.
+    #[inline]
+    pub(crate) fn head(&self, queue: Queue) -> Option<&Packet> {
+        self.packets.get(queue.head as usize)
+    }
+
+    /// What is noted beside the oldest packet.
+    #[inline]
+    pub(crate) fn head_note(&self, queue: Queue) -> Option<N> {
+        self.links.get(queue.head as usize).map(|link| link.note)
+    }
+
+    /// What is noted beside the newest packet.
+    pub(crate) fn newest_note(&self, queue: Queue) -> Option<N> {
+        self.links.get(queue.tail as usize).map(|link| link.note)
     }
 
     /// Has the oldest packet fetched from memory.
     #[inline]
     pub(crate) fn fetch(&self, queue: Queue) {
-        black_box(self.nodes.get(queue.head as usize).map(|node| node.next));
+        black_box(self.links.get(queue.head as usize).map(|link| link.next));
+        black_box(self.packets.get(queue.head as usize).map(|packet| packet.number));
     }
 
     #[inline]
-    fn release(&mut self, index: u32) {
+    fn release(&mut self, place: u32) {
         self.used -= 1;
-        if self.used == 0 && self.nodes.len() > KEEP {
-            self.nodes = Vec::new();
-            self.free = NONE;
+        if self.used == 0 && self.links.len() > KEEP {
+            *self = Self::new();
         } else {
-            self.nodes[index as usize].next = self.free;
-            self.free = index;
+            self.links[place as usize].next = self.free;
+            self.free = place;
         }
     }
 }
@@ -137,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    const _: () = assert!(size_of::<Node<Plain>>() == 32, "two to a line of memory");
+    const _: () = assert!(size_of::<Link<Plain>>() == 8, "eight to a line of memory");
 
     proptest! {
         /// Two queues in one pool behave as two plain ones.
@@ -155,17 +168,12 @@ mod tests {
                         pool.push(queue, packet, number as u32);
                         plain.push_back((number as u64, number as u32));
                     }
-                    3 => {
-                        let mut packet = Packet::new(Kind::Data, FlowId(0), u64::MAX, Bytes::ZERO);
-                        let mut note = u32::MAX;
-                        pool.pop_into(queue, &mut packet, &mut note);
-                        let taken = plain.pop_front().unwrap_or((u64::MAX, u32::MAX));
-                        prop_assert_eq!((packet.number, note), taken);
-                    }
+                    3 => prop_assert_eq!(plainly(pool.pop(queue)), plain.pop_front()),
                     _ => prop_assert_eq!(plainly(pool.pop_newest(queue)), plain.pop_back()),
                 }
-                let newest = pool.newest(*queue).map(|(packet, note)| (packet.number, note));
-                prop_assert_eq!(newest, plain.back().copied());
+                prop_assert_eq!(pool.head(*queue).map(|packet| packet.number), plain.front().map(|head| head.0));
+                prop_assert_eq!(pool.head_note(*queue), plain.front().map(|head| head.1));
+                prop_assert_eq!(pool.newest_note(*queue), plain.back().map(|newest| newest.1));
             }
         }
     }

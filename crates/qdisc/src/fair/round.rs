@@ -169,15 +169,14 @@ impl Scheduler for RoundRobin {
         loop {
             let slot = *self.ring.front()?;
             let weight = if self.weighted { flows.weight(slot) } else { 1.0 };
-            let flow = flows.get_mut(slot);
-            let Some((packet, Plain)) = flow.head() else {
+            let Some(packet) = flows.head(slot) else {
                 self.visiting = false;
                 self.ring.pop_front();
                 flows.unlist(slot);
                 continue;
             };
             let cost = self.cost_of(packet);
-            let Credit(credit) = &mut flow.state;
+            let Credit(credit) = flows.state(slot);
             if !self.visiting {
                 self.visiting = true;
                 *credit += self.quantum * weight;

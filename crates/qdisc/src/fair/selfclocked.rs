@@ -10,7 +10,7 @@ use tailback_core::{Bytes, Checker, Packet, QueueCx, Time};
 
 use super::shares::check_shares;
 use super::tagged::{ByTag, TagRule, TaggedFlows};
-use super::{BufferConfig, Plain, Share, Slot};
+use super::{BufferConfig, Share};
 
 /// Self-clocked fair queueing (Golestani 1994): fair in bytes, by tags measured against the packet in service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -79,8 +79,9 @@ impl SelfClocked {
         ByTag::new(Self { in_cells: true, virtual_time: 0.0 })
     }
 
-    fn length(&self, packet: &Packet) -> f64 {
-        if self.in_cells { cells(packet.size()) as f64 } else { packet.size().as_f64() }
+    fn length(&self, packet: &Packet) -> u32 {
+        // No packet is longer than 64 KiB.
+        if self.in_cells { cells(packet.size()) as u32 } else { packet.size().get() as u32 }
     }
 }
 
@@ -88,7 +89,8 @@ impl TagRule for SelfClocked {
     /// The tag of the flow's oldest packet. It is at least v, so that those of the packets behind it follow from their
     /// lengths alone.
     type Flow = f64;
-    type Note = Plain;
+    /// The packet's length in bytes or cells.
+    type Note = u32;
 
     #[inline]
     fn note(
@@ -98,18 +100,20 @@ impl TagRule for SelfClocked {
         slot: u32,
         packet: &Packet,
         cx: &QueueCx<'_>,
-    ) -> Plain {
+    ) -> u32 {
+        let length = self.length(packet);
         if flows.get(slot).packets() == 0 {
             if cx.idle_since.is_some() && flows.backlog().packets == 0 {
                 self.virtual_time = 0.0;
             }
-            *flows.state(slot) = self.virtual_time + self.length(packet) / flows.weight(slot);
+            *flows.state(slot) = self.virtual_time + f64::from(length) / flows.weight(slot);
         }
-        Plain
+        length
     }
 
     #[inline]
-    fn tag(flow: &Slot<f64, Plain>) -> Option<f64> {
+    fn tag(flows: &TaggedFlows<Self>, slot: u32) -> Option<f64> {
+        let flow = flows.get(slot);
         (flow.packets() > 0).then_some(flow.state)
     }
 
@@ -120,12 +124,10 @@ impl TagRule for SelfClocked {
 
     #[inline]
     fn advanced(&mut self, flows: &mut TaggedFlows<Self>, slot: u32) {
-        let weight = flows.weight(slot);
-        let flow = flows.get_mut(slot);
-        if let Some((packet, Plain)) = flow.head() {
-            flow.state += self.length(packet) / weight;
+        if let Some(length) = flows.head_note(slot) {
+            *flows.state(slot) += f64::from(length) / flows.weight(slot);
         }
     }
 
-    fn dropped(&mut self, _: &mut TaggedFlows<Self>, _: u32, _: &Packet, _: Plain) {}
+    fn dropped(&mut self, _: &mut TaggedFlows<Self>, _: u32, _: &Packet, _: u32) {}
 }

@@ -8,7 +8,7 @@ use tailback_core::{Packet, QueueCx, Time};
 
 use super::agenda::Agenda;
 use super::heap::Entry;
-use super::{Flows, Scheduler, Slot};
+use super::{Flows, Scheduler};
 
 /// The queues, as a tag rule sees them.
 pub type TaggedFlows<R> = Flows<<R as TagRule>::Flow, <R as TagRule>::Note>;
@@ -18,7 +18,7 @@ pub trait TagRule: Sized {
     /// What is kept for each active flow.
     type Flow: Default;
     /// What is kept beside each packet: its tag, or [`Plain`](super::Plain) where that follows from the packet before.
-    type Note: Copy + Default;
+    type Note: Copy;
 
     /// A packet is about to join `slot`: what to keep beside it.
     fn note(
@@ -31,7 +31,7 @@ pub trait TagRule: Sized {
     ) -> Self::Note;
 
     /// The tag of the flow's oldest packet, if it has one: not negative, and not less than that of the packet before.
-    fn tag(flow: &Slot<Self::Flow, Self::Note>) -> Option<f64>;
+    fn tag(flows: &TaggedFlows<Self>, slot: u32) -> Option<f64>;
 
     /// A packet of `slot` with this tag goes into transmission.
     fn served(&mut self, now: Time, flows: &mut TaggedFlows<Self>, slot: u32, tag: f64);
@@ -69,7 +69,7 @@ impl<R: TagRule> ByTag<R> {
     /// Removes or corrects the top entry, which served its purpose.
     #[inline]
     fn renew_top(&mut self, flows: &mut TaggedFlows<R>, slot: u32) {
-        if let Some(tag) = R::tag(flows.get(slot)) {
+        if let Some(tag) = R::tag(flows, slot) {
             // Behind all that have this tag already, so that equal flows take turns.
             self.entries = self.entries.wrapping_add(1);
             self.agenda.replace(Entry::new(tag, self.entries, slot));
@@ -97,11 +97,10 @@ impl<R: TagRule> Scheduler for ByTag<R> {
     }
 
     fn activated(&mut self, flows: &mut TaggedFlows<R>, slot: u32) {
-        let flow = flows.get(slot);
-        if flow.is_listed() {
+        if flows.get(slot).is_listed() {
             return;
         }
-        let Some(tag) = R::tag(flow) else { return };
+        let Some(tag) = R::tag(flows, slot) else { return };
         flows.list(slot);
         self.entries = self.entries.wrapping_add(1);
         self.agenda.push(Entry::new(tag, self.entries, slot));
@@ -111,7 +110,7 @@ impl<R: TagRule> Scheduler for ByTag<R> {
         loop {
             let top = self.agenda.peek()?;
             let slot = top.slot();
-            if R::tag(flows.get(slot)) == Some(top.tag()) {
+            if R::tag(flows, slot) == Some(top.tag()) {
                 return Some(slot);
             }
             self.renew_top(flows, slot);

@@ -19,7 +19,7 @@ use super::agenda::Agenda;
 use super::heap::Entry;
 use super::shares::check_shares;
 use super::tagged::{ByTag, TagRule, TaggedFlows};
-use super::{BufferConfig, Share, Slot};
+use super::{BufferConfig, Share};
 
 /// Weighted fair queueing by the virtual time of generalised processor sharing (Demers, Keshav and Shenker 1989;
 /// Parekh and Gallager 1993).
@@ -137,8 +137,8 @@ impl TagRule for Fluid {
     }
 
     #[inline]
-    fn tag(flow: &Slot<Finish, f64>) -> Option<f64> {
-        flow.head().map(|(_, tag)| tag)
+    fn tag(flows: &TaggedFlows<Self>, slot: u32) -> Option<f64> {
+        flows.head_note(slot)
     }
 
     fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<Self>, _slot: u32, _tag: f64) {}
@@ -149,7 +149,7 @@ impl TagRule for Fluid {
 
     fn dropped(&mut self, flows: &mut TaggedFlows<Self>, slot: u32, packet: &Packet, tag: f64) {
         let before = tag - packet.size().as_f64() / flows.weight(slot);
-        let newest = flows.newest(slot).map(|(_, tag)| tag);
+        let newest = flows.newest_note(slot);
         // The fluid forgets the packet too. Between the tags may lie idle time, which it must not count as service.
         let Finish(finish) = flows.state(slot);
         if *finish >= 0.0 {
