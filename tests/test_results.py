@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import tailback as tb
-from tailback.results import files, metrics, tables
+from tailback.results import files, from_core, metrics, tables
 from tailback.results.units import UNITS
 
 
@@ -26,6 +26,38 @@ def test_describes_itself(result: tb.Result, dumbbell: tb.Scenario) -> None:
     assert result.versions["tailback"]
     assert result.scenario.run(seed=3).hash == dumbbell.run(seed=3).hash == result.hash
     assert dumbbell.run(seed=4).hash != result.hash
+
+
+def test_series_are_one_table_however_many_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    table_of = from_core.table_of
+    monkeypatch.setattr(from_core, "table_of", lambda columns: (made.append(1), table_of(columns))[1])
+
+    def tables_made(count: int) -> int:
+        made.clear()
+        base = tb.dumbbell(rate="10 Mbit/s", delay="5 ms", duration="1 s", record={"links": "all", "queue_state": True})
+        result = base.with_flows(tb.flows(count, "sack", name="f")).run()
+        assert result.flow_series["flow"].unique(maintain_order=True).to_list() == result.flows["flow"].to_list()
+        assert result.link_series.height == result.links.height * 10
+        return len(made)
+
+    assert tables_made(2) == tables_made(40)
+
+
+def test_links_without_a_state_of_that_name_miss_it() -> None:
+    base = tb.dumbbell(
+        rate="10 Mbit/s",
+        delay="5 ms",
+        duration="1 s",
+        queue="red",
+        reverse={"queue": "codel"},
+        record={"queue_state": True},
+    )
+    series = base.with_flows(tb.flows(1, "sack", name="f")).run().link_series
+    there, back = (series.filter(pl.col("link") == name) for name in ("r0->r1", "r1->r0"))
+    [average] = set(there.columns) & {"average_packets"}
+    assert there[average].null_count() == 0
+    assert back[average].null_count() == back.height == 10
 
 
 def test_counters_balance(dumbbell: tb.Scenario) -> None:

@@ -3,7 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{Bytes, Checker};
+use tailback_core::{BitRate, Bytes, Checker};
 
 use crate::any::{AnyController, AnyPolicy};
 use crate::custom::CustomSchemeConfig;
@@ -280,6 +280,15 @@ impl Scheme {
             | Self::VegasK(VegasKConfig { retransmission, .. }) => retransmission.reliability(),
             Self::Custom(config) => config.reliability(),
             _ => self.info().reliability,
+        }
+    }
+
+    /// The field and the value of a rate that the scheme takes the network to guarantee, and sends at before it has
+    /// measured anything.
+    pub fn guaranteed_rate(&self) -> Option<(&'static str, BitRate)> {
+        match self {
+            Self::PacketPair(config) => config.nominal_rate.map(|rate| ("nominal_rate", rate)),
+            _ => None,
         }
     }
 

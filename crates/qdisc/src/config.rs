@@ -187,6 +187,40 @@ impl Config {
         on.then(|| "ecn".to_owned()).into_iter().chain(within).collect()
     }
 
+    /// The lists of flows that shares, classes and levels name by number, each with the path of its field.
+    pub fn flow_lists(&self) -> Vec<(String, &[u32])> {
+        let within = self.queues_within().into_iter().flat_map(|(path, queue)| {
+            queue.flow_lists().into_iter().map(move |(list, flows)| (format!("{path}.{list}"), flows))
+        });
+        self.own_flow_lists().into_iter().chain(within).collect()
+    }
+
+    fn own_flow_lists(&self) -> Vec<(String, &[u32])> {
+        fn numbered<'a>(list: &str, flows: impl Iterator<Item = &'a Vec<u32>>) -> Vec<(String, &'a [u32])> {
+            flows.enumerate().map(|(index, flows)| (format!("{list}[{index}].flows"), &flows[..])).collect()
+        }
+        fn shared(shares: &[Share]) -> Vec<(String, &[u32])> {
+            numbered("shares", shares.iter().map(|share| &share.flows))
+        }
+        match self {
+            Self::WeightedRoundRobin(config) => shared(&config.shares),
+            Self::CellRoundRobin(config) => shared(&config.shares),
+            Self::FramedRoundRobin(config) => shared(&config.shares),
+            Self::DeficitRoundRobin(config) => shared(&config.shares),
+            Self::SelfClockedFairQueueing(config) => shared(&config.shares),
+            Self::WeightedFairQueueing(config) => shared(&config.shares),
+            Self::VirtualClock(config) => shared(&config.shares),
+            Self::HierarchicalRoundRobin(config) => {
+                let mut lists = shared(&config.shares);
+                lists.extend(numbered("levels", config.levels.iter().map(|level| &level.flows)));
+                lists
+            }
+            Self::Priority(config) => numbered("classes", config.classes.iter().map(|class| &class.flows)),
+            Self::TokenBucket(config) => numbered("classes", config.classes.iter().map(|class| &class.flows)),
+            _ => Vec::new(),
+        }
+    }
+
     /// The queues that the discipline is made of, each with the path of its field.
     fn queues_within(&self) -> Vec<(String, &Self)> {
         let numbered = |list, index| format!("{list}[{index}].queue");

@@ -1,18 +1,19 @@
 //! The second and third pass of validation: each value's own range, and what the values mean together. Types, units and
 //! names were seen to by `walk`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tailback_core::{Checker, FieldError, Span};
 
+use crate::link::LinkConfig;
 use crate::record::Which;
 use crate::scenario::Scenario;
 use crate::topology::Network;
 
 /// The longest run taken seriously.
 const LONGEST: Span = Span::from_secs(365 * 24 * 3600);
-/// The most memory that time series may take, in bytes.
-const MOST_SERIES: f64 = 4e9;
+/// The most that time series may take, in bytes; with the tables made of them a run takes up to three times that.
+const MOST_SERIES: f64 = 1e9;
 /// The most flows of a scenario.
 const MOST_FLOWS: usize = 1_000_000;
 
@@ -73,6 +74,8 @@ pub(crate) fn meaning(scenario: &Scenario) -> Vec<FieldError> {
     let mut checker = Checker::new();
     if errors.is_empty() {
         marks(scenario, &network, &mut checker);
+        flow_numbers(&network, &mut checker);
+        guaranteed_rates(scenario, &network, &mut checker);
     }
     member_names(scenario, &mut checker);
     checker.within("record", |checker| {
@@ -103,6 +106,50 @@ fn marks(scenario: &Scenario, network: &Network, checker: &mut Checker) {
                 "true",
                 "false, or an ECN-capable flow over this link (`transport = { ecn = \"ect0\" }`)",
             );
+        }
+    }
+}
+
+/// Queues name flows by number: one that is no flow's is a slip, and its share or class would stay empty unnoticed.
+fn flow_numbers(network: &Network, checker: &mut Checker) {
+    let count = network.flows.len();
+    let mut seen: BTreeMap<&str, _> = BTreeMap::new();
+    for link in &network.links {
+        // A reverse direction that says nothing of its queue has that of the forward one, which was looked at before.
+        let forward = link.path.strip_suffix(".reverse").unwrap_or(&link.path);
+        let queue = &link.config.queue;
+        if seen.get(forward).is_some_and(|known| *known == queue) || seen.insert(&link.path, queue).is_some()
+        {
+            continue;
+        }
+        for (list, flows) in queue.flow_lists() {
+            // One of them tells as much as all.
+            if let Some(flow) = flows.iter().find(|flow| **flow as usize >= count) {
+                let allowed =
+                    format_args!("the number of a flow in this scenario, 0 to {}", count.max(1) - 1);
+                checker.require(false, &format!("{}.queue.{list}", link.path), flow, allowed);
+            }
+        }
+    }
+}
+
+/// A rate that the network guarantees is one that all links on the way have; what a scheme sends at more than that, before
+/// it measures anything, would fill memory and not the network.
+fn guaranteed_rates(scenario: &Scenario, network: &Network, checker: &mut Checker) {
+    let rate_of = |link: usize| {
+        let LinkConfig { rate, schedule, trace, .. } = &*network.links[link].config;
+        let later = schedule.iter().filter_map(|step| step.rate).max();
+        trace.is_none().then(|| later.map_or(*rate, |later| later.max(*rate)))
+    };
+    let mut groups = BTreeSet::new();
+    for flow in &network.flows {
+        let Some((field, rate)) = scenario.flows[flow.group].scheme.guaranteed_rate() else { continue };
+        let slowest = flow.forward.iter().filter_map(|&link| rate_of(link)).min();
+        if let Some(slowest) = slowest.filter(|slowest| rate > *slowest)
+            && groups.insert(flow.group)
+        {
+            let allowed = format_args!("at most {slowest}, the rate of the slowest link on the way");
+            checker.require(false, &format!("flows[{}].scheme.{field}", flow.group), rate, allowed);
         }
     }
 }
@@ -144,12 +191,16 @@ fn series_fit(scenario: &Scenario, network: &Network, checker: &mut Checker) {
     let links = network.links.iter().filter(|link| scenario.record.records_link(link)).count();
     let flows = network.flows.iter().filter(|flow| scenario.records_flow(flow)).count();
     let bins = scenario.duration.as_nanos() / scenario.record.bin.as_nanos().max(1);
-    let bytes = bins as f64 * (links * 8 + flows * 9) as f64 * 8.0;
+    let columns = if scenario.record.accumulation { 14 } else { 9 };
+    let bytes = bins as f64 * (links * 8 + flows * columns) as f64 * 8.0;
     checker.require(
         bytes <= MOST_SERIES,
         "bin",
         format_args!("{} with {flows} flows and {links} links", scenario.record.bin),
-        format_args!("wider bins, or fewer of `flows` and `links`: these series take {:.0} GB", bytes / 1e9),
+        format_args!("wider bins, or fewer of `flows` and `links`: these series take {:.1} GB, and at most {:.0} GB are allowed",
+            bytes / 1e9,
+            MOST_SERIES / 1e9,
+        ),
     );
 }
 

@@ -134,7 +134,9 @@ impl LinkConfig {
     pub fn check(&self, checker: &mut Checker) {
         self.check_direction(checker);
         if self.reverse.is_some() {
-            checker.within("reverse", |checker| self.reversed().check_direction(checker));
+            // What the reverse direction has from the forward one was complained of there.
+            let given = Self { reverse: self.reverse.clone(), ..Self::default() }.reversed();
+            checker.within("reverse", |checker| given.check_direction(checker));
         }
     }
 

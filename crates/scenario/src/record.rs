@@ -42,7 +42,8 @@ impl Which {
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches, each a part of the record")]
 pub struct RecordConfig {
-    /// The width of the bins of all time series.
+    /// The width of the bins of all time series: so wide that these take at most 1 GB (9 numbers of 8 bytes per flow and
+    /// bin, 8 per link).
     pub bin: Span,
     /// Flows with a time series (goodput, window, rate, round trip time, losses, marks): `"all"`, `"none"`, or a list of
     /// names.

@@ -236,8 +236,14 @@ fn numbers() {
 #[test]
 fn series_that_fill_memory() {
     let text = with("scheme = ", "count = 10000\nscheme = ").replace("\"10 s\"", "\"1 h\"");
-    complains(&text, "record.bin", &["10000 flows", "26 GB"]);
+    complains(&text, "record.bin", &["10000 flows", "25.9 GB", "at most 1 GB"]);
     assert!(Scenario::from_toml(&(text + "[record]\nflows = \"none\"\n")).is_ok());
+    // 50 million bins; then 10 million of 25 columns, which without those of the links are 9.
+    let bins = |record: &str| with("[topology]", &format!("record = {{ {record} }}\n[topology]"));
+    complains(&bins("bin = \"201 ns\""), "record.bin", &["10 million"]);
+    complains(&bins("bin = \"1 us\""), "record.bin", &["1 flows and 2 links", "2.0 GB", "at most 1 GB"]);
+    assert!(Scenario::from_toml(&bins("bin = \"1 us\", links = \"none\"")).is_ok());
+    complains(&bins("bin = \"1 us\", links = \"none\", accumulation = true"), "record.bin", &["1.1 GB"]);
 }
 
 #[test]
@@ -312,4 +318,34 @@ fn all_problems_come_at_once() {
     let problems = Scenario::from_toml(&text).expect_err("a bad scenario");
     let fields: Vec<_> = problems.errors.iter().map(|error| error.field.as_str()).collect();
     assert_eq!(fields, ["warm_up", "topology.rate", "flows[0].scheme", "flows[0].colour"], "{problems}");
+}
+
+#[test]
+fn rates_that_no_network_guarantees() {
+    let nominal = |rate| {
+        let scheme = format!("{{ name = \"packet-pair\", nominal_rate = \"{rate}\" }}");
+        with("\"reno\"", &scheme).replace("\"drop-tail\"", "\"round-robin\"")
+    };
+    let field = "flows[0].scheme.nominal_rate";
+    for absurd in ["10001 kbit/s", "100 Gbit/s", "1000000000 Gbit/s"] {
+        complains(&nominal(absurd), field, &["at most 10 Mbit/s"]);
+    }
+    assert!(Scenario::from_toml(&nominal("10 Mbit/s")).is_ok());
+    let faster = nominal("20 Mbit/s").replace(
+        "rate = \"10 Mbit/s\"",
+        "rate = \"10 Mbit/s\"\nschedule = [{ at = \"1 s\", rate = \"20 Mbit/s\" }]",
+    );
+    assert!(Scenario::from_toml(&faster).is_ok(), "{:?}", Scenario::from_toml(&faster));
+}
+
+#[test]
+fn what_both_directions_have_is_complained_of_once() {
+    complains(
+        &with("rate = \"10 Mbit/s\"", "rate = \"0 bit/s\"\nreverse = { delay = \"1 ms\" }"),
+        "topology.rate",
+        &[],
+    );
+    let shares =
+        "queue = { name = \"virtual-clock\", shares = [{ flows = [7] }] }\nreverse = { delay = \"1 ms\" }";
+    complains(&with("queue = \"drop-tail\"", shares), "topology.queue.shares[0].flows", &["0 to 0"]);
 }

@@ -116,14 +116,20 @@ def _part(some: str, of: str) -> pl.Expr:
 
 def _series(recorded: Mapping[str, Mapping[str, Any]], times: Any, kind: str, width: float) -> pl.DataFrame:
     """All watched flows or links, one below the other."""
-    frames = [
-        table_of(columns).select(pl.Series("time", times), pl.lit(name).alias(kind), pl.all())
-        for name, columns in recorded.items()
-    ]
-    if not frames:
+    if not recorded:
         return pl.DataFrame(schema=_EMPTY[kind])
-    # Links may have columns of their own: the state of their disciplines.
-    table = pl.concat(frames, how="diagonal", rechunk=True)
+    # Column by column: a table for each of thousands would cost far more than what is in them.
+    missing = np.full(len(times), np.nan)
+    names = dict.fromkeys(name for columns in recorded.values() for name in columns)
+    whole: dict[str, Any] = {
+        # Links may have columns of their own: the state of their disciplines.
+        name: np.concatenate([columns.get(name, missing) for columns in recorded.values()])
+        for name in names
+    }
+    members = pl.Series(kind, list(recorded), dtype=pl.String)
+    rows = np.repeat(np.arange(len(recorded), dtype=np.uint32), len(times))
+    heads = pl.DataFrame({"time": np.tile(times, len(recorded)), kind: members.gather(rows)})
+    table = heads.hstack(table_of(whole))
     per_second = 8.0 / width
     if kind == "link":
         return table.with_columns((pl.col("transmitted_bytes") * per_second).alias("throughput"))

@@ -2436,7 +2436,9 @@ class Record(Part):
     """What a run records beyond its counters."""
 
     bin: Span = "100 ms"
-    """The width of the bins of all time series."""
+    """The width of the bins of all time series: so wide that these take at most 1 GB (9 numbers of 8 bytes per flow
+    and bin, 8 per link).
+    """
 
     flows: Which = "all"
     """Flows with a time series (goodput, window, rate, round trip time, losses, marks): ``"all"``, ``"none"``, or a
