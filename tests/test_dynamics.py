@@ -40,6 +40,30 @@ def test_a_halving_is_a_smoothness_of_a_half(result: tb.Result) -> None:
     assert dynamics.aggressiveness(made, "a") == pytest.approx(1e6)
 
 
+def test_responsiveness_counts_round_trips_to_half_the_rate(result: tb.Result) -> None:
+    made = made_up(result, {"a": [8e6] * 20 + [7e6, 6e6, 5e6, 4e6, 3e6], "b": [8e6] * 25})
+    assert dynamics.responsiveness(made, "a", 20 * result.bin) == pytest.approx(4.0)
+    assert np.isnan(dynamics.responsiveness(made, "b", 20 * result.bin))
+    with pytest.raises(ValueError, match=r"since: 0.5 is not allowed"):
+        dynamics.responsiveness(made, "a", 0.5)
+
+
+def test_windows_respond_at_once_and_fixed_rates_never() -> None:
+    slower = tb.dumbbell(
+        rate="10 Mbit/s",
+        delay="20 ms",
+        buffer="20 packets",
+        duration="12 s",
+        schedule=[{"at": "8 s", "rate": "1 Mbit/s"}],
+        record={"bin": "10 ms"},
+    )
+    schemes = [tb.flows(1, "cubic"), tb.flows(1, {"name": "fixed-rate", "rate": "3 Mbit/s"})]
+    ran = slower.with_flows(*schemes).run()
+    # Its packets come through at a tenth of the rate, and so do acknowledgements.
+    assert 1.0 <= dynamics.responsiveness(ran, "cubic", 8.0) < 6.0
+    assert np.isnan(dynamics.responsiveness(ran, "fixed-rate", 8.0))
+
+
 def test_convergence_counts_bytes(result: tb.Result) -> None:
     made = made_up(result, {"a": [8e6] * 50})
     assert dynamics.convergence_time(made, "a", 2) == pytest.approx(0.15), "150 kB at 1 MB/s"

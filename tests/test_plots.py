@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
 import tailback as tb
 from tailback.plot import save
@@ -27,6 +28,24 @@ def test_overview_shows_all_four_with_units(result: tb.Result) -> None:
     assert np.asarray(drawn.get_ydata(), dtype=float).mean() * 1e6 == pytest.approx(
         result.series(flow="cubic-0")["goodput"].mean()
     )
+
+
+def test_axes_of_ones_own_are_drawn_on(result: tb.Result, runs: tb.Runs) -> None:
+    mine = Figure()
+    left, right = mine.subplots(1, 2)
+    assert runs.plot.over("buffer", "goodput", ax=left) is mine
+    assert result.plot.goodput(ax=right) is mine
+    assert (left.get_xlabel(), right.get_xlabel()) == ("buffer (packets)", "time (s)")
+    assert right.get_legend() is not None
+    assert not mine.legends, "what stands above all panels is the caller's"
+    with pytest.raises(tb.ArgumentError, match="expected 4 axes of matplotlib, one per panel"):
+        result.plot.overview(ax=[left, right])
+    with pytest.raises(tb.ArgumentError, match="expected axes of matplotlib"):
+        result.plot.cdf(ax="left")  # type: ignore[arg-type]  # That is the mistake.
+
+
+def test_notebooks_show_figures(result: tb.Result) -> None:
+    assert result.plot.queue()._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]  # Of ours.
 
 
 def test_many_flows_become_bands() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import resource
 import subprocess
@@ -114,9 +115,12 @@ def test_is_short_on_a_terminal_and_a_table_in_a_notebook(result: tb.Result, dum
     assert "&lt;Result: two kinds" in result._repr_html_()
     assert "<td>" in result._repr_html_()
     runs = dumbbell.sweep(buffer=["10 packets", "20 packets"], seeds=2, cache=False, jobs=1)
-    assert repr(runs) == "<Runs: 4 of 2 variants over buffer (2)>"
+    assert repr(runs).startswith("<Runs: 4 of 2 variants over buffer (2)")
     assert "goodput" in runs._repr_html_()
-    assert "0 of 2 variants" in runs.select(buffer="none such")._repr_html_()
+    empty = dataclasses.replace(runs, table=runs.table.clear(), flows=runs.flows.clear(), links=runs.links.clear())
+    assert "0 of 2 variants" in empty._repr_html_()
+    assert "[topology]" in dumbbell._repr_html_()
+    assert "[topology]" in str(dumbbell)
 
 
 def test_summary_is_one_line(result: tb.Result) -> None:

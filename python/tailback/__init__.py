@@ -42,8 +42,9 @@ if TYPE_CHECKING:
         register,
     )
     from tailback.results import Result
+    from tailback.saved import load
     from tailback.scenario import Flow, GraphLink, Scenario, dumbbell, flows, graph, parking_lot, star
-    from tailback.sweeps import Runs, compare, sweep
+    from tailback.sweeps import Runs, compare, concat, sweep
 
 _HOMES = {
     "ArgumentError": "tailback.errors",
@@ -74,9 +75,11 @@ _HOMES = {
     "StorageError": "tailback.errors",
     "TailbackError": "tailback.errors",
     "compare": "tailback.sweeps",
+    "concat": "tailback.sweeps",
     "dumbbell": "tailback.scenario",
     "flows": "tailback.scenario",
     "graph": "tailback.scenario",
+    "load": "tailback.saved",
     "parking_lot": "tailback.scenario",
     "register": "tailback.own",
     "star": "tailback.scenario",
@@ -113,9 +116,11 @@ __all__ = [
     "StorageError",
     "TailbackError",
     "compare",
+    "concat",
     "dumbbell",
     "flows",
     "graph",
+    "load",
     "parking_lot",
     "register",
     "star",
@@ -129,7 +134,11 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(f"tailback.{name}")
     else:
-        raise AttributeError(f"module 'tailback' has no attribute {name!r}")
+        from tailback.errors import nearest
+
+        close = None if name.startswith("_") else nearest(name, __all__)
+        hint = f"; did you mean {close!r}?" if close else ""
+        raise AttributeError(f"module 'tailback' has no attribute {name!r}{hint}", name=name)
     globals()[name] = value
     return value
 

@@ -91,7 +91,7 @@ def test_the_percentile_is_that_of_the_metrics(base: tb.Scenario, runs: tb.Runs)
 def test_a_run_can_be_made_again(runs: tb.Runs) -> None:
     again = runs.result(buffer="10 packets", seed=2)
     assert again.hash == runs.select(buffer="10 packets", seed=2).table["hash"][0]
-    with pytest.raises(KeyError, match="no run has"):
+    with pytest.raises(KeyError, match="11 packets: no such value of buffer"):
         runs.result(buffer="11 packets")
     with pytest.raises(KeyError, match="did you mean buffer"):
         runs.select(bufer="10 packets")

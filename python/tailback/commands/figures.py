@@ -6,15 +6,12 @@ import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-from tailback.errors import StorageError, TailbackError, refused, unknown
-
-if TYPE_CHECKING:
-    from tailback.results import Result
-    from tailback.sweeps import Runs
+from tailback.errors import TailbackError, refused, unknown
+from tailback.saved import load
 
 
 def draw_figures(folder: Path, words: Sequence[str], *, out: Path | None, kind: str, options: Sequence[str]) -> None:
@@ -46,24 +43,6 @@ def draw_figures(folder: Path, words: Sequence[str], *, out: Path | None, kind: 
         make_folder(target.parent)
         save(made, target)
         typer.echo(str(target))
-
-
-def load(folder: Path) -> Result | Runs:
-    """The result or sweep in a folder.
-
-    Raises:
-        StorageError: where there is neither.
-    """
-    from tailback.results.store import ABOUT as RESULT
-    from tailback.results.store import load as load_result
-    from tailback.sweeps.store import ABOUT as SWEEP
-    from tailback.sweeps.store import load as load_sweep
-
-    if (folder / SWEEP).is_file():
-        return load_sweep(folder)
-    if (folder / RESULT).is_file():
-        return load_result(folder)
-    raise StorageError(f"{folder}: holds neither a result nor a sweep; `tailback run` and `tailback sweep` write them")
 
 
 def figures_of(plots: object) -> list[str]:
@@ -102,7 +81,7 @@ def _bound(
     Raises:
         TailbackError: for words that it does not take, or an option that it does not know.
     """
-    parameters = inspect.signature(method).parameters
+    parameters = {each: one for each, one in inspect.signature(method).parameters.items() if each != "ax"}
     several = next((each for each, one in parameters.items() if one.kind is one.VAR_POSITIONAL), None)
     for option in options:
         if option not in parameters:

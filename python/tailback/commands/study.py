@@ -13,8 +13,8 @@ def write_report(folder: Path, out: Path | None) -> None:
     Raises:
         StorageError: where nothing of ours is there, or writing fails.
     """
-    from tailback.commands.figures import load
     from tailback.report.sweep import write_result_report, write_sweep_report
+    from tailback.saved import load
     from tailback.sweeps import Runs
 
     found = load(folder)

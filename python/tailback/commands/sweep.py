@@ -22,6 +22,12 @@ TOLD = ("goodput", "loss_rate", "jain", "queueing_delay")
 """What fits a terminal; the report has more."""
 
 
+ALIKE = (
+    "All seeds gave the same runs, so intervals say nothing: nothing in the scenario is drawn. "
+    'start = { from = "0 s", to = "2 s" } of a group of flows draws when they start.'
+)
+
+
 def sweep_file(
     file: Path,
     *,
@@ -125,6 +131,8 @@ def _show(runs: Runs, folder: Path, page: Path, differences: str) -> None:
     seeds = runs.table["seed"].n_unique()
     out.print(f"[bold]{len(runs)} runs[/bold], {seeds} seed{'s' if seeds != 1 else ''} each, 95 % intervals")
     show(intervals_table(runs.intervals(*TOLD), runs.axes))
+    if runs.alike:
+        out.print(f"[dim]{escape(ALIKE)}[/dim]", soft_wrap=True)
     if "scheme" not in runs.axes and runs.flows.height and runs.flows["group"].n_unique() > 1:
         out.print("[dim]Per flow of each group[/dim]")
         told = ("goodput", "retransmission_rate", "mean_rtt")

@@ -172,7 +172,7 @@ def explained(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}, line {error.lineno}: SyntaxError: {error.msg}\n    {(error.text or '').strip()}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "tailback" not in _package_of(frame)]
-    head = f"{type(error).__name__}: {error}"
+    head = "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
     if not frames:
         return head
     last = frames[-1]

@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING
 
 from tailback.errors import NotFoundError
 from tailback.plot import distribution, fairness, overtime, phase, series, transfers
-from tailback.plot.style import figure, style
+from tailback.plot.style import canvas, style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from tailback.results import Result
 
 
 class Plots:
-    """What can be drawn of one result; each method gives a matplotlib figure."""
+    """What can be drawn of one result; each method gives a matplotlib figure. ``ax`` draws on axes of your own, one per
+    panel, in place of a new figure's."""
 
     def __init__(self, result: Result) -> None:
         self._result = result
 
-    def overview(self, link: str | None = None) -> Figure:
+    def overview(self, link: str | None = None, *, ax: Sequence[Axes] | None = None) -> Figure:
         """Goodput of the flows, queue of a link (the bottleneck where none is named), windows and round trip times
         against time, one above the other."""
         result = self._result
@@ -31,66 +33,66 @@ class Plots:
         if not panels:
             raise NotFoundError("no time series was recorded; expected record.flows or record.links other than none")
         with style():
-            made, axes = figure(len(panels), height=0.7 + 1.55 * len(panels), sharex=True)
+            made, axes = canvas(ax, len(panels), height=0.7 + 1.55 * len(panels), sharex=True)
             for axis, panel in zip(axes, panels, strict=True):
                 panel(axis, result, link)
                 overtime.mark_warm_up(axis, result)
+                axis.set_xlim(0.0, result.duration)
             axes[-1].set_xlabel("time (s)")
-            axes[-1].set_xlim(0.0, result.duration)
             series.legend(made, axes)
             axes[0].set_title(f"{result.title}, seed {result.seed}", pad=8)
         return made
 
-    def goodput(self) -> Figure:
+    def goodput(self, *, ax: Axes | None = None) -> Figure:
         """Goodput of the flows against time."""
-        return self._one(overtime.goodput, None)
+        return self._one(overtime.goodput, None, ax)
 
-    def queue(self, link: str | None = None) -> Figure:
+    def queue(self, link: str | None = None, *, ax: Axes | None = None) -> Figure:
         """Queue of a link, the bottleneck where none is named, against time."""
-        return self._one(overtime.queue, link)
+        return self._one(overtime.queue, link, ax)
 
-    def window(self) -> Figure:
+    def window(self, *, ax: Axes | None = None) -> Figure:
         """Congestion windows against time."""
-        return self._one(overtime.window, None)
+        return self._one(overtime.window, None, ax)
 
-    def rtt(self) -> Figure:
+    def rtt(self, *, ax: Axes | None = None) -> Figure:
         """Round trip times against time."""
-        return self._one(overtime.rtt, None)
+        return self._one(overtime.rtt, None, ax)
 
-    def cdf(self, column: str = "queueing_delay") -> Figure:
+    def cdf(self, column: str = "queueing_delay", *, ax: Axes | None = None) -> Figure:
         """The distribution over time of the bottleneck's ``queueing_delay`` or ``queue_packets``, or of a column of the
         flows' time series, ``goodput`` or ``rtt`` for example."""
         with style():
-            made, axes = figure(height=3.2)
+            made, axes = canvas(ax, height=3.2)
             distribution.of_result(made, axes[0], self._result, column)
         return made
 
-    def fairness(self, windows: Sequence[float] | float = (1.0, 5.0, 20.0)) -> Figure:
+    def fairness(self, windows: Sequence[float] | float = (1.0, 5.0, 20.0), *, ax: Axes | None = None) -> Figure:
         """Jain's index of the flows' goodputs against time, in windows of these lengths in seconds (RFC 8868)."""
         with style():
-            made, axes = figure(height=2.8)
+            made, axes = canvas(ax, height=2.8)
             fairness.over_time(made, axes[0], self._result, windows)
         return made
 
-    def phase(self, flow: str | None = None, link: str | None = None) -> Figure:
+    def phase(self, flow: str | None = None, link: str | None = None, *, ax: Axes | None = None) -> Figure:
         """The window of a flow (the sum of all where none is named) against the queue of a link (the bottleneck's)."""
         with style():
-            made, axes = figure(height=3.6)
+            made, axes = canvas(ax, height=3.6)
             phase.window_queue(made, axes[0], self._result, flow, link)
         return made
 
-    def completion(self) -> Figure:
+    def completion(self, *, ax: Axes | None = None) -> Figure:
         """Completion times of files and bursts against their sizes: median and 95th percentile."""
         with style():
-            made, axes = figure(height=3.0)
+            made, axes = canvas(ax, height=3.0)
             transfers.by_size(made, axes[0], self._result)
         return made
 
-    def _one(self, panel: overtime.Panel, link: str | None) -> Figure:
+    def _one(self, panel: overtime.Panel, link: str | None, ax: Axes | None) -> Figure:
         if not overtime.has(self._result, panel):
             raise NotFoundError("this was not recorded; expected record.flows and record.links to include it")
         with style():
-            made, axes = figure(height=2.8)
+            made, axes = canvas(ax, height=2.8)
             panel(axes[0], self._result, link)
             overtime.mark_warm_up(axes[0], self._result)
             axes[0].set_xlabel("time (s)")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tailback.errors import NotFoundError, unknown
 from tailback.plot import distribution, fairness, heatmap, levels, scatter
-from tailback.plot.style import figure, style
+from tailback.plot.style import canvas, style
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
@@ -19,13 +19,19 @@ if TYPE_CHECKING:
 
 
 class RunPlots:
-    """What can be drawn of many runs; each method gives a matplotlib figure."""
+    """What can be drawn of many runs; each method gives a matplotlib figure. ``ax`` draws on axes of your own, one per
+    panel, in place of a new figure's."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
 
     def throughput_delay(
-        self, *, by: str | Sequence[str] | None = None, delay: str = "queueing_delay", ellipse: float = 1.0
+        self,
+        *,
+        by: str | Sequence[str] | None = None,
+        delay: str = "queueing_delay",
+        ellipse: float = 1.0,
+        ax: Axes | None = None,
     ) -> Figure:
         """Throughput against delay, the better the further up and to the right (the axis of delay runs backwards, as is
         the custom): a faint point per run, a marker at the median and an ellipse of the runs' covariance per series
@@ -38,9 +44,16 @@ class RunPlots:
                 flows' ``"mean_rtt"`` or ``"rtt_p95"``.
             ellipse: its size in standard deviations.
         """
-        return self._drawn(scatter.throughput_delay, 4.2, by=by, delay=delay, ellipse=ellipse)
+        return self._drawn(scatter.throughput_delay, 4.2, ax, by=by, delay=delay, ellipse=ellipse)
 
-    def over(self, axis: str | None = None, *metrics: str, by: str | None = None, level: float = 0.95) -> Figure:
+    def over(
+        self,
+        axis: str | None = None,
+        *metrics: str,
+        by: str | None = None,
+        level: float = 0.95,
+        ax: Axes | Sequence[Axes] | None = None,
+    ) -> Figure:
         """Means of metrics against a swept field with confidence intervals, one panel per metric.
 
         Args:
@@ -59,24 +72,28 @@ class RunPlots:
             metrics, axis = (axis, *metrics), None
         names = list(metrics) or levels.defaults(self._runs)
         with style():
-            made, axes = figure(len(names), height=0.9 + 1.7 * len(names), sharex=True)
+            made, axes = canvas(ax, len(names), height=0.9 + 1.7 * len(names), sharex=True)
             levels.over(made, axes, self._runs, self._axis(axis), names, by=by, level=level)
         return made
 
-    def cdf(self, metric: str = "goodput", *, by: str | None = None) -> Figure:
+    def cdf(self, metric: str = "goodput", *, by: str | None = None, ax: Axes | None = None) -> Figure:
         """The distribution of a metric over all flows of all runs, or over runs where flows have no such metric.
 
         Args:
             metric: a column of ``runs.flows`` or of ``runs.table``.
             by: what makes a line: an axis, or ``"group"``; by default the first axis, or the groups without axes.
         """
-        return self._drawn(distribution.of_runs, 3.2, metric=metric, by=by)
+        return self._drawn(distribution.of_runs, 3.2, ax, metric=metric, by=by)
 
-    def fairness(self, axis: str | None = None, *, index: str = "jain", by: str | None = None) -> Figure:
+    def fairness(
+        self, axis: str | None = None, *, index: str = "jain", by: str | None = None, ax: Axes | None = None
+    ) -> Figure:
         """Jain's index (or ``index="epsilon"``) against a swept field, the number of flows for example."""
-        return self.over(self._axis(axis), index, by=by)
+        return self.over(self._axis(axis), index, by=by, ax=ax)
 
-    def heatmap(self, metric: str = "goodput", x: str | None = None, y: str | None = None) -> Figure:
+    def heatmap(
+        self, metric: str = "goodput", x: str | None = None, y: str | None = None, *, ax: Axes | None = None
+    ) -> Figure:
         """The mean of a metric over two swept fields, a number in each cell where they fit.
 
         Args:
@@ -84,12 +101,12 @@ class RunPlots:
             x: the axis along the bottom; the first of the sweep where ``None``.
             y: the axis upwards; the next.
         """
-        return self._drawn(heatmap.heatmap, 3.8, metric=metric, x=x, y=y)
+        return self._drawn(heatmap.heatmap, 3.8, ax, metric=metric, x=x, y=y)
 
-    def share(self, axis: str | None = None) -> Figure:
+    def share(self, axis: str | None = None, *, ax: Axes | None = None) -> Figure:
         """The groups' mean goodput per flow against a swept field, with the fair share."""
         with style():
-            made, axes = figure(height=3.2)
+            made, axes = canvas(ax, height=3.2)
             fairness.share(made, axes[0], self._runs, self._axis(axis))
         return made
 
@@ -103,9 +120,8 @@ class RunPlots:
             raise unknown("axis", name, known)
         return name
 
-    def _drawn(self, draw: Callable[..., Any], height: float, **options: Any) -> Figure:
+    def _drawn(self, draw: Callable[..., Any], height: float, ax: Axes | None, **options: Any) -> Figure:
         with style():
-            made, axes = figure(height=height)
-            axis: Axes = axes[0]
-            draw(made, axis, self._runs, **options)
+            made, axes = canvas(ax, height=height)
+            draw(made, axes[0], self._runs, **options)
         return made

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tailback.errors import unknown
+from tailback.plot.style import Drawing
 from tailback.units import scale_of
 
 if TYPE_CHECKING:
@@ -79,13 +80,16 @@ def has_groups(runs: Runs) -> bool:
 
 
 def legend(made: Figure, axes: Sequence[Axes]) -> None:
-    """One legend above all panels, where any line has a name."""
+    """One legend above all panels, where any line has a name; inside the first panel where the figure is the caller's,
+    who may have other things above it."""
     found: dict[str, Any] = {}
     for axis in axes:
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
             if name:
                 found.setdefault(name, handle)
-    if found:
+    if found and not isinstance(made, Drawing):
+        axes[0].legend(found.values(), found.keys(), ncols=min(len(found), 1 + len(found) // 4))
+    elif found:
         made.legend(found.values(), found.keys(), loc="outside upper left", ncols=_columns(list(found)))
 
 

@@ -3,20 +3,22 @@ show is the business of the other files here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
+import numpy as np
 from cycler import cycler
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.errors import StorageError
+from tailback.errors import StorageError, refused
 from tailback.results.files import write_file
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
 
 INK = "#1d1d22"
@@ -77,13 +79,37 @@ def style() -> Iterator[None]:
         yield
 
 
+class Drawing(Figure):
+    """A figure of ours. Notebooks show it whether or not pyplot, which teaches them figures, has been imported."""
+
+    def _repr_png_(self) -> bytes:
+        """What a notebook shows."""
+        data = io.BytesIO()
+        self.savefig(data, format="png", dpi=2 * self.dpi)
+        return data.getvalue()
+
+
 def figure(
     rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 3.6, **layout: Any
 ) -> tuple[Figure, list[Axes]]:
     """An empty figure of our looks, sizes in inches, without touching pyplot; axes in reading order."""
-    made = Figure(figsize=(width, height), layout="constrained")
+    made = Drawing(figsize=(width, height), layout="constrained")
     axes = made.subplots(rows, columns, squeeze=False, **layout)
     return made, list(axes.ravel())
+
+
+def canvas(given: Axes | Sequence[Axes] | None, rows: int = 1, **layout: Any) -> tuple[Figure, list[Axes]]:
+    """What to draw on: the caller's own axes, one per panel, or those of a new figure where there are none.
+
+    Raises:
+        ArgumentError: for other things than axes, or another number of them.
+    """
+    if given is None:
+        return figure(rows, **layout)
+    listed = [given] if isinstance(given, Axes) else list(np.ravel(np.asarray(given, dtype=object)))
+    if len(listed) != rows or not all(isinstance(one, Axes) for one in listed):
+        raise refused("ax", given, "axes of matplotlib" if rows == 1 else f"{rows} axes of matplotlib, one per panel")
+    return listed[0].figure, listed  # type: ignore[return-value]  # A part of a figure will do as well as a whole one.
 
 
 def save(made: Figure, target: Path, salt: str = "tailback") -> None:

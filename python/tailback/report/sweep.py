@@ -69,11 +69,12 @@ def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None) -> 
         data.append(file)
     seeds = runs.table["seed"].n_unique()
     failed = f", {runs.failed.height} failed" if runs.failed.height else ""
+    alike = " All seeds gave the same runs, so intervals say nothing: nothing in them is drawn." if runs.alike else ""
     count = f"{len(runs.variants)} variant{'s' if len(runs.variants) != 1 else ''}"
     figures = [_figure(drawn, folder, source) for drawn in _figures_of(runs)]
     context = {
         "title": " × ".join(runs.axes) or "runs of several seeds",
-        "lead": f"{len(runs)} runs: {count}, {seeds} seed{'s' if seeds != 1 else ''} each{failed}.",
+        "lead": f"{len(runs)} runs: {count}, {seeds} seed{'s' if seeds != 1 else ''} each{failed}.{alike}",
         "tables": _tables(runs, data),
         "figures": figures,
         "files": [csv_download(name, folder / name, folder) for name in data],

@@ -46,6 +46,36 @@ def aggressiveness(result: Result, flow: str) -> float:
     return float(np.max(np.diff(_per_round_trip(result, flow)), initial=0.0))
 
 
+def responsiveness(result: Result, flow: str, since: float) -> float:
+    """Round trip times of sustained congestion until a flow has halved its sending rate (RFC 5166 §2.2.1): from
+    ``since``, when congestion begins (a link becomes slower, say), to the end of the first round trip in which it sends
+    at most half as much as in the mean of the ten before. Round trips are of the flow's mean length until then, or one
+    bin where that is shorter, which bounds what can be resolved. Not a number where it never halves.
+
+    Args:
+        result: of a run in which congestion lasts from ``since`` on.
+        flow: its name.
+        since: seconds since the start of the run.
+
+    Raises:
+        KeyError: for a flow without a time series.
+        ValueError: where there are no ten round trips before ``since``, or nothing was sent in them.
+    """
+    series = result.series(flow=flow)
+    ends, rates = series["time"].to_numpy(), series["sending_rate"].to_numpy()
+    earlier = ends <= since + 0.5 * result.bin
+    mean = series.filter(pl.Series(earlier))["rtt"].drop_nulls().drop_nans().mean()
+    per = max(round(float(mean) / result.bin), 1) if isinstance(mean, float) else 1
+    usual = rates[earlier][-10 * per :]
+    if usual.size < 10 * per or not usual.mean() > 0:
+        raise refused("since", since, f"seconds, with ten round trips of {flow} before it, in which it sends")
+    later = rates[~earlier]
+    means = np.convolve(later, np.full(per, 1.0 / per), mode="valid") if later.size >= per else later[:0]
+    halved = np.flatnonzero(means <= 0.5 * usual.mean())
+    length = float(mean) if isinstance(mean, float) and mean > result.bin else result.bin
+    return float((halved[0] + per) * result.bin / length) if halved.size else float("nan")
+
+
 def variation(result: Result, flow: str, scales: Sequence[float] = SCALES) -> pl.DataFrame:
     """The coefficient of variation of a flow's goodput at several time scales from ``warm_up`` on (RFC 5166 §2.2.2):
     columns ``scale`` in seconds and ``variation``. Scales shorter than a bin or longer than half the window are left

@@ -74,6 +74,10 @@ class Part(BaseModel):
             if name not in type(self).model_fields or name in self.model_fields_set
         ]
 
+    def __str__(self) -> str:
+        """As it is typed."""
+        return repr(self)
+
     @model_serializer(mode="wrap")
     def _with_tag(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         # The tag stays when what was not said is left out: without it, nobody could read the rest.

@@ -3,6 +3,7 @@ ways to make common ones in ``build.py``."""
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -33,6 +34,14 @@ class Scenario(_models.Scenario):
 
     Scenarios do not change: :meth:`replace` and :meth:`with_flows` give new ones.
     """
+
+    def __str__(self) -> str:
+        """As in a file."""
+        return self.to_toml()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the scenario as in a file."""
+        return f"<pre>{html.escape(self.to_toml())}</pre>"
 
     @classmethod
     def of(cls, data: Mapping[str, Any], source: str = "scenario", *, unfinished: bool = False) -> Scenario:

@@ -13,10 +13,18 @@ if TYPE_CHECKING:
     from tailback.sweeps.design import Variant, grid
     from tailback.sweeps.make import compare, sweep
     from tailback.sweeps.runs import Runs
+    from tailback.sweeps.together import concat
 
-_HOMES = {"Runs": "runs", "Variant": "design", "compare": "make", "grid": "design", "sweep": "make"}
+_HOMES = {
+    "Runs": "runs",
+    "Variant": "design",
+    "compare": "make",
+    "concat": "together",
+    "grid": "design",
+    "sweep": "make",
+}
 
-__all__ = ["Runs", "Variant", "compare", "grid", "sweep"]
+__all__ = ["Runs", "Variant", "compare", "concat", "grid", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

@@ -54,7 +54,16 @@ class Runs(Tabular):
     def __repr__(self) -> str:
         axes = ", ".join(f"{name} ({self.table[name].n_unique()})" for name in self.axes)
         failed = f", {self.failed.height} failed" if self.failed.height else ""
-        return f"<Runs: {len(self)} of {len(self.variants)} variants over {axes or 'seeds'}{failed}>"
+        alike = "; all seeds gave the same runs: nothing in them is drawn" if self.alike else ""
+        return f"<Runs: {len(self)} of {len(self.variants)} variants over {axes or 'seeds'}{failed}{alike}>"
+
+    @cached_property
+    def alike(self) -> bool:
+        """Whether seeds made no difference: nothing in the scenarios is drawn, and intervals say nothing. Flows that
+        start at times of their own, ``start={"from": "0 s", "to": "2 s"}``, make one."""
+        worked = self.table.filter(pl.col("hash").is_not_null())
+        counts = worked.group_by("variant").agg(pl.col("seed", "hash").n_unique()).filter(pl.col("seed") > 1)
+        return counts.height > 0 and counts["hash"].max() == 1
 
     @cached_property
     def axes(self) -> list[str]:
@@ -147,14 +156,18 @@ class Runs(Tabular):
         """Only the runs with these values of axes; ``seed`` may be named too.
 
         Raises:
-            KeyError: for an axis that is not there.
+            KeyError: for an axis, or a value on it, that is not there.
         """
         keep = pl.lit(value=True)
         for name, value in chosen.items():
             if name not in (*self.axes, "seed"):
                 raise unknown("axis", name, [*self.axes, "seed"])
-            values = value if isinstance(value, list | tuple) else [value]
-            keep &= pl.col(name).is_in([label(entry) for entry in values])
+            values = [label(entry) for entry in (value if isinstance(value, list | tuple | range) else [value])]
+            known = self.table[name].unique(maintain_order=True)
+            for entry in values:
+                if entry not in known.to_list():
+                    raise unknown(f"value of {name}", entry, map(str, known))
+            keep &= pl.col(name).is_in(values)
         found = {name: getattr(self, name).filter(keep) for name in self.TABLES}
         return Runs(variants=self.variants, versions=self.versions, command=self.command, **found)
 
@@ -165,7 +178,7 @@ class Runs(Tabular):
             chosen: values of axes, and ``seed``; the first run that fits.
 
         Raises:
-            KeyError: where none fits.
+            KeyError: where none fits, with the axis or the value that there is none of.
             ScenarioError: where that run's scenario makes no sense.
         """
         fitting = self.select(**chosen).table

@@ -5,11 +5,16 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use tailback_control::ControllerParams;
 use tailback_core::custom::Settings;
-use tailback_core::{Controller, Cx, Directive, Feedback, Sent, Time};
+use tailback_core::{Controller, Cx, Directive, Feedback, Gate, Sent, Time};
 
 use super::Maker;
 use super::bridge::Bridge;
+use super::patience::Patience;
 use super::values::{Connection, Context, PyDirective, PyFeedback, PySent, seconds, time_of};
+
+/// More packets than this leave at one instant only where a directive bounds nothing: the simulation would never come to
+/// the next instant.
+const AT_ONCE: u32 = 1 << 20;
 
 /// A controller behind the interpreter. Its directive is asked for once after each call and kept.
 pub(crate) struct OwnController {
@@ -19,6 +24,9 @@ pub(crate) struct OwnController {
     read_report: Option<Py<PyAny>>,
     directive: Directive,
     timer: Option<Time>,
+    patience: Patience,
+    /// When a packet was last sent, and how many were at that instant.
+    sent: (Time, u32),
 }
 
 impl OwnController {
@@ -37,6 +45,8 @@ impl OwnController {
             read_report: maker.report(),
             directive: Directive::window(params.initial_window),
             timer: None,
+            patience: Patience::default(),
+            sent: (Time::ZERO, 0),
         };
         let has_timer = made.has_timer;
         if let Some((directive, timer)) = made.bridge.ask(|py, part| answers(py, part, has_timer)) {
@@ -61,8 +71,29 @@ impl OwnController {
                 self.directive = directive;
                 self.timer = timer;
             }
-            None => self.timer = None,
+            None => self.fall_silent(),
         }
+    }
+
+    /// After an error nothing more leaves, so that whoever runs the simulation soon comes to tell it.
+    fn fall_silent(&mut self) {
+        self.timer = None;
+        self.directive.gate = Gate::Closed;
+    }
+
+    /// Counts what leaves at one instant.
+    fn bound(&mut self, now: Time) {
+        self.sent = if self.sent.0 == now { (now, self.sent.1 + 1) } else { (now, 1) };
+        if self.sent.1 <= AT_ONCE {
+            return;
+        }
+        let _: Option<()> = self.bridge.ask(|_, part| {
+            let said = part.call_method0("directive")?;
+            let allowed =
+                format!("a window or a rate that bounds what leaves at once ({AT_ONCE} packets did)");
+            Err(wrong(part, "directive", &said, &allowed))
+        });
+        self.fall_silent();
     }
 }
 
@@ -103,6 +134,7 @@ pub(crate) fn wrong(part: &Bound<'_, PyAny>, method: &str, said: &Bound<'_, PyAn
 
 impl Controller for OwnController {
     fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
+        self.bound(now);
         if !self.sees_sent {
             return;
         }
@@ -131,6 +163,9 @@ impl Controller for OwnController {
         self.call(cx, |py, part, context| {
             part.call_method1(intern!(py, "on_timer"), (seconds(now), context)).map(drop)
         });
+        if self.patience.is_lost(&mut self.bridge, "next_timer", now, self.timer) {
+            self.fall_silent();
+        }
     }
 
     fn next_timer(&self) -> Option<Time> {

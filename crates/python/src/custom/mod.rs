@@ -4,6 +4,7 @@
 mod bridge;
 mod controller;
 mod failure;
+mod patience;
 mod policy;
 mod queue;
 pub(crate) mod values;

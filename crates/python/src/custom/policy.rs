@@ -8,6 +8,7 @@ use tailback_core::{Arrival, Cx, FeedbackPolicy, Outgoing, Time};
 use super::Maker;
 use super::bridge::Bridge;
 use super::controller::{timer, wrong};
+use super::patience::Patience;
 use super::values::{Connection, PyArrival, PyOutgoing, seconds};
 
 /// A policy behind the interpreter. Its timer is asked for once after each call and kept.
@@ -17,6 +18,7 @@ pub(crate) struct OwnPolicy {
     /// The type of its reports.
     report: Option<Py<PyAny>>,
     timer: Option<Time>,
+    patience: Patience,
 }
 
 impl OwnPolicy {
@@ -25,7 +27,7 @@ impl OwnPolicy {
         let mut bridge = Python::attach(|py| Bridge::new(py, maker, about, settings));
         let has_timer = maker.has("next_timer");
         let timer = if has_timer { bridge.ask(timer).flatten() } else { None };
-        Self { bridge, has_timer, report: maker.report(), timer }
+        Self { bridge, has_timer, report: maker.report(), timer, patience: Patience::default() }
     }
 }
 
@@ -48,7 +50,8 @@ impl FeedbackPolicy for OwnPolicy {
             Ok((report, if has_timer { timer(py, part)? } else { None }))
         });
         let (report, timer) = answer.unwrap_or((None, None));
-        self.timer = timer;
+        let lost = self.patience.is_lost(&mut self.bridge, "next_timer", now, timer);
+        self.timer = if lost { None } else { timer };
         report
     }
 

@@ -12,6 +12,7 @@ use tailback_core::{Backlog, Packet, QueueCx, QueueDiscipline, Time};
 use super::Maker;
 use super::bridge::Bridge;
 use super::controller::{timer, wrong};
+use super::patience::Patience;
 use super::values::{Context, LinkInfo, PyPacket, QueueContext, seconds};
 
 /// A discipline behind the interpreter.
@@ -24,6 +25,8 @@ pub(crate) struct OwnDiscipline {
     inside: HashMap<u64, Packet>,
     serial: u64,
     backlog: Backlog,
+    /// With `next_timer` and with `next_ready`.
+    patience: (Patience, Patience),
 }
 
 impl OwnDiscipline {
@@ -38,6 +41,7 @@ impl OwnDiscipline {
             inside: HashMap::new(),
             serial: 0,
             backlog: Backlog::default(),
+            patience: Default::default(),
         }
     }
 
@@ -59,7 +63,7 @@ impl OwnDiscipline {
             Ok((given, timer, ready, std::mem::take(&mut done.drops), std::mem::take(&mut done.marks)))
         });
         let Some((given, timer, ready, drops, marks)) = answer else {
-            self.timer = None;
+            self.fall_silent();
             return None;
         };
         (self.timer, self.ready) = (timer, ready);
@@ -90,7 +94,13 @@ impl OwnDiscipline {
         Some(packet)
     }
 
+    /// After an error the link has nothing to wait for.
+    fn fall_silent(&mut self) {
+        (self.timer, self.ready) = (None, None);
+    }
+
     fn accuse(&mut self, what: &str) {
+        self.fall_silent();
         let _: Option<()> = self.bridge.ask(|_, part| {
             let class = part.get_type().name()?;
             Err(PyValueError::new_err(format!("{class} {what}")))
@@ -123,7 +133,7 @@ impl QueueDiscipline for OwnDiscipline {
     }
 
     fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        self.call(now, cx, |py, part, context| {
+        let given = self.call(now, cx, |py, part, context| {
             let said = part.call_method1(intern!(py, "dequeue"), (seconds(now), context))?;
             if said.is_none() {
                 return Ok(None);
@@ -132,7 +142,13 @@ impl QueueDiscipline for OwnDiscipline {
             let packet =
                 packet.map_err(|_| wrong(part, "dequeue", &said, "a packet that was enqueued, or None"))?;
             Ok(Some(packet.borrow().clone()))
-        })
+        });
+        // A link asks again when the next packet may leave.
+        let again = self.ready.filter(|_| given.is_none() && self.backlog.packets > 0);
+        if self.patience.1.is_lost(&mut self.bridge, "next_ready", now, again) {
+            self.fall_silent();
+        }
+        given
     }
 
     fn next_ready(&self, _now: Time) -> Option<Time> {
@@ -148,6 +164,9 @@ impl QueueDiscipline for OwnDiscipline {
             part.call_method1(intern!(py, "on_timer"), (seconds(now), context))?;
             Ok(None)
         });
+        if self.patience.0.is_lost(&mut self.bridge, "next_timer", now, self.timer) {
+            self.fall_silent();
+        }
     }
 
     fn backlog(&self) -> Backlog {

@@ -1,0 +1,31 @@
+"""What lies in a folder, be it a result or a sweep. How each is written and read is in the ``store.py`` of its kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailback.errors import StorageError
+
+if TYPE_CHECKING:
+    from tailback.results import Result
+    from tailback.sweeps import Runs
+
+
+def load(folder: str | Path) -> Result | Runs:
+    """The result or the sweep that was saved in a folder, in this version or an earlier one.
+
+    Raises:
+        StorageError: where there is neither, or it is damaged or of a newer version.
+    """
+    from tailback.results.store import ABOUT as RESULT
+    from tailback.results.store import load as load_result
+    from tailback.sweeps.store import ABOUT as SWEEP
+    from tailback.sweeps.store import load as load_sweep
+
+    place = Path(folder)
+    if (place / SWEEP).is_file():
+        return load_sweep(place)
+    if (place / RESULT).is_file():
+        return load_result(place)
+    raise StorageError(f"{place}: holds neither a result nor a sweep; `tailback run` and `tailback sweep` write them")

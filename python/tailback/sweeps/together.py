@@ -1,0 +1,86 @@
+"""Several sweeps as one: their runs below one another. What is said of them is the business of ``runs.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from tailback.errors import ArgumentError, refused
+from tailback.sweeps.design import Variant, label
+from tailback.sweeps.runs import Runs
+
+
+def concat(sweeps: Sequence[Runs] | Mapping[str, Runs], axis: str = "sweep") -> Runs:
+    """Several sweeps as one, whose tables, figures, comparisons and reports then cover all of their runs.
+
+        tb.concat([first, more_seeds])
+        tb.concat({"before": old, "after": new}, axis="version").compare("version", "before", "goodput")
+
+    Args:
+        sweeps: over the same fields. A run that two of them made, with the same outcome, counts once. By name, they are
+            told apart by one axis more.
+        axis: what that axis is called.
+
+    Raises:
+        ArgumentError: where they are over different fields, or two have different outcomes of what should be one run.
+    """
+    pairs = sweeps.items() if isinstance(sweeps, Mapping) else enumerate(sweeps)
+    named: dict[str | int, Runs] = dict(pairs)
+    if not named or not all(isinstance(runs, Runs) for runs in named.values()):
+        raise refused("sweeps", sweeps, "a list of sweeps, or a table of them by name")
+    first = next(iter(named.values()))
+    for name, runs in named.items():
+        if runs.axes != first.axes:
+            allowed = f"{', '.join(first.axes) or 'none'}, the fields of the first"
+            raise ArgumentError(f"sweeps[{name!r}]: is over {', '.join(runs.axes) or 'none'}; expected {allowed}")
+    if isinstance(sweeps, Mapping):
+        if axis in first.axes:
+            raise refused("axis", axis, f"a name other than {', '.join(first.axes)}")
+        named = {name: _with_axis(runs, axis, name) for name, runs in named.items()}
+    return _joined(list(named.values()))
+
+
+def _with_axis(runs: Runs, axis: str, value: object) -> Runs:
+    """The runs with one axis more, before the others, on which all stand at the same place."""
+    said = label(value)
+    variants = [Variant({axis: said, **one.labels}, one.scenario, one.error) for one in runs.variants]
+    tables = {name: getattr(runs, name).select(pl.lit(said).alias(axis), pl.all()) for name in Runs.TABLES}
+    return Runs(variants=variants, versions=runs.versions, command=runs.command, **tables)
+
+
+def _joined(sweeps: Sequence[Runs]) -> Runs:
+    """All runs of sweeps over the same fields; variants that are the same become one."""
+    variants: list[Variant] = []
+    numbers: dict[tuple[object, ...], int] = {}
+    parts: dict[str, list[pl.DataFrame]] = {name: [] for name in Runs.TABLES}
+    for runs in sweeps:
+        new = []
+        for variant in runs.variants:
+            key = tuple(variant.labels.values())
+            if key not in numbers:
+                numbers[key] = len(variants)
+                variants.append(variant)
+            new.append(numbers[key])
+        for name, tables in parts.items():
+            table = getattr(runs, name)
+            tables.append(table.with_columns(pl.Series("variant", new, dtype=pl.Int64).gather(table["variant"])))
+    table = _once(pl.concat(parts["table"], how="diagonal_relaxed"), ["variant", "seed"], ["hash", "error"])
+    flows = pl.concat(parts["flows"], how="diagonal_relaxed").unique(["variant", "seed", "flow"], maintain_order=True)
+    links = pl.concat(parts["links"], how="diagonal_relaxed").unique(["variant", "seed", "link"], maintain_order=True)
+    versions = {name: said for runs in reversed(sweeps) for name, said in runs.versions.items()}
+    return Runs(variants=variants, table=table, flows=flows, links=links, versions=versions)
+
+
+def _once(table: pl.DataFrame, keys: list[str], outcome: list[str]) -> pl.DataFrame:
+    """Each run once.
+
+    Raises:
+        ArgumentError: where what should be one run came out in two ways.
+    """
+    table = table.unique([*keys, *outcome], maintain_order=True, keep="first")
+    twice = table.filter(pl.struct(keys).is_duplicated())
+    if twice.height:
+        allowed = "sweeps of the same scenario, or names: tb.concat({'before': first, 'after': second})"
+        raise ArgumentError(f"sweeps: seed {twice['seed'][0]} came out differently in two of them; expected {allowed}")
+    return table

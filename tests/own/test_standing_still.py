@@ -1,0 +1,81 @@
+"""Parts after which time would stand still are told, rather than run for ever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tailback as tb
+from tests.own.own_parts import Aimd, Echo, Fifo, Reporter
+
+
+class Endless(Aimd):
+    """Its timer has always passed."""
+
+    def next_timer(self) -> float | None:
+        """The start of the run."""
+        return 0.0
+
+
+class Unbounded(Aimd):
+    """Everything may leave at once, of a source without end."""
+
+    def directive(self) -> tb.Directive:
+        """Neither window nor rate."""
+        return tb.Directive()
+
+
+class NeverReady(Fifo):
+    """Says that a packet may leave, and gives none."""
+
+    def dequeue(self, now: float, cx: tb.QueueCx) -> tb.Packet | None:
+        """Nothing."""
+        del now, cx
+        return None
+
+    def next_ready(self, now: float) -> float | None:
+        """At once."""
+        return now
+
+
+class AlwaysDue(Fifo):
+    """As ``Endless``."""
+
+    def next_timer(self) -> float | None:
+        """The start of the run."""
+        return 0.0
+
+
+class Insatiable(Reporter):
+    """Wants to be asked for a report again at once."""
+
+    def next_timer(self) -> float | None:
+        """The start of the run."""
+        return 0.0
+
+
+class Asked(Echo):
+    """With a policy that wants to be asked."""
+
+    policy = Insatiable
+
+
+@pytest.mark.parametrize(
+    ("part", "complaint"),
+    [
+        (Endless, r"Endless.next_timer \(.*_still.py, line \d+\): 0.0 is not allowed; expected seconds later than now"),
+        (Unbounded, r"Unbounded.directive \(.*\): Directive\(.*\) is not allowed; expected a window or a rate"),
+        (Asked, r"Insatiable.next_timer \(.*\): 0.0 is not allowed; expected seconds later than now"),
+        (NeverReady, r"NeverReady.next_ready \(.*\): .* is not allowed; expected seconds later than now"),
+        (AlwaysDue, r"AlwaysDue.next_timer \(.*\): 0.0 is not allowed; expected seconds later than now"),
+    ],
+)
+def test_time_that_stands_still_is_told(part: Any, complaint: str) -> None:
+    base = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", buffer="30 packets", duration="10 s")
+    if issubclass(part, tb.Controller):
+        scenario = base.with_flows(tb.flows(1, part.scheme()))
+    else:
+        scenario = base.replace(queue=part.queue()).with_flows(tb.flows(1, "sack"))
+    with pytest.raises((ValueError, TypeError), match=complaint):
+        scenario.run()
