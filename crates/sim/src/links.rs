@@ -22,15 +22,21 @@ pub(crate) struct Links {
 
 impl Links {
     /// Puts links, given in the order of their identities, into the order of `ids`, which names each once.
-    pub(crate) fn new(links: Vec<Link>, ids: Vec<LinkId>) -> Self {
+    pub(crate) fn new(mut links: Vec<Link>, ids: Vec<LinkId>) -> Self {
         let mut places = vec![Place(0); ids.len()];
         for (place, id) in ids.iter().enumerate() {
             places[id.index()] = Place(place as u32);
         }
-        let mut links: Vec<_> = places.iter().zip(links).collect();
-        links.sort_unstable_by_key(|(place, _)| place.0);
-        let by_place = links.into_iter().map(|(_, link)| link).collect();
-        Self { by_place, ids, places }
+        // Swapped where they are: a second list of them would be the most memory that a large network ever takes.
+        let mut left = places.clone();
+        for index in 0..left.len() {
+            while left[index].0 as usize != index {
+                let place = left[index].0 as usize;
+                links.swap(index, place);
+                left.swap(index, place);
+            }
+        }
+        Self { by_place: links, ids, places }
     }
 
     /// How many there are.
