@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{chat, drop_tail, link};
+use common::{chat, drop_tail, link, unbounded};
 use proptest::prelude::*;
 use tailback_core::{FlowId, LinkId, Span, Time};
 use tailback_sim::{
@@ -15,13 +15,14 @@ use tailback_sim::{
 #[derive(Clone, Debug)]
 struct Case {
     seed: u64,
-    hops: Vec<(u64, u64, u32)>,
+    /// Mbit/s, milliseconds, and packets of buffer where it is bounded.
+    hops: Vec<(u64, u64, Option<u32>)>,
     flows: Vec<(usize, usize, u64)>,
     wear: Impairments,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let hop = (1_u64..20, 0_u64..8, 0_u32..12);
+    let hop = (1_u64..20, 0_u64..8, prop::option::weighted(0.7, 0_u32..12));
     let flow = (0_usize..4, 0_usize..4, 200_u64..4000);
     let wear = prop_oneof![
         3 => Just(Impairments::default()),
@@ -44,7 +45,8 @@ fn build<R: Recorder>(case: &Case, staged: bool, flows: usize, recorder: R) -> S
     let mut lines: [Vec<LinkId>; 2] = [Vec::new(), Vec::new()];
     for (index, &(mbit, millis, buffer)) in case.hops.iter().enumerate() {
         for (direction, line) in lines.iter_mut().enumerate() {
-            let mut spec = link(&format!("{index} {direction}"), mbit, millis, drop_tail(buffer));
+            let queue = buffer.map_or_else(unbounded, drop_tail);
+            let mut spec = link(&format!("{index} {direction}"), mbit, millis, queue);
             spec.staged = staged;
             if direction == 0 {
                 spec.impairments = case.wear.clone();
@@ -133,8 +135,11 @@ proptest! {
     fn both_forms_of_a_link_agree(case in cases()) {
         let run = |staged| {
             let mut sim = build(&case, staged, usize::MAX, (Digest::default(), PacketLog::default()));
-            sim.run_until(END);
-            let counters: Vec<_> = (0..sim.link_count()).map(|i| sim.link(LinkId::from(i))).collect();
+            let mut counters = Vec::new();
+            for step in 1..=20 {
+                sim.run_until(Time::from_nanos(END.as_nanos() / 20 * step));
+                counters.extend((0..sim.link_count()).map(|i| sim.link(LinkId::from(i))));
+            }
             (counters, sim.into_recorder())
         };
         let (direct_counters, (direct, direct_log)) = run(false);
@@ -194,7 +199,7 @@ proptest! {
 fn the_clock_never_goes_back() {
     let case = Case {
         seed: 5,
-        hops: vec![(3, 2, 9), (2, 1, 4)],
+        hops: vec![(3, 2, Some(9)), (2, 1, Some(4))],
         flows: vec![(0, 1, 300), (1, 1, 500)],
         wear: Impairments::default(),
     };

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use tailback_core::{Bytes, DropReason, Span, Time};
 
 use super::direct::State;
-use super::{Cold, Link};
+use super::{Cold, Link, Mode};
 
 /// Packets and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,6 +96,9 @@ impl Link {
             state = State { waiting, in_service, propagating: self.track.contents(), ..State::default() };
             waiting_area = staged.waiting_area(now);
             busy = Some(staged.busy().saturating_sub(self.server.busy_until().since(now)));
+        } else if self.mode == Mode::Open {
+            (state, waiting_area) = self.track.look(now);
+            busy = None;
         } else {
             state = self.track.state(now, self.server.busy_until());
             waiting_area = self.track.waiting_area(now, state.waiting);

@@ -10,13 +10,13 @@ use crate::ring::Ring;
 /// wait. In the staged form of a link only transmitted packets are here, so that none waits.
 #[derive(Debug)]
 pub(super) struct Track {
-    ring: Ring<Slot>,
-    delay: Span,
+    pub(super) ring: Ring<Slot>,
+    pub(super) delay: Span,
     waiting_bytes: Bytes,
     /// Sum of transmission starts minus sum of arrivals, over packets that had to wait; wraps harmlessly. Adding
     /// `now` once per waiting packet gives the integral of the queue over time.
-    area: u64,
-    started: u32,
+    pub(super) area: u64,
+    pub(super) started: u32,
 }
 
 /// Where the packets of a track are.

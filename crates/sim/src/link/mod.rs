@@ -5,6 +5,7 @@
 //!
 //! * **direct** (`direct.rs`): a first-in first-out queue that acts on arrivals only, at a fixed rate. A packet's
 //!   departure is known when it enters, so queue and wire are one ring and a hop costs one event.
+//!   Without a bound there is nothing to decide, and nobody need know how much waits (`open.rs`).
 //! * **staged** (`staged.rs`): any discipline, changing rates, delivery traces. The end of each transmission is an
 //!   event of its own.
 
@@ -12,6 +13,7 @@ mod counters;
 mod direct;
 mod impairment;
 mod late;
+mod open;
 mod schedule;
 mod server;
 mod spec;
@@ -85,6 +87,8 @@ pub(crate) enum Offer {
 /// How a link treats what is offered to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
+    /// Drop-tail without a bound: nothing to check.
+    Open,
     /// Drop-tail, nothing else: checked inline.
     Plain,
     /// Direct, under another arrival policy or with losses before the queue.
@@ -154,7 +158,13 @@ impl Link {
         let mode = match spec.queue {
             Built::Arrival(Admission::DropTail(drop_tail)) if !is_staged => {
                 limit = drop_tail.limit();
-                if cold.loss_before_queue.is_some() { Mode::Policed } else { Mode::Plain }
+                if cold.loss_before_queue.is_some() {
+                    Mode::Policed
+                } else if limit.is_unlimited() {
+                    Mode::Open
+                } else {
+                    Mode::Plain
+                }
             }
             Built::Arrival(admission) if !is_staged => {
                 cold.policy = Some(Box::new(Policy { admission, rng: stream("queue"), drops: Vec::new() }));
@@ -174,7 +184,7 @@ impl Link {
             server: Server::new(spec.rate),
             arrived: Count::default(),
             limit,
-            cold: (is_rough || mode != Mode::Plain).then(|| Box::new(cold)),
+            cold: (is_rough || matches!(mode, Mode::Policed | Mode::Staged)).then(|| Box::new(cold)),
         }
     }
 
@@ -194,6 +204,9 @@ impl Link {
     #[inline(always)]
     pub(crate) fn offer(&mut self, now: Time, packet: Packet, route: RouteCursor) -> Offer {
         self.arrived.add(packet.size());
+        if self.mode == Mode::Open {
+            return self.take_in(now, packet, route);
+        }
         if self.mode != Mode::Plain {
             return Offer::AtLength;
         }
@@ -215,6 +228,20 @@ impl Link {
     /// When the server will have transmitted all that it took on.
     pub(crate) fn busy_until(&self) -> Time {
         self.server.busy_until()
+    }
+
+    /// Takes in a packet without a look at what waits.
+    #[inline(always)]
+    fn take_in(&mut self, now: Time, packet: Packet, route: RouteCursor) -> Offer {
+        if self.track.is_full() {
+            return Offer::Overflow;
+        }
+        let wait = self.server.busy_until().since(now);
+        let departs = self.server.transmit(now, packet.size());
+        match self.track.push_open(wait, departs, packet, route) {
+            None => Offer::Queued,
+            Some(arrives) => Offer::Leads(self.wire_leaf, arrives),
+        }
     }
 
     /// Takes in a packet; when it arrives at the far end, if it is the only one on its way.

@@ -98,6 +98,10 @@ pub(crate) fn drop_tail(packets: u32) -> Built {
     built(&Config::default(), Capacity::Packets(packets), 10_000_000)
 }
 
+pub(crate) fn unbounded() -> Built {
+    built(&Config::default(), Capacity::Unlimited, 10_000_000)
+}
+
 pub(crate) fn built(config: &Config, capacity: Capacity, bits: u64) -> Built {
     let rate = BitRate::from_bits_per_sec(bits);
     config.build(&BuildCx { capacity, rate, mean_packet: Bytes::new(1000) })
