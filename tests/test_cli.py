@@ -243,7 +243,58 @@ def test_letters_that_a_locale_lacks_do_no_harm(here: Path) -> None:
         assert done.returncode == (words[0] == "run")
 
 
-@pytest.mark.parametrize("command", ["run", "sweep", "compare", "plot", "report", "reproduce", "validate", "schemes"])
+def test_captures_are_what_their_endings_say(here: Path) -> None:
+    short = ("--set", "duration=3 s")
+    files = [str(here / name) for name in ("a.pcapng", "sack-0.qlog", "a.trace")]
+    status, out, _ = tailback("capture", "small.toml", *files, "--flow", "sack-0", *short)
+    assert (status, out.split()) == (0, files)
+    assert Path(files[0]).read_bytes()[:4] == bytes.fromhex("0a0d0d0a"), "a section header of pcapng"
+    assert json.loads(Path(files[1]).read_text())["traces"][0]["title"].endswith("sack-0")
+    assert Path(files[2]).read_text().split("\n", 1)[0].isdigit()
+    for words, said in (
+        ((files[1],), "expected the flow that a .qlog file is of, one of sack-0"),
+        ((str(here / "a.pcap"),), "expected a file that ends in .pcapng, .qlog, .trace"),
+        ((files[0], "--at", "r0-r1"), "did you mean r0->r1?"),
+    ):
+        status, _, complaint = tailback("capture", "small.toml", *words, *short)
+        assert status == 1
+        assert said in complaint
+
+
+@pytest.mark.parametrize("words", [("run", "long.toml"), ("sweep", "long.toml", "--seeds", "9", "--jobs", "1")])
+def test_stopping_is_told(here: Path, words: tuple[str, ...]) -> None:
+    (here / "long.toml").write_text(SCENARIO.replace('"5 s"', '"10000 s"'))
+    # As the terminal's interrupt would, once the simulation is under way.
+    code = (
+        "import signal, sys, threading\n"
+        "from tailback import _core, cli\n"
+        "run = _core.run\n"
+        "def begun(*given, **named):\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "    return run(*given, **named)\n"
+        "_core.run = begun\n"
+        f"sys.argv = {['tailback', *words]!r}\n"
+        "cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr.startswith("tailback: stopped; ")
+    assert done.stderr.count("\n") == 1
+    assert not (here / "out").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_full_disk_behind_standard_output_is_one_message() -> None:
+    for words in (["schemes"], ["queues", "--json"], ["--help"]):
+        with Path("/dev/full").open("w") as full:
+            command = [sys.executable, "-m", "tailback", *words]
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert (done.returncode, done.stderr) == (1, "tailback: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "sweep", "compare", "plot", "report", "capture", "reproduce", "validate", "schemes"]
+)
 def test_every_command_has_help(command: str) -> None:
     status, out, _ = tailback(command, "--help")
     assert status == 0

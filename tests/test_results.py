@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,7 +33,12 @@ def test_describes_itself(result: tb.Result, dumbbell: tb.Scenario) -> None:
 def test_series_are_one_table_however_many_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     table_of = from_core.table_of
-    monkeypatch.setattr(from_core, "table_of", lambda columns: (made.append(1), table_of(columns))[1])
+
+    def counted(columns: Any) -> pl.DataFrame:
+        made.append(1)
+        return table_of(columns)
+
+    monkeypatch.setattr(from_core, "table_of", counted)
 
     def tables_made(count: int) -> int:
         made.clear()

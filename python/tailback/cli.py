@@ -3,7 +3,9 @@ a command needs it, so that ``tailback --help`` is quick."""
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -251,6 +253,34 @@ def report(
 
 
 @app.command()
+def capture(  # noqa: PLR0917 (likewise)
+    source: Annotated[
+        Path, typer.Argument(help="A scenario in TOML, or a folder of `tailback run`.", metavar="SOURCE")
+    ],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Files to write: .pcapng for Wireshark, .qlog for qvis, .trace for Mahimahi.", metavar="OUT…"
+        ),
+    ],
+    at: Annotated[str, typer.Option(help="Where: senders, receivers, or a link by its name.")] = "senders",
+    flow: Annotated[str | None, typer.Option(help="One flow only; a .qlog file is of one.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
+    changes: Changes = None,
+    own: Own = None,
+) -> None:
+    """Write a run's packets, congestion state or deliveries in the formats of other programs.
+
+    A scenario is run for it with its packets recorded; a saved result needs record.packets for .pcapng.
+    """
+    from tailback.commands.capture import capture_run
+    from tailback.commands.own import use_files
+
+    use_files(own or [])
+    capture_run(source, files, at=at, flow=flow, seed=seed, changes=changes or [])
+
+
+@app.command()
 def schemes(json: Json = False) -> None:
     """List the congestion control schemes with their parameters."""
     from tailback.commands.registry import show
@@ -289,6 +319,11 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # Whoever read our output has gone; Python would complain at exit.
         sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        typer.echo(f"tailback: standard output: {error.strerror}", err=True)
+        os._exit(1)  # Python would try again to write what it still holds, and complain.
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
-"""Where commands print: tables keep all their figures on a narrow terminal, and none is cut off in a file. What they print
-is made by the commands."""
+"""Where commands print: tables keep all their figures on a narrow terminal, and none is cut off in a file; and what they
+say when somebody stops them. What they print is made by the commands."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,6 +22,17 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False)
+
+
+@contextmanager
+def stoppable(left: str) -> Iterator[None]:
+    """What is said on standard error where the user stops the work inside: that it stopped, and what is ``left``. The exit
+    status is 130, as shells have it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"tailback: stopped; {left}", err=True)
+        raise typer.Exit(130) from None
 
 
 def show(table: Table) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tailback.commands.changes import changed
-from tailback.commands.console import console, show
+from tailback.commands.console import console, show, stoppable
 from tailback.commands.own import scheme_of
 from tailback.commands.table import intervals_table
 from tailback.errors import Problem, ScenarioError
@@ -45,7 +45,8 @@ def sweep_file(
     from tailback.sweeps import sweep
 
     base = changed(Scenario.from_toml(file), changes)
-    runs = sweep(base, seeds=seeds, jobs=jobs, cache=cache, **axes(over))
+    with stoppable(_left(cache)):
+        runs = sweep(base, seeds=seeds, jobs=jobs, cache=cache, **axes(over))
     folder = out if out is not None else Path("out") / f"{file.stem}-sweep"
     return _finish(runs, folder, command, as_json=as_json, differences="")
 
@@ -69,8 +70,13 @@ def compare_schemes(
     bases = [changed(Scenario.from_toml(file), changes) for file in files]
     named = [base if base.name else base.replace(name=file.stem) for base, file in zip(bases, files, strict=True)]
     chosen = [scheme_of(scheme) for scheme in schemes]
-    runs = compare(chosen, named if len(named) > 1 else named[0], seeds=seeds, jobs=jobs, cache=cache)
+    with stoppable(_left(cache)):
+        runs = compare(chosen, named if len(named) > 1 else named[0], seeds=seeds, jobs=jobs, cache=cache)
     return _finish(runs, out, command, as_json=as_json, differences="scheme" if len(chosen) > 1 else "")
+
+
+def _left(cache: bool) -> str:
+    return "finished runs are kept, and the same command goes on from there" if cache else "nothing was kept"
 
 
 def axes(texts: Sequence[str]) -> dict[str, Any]:
