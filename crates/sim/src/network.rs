@@ -2,6 +2,7 @@
 //! the scenario's business.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tailback_core::{FlowId, LinkId, Time};
 
@@ -59,7 +60,8 @@ pub(crate) enum Parting {
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     table: Vec<u32>,
-    known: BTreeMap<Vec<u32>, u32>,
+    /// Where routes begin, by their hash: the routes themselves stand in the table.
+    known: BTreeMap<u64, u32>,
     partings: Vec<Parting>,
 }
 
@@ -67,12 +69,18 @@ impl Routes {
     /// Where the route over these links to this end begins.
     fn intern(&mut self, links: &Links, route: &[LinkId], end: u32) -> u32 {
         let route: Vec<u32> = route.iter().map(|&link| links.place(link).0).chain([end]).collect();
-        let table = &mut self.table;
-        *self.known.entry(route).or_insert_with_key(|route| {
-            let start = table.len() as u32;
-            table.extend(route);
-            start
-        })
+        let mut hasher = DefaultHasher::new();
+        route.hash(&mut hasher);
+        let hash = hasher.finish();
+        if let Some(&start) = self.known.get(&hash)
+            && self.table[start as usize..].starts_with(&route)
+        {
+            return start;
+        }
+        let start = self.table.len() as u32;
+        self.table.extend(route);
+        self.known.insert(hash, start);
+        start
     }
 
     /// Where a flow's two routes begin.
