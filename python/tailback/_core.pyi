@@ -63,6 +63,14 @@ class Network(TypedDict):
     """Per flow, the row of its group in the scenario."""
     routes: list[list[int]]
     """Per flow, the rows of the links that its data passes."""
+    group_names: list[str]
+    """Per group."""
+    greedy: list[bool]
+    """Per group, whether there is always something to send."""
+    stop_seconds: list[float | None]
+    """Per group; ``None`` where it stops with the run."""
+    held_bytes: list[float | None]
+    """Per group, what each flow holds in queues at rest; ``None`` where its scheme has no such aim."""
 
 def network(scenario: str, /) -> Network:
     """The network of a scenario written as JSON. Raises ``ScenarioError``."""

@@ -310,6 +310,22 @@ impl Scheme {
         }
     }
 
+    /// How much a flow of the scheme holds in the network's queues at rest, in bytes, for packets of `segment` bytes: its
+    /// weight in the fair shares (`accumulation.txt`, appendix). `None` where it has no such aim.
+    pub fn held(&self, segment: Bytes) -> Option<f64> {
+        let packets = match self {
+            Self::AccumulationAiad(config)
+            | Self::AccumulationMw(config)
+            | Self::AccumulationP(config)
+            | Self::Monaco(config) => config.target.in_packets(segment),
+            Self::Vegas(VegasConfig { alpha, beta, .. }) | Self::VegasK(VegasKConfig { alpha, beta, .. }) => {
+                0.5 * (alpha + beta)
+            }
+            _ => return None,
+        };
+        Some(packets * segment.as_f64())
+    }
+
     /// The receiver's half, where the scheme has one.
     fn policy(&self, params: &ControllerParams) -> Option<AnyPolicy> {
         match self {

@@ -2,13 +2,16 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tailback_core::Span;
 use tailback_scenario::Scenario;
+use tailback_scenario::flow::FlowConfig;
 use tailback_scenario::topology::{Network, NetworkLink};
 
 use crate::convert::raise;
 
-/// Links by name with their rates, delays and disciplines, and per flow its name, its group and the links that its data
-/// passes.
+/// Links by name with their rates, delays and disciplines; per flow its name, its group and the links that its data
+/// passes; and per group its name, whether there is always something to send, when it stops, and what each of its flows
+/// holds in queues at rest.
 #[pyfunction]
 #[pyo3(signature = (scenario, /))]
 pub(crate) fn network<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'py, PyDict>> {
@@ -26,5 +29,12 @@ pub(crate) fn network<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'p
     dict.set_item("flows", flows.iter().map(|flow| &flow.name).collect::<Vec<_>>())?;
     dict.set_item("groups", flows.iter().map(|flow| flow.group).collect::<Vec<_>>())?;
     dict.set_item("routes", flows.iter().map(|flow| &flow.forward).collect::<Vec<_>>())?;
+    let said = &scenario.flows;
+    dict.set_item("group_names", said.iter().map(|group| &group.name).collect::<Vec<_>>())?;
+    dict.set_item("greedy", said.iter().map(FlowConfig::is_greedy).collect::<Vec<_>>())?;
+    let stop = |group: &FlowConfig| group.stop.map(Span::as_secs_f64);
+    dict.set_item("stop_seconds", said.iter().map(stop).collect::<Vec<_>>())?;
+    let held = |group: &FlowConfig| group.scheme.held(group.transport.segment_size);
+    dict.set_item("held_bytes", said.iter().map(held).collect::<Vec<_>>())?;
     Ok(dict)
 }

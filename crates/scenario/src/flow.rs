@@ -89,6 +89,11 @@ impl FlowConfig {
             .is_some_and(|number| number < self.count)
     }
 
+    /// Whether there is always something to send.
+    pub fn is_greedy(&self) -> bool {
+        matches!(&*self.source, SourceConfig::Bulk(bulk) if bulk.size.is_none())
+    }
+
     /// Whether the scheme sends datagrams instead of a reliable stream.
     pub fn sends_datagrams(&self) -> bool {
         self.scheme.reliability() == Reliability::Datagram

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,6 @@ from pydantic_core import from_json
 from tailback import _core
 from tailback.analysis.utility import Floats, alpha_fair, max_min
 from tailback.errors import PredictionError
-from tailback.units import number
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -63,13 +62,11 @@ def predict(
     Raises:
         PredictionError: where there is nothing to predict.
     """
-    # A scenario with a table per flow is megabytes of JSON, which pydantic's parser reads in half the time.
-    data = from_json(_core.canonical(scenario))
     network = _core.network(scenario)
-    present = _present(data, network, result)
+    present = _present(network, result)
     if not present:
         raise PredictionError("nothing to predict: expected a flow with source bulk that is there all the time")
-    shares, held = _weights(data, network, present, weights)
+    shares, held = _weights(network, present, weights)
     programme = _programme(network, present, _capacities(network, present, result))
     delays = held and fairness in {"proportional", 1.0}
     # Weights in bits and capacities in bit/s make prices seconds.
@@ -77,7 +74,7 @@ def predict(
     flows = pl.DataFrame(
         {
             "flow": [network["flows"][flow] for flow in present],
-            "group": [str(data["flows"][network["groups"][flow]]["name"]) for flow in present],
+            "group": [network["group_names"][network["groups"][flow]] for flow in present],
             "links": [len(route) for route in programme.routes],
             "weight": shares,
             "predicted": rates,
@@ -140,17 +137,16 @@ def _solve(programme: _Programme, weights: Floats, fairness: Fairness) -> tuple[
     return solved.rates, solved.prices, solved.kkt_residual
 
 
-def _present(data: Mapping[str, Any], network: _core.Network, result: Result | None) -> list[int]:
+def _present(network: _core.Network, result: Result | None) -> list[int]:
     """Rows of the greedy flows, and of a result of those only that are there all the time that it covers."""
     starts = dict(result.flows.select("flow", "start").iter_rows()) if result is not None else {}
     present = []
     for flow, group in enumerate(network["groups"]):
-        said = data["flows"][group]
-        if said["source"]["name"] != "bulk" or "size" in said["source"]:
+        if not network["greedy"][group]:
             continue
         if result is not None:
-            stop = number(said["stop"]) if "stop" in said else result.duration
-            if starts[network["flows"][flow]] > result.warm_up or stop < result.duration:
+            stop = network["stop_seconds"][group]
+            if starts[network["flows"][flow]] > result.warm_up or (stop is not None and stop < result.duration):
                 continue
         present.append(flow)
     return present
@@ -170,28 +166,16 @@ def _capacities(network: _core.Network, present: Sequence[int], result: Result |
     return capacities
 
 
-def _accumulation(group: Mapping[str, Any]) -> float | None:
-    """Bytes that a flow of a group holds in queues at rest; ``None`` where its scheme has no such aim."""
-    scheme = group["scheme"]
-    packet = number(group["transport"]["segment_size"])
-    if scheme["name"] in {"vegas", "vegas-k"}:
-        return 0.5 * (float(scheme["alpha"]) + float(scheme["beta"])) * packet
-    target = scheme.get("target")
-    if not isinstance(target, str):
-        return None
-    return number(target) * (packet if target.endswith("packets") else 1.0)
-
-
 def _weights(
-    data: Mapping[str, Any], network: _core.Network, present: Sequence[int], weights: Mapping[str, float] | None
+    network: _core.Network, present: Sequence[int], weights: Mapping[str, float] | None
 ) -> tuple[list[float], bool]:
     """What flows weigh, and whether that is what they hold in queues, in bytes."""
-    groups = [data["flows"][group] for group in network["groups"]]
+    groups = network["groups"]
     if weights is None:
-        held = [_accumulation(groups[flow]) for flow in present]
+        held = [network["held_bytes"][groups[flow]] for flow in present]
         sizes = [size for size in held if size is not None]
         return (sizes, True) if len(sizes) == len(held) else ([1.0] * len(held), False)
-    names = [str(group["name"]) for group in groups]
+    names = [network["group_names"][group] for group in groups]
     unknown = sorted(set(weights) - {*network["flows"], *names})
     if unknown:
         raise PredictionError(f"weights: no flow or group is called {', '.join(unknown)}")
