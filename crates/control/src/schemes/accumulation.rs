@@ -333,7 +333,7 @@ impl Controller for Accumulation {
             self.rtt = Some(rtt.smoothed);
             self.min_rtt = self.min_rtt.min(rtt.latest);
             if let Measuring::Receiver(control) = &mut self.measuring {
-                control.on_ack(rtt.latest);
+                control.on_ack(now, rtt.latest);
             }
         }
         if let Some(event) = feedback.event {
