@@ -89,7 +89,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
             "inferred",
             "the rest point does not depend on it; by equation 10 alone long, fast flows would take minutes",
         ),
-        Parameter("buffers", "unlimited", "stated", "the appendix knows no loss"),
+        Parameter("buffers", "unlimited", "inferred", "the appendix knows no loss"),
         Parameter("measured", f"{SECONDS[fidelity]:g} s from {WARM_UP:g} s on", "inferred", "at rest"),
     )
 

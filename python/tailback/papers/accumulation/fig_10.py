@@ -223,12 +223,11 @@ def draw(outcome: Outcome) -> Figure:
         top.legend(loc="upper right", ncols=2)
         for index, router in enumerate(ROUTERS):
             kind = "AVD" if index == 0 else "drop-tail"
-            bottom.plot(data["time"], data[router], label=f"{router} ({kind})", linewidth=1.0, **_colour(line(index)))
+            bottom.plot(data["time"], data[router], label=f"{router} ({kind})", **{**line(index), "linewidth": 1.0})
+        # Single bursts of the web are hundreds of times what waits otherwise.
+        bottom.set_yscale("symlog", linthresh=10.0)
+        bottom.set_ylim(0, None)
         bottom.set_ylabel("queue [packets]")
         bottom.set_xlabel("time [s]")
         bottom.legend(loc="upper left")
     return made
-
-
-def _colour(line: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in line.items() if key == "color"}

@@ -122,8 +122,10 @@ def slowdown_check(what: str, found: float, limit: float) -> Check:
 def parameters(*more: Parameter, buffer: str = "440 packets: one round trip's worth") -> tuple[Parameter, ...]:
     """What all benchmarks have in common, and what one of them adds."""
     return (
-        Parameter("links A", "200 Mbit/s, 1 ms", "stated", "Fig. 23's caption"),
-        Parameter("link B, the bottleneck", "40 Mbit/s, 20 ms, fair queueing", "stated", "Fig. 23's caption"),
+        Parameter("links A", "200 Mbit/s, 1 ms", "stated", "the caption of Fig. 23, benchmark 3's"),
+        Parameter(
+            "link B, the bottleneck", "40 Mbit/s, 20 ms, fair queueing", "stated", "the caption of Fig. 23, and §9"
+        ),
         Parameter(
             "topology",
             "host - A - switch - B - switch - A - host",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from tailback.analysis import mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import BOTTLENECK, TU, Source, base, base_parameters, packet_pair, watched
 from tailback.papers.packet_pair.traces import RETRANSMITTED, jain, published
@@ -28,6 +29,17 @@ GENTLER = 1.0
 """Packets: §9.1's other increase of the setpoint, with which each source is said to lose one packet."""
 FAIR = 25.0
 """Packets: a source's share of the buffer."""
+LATE = 10.0
+"""TU: a tenth of a round trip, by which sources start late at most. Who loses when is a matter of chance."""
+SEEDS = {"quick": 4, "full": 12}
+
+
+class Run(NamedTuple):
+    """One simulation."""
+
+    seed: int
+    increase: float | None = None
+    """Packets by which the setpoint is increased, in place of Table 2's."""
 
 
 class Traced(NamedTuple):
@@ -45,10 +57,15 @@ class Traced(NamedTuple):
 
 def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     """Every parameter of the set-up."""
-    del fidelity
     return (
         *base_parameters(),
         Parameter("sources", f"{SOURCES}, from 0, without end", "stated", "§9.1"),
+        Parameter(
+            "runs",
+            f"{SEEDS[fidelity]}, with sources up to {LATE:g} TU late",
+            "inferred",
+            "not printed; which source loses how much is chance, so means over runs are judged",
+        ),
         Parameter("setpoint probing", "+2 every 2 round trips, × 0.75 at a loss", "stated", "§9.1"),
         Parameter(
             "duration",
@@ -59,21 +76,24 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     )
 
 
-def scenario(increase: float | None = None) -> Scenario:
+def scenario(run: Run) -> Scenario:
     """The base scenario with four sources, with Table 2's increase of the setpoint or another."""
-    probed = {} if increase is None else {"setpoint": {"name": "probed", "increase": increase}}
-    return base(
+    probed = {} if run.increase is None else {"setpoint": {"name": "probed", "increase": run.increase}}
+    made = base(
         [Source(None, 0)] * SOURCES,
         SHOWN,
         scheme=packet_pair(**probed),
         record=watched(packets=True),
         name="four sources probe their setpoints",
+        seed=run.seed,
     )
+    late = {"from": "0 ms", "to": f"{LATE:g} ms"}
+    return made.replace(**{f"flows[{index}].start": late for index in range(SOURCES)})
 
 
-def simulate(increase: float | None) -> Traced:
+def simulate(run: Run) -> Traced:
     """One run."""
-    result = scenario(increase).run()
+    result = scenario(run).run()
     grid = np.arange(1.0, SHOWN, 1.0)
     names = [f"{index + 1}" for index in range(SOURCES)]
     judged = pl.col("time") < END * TU
@@ -96,58 +116,95 @@ def simulate(increase: float | None) -> Traced:
     )
 
 
-def measure(lab: Lab) -> Outcome:
-    """Runs it once, and once with the gentler increase: sources differ by the order of their packets at the bottleneck only."""
-    run, gentle = lab.map(simulate, [None, GENTLER])
+class Judged(NamedTuple):
+    """What a run shows from its first loss to ``END``."""
+
+    means: list[float]
+    """Of the setpoints, per source."""
+    least: float
+    most: float
+    losses: list[int]
+    """Per source."""
+    fairness: float
+
+
+def judge(run: Traced) -> Judged:
+    """One run's figures."""
     time = np.arange(1.0, SHOWN, 1.0)
-    first = min(map(min, run.losses))
-    settled = (time >= first) & (time < END)
-    setpoints = [np.array(values) for values in run.setpoints]
-    means = [float(values[settled].mean()) for values in setpoints]
-    least = min(float(values[settled].min()) for values in setpoints)
-    most = max(float(values[settled].max()) for values in setpoints)
-    losses = [sum(at < END for at in own) for own in run.losses]
-    later = [len(own) for own in run.losses]
-    fairness = jain(np.array(run.goodput))
-    columns = {"time": time} | {f"setpoint_{index + 1}": values for index, values in enumerate(setpoints)}
-    for name, found in (("losses", run), ("losses_gentler", gentle)):
-        columns[name] = np.searchsorted(np.sort(np.concatenate(found.losses)), time, side="right")
+    settled = (time >= _first(run)) & (time < END)
+    setpoints = [np.array(values)[settled] for values in run.setpoints]
+    return Judged(
+        means=[float(values.mean()) for values in setpoints],
+        least=min(float(values.min()) for values in setpoints),
+        most=max(float(values.max()) for values in setpoints),
+        losses=[sum(at < END for at in own) for own in run.losses],
+        fairness=jain(np.array(run.goodput)),
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    """Several runs, and one with the gentler increase; the first is drawn."""
+    seeds = range(1, SEEDS[lab.fidelity] + 1)
+    *runs, gentle = lab.map(simulate, [*map(Run, seeds), Run(1, GENTLER)])
+    found = [judge(run) for run in runs]
+    means = [mean_interval([each.means[index] for each in found]) for index in range(SOURCES)]
+    losses = [mean_interval([each.losses[index] for each in found]) for index in range(SOURCES)]
+    again = [mean_interval([run.retransmissions[index] for run in runs]) for index in range(SOURCES)]
+    fairness = min(each.fairness for each in found)
+    alike = all(run.retransmissions == each.losses for run, each in zip(runs, found, strict=True))
+    swings = sum(each.least < FAIR < each.most for each in found)
+    most_lost = max(max(each.losses) for each in found)
+    time = np.arange(1.0, SHOWN, 1.0)
+    columns = {"time": time} | {f"setpoint_{index + 1}": values for index, values in enumerate(runs[0].setpoints)}
+    for name, traced in (("losses", runs[0]), ("losses_gentler", gentle)):
+        columns[name] = np.searchsorted(np.sort(np.concatenate(traced.losses)), time, side="right")
+    later = mean_interval([len(own) for run in runs for own in run.losses])
     return Outcome(
         measured={
-            "setpoint_mean": [round(mean, 2) for mean in means],
-            "losses": losses,
-            "retransmissions": run.retransmissions,
+            "setpoint_mean": [round(each.mean, 2) for each in means],
+            "losses": [round(each.mean, 2) for each in losses],
+            "retransmissions": [round(each.mean, 2) for each in again],
             "rate_jain": round(fairness, 5),
         },
         checks=(
             Check(
                 "setpoints oscillate around the fair share of 25",
-                f"from {least:.1f} to {most:.1f} after the first loss, means {', '.join(f'{mean:.1f}' for mean in means)}",
-                "means within 15 to 30, above and below 25 in turn",
-                all(15 <= mean <= 30 for mean in means) and least < FAIR < most,
+                f"means {', '.join(map(str, means))}; to both sides of it in {swings} of {len(found)} runs",
+                "means within 15 to 30, above and below 25 in turn in every run",
+                all(15 <= each.mean <= 30 for each in means) and swings == len(found),
             ),
-            Check("few losses", f"{losses} packets per source", "1 to 8", all(1 <= lost <= 8 for lost in losses)),
+            Check(
+                "few losses",
+                f"{', '.join(map(str, losses))} packets per source; at most {most_lost}",
+                "1 to 8, mean over runs",
+                all(1 <= each.mean <= 8 for each in losses),
+            ),
             Check(
                 "each loss is repaired by a single retransmission",
-                f"{run.retransmissions} per source",
-                "as many as losses",
-                run.retransmissions == losses,
+                f"{', '.join(f'{each.mean:.3g}' for each in again)} per source",
+                "as many as losses, in every run",
+                alike,
             ),
-            Check("rates are fair", f"Jain {fairness:.4f}", "at least 0.99", fairness >= 0.99),
+            Check("rates are fair", f"Jain at least {fairness:.4f}", "at least 0.99 in every run", fairness >= 0.99),
         ),
         data=pl.DataFrame(columns),
         units={"time": "TU"} | {f"setpoint_{index + 1}": "packets" for index in range(SOURCES)},
         why="",
-        scenario=scenario().to_toml(),
+        scenario=scenario(Run(1)).to_toml(),
         notes=(
-            f"Judged from the first loss, at {first:.0f} TU, to {END:g} TU. How many losses there are is a matter of the run's "
-            f"length, which is not printed: {later} by {SHOWN:g} TU. A source whose queue stays the longest until it hears of its "
-            "first loss loses several at a time.",
+            f"Judged from the first loss, at {_first(runs[0]):.0f} TU in the run that is drawn, to {END:g} TU. How many losses "
+            f"there are is a matter of the run's length, which is not printed: {later} per source by {SHOWN:g} TU. A source whose "
+            "queue stays the longest until it hears of its first loss loses several at a time.",
             f"With +{GENTLER:g} every 2 round trips, where the paper has one loss each, the climb to 25 alone takes "
-            f"{min(map(min, gentle.losses)):.0f} TU, since the round trip grows with the queue; by {SHOWN:g} TU the sources lose "
+            f"{_first(gentle):.0f} TU, since the round trip grows with the queue; by {SHOWN:g} TU the sources lose "
             f"{[len(own) for own in gentle.losses]} packets.",
         ),
     )
+
+
+def _first(run: Traced) -> float:
+    """TU: when the first packet was lost; not all sources need lose one."""
+    return min(at for own in run.losses for at in own)
 
 
 def draw(outcome: Outcome) -> Figure:

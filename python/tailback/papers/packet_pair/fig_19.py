@@ -12,7 +12,7 @@ import polars as pl
 
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import BUFFER, TU, base_parameters, watched
-from tailback.papers.packet_pair.table_4 import START, Run, scenario
+from tailback.papers.packet_pair.table_4 import START, Run, scenario, sources
 from tailback.papers.packet_pair.traces import KIND, RETRANSMITTED, Steps, logged, own_queue, published, sending_rate
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     del fidelity
     return (
         *base_parameters(),
-        Parameter("sources", "1: 2000 packets from 0; nine others: 500 packets each from 1000 TU", "stated", "§9.2"),
+        *sources("nine others"),
         Parameter(
             "phases",
             "by source 1's spacings: 3 from the first of 5 TU, 4 from the next of 2 TU or less, 5 from where all are "
@@ -211,7 +211,7 @@ CLOSER = (900.0, 2000.0)
 
 def draw(outcome: Outcome) -> Figure:
     """Figs. 19 and 20: spacing, rate and queue, with the phases marked; on the right, a closer look at phases 2 to 5."""
-    from tailback.plot.style import COLOURS, FAINT, figure, style
+    from tailback.plot.style import COLOURS, DASHES, FAINT, figure, style
 
     starts: list[float] = outcome.measured["phase_start_tu"]
     with style():
@@ -224,7 +224,12 @@ def draw(outcome: Outcome) -> Figure:
                 if close:
                     part = part.filter(pl.col("time").is_between(*CLOSER))
                 axis.plot(
-                    part["time"], part[column], color=COLOURS[colour], linestyle="solid", linewidth=0.9, label=label
+                    part["time"],
+                    part[column],
+                    color=COLOURS[colour],
+                    linestyle=DASHES[colour],
+                    linewidth=0.9,
+                    label=label,
                 )
             axis.set_ylim(0, None)
             if not close:

@@ -134,16 +134,22 @@ def watched(bin_tu: float = 1.0, **more: Any) -> dict[str, Any]:
     return {"bin": f"{bin_tu:g} ms", "flows": "all", "links": [BOTTLENECK], "state": True, **more}
 
 
-def base_parameters(buffer: str = f"{BUFFER} packets") -> tuple[Parameter, ...]:
-    """The base scenario's parameters and where they come from."""
+def base_parameters(buffer: Parameter | None = None) -> tuple[Parameter, ...]:
+    """The base scenario's parameters and where they come from; the buffer's may be another."""
     return (
-        Parameter("packet", f"{PACKET} B on the wire, acknowledgement {HEADER} B", "stated", "§9"),
+        Parameter("packet", f"{PACKET} B, acknowledgement {HEADER} B", "stated", "§9"),
+        Parameter(
+            "header",
+            f"{HEADER} B, part of a packet",
+            "inferred",
+            "§9 counts 'at the transport layer', and the rest not",
+        ),
         Parameter(
             "bottleneck", "a packet per time unit, fair queueing, drop from the longest queue", "stated", "§9, §9.1"
         ),
         Parameter("pipeline", "100 packets, 100 time units", "stated", "§9"),
         Parameter("upstream", "10 times the bottleneck's rate", "stated", "§9"),
-        Parameter("buffer", buffer, "stated", "§9"),
+        buffer or Parameter("buffer", f"{BUFFER} packets", "stated", "§9"),
         Parameter("time unit", "1 ms", "inferred", "Table 3 names several; the results do not depend on it"),
         Parameter(
             "receiver's window",

@@ -78,7 +78,9 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     """Every parameter of the set-up."""
     del fidelity
     return (
-        *base_parameters("10000 packets, so that nothing is lost"),
+        *base_parameters(
+            Parameter("buffer", "10000 packets", "inferred", "so that nothing is lost, as the analysis has it")
+        ),
         Parameter(
             "setpoint",
             f"{SETPOINT:g} packets, fixed",

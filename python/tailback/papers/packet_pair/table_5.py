@@ -37,7 +37,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     """Every parameter of the set-up."""
     del fidelity
     return (
-        *base_parameters(f"{BUFFER} packets"),
+        *base_parameters(Parameter("buffer", f"{BUFFER} packets", "stated", "§9.2")),
         Parameter("sources", "as in table 4", "stated", "§9.2"),
         Parameter(
             "queue",

@@ -74,7 +74,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
             "open and closed",
             "a pause begins at the burst's own end, or when the burst is acknowledged",
             "stated",
-            "§9.3",
+            "§9.3: when the transmission queue is empty; in the program that is when everything is acknowledged",
         ),
         Parameter("goodput", "1 - retransmissions / packets", "stated", "§9.3"),
         Parameter("seeds", str(_seeds(fidelity)), "inferred", "the paper prints one run"),
