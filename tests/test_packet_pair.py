@@ -22,7 +22,7 @@ from tailback.papers.packet_pair.scenes import (
     transport,
     watched,
 )
-from tailback.papers.packet_pair.traces import Steps, jain, logged, own_queue, published
+from tailback.papers.packet_pair.traces import Steps, jain, logged, own_queue, published, sending_rate
 
 SOURCES, PACKETS = 4, 1000
 
@@ -256,3 +256,31 @@ def test_the_laws_own_epochs_decay_as_the_eigenvalue_says_where_they_are_small()
         assert stability.fitted((rates - rates[-1])[1:13]) == pytest.approx(
             stability.corrected_modulus(alpha), rel=0.01
         )
+
+
+def sent_early(scheme: dict[str, Any]) -> int:
+    """Packets that leave before the first acknowledgement can be back, after 100 TU."""
+    result = base([Source(500, 0)], 99.0, scheme=scheme).run()
+    return int(result.flows["sent_packets"][0])
+
+
+def test_a_nominal_rate_is_sent_at_before_anything_is_known() -> None:
+    assert sent_early(packet_pair()) == 2
+    # A tenth of the bottleneck: a pair every 20 TU.
+    assert sent_early(packet_pair(nominal_rate=f"{RATE // 10} bit/s")) == pytest.approx(10, abs=2)
+
+
+@pytest.mark.parametrize(("restart", "least", "most"), [(True, 0.05, 0.5), (False, 0.9, 1.3)])
+def test_after_idling_the_rate_rises_from_rest(restart: bool, least: float, most: float) -> None:
+    bursts = {
+        "name": "on-off",
+        "on": {"name": "constant", "value": "1 s"},
+        "off": {"name": "constant", "value": "2 s"},
+        "rate": "3 Mbit/s",
+    }
+    scheme = packet_pair(idle_restart=restart, setpoint=fixed(20))
+    flows = [tb.flows(1, scheme, bursts, name="1", transport=transport())]
+    made = base([Source(1, 0)], 3150.0, scheme=scheme, record=watched()).with_flows(flows)
+    rate = sending_rate(made.run())
+    # The second burst begins at 3 s: what is directed before its first acknowledgements.
+    assert least < rate.mean(3020.0, 3090.0) < most

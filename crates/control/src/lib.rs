@@ -3,6 +3,7 @@
 
 pub mod accumulation;
 pub mod any;
+mod clock;
 pub mod custom;
 pub mod estimators;
 pub mod laws;

@@ -335,7 +335,11 @@ impl Scheme {
             | Self::Monaco(config)
                 if config.estimator == AccumulationEstimator::Monaco =>
             {
-                Some(AnyPolicy::Monaco(Box::new(MonacoPolicy::new(config.egress_gain, params.segment))))
+                Some(AnyPolicy::Monaco(Box::new(MonacoPolicy::with_clock(
+                    config.egress_gain,
+                    params.segment,
+                    config.clock,
+                ))))
             }
             Self::PacketPair(config) if config.controlled_at == PacketPairControlledAt::Receiver => {
                 Some(AnyPolicy::PacketPair(Box::new(PacketPairPolicy::new(config, params))))

@@ -118,6 +118,38 @@ fn one_of_two_bottlenecks_without_the_lane_is_shared_less_fairly_but_not_flooded
     assert!((3.3..5.0).contains(&long), "{long}");
 }
 
+#[test]
+fn coarse_clocks_make_it_neither_unfair_nor_slow() {
+    for clock in ["1 ms", "10 ms"] {
+        let scheme = json!({ "name": "monaco", "clock": clock });
+        let flows: Vec<Value> =
+            (0..4).map(|index| flow(&format!("flow-{index}"), &scheme, "a", "d")).collect();
+        let outcome = run(&scenario(&way(["priority"; 3]), &flows));
+        assert!(lanes(&outcome) > 0.95, "{clock}");
+        assert!(used(&outcome, "b->c") > 0.95, "{clock}: {}", used(&outcome, "b->c"));
+        let waiting = waiting(&outcome, "b->c");
+        assert!((10.0..16.0).contains(&waiting), "{clock}: {waiting} packets, three for each");
+        assert!(
+            goodputs(&outcome).iter().all(|rate| (rate / 2.5 - 1.0).abs() < 0.05),
+            "{clock}: {:?}",
+            goodputs(&outcome)
+        );
+    }
+}
+
+#[test]
+fn a_missing_lane_is_noticed_by_coarse_clocks_too() {
+    for (clock, least) in [("1 ms", 0.95), ("10 ms", 0.8)] {
+        let scheme = json!({ "name": "monaco", "clock": clock });
+        let flows = [flow("one", &scheme, "a", "d"), flow("two", &scheme, "a", "d")];
+        let outcome = run(&scenario(&way(["priority", "drop-tail", "priority"]), &flows));
+        assert!(lanes(&outcome) < 0.1, "{clock}: {}", lanes(&outcome));
+        // Measured: 1.00 and 0.85. The smallest of delays in ticks lies up to a tick below the true one.
+        assert!(used(&outcome, "b->c") > least, "{clock}: {}", used(&outcome, "b->c"));
+        assert!(waiting(&outcome, "b->c") < 30.0 && dropped(&outcome, "b->c") == 0, "{clock}");
+    }
+}
+
 /// Monaco's receiver, with another accumulation in its reports.
 struct Liar(MonacoPolicy);
 

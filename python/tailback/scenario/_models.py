@@ -1177,6 +1177,11 @@ class AccumulationAiad(Part):
     min_timeout: Span = "200 ms"
     """The shortest time-out of control packets. Default 200 ms."""
 
+    clock: Span = "0 s"
+    """The granularity of both ends' clocks, in multiples of which the estimators measure; ``"0 s"``, the default,
+    for exact ones.
+    """
+
 
 class AccumulationMw(Part):
     """Mo and Walrand's law towards a target accumulation (``accumulation.txt`` equation 5)."""
@@ -1219,6 +1224,11 @@ class AccumulationMw(Part):
 
     min_timeout: Span = "200 ms"
     """The shortest time-out of control packets. Default 200 ms."""
+
+    clock: Span = "0 s"
+    """The granularity of both ends' clocks, in multiples of which the estimators measure; ``"0 s"``, the default,
+    for exact ones.
+    """
 
 
 class AccumulationP(Part):
@@ -1263,6 +1273,11 @@ class AccumulationP(Part):
     min_timeout: Span = "200 ms"
     """The shortest time-out of control packets. Default 200 ms."""
 
+    clock: Span = "0 s"
+    """The granularity of both ends' clocks, in multiples of which the estimators measure; ``"0 s"``, the default,
+    for exact ones.
+    """
+
 
 class Monaco(Part):
     """Monaco (``accumulation.txt`` §IV-B): proportional control of an accumulation measured at the receiver."""
@@ -1305,6 +1320,11 @@ class Monaco(Part):
 
     min_timeout: Span = "200 ms"
     """The shortest time-out of control packets. Default 200 ms."""
+
+    clock: Span = "0 s"
+    """The granularity of both ends' clocks, in multiples of which the estimators measure; ``"0 s"``, the default,
+    for exact ones.
+    """
 
 
 PacketPairControlledAt: TypeAlias = Literal["sender", "receiver"]

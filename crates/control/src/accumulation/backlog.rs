@@ -28,6 +28,8 @@ use std::collections::VecDeque;
 
 use tailback_core::{Bytes, Feedback, Span, Time};
 
+use crate::clock::Clock;
+
 /// What a round trip showed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundTrip {
@@ -74,6 +76,7 @@ impl Base {
 #[derive(Clone, Debug)]
 pub struct BacklogEstimator {
     segment: f64,
+    clock: Clock,
     base: Base,
     /// One beyond the highest number sent.
     next: u64,
@@ -92,6 +95,7 @@ impl BacklogEstimator {
     pub fn new(segment: Bytes, history: Option<u32>) -> Self {
         Self {
             segment: segment.as_f64().max(1.0),
+            clock: Clock::new(Span::ZERO),
             base: Base { history: history.map(|rounds| rounds.max(1) as usize), rounds: VecDeque::new() },
             next: 0,
             round_end: 0,
@@ -101,6 +105,11 @@ impl BacklogEstimator {
             smallest: Span::MAX,
             repaired: false,
         }
+    }
+
+    /// The same with a clock that shows multiples of `tick`.
+    pub fn with_clock(self, tick: Span) -> Self {
+        Self { clock: Clock::new(tick), ..self }
     }
 
     /// A packet of this number leaves.
@@ -121,7 +130,7 @@ impl BacklogEstimator {
         if feedback.acked.iter().any(|acked| acked.retransmitted) {
             self.repaired = true;
         } else {
-            let rtt = now.since(highest.sent_at);
+            let rtt = self.clock.between(highest.sent_at, now);
             self.sum += rtt;
             self.samples += 1;
             self.smallest = self.smallest.min(rtt);
@@ -134,7 +143,11 @@ impl BacklogEstimator {
 
     fn end_round(&mut self, now: Time, feedback: &Feedback<'_>) -> Option<RoundTrip> {
         let sent = self.next.saturating_sub(self.round_end) as f64;
-        let rtt = if self.samples > 0 { self.sum / self.samples } else { now.since(self.round_began) };
+        let rtt = if self.samples > 0 {
+            self.sum / self.samples
+        } else {
+            self.clock.between(self.round_began, now)
+        };
         let measured = self.samples > 0;
         let repaired = std::mem::take(&mut self.repaired);
         if measured {

@@ -12,6 +12,8 @@
 
 use tailback_core::{Span, Time};
 
+use crate::clock::Clock;
+
 /// Gains of RFC 6298 §2.3.
 const SMOOTHED_GAIN: f64 = 0.125;
 const VARIATION_GAIN: f64 = 0.25;
@@ -33,6 +35,7 @@ pub struct ControlLoop {
     /// How many times as long as the loop's own round trips those are that began together with them, smoothed.
     ratio: f64,
     backoff: u32,
+    clock: Clock,
     min_timeout: Span,
     /// The next pair leaves then.
     due: Time,
@@ -47,8 +50,8 @@ const MAX_TIMEOUT: Span = Span::from_secs(60);
 const FIRST_TIMEOUT: Span = Span::from_secs(1);
 
 impl ControlLoop {
-    /// A loop at rest.
-    pub const fn new(min_timeout: Span) -> Self {
+    /// A loop at rest, whose round trips are measured in multiples of `tick`, or exactly where that is zero.
+    pub const fn new(min_timeout: Span, tick: Span) -> Self {
         Self {
             pair: None,
             sent_at: Time::ZERO,
@@ -58,6 +61,7 @@ impl ControlLoop {
             acknowledged: None,
             ratio: 1.0,
             backoff: 0,
+            clock: Clock::new(tick),
             min_timeout,
             due: Time::NEVER,
             deadline: Time::NEVER,
@@ -126,7 +130,7 @@ impl ControlLoop {
         if !self.waiting || self.pair != Some(pair) {
             return None;
         }
-        let rtt = now.since(self.sent_at);
+        let rtt = self.clock.between(self.sent_at, now).max(self.clock.tick());
         self.learn(rtt.as_secs_f64());
         self.backoff = 0;
         self.waiting = false;
@@ -196,7 +200,7 @@ mod tests {
 
     #[test]
     fn one_pair_at_a_time() {
-        let mut control = ControlLoop::new(Span::from_millis(200));
+        let mut control = ControlLoop::new(Span::from_millis(200), Span::ZERO);
         assert_eq!(control.pair(), None);
         control.on_sent(at(1));
         let first = control.pair().expect("a pair");
@@ -211,7 +215,7 @@ mod tests {
 
     #[test]
     fn lost_pairs_are_followed_by_others_ever_more_slowly() {
-        let mut control = ControlLoop::new(Span::from_millis(200));
+        let mut control = ControlLoop::new(Span::from_millis(200), Span::ZERO);
         control.on_sent(at(0));
         let first = control.pair().expect("a pair");
         control.on_report(at(50), first, NOW);
@@ -234,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_pair_is_given_up_when_later_data_is_acknowledged() {
-        let mut control = ControlLoop::new(Span::from_millis(200));
+        let mut control = ControlLoop::new(Span::from_millis(200), Span::ZERO);
         let round_trip = Span::from_millis(40);
         control.on_sent(at(0));
         control.on_report(at(40), control.pair().expect("a pair"), NOW);
@@ -255,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_longer_way_is_waited_for() {
-        let mut control = ControlLoop::new(Span::from_millis(200));
+        let mut control = ControlLoop::new(Span::from_millis(200), Span::ZERO);
         control.on_sent(at(0));
         control.on_report(at(40), control.pair().expect("a pair"), NOW);
         control.on_timer(at(40));
@@ -278,7 +282,7 @@ mod tests {
 
     /// The stretch after rounds of `trips`: of the loop, of acknowledgements.
     fn stretch_after(trips: impl Iterator<Item = (u64, u64)>) -> f64 {
-        let mut control = ControlLoop::new(Span::from_millis(200));
+        let mut control = ControlLoop::new(Span::from_millis(200), Span::ZERO);
         let mut now = at(0);
         let mut acked = Span::ZERO;
         control.on_sent(now);
@@ -308,7 +312,7 @@ mod tests {
 
     #[test]
     fn an_idle_flow_is_silent() {
-        let mut control = ControlLoop::new(Span::from_millis(200));
+        let mut control = ControlLoop::new(Span::from_millis(200), Span::ZERO);
         control.on_sent(at(0));
         let pair = control.pair().expect("a pair");
         control.on_report(at(50), pair, None);

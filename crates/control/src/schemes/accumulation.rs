@@ -46,6 +46,10 @@
 //! 1.4 % of the target on average. The plain mean of estimates lies some percent below that of the accumulation over time,
 //! since one is made per round trip and round trips are long when queues are.
 //!
+//! A clock of 10 ms, in which most queueing times are none and some a tick, does no harm (measured: four flows over 10 Mbit/s
+//! get their shares to 1.5 % and keep 13.0 packets for 12): a tick is as likely as the time is long, and the law takes means.
+//! Without a priority lane it costs a seventh of the throughput, see `schemes/monaco.rs`.
+//!
 //! What a receiver gains by lying: reports are taken only for the pair that is waited for, and not earlier than half
 //! the smallest round trip time after it left; a negative or absurd accumulation counts as zero, losses are seen here
 //! too. So it gains what AIMD(κ a*, 1/2) would give it, at most every half of a round trip, after a slow start that only loss
@@ -111,6 +115,9 @@ pub struct AccumulationConfig {
     pub pace: bool,
     /// The shortest time-out of control packets. Default 200 ms.
     pub min_timeout: Span,
+    /// The granularity of both ends' clocks, in multiples of which the estimators measure; `"0 s"`, the default, for exact
+    /// ones.
+    pub clock: Span,
 }
 
 impl Default for AccumulationConfig {
@@ -125,6 +132,7 @@ impl Default for AccumulationConfig {
             decrease: 0.5,
             pace: true,
             min_timeout: Span::from_millis(200),
+            clock: Span::ZERO,
         }
     }
 }
@@ -147,6 +155,7 @@ impl AccumulationConfig {
         let timeout = self.min_timeout;
         let ok = !timeout.is_zero() && timeout <= Span::from_secs(60);
         checker.require(ok, "min_timeout", timeout, "more than 0 s, at most 60 s");
+        checker.require(self.clock <= Span::from_secs(1), "clock", self.clock, "at most 1 s");
     }
 
     /// As [`AccumulationConfig::check`], and that the estimator is Monaco's.
@@ -198,12 +207,11 @@ impl Accumulation {
     pub fn new(law: Law, config: &AccumulationConfig, params: &ControllerParams) -> Self {
         let segment = params.segment.as_f64().max(1.0);
         let max = (params.max_window.as_f64() / segment).max(1.0);
+        let backlog = |history| BacklogEstimator::new(params.segment, history).with_clock(config.clock);
         let measuring = match config.estimator {
-            Estimator::Monaco => Measuring::Receiver(ControlLoop::new(config.min_timeout)),
-            Estimator::Vegas => Measuring::Sender(BacklogEstimator::new(params.segment, None)),
-            Estimator::VegasK => {
-                Measuring::Sender(BacklogEstimator::new(params.segment, Some(config.history)))
-            }
+            Estimator::Monaco => Measuring::Receiver(ControlLoop::new(config.min_timeout, config.clock)),
+            Estimator::Vegas => Measuring::Sender(backlog(None)),
+            Estimator::VegasK => Measuring::Sender(backlog(Some(config.history))),
         };
         let gamma = config.gamma.map(|gamma| gamma.in_packets(params.segment));
         Self {

@@ -20,13 +20,17 @@
 //! and the window would grow until loss. The receiver sees this: OB's one-way delay rises with every round trip while
 //! nothing seems to wait. After [`RISES`] such rises it estimates from IB's one-way delay above its minimum instead
 //! (the trouble with base delays is back, but not that with the way back), says so in the note `priority_lane`, and
-//! returns when OB overtakes IB again. A longer route is one rise and does not count. Where only one of several congested
-//! hops lacks the lane, OB still overtakes at the others and nothing is noticed: the queue of that hop is not counted, and a
-//! flow over both gets more than its share (measured, with one flow more on each of two hops: 4.7 of 10 Mbit/s for 3.3).
+//! returns when OB overtakes IB again. A longer route is one rise and does not count. With a coarse clock only rises of more
+//! than a tick count, and the smallest delay lies up to a tick below the true one, which then looks queued. Where only one
+//! of several congested hops lacks the lane, OB still overtakes at the others and nothing is noticed: the queue of that hop is
+//! not counted, and a flow over both gets more than its share (measured, with one flow more on each of two hops: 4.7 of 10
+//! Mbit/s for 3.3).
 
 use tailback_core::{
     Arrival, BitRate, Bytes, ControlInfo, Cx, FeedbackPolicy, Kind, Lane, Outgoing, Report, Span, Time,
 };
+
+use crate::clock::Clock;
 
 /// So many round trips in which the out-of-band packet took longer than before show that it waits in queues.
 const RISES: u32 = 6;
@@ -50,6 +54,7 @@ struct Mark {
 #[derive(Clone, Debug)]
 pub struct MonacoPolicy {
     gain: f64,
+    clock: Clock,
     /// A packet of data, in bytes.
     packet: f64,
     received: u64,
@@ -65,20 +70,28 @@ pub struct MonacoPolicy {
 impl MonacoPolicy {
     /// A receiver that averages the egress rate with `gain`, for packets of `packet` bytes.
     pub fn new(gain: f64, packet: Bytes) -> Self {
+        Self::with_clock(gain, packet, Span::ZERO)
+    }
+
+    /// One whose clock, like the sender's, shows multiples of `tick`; an exact one where that is zero.
+    pub fn with_clock(gain: f64, packet: Bytes, tick: Span) -> Self {
         Self {
             gain,
+            clock: Clock::new(tick),
             packet: packet.as_f64().max(1.0),
             received: 0,
             out_of_band: None,
             in_band: None,
             egress: None,
             lost: 0,
-            watch: LaneWatch::default(),
+            watch: LaneWatch { tick: i128::from(tick.as_nanos()), ..LaneWatch::default() },
             due: None,
         }
     }
 
     fn on_control(&mut self, now: Time, arrival: &Arrival<'_>, info: &ControlInfo, cx: &mut Cx<'_>) {
+        let now = self.clock.read(now);
+        let info = &ControlInfo { sent_at: self.clock.read(info.sent_at), ..*info };
         let mark =
             Mark { pair: info.pair, arrived: now, received: self.received, sent: info.bytes_sent.get() };
         let is_newer = |known: Option<Mark>| known.is_none_or(|known| known.pair < info.pair);
@@ -155,6 +168,8 @@ fn one_way(now: Time, info: &ControlInfo) -> i128 {
 /// Tells a network whose priority lane does not work from an empty one.
 #[derive(Clone, Debug, Default)]
 struct LaneWatch {
+    /// The clock's granularity in nanoseconds: smaller differences are none.
+    tick: i128,
     /// The newest out-of-band packet's one-way delay.
     out_of_band: i128,
     before: Option<i128>,
@@ -186,10 +201,13 @@ impl LaneWatch {
             self.missing &= self.overtakes < OVERTAKES;
         } else {
             self.overtakes = 0;
-            let rise = self.before.map_or(0.0, |before| (self.out_of_band - before) as f64);
-            if packets(rise) > 0.1 {
+            let rise = self.before.map_or(0, |before| self.out_of_band - before);
+            if rise.abs() <= self.tick && self.before.is_some() {
+                return;
+            }
+            if packets(rise as f64) > 0.1 {
                 self.rises += 1;
-            } else if rise < 0.0 {
+            } else if rise < 0 {
                 self.rises = self.rises.saturating_sub(1);
             }
             self.missing |= self.rises >= RISES;

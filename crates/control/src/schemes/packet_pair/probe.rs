@@ -6,6 +6,8 @@
 
 use tailback_core::{Acked, Lost, PairPosition, Span, Time};
 
+use crate::clock::Clock;
+
 /// What a batch of acknowledgements said.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Reading {
@@ -36,7 +38,7 @@ pub(super) struct ProbeReader {
     loss_end: u64,
     /// A full packet's bytes on the wire.
     segment: f64,
-    clock: Span,
+    clock: Clock,
     /// Pairs since the last spacing of a tick or more, whose spacings a coarse clock saw as none, in full packets.
     unseen: f64,
     /// The last spacing told; infinite before the first.
@@ -51,7 +53,7 @@ impl ProbeReader {
             round_end: 0,
             loss_end: 0,
             segment,
-            clock,
+            clock: Clock::new(clock),
             unseen: 0.0,
             told: f64::INFINITY,
         }
@@ -86,23 +88,17 @@ impl ProbeReader {
         self.next.wrapping_sub(u64::from(age))
     }
 
-    /// The clock's reading.
-    fn read_clock(&self, time: Time) -> Time {
-        let tick = self.clock.as_nanos();
-        time.as_nanos().checked_div(tick).map_or(time, |ticks| Time::from_nanos(ticks * tick))
-    }
-
     /// Reads a batch; `None` if nothing was newly acknowledged. Of several packets the one sent last is taken to have
     /// caused the acknowledgement: of the others, whose own acknowledgements were lost, no time is known.
     pub(super) fn read(&mut self, now: Time, acked: &[Acked]) -> Option<Reading> {
         let newest = acked.iter().max_by_key(|packet| self.id(packet.tag))?;
         let id = self.id(newest.tag);
-        let now = self.read_clock(now);
+        let now = self.clock.read(now);
         let round_passed = id >= self.round_end;
         if round_passed {
             self.round_end = self.next;
         }
-        let sent_at = self.read_clock(newest.sent_at);
+        let sent_at = self.clock.read(newest.sent_at);
         let round_trip = (newest.pair != PairPosition::Second && !newest.retransmitted)
             .then(|| now.since(sent_at))
             .filter(|span| !span.is_zero());
@@ -127,7 +123,7 @@ impl ProbeReader {
             self.told = span.as_secs_f64() / std::mem::take(&mut self.unseen);
             return Some(self.told);
         }
-        let most = self.clock.as_secs_f64() / (self.unseen + 1.0);
+        let most = self.clock.tick().as_secs_f64() / (self.unseen + 1.0);
         let news = most > 0.0 && most < 0.5 * self.told;
         if news {
             self.told = most;
