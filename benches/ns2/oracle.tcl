@@ -205,8 +205,8 @@ for {set i 0} {$i < $all} {incr i} {
     if {$o(proto) eq "tfrc"} {
         $sim at $start "$sender($i) start"
     } elseif {$o(size)} {
-        # The connection request counts as the first packet.
-        $sim at $start "$sender($i) advanceby [expr {$o(size) + 1}]"
+        # The connection request is number 0; what is asked for comes on top of it.
+        $sim at $start "$sender($i) advanceby $o(size)"
         set began($i) $start
         $sender($i) proc done {} "set ::completed($i) \[\$::sim now\]"
     } else {

@@ -15,8 +15,8 @@ pub enum RttSampling {
     /// Every acknowledgement of segments sent once gives a sample (Karn's rule).
     #[default]
     EveryAck,
-    /// One segment per round trip is timed, and none while something is retransmitted (RFC 6298 §3 and §4; ns-2
-    /// without timestamps).
+    /// One segment per round trip is timed, none while something is retransmitted, and what is only reported beyond a
+    /// hole gives no sample (RFC 6298 §3 and §4; BSD, and ns-2 without timestamps).
     PerRoundTrip,
     /// Segments carry their send time, which the receiver echoes (RFC 7323): retransmissions give samples too.
     Timestamps,

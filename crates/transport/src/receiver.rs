@@ -116,7 +116,9 @@ impl Receiver {
                 self.counters.goodput += Bytes::new(readable.payload);
                 self.readable += Bytes::new(readable.payload);
                 self.unacknowledged += 1;
-                if self.config.ack_every <= self.unacknowledged || filled || marked {
+                // A segment without data asks for a connection: only acknowledgements of data may wait (RFC 5681 §4.2,
+                // RFC 9293 §3.10.7.2).
+                if self.config.ack_every <= self.unacknowledged || filled || marked || payload == 0 {
                     self.ack_due = true;
                 } else if self.ack_deadline.is_never() {
                     self.ack_deadline = now + self.config.ack_delay;

@@ -100,6 +100,18 @@ fn delayed_acknowledgements_come_in_twos_or_in_time() {
 }
 
 #[test]
+fn a_request_for_a_connection_is_answered_at_once() {
+    // Only acknowledgements of data may wait (RFC 5681 §4.2).
+    let mut bench = Bench::stream(ReceiverConfig { ack_every: 2, ..ReceiverConfig::default() });
+    let request = Packet::new(Kind::Data, FLOW, 0, Bytes::new(40));
+    let answer = bench.give(0, Input::Packet(request));
+    assert_eq!(answer.iter().map(|(packet, _)| packet.number).collect::<Vec<_>>(), [1]);
+    assert_eq!(bench.wait, None);
+    assert_eq!(bench.numbers(60, 1), [0; 0], "the request is not one of the two");
+    assert_eq!(bench.numbers(61, 2), [3]);
+}
+
+#[test]
 fn acknowledgements_wait_for_as_many_segments_and_as_long_as_configured() {
     for ack_every in 1..6_u32 {
         for delay in [1, 40, 499] {

@@ -7,7 +7,7 @@ use pipe::stream::{ONE_WAY, config, events, transfer};
 use pipe::{FLOW, Fate, Pipe, Scripted};
 use proptest::prelude::*;
 use tailback_control::Reliability;
-use tailback_core::{AppInput, Bytes, CongestionEvent, Span, Time};
+use tailback_core::{AppInput, Bytes, CongestionEvent, Kind, Span, Time};
 use tailback_transport::source::AnySource;
 use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, RttSampling, Sender, StreamConfig};
 
@@ -53,6 +53,27 @@ fn one_sample_per_round_trip() {
     let test = transfer(config, Scripted::window(5), 25).start().run(Span::from_secs(5));
     let samples = test.sender.controller().log.feedback.iter().filter(|told| told.rtt.is_some()).count();
     assert_eq!(samples, 5);
+}
+
+#[test]
+fn a_timed_segment_that_is_only_reported_gives_no_sample() {
+    // 1 is held back by 120 ms and comes at 170; 2, which leaves at 100, is reported at 200.
+    let samples = |sampling| {
+        let config = StreamConfig { rtt_sampling: sampling, ..config(Reliability::Sack) };
+        let late = Span::from_millis(120);
+        let test = transfer(config, Scripted::window(2), 3)
+            .script(move |packet, _, _| match (packet.kind(), packet.number) {
+                (Kind::Data, 1) => Fate::Late(late),
+                _ => Fate::Deliver,
+            })
+            .start()
+            .run(Span::from_secs(5));
+        assert!(test.finished());
+        let told = test.sender.controller().log.feedback.iter();
+        told.filter_map(|told| told.rtt.map(|rtt| rtt.as_nanos() / 1_000_000)).collect::<Vec<_>>()
+    };
+    assert_eq!(samples(RttSampling::PerRoundTrip), [100], "as BSD and ns-2 time, who know no ranges");
+    assert_eq!(samples(RttSampling::EveryAck)[..2], [100, 100], "by the report");
 }
 
 #[test]

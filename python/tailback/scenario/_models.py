@@ -2026,8 +2026,8 @@ RttSampling: TypeAlias = Literal["every-ack", "per-round-trip", "timestamps"]
 """How round trip times are sampled for the retransmission timer.
 
 - ``every-ack``: Every acknowledgement of segments sent once gives a sample (Karn's rule).
-- ``per-round-trip``: One segment per round trip is timed, and none while something is retransmitted (RFC 6298 §3
-  and §4; ns-2 without timestamps).
+- ``per-round-trip``: One segment per round trip is timed, none while something is retransmitted, and what is only
+  reported beyond a hole gives no sample (RFC 6298 §3 and §4; BSD, and ns-2 without timestamps).
 - ``timestamps``: Segments carry their send time, which the receiver echoes (RFC 7323): retransmissions give
   samples too.
 """

@@ -105,7 +105,10 @@ def further(row: Row, seed: int) -> dict[str, Any]:
         del topology["reverse"]
         back = {"name": "reverse", "count": int(option["reverse"]), "from": "r1", "to": "r0"}
         data["flows"].append({**flows, **back})
-    data["flows"] = [part for flow in data["flows"] for part in _by_size(flow, option["pkt"].split(","))]
+    sizes = option["pkt"].split(",")
+    # The constant flow has packets of its own.
+    parts = (_by_size(flow, sizes) if "count" in flow else [flow] for flow in data["flows"])
+    data["flows"] = [part for of_flow in parts for part in of_flow]
     return data
 
 

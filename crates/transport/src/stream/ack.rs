@@ -105,7 +105,8 @@ impl LossRecovery {
         if !retransmitted {
             samples.newest = samples.newest.max(sent_at);
             if number == self.timed {
-                samples.timed = Some(sent_at);
+                // Those who time one segment by RFC 6298 know no ranges: beyond a hole there is no sample.
+                samples.timed = (number < self.ring.first()).then_some(sent_at);
                 self.timed = NONE;
             }
         }
