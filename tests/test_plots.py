@@ -12,10 +12,10 @@ import pytest
 from matplotlib.figure import Figure
 
 import tailback as tb
-from tailback.plot import save
+from tailback.plot import save, series
 from tailback.plot.along import along
 from tailback.plot.overtime import thinned
-from tailback.plot.style import COLOURS, style
+from tailback.plot.style import COLOURS, PAPER, style
 from tailback.report.svg import inlined
 
 
@@ -117,6 +117,41 @@ def test_marks_tell_two_axes_apart(runs: tb.Runs) -> None:
     named = [line for line in axis.get_lines() if not str(line.get_label()).startswith("_")]
     assert len({(line.get_color(), line.get_marker()) for line in named}) == len(named) == 6
     assert len({line.get_color() for line in named}) == 2
+
+
+def test_marks_tell_two_axes_apart_in_grey_too(runs: tb.Runs) -> None:
+    axis = runs.plot.throughput_delay(by=["queue", "buffer"]).axes[0]
+    named = [line for line in axis.get_lines() if not str(line.get_label()).startswith("_")]
+    hollow = {line.get_color(): line.get_markerfacecolor() == PAPER for line in named}
+    assert sorted(hollow.values()) == [False, True]
+
+
+def test_legends_read_row_by_row(result: tb.Result) -> None:
+    made = result.plot.goodput(ax=Figure().subplots())
+    flows = [str(line.get_label()) for line in made.axes[0].get_lines()]
+    legend = made.axes[0].get_legend()
+    assert legend is not None
+    assert sorted(text.get_text() for text in legend.get_texts()) == sorted(flows)
+    six = [f"flow {number}" for number in range(6)]
+    axis = Figure().subplots()
+    for name in six:
+        axis.plot([0, 1], label=name)
+    series.legend(axis.figure, [axis])  # type: ignore[arg-type]  # A whole figure.
+    legend = axis.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [six[n] for n in (0, 2, 4, 1, 3, 5)], "in two columns"
+
+
+def test_long_labels_stay_beside_their_panel(runs: tb.Runs) -> None:
+    made = runs.plot.over("buffer", "queueing_delay_p95", "goodput")
+    made.draw_without_rendering()
+    high, low = (axis.yaxis.label.get_window_extent() for axis in made.axes)
+    assert low.y1 < high.y0
+
+
+def test_phase_says_what_it_shows(result: tb.Result) -> None:
+    assert result.plot.phase().axes[0].get_ylabel().startswith("sum of windows (")
+    assert result.plot.phase(flow="cubic-0").axes[0].get_ylabel().startswith("window of cubic-0 (")
 
 
 def test_other_endings_are_refused(result: tb.Result, tmp_path: Path) -> None:

@@ -155,12 +155,7 @@ def _flow_table(result: Result) -> Table:
 
 
 def _link_table(result: Result) -> Table:
-    import polars as pl
-
-    watched = result.link_series["link"].unique().to_list() if result.link_series.height else []
-    links = result.links.filter(
-        pl.col("link").is_in([*watched, result.bottleneck]) | (pl.col("dropped_packets") > 0)
-    ).head(MANY)
+    links = result.main_links.head(MANY)
     rate, rate_unit = scale_of(links["throughput"], "bit/s")
     delay, delay_unit = scale_of(links["queueing_delay"], "s")
     table = _table(None)

@@ -22,12 +22,17 @@ if TYPE_CHECKING:
     from tailback.sweeps import Runs
 
 
+FEW = 12
+"""So few points are marked."""
+
+
 def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float] | float) -> None:
     """Jain's index of the flows' goodputs in windows of several lengths, against time."""
     for index, window in enumerate([windows] if isinstance(windows, int | float) else windows):
         times, values = jain_over_time(result, window)
-        if times.size:
-            axis.plot(times, values, label=f"in windows of {window:g} s", **line(index))
+        if times.size:  # Of a few points, the line alone would show little or nothing.
+            mark = MARKERS[index % len(MARKERS)] if times.size <= FEW else ""
+            axis.plot(times, values, label=f"in windows of {window:g} s", marker=mark, **line(index))
     axis.set_xlabel("time (s)")
     axis.set_ylabel("Jain's index")
     axis.set_xlim(0.0, result.duration)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tailback.errors import refused, unknown
 from tailback.plot import series
@@ -53,8 +55,13 @@ def heatmap(made: Figure, axis: Axes, runs: Runs, *, metric: str, x: str | None,
     axis.set_ylabel(up)
     colour_bar(made, image, axis, text)
     if cells.size <= WRITTEN:
-        middle = 0.5 * (np.nanmin(cells) + np.nanmax(cells))
         for row, column in np.argwhere(np.isfinite(cells)):
             value = cells[row, column]
-            colour = ON_DARK if value < middle else ON_LIGHT
+            colour = _on(image.cmap(float(image.norm(value))))
             axis.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=7.5, color=colour)
+
+
+def _on(cell: Sequence[float] | NDArray[np.float64]) -> str:
+    """What is read best on a cell of this colour: contrast with white and black is equal at a luminance of 0.18 (WCAG)."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in cell[:3]]
+    return ON_DARK if np.dot(linear, (0.2126, 0.7152, 0.0722)) < 0.18 else ON_LIGHT

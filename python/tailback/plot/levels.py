@@ -53,7 +53,7 @@ def over(
                 elinewidth=0.9,
                 **(line(index) if where.names is None else {"color": line(index)["color"], "linestyle": "none"}),
             )
-        axis.set_ylabel(text)
+        series.label_up(axis, text)
         axis.margins(y=0.1)
         if metric not in {"jain", "utilization", "mean_rtt", "rtt_p95"}:
             axis.set_ylim(0.0, 1.1 * axis.dataLim.y1 or 1.0)  # Room for the topmost marks; an axis where all is zero.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tailback.errors import NotFoundError, refused, unknown
 from tailback.plot import series
-from tailback.plot.style import COLOURS, MARKERS
+from tailback.plot.style import COLOURS, MARKERS, PAPER
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
@@ -43,11 +43,12 @@ def throughput_delay(
     looks = _Looks(points, columns)
     for values, part in points.group_by(columns, maintain_order=True) if columns else [((), points)]:
         x, y = part[delay].to_numpy() * time, part["throughput"].to_numpy() * rate
-        colour, marker = looks.of(values)
+        colour, marker, filled = looks.of(values)
         axis.plot(x, y, linestyle="none", marker=marker, color=colour, alpha=0.3, markersize=3)
         middle = ([np.median(x)], [np.median(y)])
         name = ", ".join(str(value) for value in values)
-        axis.plot(*middle, linestyle="none", marker=marker, color=colour, label=name, markersize=7)
+        face: dict[str, Any] = {"markerfacecolor": colour if filled else PAPER, "markeredgewidth": 1.6}
+        axis.plot(*middle, linestyle="none", marker=marker, color=colour, label=name, markersize=7, **face)
         if x.size > 2:
             axis.add_patch(covariance_ellipse(x, y, ellipse, facecolor=colour, alpha=0.15, edgecolor=colour))
     axis.set_xlabel(delay_label)
@@ -61,7 +62,8 @@ def throughput_delay(
 
 
 class _Looks:
-    """Colours tell the first column's values apart, marks the others'; with one column, both do."""
+    """Colours tell the first column's values apart, marks the others'; with one column, both do. Marks of every other
+    colour are hollow, for in grey its neighbours look alike."""
 
     def __init__(self, points: pl.DataFrame, columns: Sequence[str]) -> None:
         rows = points.select(columns).unique(maintain_order=True).rows()
@@ -71,9 +73,10 @@ class _Looks:
         self._markers = {value: MARKERS[place % len(MARKERS)] for place, value in enumerate(marked)}
         self._several = len(columns) > 1
 
-    def of(self, values: tuple[object, ...]) -> tuple[str, str]:
-        """Colour and mark of a combination of values."""
-        return self._colours[values[:1]], self._markers[values[1:] if self._several else values]
+    def of(self, values: tuple[object, ...]) -> tuple[str, str, bool]:
+        """Colour and mark of a combination of values, and whether the mark is filled."""
+        filled = not self._several or list(self._colours).index(values[:1]) % 2 == 0
+        return self._colours[values[:1]], self._markers[values[1:] if self._several else values], filled
 
 
 def covariance_ellipse(x: NDArray[np.float64], y: NDArray[np.float64], deviations: float, **looks: Any) -> Ellipse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from tailback.sweeps import Runs
 
+LONG = 26
+"""Longer labels than this do not fit beside a panel."""
 LABELS = {
     "goodput": "goodput",
     "throughput": "throughput",
@@ -87,13 +90,27 @@ def legend(made: Figure, axes: Sequence[Axes]) -> None:
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
             if name:
                 found.setdefault(name, handle)
-    if found and not isinstance(made, Drawing):
-        axes[0].legend(found.values(), found.keys(), ncols=min(len(found), 1 + len(found) // 4))
-    elif found:
-        made.legend(found.values(), found.keys(), loc="outside upper left", ncols=_columns(list(found)))
+    if not found:
+        return
+    ours = isinstance(made, Drawing)
+    columns = _columns(list(found)) if ours else 1 + len(found) // 4
+    # matplotlib fills column by column, people read row by row.
+    names = [name for first in range(columns) for name in list(found)[first::columns]]
+    handles = [found[name] for name in names]
+    if ours:
+        made.legend(handles, names, loc="outside upper left", ncols=columns)
+    else:
+        axes[0].legend(handles, names, ncols=columns)
 
 
 def _columns(names: Sequence[str]) -> int:
-    """As many as stand side by side at the width of a figure."""
+    """As many as stand side by side at the width of a figure, but no more than rows of one length need."""
     longest = max(len(name) for name in names)
-    return max(1, min(len(names), 5, 80 // (longest + 8)))
+    most = max(1, min(len(names), 5, 80 // (longest + 8)))
+    return -(-len(names) // -(-len(names) // most))
+
+
+def label_up(axis: Axes, text: str) -> None:
+    """Labels the vertical axis of a panel that is one of several: on two lines what is longer than the panel is high."""
+    lines = textwrap.wrap(text, LONG) if len(text) > LONG else [text]
+    axis.set_ylabel("\n".join(lines))

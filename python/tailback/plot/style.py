@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 INK = "#1d1d22"
 """Everything that is not data. The HTML report replaces it by the page's own text colour."""
+PAPER = "white"
+"""What is left white; nothing, in the HTML report."""
 FAINT = "#8a8a94"
 """Reference lines and grids."""
 # Lightness falls from the first to the last, so the order survives a photocopy; line styles repeat it.

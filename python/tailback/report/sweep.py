@@ -115,12 +115,14 @@ def write_result_report(result: Result, folder: Path, source: Path | None = None
     columns = ("flow", "scheme", "throughput", "goodput", "retransmission_rate", "mean_rtt")
     about = "Averages after the warm-up." if result.warm_up else "Averages over the whole run."
     links = ("link", "throughput", "utilization", "loss_rate", "mean_queue", "queueing_delay")
+    quiet = result.links.height - result.main_links.height
+    others = f" {quiet} others, which dropped nothing and have no time series, are in the data." if quiet else ""
     context = {
         "title": result.title,
         "lead": f"{result.flows.height} flows for {result.duration:g} s, seed {result.seed}.",
         "tables": [
             _plain_table("flows", "Flows", about, result.flows.select(columns), result.units),
-            _plain_table("links", "Links", about, result.links.select(links), result.units),
+            _plain_table("links", "Links", about + others, result.main_links.select(links), result.units),
         ],
         "figures": figures,
         "files": [csv_download(f"{name}.csv", folder / f"{name}.csv", folder) for name in ("flows", "links")],

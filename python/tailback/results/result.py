@@ -104,6 +104,13 @@ class Result(Tabular):
         )
         return str(ranked["link"][0])
 
+    @cached_property
+    def main_links(self) -> pl.DataFrame:
+        """The rows of ``links`` that people look at first: those with a time series, the bottleneck, and any that dropped
+        packets. Access links are mostly none of them."""
+        watched = self.link_series["link"].unique().to_list() if self.link_series.height else []
+        return self.links.filter(pl.col("link").is_in([*watched, self.bottleneck]) | (pl.col("dropped_packets") > 0))
+
     def series(self, *, flow: str | None = None, link: str | None = None, after_warm_up: bool = False) -> pl.DataFrame:
         """The time series of one flow or of one link; of the bottleneck where neither is named.
 
