@@ -21,7 +21,7 @@ from tailback.papers.packet_pair.scenes import (
     packet_pair,
     watched,
 )  # fmt: skip
-from tailback.papers.packet_pair.traces import logged, own_queue, published
+from tailback.papers.packet_pair.traces import Steps, logged, numbers, own_queue, published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,6 +46,8 @@ class Traced(NamedTuple):
     queue: list[float]
     estimate: list[float]
     outstanding: list[float]
+    sent: list[float]
+    acked: list[float]
     utilization_time: list[float]
     utilization: list[float]
     steady_min: float
@@ -81,8 +83,11 @@ def simulate(_: int) -> Traced:
     link = result.series(link=BOTTLENECK)
     served = link["transmitted_packets"].to_numpy()
     bins = len(served) // WINDOW
+    sent, acked = numbers(result)
     return Traced(
         time=grid.tolist(),
+        sent=sent.at(grid).tolist(),
+        acked=acked.at(grid).tolist(),
         queue=queue.at(grid).tolist(),
         estimate=published(result, "backlog").at(grid).tolist(),
         outstanding=(np.interp(grid, flow["time"].to_numpy() / TU, flow["in_flight"].to_numpy()) / PACKET).tolist(),
@@ -99,7 +104,18 @@ def measure(lab: Lab) -> Outcome:
     """Runs it once: nothing in it is random."""
     run = lab.map(simulate, [0])[0]
     data = pl.DataFrame(
-        {"time": run.time, "queue": run.queue, "estimate": run.estimate, "outstanding": run.outstanding}
+        {
+            "time": run.time,
+            "queue": run.queue,
+            "estimate": run.estimate,
+            "outstanding": run.outstanding,
+            # A bin's, from its beginning on.
+            "utilization": Steps(np.array(run.utilization_time) - WINDOW, np.array(run.utilization)).at(
+                np.array(run.time)
+            ),
+            "sent": run.sent,
+            "acked": run.acked,
+        }
     )
     steady = data.filter(pl.col("time") >= SETTLED)
     error = (steady["estimate"] - steady["queue"]).to_numpy()
@@ -137,7 +153,15 @@ def measure(lab: Lab) -> Outcome:
         measured=measured,
         checks=checks,
         data=data,
-        units={"time": "TU", "queue": "packets", "estimate": "packets", "outstanding": "packets"},
+        units={
+            "time": "TU",
+            "queue": "packets",
+            "estimate": "packets",
+            "outstanding": "packets",
+            "utilization": "fraction",
+            "sent": "packets",
+            "acked": "packets",
+        },
         why="",
         scenario=scenario().to_toml(),
         notes=("The queue counts the packet in service; utilization is that of bins of 25 TU, as in Fig. 13.",),
@@ -145,30 +169,39 @@ def measure(lab: Lab) -> Outcome:
 
 
 def draw(outcome: Outcome) -> Figure:
-    """Fig. 11, and Fig. 12's closer look at the steady state."""
+    """Fig. 11, Fig. 12's closer look at the steady state, Fig. 13's utilization and Fig. 14's numbers."""
     from tailback.plot.style import COLOURS, DASHES, figure, style
 
     data = outcome.data
+    steady = data.filter(pl.col("time").is_between(1500.0, 1520.0))
+    queue, estimate = ("queue", "queue"), ("estimate", "estimate $\\hat{n}_b$")
+    panels = (
+        ("packets", data, (queue, estimate, ("outstanding", "outstanding")), "default"),
+        ("packets", steady, (queue, estimate), "steps-post"),
+        ("utilization of the bottleneck", data, (("utilization", "in bins of 25 TU"),), "steps-post"),
+        ("number (packets)", data, (("sent", "sent"), ("acked", "acknowledged")), "default"),
+    )
     with style():
-        made, axes = figure(rows=2, height=5.2)
-        labels = (("queue", "queue"), ("estimate", "estimate $\\hat{n}_b$"), ("outstanding", "outstanding"))
-        for axis, begin, end in ((axes[0], 0.0, END), (axes[1], 1500.0, 1550.0)):
-            part = data.filter(pl.col("time").is_between(begin, end))
-            for index, (column, label) in enumerate(labels[: 3 if begin == 0 else 2]):
+        made, axes = figure(rows=2, columns=2, width=7.6, height=5.2)
+        for axis, (unit, part, lines, steps) in zip(axes, panels, strict=True):
+            for index, (column, label) in enumerate(lines):
                 axis.plot(
                     part["time"] / ROUND_TRIP,
                     part[column],
                     color=COLOURS[index],
                     linestyle=DASHES[index],
                     label=label,
-                    drawstyle="default" if begin == 0 else "steps-post",
+                    drawstyle=steps,
                 )
-            axis.axhline(SETPOINT, linewidth=0.8, color="0.5")
-            axis.set_ylabel("packets")
-            if begin == 0:
-                axis.legend(loc="center right")
-            else:
-                axis.set_ylim(SETPOINT - 3, SETPOINT + 5)
-                axis.legend(loc="upper right", ncols=2)
-        axes[1].set_xlabel("time (round trips of 100 TU)")
+            axis.set_ylabel(unit)
+        for axis in axes[:2]:
+            axis.axhline(SETPOINT, linewidth=0.8, color="0.5", label="setpoint")
+        axes[1].set_ylim(SETPOINT - 3, SETPOINT + 5)
+        axes[2].set_ylim(0, 1.05)
+        axes[0].legend(loc="center right")
+        axes[1].legend(loc="upper right", ncols=2)
+        axes[2].legend(loc="lower right")
+        axes[3].legend(loc="upper left")
+        for axis in axes[2:]:
+            axis.set_xlabel("time (round trips of 100 TU)")
     return made

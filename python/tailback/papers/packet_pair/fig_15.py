@@ -12,7 +12,7 @@ import polars as pl
 from tailback.analysis import mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import BOTTLENECK, TU, Source, base, base_parameters, packet_pair, watched
-from tailback.papers.packet_pair.traces import RETRANSMITTED, jain, published
+from tailback.papers.packet_pair.traces import RETRANSMITTED, jain, numbers, published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,6 +53,8 @@ class Traced(NamedTuple):
     """Of packets lost before ``END``, and any others before it."""
     goodput: list[float]
     """Bytes from the first loss to ``END``."""
+    numbers: list[list[float]]
+    """Of the packets sent, at every TU."""
 
 
 def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
@@ -113,6 +115,7 @@ def simulate(run: Run) -> Traced:
             float(result.flow_series.filter(settled & (pl.col("flow") == name))["received_bytes"].sum())
             for name in names
         ],
+        numbers=[numbers(result, index + 1)[0].at(grid).tolist() for index in range(SOURCES)],
     )
 
 
@@ -156,6 +159,7 @@ def measure(lab: Lab) -> Outcome:
     most_lost = max(max(each.losses) for each in found)
     time = np.arange(1.0, SHOWN, 1.0)
     columns = {"time": time} | {f"setpoint_{index + 1}": values for index, values in enumerate(runs[0].setpoints)}
+    columns |= {f"number_{index + 1}": values for index, values in enumerate(runs[0].numbers)}
     for name, traced in (("losses", runs[0]), ("losses_gentler", gentle)):
         columns[name] = np.searchsorted(np.sort(np.concatenate(traced.losses)), time, side="right")
     later = mean_interval([len(own) for run in runs for own in run.losses])
@@ -188,7 +192,8 @@ def measure(lab: Lab) -> Outcome:
             Check("rates are fair", f"Jain at least {fairness:.4f}", "at least 0.99 in every run", fairness >= 0.99),
         ),
         data=pl.DataFrame(columns),
-        units={"time": "TU"} | {f"setpoint_{index + 1}": "packets" for index in range(SOURCES)},
+        units={"time": "TU"}
+        | {f"{column}_{index + 1}": "packets" for column in ("setpoint", "number") for index in range(SOURCES)},
         why="",
         scenario=scenario(Run(1)).to_toml(),
         notes=(
@@ -208,12 +213,12 @@ def _first(run: Traced) -> float:
 
 
 def draw(outcome: Outcome) -> Figure:
-    """Fig. 15: the setpoints over time; and all losses so far, with both increases."""
+    """Fig. 15: the setpoints over time; Fig. 16: the numbers sent; and all losses so far, with both increases."""
     from tailback.plot.style import COLOURS, DASHES, figure, style
 
     data = outcome.data
     with style():
-        made, (axis, lost) = figure(rows=2, height=5.4, sharex=True)
+        made, (axis, sent, lost) = figure(rows=3, height=7.0, sharex=True)
         for index in range(SOURCES):
             axis.plot(
                 data["time"] / 100,
@@ -222,6 +227,14 @@ def draw(outcome: Outcome) -> Figure:
                 linestyle=DASHES[index],
                 label=f"source {index + 1}",
             )
+            sent.plot(
+                data["time"] / 100,
+                data[f"number_{index + 1}"],
+                color=COLOURS[index],
+                linestyle=DASHES[index],
+                linewidth=0.9,
+            )
+        sent.set_ylabel("number sent (packets)")
         axis.axhline(FAIR, linewidth=0.8, color="0.5")
         axis.set_ylabel("setpoint (packets)")
         axis.set_ylim(0, None)
@@ -233,7 +246,7 @@ def draw(outcome: Outcome) -> Figure:
             )  # fmt: skip
         lost.set_ylabel("losses so far, of all")
         lost.legend(loc="upper left")
-        for each in (axis, lost):
+        for each in (axis, sent, lost):
             each.axvline(END / 100, linewidth=0.7, color="0.6", linestyle=(0, (2, 2)))
         lost.set_xlabel("time (round trips of 100 TU)")
     return made

@@ -13,7 +13,16 @@ import polars as pl
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import BUFFER, TU, base_parameters, watched
 from tailback.papers.packet_pair.table_4 import START, Run, scenario, sources
-from tailback.papers.packet_pair.traces import KIND, RETRANSMITTED, Steps, logged, own_queue, published, sending_rate
+from tailback.papers.packet_pair.traces import (
+    KIND,
+    RETRANSMITTED,
+    Steps,
+    logged,
+    numbers,
+    own_queue,
+    published,
+    sending_rate,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,6 +46,8 @@ class Traced(NamedTuple):
     spacing: list[float]
     rate: list[float]
     queue: list[float]
+    sent: list[float]
+    acked: list[float]
     starts: list[float]
     """TU at which the phases 1 to 7 begin; not a number where one cannot be told apart."""
     peak_2: float
@@ -82,6 +93,7 @@ def simulate(run: Run) -> Traced:
     record = watched(packets=True, links=logged())
     result = scenario(run, record=record).run()
     queue, rate, spacing = own_queue(result), sending_rate(result), published(result, "spacing")
+    data, acks = numbers(result)
     starts = phases(result, spacing)
     end = _finished(result, "1")
     grid = np.arange(1.0, end, 1.0)
@@ -102,6 +114,8 @@ def simulate(run: Run) -> Traced:
         spacing=spacing.at(grid).tolist(),
         rate=rate.at(grid).tolist(),
         queue=queue.at(grid).tolist(),
+        sent=data.at(grid).tolist(),
+        acked=acks.at(grid).tolist(),
         starts=starts,
         peak_2=highest(queue, starts[1], starts[3]),
         peak_4=highest(queue, starts[3], starts[5]),
@@ -176,7 +190,14 @@ def measure(lab: Lab) -> Outcome:
             Check("phase 7: the full rate again", f"{run.rate_7:.2f}", "at least 0.9", run.rate_7 >= 0.9),
         ),
         data=pl.concat([_frame("text", run), _frame("program", program)]),
-        units={"time": "TU", "spacing": "TU", "rate": "packets/TU", "queue": "packets"},
+        units={
+            "time": "TU",
+            "spacing": "TU",
+            "rate": "packets/TU",
+            "queue": "packets",
+            "sent": "packets",
+            "acked": "packets",
+        },
         why="",
         scenario=scenario(RUN).to_toml(),
         notes=_notes(run, program),
@@ -185,7 +206,15 @@ def measure(lab: Lab) -> Outcome:
 
 def _frame(estimator: str, run: Traced) -> pl.DataFrame:
     return pl.DataFrame(
-        {"estimator": estimator, "time": run.time, "spacing": run.spacing, "rate": run.rate, "queue": run.queue}
+        {
+            "estimator": estimator,
+            "time": run.time,
+            "spacing": run.spacing,
+            "rate": run.rate,
+            "queue": run.queue,
+            "sent": run.sent,
+            "acked": run.acked,
+        }
     )
 
 
@@ -204,18 +233,24 @@ def _notes(run: Traced, program: Traced) -> Sequence[str]:
 
 
 SHOWN = (("program", 1, "the program's estimator"), ("text", 0, "the text's"))
-PANELS = (("spacing", "spacing (TU)"), ("rate", "sending rate (packets/TU)"), ("queue", "queue (packets)"))
+PANELS = (
+    ("spacing", "spacing (TU)"),
+    ("rate", "sending rate (packets/TU)"),
+    ("queue", "queue (packets)"),
+    ("sent", "number (packets)"),
+)
 CLOSER = (900.0, 2000.0)
 """TU of the panels on the right."""
 
 
 def draw(outcome: Outcome) -> Figure:
-    """Figs. 19 and 20: spacing, rate and queue, with the phases marked; on the right, a closer look at phases 2 to 5."""
+    """Figs. 19 and 20: spacing, rate and queue, with the phases marked; Fig. 21: numbers sent, and acknowledged with the
+    text's estimator; on the right, a closer look at phases 2 to 5."""
     from tailback.plot.style import COLOURS, DASHES, FAINT, figure, style
 
     starts: list[float] = outcome.measured["phase_start_tu"]
     with style():
-        made, axes = figure(rows=3, columns=2, width=7.6, height=6.2, sharey="row")
+        made, axes = figure(rows=4, columns=2, width=7.6, height=8.0, sharey="row")
         for index, axis in enumerate(axes):
             column, unit = PANELS[index // 2]
             close = index % 2 == 1
@@ -231,7 +266,12 @@ def draw(outcome: Outcome) -> Figure:
                     linewidth=0.9,
                     label=label,
                 )
-            axis.set_ylim(0, None)
+            if column == "sent":
+                part = outcome.data.filter(pl.col("estimator") == "text")
+                part = part.filter(pl.col("time").is_between(*CLOSER)) if close else part
+                axis.plot(part["time"], part["acked"], color=COLOURS[2], linestyle=DASHES[2], label="acknowledged")
+            if column != "sent" or not close:
+                axis.set_ylim(0, None)
             if not close:
                 axis.set_ylabel(unit)
             for number, start in enumerate(starts, start=1):
@@ -250,6 +290,8 @@ def draw(outcome: Outcome) -> Figure:
                         fontsize=8,
                     )
         axes[2].legend(loc="upper center")
+        handles, labels = axes[6].get_legend_handles_labels()
+        axes[6].legend(handles[-1:], labels[-1:], loc="upper left")
         for axis in axes[-2:]:
             axis.set_xlabel("time (TU)")
     return made

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 KIND = 3
 """The bits of a packet's header that say what it is: none of them set, data."""
+ACK = 1
+"""What those bits are of an acknowledgement."""
 RETRANSMITTED = 2048
 """The bit of a packet's header that says that it was sent before."""
 
@@ -45,6 +47,19 @@ class Steps(NamedTuple):
         part = self.between(begin, end)
         lengths = np.diff(np.concatenate([part.times, [end]]))
         return float(np.sum(lengths * part.values) / (end - begin))
+
+
+def numbers(result: Result, source: int = 1) -> tuple[Steps, Steps]:
+    """The numbers of the packets that a source sent, those sent again included, and of the acknowledgements that it got.
+
+    Needs the packet log of any link.
+    """
+    kind = pl.col("bits").cast(pl.UInt32) & KIND
+    own = result.packets.filter(pl.col("flow") == f"{source}")
+    sent = own.filter((pl.col("event") == "sent") & (kind == 0))
+    acked = own.filter((pl.col("event") == "delivered") & (kind == ACK))
+    data, acks = (Steps(rows["time"].to_numpy() / TU, rows["number"].to_numpy() * 1.0) for rows in (sent, acked))
+    return data, acks
 
 
 def own_queue(result: Result, source: int = 1) -> Steps:
