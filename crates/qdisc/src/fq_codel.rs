@@ -67,6 +67,8 @@ enum Place {
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
     credit: i64,
+    /// What waits.
+    bytes: Bytes,
     place: Place,
     law: Law,
 }
@@ -79,11 +81,13 @@ struct One<'a> {
 
 impl Source for One<'_> {
     fn pop(&mut self) -> Option<(Packet, Time)> {
-        self.flows.pop(self.slot)
+        let taken = self.flows.pop(self.slot)?;
+        self.flows.state(self.slot).bytes -= taken.0.size();
+        Some(taken)
     }
 
     fn bytes(&self) -> Bytes {
-        self.flows.get(self.slot).bytes()
+        self.flows.get(self.slot).state.bytes
     }
 }
 
@@ -127,19 +131,19 @@ impl FqCodel {
 
     fn relieve(&mut self, cx: &mut QueueCx<'_>) {
         let flows = &self.flows;
-        let length = |slot| flows.get(slot).bytes().get();
+        let length = |slot| flows.get(slot).state.bytes.get();
         let Some(slot) = self.ranking.longest(flows.slots(), length) else { return };
-        let half = self.flows.get(slot).bytes() / 2;
+        let half = self.flows.get(slot).state.bytes / 2;
         let mut dropped = Bytes::ZERO;
         for _ in 0..BATCH {
-            let Some((packet, _)) = self.flows.pop(slot) else { break };
+            let Some((packet, _)) = (One { flows: &mut self.flows, slot }).pop() else { break };
             dropped += packet.size();
             cx.drop(packet, DropReason::Overflow);
             if dropped >= half {
                 break;
             }
         }
-        if self.flows.get(slot).packets() == 0 {
+        if self.flows.get(slot).is_empty() {
             self.ranking.emptied(slot);
         }
     }
@@ -158,7 +162,7 @@ impl FqCodel {
             self.old.push_back(slot);
         } else {
             self.flows.state(slot).place = Place::Nowhere;
-            self.flows.unhold(slot);
+            self.flows.unlist(slot);
         }
     }
 }
@@ -168,14 +172,15 @@ impl QueueDiscipline for FqCodel {
         let straight = cx.idle_since.is_some() && self.flows.backlog().packets == 0;
         let slot = self.flows.slot_of_key(self.queue_of(&packet));
         self.flows.push(slot, packet, now);
-        let length = self.flows.get(slot).bytes().get();
-        self.ranking.grown(slot, length, &self.flows.backlog(), &self.limit);
+        let backlog = self.flows.backlog();
         let queue = self.flows.state(slot);
+        queue.bytes += packet.size();
+        self.ranking.grown(slot, queue.bytes.get(), &backlog, &self.limit);
         if queue.place == Place::Nowhere {
             queue.place = Place::New;
             queue.credit = self.quantum;
             self.new.push_back(slot);
-            self.flows.hold(slot);
+            self.flows.list(slot);
         }
         while !straight && self.limit.exceeded_by(&self.flows.backlog()) {
             self.relieve(cx);
@@ -194,11 +199,13 @@ impl QueueDiscipline for FqCodel {
             let mut source = One { flows: &mut self.flows, slot };
             let taken = law.dequeue(now, &self.constants, &mut source, cx);
             self.flows.state(slot).law = law;
-            if self.flows.get(slot).packets() == 0 {
+            if self.flows.get(slot).is_empty() {
                 self.ranking.emptied(slot);
             }
             if let Some(packet) = taken {
                 self.flows.state(slot).credit -= packet.size().get().cast_signed();
+                let old = &self.old;
+                self.flows.foresee(|steps| old.get(steps).copied(), |_| None);
                 return Some(packet);
             }
             // A new queue that runs empty goes round once more as an old one, lest it stay new for ever.

@@ -14,10 +14,14 @@ use super::heap::{Entry, Heap};
 const BITS: u32 = 6;
 const DIGITS: usize = 1 << BITS;
 const LEVELS: usize = u64::BITS.div_ceil(BITS) as usize;
-/// A bucket of at most so many entries is sorted rather than split; so many in all are only ever sorted.
-const RUN: usize = 32;
-/// The run is prolonged before it is shorter than this, so that what comes next can be foreseen.
+/// So many entries in all are only ever sorted.
+const FEW: usize = 32;
+/// A bucket of at most so many entries is sorted rather than split.
+const SORTED: usize = 64;
+/// The run is prolonged before it is shorter than this, so that what comes next can be foreseen, and by about as much.
 const AHEAD: usize = 32;
+/// What has been taken from the run is cleared away when it is so much.
+const TAKEN: usize = 256;
 /// After more entries than this at once, memory is given back when none is left.
 const KEEP: usize = 1024;
 
@@ -65,7 +69,7 @@ impl Agenda {
     #[inline]
     pub(crate) fn push(&mut self, entry: Entry) {
         let bits = entry.bits();
-        if self.beyond > 0 || self.run.len() - self.next >= RUN {
+        if self.beyond > 0 || self.run.len() - self.next >= FEW {
             if bits > self.last {
                 self.place(entry);
             } else if bits == self.last && self.run.last().is_some_and(|greatest| *greatest < entry) {
@@ -78,12 +82,16 @@ impl Agenda {
         }
     }
 
-    /// While there are few, all are kept in order.
-    fn insert(&mut self, entry: Entry) {
-        if self.next > RUN {
+    fn clear_taken(&mut self) {
+        if self.next >= TAKEN || self.next == self.run.len() {
             self.run.drain(..self.next);
             self.next = 0;
         }
+    }
+
+    /// While there are few, all are kept in order.
+    fn insert(&mut self, entry: Entry) {
+        self.clear_taken();
         let mut at = self.run.len();
         while at > self.next && self.run[at - 1] > entry {
             at -= 1;
@@ -157,9 +165,8 @@ impl Agenda {
     /// The run comes to its end: appends the least buckets.
     fn refill(&mut self) {
         self.most = self.most.max(self.beyond).max(self.run.len());
-        self.run.drain(..self.next);
-        self.next = 0;
-        while self.run.len() < AHEAD && self.levels != 0 {
+        self.clear_taken();
+        while self.run.len() - self.next < 2 * AHEAD && self.levels != 0 {
             let level = self.levels.trailing_zeros() as usize;
             let digit = self.digits[level].trailing_zeros() as usize;
             self.digits[level] &= !(1 << digit);
@@ -168,7 +175,7 @@ impl Agenda {
             }
             let mut bucket = std::mem::take(&mut self.buckets[level * DIGITS + digit]);
             self.beyond -= bucket.len();
-            if level == 0 || bucket.len() <= RUN {
+            if level == 0 || bucket.len() <= SORTED {
                 if !bucket.is_sorted() {
                     bucket.sort_unstable();
                 }
@@ -185,6 +192,7 @@ impl Agenda {
     /// Distributes a bucket, the least, over those of lower levels; what has the least tag comes into the run.
     fn split(&mut self, bucket: &[Entry]) {
         self.last = bucket.iter().map(|entry| entry.bits()).min().unwrap_or(self.last);
+        let from = self.run.len();
         for entry in bucket {
             if entry.bits() == self.last {
                 self.run.push(*entry);
@@ -193,8 +201,9 @@ impl Agenda {
             }
         }
         // Equal tags in one bucket are in order, but where the numbers that order them have wrapped.
-        if !self.run.is_sorted() {
-            self.run.sort_unstable();
+        let least = &mut self.run[from..];
+        if !least.is_sorted() {
+            least.sort_unstable();
         }
     }
 }

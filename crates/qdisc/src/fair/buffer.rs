@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Backlog, Capacity, Checker, Packet};
 
-use super::flows::{Flows, Slot};
+use super::flows::Flows;
 use super::longest::Ranking;
 use crate::config::BuildCx;
 use crate::limit::Limit;
@@ -68,27 +68,40 @@ impl Buffer {
         }
     }
 
+    /// Whether flows have bounds of their own.
+    pub(super) const fn limits_flows(&self) -> bool {
+        !self.per_flow.is_unlimited()
+    }
+
     /// Whether an arrival may be taken in at all, be it at another's cost.
-    pub(super) fn has_room_for<F>(&self, packet: &Packet, flow: &Slot<F>, all: &Backlog) -> bool {
-        let own = Backlog { packets: flow.packets(), bytes: flow.bytes() };
-        self.per_flow.admits(packet, &own, false)
-            && (self.victim != Victim::Arriving || self.total.admits(packet, all, false))
+    #[inline]
+    pub(super) fn has_room_for<F: Default, N: Copy>(
+        &self,
+        packet: &Packet,
+        slot: u32,
+        flows: &Flows<F, N>,
+    ) -> bool {
+        (!self.limits_flows() || self.per_flow.admits(packet, &flows.length(slot), false))
+            && (self.victim != Victim::Arriving || self.total.admits(packet, &flows.backlog(), false))
     }
 
     pub(super) fn is_exceeded_by(&self, backlog: &Backlog) -> bool {
         self.total.exceeded_by(backlog)
     }
 
-    fn length<F>(in_packets: bool, flow: &Slot<F>) -> u64 {
-        if in_packets { u64::from(flow.packets()) } else { flow.bytes().get() }
+    fn measure(in_packets: bool, length: Backlog) -> u64 {
+        if in_packets { u64::from(length.packets) } else { length.bytes.get() }
     }
 
     /// A packet has joined `slot`.
     #[inline]
-    pub(super) fn grown<F: Default, N: Copy>(&mut self, slot: u32, flows: &Flows<F, N>) {
+    pub(super) fn grown<F: Default, N: Copy>(&mut self, slot: u32, flows: &mut Flows<F, N>) {
         if self.ranking.is_on() {
-            let length = Self::length(self.in_packets, flows.get(slot));
+            let length = Self::measure(self.in_packets, flows.length(slot));
             self.ranking.grown(slot, length, &flows.backlog(), &self.total);
+            if !self.ranking.is_on() && !self.limits_flows() {
+                flows.forget_lengths();
+            }
         }
     }
 
@@ -99,9 +112,14 @@ impl Buffer {
     }
 
     /// The flow that loses a packet, and whether it loses its newest.
-    pub(super) fn victim<F: Default, N: Copy>(&mut self, arriving: u32, flows: &Flows<F, N>) -> (u32, bool) {
+    pub(super) fn victim<F: Default, N: Copy>(
+        &mut self,
+        arriving: u32,
+        flows: &mut Flows<F, N>,
+    ) -> (u32, bool) {
+        flows.count_lengths();
         let in_packets = self.in_packets;
-        let length = |slot| Self::length(in_packets, flows.get(slot));
+        let length = |slot| Self::measure(in_packets, flows.length(slot));
         let longest = self.ranking.longest(flows.slots(), length);
         (longest.unwrap_or(arriving), self.victim != Victim::LongestHead)
     }

@@ -75,7 +75,7 @@ impl VirtualClock {
             let slot = top.slot();
             self.ahead.pop();
             let Clock(seconds) = flows.get(slot).state;
-            if seconds > now && flows.get(slot).packets() == 0 {
+            if seconds > now && flows.get(slot).is_empty() {
                 self.ahead.push(Entry::new(seconds, 0, slot));
             } else {
                 flows.unmark(slot);
@@ -113,7 +113,7 @@ impl TagRule for VirtualClock {
     fn served(&mut self, now: Time, flows: &mut TaggedFlows<Self>, slot: u32, _tag: f64) {
         let flow = flows.get(slot);
         let Clock(clock) = flow.state;
-        if flow.packets() == 0 && !flow.is_marked() && clock > now.as_secs_f64() {
+        if flow.is_empty() && !flow.is_marked() && clock > now.as_secs_f64() {
             flows.mark(slot);
             self.ahead.push(Entry::new(clock, 0, slot));
         }

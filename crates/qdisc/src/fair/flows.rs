@@ -1,12 +1,13 @@
 //! The queues of many flows: who has how much waiting. Which flow is served next, and which loses when the buffer is
 //! full, is decided elsewhere.
 //!
-//! A flow has a slot while it has packets or a scheduler holds it, and gives it back after. Slots are small, for with
-//! many flows it is the lines of memory that a packet needs which it costs.
+//! A flow has a slot while it has packets or somebody keeps it, and gives it back after. With many flows, the lines of
+//! memory that a packet needs are what it costs; so slots are small, and how long each queue is, which few want to know,
+//! is counted apart and only on demand.
 
 use std::hint::black_box;
 
-use tailback_core::{Backlog, Bytes, Packet};
+use tailback_core::{Backlog, Packet};
 
 use super::pool::{Pool, Queue};
 use super::shares::{Classifier, FlowMap, Share};
@@ -14,59 +15,46 @@ use super::table::Table;
 
 /// One flow or class that is known at the moment.
 #[derive(Clone, Debug)]
-#[repr(align(32))]
 pub struct Slot<F> {
     queue: Queue,
-    bytes: Bytes,
-    packets: u32,
     /// Which weight it has.
     share: u16,
-    holds: u8,
-    flags: u8,
+    /// Who keeps it although its queue may be empty: [`LISTED`], [`MARKED`], [`HELD`].
+    keepers: u8,
     /// What the scheduler keeps for the flow.
     pub state: F,
 }
 
-const _: () = assert!(size_of::<Slot<f64>>() == 32, "two to a line of memory");
+const _: () = assert!(size_of::<Slot<f64>>() == 16, "four to a line of memory");
 
 /// It stands in the scheduler's ring or heap.
 const LISTED: u8 = 1;
 /// The scheduler's own.
 const MARKED: u8 = 2;
+/// Somebody is at work on it.
+const HELD: u8 = 4;
 
 impl<F: Default> Default for Slot<F> {
     fn default() -> Self {
-        Self {
-            queue: Queue::new(),
-            bytes: Bytes::ZERO,
-            packets: 0,
-            share: Classifier::NO_SHARE,
-            holds: 0,
-            flags: 0,
-            state: F::default(),
-        }
+        Self { queue: Queue::new(), share: Classifier::NO_SHARE, keepers: 0, state: F::default() }
     }
 }
 
 impl<F> Slot<F> {
-    /// Waiting packets.
-    pub const fn packets(&self) -> u32 {
-        self.packets
-    }
-
-    /// Waiting bytes.
-    pub const fn bytes(&self) -> Bytes {
-        self.bytes
+    /// Whether nothing waits.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.queue.is_empty()
     }
 
     /// Whether the slot stands in the scheduler's ring or heap.
     pub const fn is_listed(&self) -> bool {
-        self.flags & LISTED != 0
+        self.keepers & LISTED != 0
     }
 
     /// Whether the scheduler has put its mark on the slot.
     pub const fn is_marked(&self) -> bool {
-        self.flags & MARKED != 0
+        self.keepers & MARKED != 0
     }
 }
 
@@ -78,16 +66,16 @@ pub struct Flows<F, N> {
     strangers: Strangers,
     pool: Pool<N>,
     backlog: Backlog,
+    /// What waits in each slot, while that is counted.
+    lengths: Option<Table<Backlog>>,
+    /// Counts departures while much is waiting.
+    departures: u8,
 }
 
-/// What to fetch of a flow, each thing needing those before it.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Fetch {
-    /// The slot.
-    Slot,
-    /// The oldest packet.
-    Head,
-}
+/// More packets than this are not all at hand.
+const MANY: u32 = 4096;
+/// What is needed for so many departures is fetched at once.
+const TOGETHER: u8 = 8;
 
 /// Flows of lower numbers have these as their slots, after those of the classes.
 const LOW: u32 = 1 << 22;
@@ -133,6 +121,8 @@ impl<F: Default, N: Copy> Flows<F, N> {
             strangers: Strangers::default(),
             pool: Pool::new(),
             backlog: Backlog::default(),
+            lengths: None,
+            departures: 0,
         }
     }
 
@@ -169,43 +159,78 @@ impl<F: Default, N: Copy> Flows<F, N> {
     fn open(&mut self, slot: u32, share: u16) {
         if !self.slots.is_open(slot) {
             self.slots.open(slot).share = share;
+            if let Some(lengths) = &mut self.lengths {
+                lengths.open(slot);
+            }
         }
     }
 
     /// Appends a packet to the flow's queue.
     #[inline]
     pub fn push(&mut self, slot: u32, packet: Packet, note: N) {
-        let flow = self.slots.at_mut(slot);
-        self.pool.push(&mut flow.queue, packet, note);
-        flow.packets += 1;
-        flow.bytes += packet.size();
+        self.pool.push(&mut self.slots.at_mut(slot).queue, packet, note);
         self.backlog.packets += 1;
         self.backlog.bytes += packet.size();
+        if let Some(lengths) = &mut self.lengths {
+            let length = lengths.at_mut(slot);
+            length.packets += 1;
+            length.bytes += packet.size();
+        }
     }
 
     /// Takes the flow's oldest packet.
     #[inline]
     pub fn pop(&mut self, slot: u32) -> Option<(Packet, N)> {
-        let flow = self.slots.at_mut(slot);
-        let taken = self.pool.pop(&mut flow.queue)?;
-        Self::uncount(flow, &mut self.backlog, &taken.0);
+        let taken = self.pool.pop(&mut self.slots.at_mut(slot).queue)?;
+        self.uncount(slot, &taken.0);
         Some(taken)
     }
 
     /// Takes the flow's newest packet.
     pub fn pop_newest(&mut self, slot: u32) -> Option<(Packet, N)> {
-        let flow = self.slots.at_mut(slot);
-        let taken = self.pool.pop_newest(&mut flow.queue)?;
-        Self::uncount(flow, &mut self.backlog, &taken.0);
+        let taken = self.pool.pop_newest(&mut self.slots.at_mut(slot).queue)?;
+        self.uncount(slot, &taken.0);
         Some(taken)
     }
 
     #[inline]
-    fn uncount(flow: &mut Slot<F>, backlog: &mut Backlog, packet: &Packet) {
-        flow.packets -= 1;
-        flow.bytes -= packet.size();
-        backlog.packets -= 1;
-        backlog.bytes -= packet.size();
+    fn uncount(&mut self, slot: u32, packet: &Packet) {
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= packet.size();
+        if let Some(lengths) = &mut self.lengths {
+            let length = lengths.at_mut(slot);
+            length.packets -= 1;
+            length.bytes -= packet.size();
+        }
+    }
+
+    /// What waits in the flow's queue; its packets are looked through, unless [`Flows::count_lengths`] asks for better.
+    pub fn length(&self, slot: u32) -> Backlog {
+        if let Some(lengths) = &self.lengths {
+            return *lengths.at(slot);
+        }
+        let mut length = Backlog::default();
+        for packet in self.pool.packets(self.slots.at(slot).queue) {
+            length.packets += 1;
+            length.bytes += packet.size();
+        }
+        length
+    }
+
+    /// Counts from now on what waits in each queue. That costs memory, which most packets need not wait for.
+    pub fn count_lengths(&mut self) {
+        if self.lengths.is_none() {
+            let mut lengths = Table::new();
+            for slot in self.slots.places() {
+                *lengths.open(slot) = self.length(slot);
+            }
+            self.lengths = Some(lengths);
+        }
+    }
+
+    /// Undoes [`Flows::count_lengths`].
+    pub fn forget_lengths(&mut self) {
+        self.lengths = None;
     }
 
     /// The flow's oldest packet.
@@ -234,24 +259,62 @@ impl<F: Default, N: Copy> Flows<F, N> {
         self.classifier.weight_of(self.slots.at(slot).share)
     }
 
-    /// Keeps the slot although its queue may be empty, until [`Flows::unhold`] undoes it.
     #[inline]
-    pub fn hold(&mut self, slot: u32) {
-        self.slots.at_mut(slot).holds += 1;
+    fn keep(&mut self, slot: u32, keeper: u8) {
+        self.slots.at_mut(slot).keepers |= keeper;
     }
 
-    /// Undoes one [`Flows::hold`], and gives the slot back if nothing needs it.
+    /// Gives the slot back if nothing but `keeper` needs it.
     #[inline]
-    pub fn unhold(&mut self, slot: u32) {
+    fn let_go(&mut self, slot: u32, keeper: u8) {
         let flow = self.slots.at_mut(slot);
-        flow.holds -= 1;
-        if flow.packets == 0 && flow.holds == 0 {
+        flow.keepers &= !keeper;
+        if flow.keepers == 0 && flow.is_empty() {
             self.close(slot);
         }
     }
 
+    /// Keeps the slot although its queue may be empty, until [`Flows::unhold`] undoes it.
+    #[inline]
+    pub(super) fn hold(&mut self, slot: u32) {
+        self.keep(slot, HELD);
+    }
+
+    /// Undoes [`Flows::hold`], and gives the slot back if nothing needs it.
+    #[inline]
+    pub(super) fn unhold(&mut self, slot: u32) {
+        self.let_go(slot, HELD);
+    }
+
+    /// Keeps the slot as standing in the scheduler's ring or heap.
+    #[inline]
+    pub fn list(&mut self, slot: u32) {
+        self.keep(slot, LISTED);
+    }
+
+    /// Undoes [`Flows::list`].
+    #[inline]
+    pub fn unlist(&mut self, slot: u32) {
+        self.let_go(slot, LISTED);
+    }
+
+    /// Keeps the slot under a mark whose meaning is the scheduler's own.
+    #[inline]
+    pub fn mark(&mut self, slot: u32) {
+        self.keep(slot, MARKED);
+    }
+
+    /// Undoes [`Flows::mark`].
+    #[inline]
+    pub fn unmark(&mut self, slot: u32) {
+        self.let_go(slot, MARKED);
+    }
+
     fn close(&mut self, slot: u32) {
         self.slots.close(slot);
+        if let Some(lengths) = &mut self.lengths {
+            lengths.close(slot);
+        }
         if let Some(stranger) = slot.checked_sub(self.classifier.classes() + LOW) {
             self.strangers.forget(stranger);
         }
@@ -269,13 +332,39 @@ impl<F: Default, N: Copy> Flows<F, N> {
         self.slots.at_mut(slot)
     }
 
-    /// Has the slot fetched from memory, or its oldest packet if that has been fetched before, ahead of its use.
+    /// Has the slot fetched from memory ahead of its use.
     #[inline]
-    pub(super) fn fetch(&self, slot: u32, what: Fetch) {
-        let Some(flow) = self.slots.get(slot) else { return };
-        match what {
-            Fetch::Slot => drop(black_box(flow.packets)),
-            Fetch::Head => self.pool.fetch(flow.queue),
+    pub(super) fn fetch(&self, slot: u32) {
+        black_box(self.slots.get(slot).map(|flow| flow.keepers));
+    }
+
+    /// After a departure: `ahead` tells which flow is likely to be served after so many others, and `beside` which will
+    /// be looked at for another reason. Where much is waiting, each was touched long ago. So what will be needed of
+    /// them is fetched in time, and for several together, which takes no longer than for one.
+    #[inline]
+    pub(crate) fn foresee(
+        &mut self,
+        ahead: impl Fn(usize) -> Option<u32>,
+        beside: impl Fn(usize) -> Option<u32>,
+    ) {
+        if self.backlog.packets <= MANY {
+            return;
+        }
+        self.departures = self.departures.wrapping_add(1);
+        if !self.departures.is_multiple_of(TOGETHER) {
+            return;
+        }
+        let together = usize::from(TOGETHER);
+        for slot in (together..2 * together).map_while(&ahead) {
+            self.fetch(slot);
+        }
+        for slot in (0..together).map_while(ahead) {
+            if let Some(flow) = self.slots.get(slot) {
+                self.pool.fetch(flow.queue);
+            }
+        }
+        for slot in (0..together).map_while(beside) {
+            self.fetch(slot);
         }
     }
 
@@ -283,40 +372,6 @@ impl<F: Default, N: Copy> Flows<F, N> {
     #[inline]
     pub fn state(&mut self, slot: u32) -> &mut F {
         &mut self.slots.at_mut(slot).state
-    }
-
-    #[inline]
-    fn set(&mut self, slot: u32, flag: u8, on: bool) {
-        let flags = &mut self.slots.at_mut(slot).flags;
-        *flags = if on { *flags | flag } else { *flags & !flag };
-    }
-
-    /// Holds the slot as standing in the scheduler's ring or heap.
-    #[inline]
-    pub fn list(&mut self, slot: u32) {
-        self.set(slot, LISTED, true);
-        self.hold(slot);
-    }
-
-    /// Undoes [`Flows::list`].
-    #[inline]
-    pub fn unlist(&mut self, slot: u32) {
-        self.set(slot, LISTED, false);
-        self.unhold(slot);
-    }
-
-    /// Holds the slot under a mark whose meaning is the scheduler's own.
-    #[inline]
-    pub fn mark(&mut self, slot: u32) {
-        self.set(slot, MARKED, true);
-        self.hold(slot);
-    }
-
-    /// Undoes [`Flows::mark`].
-    #[inline]
-    pub fn unmark(&mut self, slot: u32) {
-        self.set(slot, MARKED, false);
-        self.unhold(slot);
     }
 
     /// All that waits.
@@ -333,5 +388,46 @@ impl<F: Default, N: Copy> Flows<F, N> {
     /// How many flows have a slot: those with packets and those that a scheduler holds.
     pub fn active(&self) -> usize {
         self.slots.open_places()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tailback_core::{Bytes, FlowId, Kind};
+
+    use super::super::Plain;
+    use super::*;
+
+    proptest! {
+        /// Lengths counted from any moment on are those that the packets themselves have.
+        #[test]
+        fn counted_lengths_are_true(
+            steps in prop::collection::vec((0_u32..4, 0_u8..6, 0_u64..2000), 1..200),
+            start in 0_usize..100,
+        ) {
+            let mut counted = Flows::<f64, Plain>::new(&[]);
+            let mut plain = Flows::<f64, Plain>::new(&[]);
+            for (step, (flow, action, size)) in steps.into_iter().enumerate() {
+                if step == start {
+                    counted.count_lengths();
+                }
+                let packet = Packet::new(Kind::Data, FlowId(flow), 0, Bytes::new(size));
+                for flows in [&mut counted, &mut plain] {
+                    let slot = flows.slot_of(&packet);
+                    flows.list(slot);
+                    match action {
+                        0..3 => flows.push(slot, packet, Plain),
+                        3 => drop(flows.pop(slot)),
+                        _ => drop(flows.pop_newest(slot)),
+                    }
+                    flows.unlist(slot);
+                }
+                prop_assert!(counted.slots().eq(plain.slots()));
+                for slot in plain.slots() {
+                    prop_assert_eq!(counted.length(slot), plain.length(slot));
+                }
+            }
+        }
     }
 }

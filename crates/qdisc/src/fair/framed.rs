@@ -16,7 +16,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Packet, QueueCx, Span, Time};
 
-use super::flows::Fetch;
 use super::shares::{FlowMap, check_reservations, check_shares};
 use super::{BufferConfig, Flows, Plain, Scheduler, Share};
 use crate::config::BuildCx;
@@ -198,7 +197,7 @@ pub struct Framed {
     served: usize,
 }
 
-/// A flow's place in the frames.
+/// A flow's place in the frames. A flow that may send is listed; one that must wait for the next frame bears the mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allotment {
     /// The frame that `credit` belongs to, if any yet. No flow waits until the numbers, cut to this width, come round.
@@ -206,8 +205,6 @@ pub struct Allotment {
     numbered: bool,
     /// Counted from one; zero while it is not known.
     level: u8,
-    eligible: bool,
-    waiting: bool,
     credit: f64,
 }
 
@@ -258,16 +255,13 @@ impl Framed {
             level.below_left = level.below + level.below_left.min(0.0);
             while let Some(slot) = level.waiting.pop_front() {
                 if let Some(ahead) = level.waiting.get(LOOKAHEAD) {
-                    flows.fetch(*ahead, Fetch::Slot);
+                    flows.fetch(*ahead);
                 }
-                let flow = flows.state(slot);
-                flow.waiting = false;
-                if flow.eligible {
-                    flows.unhold(slot);
-                } else {
-                    flow.eligible = true;
+                if !flows.get(slot).is_listed() {
+                    flows.list(slot);
                     level.eligible.push_back(slot);
                 }
+                flows.unmark(slot);
             }
         }
     }
@@ -300,25 +294,20 @@ impl Framed {
     /// `slot`, just taken from the eligible, has nothing to send. Its allotment is remembered until the frame's end,
     /// lest it come back for a second one.
     fn rest(level: &mut Level, flows: &mut FramedFlows, slot: u32) {
-        let flow = flows.state(slot);
-        if level.has_supplied(flow) && !flow.waiting {
+        if level.has_supplied(&flows.get(slot).state) {
             Self::wait(level, flows, slot);
         } else {
-            flow.eligible = false;
-            flows.unhold(slot);
+            flows.unlist(slot);
         }
     }
 
-    /// `slot`, just taken from the eligible, must wait for the next frame; its hold goes along.
+    /// `slot`, just taken from the eligible, must wait for the next frame.
     fn wait(level: &mut Level, flows: &mut FramedFlows, slot: u32) {
-        let flow = flows.state(slot);
-        flow.eligible = false;
-        if flow.waiting {
-            flows.unhold(slot);
-        } else {
-            flow.waiting = true;
+        if !flows.get(slot).is_marked() {
+            flows.mark(slot);
             level.waiting.push_back(slot);
         }
+        flows.unlist(slot);
     }
 
     /// Whether the faster levels leave `level` something of their present frames.
@@ -349,14 +338,13 @@ impl Scheduler for Framed {
     }
 
     fn activated(&mut self, flows: &mut FramedFlows, slot: u32) {
-        let flow = flows.state(slot);
-        if flow.eligible {
+        let flow = flows.get(slot);
+        if flow.is_listed() {
             return;
         }
-        flow.eligible = true;
-        let level = usize::from(flow.level) - 1;
+        let level = usize::from(flow.state.level) - 1;
         self.levels[level].eligible.push_back(slot);
-        flows.hold(slot);
+        flows.list(slot);
     }
 
     fn select(&mut self, now: Time, flows: &mut FramedFlows) -> Option<u32> {
@@ -376,7 +364,7 @@ impl Scheduler for Framed {
 
     fn served(&mut self, _now: Time, flows: &mut FramedFlows, slot: u32, packet: &Packet, _: Plain) {
         let size = packet.size().as_f64();
-        let empty = flows.get(slot).packets() == 0;
+        let empty = flows.get(slot).is_empty();
         let flow = flows.state(slot);
         flow.credit -= size;
         let index = usize::from(flow.level) - 1;

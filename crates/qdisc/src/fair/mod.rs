@@ -33,7 +33,6 @@ pub use shares::Share;
 
 use crate::config::BuildCx;
 use buffer::Buffer;
-use flows::Fetch;
 
 /// Which flow is served next.
 pub trait Scheduler {
@@ -103,25 +102,23 @@ pub trait Scheduler {
     }
 }
 
-/// The state of more flows than this is not always at hand.
-const MANY: usize = 4096;
-/// The state of so many flows is fetched at once.
-const TOGETHER: u8 = 8;
-
 /// A server with a queue per flow, in the order that `S` decides.
 #[derive(Clone, Debug)]
 pub struct PerFlow<S: Scheduler> {
     scheduler: S,
     flows: Flows<S::Flow, S::Note>,
     buffer: Buffer,
-    /// Counts departures while there are many flows.
-    foreseen: u8,
 }
 
 impl<S: Scheduler> PerFlow<S> {
     /// An empty server for the link that `cx` describes.
     pub fn new(scheduler: S, shares: &[Share], buffer: &BufferConfig, cx: &BuildCx) -> Self {
-        Self { scheduler, flows: Flows::new(shares), buffer: Buffer::new(buffer, cx), foreseen: 0 }
+        let mut flows = Flows::new(shares);
+        let buffer = Buffer::new(buffer, cx);
+        if buffer.limits_flows() {
+            flows.count_lengths();
+        }
+        Self { scheduler, flows, buffer }
     }
 
     /// The queues, to look at.
@@ -132,7 +129,7 @@ impl<S: Scheduler> PerFlow<S> {
     /// Drops packets until what waits fits the buffer.
     fn make_room(&mut self, arriving: u32, cx: &mut QueueCx<'_>) {
         while self.buffer.is_exceeded_by(&self.flows.backlog()) {
-            let (slot, newest) = self.buffer.victim(arriving, &self.flows);
+            let (slot, newest) = self.buffer.victim(arriving, &mut self.flows);
             let taken = if newest { self.flows.pop_newest(slot) } else { self.flows.pop(slot) };
             let Some((packet, note)) = taken else { return };
             self.flows.hold(slot);
@@ -146,29 +143,10 @@ impl<S: Scheduler> PerFlow<S> {
         }
     }
 
-    /// With many flows, each of those next in turn was touched long ago: what will be needed of them is fetched in
-    /// time, and for several together, rather than waited for one by one.
-    #[inline]
-    fn foresee(&mut self) {
-        self.foreseen = self.foreseen.wrapping_add(1);
-        if !self.foreseen.is_multiple_of(TOGETHER) {
-            return;
-        }
-        let together = usize::from(TOGETHER);
-        for (steps, what) in [(together, Fetch::Slot), (0, Fetch::Head)] {
-            for slot in (steps..steps + together).map_while(|steps| self.scheduler.ahead(steps)) {
-                self.flows.fetch(slot, what);
-            }
-        }
-        for slot in (0..together).map_while(|steps| self.scheduler.ahead_beside(steps)) {
-            self.flows.fetch(slot, Fetch::Slot);
-        }
-    }
-
     /// After a packet of `slot`, held meanwhile, has left.
     #[inline]
     fn left(&mut self, slot: u32) {
-        if self.flows.get(slot).packets() == 0 {
+        if self.flows.get(slot).is_empty() {
             self.buffer.emptied(slot);
         }
         self.flows.unhold(slot);
@@ -179,9 +157,8 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
         let straight = cx.idle_since.is_some() && self.flows.backlog().packets == 0;
         let slot = self.flows.slot_of(&packet);
-        let flow = self.flows.get(slot);
-        let room = straight || self.buffer.has_room_for(&packet, flow, &self.flows.backlog());
-        if flow.packets() == 0 {
+        let room = straight || self.buffer.has_room_for(&packet, slot, &self.flows);
+        if self.flows.get(slot).is_empty() {
             // Lest it be given back before the packet is in.
             self.flows.hold(slot);
             if room {
@@ -198,7 +175,7 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
             cx.drop(packet, DropReason::Overflow);
             return;
         }
-        self.buffer.grown(slot, &self.flows);
+        self.buffer.grown(slot, &mut self.flows);
         if !straight {
             self.make_room(slot, cx);
         }
@@ -207,16 +184,15 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
     fn dequeue(&mut self, now: Time, _cx: &mut QueueCx<'_>) -> Option<Packet> {
         let slot = self.scheduler.select(now, &mut self.flows)?;
         let (packet, note) = self.flows.pop(slot)?;
-        if self.flows.get(slot).packets() > 0 {
-            self.scheduler.served(now, &mut self.flows, slot, &packet, note);
-        } else {
+        if self.flows.get(slot).is_empty() {
             self.flows.hold(slot);
             self.scheduler.served(now, &mut self.flows, slot, &packet, note);
             self.left(slot);
+        } else {
+            self.scheduler.served(now, &mut self.flows, slot, &packet, note);
         }
-        if self.flows.active() > MANY {
-            self.foresee();
-        }
+        let scheduler = &self.scheduler;
+        self.flows.foresee(|steps| scheduler.ahead(steps), |steps| scheduler.ahead_beside(steps));
         Some(packet)
     }
 

@@ -15,21 +15,23 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Plain;
 
-/// One flow's queue: where its oldest and its newest packet lie.
+/// One flow's queue: where its newest packet lies, which the oldest follows as in a ring.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Queue {
-    head: u32,
-    tail: u32,
-}
+pub(crate) struct Queue(u32);
 
 impl Queue {
     pub(crate) const fn new() -> Self {
-        Self { head: NONE, tail: NONE }
+        Self(NONE)
+    }
+
+    #[inline]
+    pub(crate) const fn is_empty(self) -> bool {
+        self.0 == NONE
     }
 }
 
 /// A packet's place in its queue, and what is noted beside it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Link<N> {
     next: u32,
     /// Of the oldest packet it may be anything.
@@ -57,76 +59,92 @@ impl<N: Copy> Pool<N> {
 
     #[inline]
     pub(crate) fn push(&mut self, queue: &mut Queue, packet: Packet, note: N) {
-        let fresh = Link { next: NONE, previous: queue.tail, note };
+        let &mut Queue(previous) = queue;
         let place = self.free;
         let place = if let Some(link) = self.links.get_mut(place as usize) {
             self.free = link.next;
-            *link = fresh;
+            *link = Link { next: place, previous, note };
             self.packets[place as usize] = packet;
             place
         } else {
-            self.links.push(fresh);
+            let place = u32::try_from(self.links.len()).expect("fewer than 2^32 packets wait at once");
+            self.links.push(Link { next: place, previous, note });
             self.packets.push(packet);
-            u32::try_from(self.links.len() - 1).expect("fewer than 2^32 packets wait at once")
+            place
         };
-        match self.links.get_mut(queue.tail as usize) {
-            Some(tail) => tail.next = place,
-            None => queue.head = place,
+        if let Some(newest) = self.links.get_mut(previous as usize) {
+            let oldest = std::mem::replace(&mut newest.next, place);
+            self.links[place as usize].next = oldest;
         }
-        queue.tail = place;
+        *queue = Queue(place);
         self.used += 1;
     }
 
     /// Takes the oldest packet, if there is one.
     #[inline]
     pub(crate) fn pop(&mut self, queue: &mut Queue) -> Option<(Packet, N)> {
-        let place = queue.head;
+        let &mut Queue(newest) = queue;
+        let place = self.links.get(newest as usize)?.next;
         let &Link { next, note, .. } = self.links.get(place as usize)?;
-        let packet = self.packets[place as usize];
-        queue.head = next;
-        if next == NONE {
-            queue.tail = NONE;
+        let packet = *self.packets.get(place as usize)?;
+        if place == newest {
+            *queue = Queue::new();
+        } else {
+            self.links[newest as usize].next = next;
         }
         self.release(place);
         Some((packet, note))
     }
 
     pub(crate) fn pop_newest(&mut self, queue: &mut Queue) -> Option<(Packet, N)> {
-        let place = queue.tail;
-        let &Link { previous, note, .. } = self.links.get(place as usize)?;
+        let &mut Queue(place) = queue;
+        let &Link { next: oldest, previous, note } = self.links.get(place as usize)?;
         let packet = self.packets[place as usize];
-        if place == queue.head {
+        if place == oldest {
             *queue = Queue::new();
         } else {
-            queue.tail = previous;
-            self.links[previous as usize].next = NONE;
+            self.links[previous as usize].next = oldest;
+            *queue = Queue(previous);
         }
         self.release(place);
         Some((packet, note))
     }
 
+    #[inline]
+    fn oldest(&self, queue: Queue) -> Option<u32> {
+        self.links.get(queue.0 as usize).map(|newest| newest.next)
+    }
+
     /// The oldest packet.
     #[inline]
     pub(crate) fn head(&self, queue: Queue) -> Option<&Packet> {
-        self.packets.get(queue.head as usize)
+        self.packets.get(self.oldest(queue)? as usize)
     }
 
     /// What is noted beside the oldest packet.
     #[inline]
     pub(crate) fn head_note(&self, queue: Queue) -> Option<N> {
-        self.links.get(queue.head as usize).map(|link| link.note)
+        self.links.get(self.oldest(queue)? as usize).map(|link| link.note)
     }
 
     /// What is noted beside the newest packet.
     pub(crate) fn newest_note(&self, queue: Queue) -> Option<N> {
-        self.links.get(queue.tail as usize).map(|link| link.note)
+        self.links.get(queue.0 as usize).map(|link| link.note)
+    }
+
+    /// The packets of a queue, the newest first.
+    pub(crate) fn packets(&self, queue: Queue) -> impl Iterator<Item = &Packet> {
+        let oldest = self.oldest(queue);
+        let newest = oldest.map(|_| queue.0);
+        let before =
+            move |place: &u32| (Some(*place) != oldest).then(|| self.links[*place as usize].previous);
+        std::iter::successors(newest, before).map(|place| &self.packets[place as usize])
     }
 
     /// Has the oldest packet fetched from memory.
     #[inline]
     pub(crate) fn fetch(&self, queue: Queue) {
-        black_box(self.links.get(queue.head as usize).map(|link| link.next));
-        black_box(self.packets.get(queue.head as usize).map(|packet| packet.number));
+        black_box(self.head(queue).map(|packet| (packet.number, packet.size())));
     }
 
     #[inline]

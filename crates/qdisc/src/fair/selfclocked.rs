@@ -102,7 +102,7 @@ impl TagRule for SelfClocked {
         cx: &QueueCx<'_>,
     ) -> u32 {
         let length = self.length(packet);
-        if flows.get(slot).packets() == 0 {
+        if flows.get(slot).is_empty() {
             if cx.idle_since.is_some() && flows.backlog().packets == 0 {
                 self.virtual_time = 0.0;
             }
@@ -114,7 +114,7 @@ impl TagRule for SelfClocked {
     #[inline]
     fn tag(flows: &TaggedFlows<Self>, slot: u32) -> Option<f64> {
         let flow = flows.get(slot);
-        (flow.packets() > 0).then_some(flow.state)
+        (!flow.is_empty()).then_some(flow.state)
     }
 
     fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<Self>, _slot: u32, tag: f64) {

@@ -54,7 +54,8 @@ pub struct Fluid {
     entries: u32,
 }
 
-/// The virtual time at which the fluid will have served all of a flow's packets; negative where it has none.
+/// The virtual time at which the fluid will have served all of a flow's packets; negative where it has none. While it
+/// has some, the flow bears the mark.
 #[derive(Clone, Copy, Debug)]
 pub struct Finish(f64);
 
@@ -96,7 +97,7 @@ impl Fluid {
             self.departures.pop();
             self.weights -= flows.weight(slot);
             *flows.state(slot) = Finish::EMPTY;
-            flows.unhold(slot);
+            flows.unmark(slot);
         }
         self.weights = 0.0;
         if flows.backlog().packets == 0 {
@@ -132,7 +133,7 @@ impl TagRule for Fluid {
         self.weights += weight;
         self.entries = self.entries.wrapping_add(1);
         self.departures.push(Entry::new(finish, self.entries, slot));
-        flows.hold(slot);
+        flows.mark(slot);
         finish
     }
 
