@@ -57,7 +57,7 @@ def heatmap(made: Figure, axis: Axes, runs: Runs, *, metric: str, x: str | None,
     if cells.size <= WRITTEN:
         for row, column in np.argwhere(np.isfinite(cells)):
             value = cells[row, column]
-            colour = _on(image.cmap(float(image.norm(value))))
+            colour = _on(np.ravel(image.to_rgba(np.array([value]))))
             axis.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=7.5, color=colour)
 
 
