@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import tailback as tb
 from tailback import _core
 from tailback.scenario import fields, toml
+from tailback.scenario.fields import from_text
 
 ROOT = Path(__file__).parent.parent
 
@@ -228,3 +229,19 @@ def test_scenarios_show_what_was_said() -> None:
     assert "rate='1 Mbit/s'" in repr(base)
     assert "count=2" in repr(base)
     assert "corruption" not in repr(base)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("10 Mbit/s", "10 Mbit/s"),
+        ("3", 3),
+        ('["a", "b"]', ["a", "b"]),
+        ('{"from": "0 s"}', {"from": "0 s"}),
+        ('{ from = "0 s", to = "2 s" }', {"from": "0 s", "to": "2 s"}),
+        ('[{ name = "cubic", beta = 0.5 }, "reno"]', [{"name": "cubic", "beta": 0.5}, "reno"]),
+        ("{ from = ", "{ from = "),
+    ],
+)
+def test_command_lines_say_json_toml_or_text(text: str, value: object) -> None:
+    assert from_text(text) == value

@@ -35,6 +35,8 @@ Changes = Annotated[
         "--set", metavar="FIELD=VALUE", help="Change a field, for example --set buffer='25 packets'. Repeatable."
     ),
 ]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")]
+Keep = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep finished runs, and take them up.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
 
 
@@ -102,7 +104,7 @@ def reproduce(  # noqa: PLR0917 (likewise)
     json: Json = False,
     out: Annotated[Path, typer.Option(help="Folder for figures, data and the report.")] = Path("out/reproduce"),
     strict: Annotated[bool, typer.Option("--strict", help="Fail also where a claim does not hold.")] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")] = None,
+    jobs: Jobs = None,
     listed: Annotated[bool, typer.Option("--list", help="List the ledger and stop.")] = False,
 ) -> None:
     """Rebuild tables and figures of the papers and test their claims.
@@ -129,7 +131,7 @@ def validate(  # noqa: PLR0917 (likewise)
     seeds: Annotated[
         int | None, typer.Option(min=1, help="With --reference: runs per row.", show_default="as many as ns-2 had")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")] = None,
+    jobs: Jobs = None,
     json: Json = False,
 ) -> None:
     """Check scenarios without running them; or, with --reference, the simulator itself."""
@@ -158,9 +160,9 @@ def sweep(  # noqa: PLR0917 (likewise)
     ] = None,
     changes: Changes = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each combination.")] = 5,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")] = None,
+    jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option(help="Folder for tables, figures and the report.")] = None,
-    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep finished runs, and take them up.")] = True,
+    cache: Keep = True,
     own: Own = None,
     json: Json = False,
 ) -> None:
@@ -169,21 +171,11 @@ def sweep(  # noqa: PLR0917 (likewise)
     A sweep that was stopped goes on where it was. The exit status is 1 where a run failed; the others are kept.
     """
     from tailback.commands.own import use_files
-    from tailback.commands.sweep import sweep_file
+    from tailback.commands.sweep import How, sweep_file
 
     use_files(own or [])
-    status = sweep_file(
-        file,
-        over=over or [],
-        changes=changes or [],
-        seeds=seeds,
-        jobs=jobs,
-        out=out,
-        cache=cache,
-        as_json=json,
-        command=_typed(),
-    )
-    raise typer.Exit(status)
+    how = How(changes or [], seeds, jobs, out, cache, as_json=json, command=_typed())
+    raise typer.Exit(sweep_file(file, over or [], how))
 
 
 @app.command()
@@ -192,29 +184,19 @@ def compare(  # noqa: PLR0917 (likewise)
     over: Annotated[list[Path], typer.Option("--over", help="A scenario in TOML. Repeatable.", metavar="FILE")],
     changes: Changes = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each scheme in each scenario.")] = 5,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")] = None,
+    jobs: Jobs = None,
     out: Annotated[Path, typer.Option(help="Folder for tables, figures and the report.")] = Path("out/compare"),
-    cache: Annotated[bool, typer.Option("--cache/--no-cache", help="Keep finished runs, and take them up.")] = True,
+    cache: Keep = True,
     own: Own = None,
     json: Json = False,
 ) -> None:
     """Put each scheme in place of the flows' own and compare, in the same scenarios with the same seeds."""
     from tailback.commands.own import use_files
-    from tailback.commands.sweep import compare_schemes
+    from tailback.commands.sweep import How, compare_schemes
 
     use_files(own or [])
-    status = compare_schemes(
-        schemes,
-        over,
-        changes=changes or [],
-        seeds=seeds,
-        jobs=jobs,
-        out=out,
-        cache=cache,
-        as_json=json,
-        command=_typed(),
-    )
-    raise typer.Exit(status)
+    how = How(changes or [], seeds, jobs, out, cache, as_json=json, command=_typed())
+    raise typer.Exit(compare_schemes(schemes, over, how))
 
 
 @app.command()

@@ -185,6 +185,11 @@ def test_own_parts_have_names(base: tb.Scenario) -> None:
     }
 
 
+def test_tables_name_the_part(base: tb.Scenario) -> None:
+    both = base.with_flows(tb.flows(1, Aimd.scheme()), tb.flows(1, "reno")).replace(duration="1 s").run()
+    assert both.flows["scheme"].to_list() == ["aimd", "reno"]
+
+
 def test_unregistered_parts_are_named() -> None:
     with pytest.raises(tb.ScenarioError, match=r"nobody.*registered part"):
         tb.dumbbell(rate="1 Mbit/s", delay="1 ms").with_flows(tb.flows(1, {"name": "custom", "part": "nobody"})).run()

@@ -260,6 +260,11 @@ impl Scheme {
         }
     }
 
+    /// What tables call it: its name, or that of the part of one's own behind it.
+    pub fn title(&self) -> &str {
+        if let Self::Custom(own) = self { &own.part } else { self.name() }
+    }
+
     /// The scheme's entry in [`SCHEMES`].
     ///
     /// # Panics

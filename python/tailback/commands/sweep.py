@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,51 +29,49 @@ ALIKE = (
 )
 
 
-def sweep_file(
-    file: Path,
-    *,
-    over: Sequence[str],
-    changes: Sequence[str],
-    seeds: int,
-    jobs: int | None,
-    out: Path | None,
-    cache: bool,
-    as_json: bool,
-    command: str,
-) -> int:
+@dataclass(frozen=True)
+class How:
+    """How runs are made and told, as the command line said it."""
+
+    changes: Sequence[str]
+    """To the scenarios."""
+    seeds: int
+    """Runs of each variant."""
+    jobs: int | None
+    """Processes; all cores where ``None``."""
+    out: Path | None
+    """The folder for what comes out."""
+    cache: bool
+    """Whether finished runs are kept."""
+    as_json: bool
+    """Whether the summary is printed as JSON."""
+    command: str
+    """The command line as it was typed."""
+
+
+def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
     """Sweeps a scenario; 1 where a run failed."""
     from tailback.scenario import Scenario
     from tailback.sweeps import sweep
 
-    base = changed(Scenario.from_toml(file), changes)
-    with stoppable(_left(cache)):
-        runs = sweep(base, seeds=seeds, jobs=jobs, cache=cache, **axes(over))
-    folder = out if out is not None else Path("out") / f"{file.stem}-sweep"
-    return _finish(runs, folder, command, as_json=as_json, differences="")
+    base = changed(Scenario.from_toml(file), how.changes)
+    with stoppable(_left(how.cache)):
+        runs = sweep(base, seeds=how.seeds, jobs=how.jobs, cache=how.cache, **axes(over))
+    return _finish(runs, how.out or Path("out") / f"{file.stem}-sweep", how, differences="")
 
 
-def compare_schemes(
-    schemes: Sequence[str],
-    files: Sequence[Path],
-    *,
-    changes: Sequence[str],
-    seeds: int,
-    jobs: int | None,
-    out: Path,
-    cache: bool,
-    as_json: bool,
-    command: str,
-) -> int:
+def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How) -> int:
     """Compares schemes over scenarios; 1 where a run failed."""
     from tailback.scenario import Scenario
     from tailback.sweeps import compare
 
-    bases = [changed(Scenario.from_toml(file), changes) for file in files]
+    bases = [changed(Scenario.from_toml(file), how.changes) for file in files]
     named = [base if base.name else base.replace(name=file.stem) for base, file in zip(bases, files, strict=True)]
     chosen = [scheme_of(scheme) for scheme in schemes]
-    with stoppable(_left(cache)):
-        runs = compare(chosen, named if len(named) > 1 else named[0], seeds=seeds, jobs=jobs, cache=cache)
-    return _finish(runs, out, command, as_json=as_json, differences="scheme" if len(chosen) > 1 else "")
+    with stoppable(_left(how.cache)):
+        over = named if len(named) > 1 else named[0]
+        runs = compare(chosen, over, seeds=how.seeds, jobs=how.jobs, cache=how.cache)
+    return _finish(runs, how.out or Path("out/compare"), how, differences="scheme" if len(chosen) > 1 else "")
 
 
 def _left(cache: bool) -> str:
@@ -102,16 +101,14 @@ def axes(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _finish(runs: Runs, folder: Path, command: str, *, as_json: bool, differences: str) -> int:
+def _finish(runs: Runs, folder: Path, how: How, *, differences: str) -> int:
     """Saves the runs, draws them, and prints what they say."""
-    import dataclasses
-
     from tailback.report.sweep import write_sweep_report
 
-    runs = dataclasses.replace(runs, command=command)
+    runs = replace(runs, command=how.command)
     runs.save(folder)
     page = write_sweep_report(runs, folder / "report", folder)
-    if as_json:
+    if how.as_json:
         typer.echo(json.dumps(_as_json(runs, folder), ensure_ascii=False))
     else:
         _show(runs, folder, page, differences)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,11 +42,18 @@ def with_fields(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
 
 
 def from_text(text: str) -> Any:
-    """The value in ``field=value`` of a command line: JSON where it reads as such (``3``, ``true``, ``["a"]``), the
-    text itself otherwise (``10 Mbit/s``)."""
+    """The value in ``field=value`` of a command line: JSON where it reads as such (``3``, ``true``, ``["a"]``), a table
+    or a list as scenario files have them (``{ from = "0 s", to = "2 s" }``), the text itself otherwise
+    (``10 Mbit/s``)."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
+        pass
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
         return text
 
 

@@ -7,6 +7,7 @@ import importlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -100,50 +101,70 @@ def run_all(
 ) -> Runs:
     """Runs all variants with all seeds; options as in :func:`sweep`."""
     kept = Cache(folder_of(cache))
-    rows: dict[int, Row] = {}
-    tasks: list[Task] = []
-    windows: list[float] = []
-    number_of = 0
-    for place, variant in enumerate(variants):
-        window, made = _tasks(variant, seeds, number_of, alone=executor is None and jobs == 1)
-        windows.append(window)
-        for offset, seed in enumerate(seeds):
-            row = number_of + offset
-            record = kept.read(made[offset].key) if made else None
-            rows[row] = Row(place, seed, record, variant.error)
-            if made and record is None:
-                if not tasks and executor is None:
-                    make_ready(jobs)
-                    # Slow to import, and wanted at the end only: meanwhile, processes start.
-                    threading.Thread(target=importlib.import_module, args=("tailback.sweeps.tables",)).start()
-                tasks.append(made[offset])
-        number_of += len(seeds)
-    told = progress if callable(progress) else None
-    finished = number_of - len(tasks)
-    keys = {task.number: task.key for task in tasks}
-    with Bar(f"{len(tasks)} runs", len(tasks), show=progress is True) as bar:
-        for done in drive(tasks, jobs=jobs, executor=executor):
-            before = rows[done.number]
-            if done.error:
-                rows[done.number] = Row(before.variant, before.seed, None, done.error)
-            else:
-                record = kept.write(keys[done.number], done.record or {})
-                rows[done.number] = Row(before.variant, before.seed, record)
-            finished += 1
-            bar.advance()
-            if told:
-                told(finished, number_of)
+    plan = _plan(variants, seeds, kept, jobs=jobs, executor=executor)
+    _work_off(plan, kept, jobs=jobs, executor=executor, progress=progress)
     from tailback.sweeps import tables
     from tailback.sweeps.runs import Runs
 
-    listed = [rows[number] for number in range(number_of)]
+    listed = [plan.rows[number] for number in range(len(plan.rows))]
     return Runs(
         variants=variants,
         table=tables.run_table(variants, listed),
-        flows=tables.flow_table(variants, listed, windows),
-        links=tables.link_table(variants, listed, windows),
+        flows=tables.flow_table(variants, listed, plan.windows),
+        links=tables.link_table(variants, listed, plan.windows),
         versions=versions(),
     )
+
+
+@dataclass
+class _Plan:
+    """What a sweep consists of, and what is left to do."""
+
+    rows: dict[int, Row]
+    """All runs by number; those that are kept from before with what came of them."""
+    tasks: list[Task]
+    """Those that are still to be made."""
+    windows: list[float]
+    """Seconds that the counters of each variant cover."""
+
+
+def _plan(
+    variants: Sequence[Variant], seeds: Sequence[int], kept: Cache, *, jobs: int | None, executor: Executor | None
+) -> _Plan:
+    """Looks every run up among those that are kept; processes begin to start with the first that is not."""
+    plan = _Plan({}, [], [])
+    for place, variant in enumerate(variants):
+        window, made = _tasks(variant, seeds, len(plan.rows), alone=executor is None and jobs == 1)
+        plan.windows.append(window)
+        for offset, seed in enumerate(seeds):
+            record = kept.read(made[offset].key) if made else None
+            plan.rows[len(plan.rows)] = Row(place, seed, record, variant.error)
+            if made and record is None:
+                if not plan.tasks and executor is None:
+                    make_ready(jobs)
+                    # Slow to import, and wanted at the end only: meanwhile, processes start.
+                    threading.Thread(target=importlib.import_module, args=("tailback.sweeps.tables",)).start()
+                plan.tasks.append(made[offset])
+    return plan
+
+
+def _work_off(plan: _Plan, kept: Cache, *, jobs: int | None, executor: Executor | None, progress: bool | Told) -> None:
+    """Makes the runs that are left, and keeps each as soon as it is done."""
+    told = progress if callable(progress) else None
+    finished = len(plan.rows) - len(plan.tasks)
+    keys = {task.number: task.key for task in plan.tasks}
+    with Bar(f"{len(plan.tasks)} runs", len(plan.tasks), show=progress is True) as bar:
+        for done in drive(plan.tasks, jobs=jobs, executor=executor):
+            before = plan.rows[done.number]
+            if done.error:
+                plan.rows[done.number] = Row(before.variant, before.seed, None, done.error)
+            else:
+                record = kept.write(keys[done.number], done.record or {})
+                plan.rows[done.number] = Row(before.variant, before.seed, record)
+            finished += 1
+            bar.advance()
+            if told:
+                told(finished, len(plan.rows))
 
 
 def _check_options(jobs: Any, executor: Any, progress: Any) -> None:
