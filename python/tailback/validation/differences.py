@@ -58,8 +58,8 @@ KNOWN: tuple[Difference, ...] = (
         ("loss",),
         "A packet of the constant flow comes with every second one that the bottleneck sends: whenever the two fall in step, "
         "it arrives in the very instant in which another leaves. Here departures come first, and it finds room (0.1 % of its "
-        "packets are lost); in ns-2 the rounding of its clock decides (0.4 to 0.5 %). No network has such ties. Half a percent slower "
-        "(`constant/sack/out-of-step`) the flow is never in step, and all figures agree.",
+        "packets are lost); in ns-2 the rounding of its clock decides (0.4 to 0.5 %). No network has such ties. Half a percent "
+        "slower (`constant/sack/out-of-step`) the flow is never in step, and all figures agree.",
     ),
     Difference(
         "further/red-bytes/newreno/packets-of-500-and-1500",
