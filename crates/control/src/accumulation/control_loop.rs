@@ -5,7 +5,9 @@
 //! The timer is the last resort, as TCP's is: control packets and data wait in the same queues, so once data that left
 //! a while after a pair is acknowledged, no report on the pair will come, and the next pair leaves at once. With 5 % of data,
 //! control packets and reports lost, flows whose window was one packet after a time-out used to keep it through 0.2, 0.4 and
-//! 0.8 s of lost pairs, and the next lost data met a window too small for anything but another time-out.
+//! 0.8 s of lost pairs, and the next lost data met a window too small for anything but another time-out. The paper has the
+//! timer alone. What the difference costs: where buffers overflow, and control packets with data, flows measure again at once
+//! in place of resting, and lose half as many packets again (figure 7: 1390 from 20 to 30 s for 932).
 //!
 //! Pairs are named by the time they leave, so that names grow across connections of a flow. While nothing is
 //! outstanding no pair leaves: an idle flow is silent.
