@@ -21,7 +21,8 @@
 //! * of the sets "low" and "medium" of α it subtracts a crossed trapezium where "low" applies less than "medium",
 //!   with the area `low²` in place of `low (1 - low)` ([`FuzzyConfig::overlap`]).
 //!
-//! Not kept: the program lets a change in error above 1 pass into the controller for β, whose sets end at 1.
+//! Not kept: the program lets a change in error above 1 pass into the controller for β, whose sets end at 1; and it makes its
+//! first comparison with 1.5 times the observation, whatever the estimate is.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
