@@ -11,6 +11,7 @@ use tailback_core::{Backlog, Checker, DropReason, Ecn, Packet, QueueCx, QueueDis
 
 use crate::config::BuildCx;
 use crate::limit::Limit;
+use crate::pie::check_controller;
 use crate::ring::Ring;
 
 /// DualPI2 (RFC 9332): a queue for L4S packets (ECN field ECT(1) or CE) and one for all others, with coupled marking.
@@ -53,12 +54,7 @@ impl Default for DualPi2Config {
 impl DualPi2Config {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
-        checker.require(!self.target.is_zero(), "target", self.target, "a time above zero");
-        let ok = self.period >= Span::from_micros(10);
-        checker.require(ok, "period", self.period, "a time of at least 10 us");
-        for (name, gain) in [("alpha", self.alpha), ("beta", self.beta)] {
-            checker.require(gain > 0.0 && gain.is_finite(), name, gain, "a number above zero");
-        }
+        check_controller(self.target, self.period, [self.alpha, self.beta], checker);
         let coupling = self.coupling;
         checker.require(coupling >= 1.0 && coupling.is_finite(), "coupling", coupling, "a number from 1");
         let allowed = format!("at least ramp_min, which is {}", self.ramp_min);

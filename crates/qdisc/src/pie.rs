@@ -56,15 +56,19 @@ impl Default for PieConfig {
     }
 }
 
+/// Complains about the delay to settle at, the period and the two gains of a controller that make no sense.
+pub(crate) fn check_controller(target: Span, period: Span, gains: [f64; 2], checker: &mut Checker) {
+    checker.require(!target.is_zero(), "target", target, "a time above zero");
+    checker.require(period >= Span::from_micros(10), "period", period, "a time of at least 10 us");
+    for (name, gain) in ["alpha", "beta"].into_iter().zip(gains) {
+        checker.require(gain > 0.0 && gain.is_finite(), name, gain, "a number above zero");
+    }
+}
+
 impl PieConfig {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
-        checker.require(!self.target.is_zero(), "target", self.target, "a time above zero");
-        let ok = self.period >= Span::from_micros(10);
-        checker.require(ok, "period", self.period, "a time of at least 10 us");
-        for (name, gain) in [("alpha", self.alpha), ("beta", self.beta)] {
-            checker.require(gain > 0.0 && gain.is_finite(), name, gain, "a number above zero");
-        }
+        check_controller(self.target, self.period, [self.alpha, self.beta], checker);
         let limit = self.mark_limit;
         checker.require((0.0..=1.0).contains(&limit), "mark_limit", limit, "a number from 0 to 1");
     }

@@ -10,7 +10,8 @@ use std::hint::black_box;
 use tailback_core::{Backlog, Packet};
 
 use super::pool::{Pool, Queue};
-use super::shares::{Classifier, FlowMap, Share};
+use super::shares::{Classifier, Share};
+use super::strangers::Strangers;
 use super::table::Table;
 
 /// One flow or class that is known at the moment.
@@ -79,38 +80,6 @@ const TOGETHER: u8 = 8;
 
 /// Flows of lower numbers have these as their slots, after those of the classes.
 const LOW: u32 = 1 << 22;
-
-/// Slots of the few flows whose numbers no table should be as long as.
-#[derive(Clone, Debug, Default)]
-struct Strangers {
-    slots: FlowMap<u32>,
-    /// The flow of each such slot, and the slots that are free.
-    flows: Vec<u32>,
-    free: Vec<u32>,
-}
-
-impl Strangers {
-    /// The slot of `flow`, counted from zero.
-    fn slot(&mut self, flow: u32) -> u32 {
-        *self.slots.entry(flow).or_insert_with(|| {
-            let slot = self.free.pop().unwrap_or(self.flows.len() as u32);
-            if slot as usize == self.flows.len() {
-                self.flows.push(flow);
-            } else {
-                self.flows[slot as usize] = flow;
-            }
-            slot
-        })
-    }
-
-    fn forget(&mut self, slot: u32) {
-        self.slots.remove(&self.flows[slot as usize]);
-        self.free.push(slot);
-        if self.slots.is_empty() {
-            *self = Self::default();
-        }
-    }
-}
 
 impl<F: Default, N: Copy> Flows<F, N> {
     /// No flows yet.

@@ -9,151 +9,16 @@
 //! Allotments here are bytes instead of the 1990 paper's slots, and what is left of one that is too little for the
 //! next packet is kept for the next frame, so that over k frames a flow sends at most k allotments and one packet.
 //! Frames start at multiples of their length. Allotments that add up to more than a frame holds share what there is.
+//! What frames and levels there may be is described in [`super::frames`].
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use tailback_core::{Checker, Packet, QueueCx, Span, Time};
+use tailback_core::{Packet, QueueCx, Span, Time};
 
-use super::shares::{FlowMap, check_reservations, check_shares};
-use super::{BufferConfig, Flows, Plain, Scheduler, Share};
+use super::frames::{FramedRoundRobinConfig, HierarchicalRoundRobinConfig, LevelConfig};
+use super::shares::FlowMap;
+use super::{Flows, Plain, Scheduler};
 use crate::config::BuildCx;
-
-/// Framed round robin: in each frame of constant length every flow may send its allotment, and no more even when the
-/// line stays idle (`packet-pair.txt` §2.1).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct FramedRoundRobinConfig {
-    /// The length of a frame, from 10 us to 1 s. Default 10 ms.
-    pub frame: Span,
-    /// The part of the link's rate that is allotted to a flow of weight 1, above 0, at most 1. Default 0.1.
-    pub reserve: f64,
-    /// Weights, as multiples of `reserve`; flows named nowhere have weight 1.
-    pub shares: Vec<Share>,
-    /// How the flows share the link's buffer.
-    pub buffer: BufferConfig,
-}
-
-/// Hierarchical round robin (Kalmanek, Kanakia and Keshav 1990): levels of framed round robin, the faster first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct HierarchicalRoundRobinConfig {
-    /// The levels, each with a longer frame than the one before. Default: 1 ms with half of the rate, and 10 ms with
-    /// the other half.
-    pub levels: Vec<LevelConfig>,
-    /// The part of the link's rate that is allotted to a flow of weight 1, above 0, at most 1. Default 0.1.
-    pub reserve: f64,
-    /// Weights, as multiples of `reserve`; flows named nowhere have weight 1.
-    pub shares: Vec<Share>,
-    /// How the flows share the link's buffer.
-    pub buffer: BufferConfig,
-}
-
-/// One level of a hierarchical server.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct LevelConfig {
-    /// The length of a frame, from 10 us to 1 s. Default 10 ms.
-    pub frame: Span,
-    /// The part of the link's rate that all flows of this level have together; those of all levels add up to at most
-    /// 1. Default 0.5.
-    pub part: f64,
-    /// The flows that belong to this level; a flow named nowhere belongs to the last.
-    pub flows: Vec<u32>,
-}
-
-impl Default for FramedRoundRobinConfig {
-    fn default() -> Self {
-        Self {
-            frame: Span::from_millis(10),
-            reserve: 0.1,
-            shares: Vec::new(),
-            buffer: BufferConfig::default(),
-        }
-    }
-}
-
-impl Default for LevelConfig {
-    fn default() -> Self {
-        Self { frame: Span::from_millis(10), part: 0.5, flows: Vec::new() }
-    }
-}
-
-impl Default for HierarchicalRoundRobinConfig {
-    fn default() -> Self {
-        let fast = LevelConfig { frame: Span::from_millis(1), ..LevelConfig::default() };
-        Self {
-            levels: vec![fast, LevelConfig::default()],
-            reserve: 0.1,
-            shares: Vec::new(),
-            buffer: BufferConfig::default(),
-        }
-    }
-}
-
-/// More levels than this would be looked through for each packet in vain.
-const MOST_LEVELS: usize = 64;
-
-fn check_frame(frame: Span, checker: &mut Checker) {
-    let ok = (Span::from_micros(10)..=Span::from_secs(1)).contains(&frame);
-    checker.require(ok, "frame", frame, "a time from 10 us to 1 s");
-}
-
-fn check_reserve(reserve: f64, checker: &mut Checker) {
-    checker.require(reserve > 0.0 && reserve <= 1.0, "reserve", reserve, "above 0, at most 1");
-}
-
-impl FramedRoundRobinConfig {
-    /// Complains about every parameter that makes no sense.
-    pub fn check(&self, checker: &mut Checker) {
-        check_frame(self.frame, checker);
-        check_reserve(self.reserve, checker);
-        check_shares(&self.shares, "shares", checker);
-        check_reservations(&self.shares, self.reserve, checker);
-        checker.within("buffer", |checker| self.buffer.check(checker));
-    }
-}
-
-impl HierarchicalRoundRobinConfig {
-    /// Complains about every parameter that makes no sense.
-    pub fn check(&self, checker: &mut Checker) {
-        let many = self.levels.len();
-        let allowed = format_args!("from 1 to {MOST_LEVELS} levels");
-        checker.require((1..=MOST_LEVELS).contains(&many), "levels", format_args!("{many} levels"), allowed);
-        let mut above = Span::ZERO;
-        let mut named = BTreeSet::new();
-        for (index, level) in self.levels.iter().enumerate() {
-            checker.within(format!("levels[{index}]"), |checker| {
-                check_frame(level.frame, checker);
-                let longer = level.frame > above;
-                checker.require(
-                    longer,
-                    "frame",
-                    level.frame,
-                    format!("longer than {above}, the frame of the level before"),
-                );
-                let part = level.part;
-                checker.require(part > 0.0 && part <= 1.0, "part", part, "above 0, at most 1");
-                for flow in &level.flows {
-                    checker.require(named.insert(*flow), "flows", flow, "a flow that is named only once");
-                }
-            });
-            above = level.frame;
-        }
-        let sum: f64 = self.levels.iter().map(|level| level.part).sum();
-        checker.require(
-            sum <= 1.0 + 1e-9,
-            "levels",
-            format!("parts that add up to {sum}"),
-            "at most 1 in all",
-        );
-        check_reserve(self.reserve, checker);
-        check_shares(&self.shares, "shares", checker);
-        check_reservations(&self.shares, self.reserve, checker);
-        checker.within("buffer", |checker| self.buffer.check(checker));
-    }
-}
 
 /// A level at work.
 #[derive(Clone, Debug)]

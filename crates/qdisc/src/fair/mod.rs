@@ -7,19 +7,21 @@
 //! | self-clocked fair queueing, cell-by-cell round robin | `selfclocked` |
 //! | weighted fair queueing by the virtual time of generalised processor sharing | `weighted` |
 //! | virtual clock | `clock` |
-//! | framed and hierarchical round robin | `framed` |
+//! | framed and hierarchical round robin | `framed`, with the frames in `frames` |
 
 mod agenda;
 pub mod buffer;
 pub mod clock;
 pub mod flows;
 pub mod framed;
+pub mod frames;
 mod heap;
 pub(crate) mod longest;
 mod pool;
 pub mod round;
 pub mod selfclocked;
 pub mod shares;
+mod strangers;
 mod table;
 pub mod tagged;
 pub mod weighted;
