@@ -109,7 +109,7 @@ def draw(outcome: Outcome) -> Figure:
         made, (axis,) = figure(height=3.2)
         axis.bar(data["flow"], data["goodput"] / 1e6, color=COLOURS[0], width=0.6)
         for place, weight in enumerate(data["weight"]):
-            axis.plot([place - 0.4, place + 0.4], [weight * unit] * 2, color=FAINT, linewidth=1.2)
+            axis.plot([place - 0.4, place + 0.4], [weight * unit] * 2, color=FAINT, linestyle="-", linewidth=1.2)
         axis.set_ylabel("throughput [Mbit/s]")
         axis.set_xlabel("flow (line: its share by weight)")
     return made

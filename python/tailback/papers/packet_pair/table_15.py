@@ -157,4 +157,4 @@ def measure(lab: Lab) -> Outcome:
 
 def draw(outcome: Outcome) -> Figure:
     """Ours and the paper's."""
-    return transfers.bars(outcome)
+    return transfers.bars(outcome, "both alike, never resting")

@@ -153,14 +153,14 @@ def outcome(
     )
 
 
-def bars(made: Outcome) -> Figure:
-    """Optimum, ours and the paper's, side by side."""
+def bars(made: Outcome, optimal: str = "optimal") -> Figure:
+    """Optimum, or what else is called so, ours and the paper's, side by side."""
     from tailback.plot.style import COLOURS, figure, style
 
     data = made.data
     with style():
         drawn, (axis,) = figure(height=0.9 + 0.75 * data.height)
-        kinds = (("optimal", "optimal"), ("completion", "here"), ("published", "published"))
+        kinds = (("optimal", optimal), ("completion", "here"), ("published", "published"))
         for index, (column, label) in enumerate(kinds):
             places = [row + 0.27 * (index - 1) for row in range(data.height)]
             found = axis.barh(places, data[column], height=0.25, color=COLOURS[index], label=label)
