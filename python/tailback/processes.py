@@ -6,11 +6,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import sysconfig
 import threading
 import types
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 # A fork server, where there is one: it is safe beside threads, and imports the core once for all workers.
@@ -49,7 +51,26 @@ def prepare(preload: Sequence[str]) -> None:
         from multiprocessing import forkserver  # Not to be imported where there is none.
 
         forkserver.set_forkserver_preload(list(preload))
-        forkserver.ensure_running()
+        with _this_package():
+            forkserver.ensure_running()
+
+
+@contextmanager
+def _this_package() -> Iterator[None]:
+    """Lets a new interpreter find this very package, where a script put it on ``sys.path`` in place of the installed one:
+    its workers would be of another version, and nobody would know."""
+    here, before = str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")
+    if here in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:  # It is the installed one.
+        yield
+        return
+    os.environ["PYTHONPATH"] = os.pathsep.join([here, before]) if before else here
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
 
 
 @contextmanager
