@@ -25,6 +25,9 @@ impl Display for FieldError {
 
 impl std::error::Error for FieldError {}
 
+/// How far back a complaint about the same value is looked for: the checks of one table follow each other.
+const RECENT: usize = 8;
+
 /// Collects complaints while walking through a configuration.
 #[derive(Debug, Default)]
 pub struct Checker {
@@ -38,18 +41,20 @@ impl Checker {
         Self::default()
     }
 
-    /// Complains about `field` unless `ok`.
+    /// Complains about `field` unless `ok`, or unless something else was just found wrong with the same value: one
+    /// reason is enough.
     pub fn require(&mut self, ok: bool, field: &str, value: impl Display, allowed: impl Display) {
         if !ok {
             let mut path = self.path.join(".");
             if !path.is_empty() && !field.is_empty() {
                 path.push('.');
             }
-            self.errors.push(FieldError {
-                field: (path + field).replace(".[", "["),
-                value: brief(&value.to_string()),
-                allowed: allowed.to_string(),
-            });
+            let field = (path + field).replace(".[", "[");
+            let value = brief(&value.to_string());
+            let mut recent = self.errors.iter().rev().take(RECENT);
+            if !recent.any(|error| error.field == field && error.value == value) {
+                self.errors.push(FieldError { field, value, allowed: allowed.to_string() });
+            }
         }
     }
 
@@ -121,11 +126,12 @@ mod tests {
             flows.within("[2]", |flow| {
                 flow.require(false, "beta", 1.5, "a number from 0 to 1");
                 flow.require(true, "c", 0.4, "anything");
+                flow.require(false, "beta", 1.5, "less than twice c");
             });
         });
         let errors = checker.finish().unwrap_err();
         assert_eq!(errors[0].to_string(), "flows[2].beta: 1.5 is not allowed; expected a number from 0 to 1");
-        assert_eq!(errors.len(), 1);
+        assert_eq!(errors.len(), 1, "one reason is enough");
     }
 
     #[test]

@@ -180,8 +180,8 @@ impl Scenario {
     }
 }
 
-/// Whether two paths have the same parent.
+/// Whether two paths have the same parent, or the second is the first one's parent.
 fn is_beside(a: &str, b: &str) -> bool {
     let parent = |path: &str| path.rsplit_once('.').map_or(String::new(), |(parent, _)| parent.to_owned());
-    parent(a) == parent(b)
+    parent(a) == parent(b) || parent(a) == b
 }

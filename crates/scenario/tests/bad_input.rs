@@ -349,3 +349,18 @@ fn what_both_directions_have_is_complained_of_once() {
         "queue = { name = \"virtual-clock\", shares = [{ flows = [7] }] }\nreverse = { delay = \"1 ms\" }";
     complains(&with("queue = \"drop-tail\"", shares), "topology.queue.shares[0].flows", &["0 to 0"]);
 }
+
+#[test]
+fn one_reason_is_enough() {
+    let files =
+        "\"reno\"\nsource = { name = \"files\", size = { name = \"pareto\", mean = \"12 kB\", shape = 0 } }";
+    complains(&with("\"reno\"", files), "flows[0].source.size.shape", &["above 0"]);
+    let levels = |level| {
+        let queue = format!("{{ name = \"hierarchical-round-robin\", levels = [{{ {level} }}] }}");
+        with("\"drop-tail\"", &queue)
+    };
+    complains(&levels("frame = \"0 s\""), "topology.queue.levels[0].frame", &["from 10 us"]);
+    complains(&levels("part = 1e300"), "topology.queue.levels[0].part", &["at most 1"]);
+    let step = "queue = \"drop-tail\"\nschedule = [{ at = \"1 s\", rate = \"-1 bit/s\" }]";
+    complains(&with("queue = \"drop-tail\"", step), "topology.schedule[0].rate", &["-1 bit/s"]);
+}

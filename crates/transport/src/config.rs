@@ -254,24 +254,12 @@ impl StreamConfig {
         );
         check_sizes(self.segment_size, self.header, checker);
         checker.require(self.header > Bytes::ZERO, "header", self.header, "at least 1 B");
-        let amounts = [
-            ("initial_window", Some(self.initial_window)),
+        let others = [
             ("initial_ssthresh", self.initial_ssthresh),
             ("window_limit", self.window_limit),
             ("receive_window", self.receive_window),
         ];
-        for (field, amount) in amounts {
-            if let Some(amount) = amount {
-                let ok = amount.in_bytes(self.segment_size) >= self.segment_size;
-                checker.require(
-                    ok,
-                    field,
-                    amount,
-                    format_args!("at least one packet ({})", self.segment_size),
-                );
-            }
-        }
-        check_initial_window(self.initial_window, self.segment_size, checker);
+        check_windows(self.segment_size, self.initial_window, &others, checker);
         let threshold = self.dup_threshold;
         checker.require((1..=1000).contains(&threshold), "dup_threshold", threshold, "1 to 1000");
         checker.within("rto", |rto| self.rto.check(rto));
@@ -303,11 +291,22 @@ impl StreamConfig {
     }
 }
 
-/// What leaves at once at the beginning, of sender and datagram sender: it must fit into a network.
-pub(crate) fn check_initial_window(window: DataAmount, packet: Bytes, checker: &mut Checker) {
+/// Windows of sender and datagram sender: each has room for a packet, and what leaves at once at the beginning must fit
+/// into a network.
+pub(crate) fn check_windows(
+    packet: Bytes,
+    initial: DataAmount,
+    others: &[(&str, Option<DataAmount>)],
+    checker: &mut Checker,
+) {
+    let given = others.iter().filter_map(|&(field, amount)| Some((field, amount?)));
+    for (field, amount) in std::iter::once(("initial_window", initial)).chain(given) {
+        let ok = amount.in_bytes(packet) >= packet;
+        checker.require(ok, field, amount, format_args!("at least one packet ({packet})"));
+    }
     let most = Capacity::MOST_PACKETS;
-    let ok = packet == Bytes::ZERO || window.in_packets(packet) <= f64::from(most);
-    checker.require(ok, "initial_window", window, format_args!("at most {most} packets"));
+    let ok = packet == Bytes::ZERO || initial.in_packets(packet) <= f64::from(most);
+    checker.require(ok, "initial_window", initial, format_args!("at most {most} packets"));
 }
 
 /// A size as packets carry it; a configuration that was checked has no larger one.

@@ -133,7 +133,7 @@ impl HierarchicalRoundRobinConfig {
         }
         let sum: f64 = self.levels.iter().map(|level| level.part).sum();
         checker.require(
-            sum <= 1.0 + 1e-9,
+            sum <= 1.0 + 1e-9 || self.levels.iter().any(|level| level.part > 1.0),
             "levels",
             format!("parts that add up to {sum}"),
             "at most 1 in all",

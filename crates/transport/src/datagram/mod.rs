@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tailback_control::ControllerParams;
 use tailback_core::{Bytes, Capacity, Checker, DataAmount};
 
-use crate::config::{EcnMode, RtoConfig, check_initial_window, check_sizes};
+use crate::config::{EcnMode, RtoConfig, check_sizes, check_windows};
 
 /// A datagram flow: its sender, and what its receiver must have in common with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -82,20 +82,8 @@ impl DatagramConfig {
         let threshold = self.dup_threshold;
         checker.require((1..=1000).contains(&threshold), "dup_threshold", threshold, "1 to 1000");
         checker.within("rto", |rto| self.rto.check(rto));
-        for (field, amount) in
-            [("initial_window", Some(self.initial_window)), ("window_limit", self.window_limit)]
-        {
-            if let Some(amount) = amount {
-                let ok = amount.in_bytes(self.segment_size) >= self.segment_size;
-                checker.require(
-                    ok,
-                    field,
-                    amount,
-                    format_args!("at least one packet ({})", self.segment_size),
-                );
-            }
-        }
-        check_initial_window(self.initial_window, self.segment_size, checker);
+        let others = [("window_limit", self.window_limit)];
+        check_windows(self.segment_size, self.initial_window, &others, checker);
     }
 
     /// What a controller needs to know of this flow.
