@@ -126,7 +126,9 @@ def draw(entry: Mapping[str, Any], result: Result, other: Result, path: Path) ->
         axes[0].set_ylim(bottom=0)
         axes[0].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2)
         axes[1].vlines(result.times, 0, series["dropped_packets"], color=COLOURS[3], lw=1, label="dropped")
-        axes[1].vlines(result.times, 0, [-float(n) for n in series["marks"]], color=COLOURS[1], lw=1, label="marked")
+        axes[1].vlines(
+            result.times, 0, [-float(n) for n in series["marks"]], color=COLOURS[1], lw=1, label="marked (downwards)"
+        )
         axes[1].axhline(0, color=FAINT, lw=0.5)
         # Marks point downwards; both are counts.
         axes[1].yaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")

@@ -141,10 +141,16 @@ impl<N: Copy> Pool<N> {
         std::iter::successors(newest, before).map(|place| &self.packets[place as usize])
     }
 
-    /// Has the oldest packet fetched from memory.
+    /// Has the oldest packet fetched from memory, and what is noted beside the next.
     #[inline]
     pub(crate) fn fetch(&self, queue: Queue) {
-        black_box(self.head(queue).map(|packet| (packet.number, packet.size())));
+        let Some(oldest) = self.oldest(queue) else { return };
+        black_box(self.packets.get(oldest as usize).map(|packet| (packet.number, packet.size())));
+        // A note decides where the flow stands next.
+        if size_of::<N>() > 0 {
+            let next = self.links.get(oldest as usize).map_or(NONE, |link| link.next);
+            black_box(self.links.get(next as usize).map(|link| link.next));
+        }
     }
 
     #[inline]
