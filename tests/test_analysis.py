@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tailback import analysis
+from tailback.analysis import columns
 
 Model = Callable[[float, float], NDArray[np.float64]]
 
@@ -180,3 +182,13 @@ def test_batch_means_widen_with_correlation() -> None:
     assert honest > 3 * naive  # The correlation time is about 20 steps: sqrt((1 + a) / (1 - a)) = 6.2.
     with pytest.raises(ValueError, match="batches"):
         analysis.batch_means([1.0, 2.0], batches=5)
+
+
+def test_figures_of_a_column() -> None:
+    column = pl.Series("rate", [4, 1, 7])
+    assert (columns.least(column), columns.mean(column), columns.greatest(column)) == (1.0, 4.0, 7.0)
+    assert (columns.median(column), columns.quantile(column, 1.0)) == (4.0, 7.0)
+    with pytest.raises(ValueError, match="rate: expected numbers, found 0 values"):
+        columns.mean(column.head(0))
+    with pytest.raises(ValueError, match="name: expected numbers, found 1 values of String"):
+        columns.greatest(pl.Series("name", ["a"]))

@@ -87,11 +87,13 @@ pub fn brief(value: &str) -> String {
     }
 }
 
-/// The candidate nearest to a misspelt name, if any is near (edit distance at most a third of its length).
+/// The candidate nearest to a misspelt name, if any is near: edit distance at most a third of its length, where capitals
+/// count as small letters.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
     candidates
         .into_iter()
-        .map(|candidate| (edit_distance(name, candidate), candidate))
+        .map(|candidate| (edit_distance(&name, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| *distance * 3 <= candidate.len().max(3))
         .min()
         .map(|(_, candidate)| candidate)
@@ -153,6 +155,7 @@ mod tests {
         let known = ["reno", "newreno", "cubic"];
         assert_eq!(nearest("cubik", known), Some("cubic"));
         assert_eq!(nearest("codle", ["pie", "codel"]), Some("codel"));
+        assert_eq!(nearest("CUBIC", known), Some("cubic"));
         assert_eq!(nearest("quic", known), None);
     }
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from tailback.analysis import columns
 from tailback.papers.accumulation import network
 from tailback.papers.item import Outcome, Parameter
 
@@ -97,7 +98,7 @@ def simulate(run: Run) -> Seen:
         settled = network.between(link, begin + SETTLE, end)
         rate.append(network.mean_of(shares[name] for name in active))
         spread.append(max(abs(shares[name] / fair - 1.0) for name in active))
-        queue.append(float(settled["queue_bytes"].mean()) / network.PACKET / count)  # type: ignore[arg-type]
+        queue.append(columns.mean(settled["queue_bytes"]) / network.PACKET / count)
         used.append(network.utilization(result, LINK, begin + SETTLE, end))
         losses.append(network.drops(result, LINK, begin, end))
     calm = pl.concat([network.between(link, begin + SETTLE, end) for begin, end, _ in INTERVALS])
@@ -112,8 +113,8 @@ def simulate(run: Run) -> Seen:
         spread,
         queue,
         used,
-        float(steady["throughput"].mean()) / RATE,  # type: ignore[arg-type]
-        float(calm["queue_packets"].quantile(0.9)),  # type: ignore[arg-type]
+        columns.mean(steady["throughput"]) / RATE,
+        columns.quantile(calm["queue_packets"], 0.9),
         losses,
         _variation(result),
         link["time"].to_list(),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from tailback.analysis import columns
 from tailback.papers.accumulation import network
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 
@@ -51,8 +52,8 @@ def measure(lab: Lab) -> Outcome:
     )
     total = data["goodput"].sum() / sum(data["weight"])
     data = data.with_columns((pl.col("goodput") / total).alias("ratio"))
-    ratios = [float(data.filter(pl.col("weight") == weight)["ratio"].mean()) for weight in WEIGHTS]  # type: ignore[arg-type]
-    worst = float((data["ratio"] / data["weight"] - 1).abs().max())  # type: ignore[arg-type]
+    ratios = [columns.mean(data.filter(pl.col("weight") == weight)["ratio"]) for weight in WEIGHTS]
+    worst = columns.greatest((data["ratio"] / data["weight"] - 1).abs())
     checks = (
         Check(
             "shares are as the target accumulations",

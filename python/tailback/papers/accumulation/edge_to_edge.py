@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from tailback.analysis import columns
 from tailback.papers.accumulation import network
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 
@@ -104,7 +105,7 @@ def simulate(run: Run) -> Seen:
     series = network.between(result.series(link=CORE), WARM_UP, WARM_UP + run.seconds)
     shares = network.goodputs(result, WARM_UP, WARM_UP + run.seconds)
     return Seen(
-        float(series["queue_bytes"].mean()) / network.PACKET,  # type: ignore[arg-type]
+        columns.mean(series["queue_bytes"]) / network.PACKET,
         network.utilization(result, CORE, WARM_UP, WARM_UP + run.seconds),
         min(shares.values()) / network.mean_of(shares.values()),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from tailback.analysis import columns
 from tailback.analysis.utility import Allocation, proportional
 from tailback.papers.accumulation import network
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
@@ -122,10 +123,10 @@ def measure(lab: Lab) -> Outcome:
         ]
     data = pl.DataFrame(rows).with_columns((pl.col("goodput") / pl.col("share") - 1).alias("relative_error"))
     errors = data["relative_error"].abs()
-    mean, worst = float(errors.mean()), float(errors.max())  # type: ignore[arg-type]
+    mean, worst = columns.mean(errors), columns.greatest(errors)
     delays = pl.DataFrame(prices)
     dear = delays.filter(pl.col("price") > 1e-4)
-    ratio = float((dear["queueing_delay"] / dear["price"]).median())  # type: ignore[arg-type]
+    ratio = columns.median(dear["queueing_delay"] / dear["price"])
     row = data.sort(errors).row(-1, named=True)
     checks = (
         Check("shares agree on average", f"{100 * mean:.1f} % off", "at most 5 %", mean <= 0.05),
@@ -201,7 +202,7 @@ def simulate(one: Network) -> Seen:
     waits = []
     for (first, last), rate in zip(one.links, one.rates, strict=True):
         series = network.between(result.series(link=f"r{first}->r{last}"), WARM_UP, WARM_UP + one.seconds)
-        waits.append(float(series["queue_bytes"].mean()) * 8.0 / rate)  # type: ignore[arg-type]
+        waits.append(columns.mean(series["queue_bytes"]) * 8.0 / rate)
     return Seen([shares[f"flow-{flow}"] * 1e6 for flow in range(len(one.routes))], waits)
 
 
@@ -238,7 +239,7 @@ def draw(outcome: Outcome) -> Figure:
     data = outcome.data
     with style():
         made, (axis,) = figure(height=4.0)
-        low, high = float(data["share"].min()) / 1.3e6, float(data["share"].max()) * 1.3e-6  # type: ignore[arg-type]
+        low, high = columns.least(data["share"]) / 1.3e6, columns.greatest(data["share"]) * 1.3e-6
         axis.plot([low, high], [low, high], color=FAINT, linewidth=0.8)
         for index, weight in enumerate(WEIGHTS):
             rows = data.filter(pl.col("weight") == weight)

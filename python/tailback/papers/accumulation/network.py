@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from tailback import units
+from tailback.analysis import columns
 from tailback.papers.item import Parameter
 
 if TYPE_CHECKING:
@@ -145,12 +146,12 @@ def utilization(result: Result, name: str, begin: float, end: float) -> float:
     """The part of an interval that a link transmitted."""
     series = between(result.series(link=name), begin, end)
     rate = float(result.links.filter(pl.col("link") == name)["rate"][0])
-    return float(series["throughput"].mean()) / rate  # type: ignore[arg-type]
+    return columns.mean(series["throughput"]) / rate
 
 
 def queue(result: Result, name: str, begin: float, end: float) -> float:
     """Waiting packets of a link on average over an interval."""
-    return float(between(result.series(link=name), begin, end)["mean_queue"].mean())  # type: ignore[arg-type]
+    return columns.mean(between(result.series(link=name), begin, end)["mean_queue"])
 
 
 def drops(result: Result, name: str, begin: float, end: float) -> int:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from tailback import units
+from tailback.analysis import columns
 from tailback.analysis.confidence import mean_interval
 from tailback.papers.packet_pair import (
     table_7,
@@ -248,8 +249,8 @@ def markdown(table: pl.DataFrame) -> str:
     for queue in QUEUES:
         for scheme in SCHEMES:
             part = table.filter((pl.col("queue") == queue) & (pl.col("scheme") == scheme))
-            speed = math.exp(_of(part, "speed").log().mean())  # type: ignore[arg-type]
-            delay, again, jain = (float(_of(part, name).mean()) for name in ("delay", "repeated", "jain"))  # type: ignore[arg-type]
+            speed = math.exp(columns.mean(_of(part, "speed").log()))
+            delay, again, jain = (columns.mean(_of(part, name)) for name in ("delay", "repeated", "jain"))
             lines.append(f"| {queue} | {scheme} | {speed:.2f} | {delay:.1f} ms | {again:.2f} % | {jain:.3f} |")
     return "\n".join(lines) + "\n"
 

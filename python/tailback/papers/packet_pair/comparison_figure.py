@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tailback.analysis import columns
 from tailback.papers.packet_pair.comparison import BENCHMARKS, METRICS, QUEUES, SCHEMES
 
 if TYPE_CHECKING:
@@ -66,10 +67,10 @@ def _panel(axis: Axes, part: pl.DataFrame) -> None:
 
 def _scale(axis: Axes, metric: str, rows: pl.DataFrame) -> None:
     """Scale and limits of a row: all dots are inside, and intervals as far as the measure goes."""
-    highest = float((rows["mean"] + rows["half_width"]).max())  # type: ignore[arg-type]
-    lowest = float(rows["mean"].min())  # type: ignore[arg-type]
+    highest = columns.greatest(rows["mean"] + rows["half_width"])
+    lowest = columns.least(rows["mean"])
     if metric == "speed":
-        axis.set_ylim(0, min(1.05 * highest, 1.15 * float(rows["mean"].max())))  # type: ignore[arg-type]
+        axis.set_ylim(0, min(1.05 * highest, 1.15 * columns.greatest(rows["mean"])))
     elif metric == "jain":
         axis.set_ylim(0.9 * lowest, 1.02)
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from tailback.analysis import columns
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import (
     BOTTLENECK,
@@ -120,7 +121,7 @@ def measure(lab: Lab) -> Outcome:
     steady = data.filter(pl.col("time") >= SETTLED)
     error = (steady["estimate"] - steady["queue"]).to_numpy()
     rmse = float(np.sqrt(np.mean(error**2)))
-    outstanding = float(steady["outstanding"].mean())  # type: ignore[arg-type]
+    outstanding = columns.mean(steady["outstanding"])
     use = np.array(run.utilization)
     times = np.array(run.utilization_time)
     reached = int(np.argmax(use >= 0.99))

@@ -101,7 +101,7 @@ def scenario(run: Run, **fields: object) -> Scenario:
     record = watched(packets=True, links=logged(), state=False, flows="none", bin_tu=1000.0)
     name = f"{run.sources - 1} sources start at once"
     scheme = packet_pair(estimator=dict(PROGRAM)) if run.program else packet_pair()
-    return base(sources, END, buffer=run.buffer, **{"scheme": scheme, "record": record, "name": name, **fields})  # type: ignore[arg-type]
+    return base(sources, END, buffer=run.buffer, **{"scheme": scheme, "record": record, "name": name, **fields})  # type: ignore[arg-type]  # Callers know the fields.
 
 
 def simulate(run: Run) -> Counted:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tailback.analysis import columns
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import base_parameters
 from tailback.papers.packet_pair.table_4 import (
@@ -55,7 +56,7 @@ def measure(lab: Lab) -> Outcome:
     data = frame(counted[: len(NUMBERS)]).with_columns(
         frame(counted[len(NUMBERS) :])["peak"].alias("program_peak"), pl.Series("published_peak", PEAK)
     )
-    most = int(data["peak"].max())  # type: ignore[arg-type]
+    most = int(columns.greatest(data["peak"]))
     lost = int(data["losses"].sum())
     return Outcome(
         measured={"peak": by_number(data, "peak")},

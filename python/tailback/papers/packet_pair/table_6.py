@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from tailback import units
+from tailback.analysis import columns
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import (
     ACCESS,
@@ -150,8 +151,8 @@ def measure(lab: Lab) -> Outcome:
     data = pl.DataFrame(rows)
     least = data.sort("goodput").row(0, named=True)
     early = data.filter(pl.col("load") <= PERFECT)
-    first = float(early["goodput"].min())  # type: ignore[arg-type]
-    finished = int(data["finished"].min())  # type: ignore[arg-type]
+    first = columns.least(early["goodput"])
+    finished = int(columns.least(data["finished"]))
     return Outcome(
         measured={
             f"goodput_{system}": {

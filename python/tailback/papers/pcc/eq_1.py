@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from tailback.analysis import mean_interval, pftk, tcp_friendly_rate
+from tailback.analysis import columns, mean_interval, pftk, tcp_friendly_rate
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 
 if TYPE_CHECKING:
@@ -112,10 +112,10 @@ def simulate(run: Run) -> Seen:
     link = result.links.filter(pl.col("link") == "r0->r1").row(0, named=True)
     flows = result.flows
     return Seen(
-        float(flows["goodput"].mean()),  # type: ignore[arg-type]
-        float(flows["throughput"].mean()),  # type: ignore[arg-type]
+        columns.mean(flows["goodput"]),
+        columns.mean(flows["throughput"]),
         link["loss_rate"],
-        float(flows["smoothed_rtt"].mean()),  # type: ignore[arg-type]
+        columns.mean(flows["smoothed_rtt"]),
         link["utilization"],
     )
 
@@ -230,7 +230,7 @@ def _judged(data: pl.DataFrame, toml: str) -> Outcome:
         )
         for row in data.iter_rows(named=True)
     ]
-    busiest = float(data["utilization"].max())  # type: ignore[arg-type]
+    busiest = columns.greatest(data["utilization"])
     checks.append(
         Check("the link is never a bottleneck", f"utilization at most {busiest:.2f}", "below 0.8", busiest < 0.8)
     )
