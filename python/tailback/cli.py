@@ -235,7 +235,7 @@ def report(
 
 
 @app.command()
-def capture(  # noqa: PLR0917 (likewise)
+def capture(  # noqa: PLR0917 (the command line has no positions here)
     source: Annotated[
         Path, typer.Argument(help="A scenario in TOML, or a folder of `tailback run`.", metavar="SOURCE")
     ],

@@ -110,14 +110,19 @@ impl FromStr for BitRate {
     }
 }
 
+/// Bytes, where what has no such unit is not what was `expected`.
+fn bytes(text: &str, expected: &'static str) -> Result<Bytes, UnitError> {
+    match quantity(text, &AMOUNTS) {
+        Some(bytes) if bytes < BEYOND => Ok(Bytes::from_f64(bytes)),
+        Some(_) => error(text, AMOUNT_RANGE),
+        None => error(text, expected),
+    }
+}
+
 impl FromStr for Bytes {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        match quantity(text, &AMOUNTS) {
-            Some(bytes) if bytes < BEYOND => Ok(Self::from_f64(bytes)),
-            Some(_) => error(text, AMOUNT_RANGE),
-            None => error(text, AMOUNT),
-        }
+        bytes(text, AMOUNT)
     }
 }
 
@@ -139,14 +144,7 @@ impl FromStr for Capacity {
             }
             return error(text, BDP_RANGE);
         }
-        if let Some(bytes) = quantity(text, &AMOUNTS) {
-            return if bytes < BEYOND {
-                Ok(Self::Bytes(Bytes::from_f64(bytes)))
-            } else {
-                error(text, AMOUNT_RANGE)
-            };
-        }
-        error(text, CAPACITY)
+        bytes(text, CAPACITY).map(Self::Bytes)
     }
 }
 
@@ -156,14 +154,7 @@ impl FromStr for DataAmount {
         if let Some(count) = quantity(text, &PACKETS) {
             return if count < BEYOND { Ok(Self::Packets(count)) } else { error(text, PACKETS_RANGE) };
         }
-        if let Some(bytes) = quantity(text, &AMOUNTS) {
-            return if bytes < BEYOND {
-                Ok(Self::Bytes(Bytes::from_f64(bytes)))
-            } else {
-                error(text, AMOUNT_RANGE)
-            };
-        }
-        error(text, DATA)
+        bytes(text, DATA).map(Self::Bytes)
     }
 }
 

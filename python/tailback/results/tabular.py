@@ -33,9 +33,8 @@ class Tabular:
         def units(self) -> Mapping[str, str]:
             """The unit of each column that has one, in every table."""
 
-    def summary(self) -> pl.DataFrame:
-        """The metrics that people ask for first."""
-        raise NotImplementedError
+        def summary(self) -> pl.DataFrame:
+            """The metrics that people ask for first."""
 
     def _repr_html_(self) -> str:
         """What a notebook shows: what it is, and what it says in short."""

@@ -80,15 +80,21 @@ impl Track {
         packet: Packet,
         route: RouteCursor,
     ) -> Option<Time> {
-        let time = departs.after(self.delay);
-        let was_empty = self.ring.is_empty();
-        self.ring.push(Slot { time, packet }).packet.route = route;
         if idle {
             self.started += 1;
         } else {
             self.waiting_bytes += packet.size();
             self.area = self.area.wrapping_sub(now.as_nanos());
         }
+        self.lay(departs, packet, route)
+    }
+
+    /// Lays a packet into the ring. Gives its arrival at the far end if it is the only one on its way.
+    #[inline(always)]
+    pub(super) fn lay(&mut self, departs: Time, packet: Packet, route: RouteCursor) -> Option<Time> {
+        let time = departs.after(self.delay);
+        let was_empty = self.ring.is_empty();
+        self.ring.push(Slot { time, packet }).packet.route = route;
         was_empty.then_some(time)
     }
 

@@ -3,7 +3,6 @@
 
 use tailback_core::{Capacity, Packet, RouteCursor, Span, Time};
 
-use super::Slot;
 use super::direct::{State, Track};
 
 impl Track {
@@ -23,12 +22,9 @@ impl Track {
         packet: Packet,
         route: RouteCursor,
     ) -> Option<Time> {
-        let time = departs.after(self.delay);
-        let was_empty = self.ring.is_empty();
-        self.ring.push(Slot { time, packet }).packet.route = route;
         self.started += 1;
         self.area = self.area.wrapping_add(wait.as_nanos());
-        was_empty.then_some(time)
+        self.lay(departs, packet, route)
     }
 
     /// Where the packets are just before `now`, and the integral of waiting packets over time.

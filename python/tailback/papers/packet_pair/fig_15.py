@@ -198,7 +198,8 @@ def measure(lab: Lab) -> Outcome:
         scenario=scenario(Run(1)).to_toml(),
         notes=(
             f"Judged from the first loss, at {_first(runs[0]):.0f} TU in the run that is drawn, to {END:g} TU. How many losses "
-            f"there are is a matter of the run's length, which is not printed: {later} per source by {SHOWN:g} TU. A source whose "
+            f"there are is a matter of the run's length, which is not printed: {later} per source by {SHOWN:g} TU. That length is "
+            "inferred from the paper's 3 to 6 losses, so their number is no evidence of its own. A source whose "
             "queue stays the longest until it hears of its first loss loses several at a time.",
             f"With +{GENTLER:g} every 2 round trips, where the paper has one loss each, the climb to 25 alone takes "
             f"{_first(gentle):.0f} TU, since the round trip grows with the queue; by {SHOWN:g} TU the sources lose "

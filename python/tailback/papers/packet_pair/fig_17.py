@@ -82,7 +82,8 @@ def simulate(spacing: float) -> Rates:
         # What has all been sent has no rate any more.
         end = finished[f"{index}"]
         rates = sending_rate(result, index).at(grid)
-        return np.where(grid * TU <= (np.inf if end is None else end), rates, np.nan).tolist()  # type: ignore[no-any-return]  # NumPy does not say what a list of floats holds.
+        kept: list[float] = np.where(grid * TU <= (np.inf if end is None else end), rates, np.nan).tolist()
+        return kept
 
     return Rates(
         shown=[shown(index) for index in SHOWN],

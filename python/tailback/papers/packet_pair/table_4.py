@@ -5,7 +5,7 @@ larger buffer."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
@@ -95,13 +95,14 @@ def sources(others: str) -> tuple[Parameter, ...]:
     )
 
 
-def scenario(run: Run, **fields: object) -> Scenario:
+def scenario(run: Run, **fields: Any) -> Scenario:
     """One run."""
     sources = [Source(FIRST, 0), *[Source(OTHERS, START)] * (run.sources - 1)]
     record = watched(packets=True, links=logged(), state=False, flows="none", bin_tu=1000.0)
     name = f"{run.sources - 1} sources start at once"
     scheme = packet_pair(estimator=dict(PROGRAM)) if run.program else packet_pair()
-    return base(sources, END, buffer=run.buffer, **{"scheme": scheme, "record": record, "name": name, **fields})  # type: ignore[arg-type]  # Callers know the fields.
+    settings: dict[str, Any] = {"scheme": scheme, "record": record, "name": name, **fields}
+    return base(sources, END, buffer=run.buffer, **settings)
 
 
 def simulate(run: Run) -> Counted:
