@@ -3,6 +3,8 @@
 
 use std::fmt::{self, Display};
 
+use strsim::osa_distance;
+
 /// One wrong value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
@@ -88,33 +90,15 @@ pub fn brief(value: &str) -> String {
 }
 
 /// The candidate nearest to a misspelt name, if any is near: edit distance at most a third of its length, where capitals
-/// count as small letters.
+/// count as small letters, and a swap of neighbours, the commonest slip of all, as one edit.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     candidates
         .into_iter()
-        .map(|candidate| (edit_distance(&name, &candidate.to_lowercase()), candidate))
+        .map(|candidate| (osa_distance(&name, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| *distance * 3 <= candidate.len().max(3))
         .min()
         .map(|(_, candidate)| candidate)
-}
-
-/// Insertions, deletions, substitutions and swaps of neighbours, the commonest slip of all (optimal string alignment).
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let (mut before, mut last): (Vec<usize>, Vec<usize>) = (vec![], (0..=b.len()).collect());
-    for (i, x) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let mut best = (last[j] + usize::from(x != y)).min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && a[i - 1] == *y && b[j - 1] == *x {
-                best = best.min(before[j - 1] + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
 }
 
 #[cfg(test)]

@@ -86,6 +86,11 @@ pub(crate) struct Law {
 }
 
 impl Law {
+    /// Whether dropping, if it began now, would resume at about the rate it had reached (RFC 8289 §5.6).
+    pub(crate) fn would_resume(&self, now: Time, interval: Span) -> bool {
+        self.count - self.last_count > 1 && now.since(self.drop_next) < interval * 16
+    }
+
     /// The time of the next drop (RFC 8289 §5.3).
     fn control_law(&self, from: Time, interval: Span) -> Time {
         from + interval.mul_f64(1.0 / f64::from(self.count.max(1)).sqrt())
@@ -176,10 +181,8 @@ impl Law {
             self.take(now, constants, source).map(|(packet, _)| packet)
         };
         self.dropping = true;
-        // Dropping not long ago resumes at about the rate it had reached (RFC 8289 §5.6).
-        let delta = self.count - self.last_count;
-        let recent = now.since(self.drop_next) < constants.interval * 16;
-        self.count = if delta > 1 && recent { delta } else { 1 };
+        self.count =
+            if self.would_resume(now, constants.interval) { self.count - self.last_count } else { 1 };
         self.drop_next = self.control_law(now, constants.interval);
         self.last_count = self.count;
         sent

@@ -20,11 +20,13 @@ use crate::ring::Ring;
 pub struct DualPi2Config {
     /// The classic queue's delay to settle at. Default 15 ms (RFC 9332 §A.1).
     pub target: Span,
-    /// The period of the base probability. Default 16 ms (RFC 9332 §A.1).
+    /// The period of the base probability. Default 15 ms: the lesser of the target and a third of the longest round trip,
+    /// 100 ms (RFC 9332 §A.1). The Linux version rounds to 16 ms, and its gains to 0.16 and 3.2.
     pub period: Span,
-    /// Gain of the delay's distance from the target, per second, above 0. Default 0.16 (RFC 9332 §A.1).
+    /// Gain of the delay's distance from the target, per second, above 0. Default 0.15: a tenth of the period over the
+    /// square of the longest round trip (RFC 9332 §A.1).
     pub alpha: f64,
-    /// Gain of the delay's change, per second, above 0. Default 3.2 (RFC 9332 §A.1).
+    /// Gain of the delay's change, per second, above 0. Default 3: 0.3 over the longest round trip (RFC 9332 §A.1).
     pub beta: f64,
     /// The coupling factor k, at least 1. Default 2 (RFC 9332 §2.1).
     pub coupling: f64,
@@ -40,9 +42,9 @@ impl Default for DualPi2Config {
     fn default() -> Self {
         Self {
             target: Span::from_millis(15),
-            period: Span::from_millis(16),
-            alpha: 0.16,
-            beta: 3.2,
+            period: Span::from_millis(15),
+            alpha: 0.15,
+            beta: 3.0,
             coupling: 2.0,
             ramp_min: Span::from_micros(800),
             ramp_max: Span::from_micros(1200),

@@ -1,19 +1,22 @@
 //! FlowQueue-CoDel (RFC 8290): flows hashed into queues, served by deficit round robin with a short preference for
 //! flows that have just begun, each queue under a CoDel law of its own.
 //!
-//! Known deviation: a queue that has left both lists is forgotten, its law too, where a fixed table of queues would
-//! remember at which rate it dropped in the last 16 intervals (RFC 8289 §5.6).
+//! There is no fixed table of queues (RFC 8290 §5.1): one that has left both lists gives its memory back. Only where its
+//! law was dropping at a rate that it would resume (RFC 8289 §5.6) is that law kept, for as long as it would.
 
 use std::collections::VecDeque;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{Backlog, Bytes, Checker, DropReason, Packet, QueueCx, QueueDiscipline, Span, Time};
+use tailback_core::{
+    Backlog, Bytes, Checker, DropReason, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
+};
 
 use crate::codel::{Constants, Law, Source, check_times};
 use crate::config::BuildCx;
 use crate::fair::Flows;
 use crate::fair::longest::Ranking;
+use crate::fair::shares::FlowMap;
 use crate::limit::Limit;
 
 /// FlowQueue-CoDel (RFC 8290): fair queueing with a CoDel law in each queue.
@@ -22,14 +25,14 @@ use crate::limit::Limit;
 pub struct FqCodelConfig {
     /// The standing delay to tolerate. Default 5 ms (RFC 8290 §5.2.2).
     pub target: Span,
-    /// The time over which a delay counts as standing. Default 100 ms (RFC 8290 §5.2.3).
+    /// The time over which a delay counts as standing. Default 100 ms (RFC 8290 §5.2.1).
     pub interval: Span,
     /// Bytes per round and queue. Default 1514 B (RFC 8290 §5.2.4).
     pub quantum: Bytes,
-    /// How many queues flows are hashed into, at least 1; two flows that meet in one share it. Default 1024
-    /// (RFC 8290 §5.2.5).
+    /// How many queues flows are hashed into, at least 1; two flows that meet in one share it. Which ones meet depends on
+    /// the seed (RFC 8290 §4.1.1). Default 1024 (RFC 8290 §5.2.5).
     pub queues: u32,
-    /// Mark ECN-capable packets instead of dropping them early. Default true (RFC 8290 §5.2.7).
+    /// Mark ECN-capable packets instead of dropping them early. Default true (RFC 8290 §5.2.6).
     pub ecn: bool,
 }
 
@@ -69,6 +72,8 @@ struct Queue {
     credit: i64,
     /// What waits.
     bytes: Bytes,
+    /// Its number among those that flows are hashed into.
+    number: u32,
     place: Place,
     law: Law,
 }
@@ -98,10 +103,38 @@ pub struct FqCodel {
     constants: Constants,
     quantum: i64,
     queues: u32,
+    /// What the hash is perturbed by, drawn for the first packet.
+    perturbation: Option<u64>,
     flows: Flows<Queue, Time>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     ranking: Ranking,
+    retired: Retired,
+}
+
+/// The laws of queues without packets that would resume their rate of drops, by the numbers of their queues.
+#[derive(Clone, Debug, Default)]
+struct Retired {
+    laws: FlowMap<Law>,
+    /// Those whose time is over are looked for when there are more than this.
+    swept_at: usize,
+}
+
+impl Retired {
+    fn keep(&mut self, now: Time, number: u32, law: Law, interval: Span) {
+        if !law.would_resume(now, interval) {
+            return;
+        }
+        if self.laws.len() >= self.swept_at {
+            self.laws.retain(|_, law| law.would_resume(now, interval));
+            self.swept_at = 2 * self.laws.len() + 64;
+        }
+        self.laws.insert(number, law);
+    }
+
+    fn take(&mut self, number: u32) -> Law {
+        if self.laws.is_empty() { Law::default() } else { self.laws.remove(&number).unwrap_or_default() }
+    }
 }
 
 /// At an overflow, half of the longest queue is dropped, but no more packets than this (RFC 8290 §4.1).
@@ -116,15 +149,18 @@ impl FqCodel {
             constants: Constants { target, interval, ecn, packet: cx.mean_packet },
             quantum: quantum.get().min(1 << 40).cast_signed(),
             queues,
+            perturbation: None,
             flows: Flows::new(&[]),
             new: VecDeque::new(),
             old: VecDeque::new(),
             ranking: Ranking::default(),
+            retired: Retired::default(),
         }
     }
 
-    fn queue_of(&self, packet: &Packet) -> u32 {
-        let hash = tailback_core::rng::mix(u64::from(packet.flow.0));
+    fn queue_of(&mut self, packet: &Packet, rng: &mut Stream) -> u32 {
+        let perturbation = *self.perturbation.get_or_insert_with(|| rng.below(1 << 32));
+        let hash = tailback_core::rng::mix(perturbation << 32 | u64::from(packet.flow.0));
         // The high half of a product is a fair map of a hash onto 0..queues.
         (((hash >> 32) * u64::from(self.queues)) >> 32) as u32
     }
@@ -154,14 +190,16 @@ impl FqCodel {
         new.or_else(|| self.old.front().map(|slot| (*slot, false)))
     }
 
-    fn retire_front(&mut self, was_new: bool, to_old: bool) {
+    fn retire_front(&mut self, now: Time, was_new: bool, to_old: bool) {
         let list = if was_new { &mut self.new } else { &mut self.old };
         let Some(slot) = list.pop_front() else { return };
         if to_old {
             self.flows.state(slot).place = Place::Old;
             self.old.push_back(slot);
         } else {
-            self.flows.state(slot).place = Place::Nowhere;
+            let queue = self.flows.state(slot);
+            queue.place = Place::Nowhere;
+            self.retired.keep(now, queue.number, queue.law, self.constants.interval);
             self.flows.unlist(slot);
         }
     }
@@ -170,7 +208,8 @@ impl FqCodel {
 impl QueueDiscipline for FqCodel {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
         let straight = cx.idle_since.is_some() && self.flows.backlog().packets == 0;
-        let slot = self.flows.slot_of_key(self.queue_of(&packet));
+        let number = self.queue_of(&packet, cx.rng);
+        let slot = self.flows.slot_of_key(number);
         self.flows.push(slot, packet, now);
         let backlog = self.flows.backlog();
         let queue = self.flows.state(slot);
@@ -179,6 +218,8 @@ impl QueueDiscipline for FqCodel {
         if queue.place == Place::Nowhere {
             queue.place = Place::New;
             queue.credit = self.quantum;
+            queue.number = number;
+            queue.law = self.retired.take(number);
             self.new.push_back(slot);
             self.flows.list(slot);
         }
@@ -192,7 +233,7 @@ impl QueueDiscipline for FqCodel {
             let (slot, was_new) = self.front()?;
             if self.flows.state(slot).credit <= 0 {
                 self.flows.state(slot).credit += self.quantum;
-                self.retire_front(was_new, true);
+                self.retire_front(now, was_new, true);
                 continue;
             }
             let mut law = self.flows.get(slot).state.law;
@@ -209,7 +250,7 @@ impl QueueDiscipline for FqCodel {
                 return Some(packet);
             }
             // A new queue that runs empty goes round once more as an old one, lest it stay new for ever.
-            self.retire_front(was_new, was_new && !self.old.is_empty());
+            self.retire_front(now, was_new, was_new && !self.old.is_empty());
         }
     }
 

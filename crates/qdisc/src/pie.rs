@@ -35,6 +35,9 @@ pub struct PieConfig {
     pub beta: f64,
     /// A burst of this length passes undropped after quiet (`MAX_BURST`). Default 150 ms (RFC 8033 §4.4).
     pub burst: Span,
+    /// Space drops more evenly than chance would: none until the probabilities since the last add up to 0.85, a certain one
+    /// from 8.5 (RFC 8033 §5.4). Default true.
+    pub derandomize: bool,
     /// Mark ECN-capable packets instead of dropping them, as long as the probability is below `mark_limit`
     /// (RFC 8033 §5.1). Default false.
     pub ecn: bool,
@@ -50,6 +53,7 @@ impl Default for PieConfig {
             alpha: 0.125,
             beta: 1.25,
             burst: Span::from_millis(150),
+            derandomize: true,
             ecn: false,
             mark_limit: 0.1,
         }
@@ -149,12 +153,15 @@ impl Pie {
         self.law.probability
     }
 
-    /// Whether chance picks this packet (RFC 8033 §4.1), with its spacing made more even (§5.4).
+    /// Whether chance picks this packet (RFC 8033 §4.1), its spacing made more even (§5.4) or not.
     fn picks(&mut self, backlog: &Backlog, cx: &mut QueueCx<'_>) -> bool {
         let probability = self.law.probability;
         let calm = self.law.before < self.law.config.target.as_secs_f64() / 2.0 && probability < 0.2;
         if !self.law.burst_left.is_zero() || calm || backlog.bytes <= self.mean_packet * 2 {
             return false;
+        }
+        if !self.law.config.derandomize {
+            return cx.rng.chance(probability);
         }
         if probability == 0.0 {
             self.accumulated = 0.0;
@@ -254,5 +261,45 @@ mod tests {
         let mut fading = law(0.5, 0.0);
         fading.update(0.0);
         assert!((fading.probability - (0.5 - 0.125 * 0.015) * 0.98).abs() < 1e-12);
+    }
+
+    /// The gaps between packets picked at a standing probability of a tenth.
+    fn gaps(derandomize: bool) -> Vec<f64> {
+        use tailback_core::{Annexes, BitRate, Capacity, Stream};
+        let config = PieConfig { derandomize, burst: Span::ZERO, ..PieConfig::default() };
+        let (rate, mean_packet) = (BitRate::from_bits_per_sec(8_000_000), Bytes::new(1000));
+        let mut pie = Pie::new(&config, &BuildCx { capacity: Capacity::Unlimited, rate, mean_packet });
+        (pie.law.probability, pie.law.before) = (0.1, 0.03);
+        let mut cx = QueueCx {
+            rng: &mut Stream::new(1, "queue"),
+            annexes: &mut Annexes::new(),
+            rate,
+            idle_since: None,
+            drops: &mut Vec::new(),
+            marks: 0,
+        };
+        let backlog = Backlog { packets: 30, bytes: Bytes::new(30_000) };
+        let mut gaps = vec![0.0];
+        while gaps.len() < 5000 {
+            *gaps.last_mut().expect("one at least") += 1.0;
+            if pie.picks(&backlog, &mut cx) {
+                gaps.push(0.0);
+            }
+        }
+        gaps.pop();
+        gaps
+    }
+
+    /// RFC 8033 §5.4: at a probability of 0.1, the ninth packet is the first that may be picked, the 85th always is.
+    #[test]
+    fn drops_are_spaced_unless_chance_alone_decides() {
+        let mean = |gaps: &[f64]| gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let spaced = gaps(true);
+        assert!(spaced.iter().all(|gap| (9.0..=85.0).contains(gap)));
+        assert!((mean(&spaced) / 18.0 - 1.0).abs() < 0.05, "eight, and ten by chance: {}", mean(&spaced));
+        let random = gaps(false);
+        assert!((mean(&random) / 10.0 - 1.0).abs() < 0.05, "{}", mean(&random));
+        let next = random.iter().filter(|gap| **gap == 1.0).count() as f64 / random.len() as f64;
+        assert!((next - 0.1).abs() < 0.015, "{next}");
     }
 }

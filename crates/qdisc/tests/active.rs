@@ -299,8 +299,8 @@ fn dualpi2_couples_its_two_probabilities() {
 
 #[test]
 fn dualpi2_moves_its_base_probability_as_published() {
-    // One classic packet waits and grows old. By hand, with 0.16 and 3.2 per second and 15 ms (RFC 9332, Fig. 6):
-    // 0.16 × 1 ms + 3.2 × 16 ms, then the same with 17 ms and 33 ms.
+    // One classic packet waits and grows old. By hand, with 0.15 and 3 per second and 15 ms (RFC 9332, Fig. 6):
+    // 0.15 × 0 ms + 3 × 15 ms, then the same with 15 ms and 30 ms of distance.
     let mut queue = common::build(&config(r#"{"name":"dualpi2"}"#), Capacity::Unlimited);
     let mut cx = QueueCx {
         rng: &mut Stream::new(1, "queue"),
@@ -311,7 +311,7 @@ fn dualpi2_moves_its_base_probability_as_published() {
         marks: 0,
     };
     queue.enqueue(Time::ZERO, packet(), &mut cx);
-    for expected in [0.051_36, 0.105_28, 0.161_76] {
+    for expected in [0.045, 0.092_25, 0.141_75] {
         let due = queue.next_timer().expect("a packet waits");
         queue.on_timer(due, &mut cx);
         let mut base = f64::NAN;
@@ -373,4 +373,75 @@ fn policer_passes_its_rate() {
         1,
     );
     assert!((utilization(&outcome) - 0.5).abs() < 0.005, "{}", utilization(&outcome));
+}
+
+/// RFC 8290 §4.1.1: which flows meet in one queue is drawn, so that no two flows meet always.
+#[test]
+fn fq_codel_draws_which_flows_meet() {
+    // With two queues: flow 1 alone has half of the line where the others meet, a quarter where it meets one of them.
+    let jobs: Vec<Job> = (0..6000).map(|n| Job::new(0, 1 + n % 3, 1000)).collect();
+    let written = config(r#"{"name":"fq-codel","queues":2,"quantum":"1000 B","interval":"1000 s"}"#);
+    let shares: Vec<f64> = (0..40)
+        .map(|seed| {
+            let outcome = run(&written, Capacity::Unlimited, &jobs, seed);
+            outcome.departures[..1200].iter().filter(|d| d.flow == 1).count() as f64 / 1200.0
+        })
+        .collect();
+    let near = |share: f64| shares.iter().filter(|found| (**found - share).abs() < 0.02).count();
+    // All three in one of two queues: one in four. Flow 1 alone: one in four. Flow 1 with one other: half.
+    assert_eq!(near(0.5) + near(0.25) + near(1.0 / 3.0), 40, "{shares:?}");
+    assert!(near(0.5) > 0 && near(0.25) > 0 && near(1.0 / 3.0) > 0, "{shares:?}");
+}
+
+/// RFC 8290 §4.1.2: at an overflow the longest queue loses half of what it holds, but at most 64 packets, the oldest first.
+#[test]
+fn fq_codel_relieves_the_longest_queue_by_half() {
+    for (capacity, lost) in [(20, 9), (1000, 64)] {
+        let written = config(r#"{"name":"fq-codel"}"#);
+        let mut jobs: Vec<Job> = (0..capacity).map(|_| Job::new(0, 1, 1000)).collect();
+        // One in transmission, and with three of another flow a full buffer; then one too many.
+        jobs.truncate(capacity as usize - 2);
+        jobs.extend((0..3).map(|_| Job::new(1, 2, 1000)));
+        jobs.push(Job::new(2, 2, 1000));
+        let outcome = run(&written, Capacity::Packets(capacity), &jobs, 1);
+        let dropped: Vec<usize> =
+            outcome.drops.iter().filter(|drop| drop.1 == DropReason::Overflow).map(|drop| drop.0).collect();
+        assert_eq!(dropped.len(), lost, "of a buffer of {capacity}");
+        assert!(dropped.iter().enumerate().all(|(n, job)| *job == n + 1), "the oldest: {dropped:?}");
+    }
+}
+
+/// RFC 8290 §4.2: while both have packets, each queue gets a quantum in turn, whatever the sizes.
+#[test]
+fn fq_codel_is_fair_by_quanta() {
+    let jobs: Vec<Job> = (0..4000).map(|n| Job::new(0, n % 2, if n % 2 == 0 { 1500 } else { 300 })).collect();
+    let written = config(r#"{"name":"fq-codel","quantum":"600 B","interval":"1000 s"}"#);
+    let outcome = run(&written, Capacity::Unlimited, &jobs, 1);
+    let mut ahead = 0_i64;
+    for departure in &outcome.departures[..1000] {
+        let size = departure.size.cast_signed();
+        ahead += if departure.flow == 0 { size } else { -size };
+        // A quantum, and a largest packet of either flow.
+        assert!(ahead.abs() <= 600 + 1500 + 300, "{ahead}");
+    }
+}
+
+/// RFC 8289 §5.6, in a queue of RFC 8290 too: who had to be dropped from often, and comes back soon, is dropped from
+/// often at once; after 16 intervals all is forgotten.
+#[test]
+fn codel_resumes_its_rate_after_a_short_pause() {
+    for name in ["codel", "fq-codel"] {
+        let drops_after = |pause: u64| {
+            let mut jobs: Vec<Job> = (0..3000).map(|_| Job::new(0, 1, 1000)).collect();
+            let again = 3_000_000 + pause;
+            jobs.extend((0..600).map(|_| Job::new(again, 1, 1000)));
+            let outcome = run(&config(&format!("{{\"name\":\"{name}\"}}")), Capacity::Unlimited, &jobs, 1);
+            assert!(outcome.drops.iter().filter(|drop| drop.0 < 3000).count() > 100);
+            outcome.drops.iter().filter(|drop| drop.0 >= 3000).count()
+        };
+        let (soon, late) = (drops_after(100_000), drops_after(5_000_000));
+        // From scratch: one interval of grace, then drops 100 ms / √n apart over the rest of 0.6 s.
+        assert!((4..20).contains(&late), "{name}: {late}");
+        assert!(soon > 2 * late, "{name}: {soon} and {late}");
+    }
 }

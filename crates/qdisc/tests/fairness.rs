@@ -345,3 +345,45 @@ fn hierarchical_round_robin_gives_each_level_its_part() {
     assert!((sent(1) as f64 / rate - 0.2).abs() < 0.01, "{}", sent(1));
     assert!(outcome.idled);
 }
+
+/// What was dropped is no service: a flow that filled the buffer in vain has its full share as soon as another comes.
+#[test]
+fn a_flow_does_not_pay_for_what_was_dropped() {
+    for name in [
+        "round-robin",
+        "deficit-round-robin",
+        "cell-round-robin",
+        "self-clocked-fair-queueing",
+        "weighted-fair-queueing",
+    ] {
+        for victim in ["longest", "longest-head"] {
+            // A thousand at once, of which ten wait; then both flows send at the line's rate.
+            let mut jobs: Vec<Job> = (0..1000).map(|_| Job::new(0, 0, 1000)).collect();
+            jobs.extend((0..400).map(|n| Job::new(5000 + n / 2 * 1000, (n % 2) as u32, 1000)));
+            let written = format!("{{\"name\":\"{name}\",\"buffer\":{{\"victim\":\"{victim}\"}}}}");
+            let outcome = run(&config(&written), Capacity::Packets(10), &jobs, 1);
+            let late = |flow| {
+                outcome
+                    .departures
+                    .iter()
+                    .filter(|d| d.flow == flow && (50..150).contains(&(d.started.as_nanos() / 1_000_000)))
+                    .count()
+            };
+            assert!(late(0).abs_diff(late(1)) <= 2, "{name}, {victim}: {} and {}", late(0), late(1));
+        }
+    }
+}
+
+/// Zhang 1990: a flow that used idle capacity runs ahead of its clock, and a pause does not make it forgotten.
+#[test]
+fn virtual_clock_remembers_who_ran_ahead() {
+    // 100 packets at a tenth of the rate are a second ahead of time; they are out after a tenth of a second. The other
+    // flow comes at 0.15 s, and by its clock 85 of its packets go before the first one's next.
+    let mut jobs: Vec<Job> = (0..100).map(|_| Job::new(0, 0, 1000)).collect();
+    jobs.extend((0..400).map(|n| Job::new(150_000, (n % 2) as u32, 1000)));
+    let outcome = run(&config(r#"{"name":"virtual-clock","reserve":0.1}"#), Capacity::Unlimited, &jobs, 1);
+    let next: Vec<u32> = outcome.departures[100..190].iter().map(|departure| departure.flow).collect();
+    // The first packet finds an idle line.
+    assert!(next[1..80].iter().all(|flow| *flow == 1), "{next:?}");
+    assert!(next[80..].contains(&0), "{next:?}");
+}

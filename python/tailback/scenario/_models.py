@@ -413,6 +413,11 @@ class PieQueue(Part):
     burst: Span = "150 ms"
     """A burst of this length passes undropped after quiet (``MAX_BURST``). Default 150 ms (RFC 8033 §4.4)."""
 
+    derandomize: bool = True
+    """Space drops more evenly than chance would: none until the probabilities since the last add up to 0.85, a
+    certain one from 8.5 (RFC 8033 §5.4). Default true.
+    """
+
     ecn: bool = False
     """Mark ECN-capable packets instead of dropping them, as long as the probability is below ``mark_limit`` (RFC
     8033 §5.1). Default false.
@@ -446,18 +451,18 @@ class FqCodelQueue(Part):
     """The standing delay to tolerate. Default 5 ms (RFC 8290 §5.2.2)."""
 
     interval: Span = "100 ms"
-    """The time over which a delay counts as standing. Default 100 ms (RFC 8290 §5.2.3)."""
+    """The time over which a delay counts as standing. Default 100 ms (RFC 8290 §5.2.1)."""
 
     quantum: Bytes = "1514 B"
     """Bytes per round and queue. Default 1514 B (RFC 8290 §5.2.4)."""
 
     queues: Annotated[int, Field(ge=0)] = 1024
-    """How many queues flows are hashed into, at least 1; two flows that meet in one share it. Default 1024 (RFC 8290
-    §5.2.5).
+    """How many queues flows are hashed into, at least 1; two flows that meet in one share it. Which ones meet
+    depends on the seed (RFC 8290 §4.1.1). Default 1024 (RFC 8290 §5.2.5).
     """
 
     ecn: bool = True
-    """Mark ECN-capable packets instead of dropping them early. Default true (RFC 8290 §5.2.7)."""
+    """Mark ECN-capable packets instead of dropping them early. Default true (RFC 8290 §5.2.6)."""
 
 
 class Dualpi2Queue(Part):
@@ -468,14 +473,18 @@ class Dualpi2Queue(Part):
     target: Span = "15 ms"
     """The classic queue's delay to settle at. Default 15 ms (RFC 9332 §A.1)."""
 
-    period: Span = "16 ms"
-    """The period of the base probability. Default 16 ms (RFC 9332 §A.1)."""
+    period: Span = "15 ms"
+    """The period of the base probability. Default 15 ms: the lesser of the target and a third of the longest round
+    trip, 100 ms (RFC 9332 §A.1). The Linux version rounds to 16 ms, and its gains to 0.16 and 3.2.
+    """
 
-    alpha: float = 0.16
-    """Gain of the delay's distance from the target, per second, above 0. Default 0.16 (RFC 9332 §A.1)."""
+    alpha: float = 0.15
+    """Gain of the delay's distance from the target, per second, above 0. Default 0.15: a tenth of the period over
+    the square of the longest round trip (RFC 9332 §A.1).
+    """
 
-    beta: float = 3.2
-    """Gain of the delay's change, per second, above 0. Default 3.2 (RFC 9332 §A.1)."""
+    beta: float = 3.0
+    """Gain of the delay's change, per second, above 0. Default 3: 0.3 over the longest round trip (RFC 9332 §A.1)."""
 
     coupling: float = 2.0
     """The coupling factor k, at least 1. Default 2 (RFC 9332 §2.1)."""

@@ -131,3 +131,15 @@ impl TagRule for SelfClocked {
 
     fn dropped(&mut self, _: &mut TaggedFlows<Self>, _: u32, _: &Packet, _: u32) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ITU-T I.363.5: payload and 8 B of trailer, padded to whole cells of 48 B; a packet of a cell's size is one.
+    #[test]
+    fn packets_fill_cells() {
+        let filled = [40, 53, 54, 88, 89, 1000, 1500].map(|size| cells(Bytes::new(size)));
+        assert_eq!(filled, [1, 1, 2, 2, 3, 21, 32]);
+    }
+}
