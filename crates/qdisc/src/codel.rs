@@ -293,4 +293,79 @@ mod tests {
         assert!(dropped(1500, 1501) > 30);
         assert!(dropped(1000, 1001) > 30);
     }
+
+    /// A law that sees a packet every millisecond, after a delay of 50 ms or of none.
+    struct Watched {
+        law: Law,
+        now: Time,
+        drops: Vec<(Packet, DropReason)>,
+    }
+
+    impl Watched {
+        fn new() -> Self {
+            Self { law: Law::default(), now: Time::ZERO + Span::from_secs(1), drops: Vec::new() }
+        }
+
+        /// Lets packets pass for so long; how many were dropped.
+        fn pass(&mut self, millis: u64, late: bool) -> usize {
+            let constants = Constants {
+                target: Span::from_millis(5),
+                interval: Span::from_millis(100),
+                ecn: false,
+                packet: Bytes::new(1000),
+            };
+            let before = self.drops.len();
+            for _ in 0..millis {
+                self.now += Span::from_millis(1);
+                let arrived = if late { self.now } else { self.now + Span::from_millis(50) };
+                let mut source = Endless { now: arrived, size: Bytes::new(1000), behind: Bytes::new(9000) };
+                let mut cx = QueueCx {
+                    rng: &mut Stream::new(1, "law"),
+                    annexes: &mut Annexes::new(),
+                    rate: BitRate::from_bits_per_sec(8_000_000),
+                    idle_since: None,
+                    drops: &mut self.drops,
+                    marks: 0,
+                };
+                assert!(self.law.dequeue(self.now, &constants, &mut source, &mut cx).is_some());
+            }
+            self.drops.len() - before
+        }
+    }
+
+    #[test]
+    fn a_delay_that_dips_below_the_target_is_no_standing_one() {
+        let mut watched = Watched::new();
+        for _ in 0..20 {
+            assert_eq!(watched.pass(99, true), 0);
+            assert_eq!(watched.pass(1, false), 0);
+        }
+        // And one packet in time ends the dropping, for an interval at least.
+        assert!(watched.pass(1000, true) > 10);
+        assert_eq!(watched.pass(1, false), 0);
+        assert_eq!(watched.pass(99, true), 0);
+    }
+
+    /// RFC 8289 §5.6: dropping resumes with as many as were dropped in the last episode alone.
+    #[test]
+    fn dropping_resumes_where_the_last_episode_ended() {
+        let mut watched = Watched::new();
+        watched.pass(2000, true);
+        let first = watched.law.count;
+        assert!(first > 50);
+        watched.pass(200, false);
+        watched.pass(102, true);
+        assert_eq!(watched.law.count, first - 1);
+        watched.pass(500, true);
+        let second = watched.law.count - (first - 1);
+        assert!(second > 1);
+        watched.pass(200, false);
+        watched.pass(102, true);
+        assert_eq!(watched.law.count, second);
+        // After 16 intervals it begins anew.
+        watched.pass(500, true);
+        watched.pass(2000, false);
+        watched.pass(102, true);
+        assert_eq!(watched.law.count, 1);
+    }
 }

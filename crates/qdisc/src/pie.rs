@@ -38,10 +38,11 @@ pub struct PieConfig {
     /// Space drops more evenly than chance would: none until the probabilities since the last add up to 0.85, a certain one
     /// from 8.5 (RFC 8033 §5.4). Default true.
     pub derandomize: bool,
-    /// Mark ECN-capable packets instead of dropping them, as long as the probability is below `mark_limit`
+    /// Mark ECN-capable packets instead of dropping them, as long as the probability is not above `mark_limit`
     /// (RFC 8033 §5.1). Default false.
     pub ecn: bool,
-    /// The probability above which ECN-capable packets are dropped too (`mark_ecnth`). Default 0.1 (RFC 8033 §5.1).
+    /// The probability above which ECN-capable packets are dropped too (`mark_ecnth`); 1 for never. Default 0.1 (RFC 8033
+    /// §5.1).
     pub mark_limit: f64,
 }
 
@@ -187,7 +188,7 @@ impl ArrivalPolicy for Pie {
             self.accumulated = 0.0;
             verdict = Verdict::Drop(DropReason::Overflow);
         } else if self.picks(backlog, cx) {
-            let markable = self.law.config.ecn && self.law.probability < self.law.config.mark_limit;
+            let markable = self.law.config.ecn && self.law.probability <= self.law.config.mark_limit;
             if !(markable && cx.mark_ce(packet)) {
                 verdict = Verdict::Drop(DropReason::Early);
             }
@@ -205,6 +206,8 @@ impl ArrivalPolicy for Pie {
 
 #[cfg(test)]
 mod tests {
+    use tailback_core::{Annexes, BitRate, Capacity, Stream};
+
     use super::*;
 
     /// RFC 8033 §4.2 step by step, computed apart from this code with the constants of the RFC: through five of the
@@ -265,24 +268,12 @@ mod tests {
 
     /// The gaps between packets picked at a standing probability of a tenth.
     fn gaps(derandomize: bool) -> Vec<f64> {
-        use tailback_core::{Annexes, BitRate, Capacity, Stream};
-        let config = PieConfig { derandomize, burst: Span::ZERO, ..PieConfig::default() };
-        let (rate, mean_packet) = (BitRate::from_bits_per_sec(8_000_000), Bytes::new(1000));
-        let mut pie = Pie::new(&config, &BuildCx { capacity: Capacity::Unlimited, rate, mean_packet });
-        (pie.law.probability, pie.law.before) = (0.1, 0.03);
-        let mut cx = QueueCx {
-            rng: &mut Stream::new(1, "queue"),
-            annexes: &mut Annexes::new(),
-            rate,
-            idle_since: None,
-            drops: &mut Vec::new(),
-            marks: 0,
-        };
-        let backlog = Backlog { packets: 30, bytes: Bytes::new(30_000) };
+        let mut pie = standing(derandomize, 0.1, 0.03);
+        let mut rng = Stream::new(1, "queue");
         let mut gaps = vec![0.0];
-        while gaps.len() < 5000 {
+        while gaps.len() < 20_000 {
             *gaps.last_mut().expect("one at least") += 1.0;
-            if pie.picks(&backlog, &mut cx) {
+            if picks(&mut pie, 30_000, &mut rng) {
                 gaps.push(0.0);
             }
         }
@@ -290,12 +281,48 @@ mod tests {
         gaps
     }
 
-    /// RFC 8033 §5.4: at a probability of 0.1, the ninth packet is the first that may be picked, the 85th always is.
+    /// PIE at a probability, the last delay so many seconds, its allowance for bursts used up.
+    fn standing(derandomize: bool, probability: f64, before: f64) -> Pie {
+        let config = PieConfig { derandomize, burst: Span::ZERO, ..PieConfig::default() };
+        let mut pie = Pie::new(
+            &config,
+            &BuildCx { capacity: Capacity::Unlimited, rate: RATE, mean_packet: Bytes::new(1000) },
+        );
+        (pie.law.probability, pie.law.before) = (probability, before);
+        pie
+    }
+
+    const RATE: BitRate = BitRate::from_bits_per_sec(8_000_000);
+
+    fn picks(pie: &mut Pie, waiting: u64, rng: &mut Stream) -> bool {
+        let (annexes, drops) = (&mut Annexes::new(), &mut Vec::new());
+        let mut cx = QueueCx { rng, annexes, rate: RATE, idle_since: None, drops, marks: 0 };
+        pie.picks(&Backlog { packets: 30, bytes: Bytes::new(waiting) }, &mut cx)
+    }
+
+    /// RFC 8033 §4.1: nothing is dropped from a queue of two packets, nor while the delay was short and the probability
+    /// below a fifth.
+    #[test]
+    fn a_line_that_is_hardly_used_loses_nothing() {
+        let lost = |probability, before, waiting| {
+            let mut pie = standing(true, probability, before);
+            let mut rng = Stream::new(1, "queue");
+            (0..1000).filter(|_| picks(&mut pie, waiting, &mut rng)).count()
+        };
+        assert_eq!(lost(0.5, 0.03, 2000), 0);
+        assert!(lost(0.5, 0.03, 2001) > 100);
+        assert_eq!(lost(0.19, 0.007, 30_000), 0);
+        assert!(lost(0.21, 0.007, 30_000) > 50);
+        assert!(lost(0.19, 0.008, 30_000) > 50);
+    }
+
+    /// RFC 8033 §5.4: at a probability of 0.1, the ninth packet is the first that may be picked, the 85th always is (the
+    /// 86th, where a sum of tenths falls short).
     #[test]
     fn drops_are_spaced_unless_chance_alone_decides() {
         let mean = |gaps: &[f64]| gaps.iter().sum::<f64>() / gaps.len() as f64;
         let spaced = gaps(true);
-        assert!(spaced.iter().all(|gap| (9.0..=85.0).contains(gap)));
+        assert!(spaced.iter().all(|gap| (9.0..=86.0).contains(gap)));
         assert!((mean(&spaced) / 18.0 - 1.0).abs() < 0.05, "eight, and ten by chance: {}", mean(&spaced));
         let random = gaps(false);
         assert!((mean(&random) / 10.0 - 1.0).abs() < 0.05, "{}", mean(&random));

@@ -5,7 +5,7 @@ mod common;
 use common::{Job, MEAN_PACKET, Outcome, RATE, config, link, run};
 use tailback_core::{
     Annex, Annexes, ArrivalPolicy, Backlog, Bytes, Capacity, ControlInfo, DropReason, Ecn, FlowId, Kind,
-    Lane, Packet, QueueCx, QueueDiscipline, Span, Stream, Time, Verdict,
+    Lane, Packet, QueueCx, Span, Stream, Time, Verdict,
 };
 use tailback_qdisc::{Admission, Built};
 
@@ -16,12 +16,25 @@ struct Bench {
     annexes: Annexes,
     drops: Vec<(Packet, DropReason)>,
     marks: u32,
+    idle_since: Option<Time>,
 }
 
 impl Bench {
     fn new(written: &str, capacity: Capacity) -> Self {
         let Built::Arrival(policy) = config(written).build(&link(capacity)) else { panic!("{written}") };
-        Self { policy, rng: Stream::new(5, "bench"), annexes: Annexes::new(), drops: Vec::new(), marks: 0 }
+        let (rng, annexes) = (Stream::new(5, "bench"), Annexes::new());
+        Self { policy, rng, annexes, drops: Vec::new(), marks: 0, idle_since: None }
+    }
+
+    /// What the policy tells of its state under this name.
+    fn told(&self, wanted: &str) -> f64 {
+        let mut told = f64::NAN;
+        self.policy.observe(Time::ZERO, &mut |name, value| {
+            if name == wanted {
+                told = value;
+            }
+        });
+        told
     }
 
     fn admit(&mut self, now: Time, packet: &mut Packet, waiting: u32) -> Verdict {
@@ -29,7 +42,7 @@ impl Bench {
             rng: &mut self.rng,
             annexes: &mut self.annexes,
             rate: RATE,
-            idle_since: None,
+            idle_since: self.idle_since,
             drops: &mut self.drops,
             marks: 0,
         };
@@ -164,28 +177,84 @@ fn adaptive_red_settles_between_its_thresholds() {
 }
 
 #[test]
-fn codel_drops_by_the_inverse_square_root() {
-    // A queue that never shrinks: all packets are there from the start.
-    let jobs: Vec<Job> = (0..6000).map(|_| Job::new(0, 0, 1000)).collect();
-    let outcome = run(&config(r#"{"name":"codel"}"#), Capacity::Unlimited, &jobs, 1);
-    let drops: Vec<f64> = outcome.drops.iter().map(|(_, _, at)| at.as_secs_f64()).collect();
-    // The first drop comes one interval after the delay first exceeds the target.
-    assert!((drops[0] - 0.1).abs() < 0.007, "{}", drops[0]);
-    let mut due = drops[0];
-    for (n, drop) in drops.iter().enumerate().take(150).skip(1) {
-        due += 0.1 / (n as f64).sqrt();
-        // A drop happens at the first departure after it is due, and packets take a millisecond.
-        assert!((0.0..0.001_001).contains(&(drop - due)), "drop {n} at {drop}, due {due}");
-    }
-    assert!(drops.len() > 150);
+fn red_averages_over_packets_and_idle_times() {
+    let mut bench = Bench::new(r#"{"name":"red","weight":0.5}"#, Capacity::Unlimited);
+    let average = |bench: &mut Bench, waiting: u32, idle_since: Option<Time>| {
+        bench.idle_since = idle_since;
+        bench.admit(millis(20), &mut packet(), waiting);
+        bench.told("average_packets")
+    };
+    assert_eq!(average(&mut bench, 4, None), 2.0);
+    assert_eq!(average(&mut bench, 4, None), 3.0);
+    assert_eq!(average(&mut bench, 0, None), 1.5);
+    // Idle for the time of three packets (1993, Fig. 2): halved for each of them, and for this arrival.
+    assert_eq!(average(&mut bench, 0, Some(millis(17))), 1.5 / 16.0);
 }
 
 #[test]
-fn codel_leaves_a_short_queue_alone() {
-    let outcome =
-        run(&config(r#"{"name":"codel"}"#), Capacity::Unlimited, &poisson(0.7, 50_000, Ecn::NotEct), 1);
-    let part = outcome.drops.len() as f64 / 50_000.0;
-    assert!(part < 0.001, "{part}");
+fn red_drops_bytes_by_size() {
+    // 1993, §4: in bytes, a packet's chance grows with its size. Small and large ones in turn, at a standing average.
+    let written = r#"{"name":"red","measure":"bytes","weight":1,"wait":false,"min":"5 kB","max":"15 kB"}"#;
+    let mut bench = Bench::new(written, Capacity::Unlimited);
+    let mut dropped = [0.0_f64; 2];
+    for n in 0..80_000_usize {
+        let size = Bytes::new([1200, 300][n % 2]);
+        let mut packet = Packet::new(Kind::Data, FlowId(0), 0, size);
+        dropped[n % 2] += f64::from(u8::from(bench.admit(millis(1), &mut packet, 10) != Verdict::Accept));
+    }
+    // Not just four times: what came before a packet counts too, and that is more often a large one.
+    assert!((3.5..5.0).contains(&(dropped[0] / dropped[1])), "{dropped:?}");
+}
+
+#[test]
+fn adaptive_red_moves_its_parameters_as_published() {
+    // 2001, §4.3: at 1000 packets/s, the weight is 1 - exp(-1/1000).
+    let written = r#"{"name":"red","adaptive":true,"min":"20 packets","max":"60 packets"}"#;
+    let mut bench = Bench::new(written, Capacity::Unlimited);
+    bench.admit(Time::ZERO, &mut packet(), 1000);
+    assert!((bench.told("average_packets") - 0.999_5).abs() < 1e-6);
+    // 2001, Fig. 1: each half second, times 0.9 while the average is low, plus 0.01 or a quarter while it is high.
+    let standing = |waiting: u32| {
+        let written = r#"{"name":"red","adaptive":true,"weight":1,"min":"20 packets","max":"60 packets"}"#;
+        let mut bench = Bench::new(written, Capacity::Unlimited);
+        for n in 0..=260 {
+            bench.admit(millis(10 * n), &mut packet(), waiting);
+        }
+        bench.told("max_p")
+    };
+    assert!((standing(10) - 0.1 * 0.9_f64.powi(5)).abs() < 1e-12, "{}", standing(10));
+    assert!((standing(50) - 0.15).abs() < 1e-12, "{}", standing(50));
+    assert_eq!(standing(40), 0.1, "in the middle it rests");
+}
+
+#[test]
+fn pie_lets_a_burst_pass_and_no_standing_queue() {
+    // Twice the line's rate for so long, from an empty queue (RFC 8033 §4.4).
+    let burst = |from: u64, millis: u64| (0..2 * millis).map(move |n| Job::new(from + n * 500, 0, 1000));
+    let written = config(r#"{"name":"pie"}"#);
+    let short: Vec<Job> = burst(0, 140).collect();
+    assert!(run(&written, Capacity::Unlimited, &short, 1).drops.is_empty());
+    let eager = config(r#"{"name":"pie","burst":"0 ms"}"#);
+    assert!(!run(&eager, Capacity::Unlimited, &short, 1).drops.is_empty());
+    let twice: Vec<Job> = burst(0, 2000).chain(burst(60_000_000, 140)).collect();
+    let outcome = run(&written, Capacity::Unlimited, &twice, 1);
+    assert!(outcome.drops.len() > 100);
+    assert!(outcome.drops.iter().all(|drop| drop.0 < 4000), "after quiet the allowance is there again");
+}
+
+#[test]
+fn pie_marks_up_to_its_limit_and_drops_beyond() {
+    // Three times the line's rate of capable packets that do not answer: the probability goes far beyond 0.1.
+    let jobs: Vec<Job> = (0..20_000).map(|n| Job { ecn: Ecn::Ect0, ..Job::new(n * 333, 0, 1000) }).collect();
+    let drops = |more: &str| {
+        let written = format!("{{\"name\":\"pie\",\"ecn\":true{more}}}");
+        let outcome = run(&config(&written), Capacity::Unlimited, &jobs, 1);
+        (outcome.drops.len(), outcome.marks)
+    };
+    let (dropped, _) = drops("");
+    assert!(dropped > 5000, "{dropped}");
+    let (dropped, marked) = drops(",\"mark_limit\":1");
+    assert!(dropped == 0 && marked > 5000, "{dropped} {marked}");
 }
 
 #[test]
@@ -266,82 +335,6 @@ fn pie_and_pi_and_rem_settle_at_their_targets() {
 }
 
 #[test]
-fn dualpi2_couples_its_two_probabilities() {
-    // Both kinds of traffic, together too much; the classic drops are the square of half the L4S marks.
-    let jobs: Vec<Job> = poisson(1.02, 600_000, Ecn::NotEct)
-        .into_iter()
-        .map(|job| Job { ecn: if job.flow < 2 { Ecn::Ect1 } else { Ecn::NotEct }, ..job })
-        .collect();
-    let outcome = run(&config(r#"{"name":"dualpi2"}"#), Capacity::Unlimited, &jobs, 4);
-    let half = jobs.len() / 2;
-    let late = outcome.departures.iter().filter(|departure| departure.job > half);
-    let (mut scalable, mut marked, mut classic) = (0.0, 0.0, 0.0);
-    let (mut l4s_delay, mut classic_delay) = (0.0, 0.0);
-    for departure in late {
-        let delay = departure.started.since(departure.arrived).as_secs_f64();
-        if departure.flow < 2 {
-            scalable += 1.0;
-            l4s_delay += delay;
-            marked += f64::from(u8::from(departure.packet.ecn() == Ecn::Ce));
-        } else {
-            classic += 1.0;
-            classic_delay += delay;
-        }
-    }
-    let dropped = outcome.drops.iter().filter(|(job, ..)| *job > half).count() as f64;
-    let classic_p = dropped / (dropped + classic);
-    // The L4S queue's own ramp adds marks when a packet waits long behind classic ones; coupling is the floor.
-    let coupled = 2.0 * classic_p.sqrt();
-    assert!(marked / scalable >= coupled * 0.9, "{} against {coupled}", marked / scalable);
-    assert!(l4s_delay / scalable < 0.2 * classic_delay / classic, "{l4s_delay} {classic_delay}");
-    assert!((classic_delay / classic / 0.015 - 1.0).abs() < 0.4, "{}", classic_delay / classic);
-}
-
-#[test]
-fn dualpi2_moves_its_base_probability_as_published() {
-    // One classic packet waits and grows old. By hand, with 0.15 and 3 per second and 15 ms (RFC 9332, Fig. 6):
-    // 0.15 × 0 ms + 3 × 15 ms, then the same with 15 ms and 30 ms of distance.
-    let mut queue = common::build(&config(r#"{"name":"dualpi2"}"#), Capacity::Unlimited);
-    let mut cx = QueueCx {
-        rng: &mut Stream::new(1, "queue"),
-        annexes: &mut Annexes::new(),
-        rate: RATE,
-        idle_since: None,
-        drops: &mut Vec::new(),
-        marks: 0,
-    };
-    queue.enqueue(Time::ZERO, packet(), &mut cx);
-    for expected in [0.045, 0.092_25, 0.141_75] {
-        let due = queue.next_timer().expect("a packet waits");
-        queue.on_timer(due, &mut cx);
-        let mut base = f64::NAN;
-        queue.observe(due, &mut |name, value| {
-            if name == "base_probability" {
-                base = value;
-            }
-        });
-        assert!((base - expected).abs() < 1e-12, "{base}");
-    }
-}
-
-#[test]
-fn fq_codel_protects_a_sparse_flow() {
-    let mut jobs: Vec<Job> = (0..40_000).map(|n| Job::new(n * 500, 1, 1000)).collect();
-    jobs.extend((0..400).map(|n| Job::new(n * 50_000 + 17, 2, 200)));
-    jobs.sort_by_key(|job| job.at);
-    let outcome = run(&config(r#"{"name":"fq-codel"}"#), Capacity::Packets(10_000), &jobs, 1);
-    assert_eq!(outcome.drops_of(&jobs, 2), 0);
-    let worst = outcome
-        .departures
-        .iter()
-        .filter(|d| d.flow == 2 && d.arrived > millis(100))
-        .map(|d| d.started.since(d.arrived))
-        .max();
-    // Once the other flow is known to be no sparse one, it waits for the packet in transmission only.
-    assert!(worst.is_some_and(|worst| worst <= Span::from_millis(1)), "{worst:?}");
-}
-
-#[test]
 fn token_bucket_keeps_its_rate_and_burst() {
     let written = r#"{"name":"token-bucket","rate":"4 Mbit/s","burst":"5 kB",
         "classes":[{"flows":[1],"rate":"1 Mbit/s","burst":"2 kB"}]}"#;
@@ -375,73 +368,60 @@ fn policer_passes_its_rate() {
     assert!((utilization(&outcome) - 0.5).abs() < 0.005, "{}", utilization(&outcome));
 }
 
-/// RFC 8290 §4.1.1: which flows meet in one queue is drawn, so that no two flows meet always.
 #[test]
-fn fq_codel_draws_which_flows_meet() {
-    // With two queues: flow 1 alone has half of the line where the others meet, a quarter where it meets one of them.
-    let jobs: Vec<Job> = (0..6000).map(|n| Job::new(0, 1 + n % 3, 1000)).collect();
-    let written = config(r#"{"name":"fq-codel","queues":2,"quantum":"1000 B","interval":"1000 s"}"#);
-    let shares: Vec<f64> = (0..40)
-        .map(|seed| {
-            let outcome = run(&written, Capacity::Unlimited, &jobs, seed);
-            outcome.departures[..1200].iter().filter(|d| d.flow == 1).count() as f64 / 1200.0
-        })
-        .collect();
-    let near = |share: f64| shares.iter().filter(|found| (**found - share).abs() < 0.02).count();
-    // All three in one of two queues: one in four. Flow 1 alone: one in four. Flow 1 with one other: half.
-    assert_eq!(near(0.5) + near(0.25) + near(1.0 / 3.0), 40, "{shares:?}");
-    assert!(near(0.5) > 0 && near(0.25) > 0 && near(1.0 / 3.0) > 0, "{shares:?}");
+fn avq_never_takes_more_than_the_link_for_granted() {
+    let mut bench = Bench::new(r#"{"name":"avq"}"#, Capacity::Packets(20));
+    bench.admit(millis(100_000), &mut packet(), 1);
+    // What a packet costs comes off: α = 0.15 of its bytes (2001, Fig. 1).
+    assert!((bench.told("virtual_capacity_bits") - (8e6 - 8.0 * 150.0)).abs() < 1.0);
 }
 
-/// RFC 8290 §4.1.2: at an overflow the longest queue loses half of what it holds, but at most 64 packets, the oldest first.
 #[test]
-fn fq_codel_relieves_the_longest_queue_by_half() {
-    for (capacity, lost) in [(20, 9), (1000, 64)] {
-        let written = config(r#"{"name":"fq-codel"}"#);
-        let mut jobs: Vec<Job> = (0..capacity).map(|_| Job::new(0, 1, 1000)).collect();
-        // One in transmission, and with three of another flow a full buffer; then one too many.
-        jobs.truncate(capacity as usize - 2);
-        jobs.extend((0..3).map(|_| Job::new(1, 2, 1000)));
-        jobs.push(Job::new(2, 2, 1000));
-        let outcome = run(&written, Capacity::Packets(capacity), &jobs, 1);
-        let dropped: Vec<usize> =
-            outcome.drops.iter().filter(|drop| drop.1 == DropReason::Overflow).map(|drop| drop.0).collect();
-        assert_eq!(dropped.len(), lost, "of a buffer of {capacity}");
-        assert!(dropped.iter().enumerate().all(|(n, job)| *job == n + 1), "the oldest: {dropped:?}");
+fn avd_adds_up_along_a_path() {
+    let mut bench = Bench::new(r#"{"name":"avd"}"#, Capacity::Unlimited);
+    for _ in 0..10 {
+        bench.admit(Time::ZERO, &mut packet(), 0);
+    }
+    let before = Span::from_millis(7);
+    let mut control = Packet::new(Kind::Control, FlowId(0), 0, Bytes::new(40));
+    control.set_lane(Lane::IN_BAND);
+    let info = ControlInfo { virtual_delay: before, ..ControlInfo::default() };
+    control.annex = bench.annexes.insert(Annex::Control(info));
+    bench.admit(Time::ZERO, &mut control, 0);
+    let Some(Annex::Control(info)) = bench.annexes.take(control.annex) else { panic!("it is there") };
+    // Ten packets of a millisecond each wait in the virtual queue, whose capacity they have lowered a little.
+    let added = (info.virtual_delay - before).as_secs_f64();
+    assert!((added - 0.01 / (1.0 - 0.15 * 10_000.0 / 1e6)).abs() < 1e-6, "{added}");
+}
+
+#[test]
+fn rem_moves_its_price_as_published() {
+    // 2001, Eq. 1-2, by hand: 1000 packets/s and 2 ms make c = 2; of b - b* = 10 the tenth, of x - c all, both times γ.
+    for (per_millisecond, step) in [(1, 0.001), (2, 0.003)] {
+        let written = r#"{"name":"rem","phi":1.5,"ecn":true}"#;
+        let mut bench = Bench::new(written, Capacity::Unlimited);
+        for n in 0..=200 {
+            for _ in 0..per_millisecond {
+                let mut capable = packet();
+                capable.set_ecn(Ecn::Ect0);
+                bench.admit(millis(n), &mut capable, 30);
+            }
+        }
+        // The first sample comes before anything is known of x but what came at 0 and 1 ms.
+        let price = 100.0 * step;
+        assert!((bench.told("price") / price - 1.0).abs() < 0.02, "{} {price}", bench.told("price"));
+        let probability = 1.0 - 1.5_f64.powf(-bench.told("price"));
+        assert!((bench.told("probability") - probability).abs() < 1e-12);
     }
 }
 
-/// RFC 8290 §4.2: while both have packets, each queue gets a quantum in turn, whatever the sizes.
 #[test]
-fn fq_codel_is_fair_by_quanta() {
-    let jobs: Vec<Job> = (0..4000).map(|n| Job::new(0, n % 2, if n % 2 == 0 { 1500 } else { 300 })).collect();
-    let written = config(r#"{"name":"fq-codel","quantum":"600 B","interval":"1000 s"}"#);
-    let outcome = run(&written, Capacity::Unlimited, &jobs, 1);
-    let mut ahead = 0_i64;
-    for departure in &outcome.departures[..1000] {
-        let size = departure.size.cast_signed();
-        ahead += if departure.flow == 0 { size } else { -size };
-        // A quantum, and a largest packet of either flow.
-        assert!(ahead.abs() <= 600 + 1500 + 300, "{ahead}");
-    }
-}
-
-/// RFC 8289 §5.6, in a queue of RFC 8290 too: who had to be dropped from often, and comes back soon, is dropped from
-/// often at once; after 16 intervals all is forgotten.
-#[test]
-fn codel_resumes_its_rate_after_a_short_pause() {
-    for name in ["codel", "fq-codel"] {
-        let drops_after = |pause: u64| {
-            let mut jobs: Vec<Job> = (0..3000).map(|_| Job::new(0, 1, 1000)).collect();
-            let again = 3_000_000 + pause;
-            jobs.extend((0..600).map(|_| Job::new(again, 1, 1000)));
-            let outcome = run(&config(&format!("{{\"name\":\"{name}\"}}")), Capacity::Unlimited, &jobs, 1);
-            assert!(outcome.drops.iter().filter(|drop| drop.0 < 3000).count() > 100);
-            outcome.drops.iter().filter(|drop| drop.0 >= 3000).count()
-        };
-        let (soon, late) = (drops_after(100_000), drops_after(5_000_000));
-        // From scratch: one interval of grace, then drops 100 ms / √n apart over the rest of 0.6 s.
-        assert!((4..20).contains(&late), "{name}: {late}");
-        assert!(soon > 2 * late, "{name}: {soon} and {late}");
+fn pi_moves_its_probability_as_published() {
+    // 2001, §IV: the first step from an empty queue, then one of a - b times the distance at each sample.
+    let mut bench = Bench::new(r#"{"name":"pi"}"#, Capacity::Unlimited);
+    for n in 1..=11 {
+        bench.admit(Time::from_nanos(6_250_000 * n), &mut packet(), 100);
+        let expected = 50.0 * (1.822e-5 + 1.816e-5) + (n - 1) as f64 * 50.0 * (1.822e-5 - 1.816e-5);
+        assert!((bench.told("probability") - expected).abs() < 1e-12, "{n}: {}", bench.told("probability"));
     }
 }

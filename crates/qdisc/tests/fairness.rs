@@ -278,10 +278,13 @@ proptest! {
         victim in prop::sample::select(vec!["longest", "longest-head"]),
     ) {
         // Flow 0 sends a packet of 1000 B at most every 6 ms; with four flows, its share is one in every 6 ms.
+        // The others send several times what the line takes.
+        let hasten = |job: Job| Job { at: Time::from_nanos(job.at.as_nanos() / 10), ..job };
+        let mut jobs: Vec<Job> = jobs.into_iter().filter(|job| job.flow != 0).map(hasten).collect();
         let last = jobs.last().map_or(0, |job| job.at.as_nanos() / 1000);
-        let mut jobs: Vec<Job> = jobs.into_iter().filter(|job| job.flow != 0).collect();
         jobs.extend((0..).map(|n| Job::new(n * pause, 0, 1000)).take_while(|job| job.at.as_nanos() / 1000 <= last));
         jobs.sort_by_key(|job| job.at);
+        let victim = if name == "weighted-fair-queueing" { "longest" } else { victim };
         let written = format!("{{\"name\":\"{name}\",\"buffer\":{{\"victim\":\"{victim}\"}}}}");
         let outcome = run(&config(&written), Capacity::Packets(16), &jobs, 1);
         prop_assert_eq!(outcome.drops_of(&jobs, 0), 0);
@@ -344,6 +347,52 @@ fn hierarchical_round_robin_gives_each_level_its_part() {
     assert!((sent(0) as f64 / rate - 0.3).abs() < 0.01, "{}", sent(0));
     assert!((sent(1) as f64 / rate - 0.2).abs() < 0.01, "{}", sent(1));
     assert!(outcome.idled);
+    // In every frame of the fast level, the slow one sends at most the part left to it, and one packet over all.
+    let mut excess = 0.0_f64;
+    for frame in 0..100 {
+        let sent =
+            outcome.departures.iter().filter(|d| d.flow == 1 && d.started.as_nanos() / 10_000_000 == frame);
+        excess = (excess + sent.map(|d| d.size as f64).sum::<f64>() - 5000.0).max(0.0);
+        assert!(excess <= 500.0, "{excess} B too many in frame {frame}");
+    }
+}
+
+#[test]
+fn a_full_buffer_costs_whom_it_says() {
+    // One in transmission and four that wait, of flow 0, then one of flow 1; the buffer holds four.
+    let mut jobs: Vec<Job> = (0..5).map(|_| Job::new(0, 0, 1000)).collect();
+    jobs.push(Job::new(1, 1, 1000));
+    for (buffer, lost) in [
+        (r#"{"victim":"longest"}"#, vec![4]),
+        (r#"{"victim":"longest-head"}"#, vec![1]),
+        (r#"{"victim":"arriving"}"#, vec![5]),
+        (r#"{"per_flow":"2 packets"}"#, vec![3, 4]),
+        (r#"{"per_flow":"2500 B"}"#, vec![3, 4]),
+    ] {
+        for name in ["round-robin", "deficit-round-robin", "self-clocked-fair-queueing"] {
+            let written = format!("{{\"name\":\"{name}\",\"buffer\":{buffer}}}");
+            let outcome = run(&config(&written), Capacity::Packets(4), &jobs, 1);
+            let dropped: Vec<usize> = outcome.drops.iter().map(|drop| drop.0).collect();
+            assert_eq!(dropped, lost, "{written}");
+        }
+    }
+}
+
+#[test]
+fn lanes_have_classes_and_buffers_of_their_own() {
+    let written =
+        r#"{"name":"priority","lanes":[{},{"buffer":"3 packets"}],"classes":[{"flows":[2],"lane":0}]}"#;
+    // All are marked for the last lane; flow 2 goes first whatever is written on its packets.
+    let mut jobs: Vec<Job> = (0..20).map(|n| Job::new(0, 1 + n % 2, 1000)).collect();
+    for job in &mut jobs {
+        job.lane = tailback_core::Lane::IN_BAND;
+    }
+    let outcome = run(&config(written), Capacity::Packets(100), &jobs, 1);
+    let order: Vec<u32> = outcome.departures.iter().map(|departure| departure.flow).collect();
+    assert_eq!(order[0], 1, "the first found an idle line");
+    assert!(order[1..11].iter().all(|flow| *flow == 2), "{order:?}");
+    assert_eq!(order[11..], [1, 1, 1]);
+    assert_eq!(outcome.drops_of(&jobs, 1), 6);
 }
 
 /// What was dropped is no service: a flow that filled the buffer in vain has its full share as soon as another comes.
@@ -357,6 +406,10 @@ fn a_flow_does_not_pay_for_what_was_dropped() {
         "weighted-fair-queueing",
     ] {
         for victim in ["longest", "longest-head"] {
+            // Refused, for just this reason.
+            if (name, victim) == ("weighted-fair-queueing", "longest-head") {
+                continue;
+            }
             // A thousand at once, of which ten wait; then both flows send at the line's rate.
             let mut jobs: Vec<Job> = (0..1000).map(|_| Job::new(0, 0, 1000)).collect();
             jobs.extend((0..400).map(|n| Job::new(5000 + n / 2 * 1000, (n % 2) as u32, 1000)));

@@ -44,6 +44,7 @@ fn every_bad_parameter_is_named() {
         ),
         (r#"{"name":"deficit-round-robin","quantum":"0 B"}"#, vec!["quantum"]),
         (r#"{"name":"deficit-round-robin","buffer":{"per_flow":"1 BDP"}}"#, vec!["buffer.per_flow"]),
+        (r#"{"name":"weighted-fair-queueing","buffer":{"victim":"longest-head"}}"#, vec!["buffer.victim"]),
         (r#"{"name":"virtual-clock","reserve":0}"#, vec!["reserve"]),
         (r#"{"name":"framed-round-robin","frame":"2 s"}"#, vec!["frame"]),
         (

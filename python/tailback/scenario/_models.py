@@ -107,7 +107,8 @@ Victim: TypeAlias = Literal["longest", "longest-head", "arriving"]
 - ``longest``: The newest packet of the flow that has most waiting (Demers, Keshav and Shenker 1989, §2): a flow
   below its share of the buffer loses nothing.
 - ``longest-head``: The oldest packet of the flow that has most waiting (Suter, Lakshman, Stiliadis and Choudhury
-  1998); ns-2's DRR does so.
+  1998); ns-2's DRR does so. Not where tags belong to packets (weighted fair queueing and virtual clock): those
+  behind would keep theirs, and the flow pay for what it lost.
 - ``arriving``: The arriving packet.
 """
 
@@ -419,12 +420,14 @@ class PieQueue(Part):
     """
 
     ecn: bool = False
-    """Mark ECN-capable packets instead of dropping them, as long as the probability is below ``mark_limit`` (RFC
+    """Mark ECN-capable packets instead of dropping them, as long as the probability is not above ``mark_limit`` (RFC
     8033 §5.1). Default false.
     """
 
     mark_limit: float = 0.1
-    """The probability above which ECN-capable packets are dropped too (``mark_ecnth``). Default 0.1 (RFC 8033 §5.1)."""
+    """The probability above which ECN-capable packets are dropped too (``mark_ecnth``); 1 for never. Default 0.1
+    (RFC 8033 §5.1).
+    """
 
 
 class CodelQueue(Part):

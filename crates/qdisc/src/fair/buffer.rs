@@ -18,7 +18,8 @@ pub enum Victim {
     #[default]
     Longest,
     /// The oldest packet of the flow that has most waiting (Suter, Lakshman, Stiliadis and Choudhury 1998); ns-2's
-    /// DRR does so.
+    /// DRR does so. Not where tags belong to packets (weighted fair queueing and virtual clock): those behind would
+    /// keep theirs, and the flow pay for what it lost.
     LongestHead,
     /// The arriving packet.
     Arriving,
@@ -37,6 +38,13 @@ pub struct BufferConfig {
 }
 
 impl BufferConfig {
+    /// Complains about what makes no sense where each packet keeps the tag it came with.
+    pub(super) fn check_for_tags(&self, checker: &mut Checker) {
+        self.check(checker);
+        let allowed = "`longest` or `arriving`: packets behind a dropped one keep their tags, so that its flow would pay for it";
+        checker.require(self.victim != Victim::LongestHead, "victim", "`longest-head`", allowed);
+    }
+
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
         if let Some(capacity @ Capacity::MilliBdp(_)) = self.per_flow {

@@ -43,7 +43,7 @@ impl VirtualClockConfig {
         checker.require(reserve > 0.0 && reserve <= 1.0, "reserve", reserve, "above 0, at most 1");
         check_shares(&self.shares, "shares", checker);
         check_reservations(&self.shares, self.reserve, checker);
-        checker.within("buffer", |checker| self.buffer.check(checker));
+        checker.within("buffer", |checker| self.buffer.check_for_tags(checker));
     }
 }
 

@@ -92,9 +92,9 @@ pub trait Scheduler {
         let _ = (flows, slot, packet, note);
     }
 
-    /// The oldest packet of `slot` was dropped.
-    fn head_dropped(&mut self, flows: &mut Flows<Self::Flow, Self::Note>, slot: u32) {
-        let _ = (flows, slot);
+    /// The oldest packet of `slot` was dropped; it had this note.
+    fn head_dropped(&mut self, flows: &mut Flows<Self::Flow, Self::Note>, slot: u32, note: Self::Note) {
+        let _ = (flows, slot, note);
     }
 
     /// Where packets wait but none may be served: when one may.
@@ -138,7 +138,7 @@ impl<S: Scheduler> PerFlow<S> {
             if newest {
                 self.scheduler.dropped(&mut self.flows, slot, &packet, note);
             } else {
-                self.scheduler.head_dropped(&mut self.flows, slot);
+                self.scheduler.head_dropped(&mut self.flows, slot, note);
             }
             self.left(slot);
             cx.drop(packet, DropReason::Overflow);

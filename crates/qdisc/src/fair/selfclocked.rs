@@ -118,14 +118,22 @@ impl TagRule for SelfClocked {
     }
 
     fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<Self>, _slot: u32, tag: f64) {
-        // A flow that runs empty is forgotten: its last tag is now the virtual time itself.
-        self.virtual_time = tag;
+        // A flow that runs empty is forgotten: its last tag is now the virtual time itself. (After a head drop, a tag may
+        // have become smaller behind the virtual time's back.)
+        self.virtual_time = self.virtual_time.max(tag);
     }
 
     #[inline]
     fn advanced(&mut self, flows: &mut TaggedFlows<Self>, slot: u32) {
         if let Some(length) = flows.head_note(slot) {
             *flows.state(slot) += f64::from(length) / flows.weight(slot);
+        }
+    }
+
+    /// The next packet begins where the dropped one would have: what was dropped is no service.
+    fn head_dropped(&mut self, flows: &mut TaggedFlows<Self>, slot: u32, length: u32) {
+        if let Some(next) = flows.head_note(slot) {
+            *flows.state(slot) += (f64::from(next) - f64::from(length)) / flows.weight(slot);
         }
     }
 

@@ -42,9 +42,14 @@ pub trait TagRule: Sized {
         None
     }
 
-    /// The oldest packet of `slot` has left, to be sent or dropped.
+    /// The oldest packet of `slot` has left, to be sent.
     fn advanced(&mut self, flows: &mut TaggedFlows<Self>, slot: u32) {
         let _ = (flows, slot);
+    }
+
+    /// The oldest packet of `slot` was dropped; it had this note. Rules whose tags are kept beside packets do not allow it.
+    fn head_dropped(&mut self, flows: &mut TaggedFlows<Self>, slot: u32, note: Self::Note) {
+        let _ = (flows, slot, note);
     }
 
     /// The newest packet of `slot` was dropped; it had this note.
@@ -132,8 +137,8 @@ impl<R: TagRule> Scheduler for ByTag<R> {
         self.rule.ahead(steps)
     }
 
-    fn head_dropped(&mut self, flows: &mut TaggedFlows<R>, slot: u32) {
-        self.rule.advanced(flows, slot);
+    fn head_dropped(&mut self, flows: &mut TaggedFlows<R>, slot: u32, note: R::Note) {
+        self.rule.head_dropped(flows, slot, note);
     }
 
     fn dropped(&mut self, flows: &mut TaggedFlows<R>, slot: u32, packet: &Packet, note: R::Note) {

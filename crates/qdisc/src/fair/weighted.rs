@@ -36,7 +36,7 @@ impl WeightedFairConfig {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
         check_shares(&self.shares, "shares", checker);
-        checker.within("buffer", |checker| self.buffer.check(checker));
+        checker.within("buffer", |checker| self.buffer.check_for_tags(checker));
     }
 }
 
