@@ -197,7 +197,7 @@ TROUBLE: dict[str, dict[str, Any]] = {
 }
 LATEST = {
     "reordering": 9.0,
-    "lost data": 9.0,
+    "lost data": 12.0,
     "a longer way": 12.0,
     "a tenth of the capacity for a while": 7.5,
     "an outage": 12.0,

@@ -183,6 +183,7 @@ impl Sender {
             pair,
             backlog,
             lost: Bytes::ZERO,
+            arrived: Bytes::ZERO,
             egress_rate: tailback_core::BitRate::from_bits_per_sec(1_000_000),
             virtual_delay: Span::ZERO,
         };

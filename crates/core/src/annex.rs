@@ -110,6 +110,8 @@ pub enum Report {
         backlog: f64,
         /// Data bytes lost in the control period.
         lost: Bytes,
+        /// Data bytes that had arrived before the pair's in-band packet since the flow began, copies included.
+        arrived: Bytes,
         /// Exponentially averaged rate of arrival.
         egress_rate: BitRate,
         /// The part of the queueing time that is virtual: what AVD routers wrote into the control packet.

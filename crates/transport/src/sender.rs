@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tailback_control::AnyController;
 use tailback_core::{
     Annex, AppInput, Bytes, CongestionEvent, Controller, Echoes, Endpoint, EndpointCx, Event, Feedback,
-    FlowId, Input, Kind, Observation, Output, Packet, Report, Span, Time,
+    FlowId, Input, Kind, Lane, Observation, Output, Packet, Report, Span, Time,
 };
 
 use crate::application::Application;
@@ -170,15 +170,26 @@ impl<C: Controller, S: Source> Sender<C, S> {
 
     fn on_report(&mut self, now: Time, packet: &Packet, report: &Report, cx: &mut EndpointCx<'_>) {
         self.steering.note_report(now, packet);
-        let feedback = Feedback {
-            recovery: self.recovery.state(),
-            flight: Bytes::new(self.recovery.flight()),
-            in_flight: Bytes::new(self.recovery.in_flight()),
-            window_limited: !self.app_limited,
-            report: Some(report),
-            ..Feedback::empty()
+        let limited = !self.app_limited;
+        let found = match *report {
+            Report::Accumulation { pair, arrived, .. } => {
+                self.recovery.on_count(now, pair, arrived.get(), &self.config)
+            }
+            _ => None,
         };
-        self.steering.tell(now, &feedback, cx);
+        let feedback = if let Some(outcome) = &found {
+            self.counters.note(outcome.event);
+            self.recovery.feedback(outcome, Echoes::default(), limited)
+        } else {
+            Feedback {
+                recovery: self.recovery.state(),
+                flight: Bytes::new(self.recovery.flight()),
+                in_flight: Bytes::new(self.recovery.in_flight()),
+                window_limited: limited,
+                ..Feedback::empty()
+            }
+        };
+        self.steering.tell(now, &Feedback { report: Some(report), ..feedback }, cx);
     }
 
     fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
@@ -291,6 +302,9 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
             return Output::Wait(None);
         }
         if let Some(packet) = self.steering.control_packet(now, self.flow, self.counters.bytes, cx) {
+            if packet.lane() == Lane::IN_BAND {
+                self.recovery.mark(now, packet.number, self.counters.bytes.get());
+            }
             return Output::Transmit(packet);
         }
         if let Some(event) = self.event(now, cx) {

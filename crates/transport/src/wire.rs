@@ -246,11 +246,12 @@ fn encode_report(report: &Report, out: &mut Vec<u8>) {
             out.extend(echo.as_nanos().to_be_bytes());
             out.extend(held.as_nanos().to_be_bytes());
         }
-        Report::Accumulation { pair, backlog, lost, egress_rate, virtual_delay } => {
+        Report::Accumulation { pair, backlog, lost, arrived, egress_rate, virtual_delay } => {
             out.push(3);
             out.extend(pair.to_be_bytes());
             out.extend(backlog.to_be_bytes());
             out.extend(lost.get().to_be_bytes());
+            out.extend(arrived.get().to_be_bytes());
             out.extend(egress_rate.bits_per_sec().to_be_bytes());
             out.extend(virtual_delay.as_nanos().to_be_bytes());
         }
@@ -288,6 +289,7 @@ fn decode_report(from: &mut Reader<'_>) -> Result<Report, WireError> {
             pair: from.u64()?,
             backlog: from.real("backlog")?,
             lost: from.amount()?,
+            arrived: from.amount()?,
             egress_rate: from.rate()?,
             virtual_delay: from.span()?,
         },

@@ -94,9 +94,9 @@ fn annexes() -> impl Strategy<Value = Option<Annex>> {
                 Report::Loss { event_rate, receive_rate, echo, held }
             }
         ),
-        (any::<u64>(), real.clone(), amount, rate, span.clone()).prop_map(
-            |(pair, backlog, lost, egress_rate, virtual_delay)| {
-                Report::Accumulation { pair, backlog, lost, egress_rate, virtual_delay }
+        (any::<u64>(), real.clone(), amount.clone(), amount, rate, span.clone()).prop_map(
+            |(pair, backlog, lost, arrived, egress_rate, virtual_delay)| {
+                Report::Accumulation { pair, backlog, lost, arrived, egress_rate, virtual_delay }
             }
         ),
         (any::<bool>(), span).prop_map(|(on, off_for)| Report::Gate { on, off_for }),

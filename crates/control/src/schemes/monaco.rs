@@ -36,8 +36,8 @@ use crate::clock::Clock;
 const RISES: u32 = 6;
 /// So many pairs whose out-of-band packet overtook more than a packet show that there is a priority lane after all.
 const OVERTAKES: u32 = 3;
-/// A report on the wire: header and four numbers.
-const REPORT_SIZE: Bytes = Bytes::new(60);
+/// A report on the wire: header and six numbers.
+const REPORT_SIZE: Bytes = Bytes::new(64);
 
 /// A control packet that arrived.
 #[derive(Clone, Copy, Debug)]
@@ -135,6 +135,7 @@ impl MonacoPolicy {
             pair: mark.pair,
             backlog,
             lost: Bytes::new(std::mem::take(&mut self.lost)),
+            arrived: Bytes::new(mark.received),
             egress_rate: BitRate::from_bits_per_sec_f64(rate * 8.0),
             virtual_delay: info.virtual_delay,
         });

@@ -94,6 +94,12 @@ impl LossRecovery {
     #[inline]
     pub(super) fn tell_acked(&mut self, number: u64, record: &Record, samples: &mut Samples) {
         samples.any = true;
+        if record.transmissions > 1
+            && !record.is_proven()
+            && let Some(arrivals) = &mut self.arrivals
+        {
+            arrivals.doubt();
+        }
         if record.was_told() {
             samples.ambiguous = true;
             return;

@@ -114,19 +114,24 @@ impl LossRecovery {
         Choice::Nothing
     }
 
-    /// Moves the start of retransmissions over what is selectively acknowledged.
+    /// Moves the start of retransmissions over what is selectively acknowledged and, where losses among retransmissions are
+    /// found by counts, over those that are on their way.
     #[inline]
     pub(crate) fn settle(&mut self) {
-        if self.sacked == 0 {
+        let counted = self.arrivals.is_some();
+        if self.sacked == 0 && !counted {
             return;
         }
         let end = self.high_sacked.max(self.lost_edge).min(self.ring.end());
         while self.next_retransmit < end {
             let record = self.ring.get(self.next_retransmit);
-            if !record.is_sacked() {
+            if record.is_sacked() {
+                self.next_retransmit = record.skip_to().max(self.next_retransmit + 1);
+            } else if counted && self.next_retransmit < self.lost_edge && record.in_network() > 0 {
+                self.next_retransmit += 1;
+            } else {
                 break;
             }
-            self.next_retransmit = record.skip_to().max(self.next_retransmit + 1);
         }
     }
 }

@@ -2,7 +2,8 @@
 //! send next. How much may be sent is the controller's, when is the shaper's, and the bytes are the application's.
 //!
 //! One machine, five ways to find losses: plain Reno (RFC 5681), NewReno (RFC 6582), Vegas (Brakmo and Peterson 1995),
-//! SACK (RFC 6675) and packet-pair's offsets (Keshav 1994, §6). Segments are numbered, not bytes: numbers go on through all connections
+//! SACK (RFC 6675) and packet-pair's offsets (Keshav 1994, §6); SACK may be helped by a receiver that counts
+//! (`arrivals.rs`). Segments are numbered, not bytes: numbers go on through all connections
 //! of a flow, so stale packets are harmless. All sizes are bytes on the wire.
 //!
 //! Fast recovery's window inflation (RFC 5681 §3.2 steps 3 and 4) is kept as bytes that left the network, so the
@@ -12,6 +13,9 @@
 //! within an episode, and runs of selectively acknowledged segments are skipped in one step.
 
 mod ack;
+mod arrivals;
+#[cfg(test)]
+mod arrivals_tests;
 mod choice;
 mod fine;
 mod recovery;
@@ -29,6 +33,7 @@ use tailback_core::{
 };
 
 use crate::config::{RttSampling, StreamConfig};
+use arrivals::Arrivals;
 pub(crate) use choice::{Choice, Room};
 use fine::FineTimer;
 use ring::{Record, Ring};
@@ -124,7 +129,8 @@ pub(crate) struct LossRecovery {
     dup_acks: u32,
     /// Bytes that limited transmit sent since the first duplicate acknowledgement.
     limited: u32,
-    consecutive: u32,
+    /// Expiries in a row, at most 255 of them.
+    consecutive: u8,
     mode: Reliability,
     state: Recovery,
     forced: bool,
@@ -141,6 +147,8 @@ pub(crate) struct LossRecovery {
     soft: Option<Box<SoftTimeout>>,
     /// Vegas's.
     fine: Option<Box<FineTimer>>,
+    /// Where the receiver counts what arrives.
+    arrivals: Option<Box<Arrivals>>,
     acked: Vec<Acked>,
     lost: Vec<Lost>,
 }
@@ -176,6 +184,7 @@ impl LossRecovery {
             rtt: RttEstimator::new(&config.rto, mix(u64::from(flow.0))),
             soft: (config.reliability == Reliability::Offsets).then(Box::default),
             fine: (config.reliability == Reliability::Vegas).then(Box::default),
+            arrivals: None,
             acked: Vec::new(),
             lost: Vec::new(),
         }
@@ -193,6 +202,7 @@ impl LossRecovery {
             recover: next,
             ecn_until: next,
             ring,
+            arrivals: self.arrivals.take(),
             acked: std::mem::take(&mut self.acked),
             lost: std::mem::take(&mut self.lost),
             ..Self::new(flow, config)

@@ -4,6 +4,7 @@
 use tailback_control::Reliability;
 use tailback_core::{Bytes, CongestionEvent, Lost, Recovery, Time};
 
+use super::ring::Record;
 use super::{LossRecovery, NONE, Outcome};
 use crate::config::StreamConfig;
 
@@ -146,7 +147,7 @@ impl LossRecovery {
 
     /// The window is to be reduced, unless an ECN echo from the same window of data has done so: once for a series of
     /// dropped and marked packets (RFC 3168 §6.1.2).
-    fn begin_episode(&mut self) -> Option<CongestionEvent> {
+    pub(super) fn begin_episode(&mut self) -> Option<CongestionEvent> {
         let first = self.ring.first();
         let reduced_for_echo = first < self.ecn_until && self.recover < self.ecn_until;
         let event = (!reduced_for_echo).then_some(CongestionEvent::Loss);
@@ -184,21 +185,20 @@ impl LossRecovery {
     /// An outstanding segment is believed lost. A retransmission of it that went out beforehand stays in the
     /// network (RFC 6675 `SetPipe`).
     pub(super) fn lose(&mut self, number: u64) {
-        self.lose_copies(number, false);
+        self.lose_by(number, Record::lose);
     }
 
-    fn lose_copies(&mut self, number: u64, all: bool) {
+    pub(super) fn lose_by(&mut self, number: u64, lose: impl FnOnce(&mut Record)) {
         let record = self.ring.get_mut(number);
         let before = record.in_network();
         let size = record.size;
-        if all {
-            record.lose_all();
-        } else {
-            record.lose();
-        }
+        lose(record);
         let left = before - record.in_network();
         self.pipe -= left;
         if left > 0 {
+            if let Some(arrivals) = &mut self.arrivals {
+                arrivals.lose(record.sent_at(), left);
+            }
             self.lost.push(Lost {
                 number,
                 size: Bytes::new(u64::from(size)),
@@ -220,7 +220,7 @@ impl LossRecovery {
         for number in first..end {
             let record = self.ring.get_mut(number);
             if !record.is_sacked() {
-                self.lose_copies(number, true);
+                self.lose_by(number, Record::lose_all);
             } else if !config.keep_scoreboard {
                 record.forget_sack();
             }
@@ -248,7 +248,7 @@ impl LossRecovery {
         self.consecutive = self.consecutive.saturating_add(1);
         self.rtt.back_off(&config.rto);
         self.restart_timer(now, config);
-        let event = Some(CongestionEvent::Timeout { consecutive: self.consecutive });
+        let event = Some(CongestionEvent::Timeout { consecutive: self.consecutive.into() });
         Some(Outcome { advanced: 0, flight, rtt: None, event })
     }
 }

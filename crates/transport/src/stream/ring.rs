@@ -28,6 +28,8 @@ const TWICE: u8 = 8;
 /// Its acknowledgement was reported to the controller, although the scoreboard was forgotten since.
 const TOLD: u8 = 16;
 const PAIR: u32 = 5;
+/// Every transmission but the newest is lost by evidence, not by time alone.
+const PROVEN: u8 = 128;
 
 impl Record {
     pub(crate) const fn new(sent_at: Time, size: u16, tag: u32, pair: PairPosition) -> Self {
@@ -76,15 +78,28 @@ impl Record {
         self.in_network() - before
     }
 
-    /// It is believed lost. Of two copies the later one stays in the network.
+    /// It is lost by what arrived beyond it. Of two copies the later one stays in the network.
     pub(crate) const fn lose(&mut self) {
         let gone = if self.state & TWICE == 0 { IN_FLIGHT } else { TWICE };
-        self.state = self.state & !gone | LOST;
+        let proven = if self.transmissions == 1 { PROVEN } else { 0 };
+        self.state = self.state & !(gone | PROVEN) | LOST | proven;
     }
 
     /// Every copy is believed lost.
     pub(crate) const fn lose_all(&mut self) {
-        self.state = self.state & !(IN_FLIGHT | TWICE) | LOST;
+        self.state = self.state & !(IN_FLIGHT | TWICE | PROVEN) | LOST;
+    }
+
+    /// Every copy in the network is proven lost.
+    pub(crate) const fn prove_lost(&mut self) {
+        let proven = if self.transmissions == 1 { PROVEN } else { self.state & PROVEN };
+        self.lose_all();
+        self.state |= proven;
+    }
+
+    /// Whether it is known which transmission an acknowledgement is of: every one but the newest was lost by evidence.
+    pub(crate) const fn is_proven(&self) -> bool {
+        self.state & PROVEN != 0
     }
 
     /// It is not lost after all: unless a copy was sent since, the original is in the network.

@@ -117,6 +117,9 @@ impl LossRecovery {
                 self.pipe += record.in_network() - before;
             }
         }
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.doubt();
+        }
         self.doubt = Doubt::None;
         self.state = Recovery::Open;
         self.recover = first;

@@ -132,9 +132,9 @@ def measure(lab: Lab) -> Outcome:
 def _why(stalls: dict[str, int]) -> str:
     where = ", ".join(name for name, count in stalls.items() if count)
     return (
-        f"Stalls happen with {where}: where a window is down to a packet or two, a loss shows by the retransmission timer "
-        "alone, and where the retransmission and the next are lost as well, the timer's back-off (RFC 6298 §5.5) makes that "
-        "0.2 + 0.4 + 0.8 s. It is TCP's repair, not Monaco's loop, that stands still."
+        f"Stalls happen with {where}: where data, the pair of control packets that would show it missing and the next of both "
+        "are lost, nothing comes back, and the back-off of both timers (RFC 6298 §5.5) makes that 0.2 + 0.4 + 0.8 s. That "
+        "was seen once in 2000 minutes of flows."
     )
 
 
