@@ -297,6 +297,19 @@ impl Scheme {
         }
     }
 
+    /// Whether it needs nothing but reports, so that it can steer an aggregate, whose packets nobody acknowledges.
+    pub fn lives_on_reports(&self) -> bool {
+        match self {
+            Self::AccumulationAiad(config)
+            | Self::AccumulationMw(config)
+            | Self::AccumulationP(config)
+            | Self::Monaco(config) => config.estimator == AccumulationEstimator::Monaco,
+            Self::FixedRate(_) => true,
+            Self::Custom(_) => self.reliability() == Reliability::Datagram && !self.needs().stamps,
+            _ => false,
+        }
+    }
+
     /// Complains about every parameter that is not allowed.
     pub fn check(&self, checker: &mut Checker) {
         match self {

@@ -5,6 +5,7 @@
 //! name ranges of the stream, and the driver at the edge copies the bytes.
 
 use crate::annex::{Annex, Annexes};
+use crate::controller::Directive;
 use crate::packet::Packet;
 use crate::rng::Stream;
 use crate::time::Time;
@@ -28,6 +29,14 @@ pub enum AppInput {
 pub enum Input {
     /// An undamaged packet arrived. Its annex, if any, is still in [`EndpointCx::annexes`]; the endpoint takes it.
     Packet(Packet),
+    /// A packet of another flow went by, undamaged: told to endpoints at the edges of an aggregate. It is on its way
+    /// already, its annex not for them to take.
+    Passed {
+        /// The packet.
+        packet: Packet,
+        /// Whether others wait behind it in the link that the endpoint governs.
+        others_wait: bool,
+    },
     /// The time of the last [`Output::Wait`] has come; spurious calls are harmless.
     Timeout,
     /// The application spoke.
@@ -57,6 +66,8 @@ pub enum Output {
     Transmit(Packet),
     /// Something happened.
     Event(Event),
+    /// The link that this endpoint governs lets packets go as directed, from now on.
+    Direct(Box<Directive>),
     /// Nothing more until this time (`None`: until the next input).
     Wait(Option<Time>),
 }

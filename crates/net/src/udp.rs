@@ -180,6 +180,8 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
             match self.endpoint.poll(self.now, &mut cx) {
                 Output::Transmit(packet) => self.transmit(packet)?,
                 Output::Event(event) => self.on_event(event)?,
+                // No link of this host is governed by an endpoint.
+                Output::Direct(_) => {}
                 Output::Wait(until) => {
                     self.wake = until;
                     return Ok(());

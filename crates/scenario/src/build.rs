@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tailback_control::{AnyController, Parts};
+use tailback_control::{AnyController, AnyPolicy, Parts};
 use tailback_core::{Bytes, FeedbackPolicy, FlowId, LinkId, Stream, Time};
 use tailback_qdisc::BuildCx;
 use tailback_sim::{
@@ -11,10 +11,11 @@ use tailback_sim::{
     Recorder, Reordering, Simulator,
 };
 use tailback_transport::{
-    DatagramConfig, DatagramReceiver, DatagramSender, EcnMode, MulticastSender, Receiver, ReceiverConfig,
-    Sender, Silent, StreamConfig,
+    DatagramConfig, DatagramReceiver, DatagramSender, EcnMode, Egress, Ingress, MulticastSender, Receiver,
+    ReceiverConfig, Sender, Silent, StreamConfig,
 };
 
+use crate::aggregate::AggregateConfig;
 use crate::flow::FlowConfig;
 use crate::link::LinkConfig;
 use crate::loss::{LossConfig, LossPlace, PacketClass};
@@ -22,7 +23,7 @@ use crate::problems::Problems;
 use crate::scenario::Scenario;
 use crate::schedule::ScheduleStep;
 use crate::spread::Draw;
-use crate::topology::{Network, NetworkFlow, NetworkLink, Role};
+use crate::topology::{Network, NetworkAggregate, NetworkFlow, NetworkLink, Role};
 use crate::trace;
 
 /// A simulator of `scenario` on `network`, with random streams from `seed`.
@@ -51,10 +52,38 @@ pub fn simulator<R: Recorder>(
             builder.carry_in_cells(id);
         }
     }
+    for (aggregate, config) in network.aggregates.iter().zip(&scenario.aggregates) {
+        let id = builder.next_flow();
+        builder.flow(aggregate_spec(id, aggregate, config));
+        builder.aggregate(id, LinkId::from(aggregate.edge));
+    }
     let refused = |error: tailback_sim::NetworkError| {
         Problems::one("scenario", error.to_string(), "a network that the simulator accepts")
     };
     builder.build(scenario.end(), recorder).map_err(refused)
+}
+
+/// The control loop of an aggregate, as a flow from edge to edge.
+fn aggregate_spec(id: FlowId, aggregate: &NetworkAggregate, config: &AggregateConfig) -> FlowSpec {
+    let ends = config.ends();
+    let Parts { controller, policy, .. } = config.scheme.build(&ends.controller_params());
+    FlowSpec {
+        name: aggregate.name.clone(),
+        forward: ids(&aggregate.forward),
+        reverse: ids(&aggregate.reverse),
+        sender: AnySender::Custom(Box::new(Ingress::new(id, &ends, controller))),
+        receiver: AnyReceiver::Custom(Box::new(Egress::new(id, boxed(policy)))),
+        start: Time::ZERO,
+        stop: None,
+    }
+}
+
+fn ids(links: &[usize]) -> Vec<LinkId> {
+    links.iter().map(|&link| LinkId::from(link)).collect()
+}
+
+fn boxed(policy: Option<AnyPolicy>) -> Option<Box<dyn FeedbackPolicy + Send>> {
+    policy.map(|policy| -> Box<dyn FeedbackPolicy + Send> { Box::new(policy) })
 }
 
 /// The flows of a group's receivers: those that follow it.
@@ -111,6 +140,7 @@ fn link_spec(link: &NetworkLink, mean_packet: Bytes) -> Result<LinkSpec, Problem
             .map(|step| Change { at: Time::ZERO + step.at, rate: step.rate, delay: step.delay })
             .collect(),
         trace,
+        governed: link.governed,
         ..spec
     })
 }
@@ -206,7 +236,6 @@ impl<'a> Group<'a> {
             Role::Group(members) => (self.multicast(id, members), AnyReceiver::Custom(Box::new(Silent))),
             Role::Member => (AnySender::Custom(Box::new(Silent)), self.ends(id).1),
         };
-        let ids = |links: &[usize]| links.iter().map(|&link| LinkId::from(link)).collect();
         FlowSpec {
             name: flow.name.clone(),
             forward: ids(&flow.forward),
@@ -232,7 +261,7 @@ impl<'a> Group<'a> {
     fn ends(&self, id: FlowId) -> (AnySender, AnyReceiver) {
         let Parts { controller, policy, .. } = self.config.scheme.build(&self.config.controller_params());
         let source = self.config.source.build();
-        let policy = policy.map(|policy| -> Box<dyn FeedbackPolicy + Send> { Box::new(policy) });
+        let policy = boxed(policy);
         match &self.endpoints {
             Endpoints::Stream { sender, receiver, fresh } => {
                 let sender = Sender::new(id, Arc::clone(sender), controller, source);

@@ -36,6 +36,7 @@ pub(crate) fn values(scenario: &Scenario, checker: &mut Checker) {
     );
     checker.within("topology", |checker| scenario.topology.check(checker));
     flows(scenario, checker);
+    aggregates(scenario, checker);
     if sensible {
         checker.within("record", |checker| scenario.record.check(*duration, checker));
     }
@@ -64,6 +65,19 @@ fn flows(scenario: &Scenario, checker: &mut Checker) {
                 start,
                 format_args!("a time before the end of the run ({duration})"),
             );
+        });
+    }
+}
+
+fn aggregates(scenario: &Scenario, checker: &mut Checker) {
+    let mut names: BTreeSet<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+    for (index, aggregate) in scenario.aggregates.iter().enumerate() {
+        checker.within(format!("aggregates.[{index}]"), |checker| {
+            aggregate.check(checker);
+            let name = aggregate.name.as_str();
+            let is_new = names.insert(name) && !scenario.flows.iter().any(|flow| flow.has_member(name));
+            let allowed = "a name that no flow, group or other aggregate has";
+            checker.require(is_new, "name", format_args!("{name:?}"), allowed);
         });
     }
 }
@@ -168,11 +182,16 @@ fn member_names(scenario: &Scenario, checker: &mut Checker) {
 
 fn recorded(scenario: &Scenario, network: &Network, checker: &mut Checker) {
     if let Which::Named(names) = &scenario.record.flows {
-        let known: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
-        let is_flow =
-            |name: &str| scenario.flows.iter().any(|flow| flow.name == name || flow.has_member(name));
+        let aggregates = || scenario.aggregates.iter().map(|aggregate| aggregate.name.as_str());
+        let known: Vec<&str> =
+            scenario.flows.iter().map(|flow| flow.name.as_str()).chain(aggregates()).collect();
+        let is_flow = |name: &str| {
+            let mut flows = scenario.flows.iter();
+            flows.any(|flow| flow.name == name || flow.has_member(name))
+                || aggregates().any(|known| known == name)
+        };
         for (index, name) in names.iter().enumerate() {
-            let allowed = format_args!("the name of a flow or group: {}", some_of(&known, name));
+            let allowed = format_args!("the name of a flow, group or aggregate: {}", some_of(&known, name));
             checker.require(is_flow(name), &format!("flows[{index}]"), format_args!("{name:?}"), allowed);
         }
     }

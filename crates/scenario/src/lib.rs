@@ -3,6 +3,7 @@
 //! A scenario is data: TOML files, JSON and Python objects say the same, and the structs of this crate are the one place
 //! that says what they may say.
 
+pub mod aggregate;
 pub mod build;
 mod check;
 pub mod choice;

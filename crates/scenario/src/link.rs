@@ -232,7 +232,7 @@ pub(crate) fn check_delay(checker: &mut Checker, field: &str, delay: Span) {
 }
 
 /// Complains about a buffer that holds nothing, where nothing could ever be sent, or more than memory does.
-fn check_buffer(checker: &mut Checker, field: &str, buffer: Capacity) {
+pub(crate) fn check_buffer(checker: &mut Checker, field: &str, buffer: Capacity) {
     // "0 packets" is a link without a waiting room: what it sends, it sends at once. Zero bytes or zero
     // bandwidth-delay products say the same less clearly and are more likely slips.
     let (ok, allowed) = match buffer {

@@ -11,7 +11,7 @@ use crate::hash::Digester;
 use crate::run::{FlowSnapshot, Gathered, Snapshot, StateLog};
 use crate::scenario::Scenario;
 use crate::table::Table;
-use crate::topology::{Network, NetworkLink};
+use crate::topology::{Network, NetworkAggregate, NetworkLink};
 
 /// Everything that a run measured.
 #[derive(Debug)]
@@ -30,6 +30,10 @@ pub struct Outcome {
     pub flows: Table,
     /// Per flow, from the end of the warm-up.
     pub flows_measured: Table,
+    /// Per aggregate, over the whole run.
+    pub aggregates: Table,
+    /// Per aggregate, from the end of the warm-up.
+    pub aggregates_measured: Table,
     /// Completed messages.
     pub messages: Table,
     /// The ends of the bins, in seconds.
@@ -38,7 +42,9 @@ pub struct Outcome {
     pub link_series: Vec<(String, Table)>,
     /// Per recorded flow, its series.
     pub flow_series: Vec<(String, Table)>,
-    /// What controllers published.
+    /// Per recorded aggregate, its series.
+    pub aggregate_series: Vec<(String, Table)>,
+    /// What controllers published, by the number of the flow; aggregates are numbered behind all flows.
     pub state: Table,
     /// The packet log; no columns where it is off.
     pub packets: Table,
@@ -60,22 +66,31 @@ pub(crate) fn tell(
     };
     let series = gathered.series;
     let link_name = |index: usize| network.links[plan.links[index].index()].name.clone();
-    let flow_name = |index: usize| network.flows[plan.flows[index].index()].name.clone();
+    let flow_name = |index: usize| {
+        let flow = plan.flows[index].index();
+        let aggregate = || &network.aggregates[flow - network.flows.len()].name;
+        network.flows.get(flow).map_or_else(aggregate, |flow| &flow.name).clone()
+    };
     let link_series = series.links.into_iter().enumerate();
     let mut accumulation = gathered.accumulation.into_iter();
     let flow_series = series.flows.into_iter().enumerate();
-    let told_flows = flow_series
+    let mut told_flows: Vec<_> = flow_series
         .map(|(index, columns)| (flow_name(index), with_accumulation(of_flow(columns), accumulation.next())))
         .collect();
+    let real = plan.flows.iter().filter(|flow| flow.index() < network.flows.len()).count();
+    let told_aggregates = told_flows.split_off(real);
     let mut outcome = Outcome {
         links: links(network, &start, last),
         links_measured: links(network, warm, last),
         flows: flows(&scenario, network, &start, last),
         flows_measured: flows(&scenario, network, warm, last),
+        aggregates: aggregates(&scenario, network, &start, last),
+        aggregates_measured: aggregates(&scenario, network, warm, last),
         messages: messages(&series.messages),
         times: series.times.iter().map(|time| time.as_secs_f64()).collect(),
         link_series: link_series.map(|(index, columns)| (link_name(index), of_link(columns))).collect(),
         flow_series: told_flows,
+        aggregate_series: told_aggregates,
         state: gathered.state.map(of_state).unwrap_or_default(),
         packets: gathered.packets.map(of_packets).unwrap_or_default(),
         hash: String::new(),
@@ -89,8 +104,9 @@ pub(crate) fn tell(
 impl Outcome {
     fn digest(&self) -> String {
         let mut digester = Digester::default();
-        let plain = [&self.links, &self.flows, &self.messages, &self.state, &self.packets];
-        let series = self.link_series.iter().chain(&self.flow_series).map(|(_, table)| table);
+        let plain = [&self.links, &self.flows, &self.aggregates, &self.messages, &self.state, &self.packets];
+        let series = self.link_series.iter().chain(&self.flow_series).chain(&self.aggregate_series);
+        let series = series.map(|(_, table)| table);
         plain.into_iter().chain(series).for_each(|table| table.digest(&mut digester));
         digester.finish()
     }
@@ -185,7 +201,8 @@ fn flows(scenario: &Scenario, network: &Network, from: &Snapshot, to: &Snapshot)
             "round_trip_seconds",
             list.iter().map(|flow| network.round_trip(flow).as_secs_f64()).collect::<Vec<_>>(),
         );
-    let pairs: Vec<_> = from.flows.iter().zip(&to.flows).collect();
+    let (from, to) = (&from.flows[..list.len()], &to.flows[..list.len()]);
+    let pairs: Vec<_> = from.iter().zip(to).collect();
     let change = |of: fn(&FlowSnapshot) -> u64| -> Vec<u64> {
         pairs.iter().map(|(before, after)| of(after).saturating_sub(of(before))).collect()
     };
@@ -201,10 +218,51 @@ fn flows(scenario: &Scenario, network: &Network, from: &Snapshot, to: &Snapshot)
     table.push("recoveries", change(|flow| flow.sender.recoveries));
     table.push("gated_packets", change(|flow| flow.sender.gated_packets));
     table.push("discarded_packets", change(|flow| flow.discarded));
-    let rtt = to.flows.iter().map(|flow| seconds(flow.sender.smoothed_rtt));
+    let rtt = to.iter().map(|flow| seconds(flow.sender.smoothed_rtt));
     table.push("smoothed_rtt_seconds", rtt.collect::<Vec<_>>());
-    let finished = to.flows.iter().map(|flow| flow.finished_at.map_or(f64::NAN, Time::as_secs_f64));
+    let finished = to.iter().map(|flow| flow.finished_at.map_or(f64::NAN, Time::as_secs_f64));
     table.push("finished_seconds", finished.collect::<Vec<_>>());
+    table
+}
+
+/// The names and data of aggregates, then their counters between two instants. No columns where there are none.
+fn aggregates(scenario: &Scenario, network: &Network, from: &Snapshot, to: &Snapshot) -> Table {
+    let list = &network.aggregates;
+    if list.is_empty() {
+        return Table::default();
+    }
+    let node = |of: fn(&NetworkAggregate) -> usize| -> Vec<String> {
+        list.iter().map(|aggregate| network.nodes[of(aggregate)].clone()).collect()
+    };
+    let schemes = scenario.aggregates.iter().map(|config| config.scheme.title().to_owned());
+    let counts =
+        |of: fn(&NetworkAggregate) -> usize| list.iter().map(|one| of(one) as u64).collect::<Vec<_>>();
+    let round_trip = |aggregate: &NetworkAggregate| network.delay_of(&aggregate.forward, &aggregate.reverse);
+    let mut table = Table::default()
+        .with("name", list.iter().map(|aggregate| aggregate.name.clone()).collect::<Vec<_>>())
+        .with("scheme", schemes.collect::<Vec<_>>())
+        .with("from", node(|aggregate| aggregate.ends.0))
+        .with("to", node(|aggregate| aggregate.ends.1))
+        .with("link", list.iter().map(|one| network.links[one.edge].name.clone()).collect::<Vec<_>>())
+        .with("data_flows", counts(|aggregate| aggregate.members.0.len()))
+        .with("return_flows", counts(|aggregate| aggregate.members.1.len()))
+        .with(
+            "round_trip_seconds",
+            list.iter().map(|aggregate| round_trip(aggregate).as_secs_f64()).collect::<Vec<_>>(),
+        );
+    let first = network.flows.len();
+    let pairs: Vec<_> = from.flows[first..].iter().zip(&to.flows[first..]).collect();
+    let change = |of: fn(&FlowSnapshot) -> u64| -> Vec<u64> {
+        pairs.iter().map(|(before, after)| of(after) - of(before)).collect()
+    };
+    table.push("entered_packets", change(|ends| ends.sender.goodput_packets));
+    table.push("entered_bytes", change(|ends| ends.sender.goodput_bytes.get()));
+    table.push("left_packets", change(|ends| ends.receiver.goodput_packets));
+    table.push("left_bytes", change(|ends| ends.receiver.goodput_bytes.get()));
+    table.push("control_packets", change(|ends| ends.sender.sent_packets - ends.sender.goodput_packets));
+    table.push("report_packets", change(|ends| ends.sender.received_packets));
+    let rtt = |ends: &FlowSnapshot| ends.sender.smoothed_rtt.map_or(f64::NAN, Span::as_secs_f64);
+    table.push("smoothed_rtt_seconds", to.flows[first..].iter().map(rtt).collect::<Vec<_>>());
     table
 }
 

@@ -3,7 +3,7 @@
 
 use tailback_core::{FlowId, LinkId, Observation, Span, Time};
 use tailback_sim::{
-    Accumulation, AccumulationPlan, AccumulationSeries, LinkCounters, PacketEvent, PacketLog, Recorder,
+    Accumulation, AccumulationPlan, AccumulationSeries, LinkCounters, PacketEvent, PacketLog, Path, Recorder,
     Series, SeriesPlan, Simulator, TimeSeries,
 };
 
@@ -186,7 +186,9 @@ impl Run {
         }
         let record = &scenario.record;
         let links = chosen(&network.links, |link| record.records_link(link));
-        let flows = chosen(&network.flows, |flow| scenario.records_flow(flow));
+        // In the simulator the control loops of aggregates are flows too, behind all others.
+        let mut flows = chosen(&network.flows, |flow| scenario.records_flow(flow));
+        flows.extend(chosen(&network.aggregates, |aggregate| scenario.records_aggregate(&aggregate.name)));
         let ids = |chosen: &[bool]| -> Vec<usize> {
             chosen.iter().enumerate().filter_map(|(index, wanted)| wanted.then_some(index)).collect()
         };
@@ -269,16 +271,26 @@ impl Run {
         Snapshot {
             at: self.engine.now(),
             links: (0..self.network.links.len()).map(|link| self.engine.link(LinkId::from(link))).collect(),
-            flows: (0..self.network.flows.len()).map(|flow| self.engine.flow(FlowId::from(flow))).collect(),
+            flows: (0..self.network.flows.len() + self.network.aggregates.len())
+                .map(|flow| self.engine.flow(FlowId::from(flow)))
+                .collect(),
         }
     }
 }
 
-/// Whose accumulation is recorded: that of the flows with a time series.
+/// Whose accumulation is recorded: that of the flows and aggregates with a time series.
 fn accumulation_plan(plan: &SeriesPlan, network: &Network) -> AccumulationPlan {
-    let hops =
-        |flow: FlowId| network.flows[flow.index()].forward.iter().map(|&link| hop(network, link)).collect();
-    AccumulationPlan { bin: plan.bin, flows: plan.flows.iter().map(|&flow| (flow, hops(flow))).collect() }
+    let hops = |links: &[usize]| links.iter().map(|&link| hop(network, link)).collect();
+    let path = |flow: &FlowId| match network.flows.get(flow.index()) {
+        Some(known) => Path { flow: *flow, hops: hops(&known.forward), members: Vec::new() },
+        None => {
+            let aggregate = &network.aggregates[flow.index() - network.flows.len()];
+            let (forth, back) = &aggregate.members;
+            let members = forth.iter().chain(back).map(|&member| FlowId::from(member)).collect();
+            Path { flow: *flow, hops: hops(&aggregate.forward), members }
+        }
+    };
+    AccumulationPlan { bin: plan.bin, flows: plan.flows.iter().map(path).collect() }
 }
 
 fn chosen<T>(items: &[T], wanted: impl Fn(&T) -> bool) -> Vec<bool> {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Span, Time};
 
+use crate::aggregate::AggregateConfig;
 use crate::flow::FlowConfig;
 use crate::record::{RecordConfig, Which, WhichClass};
 use crate::template::TopologyConfig;
@@ -34,6 +35,9 @@ pub struct Scenario {
     pub topology: TopologyConfig,
     /// The groups of flows.
     pub flows: Vec<FlowConfig>,
+    /// Control from edge to edge: one loop for all flows between two edge routers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aggregates: Vec<AggregateConfig>,
     /// What is recorded besides counters.
     #[serde(default)]
     pub record: RecordConfig,
@@ -56,6 +60,14 @@ impl Scenario {
             Which::Named(names) => {
                 names.iter().any(|name| *name == flow.name || *name == self.flows[flow.group].name)
             }
+        }
+    }
+
+    /// Whether an aggregate has a time series.
+    pub fn records_aggregate(&self, name: &str) -> bool {
+        match &self.record.flows {
+            Which::Class(class) => *class != WhichClass::None,
+            Which::Named(names) => names.iter().any(|named| named == name),
         }
     }
 

@@ -1,16 +1,19 @@
 //! From a scenario's words to nodes, directed links and routed flows. Here templates and graphs are laid out; flows find
-//! their ways in `flows`, buffers their sizes in `buffers`. Nothing is random but the flows' starts, drawn in `build`.
+//! their ways in `flows`, aggregates theirs in `aggregates`, buffers their sizes in `buffers`. Nothing is random but the flows' starts, drawn in `build`.
 
+mod aggregates;
 mod buffers;
 mod flows;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tailback_core::{Capacity, FieldError, Span};
+use tailback_core::{Bytes, Capacity, FieldError, Span};
 
 use crate::link::LinkConfig;
 use crate::scenario::Scenario;
+pub use aggregates::NetworkAggregate;
+
 use crate::template::{Graph, ParkingLot, Star, TopologyConfig};
 
 /// A directed link. Thousands of access links share one configuration.
@@ -32,6 +35,8 @@ pub struct NetworkLink {
     pub path: Arc<str>,
     /// Whether it is an access link of a template.
     pub is_access: bool,
+    /// Where packets wait in it to enter an aggregate, whose scheme lets them go, the largest packet.
+    pub governed: Option<Bytes>,
 }
 
 /// A link in both directions, before it is laid between two nodes.
@@ -92,6 +97,8 @@ pub struct Network {
     pub links: Vec<NetworkLink>,
     /// The flows, group by group.
     pub flows: Vec<NetworkFlow>,
+    /// The aggregates.
+    pub aggregates: Vec<NetworkAggregate>,
     by_name: BTreeMap<String, usize>,
     by_ends: BTreeMap<(usize, usize), usize>,
 }
@@ -115,7 +122,10 @@ impl Network {
             TopologyConfig::Star(star) => network.star(star),
             TopologyConfig::Graph(graph) => network.graph(graph),
         }
-        let errors = network.add_flows(scenario);
+        let mut errors = network.add_flows(scenario);
+        if errors.is_empty() {
+            errors = network.add_aggregates(scenario);
+        }
         if errors.is_empty() {
             network.resolve_buffers(scenario);
         }
@@ -154,6 +164,7 @@ impl Network {
             config: Arc::clone(config),
             path: Arc::clone(path),
             is_access,
+            governed: None,
         });
     }
 

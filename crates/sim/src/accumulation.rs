@@ -36,13 +36,24 @@ pub struct Hop {
     pub loses_on_wire: bool,
 }
 
+/// The way of a flow's data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The flow.
+    pub flow: FlowId,
+    /// The links that its data passes, in order.
+    pub hops: Vec<Hop>,
+    /// Of an aggregate, the flows whose packets are its data, whatever they are to these.
+    pub members: Vec<FlowId>,
+}
+
 /// Whose accumulation is recorded, and how finely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccumulationPlan {
     /// The bin; must not be zero.
     pub bin: Span,
-    /// The flows, with the links that their data passes, in order.
-    pub flows: Vec<(FlowId, Vec<Hop>)>,
+    /// The flows.
+    pub flows: Vec<Path>,
 }
 
 /// One flow's accumulation, bin by bin.
@@ -67,13 +78,14 @@ pub const ESTIMATE: &str = "accumulation";
 #[derive(Debug)]
 pub struct Accumulation {
     bin: Span,
-    /// By flow; nothing for those that are not watched.
-    rows: Vec<Option<u32>>,
+    /// By flow, the rows of those whose data its packets are: its own, aggregates'.
+    rows: Vec<Vec<u32>>,
     flows: Vec<Watched>,
 }
 
 #[derive(Debug)]
 struct Watched {
+    flow: FlowId,
     hops: Vec<Way>,
     waiting: Steps,
     transmitting: Steps,
@@ -88,12 +100,14 @@ impl Accumulation {
     /// When the bin is zero: it would never end.
     pub fn new(plan: &AccumulationPlan) -> Self {
         assert!(!plan.bin.is_zero(), "a bin must last");
-        let last = plan.flows.iter().map(|(flow, _)| flow.index() + 1).max().unwrap_or(0);
-        let mut rows = vec![None; last];
-        for ((flow, _), row) in plan.flows.iter().zip(0..) {
-            rows[flow.index()] = Some(row);
+        let mut rows: Vec<Vec<u32>> = Vec::new();
+        for (path, row) in plan.flows.iter().zip(0..) {
+            for flow in path.members.iter().chain([&path.flow]) {
+                grow(&mut rows, flow.index());
+                rows[flow.index()].push(row);
+            }
         }
-        let flows = plan.flows.iter().map(|(_, hops)| Watched::new(hops)).collect();
+        let flows = plan.flows.iter().map(Watched::new).collect();
         Self { bin: plan.bin, rows, flows }
     }
 
@@ -103,19 +117,19 @@ impl Accumulation {
         self.flows.into_iter().map(|flow| flow.finish(bins, bin)).collect()
     }
 
-    fn watched(&mut self, flow: FlowId) -> Option<&mut Watched> {
-        let row = *self.rows.get(flow.index())?;
-        row.map(|row| &mut self.flows[row as usize])
-    }
-
-    /// The flow that a packet on its way forth belongs to, and the hop that it is at.
-    fn at(&mut self, link: LinkId, packet: &Packet) -> Option<(&mut Watched, usize)> {
-        if !matches!(packet.kind(), Kind::Data | Kind::Control) {
-            return None;
+    /// Tells those whose data a packet is that it is at this hop of theirs.
+    fn at(&mut self, link: LinkId, packet: &Packet, tell: impl Fn(&mut Watched, usize)) {
+        let Some(rows) = self.rows.get(packet.flow.index()) else { return };
+        for &row in rows {
+            let watched = &mut self.flows[row as usize];
+            let is_data = matches!(packet.kind(), Kind::Data | Kind::Control);
+            let is_members = packet.flow != watched.flow;
+            if (is_data || is_members)
+                && let Some(hop) = watched.hops.iter().position(|hop| hop.link == link)
+            {
+                tell(watched, hop);
+            }
         }
-        let watched = self.watched(packet.flow)?;
-        let hop = watched.hops.iter().position(|hop| hop.link == link)?;
-        Some((watched, hop))
     }
 }
 
@@ -127,26 +141,22 @@ impl Recorder for Accumulation {
         let bin = self.bin;
         match event {
             PacketEvent::Offered(link, packet) => {
-                if let Some((flow, hop)) = self.at(link, packet) {
-                    let at = flow.seen(hop, now);
-                    flow.waiting.step(at, size(packet), bin);
-                }
+                self.at(link, packet, |flow, hop| flow.waiting.step(flow.seen(hop, now), size(packet), bin));
             }
             PacketEvent::Served { link, packet, begins, ends } => {
-                if let Some((flow, hop)) = self.at(link, packet) {
+                self.at(link, packet, |flow, hop| {
                     let (begins, ends) = (flow.seen(hop, begins), flow.seen(hop, ends));
                     flow.waiting.step(begins, -size(packet), bin);
                     flow.transmitting.step(begins, size(packet), bin);
                     flow.transmitting.step(ends, -size(packet), bin);
-                }
+                });
             }
             PacketEvent::Dropped(link, packet, reason) => {
-                if let Some((flow, hop)) = self.at(link, packet)
-                    && !(reason == DropReason::Loss && flow.hops[hop].loses_on_wire)
-                {
-                    let at = flow.seen(hop, now);
-                    flow.waiting.step(at, -size(packet), bin);
-                }
+                self.at(link, packet, |flow, hop| {
+                    if !(reason == DropReason::Loss && flow.hops[hop].loses_on_wire) {
+                        flow.waiting.step(flow.seen(hop, now), -size(packet), bin);
+                    }
+                });
             }
             PacketEvent::Sent(..) | PacketEvent::Delivered(..) => {}
         }
@@ -157,9 +167,13 @@ impl Recorder for Accumulation {
             return;
         }
         let index = bin_of(now, self.bin);
-        if let Some(flow) = self.watched(flow) {
-            grow(&mut flow.estimates, index);
-            let (sum, count) = &mut flow.estimates[index];
+        for &row in self.rows.get(flow.index()).into_iter().flatten() {
+            let watched = &mut self.flows[row as usize];
+            if watched.flow != flow {
+                continue;
+            }
+            grow(&mut watched.estimates, index);
+            let (sum, count) = &mut watched.estimates[index];
             *sum += value;
             *count += 1;
         }
@@ -167,9 +181,10 @@ impl Recorder for Accumulation {
 }
 
 impl Watched {
-    fn new(hops: &[Hop]) -> Self {
+    fn new(path: &Path) -> Self {
         Self {
-            hops: hops.iter().map(Way::new).collect(),
+            flow: path.flow,
+            hops: path.hops.iter().map(Way::new).collect(),
             waiting: Steps::default(),
             transmitting: Steps::default(),
             estimates: Vec::new(),

@@ -26,6 +26,7 @@ impl Port {
         let until = loop {
             match endpoint.poll(now, &mut self.cx(paths)) {
                 Output::Transmit(packet) => paths.transmit(packet, self.route),
+                Output::Direct(directive) => paths.direct(id, &directive),
                 Output::Event(Event::Delivered(_)) => {}
                 Output::Event(Event::Finished) => finished = true,
                 Output::Event(Event::MessageDone { size, began }) => {
@@ -148,6 +149,17 @@ impl Flow {
         }
     }
 
+    /// A packet of another flow passes one of the flow's ends, which is an edge of its aggregate.
+    pub(crate) fn pass<R: Recorder>(&mut self, id: FlowId, end: End, passed: Input, paths: &mut Paths<R>) {
+        if at_end!(self, end, input(paths, id, passed)) {
+            self.finished_at = paths.now;
+        }
+        let (leaf, wanted) = (self.leaf(end), self.wanted(end));
+        if wanted < paths.events.due(leaf) {
+            paths.events.arm(leaf, wanted);
+        }
+    }
+
     /// A leaf of an endpoint's timer is due; the endpoint itself may want to be called only later.
     pub(crate) fn timer<R: Recorder>(&mut self, id: FlowId, end: End, leaf: u32, paths: &mut Paths<R>) {
         if self.wanted(end) <= paths.now {
@@ -160,6 +172,14 @@ impl Flow {
             }
         }
         paths.events.arm(leaf, self.wanted(end));
+    }
+
+    /// The leaf of an end's timer.
+    fn leaf(&self, end: End) -> u32 {
+        match end {
+            End::Sender => self.sender_port.leaf,
+            End::Receiver => self.receiver_port.leaf,
+        }
     }
 
     /// When an end next wants to be called.

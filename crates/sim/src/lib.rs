@@ -27,7 +27,7 @@ mod ring;
 mod series;
 mod simulator;
 
-pub use accumulation::{Accumulation, AccumulationPlan, AccumulationSeries, ESTIMATE, Hop};
+pub use accumulation::{Accumulation, AccumulationPlan, AccumulationSeries, ESTIMATE, Hop, Path};
 pub use flow::{AnyReceiver, AnySender, FlowSpec};
 pub use link::{
     Chance, Change, Count, DeliveryTrace, Impairments, LinkCounters, LinkSpec, LossModel, PacketClass,

@@ -12,6 +12,7 @@ use crate::flow::{Flow, FlowSpec};
 use crate::leaves::LeafOrder;
 use crate::link::{Link, LinkSpec};
 use crate::links::Links;
+use crate::paths::End;
 use crate::recorder::Recorder;
 use crate::simulator::Simulator;
 
@@ -47,13 +48,35 @@ pub(crate) const TO_SENDER: u32 = HOST | 1;
 /// Ends beyond these two: where the routes of a group's receivers part, and the group's sender.
 const PARTS: u32 = HOST | 2;
 
-/// Where a route leads that does not end at its own flow.
+/// Where a route leads that neither enters a link nor ends at its own flow.
 #[derive(Clone, Debug)]
 pub(crate) enum Parting {
+    /// Past an end of this flow, which is an aggregate, and on.
+    Edge(Edge),
     /// To all these cursors, as a packet of these flows.
     Copies(Vec<(FlowId, u32)>),
     /// To the sender of this flow.
     Sender(FlowId),
+}
+
+/// An edge of an aggregate, as packets pass it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    /// The aggregate's flow.
+    pub(crate) flow: FlowId,
+    /// Its end.
+    pub(crate) end: End,
+    /// The link that the sending end governs.
+    pub(crate) governs: LinkId,
+}
+
+/// Where the routes over an aggregate's link pass its edges.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    /// The marks in routes.
+    edges: (u32, u32),
+    /// How many links lie between them.
+    links: usize,
 }
 
 /// The flattened table of routes; equal routes share their entries, so that it stays small and in cache.
@@ -63,12 +86,15 @@ pub(crate) struct Routes {
     /// Where routes begin, by their hash: the routes themselves stand in the table.
     known: BTreeMap<u64, u32>,
     partings: Vec<Parting>,
+    /// Aggregates, by the links that they govern.
+    aggregates: BTreeMap<LinkId, Stretch>,
 }
 
 impl Routes {
     /// Where the route over these links to this end begins.
     fn intern(&mut self, links: &Links, route: &[LinkId], end: u32) -> u32 {
-        let route: Vec<u32> = route.iter().map(|&link| links.place(link).0).chain([end]).collect();
+        let mut route = self.past_edges(links, route);
+        route.push(end);
         let mut hasher = DefaultHasher::new();
         route.hash(&mut hasher);
         let hash = hasher.finish();
@@ -81,6 +107,28 @@ impl Routes {
         self.table.extend(route);
         self.known.insert(hash, start);
         start
+    }
+
+    /// The places of a route's links, with marks where it passes the edges of aggregates.
+    fn past_edges(&self, links: &Links, route: &[LinkId]) -> Vec<u32> {
+        let mut laid = Vec::with_capacity(route.len() + 1);
+        let mut far_edges: Vec<(usize, u32)> = Vec::new();
+        for (at, &link) in route.iter().enumerate() {
+            laid.push(links.place(link).0);
+            if let Some(&Stretch { edges: (near, far), links }) = self.aggregates.get(&link) {
+                laid.push(near);
+                far_edges.push((at + links, far));
+            }
+            laid.extend(far_edges.extract_if(.., |(last, _)| *last == at).map(|(_, far)| far));
+        }
+        laid
+    }
+
+    /// An aggregate over `span` links governs a link: routes over it pass its edges.
+    fn aggregate(&mut self, flow: FlowId, governs: LinkId, links: usize) {
+        let edge = |end| Parting::Edge(Edge { flow, end, governs });
+        let edges = (self.part(edge(End::Sender)), self.part(edge(End::Receiver)));
+        self.aggregates.insert(governs, Stretch { edges, links });
     }
 
     /// Where a flow's two routes begin.
@@ -152,6 +200,8 @@ pub struct NetworkBuilder {
     /// Multicast groups: the sender's flow and the receivers'.
     groups: Vec<(FlowId, Vec<FlowId>)>,
     in_cells: Vec<FlowId>,
+    /// Aggregates: their flows and the links that these govern.
+    aggregates: Vec<(FlowId, LinkId)>,
     /// The first contradiction found.
     problem: Option<NetworkError>,
 }
@@ -169,6 +219,7 @@ impl NetworkBuilder {
             leaves: LeafOrder::new(seed),
             groups: Vec::new(),
             in_cells: Vec::new(),
+            aggregates: Vec::new(),
             problem: None,
         }
     }
@@ -208,6 +259,14 @@ impl NetworkBuilder {
         }
     }
 
+    /// Makes a flow that was added an aggregate, whose sender governs a [governed](LinkSpec::governed) link: every route
+    /// that leads over this link must go on over the flow's own forward route, and none may be a group's. Packets pass the flow's sender behind the
+    /// link, and its receiver behind the last link of the forward route (`Input::Passed`); what the flow itself sends does
+    /// not pass the link.
+    pub fn aggregate(&mut self, flow: FlowId, governs: LinkId) {
+        self.aggregates.push((flow, governs));
+    }
+
     /// Carries a flow's packets as ATM cells (`packet-pair.txt` §10.1): cut by AAL 5 where they enter the network and put
     /// together where they leave it.
     pub fn carry_in_cells(&mut self, flow: FlowId) {
@@ -227,13 +286,17 @@ impl NetworkBuilder {
         }
         let links = Links::new(self.links, leaves.wires().collect());
         let mut routes = Routes::default();
+        for &(flow, governs) in &self.aggregates {
+            routes.aggregate(flow, governs, self.routes[flow.index()][0].len());
+        }
         for (index, (flow, [forward, reverse])) in self.flows.iter_mut().zip(&self.routes).enumerate() {
             flow.settle(routes.intern_both(&links, forward, reverse), leaves.of_flow(index), &mut events);
         }
         let carriage =
             carriage(&self.groups, &self.in_cells, &links, &self.routes, &mut self.flows, &mut routes);
+        let governed = self.aggregates.into_iter().collect();
         let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, self.flows, routes, recorder);
-        sim.carry(carriage);
+        sim.carry(carriage, governed);
         Ok(sim)
     }
 

@@ -1,13 +1,15 @@
 //! What lies between endpoints: links, routes, the clock and the order of events. Moves packets from link to link;
 //! what a link does to them lives in `link`, what endpoints do with them in `drive.rs`.
 
-use tailback_core::{Annexes, DropReason, LinkId, Packet, RouteCursor, Time};
+use std::collections::BTreeMap;
+
+use tailback_core::{Annexes, Directive, DropReason, FlowId, LinkId, Packet, RouteCursor, Time};
 
 use crate::carriage::Carriage;
 use crate::event_queue::EventQueue;
 use crate::link::{LinkCx, Offer};
 use crate::links::{Links, Place};
-use crate::network::{HOST, Routes, TO_RECEIVER, TO_SENDER};
+use crate::network::{Edge, HOST, Parting, Routes, TO_RECEIVER, TO_SENDER};
 use crate::recorder::{PacketEvent, Recorder};
 
 /// Encodes and decodes a packet, so that a run can prove that the wire format carries everything.
@@ -42,6 +44,8 @@ pub(crate) struct Paths<R> {
     pub(crate) codec: Option<Codec>,
     /// What is carried otherwise than packet by packet along one route, if anything is.
     pub(crate) carriage: Option<Box<Carriage>>,
+    /// The links that the senders of aggregates govern.
+    pub(crate) governed: BTreeMap<FlowId, LinkId>,
     pub(crate) recorder: R,
 }
 
@@ -71,6 +75,7 @@ impl<R: Recorder> Paths<R> {
             notes: Vec::new(),
             codec: None,
             carriage: None,
+            governed: BTreeMap::new(),
             recorder,
         }
     }
@@ -106,6 +111,28 @@ impl<R: Recorder> Paths<R> {
     pub(crate) fn serve(&mut self, id: LinkId) {
         let (link, mut cx) = link!(self, self.links.place(id));
         link.serve(&mut cx);
+    }
+
+    /// The aggregate's edge that a mark in a route stands for.
+    pub(crate) fn edge_at(&self, mark: u32) -> Option<Edge> {
+        match self.routes.parting(mark) {
+            Some(Parting::Edge(edge)) => Some(*edge),
+            _ => None,
+        }
+    }
+
+    /// Whether packets wait in a link.
+    pub(crate) fn waits_at(&mut self, id: LinkId) -> bool {
+        self.links.of(id).has_waiting()
+    }
+
+    /// The link that a flow's sender governs obeys a directive from now on.
+    #[cold]
+    pub(crate) fn direct(&mut self, flow: FlowId, directive: &Directive) {
+        if let Some(&id) = self.governed.get(&flow) {
+            let (link, mut cx) = link!(self, self.links.place(id));
+            link.direct(directive, &mut cx);
+        }
     }
 
     /// Where a packet goes next.

@@ -1,7 +1,9 @@
 //! The run: takes the earliest event and hands it to links (`paths.rs`) or endpoints (`drive.rs`). The order of events
 //! lives in `leaves`.
 
-use tailback_core::{FlowId, LinkId, Observation, Packet, RouteCursor, Time};
+use std::collections::BTreeMap;
+
+use tailback_core::{FlowId, Input, LinkId, Observation, Packet, RouteCursor, Time};
 
 use crate::carriage::Carriage;
 use crate::event_queue::EventQueue;
@@ -9,7 +11,7 @@ use crate::flow::{Flow, FlowSpec};
 use crate::leaves::{Leaf, Leaves};
 use crate::link::LinkCounters;
 use crate::links::{Links, Place};
-use crate::network::{NetworkError, Routes, check_routes};
+use crate::network::{Edge, NetworkError, Routes, check_routes};
 use crate::paths::{Codec, End, Hop, Paths};
 use crate::recorder::{Recorder, View};
 
@@ -44,8 +46,9 @@ impl<R: Recorder> Simulator<R> {
         self.paths.codec = Some(codec);
     }
 
-    pub(crate) fn carry(&mut self, carriage: Option<Box<Carriage>>) {
+    pub(crate) fn carry(&mut self, carriage: Option<Box<Carriage>>, governed: BTreeMap<FlowId, LinkId>) {
         self.paths.carriage = carriage;
+        self.paths.governed = governed;
     }
 
     /// The present.
@@ -181,10 +184,15 @@ impl<R: Recorder> Simulator<R> {
         }
     }
 
-    /// A route's end beyond the flow's own: copies for every branch of a tree, or a group's sender.
+    /// What is on a route besides links and the flow's own ends: an aggregate's edge, copies for every branch of a tree, a
+    /// group's sender.
     #[cold]
     fn part(&mut self, end: u32, number: u64, way: u64, rest: u64) {
         let packet = Packet::from_words(number, way, rest);
+        if let Some(edge) = self.paths.edge_at(end) {
+            self.pass(edge, packet);
+            return;
+        }
         if let Some(group) = self.paths.group_at(end) {
             if let Some(packet) = self.put_together(packet, End::Sender) {
                 self.flows[group.index()].deliver_to_group(group, packet, &mut self.paths);
@@ -193,6 +201,18 @@ impl<R: Recorder> Simulator<R> {
         }
         for copy in self.paths.copies(packet, end) {
             self.forward(copy);
+        }
+    }
+
+    /// A packet goes by an aggregate's edge; what the aggregate sends of its own is behind it. Damage shows at the far edge.
+    fn pass(&mut self, edge: Edge, mut packet: Packet) {
+        let Edge { flow, end, governs } = edge;
+        let others_wait = end == End::Sender && self.paths.waits_at(governs);
+        packet.route.0 += 1;
+        self.forward(packet);
+        if end == End::Sender || !packet.is_corrupted() {
+            let passed = Input::Passed { packet, others_wait };
+            self.flows[flow.index()].pass(flow, end, passed, &mut self.paths);
         }
     }
 

@@ -11,7 +11,7 @@ use tailback_core::{
 };
 use tailback_sim::{
     Accumulation, AccumulationPlan, AccumulationSeries, AnyReceiver, AnySender, Change, FlowSpec, Hop,
-    LossModel, NetworkBuilder, PacketEvent, Recorder, Series, SeriesPlan, Simulator,
+    LossModel, NetworkBuilder, PacketEvent, Path, Recorder, Series, SeriesPlan, Simulator,
 };
 
 const BIN: Span = Span::from_millis(1);
@@ -65,7 +65,10 @@ fn burst(staged: bool, changes: &[(Time, Span)]) -> AccumulationSeries {
         stop: None,
     });
     let hops = vec![hop(links[0], 10), Hop { changes: changes.to_vec(), ..hop(links[1], 5) }];
-    let recorder = Accumulation::new(&AccumulationPlan { bin: BIN, flows: vec![(flow, hops)] });
+    let recorder = Accumulation::new(&AccumulationPlan {
+        bin: BIN,
+        flows: vec![Path { flow, hops, members: Vec::new() }],
+    });
     let end = Time::ZERO + Span::from_millis(60);
     let mut sim = network.build(end, recorder).expect("a sound network");
     sim.run_until(end);
@@ -177,7 +180,7 @@ const END: Time = Time::from_nanos(300_000_000);
 const BINS: usize = 300;
 
 fn exact(flow: FlowId, hops: Vec<Hop>) -> Accumulation {
-    Accumulation::new(&AccumulationPlan { bin: BIN, flows: vec![(flow, hops)] })
+    Accumulation::new(&AccumulationPlan { bin: BIN, flows: vec![Path { flow, hops, members: Vec::new() }] })
 }
 
 proptest! {

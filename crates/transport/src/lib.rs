@@ -10,6 +10,7 @@ mod application;
 pub mod config;
 pub mod counters;
 pub mod datagram;
+pub mod edge;
 pub mod multicast;
 mod pacing;
 pub mod receiver;
@@ -25,7 +26,9 @@ pub use config::{
 };
 pub use counters::{ReceiverCounters, SenderCounters};
 pub use datagram::{DatagramConfig, DatagramReceiver, DatagramSender};
+pub use edge::{EdgeConfig, Egress, Ingress};
 pub use multicast::{MulticastSender, Silent};
 pub use pacing::PacingConfig;
 pub use receiver::Receiver;
 pub use sender::Sender;
+pub use shaper::{Shaper, Verdict};

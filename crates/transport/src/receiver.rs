@@ -193,7 +193,7 @@ impl Endpoint for Receiver {
         match input {
             Input::Packet(packet) => self.on_packet(now, &packet, cx),
             Input::Timeout => self.ack_due |= now >= self.ack_deadline,
-            Input::App(_) => {}
+            Input::App(_) | Input::Passed { .. } => {}
         }
     }
 

@@ -290,6 +290,7 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
             }
             Input::Timeout => self.on_timers(now, cx),
             Input::App(input) => self.on_app(now, input, cx),
+            Input::Passed { .. } => {}
         }
         if self.app.next_offer() <= now {
             self.take_offers(now, cx);

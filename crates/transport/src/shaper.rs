@@ -10,7 +10,7 @@ use bucket::Bucket;
 
 /// Whether the packet at hand may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// Now, and with this place in a probe; its tokens are spent.
     Send(PairPosition),
     /// Not before this time; [`Time::NEVER`] until the directive changes.
@@ -19,7 +19,7 @@ pub(crate) enum Verdict {
 
 /// The shaper of one sender.
 #[derive(Debug)]
-pub(crate) struct Shaper {
+pub struct Shaper {
     rate: Option<BitRate>,
     bucket: Bucket,
     gate: Gate,
@@ -42,7 +42,7 @@ impl Shaper {
     }
 
     /// A shaper for packets of `packet` bytes.
-    pub(crate) fn new(now: Time, packet: u64) -> Self {
+    pub fn new(now: Time, packet: u64) -> Self {
         Self {
             rate: None,
             bucket: Bucket::new(now, packet),
@@ -56,7 +56,7 @@ impl Shaper {
     }
 
     /// Takes a new directive.
-    pub(crate) fn direct(&mut self, now: Time, directive: &Directive, rng: &mut Stream) {
+    pub fn direct(&mut self, now: Time, directive: &Directive, rng: &mut Stream) {
         self.gate = directive.gate;
         self.pairs = None;
         match directive.probe {
@@ -106,7 +106,7 @@ impl Shaper {
 
     /// Whether a packet of `size` may leave; `behind` is the size of the one that could follow at once. A lone packet
     /// waits for its partner from `since` on, or from now on where that is not given.
-    pub(crate) fn ask(
+    pub fn ask(
         &mut self,
         now: Time,
         size: u64,

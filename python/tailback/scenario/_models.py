@@ -743,251 +743,12 @@ AckDetail: TypeAlias = Literal["off", "trigger"]
 """
 
 
-Arrivals: TypeAlias = Literal["constant", "poisson"]
-"""When datagrams come.
-
-- ``constant``: At even intervals.
-- ``poisson``: At exponential intervals: a Poisson process.
-"""
-
-
-class ConstantBytesDistribution(Part):
-    """Always the same."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["constant"] = "constant"
-    value: Bytes
-    """The value."""
-
-
-class ExponentialBytesDistribution(Part):
-    """Exponential."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["exponential"] = "exponential"
-    mean: Bytes
-    """The mean."""
-
-
-class ParetoBytesDistribution(Part):
-    """Pareto: ``P(X > x) = (min/x)^shape`` for x above ``min``. Give either ``mean`` (with a shape above 1) or
-    ``min``.
-    """
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["pareto"] = "pareto"
-    shape: float
-    """The tail's exponent; below 2 the variance is infinite."""
-
-    mean: Bytes | None = None
-    """The mean, ``min · shape / (shape - 1)``."""
-
-    min: Bytes | None = None
-    """The smallest value."""
-
-
-class UniformBytesDistribution(Part):
-    """Uniform between two ends."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["uniform"] = "uniform"
-    from_: Annotated[Bytes, Field(alias="from")]
-    """The lower end."""
-
-    to: Bytes
-    """The upper end."""
-
-
-class WeibullBytesDistribution(Part):
-    """Weibull: ``P(X > x) = exp(-(x/scale)^shape)``, with the scale that gives the mean."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["weibull"] = "weibull"
-    mean: Bytes
-    """The mean."""
-
-    shape: float
-    """The exponent; below 1 the tail is heavier than exponential."""
-
-
-class LognormalBytesDistribution(Part):
-    """Log-normal."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["lognormal"] = "lognormal"
-    mean: Bytes
-    """The mean of the values (not of their logarithms)."""
-
-    sigma: float
-    """The standard deviation of the values' natural logarithms."""
-
-
-class EmpiricalBytesDistribution(Part):
-    """One of a list of measured values, each as likely as the others."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["empirical"] = "empirical"
-    values: Sequence[Bytes]
-    """The values; repeat one to make it more likely."""
-
-
-BytesDistribution: TypeAlias = Annotated[
-    ConstantBytesDistribution
-    | ExponentialBytesDistribution
-    | ParetoBytesDistribution
-    | UniformBytesDistribution
-    | WeibullBytesDistribution
-    | LognormalBytesDistribution
-    | EmpiricalBytesDistribution,
-    Field(discriminator="name"),
-]
-"""A distribution of times or of amounts of data."""
-
-
-Connection: TypeAlias = Literal["per-file", "kept"]
-"""What carries the files of a session.
-
-- ``per-file``: A new connection for every file: each begins in slow start.
-- ``kept``: One connection that is kept.
-"""
-
-
-class Corruption(Part):
-    """Packets are damaged on the wire: they use buffer and capacity, arrive, and the receiver discards them."""
-
-    probability: float = 0.001
-    """Probability that a packet is damaged, 0 to 1."""
-
-
 Counting: TypeAlias = Literal["per-ack", "bytes"]
 """What one acknowledgement counts for when a window grows.
 
 - ``per-ack``: For one segment, however much it acknowledges (RFC 5681 §3.1; ns-2): delayed acknowledgements slow
   growth.
 - ``bytes``: For the bytes that it acknowledges (appropriate byte counting, RFC 3465).
-"""
-
-
-class Rto(Part):
-    """The retransmission timer (RFC 6298)."""
-
-    alpha: float = 0.125
-    """Gain of the smoothed round trip time, in (0, 1]; default 1/8 (RFC 6298 §2.3)."""
-
-    beta: float = 0.25
-    """Gain of the round trip time's variation, in (0, 1]; default 1/4 (RFC 6298 §2.3)."""
-
-    k: float = 4.0
-    """How many variations the timer adds to the smoothed round trip time; default 4 (RFC 6298 §2.3)."""
-
-    srtt_factor: float = 1.0
-    """What the smoothed round trip time is multiplied by; default 1 (RFC 6298 §2.3). Packet-pair takes 1.5 with ``k
-    = 0`` (Keshav 1994, §6).
-    """
-
-    min: Span = "200 ms"
-    """The shortest time-out; default 200 ms as in common practice, while RFC 6298 §2.4 says 1 s."""
-
-    max: Span = "60 s"
-    """The longest time-out, back-off included; default 60 s (RFC 6298 §2.5)."""
-
-    initial: Span = "1 s"
-    """The time-out before any sample; default 1 s (RFC 6298 §2.1)."""
-
-    backoff: float = 2.0
-    """What each expiry multiplies the time-out by, at least 1; default 2 (RFC 6298 §5.5)."""
-
-    tick: Span = "0 s"
-    """The clock's granularity G (RFC 6298 §2); ``"0 s"``, the default, for an exact clock. Otherwise samples are
-    rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (``tcpTick_``) do.
-    """
-
-
-EcnMode: TypeAlias = Literal["off", "ect0", "ect1"]
-"""Whether data leaves ECN-capable.
-
-- ``off``: Not ECN-capable.
-- ``ect0``: ECT(0) on first transmissions of data (RFC 3168 §6.1).
-- ``ect1``: ECT(1) on first transmissions of data (RFC 9331).
-"""
-
-
-class Datagram(Part):
-    """A datagram flow: its sender, and what its receiver must have in common with it."""
-
-    segment_size: Bytes = "1 kB"
-    """The largest datagram on the wire, header included; larger offers of the application are split. Default 1000 B."""
-
-    header: Bytes = "40 B"
-    """Header bytes of every datagram; acknowledgements and control packets are a header alone. Default 40 B, as of
-    streams, so that full packets of both are alike; IPv4 and UDP have 28 B. Without ``acks`` it may be 0 B.
-    """
-
-    buffer: Capacity = "1000 packets"
-    """How many datagrams, or bytes, wait at the source while the rate or the window holds them back; what is offered
-    beyond is discarded. Default 1000 packets.
-    """
-
-    acks: bool = False
-    """Whether the receiver acknowledges every datagram; default false. Without acknowledgements the sender knows
-    nothing but reports, and a window in a controller's directive has no meaning and is not obeyed.
-    """
-
-    dup_threshold: Annotated[int, Field(ge=0)] = 3
-    """With ``acks``: datagrams acknowledged above that mean loss; default 3."""
-
-    rto: Rto = Rto()
-    """With ``acks``: the timer after which everything unacknowledged counts as lost. Its estimator of round trip
-    times also serves reports that echo send times.
-    """
-
-    initial_window: DataAmount = "10 packets"
-    """The window before any feedback; default 10 packets."""
-
-    window_limit: DataAmount | None = None
-    """The window never exceeds this; without limit by default."""
-
-    ecn: EcnMode = "off"
-    """Whether datagrams leave ECN-capable."""
-
-    stamps: bool = False
-    """Whether every datagram carries its send time for the receiver's policy; default false."""
-
-
-Draw: TypeAlias = Span | SpanRange
-"""One time for all, or a range from which each draws its own, uniformly, from its own random stream."""
-
-
-class Duplication(Part):
-    """Packets arrive twice: the copy right behind the original."""
-
-    probability: float = 0.001
-    """Probability that a packet is duplicated, 0 to 1."""
-
-
-EcnEcho: TypeAlias = Literal["latched", "per-packet"]
-"""How a receiver echoes congestion marks.
-
-- ``latched``: On all acknowledgements from a mark until the sender says that it reduced its window (RFC 3168
-  §6.1.3).
-- ``per-packet``: On the acknowledgement of the marked packets only, as DCTCP wants it (RFC 8257 §3.2).
-"""
-
-
-ErrorBase: TypeAlias = Literal["observation", "estimate"]
-"""What an error is relative to.
-
-- ``observation``: The observation (Keshav 1994, §4.5.2).
-- ``estimate``: The estimate (Keshav 1994, appendix).
-"""
-
-
-Estimator: TypeAlias = Literal["monaco", "vegas", "vegas-k"]
-"""How accumulation is measured.
-
-- ``monaco``: By the receiver, with a pair of control packets per round trip (§IV-B.1); wants a priority lane.
-- ``vegas``: By the sender, from round trip times above the smallest of all (§IV-A).
-- ``vegas-k``: By the sender, from round trip times above the smallest of the last ``history`` rounds (§IV-A).
 """
 
 
@@ -1145,6 +906,15 @@ class VegasK(Part):
 
     retransmission: Retransmission = "fine-grained"
     """How losses are repaired. Default fine-grained, as published."""
+
+
+Estimator: TypeAlias = Literal["monaco", "vegas", "vegas-k"]
+"""How accumulation is measured.
+
+- ``monaco``: By the receiver, with a pair of control packets per round trip (§IV-B.1); wants a priority lane.
+- ``vegas``: By the sender, from round trip times above the smallest of all (§IV-A).
+- ``vegas-k``: By the sender, from round trip times above the smallest of the last ``history`` rounds (§IV-A).
+"""
 
 
 class AccumulationAiad(Part):
@@ -1424,6 +1194,14 @@ PacketPairLaw: TypeAlias = Annotated[ContinuousPacketPairLaw | DiscretePacketPai
 """The law that sets the rate."""
 
 
+ErrorBase: TypeAlias = Literal["observation", "estimate"]
+"""What an error is relative to.
+
+- ``observation``: The observation (Keshav 1994, §4.5.2).
+- ``estimate``: The estimate (Keshav 1994, appendix).
+"""
+
+
 Overlap: TypeAlias = Literal["exact", "crossed"]
 """How the part that "low" and "medium" have in common is taken from their union.
 
@@ -1647,6 +1425,277 @@ SchemeOrName: TypeAlias = (
     | Scheme
 )
 """The bare name stands for the table with this name and every parameter at its default."""
+
+
+class Aggregate(Part):
+    """One control loop from one edge router to another, for every flow whose data or acknowledgements go this way
+    (``accumulation.txt`` §III-A, note 2, and §III-C). Packets wait in a queue at the near edge until the scheme
+    lets them enter; they leave unchanged and go on to their own ends. Nothing is repaired on the way.
+    """
+
+    name: str
+    """The aggregate's name in results. Its queue is the link ``from->name``."""
+
+    from_: Annotated[str, Field(alias="from")]
+    """The node where packets enter."""
+
+    to: str
+    """The node where they leave."""
+
+    scheme: SchemeOrName
+    """The scheme, by name or as a table with its parameters: one that needs no acknowledgements (``monaco`` and the
+    ``accumulation-…`` schemes with its estimator, ``fixed-rate``, own schemes of datagrams).
+    """
+
+    route: Sequence[str] | None = None
+    """The nodes between the two, in order, where it is not the shortest way. Only flows that pass exactly these
+    belong to the aggregate.
+    """
+
+    return_route: Sequence[str] | None = None
+    """The nodes that reports pass on their way back, in order; by default those of ``route`` backwards where they
+    are linked that way, the shortest way otherwise.
+    """
+
+    buffer: Capacity = "1000 packets"
+    """How much may wait to enter: packets, bytes, or ``"unlimited"``. Default 1000 packets."""
+
+    queue: QueueOrName = DropTailQueue()
+    """The queue discipline where packets wait to enter, by name or as a table with its parameters."""
+
+    segment_size: Bytes = "1 kB"
+    """The largest packet on the wire, in which the scheme counts. Default 1000 B."""
+
+    header: Bytes = "40 B"
+    """A control packet on the wire. Default 40 B."""
+
+    initial_window: DataAmount = "10 packets"
+    """How much enters before the first report. Default 10 packets."""
+
+    window_limit: DataAmount | None = None
+    """The scheme's window never exceeds this; without limit by default."""
+
+
+Arrivals: TypeAlias = Literal["constant", "poisson"]
+"""When datagrams come.
+
+- ``constant``: At even intervals.
+- ``poisson``: At exponential intervals: a Poisson process.
+"""
+
+
+class ConstantBytesDistribution(Part):
+    """Always the same."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["constant"] = "constant"
+    value: Bytes
+    """The value."""
+
+
+class ExponentialBytesDistribution(Part):
+    """Exponential."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["exponential"] = "exponential"
+    mean: Bytes
+    """The mean."""
+
+
+class ParetoBytesDistribution(Part):
+    """Pareto: ``P(X > x) = (min/x)^shape`` for x above ``min``. Give either ``mean`` (with a shape above 1) or
+    ``min``.
+    """
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["pareto"] = "pareto"
+    shape: float
+    """The tail's exponent; below 2 the variance is infinite."""
+
+    mean: Bytes | None = None
+    """The mean, ``min · shape / (shape - 1)``."""
+
+    min: Bytes | None = None
+    """The smallest value."""
+
+
+class UniformBytesDistribution(Part):
+    """Uniform between two ends."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["uniform"] = "uniform"
+    from_: Annotated[Bytes, Field(alias="from")]
+    """The lower end."""
+
+    to: Bytes
+    """The upper end."""
+
+
+class WeibullBytesDistribution(Part):
+    """Weibull: ``P(X > x) = exp(-(x/scale)^shape)``, with the scale that gives the mean."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["weibull"] = "weibull"
+    mean: Bytes
+    """The mean."""
+
+    shape: float
+    """The exponent; below 1 the tail is heavier than exponential."""
+
+
+class LognormalBytesDistribution(Part):
+    """Log-normal."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["lognormal"] = "lognormal"
+    mean: Bytes
+    """The mean of the values (not of their logarithms)."""
+
+    sigma: float
+    """The standard deviation of the values' natural logarithms."""
+
+
+class EmpiricalBytesDistribution(Part):
+    """One of a list of measured values, each as likely as the others."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["empirical"] = "empirical"
+    values: Sequence[Bytes]
+    """The values; repeat one to make it more likely."""
+
+
+BytesDistribution: TypeAlias = Annotated[
+    ConstantBytesDistribution
+    | ExponentialBytesDistribution
+    | ParetoBytesDistribution
+    | UniformBytesDistribution
+    | WeibullBytesDistribution
+    | LognormalBytesDistribution
+    | EmpiricalBytesDistribution,
+    Field(discriminator="name"),
+]
+"""A distribution of times or of amounts of data."""
+
+
+Connection: TypeAlias = Literal["per-file", "kept"]
+"""What carries the files of a session.
+
+- ``per-file``: A new connection for every file: each begins in slow start.
+- ``kept``: One connection that is kept.
+"""
+
+
+class Corruption(Part):
+    """Packets are damaged on the wire: they use buffer and capacity, arrive, and the receiver discards them."""
+
+    probability: float = 0.001
+    """Probability that a packet is damaged, 0 to 1."""
+
+
+class Rto(Part):
+    """The retransmission timer (RFC 6298)."""
+
+    alpha: float = 0.125
+    """Gain of the smoothed round trip time, in (0, 1]; default 1/8 (RFC 6298 §2.3)."""
+
+    beta: float = 0.25
+    """Gain of the round trip time's variation, in (0, 1]; default 1/4 (RFC 6298 §2.3)."""
+
+    k: float = 4.0
+    """How many variations the timer adds to the smoothed round trip time; default 4 (RFC 6298 §2.3)."""
+
+    srtt_factor: float = 1.0
+    """What the smoothed round trip time is multiplied by; default 1 (RFC 6298 §2.3). Packet-pair takes 1.5 with ``k
+    = 0`` (Keshav 1994, §6).
+    """
+
+    min: Span = "200 ms"
+    """The shortest time-out; default 200 ms as in common practice, while RFC 6298 §2.4 says 1 s."""
+
+    max: Span = "60 s"
+    """The longest time-out, back-off included; default 60 s (RFC 6298 §2.5)."""
+
+    initial: Span = "1 s"
+    """The time-out before any sample; default 1 s (RFC 6298 §2.1)."""
+
+    backoff: float = 2.0
+    """What each expiry multiplies the time-out by, at least 1; default 2 (RFC 6298 §5.5)."""
+
+    tick: Span = "0 s"
+    """The clock's granularity G (RFC 6298 §2); ``"0 s"``, the default, for an exact clock. Otherwise samples are
+    rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (``tcpTick_``) do.
+    """
+
+
+EcnMode: TypeAlias = Literal["off", "ect0", "ect1"]
+"""Whether data leaves ECN-capable.
+
+- ``off``: Not ECN-capable.
+- ``ect0``: ECT(0) on first transmissions of data (RFC 3168 §6.1).
+- ``ect1``: ECT(1) on first transmissions of data (RFC 9331).
+"""
+
+
+class Datagram(Part):
+    """A datagram flow: its sender, and what its receiver must have in common with it."""
+
+    segment_size: Bytes = "1 kB"
+    """The largest datagram on the wire, header included; larger offers of the application are split. Default 1000 B."""
+
+    header: Bytes = "40 B"
+    """Header bytes of every datagram; acknowledgements and control packets are a header alone. Default 40 B, as of
+    streams, so that full packets of both are alike; IPv4 and UDP have 28 B. Without ``acks`` it may be 0 B.
+    """
+
+    buffer: Capacity = "1000 packets"
+    """How many datagrams, or bytes, wait at the source while the rate or the window holds them back; what is offered
+    beyond is discarded. Default 1000 packets.
+    """
+
+    acks: bool = False
+    """Whether the receiver acknowledges every datagram; default false. Without acknowledgements the sender knows
+    nothing but reports, and a window in a controller's directive has no meaning and is not obeyed.
+    """
+
+    dup_threshold: Annotated[int, Field(ge=0)] = 3
+    """With ``acks``: datagrams acknowledged above that mean loss; default 3."""
+
+    rto: Rto = Rto()
+    """With ``acks``: the timer after which everything unacknowledged counts as lost. Its estimator of round trip
+    times also serves reports that echo send times.
+    """
+
+    initial_window: DataAmount = "10 packets"
+    """The window before any feedback; default 10 packets."""
+
+    window_limit: DataAmount | None = None
+    """The window never exceeds this; without limit by default."""
+
+    ecn: EcnMode = "off"
+    """Whether datagrams leave ECN-capable."""
+
+    stamps: bool = False
+    """Whether every datagram carries its send time for the receiver's policy; default false."""
+
+
+Draw: TypeAlias = Span | SpanRange
+"""One time for all, or a range from which each draws its own, uniformly, from its own random stream."""
+
+
+class Duplication(Part):
+    """Packets arrive twice: the copy right behind the original."""
+
+    probability: float = 0.001
+    """Probability that a packet is duplicated, 0 to 1."""
+
+
+EcnEcho: TypeAlias = Literal["latched", "per-packet"]
+"""How a receiver echoes congestion marks.
+
+- ``latched``: On all acknowledgements from a mark until the sender says that it reduced its window (RFC 3168
+  §6.1.3).
+- ``per-packet``: On the acknowledgement of the marked packets only, as DCTCP wants it (RFC 8257 §3.2).
+"""
 
 
 class BulkSource(Part):
@@ -2703,6 +2752,9 @@ class Scenario(Part):
     seed: Annotated[int, Field(ge=0, le=9223372036854775807)] = 1
     """The seed of all random streams. The same scenario with the same seed gives the same result, bit by bit."""
 
+    aggregates: Sequence[Aggregate] = ()
+    """Control from edge to edge: one loop for all flows between two edge routers."""
+
     record: Record = Record()
     """What is recorded besides counters."""
 
@@ -2713,6 +2765,7 @@ __all__ = [
     "AccumulationMw",
     "AccumulationP",
     "AckDetail",
+    "Aggregate",
     "Arrivals",
     "AvdQueue",
     "AvqQueue",

@@ -9,8 +9,12 @@ use crate::scenario::Scenario;
 impl Network {
     /// The propagation round trip time of a flow.
     pub fn round_trip(&self, flow: &NetworkFlow) -> Span {
-        let links = flow.forward.iter().chain(&flow.reverse);
-        links.fold(Span::ZERO, |sum, &link| sum + self.links[link].delay)
+        self.delay_of(&flow.forward, &flow.reverse)
+    }
+
+    /// The propagation delay over links forth and back.
+    pub(crate) fn delay_of(&self, forward: &[usize], reverse: &[usize]) -> Span {
+        forward.iter().chain(reverse).fold(Span::ZERO, |sum, &link| sum + self.links[link].delay)
     }
 
     /// Per link, the sum and number of the round trip times of the flows whose data, or else acknowledgements, cross it.

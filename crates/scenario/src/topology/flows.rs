@@ -11,15 +11,15 @@ use crate::route::Router;
 use crate::scenario::Scenario;
 use crate::template::TopologyConfig;
 
-/// Where a flow runs.
-struct Way {
-    ends: (usize, usize),
-    forward: Vec<usize>,
-    reverse: Vec<usize>,
+/// Where a flow, or an aggregate, runs.
+pub(super) struct Way {
+    pub(super) ends: (usize, usize),
+    pub(super) forward: Vec<usize>,
+    pub(super) reverse: Vec<usize>,
 }
 
 /// A complaint about a field of a flow, which [`of_group`] completes.
-fn complaint(field: &str, value: String, allowed: impl Into<String>) -> FieldError {
+pub(super) fn complaint(field: &str, value: String, allowed: impl Into<String>) -> FieldError {
     FieldError { field: field.to_owned(), value, allowed: allowed.into() }
 }
 
@@ -124,8 +124,19 @@ impl Network {
         (from, to): (Option<String>, Option<String>),
         router: &mut Router,
     ) -> Result<Way, FieldError> {
-        let from = self.find("from", from.as_deref())?;
-        let to = self.find("to", to.as_deref())?;
+        let routes = (flow.route.as_deref(), flow.return_route.as_deref());
+        self.way((from.as_deref(), to.as_deref()), routes, router)
+    }
+
+    /// The way between two nodes, over the nodes between them that were given, or the shortest.
+    pub(super) fn way(
+        &self,
+        (from, to): (Option<&str>, Option<&str>),
+        (route, return_route): (Option<&[String]>, Option<&[String]>),
+        router: &mut Router,
+    ) -> Result<Way, FieldError> {
+        let from = self.find("from", from)?;
+        let to = self.find("to", to)?;
         if from == to {
             return Err(complaint("to", format!("{:?}", self.nodes[to]), "a node other than `from`"));
         }
@@ -135,16 +146,16 @@ impl Network {
                 complaint(field, value, format!("a node that links lead to from {:?}", self.nodes[from]))
             })
         };
-        let forward = match &flow.route {
+        let forward = match route {
             Some(between) => self.given("route", from, between, to)?,
             None => shortest(router, from, to, "to")?,
         };
         let backwards = || {
-            let mut between = flow.route.clone()?;
+            let mut between = route?.to_vec();
             between.reverse();
             self.given("route", to, &between, from).ok()
         };
-        let reverse = match &flow.return_route {
+        let reverse = match return_route {
             Some(between) => self.given("return_route", to, between, from)?,
             None => match backwards() {
                 Some(route) => route,

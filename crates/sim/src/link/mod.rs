@@ -6,11 +6,13 @@
 //! * **direct** (`direct.rs`): a first-in first-out queue that acts on arrivals only, at a fixed rate. A packet's
 //!   departure is known when it enters, so queue and wire are one ring and a hop costs one event.
 //!   Without a bound there is nothing to decide, and nobody need know how much waits (`open.rs`).
-//! * **staged** (`staged.rs`): any discipline, changing rates, delivery traces. The end of each transmission is an
+//! * **staged** (`staged.rs`): any discipline, changing rates, delivery traces, links that an endpoint governs
+//!   (`governor.rs`). The end of each transmission is an
 //!   event of its own.
 
 mod counters;
 mod direct;
+mod governor;
 mod impairment;
 mod late;
 mod open;
@@ -23,7 +25,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use tailback_core::{
-    Annexes, ArrivalPolicy, DropReason, LinkId, Packet, QueueCx, RouteCursor, Stream, Time, Verdict,
+    Annexes, ArrivalPolicy, Directive, DropReason, LinkId, Packet, QueueCx, RouteCursor, Stream, Time,
+    Verdict,
 };
 use tailback_qdisc::{Admission, Built, Limit};
 
@@ -36,6 +39,7 @@ pub use schedule::{Change, DeliveryTrace, TraceError};
 pub use spec::LinkSpec;
 
 use direct::Track;
+use governor::Governor;
 use impairment::{LossState, Wear};
 use late::Late;
 use server::Server;
@@ -171,7 +175,9 @@ impl Link {
                 Mode::Policed
             }
             queue => {
-                let staged = Staged::new(queue.into_discipline(), stream("queue"), spec.schedule, spec.trace);
+                let governor = spec.governed.map(|packet| Governor::new(packet, stream("governor")));
+                let staged = Staged::new(queue.into_discipline(), stream("queue"), spec.schedule, spec.trace)
+                    .governed(governor);
                 cold.staged = Some(Box::new(staged));
                 Mode::Staged
             }
@@ -320,6 +326,20 @@ impl Link {
         }
     }
 
+    /// A governed link's directive changes.
+    pub(crate) fn direct<R: Recorder>(&mut self, directive: &Directive, cx: &mut LinkCx<'_, R>) {
+        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
+            staged.direct(directive, &mut self.server, cx.now);
+            self.after_stage(cx);
+        }
+    }
+
+    /// Whether packets wait in a link of the staged form.
+    pub(crate) fn has_waiting(&self) -> bool {
+        let staged = self.cold.as_ref().and_then(|cold| cold.staged.as_ref());
+        staged.is_some_and(|staged| staged.state().0.packets > 0)
+    }
+
     /// Carries out what the staged form decided: drops, departures, a new delay, the next event.
     fn after_stage<R: Recorder>(&mut self, cx: &mut LinkCx<'_, R>) {
         let Some(cold) = self.cold.as_deref_mut() else { return };
@@ -335,7 +355,7 @@ impl Link {
             cx.recorder.packet(cx.now, PacketEvent::Served { link: cx.id, packet, begins: cx.now, ends });
         }
         while let Some(packet) = staged.pop_departure() {
-            if R::PACKETS && staged.has_trace() {
+            if R::PACKETS && staged.is_unforeseen() {
                 let served =
                     PacketEvent::Served { link: cx.id, packet: &packet, begins: cx.now, ends: cx.now };
                 cx.recorder.packet(cx.now, served);

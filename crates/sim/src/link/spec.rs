@@ -1,6 +1,6 @@
 //! What a link is made of, as a network's builder says it. How it works lives in `mod.rs`.
 
-use tailback_core::{BitRate, Span};
+use tailback_core::{BitRate, Bytes, Span};
 use tailback_qdisc::Built;
 
 use super::{Change, DeliveryTrace, Impairments, LossModel};
@@ -24,6 +24,9 @@ pub struct LinkSpec {
     pub schedule: Vec<Change>,
     /// Delivery opportunities in place of a rate.
     pub trace: Option<DeliveryTrace>,
+    /// Where a flow's sender governs the link, the largest packet expected: packets leave when the sender's directive lets
+    /// them, at once, and none before it has directed; the rate is only nominal.
+    pub governed: Option<Bytes>,
     /// Spend an event on every end of transmission even where the direct form would do; results do not change.
     pub staged: bool,
 }
@@ -40,12 +43,14 @@ impl LinkSpec {
             impairments: Impairments::default(),
             schedule: Vec::new(),
             trace: None,
+            governed: None,
             staged: false,
         }
     }
 
     pub(crate) fn is_staged(&self) -> bool {
         self.staged
+            || self.governed.is_some()
             || self.trace.is_some()
             || !self.schedule.is_empty()
             || matches!(self.queue, Built::Full(_))

@@ -1,14 +1,15 @@
 //! The two-event form of a link: a queue discipline in front of a server whose every end of transmission is an
-//! event. Serves any discipline, changing rates and delivery traces. The wire behind it is `mod.rs`'s.
+//! event. Serves any discipline, changing rates, delivery traces and governors. The wire behind it is `mod.rs`'s.
 
 use std::collections::VecDeque;
 
 use tailback_core::{
-    Annexes, BitRate, Bytes, DropReason, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
+    Annexes, BitRate, Bytes, Directive, DropReason, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
 };
 use tailback_qdisc::Discipline;
 
 use super::Count;
+use super::governor::Governor;
 use super::schedule::{Change, DeliveryTrace};
 use super::server::Server;
 
@@ -24,6 +25,10 @@ pub(super) struct Staged {
     idle_since: Option<Time>,
     schedule: VecDeque<Change>,
     trace: Option<TraceCursor>,
+    /// Who lets packets go in place of a rate.
+    governor: Option<Box<Governor>>,
+    /// Since when a governor keeps the packet in service.
+    held_since: Time,
     next_event: Time,
     area: u64,
     area_until: Time,
@@ -60,6 +65,8 @@ impl Staged {
             idle_since: Some(Time::ZERO),
             schedule: schedule.into(),
             trace,
+            governor: None,
+            held_since: Time::ZERO,
             next_event: Time::NEVER,
             area: 0,
             area_until: Time::ZERO,
@@ -71,6 +78,25 @@ impl Staged {
         };
         staged.plan(Time::ZERO);
         staged
+    }
+
+    /// The same, with packets let go by a governor where one is given.
+    pub(super) fn governed(self, governor: Option<Governor>) -> Self {
+        Self { governor: governor.map(Box::new), ..self }
+    }
+
+    /// The governor's directive changes: the packet at the head asks again.
+    pub(super) fn direct(&mut self, directive: &Directive, server: &mut Server, now: Time) {
+        let Some(governor) = &mut self.governor else { return };
+        governor.direct(now, directive);
+        // Disciplines that reckon with the server's rate hear of the one in force.
+        if let Some(rate) = directive.rate.filter(|rate| *rate > BitRate::ZERO) {
+            server.set_rate(rate);
+        }
+        if self.in_service.is_some() {
+            self.service_end = now;
+        }
+        self.plan(now);
     }
 
     pub(super) fn next_event(&self) -> Time {
@@ -102,9 +128,9 @@ impl Staged {
         self.in_service.as_ref().filter(|_| begun).map(|packet| (packet, self.service_end))
     }
 
-    /// Whether a trace, not a rate, decides when packets leave.
-    pub(super) fn has_trace(&self) -> bool {
-        self.trace.is_some()
+    /// Whether a trace or a governor, not a rate, decides when packets leave.
+    pub(super) fn is_unforeseen(&self) -> bool {
+        self.trace.is_some() || self.governor.is_some()
     }
 
     /// Service time of all transmissions begun.
@@ -172,8 +198,7 @@ impl Staged {
     pub(super) fn serve(&mut self, server: &mut Server, now: Time, annexes: &mut Annexes) {
         self.integrate(now);
         if self.service_end <= now {
-            self.service_end = Time::NEVER;
-            self.depart();
+            self.end_service(now);
         }
         while let Some(change) = self.schedule.front().copied().filter(|change| change.at <= now) {
             self.schedule.pop_front();
@@ -190,6 +215,19 @@ impl Staged {
         self.plan(now);
     }
 
+    /// The packet in service leaves, unless a governor keeps it.
+    fn end_service(&mut self, now: Time) {
+        self.service_end = Time::NEVER;
+        if let (Some(governor), Some(packet)) = (&mut self.governor, &self.in_service) {
+            if let Err(ask_again) = governor.ask(now, packet.size()) {
+                self.service_end = ask_again;
+                return;
+            }
+            self.busy += now.since(self.held_since);
+        }
+        self.depart();
+    }
+
     fn depart(&mut self) {
         self.departures.extend(self.in_service.take());
     }
@@ -202,6 +240,10 @@ impl Staged {
         self.in_service = self.with(server.rate(), annexes, |discipline, cx| discipline.dequeue(now, cx));
         if let Some(packet) = &self.in_service {
             self.idle_since = None;
+            if self.governor.is_some() {
+                (self.service_end, self.held_since) = (now, now);
+                return;
+            }
             self.service_end = server.transmit(now, packet.size());
             self.busy += self.service_end.since(now);
             self.begun = true;

@@ -295,6 +295,7 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
             }
             Input::Timeout => self.on_timers(now, cx),
             Input::App(input) => self.on_app(now, input, cx),
+            Input::Passed { .. } => {}
         }
         self.take_offers(now, cx);
     }

@@ -205,6 +205,7 @@ impl<C: Controller, S: Source> Endpoint for MulticastSender<C, S> {
             }
             Input::Timeout => self.on_timers(now, cx),
             Input::App(input) => self.on_app(now, input, cx),
+            Input::Passed { .. } => {}
         }
         self.take_offers(now, cx);
     }

@@ -1,0 +1,53 @@
+//! The two ends of an aggregate: one control loop for all flows between two edge routers, which pass these ends instead
+//! of ending there (`accumulation.txt` §III-A, note 2). Where packets wait to enter is the governed link's business
+//! (`sim`), and the scheme's two halves are those of `control`.
+//!
+//! An aggregate repairs nothing and nobody acknowledges its packets, so that a scheme lives on reports alone. A window acts
+//! as the rate `window / rtt`, with the round trip time of control packets and reports.
+
+mod egress;
+mod ingress;
+
+pub use egress::Egress;
+pub use ingress::Ingress;
+
+use tailback_control::ControllerParams;
+use tailback_core::{Bytes, Checker, DataAmount};
+
+use crate::config::check_windows;
+
+/// What an aggregate's two ends have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EdgeConfig {
+    /// The largest packet on the wire: what the scheme counts in.
+    pub segment_size: Bytes,
+    /// A control packet on the wire.
+    pub header: Bytes,
+    /// How much enters before the first report.
+    pub initial_window: DataAmount,
+    /// The scheme's window never exceeds this.
+    pub window_limit: Option<DataAmount>,
+}
+
+impl EdgeConfig {
+    /// Complains about windows below one packet, or absurd ones.
+    pub fn check_windows(&self, checker: &mut Checker) {
+        check_windows(
+            self.segment_size,
+            self.initial_window,
+            &[("window_limit", self.window_limit)],
+            checker,
+        );
+    }
+
+    /// What a controller needs to know of this aggregate.
+    pub fn controller_params(&self) -> ControllerParams {
+        let bytes = |amount: DataAmount| amount.in_bytes(self.segment_size);
+        ControllerParams {
+            segment: self.segment_size,
+            initial_window: bytes(self.initial_window),
+            initial_ssthresh: None,
+            max_window: self.window_limit.map_or(Bytes::MAX, bytes),
+        }
+    }
+}
