@@ -43,10 +43,11 @@ if TYPE_CHECKING:
     )
     from tailback.results import Result
     from tailback.saved import load
-    from tailback.scenario import Flow, GraphLink, Scenario, dumbbell, flows, graph, parking_lot, star
+    from tailback.scenario import Aggregate, Flow, GraphLink, Scenario, dumbbell, flows, graph, parking_lot, star
     from tailback.sweeps import Runs, compare, concat, sweep
 
 _HOMES = {
+    "Aggregate": "tailback.scenario",
     "ArgumentError": "tailback.errors",
     "Arrival": "tailback.own",
     "Connection": "tailback.own",
@@ -88,6 +89,7 @@ _HOMES = {
 _MODULES = ("analysis", "own", "papers", "plot", "report", "results", "scenario", "units", "validation")
 
 __all__ = [
+    "Aggregate",
     "ArgumentError",
     "Arrival",
     "Connection",

@@ -63,6 +63,15 @@ class Network(TypedDict):
     """Per flow, the row of its group in the scenario."""
     routes: list[list[int]]
     """Per flow, the rows of the links that its data passes."""
+    aggregates: list[str]
+    aggregate_routes: list[list[int]]
+    """Per aggregate, the rows of the links from edge to edge."""
+    aggregate_edges: list[int]
+    """Per aggregate, the row of the link where packets wait to enter."""
+    aggregate_members: list[list[int]]
+    """Per aggregate, the rows of the flows whose data it takes in."""
+    aggregate_held_bytes: list[float | None]
+    """Per aggregate, what it holds in queues at rest; ``None`` where its scheme has no such aim."""
     group_names: list[str]
     """Per group."""
     greedy: list[bool]
@@ -126,6 +135,16 @@ class Result:
     def flows_measured(self) -> Table:
         """As ``flows``, with the counters from ``warm_up`` to the end only."""
     @property
+    def aggregates(self) -> Table:
+        """Per aggregate, over the whole run: ``name``, ``scheme``, ``from``, ``to``, ``link`` (where packets wait to
+        enter), ``data_flows`` and ``return_flows`` (whose data, and whose acknowledgements it takes in),
+        ``round_trip_seconds`` (propagation), ``entered_packets``, ``entered_bytes``, ``left_packets``, ``left_bytes``,
+        ``control_packets``, ``feedback_packets`` (acknowledgements and reports), ``smoothed_rtt_seconds`` (state at the end). No columns where there are
+        none."""
+    @property
+    def aggregates_measured(self) -> Table:
+        """As ``aggregates``, with the counters from ``warm_up`` to the end only."""
+    @property
     def messages(self) -> Table:
         """Per completed message (file, burst): ``flow`` (its row in ``flows``), ``size_bytes``, ``began_seconds``,
         ``ended_seconds``."""
@@ -143,8 +162,13 @@ class Result:
         ``retransmitted_packets``, and at the bin's end ``window_bytes``, ``rate_bits``, ``in_flight_bytes``,
         ``rtt_seconds``, ``smoothed_rtt_seconds``."""
     @property
+    def aggregate_series(self) -> dict[str, dict[str, NDArray[Any]]]:
+        """Per recorded aggregate, by name, per bin, as ``flow_series``: sent is what entered, control packets included,
+        received what left, and goodput what left without them."""
+    @property
     def state(self) -> Table:
-        """What controllers published, where ``record.state`` is on: ``time_seconds``, ``flow``, ``name``, ``value``."""
+        """What controllers published, where ``record.state`` is on: ``time_seconds``, ``flow`` (its row in ``flows``; the
+        rows of ``aggregates`` follow those), ``name``, ``value``."""
     @property
     def packets(self) -> Table:
         """The packet log, where ``record.packets`` is on: ``time_nanoseconds``, ``kind`` (0 sent, 1 offered to a link,

@@ -66,7 +66,8 @@ pub enum Output {
     Transmit(Packet),
     /// Something happened.
     Event(Event),
-    /// The link that this endpoint governs lets packets go as directed, from now on.
+    /// The link that this endpoint governs lets packets go as directed, from now on. The window counts from the start: it is
+    /// how many bytes may have left the link in all.
     Direct(Box<Directive>),
     /// Nothing more until this time (`None`: until the next input).
     Wait(Option<Time>),

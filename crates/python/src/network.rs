@@ -4,14 +4,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailback_core::Span;
 use tailback_scenario::Scenario;
+use tailback_scenario::aggregate::AggregateConfig;
 use tailback_scenario::flow::FlowConfig;
 use tailback_scenario::topology::{Network, NetworkLink};
 
 use crate::convert::raise;
 
 /// Links by name with their rates, delays and disciplines; per flow its name, its group and the links that its data
-/// passes; and per group its name, whether there is always something to send, when it stops, and what each of its flows
-/// holds in queues at rest.
+/// passes; the same of aggregates, with the flows whose data they take in; and per group its name, whether there is always
+/// something to send, when it stops, and what each of its flows holds in queues at rest.
 #[pyfunction]
 #[pyo3(signature = (scenario, /))]
 pub(crate) fn network<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'py, PyDict>> {
@@ -35,6 +36,13 @@ pub(crate) fn network<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'p
     let stop = |group: &FlowConfig| group.stop.map(Span::as_secs_f64);
     dict.set_item("stop_seconds", said.iter().map(stop).collect::<Vec<_>>())?;
     let held = |group: &FlowConfig| group.scheme.held(group.transport.segment_size);
+    let loops = &network.aggregates;
+    dict.set_item("aggregates", loops.iter().map(|one| &one.name).collect::<Vec<_>>())?;
+    dict.set_item("aggregate_routes", loops.iter().map(|one| &one.forward).collect::<Vec<_>>())?;
+    dict.set_item("aggregate_edges", loops.iter().map(|one| one.edge).collect::<Vec<_>>())?;
+    dict.set_item("aggregate_members", loops.iter().map(|one| &one.members.0).collect::<Vec<_>>())?;
+    let hold = |one: &AggregateConfig| one.scheme.held(one.segment_size);
+    dict.set_item("aggregate_held_bytes", scenario.aggregates.iter().map(hold).collect::<Vec<_>>())?;
     dict.set_item("held_bytes", said.iter().map(held).collect::<Vec<_>>())?;
     Ok(dict)
 }

@@ -31,7 +31,7 @@ pub struct AggregateConfig {
     /// that way, the shortest way otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_route: Option<Vec<String>>,
-    /// The scheme, by name or as a table with its parameters: one that needs no acknowledgements (`monaco` and the
+    /// The scheme, by name or as a table with its parameters: one that hears nothing but reports (`monaco` and the
     /// `accumulation-…` schemes with its estimator, `fixed-rate`, own schemes of datagrams).
     pub scheme: Choice<SchemeConfig>,
     /// How much may wait to enter: packets, bytes, or `"unlimited"`. Default 1000 packets.
@@ -46,9 +46,13 @@ pub struct AggregateConfig {
     /// A control packet on the wire. Default 40 B.
     #[serde(default = "header")]
     pub header: Bytes,
-    /// How much enters before the first report. Default 10 packets.
+    /// The window before any feedback. Default 10 packets.
     #[serde(default = "initial_window")]
     pub initial_window: DataAmount,
+    /// The far edge tells the near one of every so many packets that have left, in packets as large as `header`, where the
+    /// scheme keeps a window. Default 1.
+    #[serde(default = "ack_every")]
+    pub ack_every: u32,
     /// The scheme's window never exceeds this; without limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_limit: Option<DataAmount>,
@@ -70,13 +74,17 @@ const fn initial_window() -> DataAmount {
     DataAmount::Packets(10.0)
 }
 
+const fn ack_every() -> u32 {
+    1
+}
+
 impl AggregateConfig {
     /// Complains about every value that makes no aggregate.
     pub fn check(&self, checker: &mut Checker) {
         checker.require(is_name(&self.name), "name", format_args!("{:?}", self.name), NAME);
         checker.within("scheme", |checker| self.scheme.check(checker));
         let ok = self.scheme.lives_on_reports();
-        let allowed = "one that needs no acknowledgements: monaco, accumulation-aiad, accumulation-mw or accumulation-p \
+        let allowed = "one that hears nothing but reports: monaco, accumulation-aiad, accumulation-mw or accumulation-p \
                        with the estimator monaco, fixed-rate, or one of your own that sends datagrams without stamps";
         checker.require(ok, "scheme", format_args!("{:?}", self.scheme.title()), allowed);
         checker.within("queue", |checker| self.queue.check(checker));
@@ -94,6 +102,8 @@ impl AggregateConfig {
             format_args!("at least `header` ({}), at most {most}", self.header),
         );
         checker.require(self.header > Bytes::ZERO, "header", self.header, "at least 1 B");
+        let every = self.ack_every;
+        checker.require((1..=1000).contains(&every), "ack_every", every, "1 to 1000 packets");
         self.ends().check_windows(checker);
     }
 
@@ -103,6 +113,7 @@ impl AggregateConfig {
             segment_size: self.segment_size,
             header: self.header,
             initial_window: self.initial_window,
+            ack_every: self.ack_every,
             window_limit: self.window_limit,
         }
     }

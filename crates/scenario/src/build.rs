@@ -67,12 +67,14 @@ pub fn simulator<R: Recorder>(
 fn aggregate_spec(id: FlowId, aggregate: &NetworkAggregate, config: &AggregateConfig) -> FlowSpec {
     let ends = config.ends();
     let Parts { controller, policy, .. } = config.scheme.build(&ends.controller_params());
+    let near = Ingress::new(id, &ends, controller);
+    let far = Egress::new(id, &ends, boxed(policy), near.keeps_window());
     FlowSpec {
         name: aggregate.name.clone(),
         forward: ids(&aggregate.forward),
         reverse: ids(&aggregate.reverse),
-        sender: AnySender::Custom(Box::new(Ingress::new(id, &ends, controller))),
-        receiver: AnyReceiver::Custom(Box::new(Egress::new(id, boxed(policy)))),
+        sender: AnySender::Custom(Box::new(near)),
+        receiver: AnyReceiver::Custom(Box::new(far)),
         start: Time::ZERO,
         stop: None,
     }

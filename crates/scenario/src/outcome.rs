@@ -260,7 +260,7 @@ fn aggregates(scenario: &Scenario, network: &Network, from: &Snapshot, to: &Snap
     table.push("left_packets", change(|ends| ends.receiver.goodput_packets));
     table.push("left_bytes", change(|ends| ends.receiver.goodput_bytes.get()));
     table.push("control_packets", change(|ends| ends.sender.sent_packets - ends.sender.goodput_packets));
-    table.push("report_packets", change(|ends| ends.sender.received_packets));
+    table.push("feedback_packets", change(|ends| ends.sender.received_packets));
     let rtt = |ends: &FlowSnapshot| ends.sender.smoothed_rtt.map_or(f64::NAN, Span::as_secs_f64);
     table.push("smoothed_rtt_seconds", to.flows[first..].iter().map(rtt).collect::<Vec<_>>());
     table

@@ -66,7 +66,7 @@ fn throw(mut endpoint: impl Endpoint, packets: &[(Packet, Option<Annex>, u64)]) 
         for _ in 0..10_000 {
             match endpoint.poll(now, &mut cx) {
                 Output::Transmit(packet) => cx.annexes.free(packet.annex),
-                Output::Event(_) => {}
+                Output::Event(_) | Output::Direct(_) => {}
                 Output::Wait(_) => return true,
             }
         }

@@ -44,7 +44,7 @@ impl Bench {
         loop {
             match self.receiver.poll(now, &mut cx) {
                 Output::Transmit(packet) => out.push((packet, cx.annexes.take(packet.annex))),
-                Output::Event(_) => {}
+                Output::Event(_) | Output::Direct(_) => {}
                 Output::Wait(until) => {
                     self.wait = until;
                     return out;

@@ -90,6 +90,7 @@ def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dic
         "summary": plain(result.summary().row(0, named=True)),
         "flows": plain(result.flows.to_dicts()),
         "links": plain(result.links.to_dicts()),
+        **({"aggregates": plain(result.aggregates.to_dicts())} if result.aggregates.columns else {}),
         "units": {
             name: unit for name, unit in result.units.items() if name in {*result.flows.columns, *result.links.columns}
         },
@@ -106,6 +107,8 @@ def _show(result: Result, folder: Path, *, drawn: bool) -> None:
     title = escape(result.title)
     out.print(f"[bold]{title}[/bold], {result.duration:g} s, seed {result.seed}{window}", soft_wrap=True)
     show(_flow_table(result))
+    if result.aggregates.columns:
+        show(_aggregate_table(result))
     show(_link_table(result))
     row = result.summary().row(0, named=True)
     out.print(
@@ -151,6 +154,19 @@ def _flow_table(result: Result) -> Table:
             _number(row["mean_rtt"], rtt),
             f"{row['timeouts']:.3g}",
         )
+    return table
+
+
+def _aggregate_table(result: Result) -> Table:
+    rate, unit = scale_of(result.aggregates["throughput"], "bit/s")
+    table = _table(None)
+    for name in ("aggregate", "scheme", "from", "to", "waits in"):
+        table.add_column(name)
+    table.add_column("flows", justify="right")
+    table.add_column(_head("throughput", unit), justify="right", no_wrap=True)
+    for row in result.aggregates.head(MANY).iter_rows(named=True):
+        names = (str(row[name]) for name in ("aggregate", "scheme", "from", "to", "link"))
+        table.add_row(*names, str(row["data_flows"] + row["return_flows"]), _number(row["throughput"], rate))
     return table
 
 

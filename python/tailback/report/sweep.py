@@ -111,6 +111,14 @@ def write_result_report(result: Result, folder: Path, source: Path | None = None
         source = result.save(folder / "result", csv=False)
     for name in ("flows", "links"):
         tables.write_csv(getattr(result, name), folder / f"{name}.csv")
+    files = ["flows", "links"]
+    aggregates = []
+    if result.aggregates.columns:
+        files.append("aggregates")
+        tables.write_csv(result.aggregates, folder / "aggregates.csv")
+        told = result.aggregates.select("aggregate", "scheme", "from", "to", "link", "data_flows", "throughput")
+        about_them = "From edge to edge; what waits to enter waits in the link named here."
+        aggregates = [_plain_table("aggregates", "Aggregates", about_them, told, result.units)]
     figures = [_figure(drawn, folder, source) for drawn in _figures_of_one(result)]
     columns = ("flow", "scheme", "throughput", "goodput", "retransmission_rate", "mean_rtt")
     about = "Averages after the warm-up." if result.warm_up else "Averages over the whole run."
@@ -122,10 +130,11 @@ def write_result_report(result: Result, folder: Path, source: Path | None = None
         "lead": f"{result.flows.height} flows for {result.duration:g} s, seed {result.seed}.",
         "tables": [
             _plain_table("flows", "Flows", about, result.flows.select(columns), result.units),
+            *aggregates,
             _plain_table("links", "Links", about + others, result.main_links.select(links), result.units),
         ],
         "figures": figures,
-        "files": [csv_download(f"{name}.csv", folder / f"{name}.csv", folder) for name in ("flows", "links")],
+        "files": [csv_download(f"{name}.csv", folder / f"{name}.csv", folder) for name in files],
         "problems": [],
         "command": run_command(source / "scenario.toml", result.seed, [result.scenario]),
         "rerun": run_command("scenario.toml", result.seed, [result.scenario]),

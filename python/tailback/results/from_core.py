@@ -52,6 +52,9 @@ def result_of(raw: _core.Result, wall: float) -> Result:
     window = duration - warm_up
     flow_series = _series(raw.flow_series, raw.times, "flow", bin_width)
     flows = _flows(raw.flows_measured, window, flow_series, warm_up + 0.5 * bin_width)
+    aggregates = _aggregates(raw.aggregates_measured, window)
+    # The core numbers aggregates behind all flows.
+    everybody = pl.concat([flows["flow"], aggregates["aggregate"]]) if aggregates.columns else flows["flow"]
     links = link_rates(table_of(raw.links_measured), window)
     return Result(
         scenario_data=scenario,
@@ -67,9 +70,11 @@ def result_of(raw: _core.Result, wall: float) -> Result:
         links=links,
         flow_series=flow_series,
         link_series=_series(raw.link_series, raw.times, "link", bin_width),
-        messages=_messages(raw.messages, flows),
-        state=_state(raw.state, flows),
-        packets=_packets(raw.packets, flows["flow"], links["link"]),
+        messages=_messages(raw.messages, flows["flow"]),
+        state=_state(raw.state, everybody),
+        aggregates=aggregates,
+        aggregate_series=_series(raw.aggregate_series, raw.times, "aggregate", bin_width),
+        packets=_packets(raw.packets, everybody, links["link"]),
         units=UNITS,
     )
 
@@ -98,6 +103,17 @@ def flow_rates(table: pl.DataFrame, window: float | pl.Expr) -> pl.DataFrame:
     )
 
 
+def _aggregates(columns: Mapping[str, Any], window: float) -> pl.DataFrame:
+    """Aggregates' counters with rates beside them."""
+    if not columns:
+        return pl.DataFrame()
+    return (
+        table_of(columns)
+        .rename({"name": "aggregate"})
+        .with_columns((pl.col("left_bytes") * 8.0 / window).alias("throughput"))
+    )
+
+
 def link_rates(table: pl.DataFrame, window: float | pl.Expr) -> pl.DataFrame:
     """A table of links' counters with rates beside them; ``window`` is what they cover, in seconds."""
     departures = pl.col("transmitted_packets") / window
@@ -117,7 +133,7 @@ def _part(some: str, of: str) -> pl.Expr:
 def _series(recorded: Mapping[str, Mapping[str, Any]], times: Any, kind: str, width: float) -> pl.DataFrame:
     """All watched flows or links, one below the other."""
     if not recorded:
-        return pl.DataFrame(schema=_EMPTY[kind])
+        return pl.DataFrame(schema=_EMPTY.get(kind))
     # Column by column: a table for each of thousands would cost far more than what is in them.
     missing = np.full(len(times), np.nan)
     names = dict.fromkeys(name for columns in recorded.values() for name in columns)
@@ -154,12 +170,12 @@ _EMPTY: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def _messages(columns: Mapping[str, Any], flows: pl.DataFrame) -> pl.DataFrame:
+def _messages(columns: Mapping[str, Any], flows: pl.Series) -> pl.DataFrame:
     table = table_of(columns)
     return _named(table, flows).with_columns((pl.col("ended") - pl.col("began")).alias("completion_time"))
 
 
-def _state(columns: Mapping[str, Any], flows: pl.DataFrame) -> pl.DataFrame:
+def _state(columns: Mapping[str, Any], flows: pl.Series) -> pl.DataFrame:
     if not columns:
         return pl.DataFrame(schema={"time": pl.Float64, "flow": pl.String, "name": pl.String, "value": pl.Float64})
     return _named(table_of(columns), flows)
@@ -197,8 +213,8 @@ def _packets(columns: Mapping[str, Any], flows: pl.Series, links: pl.Series) -> 
     )
 
 
-def _named(table: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+def _named(table: pl.DataFrame, flows: pl.Series) -> pl.DataFrame:
     """Rows of the table of flows replaced by the flows' names."""
-    names = flows["flow"].to_numpy()
+    names = flows.to_numpy()
     rows = table["flow"].to_numpy().astype(np.int64)
     return table.with_columns(pl.Series("flow", names[rows], dtype=pl.String))

@@ -27,7 +27,7 @@ class Prediction:
     """An allocation of a network's capacity; with columns of measurements where it belongs to a run."""
 
     flows: pl.DataFrame
-    """One row per greedy flow: ``flow``, ``group``, ``links`` (how many its data passes), ``weight``, ``predicted`` (bit/s);
+    """One row per greedy flow, or aggregate of such: ``flow``, ``group``, ``links`` (how many its data passes), ``weight``, ``predicted`` (bit/s);
     of a run also ``goodput`` (bit/s) and ``difference`` (goodput over predicted, less 1)."""
     links: pl.DataFrame
     """One row per link that such a flow passes: ``link``, ``capacity`` (bit/s that these flows can have), ``load`` (the part
@@ -50,7 +50,8 @@ def predict(
 
     Only greedy flows (source ``bulk``) take part; of a result, those that are there from ``warm_up`` to the end, and what
     others received is taken from the capacity of the links that they pass. A link with an adaptive virtual queue offers
-    the part of its rate that it aims at.
+    the part of its rate that it aims at. An aggregate with such flows is one of them, in place of its members: how these
+    share it is decided in its queue.
 
     Args:
         scenario: as JSON.
@@ -64,6 +65,7 @@ def predict(
     """
     network = _core.network(scenario)
     present = _present(network, result)
+    network, present = _with_loops(network, present)
     if not present:
         raise PredictionError("nothing to predict: expected a flow with source bulk that is there all the time")
     shares, held = _weights(network, present, weights)
@@ -94,11 +96,45 @@ def predict(
     if delays:
         links = links.rename({"price": "predicted_delay"})
     if result is not None:
-        flows = flows.join(result.flows.select("flow", "goodput"), on="flow", how="left", maintain_order="left")
+        flows = flows.join(_got(result, "goodput"), on="flow", how="left", maintain_order="left")
         flows = flows.with_columns((pl.col("goodput") / pl.col("predicted") - 1.0).alias("difference"))
         links = links.join(result.links.select("link", "queueing_delay"), on="link", how="left", maintain_order="left")
     name = fairness if isinstance(fairness, str) else f"alpha {fairness:g}"
     return Prediction(flows, links, name, residual)
+
+
+def _got(result: Result, rate: str) -> pl.DataFrame:
+    """Names and measured rates of flows and of aggregates, whose two rates are one."""
+    flows = result.flows.select("flow", rate)
+    if not result.aggregates.columns:
+        return flows
+    loops = result.aggregates.select(flow="aggregate", throughput="throughput").rename({"throughput": rate})
+    return pl.concat([flows, loops])
+
+
+def _with_loops(network: _core.Network, present: list[int]) -> tuple[_core.Network, list[int]]:
+    """The network with aggregates as flows in groups of their own, whose members pass only what is outside, and those of
+    both that are to be predicted."""
+    loops = range(len(network["aggregates"]))
+    first, groups = len(network["flows"]), len(network["group_names"])
+    routes = [list(route) for route in network["routes"]]
+    for loop in loops:
+        inside = {*network["aggregate_routes"][loop], network["aggregate_edges"][loop]}
+        for member in network["aggregate_members"][loop]:
+            routes[member] = [link for link in routes[member] if link not in inside]
+    members = [set(network["aggregate_members"][loop]) for loop in loops]
+    inside_any = set().union(*members)
+    chosen = [flow for flow in present if flow not in inside_any]
+    chosen += [first + loop for loop in loops if not members[loop].isdisjoint(present)]
+    whole: _core.Network = {
+        **network,
+        "flows": network["flows"] + network["aggregates"],
+        "groups": network["groups"] + [groups + loop for loop in loops],
+        "routes": routes + network["aggregate_routes"],
+        "group_names": network["group_names"] + network["aggregates"],
+        "held_bytes": network["held_bytes"] + network["aggregate_held_bytes"],
+    }
+    return whole, chosen
 
 
 class _Programme(NamedTuple):
@@ -159,7 +195,7 @@ def _capacities(network: _core.Network, present: Sequence[int], result: Result |
     aims = [queue.get("target", 1.0) if queue["name"] in {"avd", "avq"} else 1.0 for queue in queues]
     capacities = [rate * aim for rate, aim in zip(network["rate_bits"], aims, strict=True)]
     if result is not None:
-        took = dict(result.flows.select("flow", "throughput").iter_rows())
+        took = dict(_got(result, "throughput").iter_rows())
         for flow in set(range(len(network["flows"]))) - set(present):
             for link in network["routes"][flow]:
                 capacities[link] -= took[network["flows"][flow]]

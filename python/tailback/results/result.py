@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tailback.results.predicted import Fairness, Prediction
     from tailback.scenario import Scenario
 
-_LONG = ("flow_series", "link_series", "messages", "state", "packets")
+_LONG = ("flow_series", "link_series", "messages", "state", "aggregates", "aggregate_series", "packets")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,6 +72,10 @@ class Result(Tabular):
     """One row per message (a file, say) completely transferred."""
     state: pl.DataFrame = field(repr=False)
     """What controllers published of their state, one row per piece, where ``record.state`` was on."""
+    aggregates: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    """One row per aggregate, as of ``flows``; without columns where the scenario has none."""
+    aggregate_series: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    """One row per watched aggregate and bin, likewise."""
     packets: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     """What happened to packets, one row per event, where ``record.packets`` was on."""
     units: Mapping[str, str] = field(default_factory=lambda: UNITS, repr=False)
@@ -111,17 +115,25 @@ class Result(Tabular):
         watched = self.link_series["link"].unique().to_list() if self.link_series.height else []
         return self.links.filter(pl.col("link").is_in([*watched, self.bottleneck]) | (pl.col("dropped_packets") > 0))
 
-    def series(self, *, flow: str | None = None, link: str | None = None, after_warm_up: bool = False) -> pl.DataFrame:
-        """The time series of one flow or of one link; of the bottleneck where neither is named.
+    def series(
+        self,
+        *,
+        flow: str | None = None,
+        link: str | None = None,
+        aggregate: str | None = None,
+        after_warm_up: bool = False,
+    ) -> pl.DataFrame:
+        """The time series of one flow, link or aggregate; of the bottleneck where none is named.
 
         Raises:
             KeyError: where it was not recorded, with what was.
         """
-        kind, name = ("flow", flow) if flow is not None else ("link", link or self.bottleneck)
-        table = self.flow_series if kind == "flow" else self.link_series
-        found = table.filter(pl.col(kind) == name)
+        given = [(kind, name) for kind, name in (("flow", flow), ("aggregate", aggregate)) if name is not None]
+        kind, name = given[0] if given else ("link", link or self.bottleneck)
+        table: pl.DataFrame = getattr(self, f"{kind}_series")
+        found = table.filter(pl.col(kind) == name) if table.columns else table
         if found.is_empty():
-            known = table[kind].unique(maintain_order=True)
+            known = table[kind].unique(maintain_order=True) if table.columns else []
             close = nearest(str(name), known)
             hint = f" (did you mean {close}?)" if close else ""
             raise NotFoundError(f"{kind} {name!r} has no time series; recorded are: {', '.join(known) or 'none'}{hint}")

@@ -15,6 +15,8 @@ from tailback.results.result import Result
 ABOUT = "result.json"
 FORMAT = 1
 """Raised when a reader of older folders would misunderstand newer ones."""
+_OPTIONAL = {"packets", "aggregates", "aggregate_series"}
+"""Tables that most runs do not have."""
 _PLAIN = ("seed", "hash", "duration", "warm_up", "bin", "events", "wall")
 
 
@@ -37,10 +39,10 @@ def save(result: Result, folder: Path, *, csv: bool = True, also: Callable[[Path
         (beside / "scenario.toml").write_text(result.scenario.to_toml(), encoding="utf-8")
         for name in Result.TABLES:
             table = getattr(result, name)
-            if name == "packets" and table.is_empty():
+            if name in _OPTIONAL and table.is_empty():
                 continue
             tables.write_parquet(table, beside / f"{name}.parquet", result.units)
-            if csv and name in {"flows", "links"}:
+            if csv and name in {"flows", "links", "aggregates"}:
                 tables.write_csv(table, beside / f"{name}.csv")
         if also:
             also(beside)
@@ -57,8 +59,8 @@ def load(folder: Path) -> Result:
     found: dict[str, Any] = {}
     units: dict[str, str] = {}
     for name in Result.TABLES:
-        if name == "packets" and not (folder / "packets.parquet").exists():
-            continue  # Most runs have no packet log.
+        if name in _OPTIONAL and not (folder / f"{name}.parquet").exists():
+            continue
         found[name], known = tables.read_parquet(folder / f"{name}.parquet")
         units.update(known)
     try:

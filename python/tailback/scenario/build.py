@@ -14,7 +14,7 @@ from tailback.scenario._base import plain
 from tailback.scenario.problems import from_core, from_pydantic
 from tailback.scenario.scenario import Scenario
 
-_RUN = ("name", "description", "warm_up", "seed", "record", "flows")
+_RUN = ("name", "description", "warm_up", "seed", "record", "flows", "aggregates")
 
 
 def dumbbell(

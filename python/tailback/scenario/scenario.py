@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tailback.sweeps import Runs
 
 # As people read it: what it is, where, who, and what is written down.
-_ORDER = ("name", "description", "duration", "warm_up", "seed", "topology", "flows", "record")
+_ORDER = ("name", "description", "duration", "warm_up", "seed", "topology", "flows", "aggregates", "record")
 
 
 class Scenario(_models.Scenario):

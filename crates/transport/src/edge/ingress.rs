@@ -3,8 +3,9 @@
 
 use tailback_control::AnyController;
 use tailback_core::{
-    Annex, AppInput, BitRate, Bytes, Controller, Directive, Endpoint, EndpointCx, Feedback, FlowId, Gate,
-    Input, Observation, Output, Packet, PairPosition, Report, RttSample, Sent, Time,
+    Annex, AppInput, Bytes, CongestionEvent, Controller, Directive, Endpoint, EndpointCx, Feedback, FlowId,
+    Gate, Input, Kind, Observation, Output, Packet, PairPosition, Recovery, Report, RttSample, Sent, Span,
+    Time,
 };
 
 use super::EdgeConfig;
@@ -16,24 +17,29 @@ use crate::stream::rtt::RttEstimator;
 pub struct Ingress<C = AnyController> {
     flow: FlowId,
     steering: Steering<C>,
+    segment: Bytes,
     header: Bytes,
     is_running: bool,
     passed_packets: u64,
     passed: Bytes,
-    /// What had passed when the last report came.
-    passed_before: Bytes,
+    /// Of these, no longer on the way.
+    settled: Bytes,
     /// Others waited when the last packet passed.
     others_wait: bool,
     rtt: RttEstimator,
     timing: RtoConfig,
     /// The newest pair of control packets, and when it left.
     pair: Option<(u64, Time)>,
+    /// When all that is on the way is given up, unless something is heard of it before.
+    deadline: Time,
+    timeouts: u32,
     /// What the link obeys.
     directed: Option<Directive>,
     /// The link has yet to hear of it.
     is_news: bool,
-    reports: u64,
-    report_bytes: Bytes,
+    heard: u64,
+    heard_bytes: Bytes,
+    expiries: u64,
 }
 
 impl<C: Controller> Ingress<C> {
@@ -43,31 +49,49 @@ impl<C: Controller> Ingress<C> {
         Self {
             flow,
             steering: Steering::new(controller, wire_size(config.segment_size), wire_size(config.header)),
+            segment: config.segment_size,
             header: config.header,
             is_running: false,
             passed_packets: 0,
             passed: Bytes::ZERO,
-            passed_before: Bytes::ZERO,
+            settled: Bytes::ZERO,
             others_wait: false,
             rtt: RttEstimator::new(&timing, 0),
             timing,
             pair: None,
+            deadline: Time::NEVER,
+            timeouts: 0,
             directed: None,
             is_news: false,
-            reports: 0,
-            report_bytes: Bytes::ZERO,
+            heard: 0,
+            heard_bytes: Bytes::ZERO,
+            expiries: 0,
         }
     }
+
+    /// Whether the scheme directs a window, so that the far end must tell what is no longer on the way.
+    pub fn keeps_window(&self) -> bool {
+        self.steering.controller.directive().window.is_some()
+    }
+
+    fn in_flight(&self) -> Bytes {
+        self.passed.saturating_sub(self.settled)
+    }
+
+    // ── input ──
 
     fn on_passed(&mut self, now: Time, packet: &Packet, others_wait: bool, cx: &mut EndpointCx<'_>) {
         let number = self.passed_packets;
         self.passed_packets += 1;
         self.passed += packet.size();
         self.others_wait = others_wait;
+        if self.deadline.is_never() && self.keeps_window() {
+            self.restart_timer(now);
+        }
         let sent = Sent {
             number,
             size: packet.size(),
-            in_flight: self.passed.saturating_sub(self.passed_before),
+            in_flight: self.in_flight(),
             retransmission: false,
             pair: PairPosition::Single,
             tag: 0,
@@ -75,21 +99,47 @@ impl<C: Controller> Ingress<C> {
         self.steering.sent(now, sent, cx);
     }
 
+    fn on_packet(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
+        self.heard += 1;
+        self.heard_bytes += packet.size();
+        match cx.take_annex(packet) {
+            Some(Annex::Report(report)) if self.is_running => self.on_report(now, packet, &report, cx),
+            None if packet.kind() == Kind::Ack => self.on_ack(now, Bytes::new(packet.number)),
+            _ => {}
+        }
+    }
+
+    fn on_ack(&mut self, now: Time, settled: Bytes) {
+        // What overtook another says less, and nobody settles what has not entered.
+        if settled <= self.settled || settled > self.passed {
+            return;
+        }
+        self.settled = settled;
+        self.timeouts = 0;
+        self.restart_timer(now);
+    }
+
+    fn restart_timer(&mut self, now: Time) {
+        let some = self.in_flight() > Bytes::ZERO;
+        let timeout = self.rtt.timeout(&self.timing).max(Span::from_nanos(1));
+        self.deadline = if some { now + timeout } else { Time::NEVER };
+    }
+
     fn on_report(&mut self, now: Time, packet: &Packet, report: &Report, cx: &mut EndpointCx<'_>) {
-        self.reports += 1;
-        self.report_bytes += packet.size();
         self.steering.note_report(now, packet);
-        let passed = self.passed.saturating_sub(self.passed_before);
-        self.passed_before = self.passed;
-        let feedback = Feedback {
-            rtt: self.round_trip(now, report),
-            flight: passed,
-            in_flight: passed,
-            window_limited: self.others_wait || self.is_shut(),
-            report: Some(report),
-            ..Feedback::empty()
-        };
+        let feedback =
+            Feedback { rtt: self.round_trip(now, report), report: Some(report), ..self.feedback() };
         self.steering.tell(now, &feedback, cx);
+    }
+
+    fn feedback(&self) -> Feedback<'static> {
+        Feedback {
+            recovery: if self.timeouts > 0 { Recovery::Timeout } else { Recovery::Open },
+            flight: self.in_flight(),
+            in_flight: self.in_flight(),
+            window_limited: self.others_wait || self.is_shut(),
+            ..Feedback::empty()
+        }
     }
 
     /// From the newest pair of control packets to the report on it.
@@ -99,22 +149,37 @@ impl<C: Controller> Ingress<C> {
         Some(self.rtt.sample(now, left, &self.timing))
     }
 
-    /// What the controller wants, as the link can do it: it knows no window, and control packets leave from here.
-    fn wanted(&self) -> Directive {
-        let mut directive = self.steering.controller.directive();
-        if let (None, Some(window)) = (directive.rate, directive.window) {
-            directive.rate = self.rtt.smoothed(&self.timing).map(|rtt| BitRate::of(window, rtt));
-            // The first window is not followed by another before a round trip has been measured.
-            if directive.rate.is_none() && self.passed >= window {
-                directive.gate = Gate::Closed;
-            }
+    fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        if now >= self.deadline {
+            self.deadline = Time::NEVER;
+            self.timeouts = self.timeouts.saturating_add(1);
+            self.expiries += 1;
+            self.rtt.back_off(&self.timing);
+            let event = Some(CongestionEvent::Timeout { consecutive: self.timeouts });
+            let feedback = Feedback { event, ..self.feedback() };
+            self.settled = self.passed;
+            self.steering.tell(now, &feedback, cx);
         }
-        Directive { window: None, probe: None, timeout: None, ..directive }
+        self.steering.on_timer(now, cx);
+    }
+
+    // ── output ──
+
+    /// What the controller wants, in the link's terms.
+    fn wanted(&self) -> Directive {
+        let directive = self.steering.controller.directive();
+        let limit = |window: Bytes| self.settled + window.max(self.segment);
+        // Control packets leave from here.
+        Directive { window: directive.window.map(limit), probe: None, timeout: None, ..directive }
     }
 
     /// Whether the link lets nothing go.
     fn is_shut(&self) -> bool {
-        self.directed.is_none_or(|directive| directive.gate == Gate::Closed)
+        let shut = |directive: &Directive| {
+            let full = directive.window.is_some_and(|limit| self.passed + self.segment > limit);
+            directive.gate == Gate::Closed || full
+        };
+        self.directed.as_ref().is_none_or(shut)
     }
 
     fn direct(&mut self) {
@@ -130,14 +195,8 @@ impl<C: Controller> Endpoint for Ingress<C> {
     fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
         match input {
             Input::Passed { packet, others_wait } => self.on_passed(now, &packet, others_wait, cx),
-            Input::Packet(packet) => {
-                if let Some(Annex::Report(report)) = cx.take_annex(&packet)
-                    && self.is_running
-                {
-                    self.on_report(now, &packet, &report, cx);
-                }
-            }
-            Input::Timeout => self.steering.on_timer(now, cx),
+            Input::Packet(packet) => self.on_packet(now, &packet, cx),
+            Input::Timeout => self.on_timers(now, cx),
             Input::App(AppInput::Start) => {
                 self.is_running = true;
                 self.steering.obey(now, cx);
@@ -159,7 +218,7 @@ impl<C: Controller> Endpoint for Ingress<C> {
             }
             return Output::Transmit(packet);
         }
-        Output::Wait(self.steering.timer().finite())
+        Output::Wait(self.steering.timer().min(self.deadline).finite())
     }
 
     fn observe(&self) -> Observation {
@@ -167,12 +226,14 @@ impl<C: Controller> Endpoint for Ingress<C> {
         Observation {
             sent_packets: self.passed_packets + control,
             sent_bytes: self.passed + self.header * control,
-            received_packets: self.reports,
-            received_bytes: self.report_bytes,
+            received_packets: self.heard,
+            received_bytes: self.heard_bytes,
             goodput_packets: self.passed_packets,
             goodput_bytes: self.passed,
+            timeouts: self.expiries,
             window: (self.steering.window != u64::MAX).then_some(Bytes::new(self.steering.window)),
             rate: self.directed.and_then(|directive| directive.rate),
+            in_flight: self.in_flight(),
             latest_rtt: self.rtt.latest(),
             smoothed_rtt: self.rtt.smoothed(&self.timing),
             ..Observation::default()

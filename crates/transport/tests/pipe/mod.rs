@@ -139,6 +139,7 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
             match self.sender.poll(self.now, &mut cx) {
                 Output::Transmit(packet) => self.launch(packet, true),
                 Output::Event(event) => self.events.push((self.now, event)),
+                Output::Direct(_) => {}
                 Output::Wait(until) => {
                     // A timer may fall on the instant of a packet; but once called, it must be over.
                     let over = until.is_some_and(|at| at < self.now || timeout && at == self.now);
@@ -159,6 +160,7 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
             match self.receiver.poll(self.now, &mut cx) {
                 Output::Transmit(packet) => self.launch(packet, false),
                 Output::Event(event) => self.events.push((self.now, event)),
+                Output::Direct(_) => {}
                 Output::Wait(until) => {
                     // A timer may fall on the instant of a packet; but once called, it must be over.
                     let over = until.is_some_and(|at| at < self.now || timeout && at == self.now);
