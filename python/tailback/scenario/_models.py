@@ -1443,7 +1443,7 @@ class Aggregate(Part):
     """The node where they leave."""
 
     scheme: SchemeOrName
-    """The scheme, by name or as a table with its parameters: one that needs no acknowledgements (``monaco`` and the
+    """The scheme, by name or as a table with its parameters: one that hears nothing but reports (``monaco`` and the
     ``accumulation-…`` schemes with its estimator, ``fixed-rate``, own schemes of datagrams).
     """
 
@@ -1470,7 +1470,12 @@ class Aggregate(Part):
     """A control packet on the wire. Default 40 B."""
 
     initial_window: DataAmount = "10 packets"
-    """How much enters before the first report. Default 10 packets."""
+    """The window before any feedback. Default 10 packets."""
+
+    ack_every: Annotated[int, Field(ge=0)] = 1
+    """The far edge tells the near one of every so many packets that have left, in packets as large as ``header``,
+    where the scheme keeps a window. Default 1.
+    """
 
     window_limit: DataAmount | None = None
     """The scheme's window never exceeds this; without limit by default."""
