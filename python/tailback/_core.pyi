@@ -139,8 +139,8 @@ class Result:
         """Per aggregate, over the whole run: ``name``, ``scheme``, ``from``, ``to``, ``link`` (where packets wait to
         enter), ``data_flows`` and ``return_flows`` (whose data, and whose acknowledgements it takes in),
         ``round_trip_seconds`` (propagation), ``entered_packets``, ``entered_bytes``, ``left_packets``, ``left_bytes``,
-        ``control_packets``, ``feedback_packets`` (acknowledgements and reports), ``smoothed_rtt_seconds`` (state at the end). No columns where there are
-        none."""
+        ``control_packets``, ``feedback_packets`` (acknowledgements and reports), ``smoothed_rtt_seconds`` (state at the
+        end). No columns where there are none."""
     @property
     def aggregates_measured(self) -> Table:
         """As ``aggregates``, with the counters from ``warm_up`` to the end only."""

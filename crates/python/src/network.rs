@@ -41,8 +41,8 @@ pub(crate) fn network<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'p
     dict.set_item("aggregate_routes", loops.iter().map(|one| &one.forward).collect::<Vec<_>>())?;
     dict.set_item("aggregate_edges", loops.iter().map(|one| one.edge).collect::<Vec<_>>())?;
     dict.set_item("aggregate_members", loops.iter().map(|one| &one.members.0).collect::<Vec<_>>())?;
-    let hold = |one: &AggregateConfig| one.scheme.held(one.segment_size);
-    dict.set_item("aggregate_held_bytes", scenario.aggregates.iter().map(hold).collect::<Vec<_>>())?;
+    let target = |one: &AggregateConfig| one.scheme.held(one.segment_size);
+    dict.set_item("aggregate_held_bytes", scenario.aggregates.iter().map(target).collect::<Vec<_>>())?;
     dict.set_item("held_bytes", said.iter().map(held).collect::<Vec<_>>())?;
     Ok(dict)
 }

@@ -281,14 +281,14 @@ impl Run {
 /// Whose accumulation is recorded: that of the flows and aggregates with a time series.
 fn accumulation_plan(plan: &SeriesPlan, network: &Network) -> AccumulationPlan {
     let hops = |links: &[usize]| links.iter().map(|&link| hop(network, link)).collect();
-    let path = |flow: &FlowId| match network.flows.get(flow.index()) {
-        Some(known) => Path { flow: *flow, hops: hops(&known.forward), members: Vec::new() },
-        None => {
-            let aggregate = &network.aggregates[flow.index() - network.flows.len()];
-            let (forth, back) = &aggregate.members;
-            let members = forth.iter().chain(back).map(|&member| FlowId::from(member)).collect();
-            Path { flow: *flow, hops: hops(&aggregate.forward), members }
+    let path = |flow: &FlowId| {
+        if let Some(known) = network.flows.get(flow.index()) {
+            return Path { flow: *flow, hops: hops(&known.forward), members: Vec::new() };
         }
+        let aggregate = &network.aggregates[flow.index() - network.flows.len()];
+        let (forth, back) = &aggregate.members;
+        let members = forth.iter().chain(back).map(|&member| FlowId::from(member)).collect();
+        Path { flow: *flow, hops: hops(&aggregate.forward), members }
     };
     AccumulationPlan { bin: plan.bin, flows: plan.flows.iter().map(path).collect() }
 }

@@ -27,8 +27,8 @@ class Prediction:
     """An allocation of a network's capacity; with columns of measurements where it belongs to a run."""
 
     flows: pl.DataFrame
-    """One row per greedy flow, or aggregate of such: ``flow``, ``group``, ``links`` (how many its data passes), ``weight``, ``predicted`` (bit/s);
-    of a run also ``goodput`` (bit/s) and ``difference`` (goodput over predicted, less 1)."""
+    """One row per greedy flow, or aggregate of such: ``flow``, ``group``, ``links`` (how many its data passes), ``weight``,
+    ``predicted`` (bit/s); of a run also ``goodput`` (bit/s) and ``difference`` (goodput over predicted, less 1)."""
     links: pl.DataFrame
     """One row per link that such a flow passes: ``link``, ``capacity`` (bit/s that these flows can have), ``load`` (the part
     of it that they are to use), and ``price``, the multiplier of the capacity (not a number with max-min fairness), or

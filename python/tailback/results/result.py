@@ -133,7 +133,7 @@ class Result(Tabular):
         table: pl.DataFrame = getattr(self, f"{kind}_series")
         found = table.filter(pl.col(kind) == name) if table.columns else table
         if found.is_empty():
-            known = table[kind].unique(maintain_order=True) if table.columns else []
+            known = table[kind].unique(maintain_order=True).to_list() if table.columns else []
             close = nearest(str(name), known)
             hint = f" (did you mean {close}?)" if close else ""
             raise NotFoundError(f"{kind} {name!r} has no time series; recorded are: {', '.join(known) or 'none'}{hint}")

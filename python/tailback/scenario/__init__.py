@@ -4,4 +4,16 @@ from tailback.scenario._models import Access, Aggregate, Flow, GraphLink, Record
 from tailback.scenario.build import dumbbell, flows, graph, parking_lot, star
 from tailback.scenario.scenario import Scenario
 
-__all__ = ["Access", "Aggregate", "Flow", "GraphLink", "Record", "Scenario", "dumbbell", "flows", "graph", "parking_lot", "star"]
+__all__ = [
+    "Access",
+    "Aggregate",
+    "Flow",
+    "GraphLink",
+    "Record",
+    "Scenario",
+    "dumbbell",
+    "flows",
+    "graph",
+    "parking_lot",
+    "star",
+]

@@ -124,8 +124,8 @@ impl Network {
         (from, to): (Option<String>, Option<String>),
         router: &mut Router,
     ) -> Result<Way, FieldError> {
-        let routes = (flow.route.as_deref(), flow.return_route.as_deref());
-        self.way((from.as_deref(), to.as_deref()), routes, router)
+        let given = (flow.route.as_deref(), flow.return_route.as_deref());
+        self.way((from.as_deref(), to.as_deref()), given, router)
     }
 
     /// The way between two nodes, over the nodes between them that were given, or the shortest.

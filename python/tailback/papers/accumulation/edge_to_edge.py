@@ -88,12 +88,7 @@ def measure(lab: Lab) -> Outcome:
         ),
         Check("the core is used", f"at least {lowest:.3f}", "utilization at least 0.95", lowest >= 0.95),
     )
-    data = pl.DataFrame(
-        [
-            {"mode": mode, "loops": LOOPS[mode], **found._asdict()}
-            for mode, found in seen.items()
-        ]
-    )
+    data = pl.DataFrame([{"mode": mode, "loops": LOOPS[mode], **found._asdict()} for mode, found in seen.items()])
     return Outcome(
         measured={
             "core_queue_mean": {mode: found.queue for mode, found in seen.items()},
