@@ -122,9 +122,13 @@ def test_qlog_keeps_to_its_drafts(logged: tb.Result, tmp_path: Path) -> None:
     assert trace.keys() <= {"title", "description", "configuration", "common_fields", "vantage_point", "events"}
     assert trace["vantage_point"]["type"] in {"client", "server", "network", "unknown"}
     assert trace["common_fields"]["time_format"] in {"absolute", "delta", "relative"}
+    assert isinstance(trace["common_fields"]["reference_time"], int)
+    assert all(isinstance(trace["common_fields"][name], str) for name in ("group_id", "ODCID"))
+    sent: set[int] = set()
     for event in trace["events"]:
         assert event.keys() == {"time", "name", "data"}
         assert isinstance(event["time"], float | int)
+        assert event["time"] >= 0
         data = event["data"]
         if event["name"] == "recovery:metrics_updated":
             assert data
@@ -137,10 +141,21 @@ def test_qlog_keeps_to_its_drafts(logged: tb.Result, tmp_path: Path) -> None:
         assert data["header"].keys() <= {"packet_type", "packet_number"}
         assert data["header"]["packet_type"] == "1RTT"
         assert isinstance(data["header"]["packet_number"], int)
+        assert data["header"]["packet_number"] >= 0
+        if event["name"] == "transport:packet_sent":
+            sent.add(data["header"]["packet_number"])
+        elif event["name"] == "recovery:packet_lost":
+            assert data["header"]["packet_number"] in sent, "what is lost was sent before"
+        if "raw" in data:
+            assert data["raw"].keys() <= {"length", "payload_length", "data"}
+            assert data["raw"]["length"] > 0
         assert data.get("trigger", "pto_expired") in {"reordering_threshold", "time_threshold", "pto_expired"}
         for frame in data.get("frames", []):
             assert frame.keys() <= {"frame_type", "ack_delay", "acked_ranges"}
+            assert frame["frame_type"] == "ack"
+            assert frame["ack_delay"] >= 0
             assert all(first <= last for first, last in frame["acked_ranges"])
+            assert all({*range(first, last + 1)} <= sent for first, last in frame["acked_ranges"])
 
 
 def test_qlog_times_are_milliseconds(logged: tb.Result, tmp_path: Path) -> None:

@@ -118,8 +118,9 @@ mod _core {
         let now = || clock.call0().and_then(|time| time.extract::<f64>());
         let mut told = now()?;
         while run.now() < run.end() {
-            py.detach(|| run.step());
+            let stepped = py.detach(|| run.step());
             take_failure().map_or(Ok(()), Err)?;
+            stepped.map_err(|problems| raise(py, &problems))?;
             py.check_signals()?;
             if let Some(progress) = progress
                 && now()? - told >= PROGRESS_EVERY
@@ -133,7 +134,7 @@ mod _core {
         }
         let outcome = py.detach(|| run.finish());
         take_failure().map_or(Ok(()), Err)?;
-        Result::new(py, outcome)
+        Result::new(py, outcome.map_err(|problems| raise(py, &problems))?)
     }
 
     fn parse(py: Python<'_>, scenario: &str) -> PyResult<Scenario> {

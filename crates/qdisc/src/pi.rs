@@ -13,12 +13,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{
-    ArrivalPolicy, Backlog, Bytes, Checker, DataAmount, DropReason, Packet, QueueCx, Span, Time, Verdict,
+    ArrivalPolicy, Backlog, Bytes, Checker, DataAmount, Packet, QueueCx, Span, Time, Verdict,
 };
 
 use crate::config::BuildCx;
 use crate::limit::Limit;
-use crate::sampled::Sampler;
+use crate::sampled::{Sampler, by_chance};
 
 /// Proportional integral controller (Hollot, Misra, Towsley and Gong 2001): drops or marks so that the queue settles
 /// at a target.
@@ -102,16 +102,7 @@ impl ArrivalPolicy for Pi {
             *before = length;
             *probability == 0.0 && length == 0.0
         });
-        let verdict = if !self.limit.admits(packet, backlog, cx.idle_since.is_some()) {
-            Verdict::Drop(DropReason::Overflow)
-        } else if self.probability > 0.0
-            && cx.rng.chance(self.probability)
-            && !(self.config.ecn && cx.mark_ce(packet))
-        {
-            Verdict::Drop(DropReason::Early)
-        } else {
-            Verdict::Accept
-        };
+        let verdict = by_chance(&self.limit, self.probability, self.config.ecn, packet, backlog, cx);
         self.sampler.leave(now, queue + f64::from(u8::from(verdict == Verdict::Accept)));
         verdict
     }

@@ -16,12 +16,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{
-    ArrivalPolicy, Backlog, Bytes, Checker, DataAmount, DropReason, Packet, QueueCx, Span, Time, Verdict,
+    ArrivalPolicy, Backlog, Bytes, Checker, DataAmount, Packet, QueueCx, Span, Time, Verdict,
 };
 
 use crate::config::BuildCx;
 use crate::limit::Limit;
-use crate::sampled::Sampler;
+use crate::sampled::{Sampler, by_chance};
 
 /// Random exponential marking (Athuraliya, Li, Low and Yin 2001): drops or marks by a price that clears the buffer and
 /// matches the rate.
@@ -131,16 +131,7 @@ impl ArrivalPolicy for Rem {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
         let queue = f64::from(backlog.packets);
         self.sample(now, queue, cx);
-        let verdict = if !self.limit.admits(packet, backlog, cx.idle_since.is_some()) {
-            Verdict::Drop(DropReason::Overflow)
-        } else if self.probability > 0.0
-            && cx.rng.chance(self.probability)
-            && !(self.config.ecn && cx.mark_ce(packet))
-        {
-            Verdict::Drop(DropReason::Early)
-        } else {
-            Verdict::Accept
-        };
+        let verdict = by_chance(&self.limit, self.probability, self.config.ecn, packet, backlog, cx);
         let joined = f64::from(u8::from(verdict == Verdict::Accept));
         self.arrived += joined * packet.size().as_f64() / self.mean_packet.as_f64();
         self.sampler.leave(now, queue + joined);

@@ -1,11 +1,31 @@
-//! Sampling of a queue's length at regular times by a discipline that is only called at arrivals. What is done with
-//! the samples is up to the laws that use this.
+//! Sampling of a queue's length at regular times by a discipline that is only called at arrivals, and what becomes of an
+//! arrival at a probability that moves with the samples. How it moves is up to the laws that use this.
 //!
 //! Between two arrivals a first-in first-out queue only drains, at the constant rate of its server. So its length at
 //! a time between them lies on the line from what waited after the earlier to what waits before the later arrival, to
 //! within one packet, or is zero while the server is idle.
 
-use tailback_core::{Span, Time};
+use tailback_core::{Backlog, DropReason, Packet, QueueCx, Span, Time, Verdict};
+
+use crate::limit::Limit;
+
+/// What becomes of an arrival: dropped where there is no room, dropped or marked with this probability where there is.
+pub(crate) fn by_chance(
+    limit: &Limit,
+    probability: f64,
+    ecn: bool,
+    packet: &mut Packet,
+    backlog: &Backlog,
+    cx: &mut QueueCx<'_>,
+) -> Verdict {
+    if !limit.admits(packet, backlog, cx.idle_since.is_some()) {
+        return Verdict::Drop(DropReason::Overflow);
+    }
+    if probability > 0.0 && cx.rng.chance(probability) && !(ecn && cx.mark_ce(packet)) {
+        return Verdict::Drop(DropReason::Early);
+    }
+    Verdict::Accept
+}
 
 /// Regular sampling times, and the queue as the last arrival left it.
 #[derive(Clone, Copy, Debug)]

@@ -126,4 +126,12 @@ fn random_drop_hits_flows_in_proportion() {
     let outcome = run(&config(r#"{"name":"random-drop"}"#), Capacity::Packets(50), &jobs, 7);
     let share = outcome.drops_of(&jobs, 0) as f64 / outcome.drops.len() as f64;
     assert!((share - 0.75).abs() < 0.02, "{share}");
+    // One of four that wait must go, the newest as likely as the oldest.
+    let jobs: Vec<_> = (0..5).map(|_| common::Job::new(0, 0, 1000)).collect();
+    let mut lost = [0; 5];
+    for seed in 0..4000 {
+        let outcome = run(&config(r#"{"name":"random-drop"}"#), Capacity::Packets(3), &jobs, seed);
+        lost[outcome.drops[0].0] += 1;
+    }
+    assert!(lost[0] == 0 && lost[1..].iter().all(|count| (880..1120).contains(count)), "{lost:?}");
 }

@@ -37,7 +37,8 @@ fn measure(times: impl IntoIterator<Item = f64>, window: Span, shortest: Span) -
         last = time;
     }
     feed(&mut work, last + 10.0);
-    (rho / windows as f64, eta / f64::from(periods.max(1)))
+    assert!(windows > 0 && periods > 0, "there is something to measure");
+    (rho / windows as f64, eta / f64::from(periods))
 }
 
 /// Bursts of `burst` packets, Poisson, at a part `load` of the rate.
@@ -147,6 +148,13 @@ fn the_marks_follow_their_meters() {
     assert!(marks(default, 0.97, 1).0 > 0.01, "high load does");
     assert!(marks(default, 0.5, 20).1 > 0.5, "bursts are marked");
     assert!(marks(default, 0.5, 20).0 < 0.001);
+    // Between the thresholds marks are spaced as RED's (§II-C): never more than 1 / p of them apart. At p = 0.1:
+    let full: Vec<Job> = (0..5000).map(|n| Job::new(n * 1000, 0, 1000)).collect();
+    let written = r#"{"name":"tdqm","rho":{"min":0,"max":1,"max_p":0.1,"weight":1}}"#;
+    let outcome = run(&config(written), Capacity::Packets(240), &full, 1);
+    let marked: Vec<usize> =
+        outcome.departures.iter().filter(|d| d.packet.rho()).map(|departure| departure.job).collect();
+    assert!(marked.len() > 800 && marked.windows(2).all(|pair| pair[1] - pair[0] <= 11), "{}", marked.len());
     // Thresholds of [1, 1] switch a loop off (§IV-B).
     let off = r#"{"name":"tdqm","eta":{"min":1,"max":1},"rho":{"min":1,"max":1}}"#;
     assert_eq!(marks(off, 0.97, 20), (0.0, 0.0));
@@ -177,4 +185,21 @@ fn what_is_told_is_of_the_present() {
     assert_eq!(told(10), [("rho", 1.0), ("eta", 1.0)]);
     assert_eq!(told(25), [("rho", 0.0), ("eta", 1.0)]);
     assert_eq!(told(9), [("rho", 0.0), ("eta", 0.0)], "telling changes nothing");
+}
+
+/// `tdqm.txt` §II-A: the window is half the time in which a full buffer drains.
+#[test]
+fn the_window_is_half_of_the_buffers_time() {
+    let written = config(r#"{"name":"tdqm","rho":{"weight":1}}"#);
+    let mut queue = common::build(&written, Capacity::Packets(20));
+    let (annexes, drops) = (&mut Annexes::new(), &mut Vec::new());
+    let mut cx =
+        QueueCx { rng: &mut Stream::new(1, "queue"), annexes, rate: RATE, idle_since: None, drops, marks: 0 };
+    for number in 0..10 {
+        queue.enqueue(Time::ZERO, Packet::new(Kind::Data, FlowId(0), number, PACKET), &mut cx);
+    }
+    for (millis, busy) in [(9, 0.0), (10, 1.0), (19, 1.0), (20, 0.0)] {
+        let at = Time::ZERO + Span::from_millis(millis);
+        queue.observe(at, &mut |name, value| assert!(name != "rho" || value == busy, "{value} at {at}"));
+    }
 }

@@ -57,7 +57,7 @@ const SCENARIO: &str = r#"{
 /// Bytes that each flow delivered.
 fn delivered() -> Result<Vec<(String, u64)>, Problems> {
     OWN_SCHEMES.enter("my-aimd", OwnScheme::new(Aimd::new));
-    let outcome = Run::new(Scenario::from_json(SCENARIO)?, None)?.finish();
+    let outcome = Run::new(Scenario::from_json(SCENARIO)?, None)?.finish()?;
     let names = ["mine", "sack"].map(str::to_owned);
     let bytes = outcome.flows.0.into_iter().find_map(|(name, column)| match column {
         tailback_scenario::table::Column::U64(values) if name == "goodput_bytes" => Some(values),

@@ -54,9 +54,11 @@ pub struct RecordConfig {
     /// Whether the series of `links` also have what their queue disciplines tell of their state at the end of each bin
     /// (averages, prices, probabilities), in columns of its own names; `tailback queues` lists them.
     pub queue_state: bool,
-    /// Whether every packet's passage over the links in `links` is logged. Large: tens of bytes per packet.
+    /// Whether every packet's passage over the links in `links` is logged: 30 bytes each time that a packet is sent,
+    /// offered to a link, dropped or delivered. A run ends with an error when its log exceeds 1 GB.
     pub packets: bool,
-    /// Whether the named state that controllers publish (thresholds, estimates) is recorded for `flows`.
+    /// Whether the named state that controllers publish (thresholds, estimates) is recorded for `flows`: about 50 bytes
+    /// each time that a name is told. A run ends with an error when these exceed 1 GB.
     pub state: bool,
     /// Whether the series of `flows` also have the exact accumulation (`accumulation.txt` equation 1: what the flow has
     /// waiting along its path, each router seen a propagation delay ago, in the receiver's time), what it has in

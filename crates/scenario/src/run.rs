@@ -13,6 +13,13 @@ use crate::problems::Problems;
 use crate::scenario::Scenario;
 use crate::topology::Network;
 
+/// What the log of packets may take, and what published state may, in bytes: as much as series may.
+const MOST_LOGGED: u64 = 1_000_000_000;
+/// The bytes of a row of packets: what its columns add up to.
+const PACKET_ROW: u64 = 30;
+/// The bytes of a row of state: its columns, and a name of usual length.
+const STATE_ROW: u64 = 50;
+
 /// A run has at least so many steps.
 const STEPS: u64 = 1000;
 /// The events that one step should not much exceed.
@@ -28,6 +35,8 @@ pub struct Run {
     stride: Span,
     /// Everything as of the end of the warm-up.
     warm: Option<Snapshot>,
+    /// The bytes that each log may take.
+    most_logged: u64,
 }
 
 /// All counters at one instant.
@@ -45,6 +54,13 @@ pub(crate) struct FlowSnapshot {
     pub(crate) receiver: Observation,
     pub(crate) discarded: u64,
     pub(crate) finished_at: Option<Time>,
+}
+
+/// How many bytes the logs of a run take.
+#[derive(Clone, Copy, Debug, Default)]
+struct Logged {
+    packets: u64,
+    state: u64,
 }
 
 /// What recorders gathered.
@@ -76,6 +92,16 @@ struct Logs {
     /// The flows whose notes are kept.
     flows: Vec<bool>,
     accumulation: Option<Accumulation>,
+}
+
+impl Logs {
+    fn logged(&self) -> Logged {
+        let rows = |rows: Option<usize>| rows.unwrap_or(0) as u64;
+        Logged {
+            packets: PACKET_ROW * rows(self.packets.as_ref().map(|log| log.time.len())),
+            state: STATE_ROW * rows(self.state.as_ref().map(|log| log.time.len())),
+        }
+    }
 }
 
 impl Recorder for Logs {
@@ -115,11 +141,16 @@ trait Engine {
     fn events(&self) -> u64;
     fn link(&mut self, id: LinkId) -> LinkCounters;
     fn flow(&self, id: FlowId) -> FlowSnapshot;
+    fn logged(&self) -> Logged;
     fn finish(self: Box<Self>) -> Gathered;
 }
 
 trait Finish: Recorder {
     fn gathered(self) -> Gathered;
+
+    fn logged(&self) -> Logged {
+        Logged::default()
+    }
 }
 
 impl Finish for Series {
@@ -129,6 +160,10 @@ impl Finish for Series {
 }
 
 impl Finish for (Series, Logs) {
+    fn logged(&self) -> Logged {
+        self.1.logged()
+    }
+
     fn gathered(self) -> Gathered {
         let (series, logs) = self;
         let series = series.finish();
@@ -166,6 +201,10 @@ impl<R: Finish> Engine for Simulator<R> {
             discarded: self.discarded(id),
             finished_at: self.finished_at(id),
         }
+    }
+
+    fn logged(&self) -> Logged {
+        self.recorder().logged()
     }
 
     fn finish(self: Box<Self>) -> Gathered {
@@ -215,7 +254,7 @@ impl Run {
             Box::new(simulator(&scenario, &network, seed, series)?)
         };
         let stride = scenario.duration / STEPS / STEPS;
-        Ok(Self { scenario, network, engine, plan, stride, warm: None })
+        Ok(Self { scenario, network, engine, plan, stride, warm: None, most_logged: MOST_LOGGED })
     }
 
     /// The present of the run.
@@ -235,7 +274,10 @@ impl Run {
 
     /// Goes on for a moment: at most a thousandth of the run, and less where more happens than a fraction of a second
     /// takes, so that whoever drives the run can show progress and stop it, be its rates ever so absurd.
-    pub fn step(&mut self) {
+    ///
+    /// # Errors
+    /// What is logged has become more than a run may keep (`record.packets`, `record.state`).
+    pub fn step(&mut self) -> Result<(), Problems> {
         let before = self.engine.events();
         self.advance(self.stride.max(Span::from_nanos(1)));
         let handled = self.engine.events() - before;
@@ -244,9 +286,23 @@ impl Run {
         } else if handled < BUSY / 4 {
             self.stride = (self.stride * 2).min((self.scenario.duration / STEPS).max(Span::from_nanos(2)));
         }
+        let logged = self.engine.logged();
+        self.fits("record.packets", logged.packets, "fewer of `record.links`")?;
+        self.fits("record.state", logged.state, "fewer of `record.flows`")
     }
 
-    /// Goes on for `span` of simulated time, but not beyond the end.
+    fn fits(&self, field: &str, bytes: u64, fewer: &str) -> Result<(), Problems> {
+        if bytes <= self.most_logged {
+            return Ok(());
+        }
+        let (most, now) = (MOST_LOGGED / 1_000_000_000, self.now());
+        let allowed = format!(
+            "a log of at most {most} GB, which it exceeds {now} into the run: a shorter duration, or {fewer}"
+        );
+        Err(Problems::one(field, "true", allowed))
+    }
+
+    /// Goes on for `span` of simulated time, but not beyond the end; how much is logged meanwhile is not looked at.
     pub fn advance(&mut self, span: Span) {
         let until = (self.now() + span).min(self.end());
         let warm = Time::ZERO + self.scenario.warm_up;
@@ -258,13 +314,20 @@ impl Run {
     }
 
     /// Runs what is left, and tells what was measured.
-    pub fn finish(mut self) -> Outcome {
-        self.advance(self.scenario.duration);
+    ///
+    /// # Errors
+    /// Those of [`Run::step`].
+    pub fn finish(mut self) -> Result<Outcome, Problems> {
+        while self.now() < self.end() {
+            self.step()?;
+        }
+        // For runs of no length, which have a beginning all the same.
+        self.advance(Span::ZERO);
         let last = self.snapshot();
         let events = self.engine.events();
         let warm = self.warm.take().unwrap_or_else(|| last.clone());
         let gathered = self.engine.finish();
-        outcome::tell(self.scenario, &self.network, &self.plan, events, (&warm, &last), gathered)
+        Ok(outcome::tell(self.scenario, &self.network, &self.plan, events, (&warm, &last), gathered))
     }
 
     fn snapshot(&mut self) -> Snapshot {
@@ -295,4 +358,33 @@ fn accumulation_plan(plan: &SeriesPlan, network: &Network) -> AccumulationPlan {
 
 fn chosen<T>(items: &[T], wanted: impl Fn(&T) -> bool) -> Vec<bool> {
     items.iter().map(wanted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two flows for a second, with everything logged, in logs that may take `most` bytes.
+    fn logged(most: u64) -> Result<Outcome, Problems> {
+        let text = r#"{"duration": "1 s", "topology": {"template": "dumbbell"}, "record": {"packets": true, "state": true},
+            "flows": [{"name": "a", "scheme": "reno", "count": 2}]}"#;
+        let mut run = Run::new(Scenario::from_json(text)?, None)?;
+        run.most_logged = most;
+        run.finish()
+    }
+
+    #[test]
+    fn logs_end_a_run_before_they_fill_memory() {
+        let whole = logged(MOST_LOGGED).expect("a second's packets");
+        let rows = whole.packets.counts("time_nanoseconds").len() as u64;
+        assert!(rows > 1000);
+        assert!(logged(PACKET_ROW * rows).is_ok());
+        let problems = logged(PACKET_ROW * (rows / 2)).expect_err("too much");
+        assert_eq!(problems.errors.len(), 1);
+        let message = problems.errors[0].to_string();
+        assert!(
+            message.starts_with("record.packets: true is not allowed; expected a log of at most 1 GB"),
+            "{message}"
+        );
+    }
 }

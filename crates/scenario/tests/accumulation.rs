@@ -11,7 +11,7 @@ const TARGET: f64 = 3000.0;
 
 fn run(text: &str) -> Outcome {
     let scenario = Scenario::from_toml(text).unwrap_or_else(|problems| panic!("{problems}"));
-    Run::new(scenario, None).unwrap_or_else(|problems| panic!("{problems}")).finish()
+    Run::new(scenario, None).and_then(Run::finish).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn flow(scheme: &str, name: &str, from: &str, to: &str) -> String {

@@ -4,7 +4,7 @@ use tailback_scenario::{Outcome, Run, Scenario};
 
 fn run(text: &str) -> Outcome {
     let scenario = Scenario::from_toml(text).unwrap_or_else(|problems| panic!("{problems}"));
-    Run::new(scenario, None).unwrap_or_else(|problems| panic!("{problems}")).finish()
+    Run::new(scenario, None).and_then(Run::finish).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// A sender behind a fast link, and three receivers behind slower ones; `c`'s loses what `loss` says.

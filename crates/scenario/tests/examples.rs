@@ -39,7 +39,7 @@ fn run_and_balance() {
             while run.now() < run.end() {
                 run.advance(step);
             }
-            run.finish()
+            run.finish().unwrap_or_else(|problems| panic!("{problems}"))
         };
         let once = outcome(Span::from_secs(12));
         let cut = outcome(Span::from_millis(37));

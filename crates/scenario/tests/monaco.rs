@@ -9,7 +9,7 @@ use tailback_scenario::{Outcome, Run, Scenario};
 
 fn run(scenario: &Value) -> Outcome {
     let scenario = Scenario::from_json(&scenario.to_string()).unwrap_or_else(|problems| panic!("{problems}"));
-    Run::new(scenario, None).unwrap_or_else(|problems| panic!("{problems}")).finish()
+    Run::new(scenario, None).and_then(Run::finish).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn link(from: &str, to: &str, rate: &str, queue: &str) -> Value {

@@ -204,7 +204,8 @@ proptest! {
 #[test]
 fn the_good_scenario_is_good_and_runs() {
     let scenario = Scenario::from_value(&good(), "".as_ref()).unwrap_or_else(|problems| panic!("{problems}"));
-    let outcome = Run::new(scenario, Some(9)).unwrap_or_else(|problems| panic!("{problems}")).finish();
+    let outcome =
+        Run::new(scenario, Some(9)).and_then(Run::finish).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(outcome.scenario.seed, 9);
     assert_eq!(outcome.times.len(), 300);
 }

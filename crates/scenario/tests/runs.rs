@@ -4,7 +4,7 @@ use tailback_scenario::{Outcome, Run, Scenario};
 
 fn run(text: &str, seed: Option<u64>) -> Outcome {
     let scenario = Scenario::from_toml(text).unwrap_or_else(|problems| panic!("{problems}"));
-    Run::new(scenario, seed).unwrap_or_else(|problems| panic!("{problems}")).finish()
+    Run::new(scenario, seed).and_then(Run::finish).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// A scenario of one flow with this scheme and more.

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_control::{ControllerParams, Reliability};
-use tailback_core::{Bytes, Capacity, Checker, DataAmount, Ecn, Packet, Span};
+use tailback_core::{Bytes, Checker, DataAmount, Ecn, Packet, Span};
 
 use crate::pacing::PacingConfig;
 
@@ -155,7 +155,7 @@ pub struct StreamConfig {
     /// Header bytes of every segment; a connection request and a control packet are a header alone. Default 40 B
     /// (IPv4 and TCP without options).
     pub header: Bytes,
-    /// The window before any feedback; default 10 packets (RFC 6928).
+    /// The window before any feedback, at most 1048576 packets; default 10 packets (RFC 6928).
     pub initial_window: DataAmount,
     /// The slow start threshold before any loss; without limit by default (RFC 5681 §3.1).
     pub initial_ssthresh: Option<DataAmount>,
@@ -291,8 +291,11 @@ impl StreamConfig {
     }
 }
 
+/// An initial window leaves at once, and a sender keeps about 100 bytes for each of its packets: 0.1 GB for these.
+const MOST_INITIAL: u32 = 1 << 20;
+
 /// Windows of sender and datagram sender: each has room for a packet, and what leaves at once at the beginning must fit
-/// into a network.
+/// into memory.
 pub(crate) fn check_windows(
     packet: Bytes,
     initial: DataAmount,
@@ -304,9 +307,8 @@ pub(crate) fn check_windows(
         let ok = amount.in_bytes(packet) >= packet;
         checker.require(ok, field, amount, format_args!("at least one packet ({packet})"));
     }
-    let most = Capacity::MOST_PACKETS;
-    let ok = packet == Bytes::ZERO || initial.in_packets(packet) <= f64::from(most);
-    checker.require(ok, "initial_window", initial, format_args!("at most {most} packets"));
+    let ok = packet == Bytes::ZERO || initial.in_packets(packet) <= f64::from(MOST_INITIAL);
+    checker.require(ok, "initial_window", initial, format_args!("at most {MOST_INITIAL} packets"));
 }
 
 /// A size as packets carry it; a configuration that was checked has no larger one.

@@ -2111,7 +2111,7 @@ class Stream(Part):
     """
 
     initial_window: DataAmount = "10 packets"
-    """The window before any feedback; default 10 packets (RFC 6928)."""
+    """The window before any feedback, at most 1048576 packets; default 10 packets (RFC 6928)."""
 
     initial_ssthresh: DataAmount | None = None
     """The slow start threshold before any loss; without limit by default (RFC 5681 §3.1)."""
@@ -2542,10 +2542,14 @@ class Record(Part):
     """
 
     packets: bool = False
-    """Whether every packet's passage over the links in ``links`` is logged. Large: tens of bytes per packet."""
+    """Whether every packet's passage over the links in ``links`` is logged: 30 bytes each time that a packet is
+    sent, offered to a link, dropped or delivered. A run ends with an error when its log exceeds 1 GB.
+    """
 
     state: bool = False
-    """Whether the named state that controllers publish (thresholds, estimates) is recorded for ``flows``."""
+    """Whether the named state that controllers publish (thresholds, estimates) is recorded for ``flows``: about 50
+    bytes each time that a name is told. A run ends with an error when these exceed 1 GB.
+    """
 
     accumulation: bool = False
     """Whether the series of ``flows`` also have the exact accumulation (``accumulation.txt`` equation 1: what the
