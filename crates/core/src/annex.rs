@@ -1,29 +1,47 @@
 //! The rare parts of packets (SACK blocks, reports, control information) and the slab that holds them while their
 //! packet is on its way. Whoever consumes or drops a packet takes or frees its annex.
 
+use std::num::NonZeroU32;
+
 use crate::time::{Span, Time};
 use crate::units::{BitRate, Bytes};
 
 /// A handle into [`Annexes`]; most packets carry [`AnnexId::NONE`].
+///
+/// It is never zero, so that a packet or none takes no more room than a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AnnexId(u32);
+pub struct AnnexId(NonZeroU32);
 
 impl AnnexId {
     /// No annex.
-    pub const NONE: Self = Self(u32::MAX);
+    pub const NONE: Self = Self(NonZeroU32::MAX);
 
     /// The handle's number, and back.
     pub(crate) const fn number(self) -> u32 {
-        self.0
+        self.0.get()
     }
 
     pub(crate) const fn from_number(number: u32) -> Self {
-        Self(number)
+        match NonZeroU32::new(number) {
+            Some(number) => Self(number),
+            None => Self::NONE,
+        }
+    }
+
+    /// Of the annex in this slot, or none where there are too many.
+    fn of_slot(slot: usize) -> Option<Self> {
+        let id = Self(NonZeroU32::new(u32::try_from(slot + 1).ok()?)?);
+        id.is_some().then_some(id)
+    }
+
+    /// Where the annex lies; beyond all that there are if there is none.
+    const fn slot(self) -> usize {
+        self.0.get() as usize - 1
     }
 
     /// Whether there is an annex.
     pub const fn is_some(self) -> bool {
-        self.0 != u32::MAX
+        self.0.get() != u32::MAX
     }
 }
 
@@ -152,7 +170,7 @@ pub enum Annex {
 #[derive(Debug, Default)]
 pub struct Annexes {
     slots: Vec<Option<Annex>>,
-    free: Vec<u32>,
+    free: Vec<AnnexId>,
 }
 
 impl Annexes {
@@ -166,22 +184,22 @@ impl Annexes {
     /// # Panics
     /// When 2^32 annexes are alive: a run that large has long exhausted any memory.
     pub fn insert(&mut self, annex: Annex) -> AnnexId {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = Some(annex);
-            return AnnexId(slot);
+        if let Some(id) = self.free.pop() {
+            self.slots[id.slot()] = Some(annex);
+            return id;
         }
         self.slots.push(Some(annex));
-        AnnexId(u32::try_from(self.slots.len() - 1).expect("fewer packets than 2^32 exist at once"))
+        AnnexId::of_slot(self.slots.len() - 1).expect("fewer packets than 2^32 exist at once")
     }
 
     /// The annex, if the packet has one.
     pub fn get(&self, id: AnnexId) -> Option<&Annex> {
-        self.slots.get(id.0 as usize)?.as_ref()
+        self.slots.get(id.slot())?.as_ref()
     }
 
     /// The annex, to change it on the way.
     pub fn get_mut(&mut self, id: AnnexId) -> Option<&mut Annex> {
-        self.slots.get_mut(id.0 as usize)?.as_mut()
+        self.slots.get_mut(id.slot())?.as_mut()
     }
 
     /// Takes the annex out; the handle is void afterwards.
@@ -189,9 +207,9 @@ impl Annexes {
         if !id.is_some() {
             return None;
         }
-        let annex = self.slots.get_mut(id.0 as usize)?.take();
+        let annex = self.slots.get_mut(id.slot())?.take();
         if annex.is_some() {
-            self.free.push(id.0);
+            self.free.push(id);
         }
         annex
     }

@@ -16,14 +16,19 @@ const DIGITS: usize = 1 << BITS;
 const LEVELS: usize = u64::BITS.div_ceil(BITS) as usize;
 /// So many entries in all are only ever sorted.
 const FEW: usize = 32;
-/// A bucket of at most so many entries is sorted rather than split.
-const SORTED: usize = 64;
+/// Buckets grow by pieces of so many entries. Of a piece just emptied the memory is at hand, and is written to next.
+const PIECE: usize = 32;
+/// A bucket of at most so many pieces is sorted rather than split.
+const SORTED: usize = 8;
 /// The run is prolonged before it is shorter than this, so that what comes next can be foreseen, and by about as much.
 const AHEAD: usize = 32;
 /// What has been taken from the run is cleared away when it is so much.
 const TAKEN: usize = 256;
 /// After more entries than this at once, memory is given back when none is left.
 const KEEP: usize = 1024;
+
+/// Entries in no order, in pieces of which all but the last are full.
+type Bucket = Vec<Vec<Entry>>;
 
 /// Entries in order.
 #[derive(Clone, Debug, Default)]
@@ -36,13 +41,13 @@ pub(crate) struct Agenda {
     /// Bits of the greatest tag of the run: what lies beyond is in the buckets. While they have entries, so has the run.
     last: u64,
     /// By level, then digit: the entries whose tags differ from `last` first in this digit. Empty until needed.
-    buckets: Vec<Vec<Entry>>,
+    buckets: Vec<Bucket>,
     /// Which buckets of each level have entries, and which levels have buckets that do.
     digits: [u64; LEVELS],
     levels: u16,
     /// How many entries the buckets hold.
     beyond: usize,
-    /// Memory of emptied buckets.
+    /// Emptied pieces of buckets.
     spare: Vec<Vec<Entry>>,
     most: usize,
 }
@@ -106,19 +111,21 @@ impl Agenda {
         let bits = entry.bits();
         let level = (u64::BITS - 1 - (bits ^ self.last).leading_zeros()) / BITS;
         let digit = (bits >> (level * BITS)) as usize % DIGITS;
-        let level = level as usize;
-        if self.digits[level] & 1 << digit == 0 {
-            self.open(level, digit);
+        let (level, bucket) = (level as usize, level as usize * DIGITS + digit);
+        match self.buckets.get_mut(bucket).and_then(|pieces| pieces.last_mut()) {
+            Some(piece) if piece.len() < PIECE => piece.push(entry),
+            _ => self.begin_piece(level, digit, entry),
         }
-        self.buckets[level * DIGITS + digit].push(entry);
         self.beyond += 1;
     }
 
-    fn open(&mut self, level: usize, digit: usize) {
+    fn begin_piece(&mut self, level: usize, digit: usize, entry: Entry) {
         if self.buckets.is_empty() {
-            self.buckets.resize(LEVELS * DIGITS, Vec::new());
+            self.buckets.resize(LEVELS * DIGITS, Bucket::new());
         }
-        self.buckets[level * DIGITS + digit] = self.spare.pop().unwrap_or_default();
+        let mut piece = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(PIECE));
+        piece.push(entry);
+        self.buckets[level * DIGITS + digit].push(piece);
         self.digits[level] |= 1 << digit;
         self.levels |= 1 << level;
     }
@@ -173,37 +180,54 @@ impl Agenda {
             if self.digits[level] == 0 {
                 self.levels &= !(1 << level);
             }
-            let mut bucket = std::mem::take(&mut self.buckets[level * DIGITS + digit]);
-            self.beyond -= bucket.len();
-            if level == 0 || bucket.len() <= SORTED {
-                if !bucket.is_sorted() {
-                    bucket.sort_unstable();
-                }
-                self.run.extend_from_slice(&bucket);
-                self.last = self.run.last().map_or(self.last, |entry| entry.bits());
+            let bucket = level * DIGITS + digit;
+            let mut pieces = std::mem::take(&mut self.buckets[bucket]);
+            if level == 0 || pieces.len() <= SORTED {
+                self.append(&mut pieces);
             } else {
-                self.split(&bucket);
+                self.split(&mut pieces);
             }
-            bucket.clear();
-            self.spare.push(bucket);
+            // What it needs to list its pieces is kept.
+            self.buckets[bucket] = pieces;
         }
     }
 
-    /// Distributes a bucket, the least, over those of lower levels; what has the least tag comes into the run.
-    fn split(&mut self, bucket: &[Entry]) {
-        self.last = bucket.iter().map(|entry| entry.bits()).min().unwrap_or(self.last);
+    /// Sorts a bucket, the least, into the run.
+    fn append(&mut self, pieces: &mut Bucket) {
         let from = self.run.len();
-        for entry in bucket {
-            if entry.bits() == self.last {
-                self.run.push(*entry);
-            } else {
-                self.place(*entry);
-            }
+        for mut piece in pieces.drain(..) {
+            self.run.append(&mut piece);
+            self.spare.push(piece);
         }
-        // Equal tags in one bucket are in order, but where the numbers that order them have wrapped.
-        let least = &mut self.run[from..];
-        if !least.is_sorted() {
-            least.sort_unstable();
+        self.beyond -= self.run.len() - from;
+        self.sort_from(from);
+        self.last = self.run.last().map_or(self.last, |entry| entry.bits());
+    }
+
+    /// Distributes a bucket, the least, over those of lower levels; what has the least tag comes into the run.
+    fn split(&mut self, pieces: &mut Bucket) {
+        let least = pieces.iter().flatten().map(|entry| entry.bits()).min();
+        self.last = least.unwrap_or(self.last);
+        let from = self.run.len();
+        for mut piece in pieces.drain(..) {
+            self.beyond -= piece.len();
+            for entry in piece.drain(..) {
+                if entry.bits() == self.last {
+                    self.run.push(entry);
+                } else {
+                    self.place(entry);
+                }
+            }
+            self.spare.push(piece);
+        }
+        self.sort_from(from);
+    }
+
+    /// Sorts the run from `from` on. Equal tags are in order already, but where the numbers that order them have wrapped.
+    fn sort_from(&mut self, from: usize) {
+        let added = &mut self.run[from..];
+        if !added.is_sorted() {
+            added.sort_unstable();
         }
     }
 }
@@ -270,8 +294,8 @@ mod tests {
             assert!(entry.tag() >= before);
             before = entry.tag();
         }
-        let held: usize =
-            agenda.buckets.iter().chain(&agenda.spare).chain([&agenda.run]).map(Vec::capacity).sum();
+        let pieces = agenda.buckets.iter().flatten().chain(&agenda.spare);
+        let held: usize = pieces.chain([&agenda.run]).map(Vec::capacity).sum();
         assert!(held <= KEEP, "{held} entries' worth");
     }
 }

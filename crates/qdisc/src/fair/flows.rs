@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 
-use tailback_core::{Backlog, Packet};
+use tailback_core::{Backlog, Bytes, Packet};
 
 use super::pool::{Pool, Queue};
 use super::shares::{Classifier, Share};
@@ -73,6 +73,13 @@ pub struct Flows<F, N> {
     departures: u8,
 }
 
+/// A packet that has left its queue, and is about to leave the server.
+#[derive(Debug)]
+pub(super) struct Leaving {
+    place: u32,
+    pub(super) size: Bytes,
+}
+
 /// More packets than this are not all at hand.
 const MANY: u32 = 4096;
 /// What is needed for so many departures is fetched at once.
@@ -127,10 +134,14 @@ impl<F: Default, N: Copy> Flows<F, N> {
     #[inline]
     fn open(&mut self, slot: u32, share: u16) {
         if !self.slots.is_open(slot) {
-            self.slots.open(slot).share = share;
-            if let Some(lengths) = &mut self.lengths {
-                lengths.open(slot);
-            }
+            self.open_closed(slot, share);
+        }
+    }
+
+    fn open_closed(&mut self, slot: u32, share: u16) {
+        self.slots.open(slot).share = share;
+        if let Some(lengths) = &mut self.lengths {
+            lengths.open(slot);
         }
     }
 
@@ -147,30 +158,45 @@ impl<F: Default, N: Copy> Flows<F, N> {
         }
     }
 
-    /// Takes the flow's oldest packet.
+    /// Takes the flow's oldest packet, and what is noted beside it.
     #[inline]
     pub fn pop(&mut self, slot: u32) -> Option<(Packet, N)> {
-        let taken = self.pool.pop(&mut self.slots.at_mut(slot).queue)?;
-        self.uncount(slot, &taken.0);
-        Some(taken)
+        let leaving = self.take_oldest(slot)?;
+        Some(self.release(&leaving))
     }
 
     /// Takes the flow's newest packet.
     pub fn pop_newest(&mut self, slot: u32) -> Option<(Packet, N)> {
-        let taken = self.pool.pop_newest(&mut self.slots.at_mut(slot).queue)?;
-        self.uncount(slot, &taken.0);
-        Some(taken)
+        let place = self.pool.take_newest(&mut self.slots.at_mut(slot).queue)?;
+        let leaving = self.count_out(slot, place);
+        Some(self.release(&leaving))
+    }
+
+    /// Takes the flow's oldest packet out of its queue, to be released when all else is done: so it is moved once.
+    #[inline]
+    pub(super) fn take_oldest(&mut self, slot: u32) -> Option<Leaving> {
+        let place = self.pool.take_oldest(&mut self.slots.at_mut(slot).queue)?;
+        Some(self.count_out(slot, place))
     }
 
     #[inline]
-    fn uncount(&mut self, slot: u32, packet: &Packet) {
+    fn count_out(&mut self, slot: u32, place: u32) -> Leaving {
+        let size = self.pool.packet(place).size();
         self.backlog.packets -= 1;
-        self.backlog.bytes -= packet.size();
+        self.backlog.bytes -= size;
         if let Some(lengths) = &mut self.lengths {
             let length = lengths.at_mut(slot);
             length.packets -= 1;
-            length.bytes -= packet.size();
+            length.bytes -= size;
         }
+        Leaving { place, size }
+    }
+
+    /// The packet itself, and what is noted beside it.
+    #[inline]
+    pub(super) fn release(&mut self, leaving: &Leaving) -> (Packet, N) {
+        let note = self.pool.note(leaving.place);
+        (self.pool.give_back(leaving.place), note)
     }
 
     /// What waits in the flow's queue; its packets are looked through, unless [`Flows::count_lengths`] asks for better.

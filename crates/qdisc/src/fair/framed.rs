@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use tailback_core::{Packet, QueueCx, Span, Time};
+use tailback_core::{Bytes, Packet, QueueCx, Span, Time};
 
 use super::frames::{FramedRoundRobinConfig, HierarchicalRoundRobinConfig, LevelConfig};
 use super::shares::FlowMap;
@@ -227,8 +227,8 @@ impl Scheduler for Framed {
         None
     }
 
-    fn served(&mut self, _now: Time, flows: &mut FramedFlows, slot: u32, packet: &Packet, _: Plain) {
-        let size = packet.size().as_f64();
+    fn served(&mut self, _now: Time, flows: &mut FramedFlows, slot: u32, size: Bytes) {
+        let size = size.as_f64();
         let empty = flows.get(slot).is_empty();
         let flow = flows.state(slot);
         flow.credit -= size;

@@ -26,7 +26,7 @@ mod table;
 pub mod tagged;
 pub mod weighted;
 
-use tailback_core::{Backlog, DropReason, Packet, QueueCx, QueueDiscipline, Time};
+use tailback_core::{Backlog, Bytes, DropReason, Packet, QueueCx, QueueDiscipline, Time};
 
 pub use buffer::{BufferConfig, Victim};
 pub use flows::{Flows, Slot};
@@ -59,15 +59,8 @@ pub trait Scheduler {
     /// The flow to serve now, which must have a packet; `None` where none may be served.
     fn select(&mut self, now: Time, flows: &mut Flows<Self::Flow, Self::Note>) -> Option<u32>;
 
-    /// The oldest packet of `slot`, the flow just selected, goes into transmission.
-    fn served(
-        &mut self,
-        now: Time,
-        flows: &mut Flows<Self::Flow, Self::Note>,
-        slot: u32,
-        packet: &Packet,
-        note: Self::Note,
-    );
+    /// The oldest packet of `slot`, the flow just selected, goes into transmission; it had this size.
+    fn served(&mut self, now: Time, flows: &mut Flows<Self::Flow, Self::Note>, slot: u32, size: Bytes);
 
     /// The flow that is likely to be served after `steps` others, where that is known. A hint, no promise.
     fn ahead(&self, steps: usize) -> Option<u32> {
@@ -160,18 +153,20 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
         let straight = cx.idle_since.is_some() && self.flows.backlog().packets == 0;
         let slot = self.flows.slot_of(&packet);
         let room = straight || self.buffer.has_room_for(&packet, slot, &self.flows);
-        if self.flows.get(slot).is_empty() {
+        let first = self.flows.get(slot).is_empty();
+        if first {
             // Lest it be given back before the packet is in.
             self.flows.hold(slot);
-            if room {
-                let note = self.scheduler.note(now, &mut self.flows, slot, &packet, cx);
-                self.flows.push(slot, packet, note);
-                self.scheduler.activated(&mut self.flows, slot);
-            }
-            self.flows.unhold(slot);
-        } else if room {
+        }
+        if room {
             let note = self.scheduler.note(now, &mut self.flows, slot, &packet, cx);
             self.flows.push(slot, packet, note);
+            if first {
+                self.scheduler.activated(&mut self.flows, slot);
+            }
+        }
+        if first {
+            self.flows.unhold(slot);
         }
         if !room {
             cx.drop(packet, DropReason::Overflow);
@@ -183,19 +178,23 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
         }
     }
 
+    // Not inlined, the packet is written once, where the caller wants it, in two words. In parts and to and fro, as the
+    // compiler would have it, the last reader waits until all writes before have reached the cache.
+    #[inline(never)]
     fn dequeue(&mut self, now: Time, _cx: &mut QueueCx<'_>) -> Option<Packet> {
         let slot = self.scheduler.select(now, &mut self.flows)?;
-        let (packet, note) = self.flows.pop(slot)?;
-        if self.flows.get(slot).is_empty() {
+        let leaving = self.flows.take_oldest(slot)?;
+        let last = self.flows.get(slot).is_empty();
+        if last {
             self.flows.hold(slot);
-            self.scheduler.served(now, &mut self.flows, slot, &packet, note);
+        }
+        self.scheduler.served(now, &mut self.flows, slot, leaving.size);
+        if last {
             self.left(slot);
-        } else {
-            self.scheduler.served(now, &mut self.flows, slot, &packet, note);
         }
         let scheduler = &self.scheduler;
         self.flows.foresee(|steps| scheduler.ahead(steps), |steps| scheduler.ahead_beside(steps));
-        Some(packet)
+        Some(self.flows.release(&leaving).0)
     }
 
     fn next_ready(&self, now: Time) -> Option<Time> {

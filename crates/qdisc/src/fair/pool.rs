@@ -80,34 +80,42 @@ impl<N: Copy> Pool<N> {
         self.used += 1;
     }
 
-    /// Takes the oldest packet, if there is one.
+    /// Takes the oldest packet out of its queue, if there is one. It stays in its place until that is given back.
     #[inline]
-    pub(crate) fn pop(&mut self, queue: &mut Queue) -> Option<(Packet, N)> {
+    pub(crate) fn take_oldest(&mut self, queue: &mut Queue) -> Option<u32> {
         let &mut Queue(newest) = queue;
         let place = self.links.get(newest as usize)?.next;
-        let &Link { next, note, .. } = self.links.get(place as usize)?;
-        let packet = *self.packets.get(place as usize)?;
         if place == newest {
             *queue = Queue::new();
         } else {
-            self.links[newest as usize].next = next;
+            self.links[newest as usize].next = self.links[place as usize].next;
         }
-        self.release(place);
-        Some((packet, note))
+        Some(place)
     }
 
-    pub(crate) fn pop_newest(&mut self, queue: &mut Queue) -> Option<(Packet, N)> {
+    /// Likewise the newest.
+    pub(crate) fn take_newest(&mut self, queue: &mut Queue) -> Option<u32> {
         let &mut Queue(place) = queue;
-        let &Link { next: oldest, previous, note } = self.links.get(place as usize)?;
-        let packet = self.packets[place as usize];
+        let &Link { next: oldest, previous, .. } = self.links.get(place as usize)?;
         if place == oldest {
             *queue = Queue::new();
         } else {
             self.links[previous as usize].next = oldest;
             *queue = Queue(previous);
         }
-        self.release(place);
-        Some((packet, note))
+        Some(place)
+    }
+
+    /// The packet in a place.
+    #[inline]
+    pub(crate) fn packet(&self, place: u32) -> &Packet {
+        &self.packets[place as usize]
+    }
+
+    /// What is noted beside the packet in a place.
+    #[inline]
+    pub(crate) fn note(&self, place: u32) -> N {
+        self.links[place as usize].note
     }
 
     #[inline]
@@ -153,15 +161,17 @@ impl<N: Copy> Pool<N> {
         }
     }
 
+    /// Gives a place back, whose packet has been taken out of its queue.
     #[inline]
-    fn release(&mut self, place: u32) {
+    pub(crate) fn give_back(&mut self, place: u32) -> Packet {
+        let packet = self.packets[place as usize];
         self.used -= 1;
+        self.links[place as usize].next = self.free;
+        self.free = place;
         if self.used == 0 && self.links.len() > KEEP {
             *self = Self::new();
-        } else {
-            self.links[place as usize].next = self.free;
-            self.free = place;
         }
+        packet
     }
 }
 
@@ -185,15 +195,24 @@ mod tests {
             let mut plain: [VecDeque<(u64, u32)>; 2] = Default::default();
             for (number, (which, action)) in steps.into_iter().enumerate() {
                 let (queue, plain) = (&mut queues[which], &mut plain[which]);
-                let plainly = |taken: Option<(Packet, u32)>| taken.map(|(packet, note)| (packet.number, note));
+                let leave = |pool: &mut Pool<u32>, place| {
+                    let note = pool.note(place);
+                    (pool.give_back(place).number, note)
+                };
                 match action {
                     0..3 => {
                         let packet = Packet::new(Kind::Data, FlowId(0), number as u64, Bytes::ZERO);
                         pool.push(queue, packet, number as u32);
                         plain.push_back((number as u64, number as u32));
                     }
-                    3 => prop_assert_eq!(plainly(pool.pop(queue)), plain.pop_front()),
-                    _ => prop_assert_eq!(plainly(pool.pop_newest(queue)), plain.pop_back()),
+                    3 => {
+                        let taken = pool.take_oldest(queue).map(|place| leave(&mut pool, place));
+                        prop_assert_eq!(taken, plain.pop_front());
+                    }
+                    _ => {
+                        let taken = pool.take_newest(queue).map(|place| leave(&mut pool, place));
+                        prop_assert_eq!(taken, plain.pop_back());
+                    }
                 }
                 prop_assert_eq!(pool.head(*queue).map(|packet| packet.number), plain.front().map(|head| head.0));
                 prop_assert_eq!(pool.head_note(*queue), plain.front().map(|head| head.1));

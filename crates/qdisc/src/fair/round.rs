@@ -140,10 +140,10 @@ impl RoundRobin {
         }
     }
 
-    fn cost_of(&self, packet: &Packet) -> f64 {
+    fn cost_of(&self, size: Bytes) -> f64 {
         match self.cost {
             Cost::Packet => 1.0,
-            Cost::Bytes => packet.size().as_f64(),
+            Cost::Bytes => size.as_f64(),
         }
     }
 }
@@ -175,7 +175,7 @@ impl Scheduler for RoundRobin {
                 flows.unlist(slot);
                 continue;
             };
-            let cost = self.cost_of(packet);
+            let cost = self.cost_of(packet.size());
             let Credit(credit) = flows.state(slot);
             if !self.visiting {
                 self.visiting = true;
@@ -194,8 +194,8 @@ impl Scheduler for RoundRobin {
         self.ring.get(steps).copied()
     }
 
-    fn served(&mut self, _: Time, flows: &mut Flows<Credit, Plain>, slot: u32, packet: &Packet, _: Plain) {
+    fn served(&mut self, _: Time, flows: &mut Flows<Credit, Plain>, slot: u32, size: Bytes) {
         // A flow that has run empty stands until this packet is out: if another arrives by then, its visit goes on.
-        flows.state(slot).0 -= self.cost_of(packet);
+        flows.state(slot).0 -= self.cost_of(size);
     }
 }

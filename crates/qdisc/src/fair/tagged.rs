@@ -4,7 +4,7 @@
 //! The agenda holds one entry per flow, for its oldest packet; tags within a flow never decrease. When a packet is lost
 //! to make room, its entry may be left with a tag too small; it is set right when it comes to the top.
 
-use tailback_core::{Packet, QueueCx, Time};
+use tailback_core::{Bytes, Packet, QueueCx, Time};
 
 use super::agenda::Agenda;
 use super::heap::Entry;
@@ -122,7 +122,7 @@ impl<R: TagRule> Scheduler for ByTag<R> {
         }
     }
 
-    fn served(&mut self, now: Time, flows: &mut TaggedFlows<R>, slot: u32, _: &Packet, _: R::Note) {
+    fn served(&mut self, now: Time, flows: &mut TaggedFlows<R>, slot: u32, _: Bytes) {
         let tag = self.agenda.peek().map_or(0.0, Entry::tag);
         self.rule.advanced(flows, slot);
         self.renew_top(flows, slot);
