@@ -63,6 +63,13 @@ def test_logs_name_them(result: Result) -> None:
     assert {"loop-0", "loop-1", "in-0-0"} <= set(control["flow"])
 
 
+def test_a_capture_shows_their_control_packets(result: Result, tmp_path: Path) -> None:
+    from tailback.capture import write_pcapng
+
+    file = write_pcapng(result, tmp_path / "core.pcapng", at="r0->r1")
+    assert file.stat().st_size > 16 * result.packets.filter(pl.col("link").cast(pl.String) == "r0->r1").height
+
+
 def test_results_without_any_have_an_empty_table() -> None:
     plain = tb.dumbbell(rate="1 Mbit/s", delay="10 ms", duration="2 s", flows=[tb.flows(1, "sack")]).run()
     assert plain.aggregates.is_empty()

@@ -105,7 +105,9 @@ class _Columns:
 
 def _packet_blocks(result: Result, packets: pl.DataFrame) -> NDArray[np.uint8]:
     """One enhanced packet block per packet, all of one length, filled column by column."""
-    flows = {name: row for row, name in enumerate(result.flows["flow"])}
+    # What aggregates send of their own (control packets, acknowledgements, reports) is in the log too, behind all flows.
+    loops = result.aggregates["aggregate"] if result.aggregates.columns else []
+    flows = {name: row for row, name in enumerate([*result.flows["flow"], *loops])}
     flow = np.array([flows[name] for name in packets["flow"].cast(pl.String)], dtype=np.int64)
     payload, datagrams = _per_flow(result)
     bits, size = packets["bits"].to_numpy().astype(np.int64), packets["size"].to_numpy().astype(np.int64)
@@ -167,7 +169,7 @@ def _transport(blocks: NDArray[np.uint8], columns: _Columns) -> None:
 
 
 def _per_flow(result: Result) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """Per flow, the payload of a full segment in bytes, and whether it sends datagrams."""
+    """Per flow, the payload of a full segment in bytes, and whether it sends datagrams, as aggregates do."""
     registered = json.loads(_core.registry())["schemes"]
     reliability = {scheme["name"]: scheme.get("reliability", "sack") for scheme in registered}
     groups = {group["name"]: group for group in result.scenario_data["flows"]}
@@ -179,6 +181,9 @@ def _per_flow(result: Result) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         segment = number(home.get("segment_size", "1000 B"))
         payloads.append(max(int(segment) - _IP - _TCP, 1))
         datagrams.append(sends_datagrams)
+    for _ in range(result.aggregates.height):
+        payloads.append(1)
+        datagrams.append(True)
     return np.array(payloads, dtype=np.uint64), np.array(datagrams, dtype=np.bool_)
 
 
