@@ -203,6 +203,35 @@ fn lost_control_packets_do_not_stop_an_aggregate() {
 }
 
 #[test]
+fn whatever_happens_on_the_way_nothing_is_believed_there_for_ever() {
+    let independent = json!({ "name": "independent", "probability": 0.05 });
+    let cases = [
+        ("loss", independent.clone()),
+        ("reverse", json!({ "loss": independent })),
+        ("reverse", json!({ "duplication": { "probability": 0.05 } })),
+        ("duplication", json!({ "probability": 0.05 })),
+        ("corruption", json!({ "probability": 0.05 })),
+        ("reordering", json!({ "probability": 0.05, "hold": "5 ms" })),
+        ("schedule", json!([{ "at": "5 s", "rate": "0 bit/s" }, { "at": "7 s", "rate": "20 Mbit/s" }])),
+        ("queue", json!({ "name": "drop-tail" })),
+        ("buffer", json!("5 packets")),
+    ];
+    for (field, value) in cases {
+        let loops = [aggregate("west", "e0", "x0", &monaco())];
+        let mut scenario = core(1, &[flow("a", 4, "sack", "s0", "d0")], &loops);
+        scenario["topology"]["links"][0][field] = value.clone();
+        scenario["flows"][0]["stop"] = json!("20 s");
+        let outcome = run(&scenario);
+        let series = &outcome.aggregate_series[0].1;
+        let believed = series.counts("in_flight_bytes");
+        assert!(believed[100..190].iter().all(|bytes| *bytes > 0), "{field}: {value} stops the aggregate");
+        assert_eq!(believed.last(), Some(&0), "{field}: {value}");
+        let left: u64 = series.counts("received_bytes")[100..190].iter().sum();
+        assert!(left > 9 * 125_000, "{field}: {value}: 1 Mbit/s at the least, {left} bytes in 9 s");
+    }
+}
+
+#[test]
 fn other_traffic_does_not_change_because_an_aggregate_exists() {
     let flows = [flow("in", 2, "sack", "s0", "d0"), flow("out", 2, "sack", "s1", "d1")];
     let apart = |aggregates: &[Value]| {
