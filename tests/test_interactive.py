@@ -85,6 +85,13 @@ def test_areas_spans_and_segments() -> None:
     assert all("domain" in shape["xref"] + shape["yref"] for shape in plot["layout"]["shapes"])
 
 
+def test_a_band_of_nothing_but_gaps_is_left_out() -> None:
+    one, (axis,) = made()
+    axis.plot([1, 2], [1, 2])
+    axis.fill_between([1, 2], [math.nan, math.nan], [math.nan, math.nan])
+    assert len(taken(one)["data"]) == 1
+
+
 def test_cells_and_their_names() -> None:
     one, (axis,) = made()
     axis.pcolormesh([-0.5, 0.5, 1.5], [-0.5, 0.5], np.array([[3.0, 4.0]]))

@@ -83,7 +83,8 @@ def taken(axes: Axes, panel: Panel) -> Iterator[dict[str, Any]]:
         elif isinstance(container, BarContainer):
             found.append(_bars(container, axes, done))
     for artist in (*axes.collections, *axes.patches, *axes.lines):
-        if artist in done or not artist.get_visible():
+        is_empty = isinstance(artist, PolyCollection) and not artist.get_paths()  # A band around nothing but gaps.
+        if artist in done or is_empty or not artist.get_visible():
             continue
         across, up = artist.get_transform().contains_branch_seperately(axes.transData)
         if (across and up) or isinstance(artist, Collection):
