@@ -54,13 +54,23 @@ fn goodputs(outcome: &Outcome) -> Vec<f64> {
     outcome.flows_measured.counts("goodput_bytes").iter().map(|bytes| *bytes as f64 * 8.0 / 40e6).collect()
 }
 
-/// What the receivers said of the priority lane: the part of notes after the warm-up that found one.
+/// What the receivers said of the priority lane: the mean of their notes after the warm-up.
 fn lanes(outcome: &Outcome) -> f64 {
+    lanes_of(outcome, |_| true)
+}
+
+/// The same of some flows, by their places in the scenario.
+fn lanes_of(outcome: &Outcome, wanted: impl Fn(u32) -> bool) -> f64 {
+    let Some(Column::U32(flows)) = outcome.state.get("flow") else { panic!("notes have flows") };
     let Some(Column::Text(names)) = outcome.state.get("name") else { panic!("notes have names") };
-    let rows =
-        outcome.state.quantities("time_seconds").iter().zip(outcome.state.quantities("value")).zip(names);
+    let rows = outcome
+        .state
+        .quantities("time_seconds")
+        .iter()
+        .zip(outcome.state.quantities("value"))
+        .zip(names.iter().zip(flows));
     let said: Vec<f64> = rows
-        .filter(|((time, _), name)| **time > 20.0 && *name == "priority_lane")
+        .filter(|((time, _), (name, flow))| **time > 20.0 && *name == "priority_lane" && wanted(**flow))
         .map(|((_, value), _)| *value)
         .collect();
     assert!(!said.is_empty());
@@ -116,6 +126,41 @@ fn one_of_two_bottlenecks_without_the_lane_is_shared_less_fairly_but_not_flooded
     // it would get for one queue (measured: 4.7 of 10 Mbit/s).
     let long = goodputs(&outcome)[0];
     assert!((3.3..5.0).contains(&long), "{long}");
+    for (place, said) in [(0, 0.5), (1, 1.0), (2, 0.0)] {
+        let heard = lanes_of(&outcome, |flow| flow == place);
+        assert!((heard - said).abs() < 0.05, "{place}: {heard}");
+    }
+}
+
+#[test]
+fn lanes_everywhere_are_not_doubted() {
+    // Changes of route, of rate, flows alone and in company, data of TCP's size beside.
+    let changing = |field: &str, values: [&str; 2]| {
+        let change = |index: usize| {
+            let mut change = json!({ "at": format!("{} s", 10 + 4 * index) });
+            change[field] = json!(values[index % 2]);
+            change
+        };
+        json!({ "schedule": (0..10).map(change).collect::<Vec<_>>() })
+    };
+    let (routes, rates) = (changing("delay", ["45 ms", "5 ms"]), changing("rate", ["4 Mbit/s", "10 Mbit/s"]));
+    for trouble in [json!({}), routes, rates] {
+        for others in [0, 1, 6] {
+            let mut links = way(["priority", "priority", "priority"]);
+            links[2]["rate"] = json!("10 Mbit/s");
+            for (key, value) in trouble.as_object().expect("an object") {
+                links[1][key] = value.clone();
+            }
+            let mut flows = vec![flow("one", &json!("monaco"), "a", "d")];
+            for index in 0..others {
+                let scheme = if index % 3 == 2 { json!("cubic") } else { json!("monaco") };
+                flows.push(flow(&format!("before-{index}"), &scheme, "a", "c"));
+                flows.push(flow(&format!("behind-{index}"), &scheme, "c", "d"));
+            }
+            let heard = lanes(&run(&scenario(&links, &flows)));
+            assert!(heard > 0.999, "{trouble} with {others}: {heard}");
+        }
+    }
 }
 
 #[test]

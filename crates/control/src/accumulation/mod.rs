@@ -3,6 +3,8 @@
 
 pub mod backlog;
 pub mod control_loop;
+pub mod swings;
 
 pub use backlog::{BacklogEstimator, RoundTrip};
 pub use control_loop::ControlLoop;
+pub use swings::Swings;

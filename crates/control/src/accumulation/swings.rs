@@ -1,0 +1,68 @@
+//! Whether a delay goes up and down again and again, by more than so much each time. What swings, and what follows from it,
+//! is said in `schemes/monaco.rs`.
+//!
+//! A step, such as a longer route, is one swing whatever its size, and a drift is none: only what comes back counts on.
+
+/// So many swings within [`WITHIN`] samples are no accident.
+const SWINGS: usize = 4;
+const WITHIN: u64 = 50;
+
+/// Swings of one delay.
+#[derive(Clone, Debug, Default)]
+pub struct Swings {
+    samples: u64,
+    /// The smallest and the largest since the last swing; of the direction of that, only one matters.
+    low: i128,
+    high: i128,
+    /// Where the last swing went; none yet.
+    up: Option<bool>,
+    /// The samples of the last swings, the newest last.
+    at: [Option<u64>; SWINGS],
+}
+
+impl Swings {
+    /// A delay, and by how much it must come back to have swung; whether it has swung often of late.
+    pub fn sample(&mut self, delay: i128, least: i128) -> bool {
+        if self.samples == 0 {
+            (self.low, self.high) = (delay, delay);
+        }
+        self.samples += 1;
+        self.low = self.low.min(delay);
+        self.high = self.high.max(delay);
+        let rose = self.up != Some(true) && delay - self.low > least;
+        let fell = self.up != Some(false) && self.high - delay > least;
+        if rose || fell {
+            self.up = Some(rose);
+            (self.low, self.high) = (delay, delay);
+            self.at.rotate_left(1);
+            self.at[SWINGS - 1] = Some(self.samples);
+        }
+        self.at[0].is_some_and(|first| self.samples - first < WITHIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn any(delays: impl IntoIterator<Item = i128>) -> bool {
+        let mut swings = Swings::default();
+        delays.into_iter().fold(false, |seen, delay| swings.sample(delay, 10) || seen)
+    }
+
+    #[test]
+    fn what_goes_up_and_down_swings() {
+        assert!(any([0, 20, 0, 20, 0]));
+        assert!(any((0..40).map(|round: i128| 3 * (round % 8 - 4).abs())), "in small steps, too");
+        assert!(any([100, 80, 100, 80, 100]), "whichever way it begins");
+    }
+
+    #[test]
+    fn steps_drifts_and_noise_do_not() {
+        assert!(!any((0..1000).map(|round| if round < 300 { 0 } else { 1_000_000 })), "a longer route");
+        assert!(!any((0..1000).map(|round| [0, 1_000_000, 0][round / 334])), "and back");
+        assert!(!any((0..1000).map(|round| 7 * round)), "a clock that goes wrong");
+        assert!(!any((0..1000).map(|round| 10 * (round % 2))), "no more than the least");
+        assert!(!any((0..1000).map(|round| 20 * (round / 20 % 2))), "too seldom");
+    }
+}
