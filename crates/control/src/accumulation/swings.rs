@@ -47,7 +47,7 @@ mod tests {
 
     fn any(delays: impl IntoIterator<Item = i128>) -> bool {
         let mut swings = Swings::default();
-        delays.into_iter().fold(false, |seen, delay| swings.sample(delay, 10) || seen)
+        delays.into_iter().any(|delay| swings.sample(delay, 10))
     }
 
     #[test]
