@@ -13,7 +13,7 @@ fn read(scenario: &Value) -> Result<Scenario, String> {
 
 fn run(scenario: &Value) -> Outcome {
     let scenario = read(scenario).unwrap_or_else(|problems| panic!("{problems}"));
-    Run::new(scenario, None).unwrap_or_else(|problems| panic!("{problems}")).finish()
+    Run::new(scenario, None).and_then(Run::finish).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn link(from: &str, to: &str, rate: &str, delay: &str) -> Value {
