@@ -98,11 +98,13 @@ impl Agenda {
     fn insert(&mut self, entry: Entry) {
         self.clear_taken();
         let mut at = self.run.len();
+        self.run.push(entry);
         while at > self.next && self.run[at - 1] > entry {
+            self.run[at] = self.run[at - 1];
             at -= 1;
         }
-        self.run.insert(at, entry);
-        self.last = self.run[self.run.len() - 1].bits();
+        self.run[at] = entry;
+        self.last = self.run.last().map_or(self.last, |greatest| greatest.bits());
     }
 
     /// Puts an entry beyond the run into its bucket.

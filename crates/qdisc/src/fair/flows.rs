@@ -83,7 +83,7 @@ pub(super) struct Leaving {
 /// More packets than this are not all at hand.
 const MANY: u32 = 4096;
 /// What is needed for so many departures is fetched at once.
-const TOGETHER: u8 = 8;
+const TOGETHER: u8 = 16;
 
 /// Flows of lower numbers have these as their slots, after those of the classes.
 const LOW: u32 = 1 << 22;
