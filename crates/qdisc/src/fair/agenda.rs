@@ -164,13 +164,6 @@ impl Agenda {
         }
     }
 
-    /// Puts `entry` in the place of the least one.
-    #[inline]
-    pub(crate) fn replace(&mut self, entry: Entry) {
-        self.pop();
-        self.push(entry);
-    }
-
     /// The run comes to its end: appends the least buckets.
     fn refill(&mut self) {
         self.most = self.most.max(self.beyond).max(self.run.len());
@@ -267,7 +260,8 @@ mod tests {
                     plain.push(Reverse(entry));
                 } else if action == 7 {
                     if plain.pop().is_some() {
-                        agenda.replace(entry);
+                        agenda.pop();
+                        agenda.push(entry);
                         plain.push(Reverse(entry));
                     }
                 } else {

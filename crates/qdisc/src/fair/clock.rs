@@ -12,6 +12,7 @@ use tailback_core::{Checker, Packet, QueueCx, Time};
 
 use super::agenda::Agenda;
 use super::heap::Entry;
+use super::order::Order;
 use super::shares::{check_reservations, check_shares};
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
@@ -93,6 +94,7 @@ impl TagRule for VirtualClock {
         &mut self,
         now: Time,
         flows: &mut TaggedFlows<Self>,
+        _order: &mut Order,
         slot: u32,
         packet: &Packet,
         _cx: &QueueCx<'_>,

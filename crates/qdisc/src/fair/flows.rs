@@ -34,6 +34,8 @@ const LISTED: u8 = 1;
 const MARKED: u8 = 2;
 /// Somebody is at work on it.
 const HELD: u8 = 4;
+/// The scheduler's own too, beside its mark: it keeps no slot.
+const NOTICED: u8 = 8;
 
 impl<F: Default> Default for Slot<F> {
     fn default() -> Self {
@@ -51,6 +53,11 @@ impl<F> Slot<F> {
     /// Whether the slot stands in the scheduler's ring or heap.
     pub const fn is_listed(&self) -> bool {
         self.keepers & LISTED != 0
+    }
+
+    /// Whether the scheduler has noticed the slot.
+    pub const fn is_noticed(&self) -> bool {
+        self.keepers & NOTICED != 0
     }
 
     /// Whether the scheduler has put its mark on the slot.
@@ -279,6 +286,18 @@ impl<F: Default, N: Copy> Flows<F, N> {
     #[inline]
     pub(super) fn unhold(&mut self, slot: u32) {
         self.let_go(slot, HELD);
+    }
+
+    /// Notes that the scheduler, which has marked the slot, has noticed it.
+    #[inline]
+    pub fn notice(&mut self, slot: u32) {
+        self.keep(slot, NOTICED);
+    }
+
+    /// Undoes [`Flows::notice`]; to be done before the mark is taken off.
+    #[inline]
+    pub fn overlook(&mut self, slot: u32) {
+        self.slots.at_mut(slot).keepers &= !NOTICED;
     }
 
     /// Keeps the slot as standing in the scheduler's ring or heap.

@@ -17,6 +17,7 @@ pub mod framed;
 pub mod frames;
 mod heap;
 pub(crate) mod longest;
+pub mod order;
 mod pool;
 pub mod round;
 pub mod selfclocked;

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker, Packet, QueueCx, Time};
 
+use super::order::Order;
 use super::shares::check_shares;
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
@@ -97,6 +98,7 @@ impl TagRule for SelfClocked {
         &mut self,
         _now: Time,
         flows: &mut TaggedFlows<Self>,
+        _order: &mut Order,
         slot: u32,
         packet: &Packet,
         cx: &QueueCx<'_>,

@@ -6,8 +6,8 @@
 
 use tailback_core::{Bytes, Packet, QueueCx, Time};
 
-use super::agenda::Agenda;
 use super::heap::Entry;
+use super::order::Order;
 use super::{Flows, Scheduler};
 
 /// The queues, as a tag rule sees them.
@@ -20,11 +20,12 @@ pub trait TagRule: Sized {
     /// What is kept beside each packet: its tag, or [`Plain`](super::Plain) where that follows from the packet before.
     type Note: Copy;
 
-    /// A packet is about to join `slot`: what to keep beside it.
+    /// A packet is about to join `slot`: what to keep beside it. `order` is the order of service so far.
     fn note(
         &mut self,
         now: Time,
         flows: &mut TaggedFlows<Self>,
+        order: &mut Order,
         slot: u32,
         packet: &Packet,
         cx: &QueueCx<'_>,
@@ -60,7 +61,7 @@ pub trait TagRule: Sized {
 #[derive(Clone, Debug)]
 pub struct ByTag<R> {
     rule: R,
-    agenda: Agenda,
+    order: Order,
     /// Counts entries, to order equal tags.
     entries: u32,
 }
@@ -68,7 +69,7 @@ pub struct ByTag<R> {
 impl<R: TagRule> ByTag<R> {
     /// A server with no packets.
     pub fn new(rule: R) -> Self {
-        Self { rule, agenda: Agenda::new(), entries: 0 }
+        Self { rule, order: Order::new(), entries: 0 }
     }
 
     /// Removes or corrects the top entry, which served its purpose.
@@ -77,9 +78,9 @@ impl<R: TagRule> ByTag<R> {
         if let Some(tag) = R::tag(flows, slot) {
             // Behind all that have this tag already, so that equal flows take turns.
             self.entries = self.entries.wrapping_add(1);
-            self.agenda.replace(Entry::new(tag, self.entries, slot));
+            self.order.replace(Entry::new(tag, self.entries, slot));
         } else {
-            self.agenda.pop();
+            self.order.pop();
             flows.unlist(slot);
         }
     }
@@ -98,7 +99,7 @@ impl<R: TagRule> Scheduler for ByTag<R> {
         packet: &Packet,
         cx: &QueueCx<'_>,
     ) -> R::Note {
-        self.rule.note(now, flows, slot, packet, cx)
+        self.rule.note(now, flows, &mut self.order, slot, packet, cx)
     }
 
     fn activated(&mut self, flows: &mut TaggedFlows<R>, slot: u32) {
@@ -108,12 +109,12 @@ impl<R: TagRule> Scheduler for ByTag<R> {
         let Some(tag) = R::tag(flows, slot) else { return };
         flows.list(slot);
         self.entries = self.entries.wrapping_add(1);
-        self.agenda.push(Entry::new(tag, self.entries, slot));
+        self.order.push(Entry::new(tag, self.entries, slot));
     }
 
     fn select(&mut self, _now: Time, flows: &mut TaggedFlows<R>) -> Option<u32> {
         loop {
-            let top = self.agenda.peek()?;
+            let top = self.order.peek()?;
             let slot = top.slot();
             if R::tag(flows, slot) == Some(top.tag()) {
                 return Some(slot);
@@ -123,14 +124,14 @@ impl<R: TagRule> Scheduler for ByTag<R> {
     }
 
     fn served(&mut self, now: Time, flows: &mut TaggedFlows<R>, slot: u32, _: Bytes) {
-        let tag = self.agenda.peek().map_or(0.0, Entry::tag);
+        let tag = self.order.peek().map_or(0.0, Entry::tag);
         self.rule.advanced(flows, slot);
         self.renew_top(flows, slot);
         self.rule.served(now, flows, slot, tag);
     }
 
     fn ahead(&self, steps: usize) -> Option<u32> {
-        self.agenda.ahead(steps)
+        self.order.ahead(steps)
     }
 
     fn ahead_beside(&self, steps: usize) -> Option<u32> {

@@ -17,6 +17,7 @@ use tailback_core::{BitRate, Checker, Packet, QueueCx, Time};
 
 use super::agenda::Agenda;
 use super::heap::Entry;
+use super::order::Order;
 use super::shares::check_shares;
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
@@ -41,13 +42,18 @@ impl WeightedFairConfig {
 }
 
 /// The fluid server. Virtual time is in bytes per unit of weight.
+///
+/// It looks for flows that run empty in it, and knows them by what waits in the packets' own order: a flow whose oldest
+/// packet has a tag beyond the virtual time has something in the fluid until then at least. So only those need an order
+/// of their own whose oldest packet the fluid has overtaken, or that have no packet left.
 #[derive(Clone, Debug, Default)]
 pub struct Fluid {
     virtual_time: f64,
     updated: Time,
-    /// Sum of the weights of flows backlogged in the fluid.
+    /// Flows backlogged in the fluid, and the sum of their weights.
+    backlogged: u32,
     weights: f64,
-    /// When backlogged flows run empty in the fluid, in virtual time. A key may lag behind its flow's true tag, and
+    /// When flows that were noticed run empty in the fluid, in virtual time. A key may lag behind its flow's true tag, and
     /// is set right when it comes to the top.
     departures: Agenda,
     /// Counts entries, to order equal departures: rounding must not depend on which slots are free.
@@ -76,33 +82,73 @@ impl Fluid {
     }
 
     /// Lets the fluid flow until `now`.
-    fn advance(&mut self, now: Time, rate: BitRate, flows: &mut TaggedFlows<Self>) {
+    fn advance(&mut self, now: Time, rate: BitRate, flows: &mut TaggedFlows<Self>, order: &mut Order) {
         let mut service = rate.bytes_per_sec() * now.since(self.updated).as_secs_f64();
         self.updated = now;
-        while let Some(top) = self.departures.peek() {
+        while self.backlogged > 0 {
+            let next = self.departures.peek();
+            if let Some(head) = order.unseen()
+                && next.is_none_or(|top| head.tag() <= top.tag())
+                && self.needed(head.tag()) <= service
+            {
+                order.see();
+                self.notice(flows, head.slot());
+                continue;
+            }
+            let Some(top) = next else { break };
             let slot = top.slot();
             let Finish(finish) = flows.get(slot).state;
             if finish != top.tag() {
-                self.entries = self.entries.wrapping_add(1);
-                self.departures.replace(Entry::new(finish, self.entries, slot));
+                self.departures.pop();
+                flows.overlook(slot);
+                // What still has a packet that the fluid has not reached is found by that again.
+                let overtaken = || {
+                    let seen = order.seen_up_to()?;
+                    Some(flows.head_note(slot)? <= seen)
+                };
+                if flows.get(slot).is_empty() || overtaken().unwrap_or(false) {
+                    self.notice(flows, slot);
+                }
                 continue;
             }
-            let needed = (finish - self.virtual_time).max(0.0) * self.weights;
+            let needed = self.needed(finish);
             if needed > service {
-                self.virtual_time += service / self.weights;
-                return;
+                break;
             }
             service -= needed;
             self.virtual_time = self.virtual_time.max(finish);
             self.departures.pop();
+            self.backlogged -= 1;
             self.weights -= flows.weight(slot);
             *flows.state(slot) = Finish::EMPTY;
+            flows.overlook(slot);
             flows.unmark(slot);
+        }
+        if self.backlogged > 0 {
+            self.virtual_time += service / self.weights;
+            return;
         }
         self.weights = 0.0;
         if flows.backlog().packets == 0 {
             // Nothing refers to old tags any more: starting over keeps them exact for ever.
             self.virtual_time = 0.0;
+        }
+    }
+
+    /// The service that takes virtual time to `tag`.
+    #[inline]
+    fn needed(&self, tag: f64) -> f64 {
+        (tag - self.virtual_time).max(0.0) * self.weights
+    }
+
+    /// The flow, if it is backlogged in the fluid, has to be looked at when it runs empty there.
+    fn notice(&mut self, flows: &mut TaggedFlows<Self>, slot: u32) {
+        let flow = flows.get(slot);
+        let Finish(finish) = flow.state;
+        if finish >= 0.0 && !flow.is_noticed() {
+            flows.notice(slot);
+            self.entries = self.entries.wrapping_add(1);
+            self.departures.push(Entry::new(finish, self.entries, slot));
         }
     }
 }
@@ -116,11 +162,12 @@ impl TagRule for Fluid {
         &mut self,
         now: Time,
         flows: &mut TaggedFlows<Self>,
+        order: &mut Order,
         slot: u32,
         packet: &Packet,
         cx: &QueueCx<'_>,
     ) -> f64 {
-        self.advance(now, cx.rate, flows);
+        self.advance(now, cx.rate, flows, order);
         let weight = flows.weight(slot);
         let length = packet.size().as_f64() / weight;
         let Finish(last) = flows.state(slot);
@@ -130,10 +177,13 @@ impl TagRule for Fluid {
         }
         let finish = self.virtual_time + length;
         *last = finish;
+        self.backlogged += 1;
         self.weights += weight;
-        self.entries = self.entries.wrapping_add(1);
-        self.departures.push(Entry::new(finish, self.entries, slot));
         flows.mark(slot);
+        if !flows.get(slot).is_empty() {
+            // The fluid was faster and has overtaken what still waits.
+            self.notice(flows, slot);
+        }
         finish
     }
 
@@ -142,7 +192,11 @@ impl TagRule for Fluid {
         flows.head_note(slot)
     }
 
-    fn served(&mut self, _now: Time, _flows: &mut TaggedFlows<Self>, _slot: u32, _tag: f64) {}
+    fn served(&mut self, _now: Time, flows: &mut TaggedFlows<Self>, slot: u32, _tag: f64) {
+        if flows.get(slot).is_empty() {
+            self.notice(flows, slot);
+        }
+    }
 
     fn ahead(&self, steps: usize) -> Option<u32> {
         self.departures.ahead(steps)
@@ -155,6 +209,9 @@ impl TagRule for Fluid {
         let Finish(finish) = flows.state(slot);
         if *finish >= 0.0 {
             *finish = newest.unwrap_or(before).max(0.0);
+            if newest.is_none() {
+                self.notice(flows, slot);
+            }
         }
     }
 }
