@@ -106,7 +106,7 @@ class _Columns:
 def _packet_blocks(result: Result, packets: pl.DataFrame) -> NDArray[np.uint8]:
     """One enhanced packet block per packet, all of one length, filled column by column."""
     # What aggregates send of their own (control packets, acknowledgements, reports) is in the log too, behind all flows.
-    loops = result.aggregates["aggregate"] if result.aggregates.columns else []
+    loops: list[str] = result.aggregates["aggregate"].to_list() if result.aggregates.columns else []
     flows = {name: row for row, name in enumerate([*result.flows["flow"], *loops])}
     flow = np.array([flows[name] for name in packets["flow"].cast(pl.String)], dtype=np.int64)
     payload, datagrams = _per_flow(result)
