@@ -20,7 +20,7 @@
 //!
 //! Loss shows twice, in Monaco's byte counts and in the repair of the stream; whichever comes first halves the window,
 //! the other is then silent for a round trip. The counts also tell the transport what to send again
-//! (`stream/arrivals.rs` there), an extension of ours: in windows of a packet or two the paper's sender would wait for TCP's timer.
+//! (`crates/transport/src/stream/arrivals.rs`), an extension of ours: in windows of a packet or two the paper's sender would wait for TCP's timer.
 //!
 //! Both limits act: the window, as whole packets, and the rate. A rate of `cwnd / rtt` alone, with the round trip time
 //! smoothed as RFC 6298 does, was tried and is unstable for ten flows: the smoothing delays the very effect by which a
