@@ -311,6 +311,21 @@ pub(crate) fn check_windows(
     checker.require(ok, "initial_window", initial, format_args!("at most {MOST_INITIAL} packets"));
 }
 
+/// What a controller needs to know where nothing is repaired, so that no slow start threshold is given.
+pub(crate) fn datagram_params(
+    segment: Bytes,
+    initial_window: DataAmount,
+    window_limit: Option<DataAmount>,
+) -> ControllerParams {
+    let bytes = |amount: DataAmount| amount.in_bytes(segment);
+    ControllerParams {
+        segment,
+        initial_window: bytes(initial_window),
+        initial_ssthresh: None,
+        max_window: window_limit.map_or(Bytes::MAX, bytes),
+    }
+}
+
 /// A size as packets carry it; a configuration that was checked has no larger one.
 pub(crate) fn wire_size(bytes: Bytes) -> u16 {
     u16::try_from(bytes.get()).unwrap_or(u16::MAX)

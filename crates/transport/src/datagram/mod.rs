@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tailback_control::ControllerParams;
 use tailback_core::{Bytes, Capacity, Checker, DataAmount};
 
-use crate::config::{EcnMode, RtoConfig, check_sizes, check_windows};
+use crate::config::{EcnMode, RtoConfig, check_sizes, check_windows, datagram_params};
 
 /// A datagram flow: its sender, and what its receiver must have in common with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -88,12 +88,6 @@ impl DatagramConfig {
 
     /// What a controller needs to know of this flow.
     pub fn controller_params(&self) -> ControllerParams {
-        let bytes = |amount: DataAmount| amount.in_bytes(self.segment_size);
-        ControllerParams {
-            segment: self.segment_size,
-            initial_window: bytes(self.initial_window),
-            initial_ssthresh: None,
-            max_window: self.window_limit.map_or(Bytes::MAX, bytes),
-        }
+        datagram_params(self.segment_size, self.initial_window, self.window_limit)
     }
 }

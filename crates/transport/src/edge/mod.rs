@@ -20,7 +20,7 @@ pub use ingress::Ingress;
 use tailback_control::ControllerParams;
 use tailback_core::{Bytes, Checker, DataAmount};
 
-use crate::config::check_windows;
+use crate::config::{check_windows, datagram_params};
 
 /// What an aggregate's two ends have in common.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,12 +50,6 @@ impl EdgeConfig {
 
     /// What a controller needs to know of this aggregate.
     pub fn controller_params(&self) -> ControllerParams {
-        let bytes = |amount: DataAmount| amount.in_bytes(self.segment_size);
-        ControllerParams {
-            segment: self.segment_size,
-            initial_window: bytes(self.initial_window),
-            initial_ssthresh: None,
-            max_window: self.window_limit.map_or(Bytes::MAX, bytes),
-        }
+        datagram_params(self.segment_size, self.initial_window, self.window_limit)
     }
 }
