@@ -1,12 +1,11 @@
-//! Every controller and feedback policy of this library in an enum, the smallest inline so that ten thousand flows of
-//! them stay small, and any other behind a pointer.
-//! Which of them make a scheme is said in `scheme.rs`.
+//! The controllers of which ten thousand run at once in an enum, the smallest inline so that such flows stay small, and
+//! any other behind a pointer. Which of them make a scheme is said by each scheme's configuration.
 
-use tailback_core::{Arrival, Controller, Cx, Directive, Feedback, FeedbackPolicy, Outgoing, Sent, Time};
+use tailback_core::{Controller, Cx, Directive, Feedback, Sent, Time};
 
+use crate::parts::BoxedController;
 use crate::schemes::{
-    Accumulation, Cubic, FixedRate, FixedWindow, MonacoPolicy, PacketPair, PacketPairPolicy,
-    PacketPairRemote, Reno, Vegas,
+    Accumulation, Cubic, FixedRate, FixedWindow, PacketPair, PacketPairRemote, PacketPairSender, Reno, Vegas,
 };
 
 /// A controller.
@@ -27,8 +26,8 @@ pub enum AnyController {
     FixedWindow(FixedWindow),
     /// A rate that never changes.
     FixedRate(FixedRate),
-    /// A controller from outside this library.
-    Custom(Box<dyn Controller + Send>),
+    /// Any other.
+    Custom(BoxedController),
 }
 
 macro_rules! each {
@@ -78,38 +77,31 @@ impl Controller for AnyController {
     }
 }
 
-/// A feedback policy.
-pub enum AnyPolicy {
-    /// Monaco's estimate of accumulation.
-    Monaco(Box<MonacoPolicy>),
-    /// Packet-pair, run at the receiver.
-    PacketPair(Box<PacketPairPolicy>),
-    /// A policy from outside this library.
-    Custom(Box<dyn FeedbackPolicy + Send>),
+macro_rules! held {
+    ($($variant:ident($state:ty) $(in $place:path)?;)*) => {$(
+        impl From<$state> for AnyController {
+            fn from(controller: $state) -> Self {
+                Self::$variant($($place)?(controller))
+            }
+        }
+    )*};
 }
 
-impl FeedbackPolicy for AnyPolicy {
-    fn on_arrival(&mut self, now: Time, arrival: &Arrival<'_>, cx: &mut Cx<'_>) {
-        match self {
-            Self::Monaco(policy) => policy.on_arrival(now, arrival, cx),
-            Self::PacketPair(policy) => policy.on_arrival(now, arrival, cx),
-            Self::Custom(policy) => policy.on_arrival(now, arrival, cx),
-        }
-    }
+held! {
+    Reno(Reno);
+    Cubic(Cubic) in Box::new;
+    Vegas(Vegas) in Box::new;
+    Accumulation(Accumulation) in Box::new;
+    FixedWindow(FixedWindow);
+    FixedRate(FixedRate);
+    Custom(BoxedController);
+}
 
-    fn poll_report(&mut self, now: Time, cx: &mut Cx<'_>) -> Option<Outgoing> {
-        match self {
-            Self::Monaco(policy) => policy.poll_report(now, cx),
-            Self::PacketPair(policy) => policy.poll_report(now, cx),
-            Self::Custom(policy) => policy.poll_report(now, cx),
-        }
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        match self {
-            Self::Monaco(policy) => policy.next_timer(),
-            Self::PacketPair(policy) => policy.next_timer(),
-            Self::Custom(policy) => policy.next_timer(),
+impl From<PacketPairSender> for AnyController {
+    fn from(sender: PacketPairSender) -> Self {
+        match sender {
+            PacketPairSender::Controlling(controller) => Self::PacketPair(controller),
+            PacketPairSender::Following(controller) => Self::PacketPairRemote(controller),
         }
     }
 }

@@ -4,10 +4,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::custom::{Register, Settings};
-use tailback_core::{Checker, Controller, FeedbackPolicy};
+use tailback_core::{Checker, Controller};
 
-use crate::any::{AnyController, AnyPolicy};
-use crate::scheme::{ControllerParams, Needs, Parts, Reliability};
+use crate::needs::{Needs, Reliability};
+use crate::parts::{BoxedController, BoxedPolicy, ControllerParams, Parts, SchemeConfig, SchemeInfo};
 use crate::schemes::{FixedWindow, FixedWindowConfig};
 
 /// All schemes of the user's own in this process.
@@ -24,12 +24,10 @@ pub struct CustomSchemeConfig {
 }
 
 /// Makes a controller for one connection.
-pub type MakeController =
-    Box<dyn Fn(&ControllerParams, &Settings) -> Box<dyn Controller + Send> + Send + Sync>;
+pub type MakeController = Box<dyn Fn(&ControllerParams, &Settings) -> BoxedController + Send + Sync>;
 
 /// Makes a feedback policy for one connection.
-pub type MakePolicy =
-    Box<dyn Fn(&ControllerParams, &Settings) -> Box<dyn FeedbackPolicy + Send> + Send + Sync>;
+pub type MakePolicy = Box<dyn Fn(&ControllerParams, &Settings) -> BoxedPolicy + Send + Sync>;
 
 /// Says what is wrong with settings.
 pub type CheckSettings = Box<dyn Fn(&Settings) -> Result<(), String> + Send + Sync>;
@@ -40,9 +38,7 @@ pub struct OwnScheme {
     pub controller: MakeController,
     /// The receiver's half, where there is one besides acknowledgements.
     pub policy: Option<MakePolicy>,
-    /// How lost data is repaired.
-    pub reliability: Reliability,
-    /// What else it wants from its endpoints.
+    /// What it wants from its endpoints.
     pub needs: Needs,
     /// Whether settings make sense.
     pub check: CheckSettings,
@@ -56,23 +52,35 @@ impl OwnScheme {
         Self {
             controller: Box::new(move |params, settings| Box::new(make(params, settings))),
             policy: None,
-            reliability: Reliability::Sack,
             needs: Needs::default(),
             check: Box::new(|_| Ok(())),
         }
     }
 }
 
-impl CustomSchemeConfig {
-    pub(crate) fn reliability(&self) -> Reliability {
-        OWN_SCHEMES.find(&self.part).map_or(Reliability::Sack, |own| own.reliability)
+impl SchemeConfig for CustomSchemeConfig {
+    type Controller = BoxedController;
+
+    fn info(&self) -> &'static SchemeInfo {
+        &SchemeInfo {
+            name: "custom",
+            summary: "A scheme of the user's own, registered in the process that runs the scenario",
+            source: "none",
+            reliability: Reliability::Sack,
+            expects_discipline: "any",
+        }
     }
 
-    pub(crate) fn needs(&self) -> Needs {
+    fn needs(&self) -> Needs {
         OWN_SCHEMES.find(&self.part).map_or_else(Needs::default, |own| own.needs)
     }
 
-    pub(crate) fn check(&self, checker: &mut Checker) {
+    fn lives_on_reports(&self) -> bool {
+        let needs = self.needs();
+        needs.reliability == Reliability::Datagram && !needs.stamps
+    }
+
+    fn check(&self, checker: &mut Checker) {
         match OWN_SCHEMES.find(&self.part) {
             None => checker.require(false, "part", format_args!("{:?}", self.part), OWN_SCHEMES.allowed()),
             Some(own) => {
@@ -83,22 +91,18 @@ impl CustomSchemeConfig {
         }
     }
 
-    pub(crate) fn build(&self, params: &ControllerParams) -> Parts {
+    fn increases(&self) -> bool {
+        true
+    }
+
+    fn build(&self, params: &ControllerParams) -> Parts {
         let Some(own) = OWN_SCHEMES.find(&self.part) else {
             // A checked scenario names registered parts only; whoever did not check gets a sender that stands still.
-            let still = FixedWindow::new(&FixedWindowConfig::default(), params);
-            return Parts {
-                controller: AnyController::FixedWindow(still),
-                policy: None,
-                reliability: Reliability::Sack,
-                needs: Needs::default(),
-            };
+            return Parts::sender(Box::new(FixedWindow::new(&FixedWindowConfig::default(), params)));
         };
         Parts {
-            controller: AnyController::Custom((own.controller)(params, &self.settings)),
-            policy: own.policy.as_ref().map(|make| AnyPolicy::Custom(make(params, &self.settings))),
-            reliability: own.reliability,
-            needs: own.needs,
+            controller: (own.controller)(params, &self.settings),
+            policy: own.policy.as_ref().map(|make| make(params, &self.settings)),
         }
     }
 }

@@ -7,9 +7,14 @@ mod clock;
 pub mod custom;
 pub mod estimators;
 pub mod laws;
+pub mod needs;
+pub mod parts;
+pub mod prediction;
 pub mod scheme;
 pub mod schemes;
 
-pub use any::{AnyController, AnyPolicy};
+pub use any::AnyController;
 pub use custom::{CustomSchemeConfig, OWN_SCHEMES, OwnScheme};
-pub use scheme::{ControllerParams, Needs, Parts, Reliability, SCHEMES, Scheme, SchemeInfo};
+pub use needs::{Acks, EcnEcho, EcnMode, MarkResponse, Needs, Reliability};
+pub use parts::{BoxedController, BoxedPolicy, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+pub use scheme::{Registered, SCHEMES, Scheme};

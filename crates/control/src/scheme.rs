@@ -1,263 +1,180 @@
-//! The registry: a scheme is a named composition of a receiver's feedback policy, a sender's controller and the
-//! reliability that they stand on, with the queue discipline that it expects. No algorithm lives here.
+//! The registry: every scheme in one row, and what is asked of any of them. What a scheme is stands in its own file, as
+//! [`SchemeConfig`]; no algorithm lives here.
+
+use std::ops::Deref;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Checker};
 
-use crate::any::{AnyController, AnyPolicy};
+use crate::any::AnyController;
 use crate::custom::CustomSchemeConfig;
-use crate::laws::accumulation::Law;
+use crate::needs::{Needs, Reliability};
+use crate::parts::{ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 use crate::schemes::{
-    Accumulation, AccumulationConfig, AccumulationEstimator, Cubic, CubicConfig, FixedRate, FixedRateConfig,
-    FixedWindow, FixedWindowConfig, MonacoPolicy, PacketPair, PacketPairConfig, PacketPairControlledAt,
-    PacketPairPolicy, PacketPairRemote, Reno, RenoConfig, Vegas, VegasConfig, VegasKConfig,
+    AccumulationConfig, AccumulationScheme, CubicConfig, FixedRateConfig, FixedWindowConfig, LiedConfig,
+    NewarkConfig, PacketPairConfig, ProbabilisticConfig, RenoConfig, RenoScheme, SacConfig, TfrcConfig,
+    VegasConfig, VegasKConfig,
 };
 
-/// What a controller needs to know about its connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ControllerParams {
-    /// A full segment's bytes on the wire.
-    pub segment: Bytes,
-    /// The window before any feedback.
-    pub initial_window: Bytes,
-    /// The slow start threshold before any loss; `None` for without limit.
-    pub initial_ssthresh: Option<Bytes>,
-    /// The window never exceeds this: the receiver's window.
-    pub max_window: Bytes,
+/// Makes the enum of schemes, the table of those that are listed, and the one match over them. A row is
+/// `Variant(Config)`, where `Config` is a [`SchemeConfig`]; where several schemes share one configuration,
+/// `Variant(Config => view)`, where `view` makes of it the [`SchemeConfig`] that is meant.
+macro_rules! schemes {
+    (@view $config:ident) => { $config };
+    (@view $config:ident $view:path) => { &$view($config) };
+    (
+        listed { $( $(#[$meta:meta])* $variant:ident($config:ty $(=> $view:path)?), )* }
+        unlisted { $( $(#[$hidden_meta:meta])* $hidden:ident($hidden_config:ty), )* }
+    ) => {
+        /// A scheme by name, with its parameters.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "name", rename_all = "kebab-case")]
+        pub enum Scheme {
+            $( $(#[$meta])* $variant($config), )*
+            $( $(#[$hidden_meta])* $hidden($hidden_config), )*
+        }
+
+        /// All schemes of this library.
+        pub const SCHEMES: &[Registered] =
+            &[$( Registered { default: || Scheme::$variant(<$config>::default()) }, )*];
+
+        impl Scheme {
+            /// Asks the scheme in hand.
+            fn ask<T>(&self, question: impl FnOnce(&dyn Described) -> T) -> T {
+                match self {
+                    $( Self::$variant(config) => question(schemes!(@view config $($view)?)), )*
+                    $( Self::$hidden(config) => question(config), )*
+                }
+            }
+        }
+    };
 }
 
-/// How lost data is found and repaired; implemented in `transport`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reliability {
-    /// Fast retransmit and fast recovery of one segment per episode (RFC 5681 §3.2).
-    Reno,
-    /// Recovery by partial acknowledgements (RFC 6582).
-    NewReno,
-    /// Reno's, with segments sent again by a timer of fine grain, before three duplicates have come (Brakmo and Peterson
-    /// 1995, §III-A).
-    Vegas,
-    /// Scoreboard recovery by selective acknowledgements (RFC 2018, RFC 6675).
-    Sack,
-    /// Recovery by the offsets of acknowledgements and a soft time-out (`packet-pair.txt`, appendix).
-    Offsets,
-    /// Nothing is repaired: datagrams.
-    Datagram,
+schemes! {
+    listed {
+        /// TCP Reno (RFC 5681).
+        Reno(RenoConfig => RenoScheme::reno),
+        /// TCP NewReno (RFC 6582).
+        #[serde(rename = "newreno")]
+        NewReno(RenoConfig => RenoScheme::newreno),
+        /// TCP with selective acknowledgements (RFC 6675) and Reno's window law.
+        Sack(RenoConfig => RenoScheme::sack),
+        /// CUBIC (RFC 9438).
+        Cubic(CubicConfig),
+        /// TCP Vegas (Brakmo and Peterson 1995).
+        Vegas(VegasConfig),
+        /// TCP Vegas with a bounded memory of round trip times (Mo et al. 1999; Xia et al., §IV-A).
+        VegasK(VegasKConfig),
+        /// Additive increase and decrease towards a target accumulation (Xia et al., equation 3).
+        AccumulationAiad(AccumulationConfig => AccumulationScheme::aiad),
+        /// Mo and Walrand's law towards a target accumulation (Xia et al., equation 5).
+        AccumulationMw(AccumulationConfig => AccumulationScheme::mw),
+        /// Proportional control towards a target accumulation (Xia et al., equation 6).
+        AccumulationP(AccumulationConfig => AccumulationScheme::proportional),
+        /// Monaco (Xia et al., §IV-B): proportional control of an accumulation measured at the receiver.
+        Monaco(AccumulationConfig => AccumulationScheme::monaco),
+        /// Packet-pair flow control (Keshav 1994).
+        PacketPair(PacketPairConfig),
+        /// TCP-friendly rate control (RFC 5348), and its variant for small packets (RFC 4828).
+        Tfrc(TfrcConfig),
+        /// Probabilistic congestion control (Widmer, Mauve and Damm 2002).
+        Probabilistic(ProbabilisticConfig),
+        /// TCP Newark (Li and Mills §III).
+        Newark(NewarkConfig),
+        /// A window that never changes.
+        FixedWindow(FixedWindowConfig),
+        /// Linear increase and exponential decrease of a datagram rate (Tuan and Park 1999, §3.1).
+        Lied(LiedConfig),
+        /// Selective aggressiveness over any scheme that increases (Tuan and Park 1999, §3.2).
+        Sac(SacConfig),
+        /// A rate that never changes.
+        FixedRate(FixedRateConfig),
+    }
+    unlisted {
+        /// A scheme of the user's own, registered in the process that runs the scenario.
+        Custom(CustomSchemeConfig),
+    }
 }
 
-/// What a scheme wants from its endpoints beyond the traits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
-    /// Data leaves ECN-capable, whatever the scenario says.
-    pub ecn: bool,
-    /// Data packets carry a [`ControlInfo`](tailback_core::ControlInfo) stamp for the feedback policy.
-    pub stamps: bool,
-    /// Every data packet is acknowledged at once: delayed acknowledgements would break the estimator.
-    pub prompt_acks: bool,
-}
-
-/// A scheme taken apart: what the endpoints are built from.
-pub struct Parts {
-    /// The sender's half.
-    pub controller: AnyController,
-    /// The receiver's half, where the scheme has one besides acknowledgements.
-    pub policy: Option<AnyPolicy>,
-    /// How lost data is repaired.
-    pub reliability: Reliability,
-    /// What else it wants.
-    pub needs: Needs,
-}
-
-/// A scheme by name, with its parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "name", rename_all = "kebab-case")]
-pub enum Scheme {
-    /// TCP Reno (RFC 5681).
-    Reno(RenoConfig),
-    /// TCP NewReno (RFC 6582).
-    #[serde(rename = "newreno")]
-    NewReno(RenoConfig),
-    /// TCP with selective acknowledgements (RFC 6675) and Reno's window law.
-    Sack(RenoConfig),
-    /// CUBIC (RFC 9438).
-    Cubic(CubicConfig),
-    /// TCP Vegas (Brakmo and Peterson 1995).
-    Vegas(VegasConfig),
-    /// TCP Vegas with a bounded memory of round trip times (Mo et al. 1999; `accumulation.txt` §IV-A).
-    VegasK(VegasKConfig),
-    /// Additive increase and decrease towards a target accumulation (`accumulation.txt` equation 3).
-    AccumulationAiad(AccumulationConfig),
-    /// Mo and Walrand's law towards a target accumulation (`accumulation.txt` equation 5).
-    AccumulationMw(AccumulationConfig),
-    /// Proportional control towards a target accumulation (`accumulation.txt` equation 6).
-    AccumulationP(AccumulationConfig),
-    /// Monaco (`accumulation.txt` §IV-B): proportional control of an accumulation measured at the receiver.
-    Monaco(AccumulationConfig),
-    /// Packet-pair flow control (Keshav 1994).
-    PacketPair(PacketPairConfig),
-    /// A window that never changes.
-    FixedWindow(FixedWindowConfig),
-    /// A rate that never changes.
-    FixedRate(FixedRateConfig),
-    /// A scheme of the user's own, registered in the process that runs the scenario.
-    Custom(CustomSchemeConfig),
-}
-
-/// What is known of a scheme without building it.
+/// A scheme in the table of all.
 #[derive(Clone, Copy, Debug)]
-pub struct SchemeInfo {
-    /// Its registered name.
-    pub name: &'static str,
-    /// What it does, in one sentence.
-    pub summary: &'static str,
-    /// Where it is published.
-    pub source: &'static str,
-    /// How lost data is repaired.
-    pub reliability: Reliability,
-    /// The queue discipline that it expects at the bottleneck.
-    pub expects_discipline: &'static str,
+pub struct Registered {
     /// The scheme with its published defaults.
     pub default: fn() -> Scheme,
 }
 
-/// The entry of all schemes of the user's own; not among [`SCHEMES`], since what they are is known to the user alone.
-static OWN: SchemeInfo = SchemeInfo {
-    name: "custom",
-    summary: "A scheme of the user's own, registered in the process that runs the scenario",
-    source: "none",
-    reliability: Reliability::Sack,
-    expects_discipline: "any",
-    default: || Scheme::Custom(CustomSchemeConfig::default()),
-};
+impl Deref for Registered {
+    type Target = SchemeInfo;
+    fn deref(&self) -> &SchemeInfo {
+        (self.default)().info()
+    }
+}
 
-/// All registered schemes.
-pub const SCHEMES: &[SchemeInfo] = &[
-    SchemeInfo {
-        name: "reno",
-        summary: "AIMD window with fast retransmit and fast recovery",
-        source: "RFC 5681",
-        reliability: Reliability::Reno,
-        expects_discipline: "any",
-        default: || Scheme::Reno(RenoConfig::default()),
-    },
-    SchemeInfo {
-        name: "newreno",
-        summary: "Reno's window with recovery by partial acknowledgements",
-        source: "RFC 6582",
-        reliability: Reliability::NewReno,
-        expects_discipline: "any",
-        default: || Scheme::NewReno(RenoConfig::default()),
-    },
-    SchemeInfo {
-        name: "sack",
-        summary: "Reno's window with scoreboard recovery by selective acknowledgements",
-        source: "RFC 5681, RFC 2018, RFC 6675",
-        reliability: Reliability::Sack,
-        expects_discipline: "any",
-        default: || Scheme::Sack(RenoConfig::default()),
-    },
-    SchemeInfo {
-        name: "cubic",
-        summary: "A window that grows as a cubic of the time since the last congestion",
-        source: "RFC 9438, RFC 9406",
-        reliability: Reliability::Sack,
-        expects_discipline: "any",
-        default: || Scheme::Cubic(CubicConfig::default()),
-    },
-    SchemeInfo {
-        name: "vegas",
-        summary: "Keeps a few packets queued in the network, judged by round trip times at the sender",
-        source: "Brakmo and Peterson 1995; accumulation.txt §IV-A",
-        reliability: Reliability::Vegas,
-        expects_discipline: "any",
-        default: || Scheme::Vegas(VegasConfig::default()),
-    },
-    SchemeInfo {
-        name: "vegas-k",
-        summary: "Vegas with a memory of the last k round trips only",
-        source: "Mo, La, Anantharam and Walrand 1999; accumulation.txt §IV-A",
-        reliability: Reliability::Vegas,
-        expects_discipline: "any",
-        default: || Scheme::VegasK(VegasKConfig::default()),
-    },
-    SchemeInfo {
-        name: "accumulation-aiad",
-        summary: "Additive increase and decrease towards a target of packets queued in the network",
-        source: "accumulation.txt §III-B, equation 3",
-        reliability: Reliability::Sack,
-        expects_discipline: "priority",
-        default: || Scheme::AccumulationAiad(AccumulationConfig::default()),
-    },
-    SchemeInfo {
-        name: "accumulation-mw",
-        summary: "Mo and Walrand's law towards a target of packets queued in the network",
-        source: "accumulation.txt §III-B, equation 5",
-        reliability: Reliability::Sack,
-        expects_discipline: "priority",
-        default: || Scheme::AccumulationMw(AccumulationConfig::default()),
-    },
-    SchemeInfo {
-        name: "accumulation-p",
-        summary: "Proportional control towards a target of packets queued in the network",
-        source: "accumulation.txt §III-B, equation 6",
-        reliability: Reliability::Sack,
-        expects_discipline: "priority",
-        default: || Scheme::AccumulationP(AccumulationConfig::default()),
-    },
-    SchemeInfo {
-        name: "monaco",
-        summary: "Proportional control of the packets queued in the network, measured at the receiver by control packets",
-        source: "accumulation.txt §IV-B",
-        reliability: Reliability::Sack,
-        expects_discipline: "priority",
-        default: || Scheme::Monaco(AccumulationConfig::default()),
-    },
-    SchemeInfo {
-        name: "packet-pair",
-        summary: "Steers the bottleneck's queue to a setpoint by the spacing of acknowledgements of back-to-back pairs",
-        source: "Keshav, Packet-Pair Flow Control, 1994",
-        reliability: Reliability::Offsets,
-        expects_discipline: "weighted-fair-queueing",
-        default: || Scheme::PacketPair(PacketPairConfig::default()),
-    },
-    SchemeInfo {
-        name: "fixed-window",
-        summary: "A window that never changes",
-        source: "none",
-        reliability: Reliability::Sack,
-        expects_discipline: "any",
-        default: || Scheme::FixedWindow(FixedWindowConfig::default()),
-    },
-    SchemeInfo {
-        name: "fixed-rate",
-        summary: "A rate that never changes, with even or Poisson tokens",
-        source: "none",
-        reliability: Reliability::Datagram,
-        expects_discipline: "any",
-        default: || Scheme::FixedRate(FixedRateConfig::default()),
-    },
-];
+/// A [`SchemeConfig`] whose type is forgotten.
+trait Described {
+    fn info(&self) -> &'static SchemeInfo;
+    fn check(&self, checker: &mut Checker);
+    fn build(&self, params: &ControllerParams) -> Parts<AnyController>;
+    fn needs(&self) -> Needs;
+    fn family(&self) -> Family;
+    fn held(&self, segment: Bytes) -> Option<f64>;
+    fn guaranteed_rate(&self) -> Option<(&'static str, BitRate)>;
+    fn lives_on_reports(&self) -> bool;
+    fn increases(&self) -> bool;
+}
+
+impl<S: SchemeConfig> Described for S
+where
+    AnyController: From<S::Controller>,
+{
+    fn info(&self) -> &'static SchemeInfo {
+        SchemeConfig::info(self)
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        SchemeConfig::check(self, checker);
+    }
+
+    fn build(&self, params: &ControllerParams) -> Parts<AnyController> {
+        let Parts { controller, policy } = SchemeConfig::build(self, params);
+        Parts { controller: controller.into(), policy }
+    }
+
+    fn needs(&self) -> Needs {
+        SchemeConfig::needs(self)
+    }
+
+    fn family(&self) -> Family {
+        SchemeConfig::family(self)
+    }
+
+    fn held(&self, segment: Bytes) -> Option<f64> {
+        SchemeConfig::held(self, segment)
+    }
+
+    fn guaranteed_rate(&self) -> Option<(&'static str, BitRate)> {
+        SchemeConfig::guaranteed_rate(self)
+    }
+
+    fn lives_on_reports(&self) -> bool {
+        SchemeConfig::lives_on_reports(self)
+    }
+
+    fn increases(&self) -> bool {
+        SchemeConfig::increases(self)
+    }
+}
 
 impl Scheme {
+    /// What is known of it without its parameters.
+    pub fn info(&self) -> &'static SchemeInfo {
+        self.ask(|scheme| scheme.info())
+    }
+
     /// The registered name.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Reno(_) => "reno",
-            Self::NewReno(_) => "newreno",
-            Self::Sack(_) => "sack",
-            Self::Cubic(_) => "cubic",
-            Self::Vegas(_) => "vegas",
-            Self::VegasK(_) => "vegas-k",
-            Self::AccumulationAiad(_) => "accumulation-aiad",
-            Self::AccumulationMw(_) => "accumulation-mw",
-            Self::AccumulationP(_) => "accumulation-p",
-            Self::Monaco(_) => "monaco",
-            Self::PacketPair(_) => "packet-pair",
-            Self::FixedWindow(_) => "fixed-window",
-            Self::FixedRate(_) => "fixed-rate",
-            Self::Custom(_) => "custom",
-        }
+        self.info().name
     }
 
     /// What tables call it: its name, or that of the part of one's own behind it.
@@ -265,157 +182,50 @@ impl Scheme {
         if let Self::Custom(own) = self { &own.part } else { self.name() }
     }
 
-    /// The scheme's entry in [`SCHEMES`].
-    ///
-    /// # Panics
-    /// Never: a test holds that every scheme is registered.
-    pub fn info(&self) -> &'static SchemeInfo {
-        if matches!(self, Self::Custom(_)) {
-            return &OWN;
-        }
-        let name = self.name();
-        SCHEMES.iter().find(|info| info.name == name).expect("every scheme is registered")
+    /// What it wants from its endpoints.
+    pub fn needs(&self) -> Needs {
+        self.ask(|scheme| scheme.needs())
+    }
+
+    /// Which laws it keeps.
+    pub fn family(&self) -> Family {
+        self.ask(|scheme| scheme.family())
     }
 
     /// How lost data is repaired, which may depend on parameters.
     pub fn reliability(&self) -> Reliability {
-        match self {
-            Self::FixedRate(config) if config.reliable => Reliability::Sack,
-            Self::Vegas(VegasConfig { retransmission, .. })
-            | Self::VegasK(VegasKConfig { retransmission, .. }) => retransmission.reliability(),
-            Self::Custom(config) => config.reliability(),
-            _ => self.info().reliability,
-        }
+        self.needs().reliability
     }
 
     /// The field and the value of a rate that the scheme takes the network to guarantee, and sends at before it has
     /// measured anything.
     pub fn guaranteed_rate(&self) -> Option<(&'static str, BitRate)> {
-        match self {
-            Self::PacketPair(config) => config.nominal_rate.map(|rate| ("nominal_rate", rate)),
-            _ => None,
-        }
+        self.ask(|scheme| scheme.guaranteed_rate())
     }
 
     /// Whether it needs nothing but reports, so that it can steer an aggregate, whose packets nobody acknowledges.
     pub fn lives_on_reports(&self) -> bool {
-        match self {
-            Self::AccumulationAiad(config)
-            | Self::AccumulationMw(config)
-            | Self::AccumulationP(config)
-            | Self::Monaco(config) => config.estimator == AccumulationEstimator::Monaco,
-            Self::FixedRate(_) => true,
-            Self::Custom(_) => self.reliability() == Reliability::Datagram && !self.needs().stamps,
-            _ => false,
-        }
+        self.ask(|scheme| scheme.lives_on_reports())
+    }
+
+    /// Whether it grows by addition, so that selective aggressiveness can scale its increases.
+    pub fn increases(&self) -> bool {
+        self.ask(|scheme| scheme.increases())
     }
 
     /// Complains about every parameter that is not allowed.
     pub fn check(&self, checker: &mut Checker) {
-        match self {
-            Self::Reno(config) | Self::NewReno(config) | Self::Sack(config) => config.check(checker),
-            Self::Cubic(config) => config.check(checker),
-            Self::Vegas(config) => config.check(checker),
-            Self::VegasK(config) => config.check(checker),
-            Self::AccumulationAiad(config) | Self::AccumulationMw(config) | Self::AccumulationP(config) => {
-                config.check(checker);
-            }
-            Self::Monaco(config) => config.check_monaco(checker),
-            Self::PacketPair(config) => config.check(checker),
-            Self::FixedWindow(config) => config.check(checker),
-            Self::FixedRate(config) => config.check(checker),
-            Self::Custom(config) => config.check(checker),
-        }
+        self.ask(|scheme| scheme.check(checker));
     }
 
     /// How much a flow of the scheme holds in the network's queues at rest, in bytes, for packets of `segment` bytes: its
-    /// weight in the fair shares (`accumulation.txt`, appendix). `None` where it has no such aim.
+    /// weight in the fair shares (Xia et al., appendix). `None` where it has no such aim.
     pub fn held(&self, segment: Bytes) -> Option<f64> {
-        let packets = match self {
-            Self::AccumulationAiad(config)
-            | Self::AccumulationMw(config)
-            | Self::AccumulationP(config)
-            | Self::Monaco(config) => config.target.in_packets(segment),
-            Self::Vegas(VegasConfig { alpha, beta, .. }) | Self::VegasK(VegasKConfig { alpha, beta, .. }) => {
-                0.5 * (alpha + beta)
-            }
-            _ => return None,
-        };
-        Some(packets * segment.as_f64())
-    }
-
-    /// The receiver's half, where the scheme has one.
-    fn policy(&self, params: &ControllerParams) -> Option<AnyPolicy> {
-        match self {
-            Self::AccumulationAiad(config)
-            | Self::AccumulationMw(config)
-            | Self::AccumulationP(config)
-            | Self::Monaco(config)
-                if config.estimator == AccumulationEstimator::Monaco =>
-            {
-                Some(AnyPolicy::Monaco(Box::new(MonacoPolicy::with_clock(
-                    config.egress_gain,
-                    params.segment,
-                    config.clock,
-                ))))
-            }
-            Self::PacketPair(config) if config.controlled_at == PacketPairControlledAt::Receiver => {
-                Some(AnyPolicy::PacketPair(Box::new(PacketPairPolicy::new(config, params))))
-            }
-            _ => None,
-        }
-    }
-
-    /// What it wants from its endpoints beyond the traits.
-    pub fn needs(&self) -> Needs {
-        match self {
-            Self::Custom(config) => config.needs(),
-            Self::PacketPair(config) => Needs {
-                prompt_acks: true,
-                stamps: config.controlled_at == PacketPairControlledAt::Receiver,
-                ..Needs::default()
-            },
-            _ => Needs::default(),
-        }
+        self.ask(|scheme| scheme.held(segment))
     }
 
     /// The scheme's parts, for one connection.
-    pub fn build(&self, params: &ControllerParams) -> Parts {
-        let controller = match self {
-            Self::Custom(config) => return config.build(params),
-            Self::Reno(config) | Self::NewReno(config) | Self::Sack(config) => {
-                AnyController::Reno(Reno::new(config, params))
-            }
-            Self::Cubic(config) => AnyController::Cubic(Box::new(Cubic::new(config, params))),
-            Self::Vegas(config) => AnyController::Vegas(Box::new(Vegas::new(config, None, params))),
-            Self::VegasK(config) => {
-                AnyController::Vegas(Box::new(Vegas::new(&config.common(), Some(config.history), params)))
-            }
-            Self::AccumulationAiad(config) => accumulation(Law::Aiad, config, params),
-            Self::AccumulationMw(config) => accumulation(Law::Mw, config, params),
-            Self::AccumulationP(config) | Self::Monaco(config) => {
-                accumulation(Law::Proportional, config, params)
-            }
-            Self::PacketPair(config) => match config.controlled_at {
-                PacketPairControlledAt::Sender => {
-                    AnyController::PacketPair(Box::new(PacketPair::new(config, params)))
-                }
-                PacketPairControlledAt::Receiver => {
-                    AnyController::PacketPairRemote(Box::new(PacketPairRemote::new(config, params)))
-                }
-            },
-            Self::FixedWindow(config) => AnyController::FixedWindow(FixedWindow::new(config, params)),
-            Self::FixedRate(config) => AnyController::FixedRate(FixedRate::new(config, params)),
-        };
-        Parts {
-            controller,
-            policy: self.policy(params),
-            reliability: self.reliability(),
-            needs: self.needs(),
-        }
+    pub fn build(&self, params: &ControllerParams) -> Parts<AnyController> {
+        self.ask(|scheme| scheme.build(params))
     }
-}
-
-fn accumulation(law: Law, config: &AccumulationConfig, params: &ControllerParams) -> AnyController {
-    AnyController::Accumulation(Box::new(Accumulation::new(law, config, params)))
 }

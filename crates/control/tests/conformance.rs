@@ -1,12 +1,12 @@
-//! Every registered scheme under random operations, against what holds for all controllers. A scheme joins by being
-//! registered; numbers that belong to one scheme are tested in `reference.rs`.
+//! Every registered scheme under random operations, against what holds for all controllers and against the laws of its
+//! family. A scheme joins by being registered; numbers that belong to one scheme are tested in `reference.rs`.
 
 mod script;
 
 use proptest::prelude::*;
 use script::{Op, Script, ops, params};
-use tailback_control::{AnyController, SCHEMES, Scheme};
-use tailback_core::{BitRate, Checker, Controller, Cx, Directive, Feedback, ProbePlan, Time};
+use tailback_control::{AnyController, Family, SCHEMES, Scheme};
+use tailback_core::{BitRate, Checker, Controller, Cx, Directive, Feedback, Time};
 
 /// Every scheme with its defaults, and with options that change its path through the code.
 fn schemes() -> Vec<Scheme> {
@@ -18,6 +18,11 @@ fn schemes() -> Vec<Scheme> {
         serde_json::json!({ "name": "packet-pair", "estimator": { "name": "kalman" }, "propagation": "least" }),
         serde_json::json!({ "name": "packet-pair", "estimator": { "name": "ewma" }, "nominal_rate": "1 Mbit/s", "clock": "10 ms" }),
         serde_json::json!({ "name": "cubic", "reno_friendly": false, "fast_convergence": false }),
+        serde_json::json!({ "name": "newark", "g": 0.5, "adaptive": {}, "counting": "bytes" }),
+        serde_json::json!({
+            "name": "newark", "burst_reaction": "each-mark", "burst_growth": "round-trip", "grow_unused": true,
+            "signals": "one-bit",
+        }),
     ];
     let variants = variants.map(|text| serde_json::from_value(text).expect("well-formed"));
     SCHEMES.iter().map(|info| (info.default)()).chain(variants).collect()
@@ -44,9 +49,9 @@ impl Controller for Deaf {
     }
 }
 
-/// Whether the window only cuts off what a rate governs, as in packet-pair: it is no congestion window.
-fn cuts_off(directive: &Directive) -> bool {
-    directive.rate.is_some() && matches!(directive.probe, Some(ProbePlan::DataPairs { .. }))
+/// All schemes of a family.
+fn of(wanted: Family) -> Vec<Scheme> {
+    schemes().into_iter().filter(|scheme| scheme.family() == wanted).collect()
 }
 
 fn run(scheme: &Scheme, script: &[Op]) -> Vec<Directive> {
@@ -70,7 +75,9 @@ proptest! {
                     prop_assert!(rate > BitRate::ZERO, "{}: {rate}", scheme.name());
                     prop_assert!(rate.bits_per_sec() < 1 << 50, "{}: {rate}", scheme.name());
                 }
-                prop_assert!(directive.window.is_some() || directive.rate.is_some(), "{}", scheme.name());
+                // A flow of the application's own rate has a gate and nothing else.
+                let bounded = directive.window.is_some() || directive.rate.is_some();
+                prop_assert!(bounded || scheme.name() == "probabilistic", "{}", scheme.name());
             }
         }
     }
@@ -78,12 +85,12 @@ proptest! {
     /// While fast recovery repairs, no window grows; what shrinks it may come at any time.
     #[test]
     fn windows_never_grow_in_fast_recovery(script in ops()) {
-        for scheme in schemes() {
+        for scheme in of(Family::Window) {
             let mut runner = Script::new(scheme.build(&params()).controller);
             for op in &script {
                 let before = runner.directive().window;
                 let after = runner.apply(op).window;
-                if runner.in_fast_recovery() && !cuts_off(&runner.directive()) {
+                if runner.in_fast_recovery() {
                     prop_assert!(after <= before, "{}: {before:?} to {after:?} at {op:?}", scheme.name());
                 }
             }
@@ -93,15 +100,12 @@ proptest! {
     /// A time-out leaves a window of one segment, two of Vegas's (see there), and a loss never enlarges a window.
     #[test]
     fn congestion_never_enlarges_a_window(script in ops()) {
-        for scheme in schemes().iter().filter(|scheme| scheme.name() != "fixed-window") {
+        for scheme in of(Family::Window) {
             let mut runner = Script::new(scheme.build(&params()).controller);
             for op in &script {
                 let before = runner.directive().window;
                 let directive = runner.apply(op);
                 let after = directive.window;
-                if cuts_off(&directive) {
-                    continue;
-                }
                 match op {
                     Op::Timeout if after.is_some() => {
                         let segments = if scheme.name().starts_with("vegas") { 2 } else { 1 };
@@ -110,6 +114,17 @@ proptest! {
                     Op::Loss | Op::Ecn => prop_assert!(after <= before, "{}", scheme.name()),
                     _ => {}
                 }
+            }
+        }
+    }
+
+    /// What is configured to be as it is stays so, whatever happens.
+    #[test]
+    fn nothing_moves_what_does_not_respond(script in ops()) {
+        for scheme in of(Family::Unresponsive) {
+            let first = scheme.build(&params()).controller.directive();
+            for directive in run(&scheme, &script) {
+                prop_assert_eq!(directive, first, "{}", scheme.name());
             }
         }
     }
@@ -155,6 +170,23 @@ proptest! {
             let before = runner.directive();
             prop_assert_eq!(runner.say_nothing(), before, "{}", scheme.name());
         }
+    }
+}
+
+/// The laws above hold of somebody, and of whom they should.
+#[test]
+fn every_scheme_is_in_the_family_that_it_should_be_in() {
+    let families = [
+        ("sack", Family::Window),
+        ("cubic", Family::Window),
+        ("vegas", Family::Window),
+        ("monaco", Family::Window),
+        ("packet-pair", Family::Rate),
+        ("fixed-window", Family::Unresponsive),
+        ("fixed-rate", Family::Unresponsive),
+    ];
+    for (name, wanted) in families {
+        assert!(of(wanted).iter().any(|scheme| scheme.name() == name), "{name}: {wanted:?}");
     }
 }
 

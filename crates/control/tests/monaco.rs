@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use tailback_control::schemes::MonacoPolicy;
 use tailback_control::{AnyController, ControllerParams, Scheme};
 use tailback_core::{
-    Annex, Arrival, Bytes, ControlInfo, Controller, Cx, Feedback, FeedbackPolicy, FlowId, Kind, Lane, Packet,
-    PairPosition, ProbePlan, Report, RttSample, Sent, Span, Stream, Time,
+    Annex, Arrival, Bytes, ControlInfo, Controller, Cx, Envelope, Feedback, FeedbackPolicy, FlowId, Kind,
+    Lane, Packet, PairPosition, ProbePlan, Report, RttSample, Sent, Span, Stream, Time,
 };
 
 const PACKET: Bytes = Bytes::new(1000);
@@ -145,7 +145,7 @@ impl Sender {
         };
         sender.send();
         let rtt = RttSample { latest: TRIP, smoothed: TRIP, min: TRIP };
-        sender.feed(&Feedback { rtt: Some(rtt), flight: PACKET, ..Feedback::empty() });
+        sender.feed(&Feedback { rtt: Some(rtt), outstanding: PACKET, ..Feedback::empty() });
         sender
     }
 
@@ -156,6 +156,7 @@ impl Sender {
             in_flight: PACKET,
             retransmission: false,
             pair: PairPosition::Single,
+            app_limited: false,
             tag: 0,
         };
         self.controller.on_sent(self.now, &mut sent, &mut Cx { rng: &mut self.rng, notes: None });
@@ -183,11 +184,14 @@ impl Sender {
             pair,
             backlog,
             lost: Bytes::ZERO,
-            arrived: Bytes::ZERO,
             egress_rate: tailback_core::BitRate::from_bits_per_sec(1_000_000),
             virtual_delay: Span::ZERO,
         };
-        self.feed(&Feedback { report: Some(&report), flight: PACKET, ..Feedback::empty() });
+        self.feed(&Feedback {
+            report: Some(&Envelope::bare(report)),
+            outstanding: PACKET,
+            ..Feedback::empty()
+        });
         if let Some(due) = self.controller.next_timer().filter(|due| due.since(self.now) < TRIP) {
             self.now = due;
             self.controller.on_timer(due, &mut Cx { rng: &mut self.rng, notes: None });

@@ -28,7 +28,7 @@ fn ack(segments: u64) -> Feedback<'static> {
 }
 
 fn event(event: CongestionEvent, flight: u64) -> Feedback<'static> {
-    Feedback { event: Some(event), flight: Bytes::new(flight * SEGMENT), ..Feedback::empty() }
+    Feedback { event: Some(event), outstanding: Bytes::new(flight * SEGMENT), ..Feedback::empty() }
 }
 
 /// The window in segments, as exactly as bytes can tell.

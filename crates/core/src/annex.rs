@@ -3,6 +3,7 @@
 
 use std::num::NonZeroU32;
 
+use crate::marks::Echoes;
 use crate::time::{Span, Time};
 use crate::units::{BitRate, Bytes};
 
@@ -65,6 +66,9 @@ pub struct AckBlocks {
     pub trigger: u64,
     /// The send time stamped into the segment that caused this acknowledgement (RFC 7323 §3), if stamped.
     pub echo: Option<Time>,
+    /// Marked data packets that arrived since the flow began, where the receiver counts them; nothing elsewhere. A sum
+    /// outlives acknowledgements that are delayed, merged or lost.
+    pub marks: Echoes,
 }
 
 impl AckBlocks {
@@ -74,16 +78,18 @@ impl AckBlocks {
     }
 }
 
-/// A sender's control packet (`accumulation.txt` §IV-B.1), or the stamp that a data packet carries.
+/// A sender's control packet (Xia et al., §IV-B.1), or the stamp that a data packet carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ControlInfo {
-    /// Which pair of control packets this one belongs to. On data, which transmission of the flow it is, from 1 on.
+    /// Which pair of control packets this one belongs to; 0 on data.
     pub pair: u64,
-    /// Data bytes that the flow has sent so far, for loss detection at the receiver; a running sum outlives lost
-    /// control packets.
+    /// Data packets that the flow has sent so far, on data itself included: which transmission of the flow it is.
+    pub packets_sent: u64,
+    /// Data bytes that the flow has sent so far, on data itself included, for loss detection at the receiver; a running
+    /// sum outlives lost control packets.
     pub bytes_sent: Bytes,
     /// Bytes believed in the network, this packet included: the sender's state for a receiver that controls it
-    /// (`packet-pair.txt` §10.4).
+    /// (Keshav 1994, §10.4).
     pub in_flight: Bytes,
     /// Virtual queueing delay that routers added on the way (AVD, §IV-D).
     pub virtual_delay: Span,
@@ -93,12 +99,54 @@ pub struct ControlInfo {
     pub echo: Option<Time>,
     /// How long that report was held before this packet left.
     pub held: Span,
+    /// The sender's smoothed round trip time, once measured (RFC 5348 §3.2.1).
+    pub rtt: Option<Span>,
+    /// The rate at which the application says that it sends, headers not counted, where it says so
+    /// ([`AppHint`](crate::AppHint) is the way back).
+    pub app_rate: Option<BitRate>,
 }
 
-/// A receiver's report. Each variant is the language of one family of schemes.
+/// A receiver's report as it travels: what every report tells, and what the scheme has to say. Policies write the
+/// [`Report`]; the receiving endpoint adds the rest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Envelope {
+    /// The send time of the newest stamped packet (data or control) that arrived in the in-band lane, if any did. What
+    /// overtakes data in another lane is not echoed.
+    pub echo: Option<Time>,
+    /// How long that stamp was held here before this report left.
+    pub held: Span,
+    /// Data bytes that had arrived when the echoed packet had, itself included, since the flow began; copies count.
+    /// Without an echo, when this report left.
+    pub arrived_bytes: Bytes,
+    /// Data packets, counted likewise.
+    pub arrived_packets: u64,
+    /// What the scheme says.
+    pub report: Report,
+}
+
+impl Envelope {
+    /// A report of a receiver that has seen nothing.
+    pub const fn bare(report: Report) -> Self {
+        Self { echo: None, held: Span::ZERO, arrived_bytes: Bytes::ZERO, arrived_packets: 0, report }
+    }
+
+    /// When the echoed packet would have left, had the report not been held; `None` without an echo, or with one that
+    /// lies in the future.
+    pub fn left(&self, now: Time) -> Option<Time> {
+        self.echo.map(|echo| echo + self.held).filter(|left| *left <= now)
+    }
+
+    /// The round trip time that this report measures when it arrives: from the echoed packet's departure, without the
+    /// time that it was held (RFC 5348 §4.3 step 1).
+    pub fn round_trip(&self, now: Time) -> Option<Span> {
+        self.left(now).map(|left| now.since(left))
+    }
+}
+
+/// What a scheme's receiver reports. Each variant is the language of one family of schemes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
-    /// What arrived during an interval (generic rate control and SAC, `mtsc.txt` §3).
+    /// What arrived during an interval (generic rate control and SAC, Tuan and Park, §3).
     Interval {
         /// The interval's length.
         span: Span,
@@ -109,18 +157,14 @@ pub enum Report {
         /// Packets missing from the sequence.
         lost: u32,
     },
-    /// Loss event rate and receive rate (TFRC, RFC 5348 §3.2.2; PCC, `pcc.txt` §3.3).
+    /// Loss event rate and receive rate (TFRC, RFC 5348 §3.2.2; PCC, Widmer et al., §3.3).
     Loss {
         /// Loss events per packet, 0 to 1.
         event_rate: f64,
         /// Rate at which data arrived since the last report.
         receive_rate: BitRate,
-        /// Send time of the newest data packet received, echoed.
-        echo: Time,
-        /// How long that packet's stamp was held here before this report left.
-        held: Span,
     },
-    /// Accumulation, measured at the receiver (`accumulation.txt` §IV-B).
+    /// Accumulation, measured at the receiver (Xia et al., §IV-B).
     Accumulation {
         /// The control pair that it was measured with.
         pair: u64,
@@ -128,21 +172,19 @@ pub enum Report {
         backlog: f64,
         /// Data bytes lost in the control period.
         lost: Bytes,
-        /// Data bytes that had arrived before the pair's in-band packet since the flow began, copies included.
-        arrived: Bytes,
         /// Exponentially averaged rate of arrival.
         egress_rate: BitRate,
         /// The part of the queueing time that is virtual: what AVD routers wrote into the control packet.
         virtual_delay: Span,
     },
-    /// A gate command (PCC's receiver suspends and resumes the sender, `pcc.txt` §3.4).
+    /// A gate command (PCC's receiver suspends and resumes the sender, Widmer et al., §3.4).
     Gate {
         /// Whether data may flow.
         on: bool,
         /// How long a suspension lasts.
         off_for: Span,
     },
-    /// The rate at which the sender is to send (packet-pair run at the receiver, `packet-pair.txt` §10.4).
+    /// The rate at which the sender is to send (packet-pair run at the receiver, Keshav 1994, §10.4).
     Rate {
         /// The rate.
         rate: BitRate,
@@ -161,7 +203,7 @@ pub enum Annex {
     /// Of a control packet or stamped data packet.
     Control(ControlInfo),
     /// Of a report.
-    Report(Box<Report>),
+    Report(Box<Envelope>),
     /// Opaque bytes of schemes outside this library.
     Custom(Box<[u8]>),
 }

@@ -32,9 +32,20 @@ pub enum Gate {
     /// Data may leave.
     #[default]
     Open,
-    /// Nothing but control packets and reports leaves; what the application offers meanwhile is dropped at the
-    /// source, as of a suspended non-adaptable flow.
-    Closed,
+    /// Nothing but control packets and reports leaves. What waits at a datagram source, and what its application offers
+    /// meanwhile, is dropped there, as of a suspended non-adaptable flow; a stream keeps its data.
+    Closed {
+        /// When the controller will open it again, as far as it knows, for the application to be told: the gate opens by
+        /// a directive, not by this time.
+        until: Option<Time>,
+    },
+}
+
+impl Gate {
+    /// Whether data may leave.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Open)
+    }
 }
 
 /// How tokens arrive in the bucket that meters [`Directive::rate`].
@@ -44,7 +55,7 @@ pub enum Tokens {
     /// Evenly: paced sending.
     #[default]
     Constant,
-    /// One packet's worth at a time, as a Poisson process (`tdqm.txt` §III-C).
+    /// One packet's worth at a time, as a Poisson process (Li and Mills, §III-C).
     Poisson,
 }
 
@@ -66,13 +77,13 @@ impl Burst {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbePlan {
     /// All data leaves as back-to-back pairs; a lone packet leaves as a singleton after `singleton_timeout`
-    /// (`packet-pair.txt` §3 and appendix).
+    /// (Keshav 1994, §3 and appendix).
     DataPairs {
         /// How long a lone packet waits for its partner.
         singleton_timeout: Span,
     },
     /// A pair of control packets, one out of band and one in band, leaves whenever `id` changes
-    /// (`accumulation.txt` §IV-B.1).
+    /// (Xia et al., §IV-B.1).
     ControlPair {
         /// The pair's identity; the first pair leaves when the plan first appears.
         id: u64,
@@ -93,7 +104,7 @@ pub struct Directive {
     /// Probes to send.
     pub probe: Option<ProbePlan>,
     /// How long to wait for an acknowledgement, where the controller knows better than RFC 6298 does: back-off comes
-    /// on top, the configured minimum does not (`packet-pair.txt` §6).
+    /// on top, the configured minimum does not (Keshav 1994, §6).
     pub timeout: Option<Span>,
 }
 

@@ -5,7 +5,7 @@
 //! name ranges of the stream, and the driver at the edge copies the bytes.
 
 use crate::annex::{Annex, Annexes};
-use crate::controller::Directive;
+use crate::governor::Allowance;
 use crate::packet::Packet;
 use crate::rng::Stream;
 use crate::time::Time;
@@ -24,19 +24,23 @@ pub enum AppInput {
     Stop,
 }
 
+/// What a sender tells its application: what it may send, so that it can adapt, and whether it may at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AppHint {
+    /// Application data per time that may be sent: the directed rate, or the window per smoothed round trip time, headers
+    /// taken off; `None` before either is known.
+    pub rate: Option<crate::BitRate>,
+    /// Application data offered and not sent yet.
+    pub backlog: Bytes,
+    /// Whether data may leave at all, and where not, until when.
+    pub gate: crate::Gate,
+}
+
 /// A mutation.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// An undamaged packet arrived. Its annex, if any, is still in [`EndpointCx::annexes`]; the endpoint takes it.
     Packet(Packet),
-    /// A packet of another flow went by, undamaged: told to endpoints at the edges of an aggregate. It is on its way
-    /// already, its annex not for them to take.
-    Passed {
-        /// The packet.
-        packet: Packet,
-        /// Whether others wait behind it in the link that the endpoint governs.
-        others_wait: bool,
-    },
     /// The time of the last [`Output::Wait`] has come; spurious calls are harmless.
     Timeout,
     /// The application spoke.
@@ -57,6 +61,10 @@ pub enum Event {
         /// When the application offered it.
         began: Time,
     },
+    /// Nothing new was acknowledged for too long, although data was sent again and again (sender): the connection is over.
+    GaveUp,
+    /// Whether the application may send at all has changed (sender), and what it may send now.
+    Hint(AppHint),
 }
 
 /// What the endpoint wants done.
@@ -66,9 +74,6 @@ pub enum Output {
     Transmit(Packet),
     /// Something happened.
     Event(Event),
-    /// The link that this endpoint governs lets packets go as directed, from now on. The window counts from the start: it is
-    /// how many bytes may have left the link in all.
-    Direct(Box<Directive>),
     /// Nothing more until this time (`None`: until the next input).
     Wait(Option<Time>),
 }
@@ -88,6 +93,8 @@ pub struct Observation {
     pub goodput_bytes: Bytes,
     /// Data packets of the same two kinds.
     pub goodput_packets: u64,
+    /// Receiver: what of that is the application's, without headers.
+    pub app_bytes: Bytes,
     /// Sender: retransmitted packets. Receiver: duplicates received.
     pub repeated_packets: u64,
     /// Sender: expiries of the retransmission timer.
@@ -102,6 +109,8 @@ pub struct Observation {
     pub rate: Option<crate::BitRate>,
     /// Bytes believed in the network.
     pub in_flight: Bytes,
+    /// How many samples of the round trip time there were; modulo 2³².
+    pub rtt_samples: u32,
     /// The newest round trip time sample.
     pub latest_rtt: Option<crate::Span>,
     /// The smoothed round trip time.
@@ -141,5 +150,19 @@ pub trait Endpoint {
     /// What an observer may know. Reading it changes nothing.
     fn observe(&self) -> Observation {
         Observation::default()
+    }
+}
+
+/// An endpoint at an edge of an aggregate, which packets of other flows pass on their way. Both calls are mutations: after
+/// either, drain it like any endpoint.
+pub trait EdgeEndpoint: Endpoint {
+    /// A packet of another flow went by, undamaged. It is on its way already, its annex not for the edge to take.
+    /// `others_wait` says whether more wait behind it in the link that the edge governs.
+    fn pass(&mut self, now: Time, packet: &Packet, others_wait: bool, cx: &mut EndpointCx<'_>);
+
+    /// What the link in front of the edge is allowed from now on, where that has changed since the last call: asked after
+    /// every mutation, before the edge is drained.
+    fn take_allowance(&mut self) -> Option<Allowance> {
+        None
     }
 }

@@ -1,8 +1,9 @@
 //! What a sender's controller is told: records of sent packets, handed back when they are acknowledged or lost,
 //! with the round trip time, echoes of marks, and the receiver's report. One batch per packet received.
 
-use crate::annex::Report;
-use crate::packet::{Packet, PairPosition};
+use crate::annex::Envelope;
+use crate::marks::Echoes;
+use crate::packet::PairPosition;
 use crate::time::{Span, Time};
 use crate::units::Bytes;
 
@@ -19,6 +20,9 @@ pub struct Sent {
     pub retransmission: bool,
     /// Its place in a probe.
     pub pair: PairPosition,
+    /// Whether the application had nothing to send when the packet before it had left: it, not the window or the rate,
+    /// set the time at which this one leaves (RFC 5348 §8.2.1).
+    pub app_limited: bool,
     /// The controller's own note: written in `on_sent`, handed back in [`Acked::tag`] or [`Lost::tag`].
     pub tag: u32,
 }
@@ -64,7 +68,8 @@ pub struct RttSample {
     pub min: Span,
 }
 
-/// Why the window must shrink or may grow again. At most one per batch: a loss hides an ECN echo.
+/// Why the window must shrink or may grow again. At most one per batch, a loss before an ECN echo: who reacts to every
+/// mark reads [`Feedback::echoes`], which stand beside a loss, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionEvent {
     /// Loss found by duplicate or selective acknowledgements: a recovery episode begins.
@@ -98,25 +103,6 @@ pub enum Recovery {
     Timeout,
 }
 
-/// Marks that the receiver echoed in this batch, in packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Echoes {
-    /// Congestion experienced.
-    pub ce: u32,
-    /// The utilization mark of `tdqm.txt`.
-    pub rho: u32,
-    /// The burstiness mark of `tdqm.txt`.
-    pub eta: u32,
-}
-
-impl Echoes {
-    /// What one acknowledgement echoes.
-    #[inline]
-    pub fn of(packet: &Packet) -> Self {
-        Self { ce: u32::from(packet.ecn_echo()), rho: u32::from(packet.rho()), eta: u32::from(packet.eta()) }
-    }
-}
-
 /// One batch of feedback.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback<'a> {
@@ -132,16 +118,22 @@ pub struct Feedback<'a> {
     pub event: Option<CongestionEvent>,
     /// What loss recovery is doing after this batch.
     pub recovery: Recovery,
-    /// Echoed marks.
+    /// Marks that the receiver echoed in this batch, whatever else it says. Where the receiver counts marks, every marked
+    /// packet is told once, though acknowledgements be delayed or lost; else at most one of each kind per acknowledgement.
     pub echoes: Echoes,
     /// Bytes sent and not cumulatively acknowledged *before* this batch (`FlightSize` of RFC 5681).
-    pub flight: Bytes,
+    pub outstanding: Bytes,
     /// Bytes believed in the network after this batch (`pipe` of RFC 6675).
     pub in_flight: Bytes,
     /// Whether the window, not the application, limited the sender: else growth is not earned (RFC 7661).
     pub window_limited: bool,
-    /// The receiver's report, if the packet carried one.
-    pub report: Option<&'a Report>,
+    /// What to multiply every additive increase by: 1, unless a controller that wraps this one makes it more or less
+    /// aggressive. Slow start is none.
+    pub gain: f64,
+    /// The receiver's report, if the packet carried one, with what every report tells.
+    pub report: Option<&'a Envelope>,
+    // Here belong what later schemes want of a batch, each behind a reference that is `None` unless the scheme needs it:
+    // samples of the delivery rate, receive times and the ECN field of each packet.
 }
 
 impl Feedback<'_> {
@@ -154,10 +146,11 @@ impl Feedback<'_> {
             rtt: None,
             event: None,
             recovery: Recovery::Open,
-            echoes: Echoes { ce: 0, rho: 0, eta: 0 },
-            flight: Bytes::ZERO,
+            echoes: Echoes::NONE,
+            outstanding: Bytes::ZERO,
             in_flight: Bytes::ZERO,
             window_limited: true,
+            gain: 1.0,
             report: None,
         }
     }

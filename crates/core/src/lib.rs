@@ -11,15 +11,19 @@
 //! | [`FeedbackPolicy`] | what a receiver reports, when, and in which lane |
 //! | [`QueueDiscipline`] | order, drops, marks and virtual delay at a link |
 //! | [`ArrivalPolicy`] | the same for a first-in first-out queue that acts on arrivals only |
+//! | [`Governor`] | when packets leave a link, in place of a rate |
 //! | [`Endpoint`] | one end of a flow, as a pure state machine |
 
 pub mod annex;
 pub mod check;
+pub mod choice;
 pub mod controller;
 pub mod custom;
 pub mod endpoint;
 pub mod feedback;
+pub mod governor;
 pub mod ids;
+pub mod marks;
 pub mod packet;
 pub mod policy;
 pub mod queue;
@@ -28,12 +32,17 @@ pub mod time;
 pub mod units;
 pub mod written;
 
-pub use annex::{AckBlocks, Annex, AnnexId, Annexes, ControlInfo, Report, SeqRange};
+pub use annex::{AckBlocks, Annex, AnnexId, Annexes, ControlInfo, Envelope, Report, SeqRange};
 pub use check::{Checker, FieldError};
+pub use choice::Choice;
 pub use controller::{Burst, Controller, Cx, Directive, Gate, ProbePlan, Tokens};
-pub use endpoint::{AppInput, Endpoint, EndpointCx, Event, Input, Observation, Output};
-pub use feedback::{Acked, CongestionEvent, Echoes, Feedback, Lost, Recovery, RttSample, Sent};
+pub use endpoint::{
+    AppHint, AppInput, EdgeEndpoint, Endpoint, EndpointCx, Event, Input, Observation, Output,
+};
+pub use feedback::{Acked, CongestionEvent, Feedback, Lost, Recovery, RttSample, Sent};
+pub use governor::{Allowance, Governor};
 pub use ids::{FlowId, LinkId, NodeId};
+pub use marks::Echoes;
 pub use packet::{Ecn, Kind, Lane, Packet, PairPosition, RouteCursor};
 pub use policy::{Arrival, FeedbackPolicy, Outgoing};
 pub use queue::{ArrivalPolicy, Backlog, DropReason, QueueCx, QueueDiscipline, Verdict};

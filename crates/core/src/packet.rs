@@ -19,6 +19,11 @@ pub enum Kind {
     Control = 3,
 }
 
+impl Kind {
+    /// The kinds' names in results, in the order of their numbers.
+    pub const NAMES: [&str; 4] = ["data", "ack", "report", "control"];
+}
+
 /// A forwarding lane: a priority discipline serves lower numbers first, every other discipline ignores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lane(u8);
@@ -26,7 +31,7 @@ pub struct Lane(u8);
 impl Lane {
     /// Ordinary traffic, the default: the last of the lanes.
     pub const IN_BAND: Self = Self(1);
-    /// The out-of-band lane of `accumulation.txt` §IV-B, ahead of all others.
+    /// The out-of-band lane of Xia et al., §IV-B, ahead of all others.
     pub const OUT_OF_BAND: Self = Self(0);
     /// How many lanes a packet can name.
     pub const COUNT: usize = 8;
@@ -57,7 +62,12 @@ pub enum Ecn {
     Ce = 3,
 }
 
-/// A data packet's place in a back-to-back probe (`packet-pair.txt` §3).
+impl Ecn {
+    /// The codepoints' names in results, in the order of their numbers in a header.
+    pub const NAMES: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
+}
+
+/// A data packet's place in a back-to-back probe (Keshav 1994, §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PairPosition {
@@ -68,6 +78,11 @@ pub enum PairPosition {
     First = 1,
     /// The second of a pair, sent back to back with the first.
     Second = 2,
+}
+
+impl PairPosition {
+    /// The places' names in results, in the order of their numbers.
+    pub const NAMES: [&str; 3] = ["single", "first", "second"];
 }
 
 /// Where a packet is on its route: an index into the flattened table of routes, advanced at every hop.
@@ -89,20 +104,39 @@ pub struct Packet {
     bits: u16,
 }
 
-// Layout of `bits`, from the lowest: kind 2, lane 3, ecn 2, pair 2, then one bit each.
+// Layout of `bits`. Ten are common to all kinds, from the lowest: kind 2, lane 3, ecn 2, then, each alone, rho, eta and
+// corrupted. The other six mean something else to each kind (`BY_KIND`), and are read together with it. Data uses five of
+// them: pair 2, retransmitted, CWR, last; acknowledgements one, ECE; reports and control packets none yet.
+const KIND: u16 = 3;
 const LANE: u32 = 2;
 const ECN: u32 = 5;
-const PAIR: u32 = 7;
 const RHO: u16 = 1 << 9;
 const ETA: u16 = 1 << 10;
-const RETRANSMITTED: u16 = 1 << 11;
 const CORRUPTED: u16 = 1 << 12;
-const ECHO: u16 = 1 << 13;
-const REDUCED: u16 = 1 << 14;
-const LAST: u16 = 1 << 15;
+const BY_KIND: u16 = 0b1110_1001_1000_0000;
+
+/// Of data.
+mod data {
+    pub(super) const PAIR: u32 = 7;
+    pub(super) const RETRANSMITTED: u16 = 1 << 11;
+    pub(super) const CWR: u16 = 1 << 14;
+    pub(super) const LAST: u16 = 1 << 15;
+}
+
+/// Of acknowledgements.
+mod ack {
+    pub(super) const ECE: u16 = 1 << 13;
+}
+
+const _: () = {
+    let common = KIND | 7 << LANE | 3 << ECN | RHO | ETA | CORRUPTED;
+    assert!(common ^ BY_KIND == u16::MAX, "a bit is either common or of a kind");
+    let data = 3 << data::PAIR | data::RETRANSMITTED | data::CWR | data::LAST;
+    assert!((data | ack::ECE) & common == 0, "what is of one kind stands apart");
+};
 
 macro_rules! flag {
-    ($get:ident, $set:ident, $bit:ident, $doc:literal) => {
+    ($get:ident, $set:ident, $bit:expr, $doc:literal) => {
         #[doc = $doc]
         pub const fn $get(&self) -> bool {
             self.bits & $bit != 0
@@ -110,6 +144,18 @@ macro_rules! flag {
         #[doc = concat!("Sets: ", $doc)]
         pub const fn $set(&mut self, on: bool) {
             self.bits = if on { self.bits | $bit } else { self.bits & !$bit };
+        }
+    };
+    ($get:ident, $set:ident, $kind:ident $bit:expr, $doc:literal) => {
+        #[doc = concat!($doc, " No other kind of packet has it.")]
+        pub const fn $get(&self) -> bool {
+            self.bits & ($bit | KIND) == ($bit | Kind::$kind as u16)
+        }
+        #[doc = concat!("Sets: ", $doc, " A packet of another kind stays as it is.")]
+        pub const fn $set(&mut self, on: bool) {
+            if self.bits & KIND == Kind::$kind as u16 {
+                self.bits = if on { self.bits | $bit } else { self.bits & !$bit };
+            }
         }
     };
 }
@@ -156,7 +202,7 @@ impl Packet {
 
     /// What the packet carries.
     pub const fn kind(&self) -> Kind {
-        match self.bits & 3 {
+        match self.bits & KIND {
             0 => Kind::Data,
             1 => Kind::Ack,
             2 => Kind::Report,
@@ -194,29 +240,33 @@ impl Packet {
         self.bits >> ECN & 3 != 0
     }
 
-    /// The place in a probe.
+    /// The place in a probe; single for what is no data.
     pub const fn pair(&self) -> PairPosition {
-        match self.bits >> PAIR & 3 {
-            1 => PairPosition::First,
-            2 => PairPosition::Second,
+        const FIRST: u16 = 1 << data::PAIR | Kind::Data as u16;
+        const SECOND: u16 = 2 << data::PAIR | Kind::Data as u16;
+        match self.bits & (3 << data::PAIR | KIND) {
+            FIRST => PairPosition::First,
+            SECOND => PairPosition::Second,
             _ => PairPosition::Single,
         }
     }
 
-    /// Writes the place in a probe.
+    /// Writes a data packet's place in a probe; a packet of another kind stays as it is.
     pub const fn set_pair(&mut self, pair: PairPosition) {
-        self.bits = self.bits & !(3 << PAIR) | (pair as u16) << PAIR;
+        if self.bits & KIND == Kind::Data as u16 {
+            self.bits = self.bits & !(3 << data::PAIR) | (pair as u16) << data::PAIR;
+        }
     }
 
-    flag!(rho, set_rho, RHO, "The utilization mark of `tdqm.txt` §II-C; on acks its echo.");
-    flag!(eta, set_eta, ETA, "The burstiness mark of `tdqm.txt` §II-C; on acks its echo.");
-    flag!(is_retransmitted, set_retransmitted, RETRANSMITTED, "A segment sent before (Karn's rule).");
+    flag!(rho, set_rho, RHO, "The utilization mark of Li and Mills, §II-C; on acks its echo.");
+    flag!(eta, set_eta, ETA, "The burstiness mark of Li and Mills, §II-C; on acks its echo.");
     flag!(is_corrupted, set_corrupted, CORRUPTED, "Damaged on the way: a receiver discards it.");
-    flag!(ecn_echo, set_ecn_echo, ECHO, "ECE of RFC 3168 §6.1, on acks.");
-    flag!(window_reduced, set_window_reduced, REDUCED, "CWR of RFC 3168 §6.1.2, on data.");
-    flag!(is_last, set_last, LAST, "The last segment of an application's message.");
+    flag!(is_retransmitted, set_retransmitted, Data data::RETRANSMITTED, "Data sent before (Karn's rule).");
+    flag!(window_reduced, set_window_reduced, Data data::CWR, "CWR of RFC 3168 §6.1.2, on data.");
+    flag!(is_last, set_last, Data data::LAST, "The last segment of an application's message.");
+    flag!(ecn_echo, set_ecn_echo, Ack ack::ECE, "ECE of RFC 3168 §6.1, on acknowledgements.");
 
-    /// The packed header bits, for the wire codec.
+    /// The packed header bits, for the wire codec and the packet log; what they say is told by the other methods.
     pub const fn bits(&self) -> u16 {
         self.bits
     }
@@ -236,3 +286,27 @@ impl Default for Packet {
 }
 
 const _: () = assert!(size_of::<Packet>() == 24, "a ring slot is 32 bytes: 24 and the time");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_kind_says_no_other_kind_is_taken_to_say() {
+        for (kind, name) in [Kind::Data, Kind::Ack, Kind::Report, Kind::Control].into_iter().zip(Kind::NAMES)
+        {
+            let all = Packet::new(kind, FlowId(0), 0, Bytes::ZERO).with_bits(!KIND | kind as u16);
+            let data = [all.is_retransmitted(), all.window_reduced(), all.is_last()];
+            assert_eq!(data, [kind == Kind::Data; 3], "{name}");
+            assert_eq!(all.ecn_echo(), kind == Kind::Ack, "{name}");
+            let mut written = Packet::new(kind, FlowId(0), 0, Bytes::ZERO);
+            let before = written.bits();
+            written.set_pair(PairPosition::Second);
+            assert_eq!(written.pair() == PairPosition::Second, kind == Kind::Data, "{name}");
+            written.set_ecn_echo(true);
+            let changed = matches!(kind, Kind::Data | Kind::Ack);
+            assert_eq!(written.bits() != before, changed, "{name}");
+            assert_eq!((written.kind(), written.lane()), (kind, Lane::IN_BAND));
+        }
+    }
+}

@@ -25,19 +25,8 @@ pub enum DropReason {
 }
 
 impl DropReason {
-    /// All reasons, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Overflow, Self::Early, Self::Loss, Self::Corruption, Self::Unreachable];
-
-    /// The reason's name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Overflow => "overflow",
-            Self::Early => "early",
-            Self::Loss => "loss",
-            Self::Corruption => "corruption",
-            Self::Unreachable => "unreachable",
-        }
-    }
+    /// The reasons' names in results, in the order of their numbers.
+    pub const NAMES: [&str; 5] = ["overflow", "early", "loss", "corruption", "unreachable"];
 }
 
 /// What waits, not counting the packet in transmission.
@@ -81,13 +70,13 @@ impl QueueCx<'_> {
         capable
     }
 
-    /// Sets the utilization mark (`tdqm.txt` §II-C).
+    /// Sets the utilization mark (Li and Mills, §II-C).
     pub fn mark_rho(&mut self, packet: &mut Packet) {
         packet.set_rho(true);
         self.marks += 1;
     }
 
-    /// Sets the burstiness mark (`tdqm.txt` §II-C).
+    /// Sets the burstiness mark (Li and Mills, §II-C).
     pub fn mark_eta(&mut self, packet: &mut Packet) {
         packet.set_eta(true);
         self.marks += 1;

@@ -180,8 +180,6 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
             match self.endpoint.poll(self.now, &mut cx) {
                 Output::Transmit(packet) => self.transmit(packet)?,
                 Output::Event(event) => self.on_event(event)?,
-                // No link of this host is governed by an endpoint.
-                Output::Direct(_) => {}
                 Output::Wait(until) => {
                     self.wake = until;
                     return Ok(());
@@ -197,6 +195,12 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 "the peer's segments do not fit one another",
+            ));
+        }
+        if event == Event::GaveUp {
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the peer has acknowledged nothing new for longer than the user timeout",
             ));
         }
         self.events.push(event);

@@ -5,6 +5,7 @@ mod convert;
 mod custom;
 mod estimators;
 mod network;
+mod probabilities;
 mod result;
 
 use pyo3::pymodule;
@@ -21,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use crate::custom::values::{
         Connection, Context, ControlPair, DataPairs, LinkInfo, PyAcked, PyArrival, PyControl, PyDirective,
-        PyEchoes, PyFeedback, PyLost, PyOutgoing, PyPacket, PyRtt, PySent, QueueContext,
+        PyEchoes, PyEnvelope, PyFeedback, PyLost, PyOutgoing, PyPacket, PyRtt, PySent, QueueContext,
     };
     #[pymodule_export]
     use crate::custom::{register_queue, register_scheme};
@@ -29,6 +30,8 @@ mod _core {
     use crate::estimators::estimate;
     #[pymodule_export]
     use crate::network::network;
+    #[pymodule_export]
+    use crate::probabilities::probabilities;
     #[pymodule_export]
     use crate::result::RunResult as Result;
 
@@ -41,6 +44,12 @@ mod _core {
         env!("CARGO_PKG_VERSION")
     }
 
+    /// The revision of the source that the core was built from, where the build was told; else empty.
+    #[pyfunction]
+    fn revision() -> &'static str {
+        option_env!("TAILBACK_REVISION").unwrap_or_default()
+    }
+
     /// The JSON Schema of scenarios.
     #[pyfunction]
     fn schema() -> String {
@@ -51,6 +60,12 @@ mod _core {
     #[pyfunction]
     fn registry() -> String {
         tailback_scenario::registry().to_string()
+    }
+
+    /// All columns of all tables of a result as JSON.
+    #[pyfunction]
+    fn columns() -> String {
+        tailback_scenario::columns().to_string()
     }
 
     /// Everything that is wrong with a scenario written as JSON.

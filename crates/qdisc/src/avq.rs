@@ -1,5 +1,5 @@
 //! The adaptive virtual queue (Kunniyur and Srikant, "Analysis and Design of an Adaptive Virtual Queue (AVQ)
-//! Algorithm for Active Queue Management", 2001), and adaptive virtual delay (`accumulation.txt` §IV-D), which tells
+//! Algorithm for Active Queue Management", 2001), and adaptive virtual delay (Xia et al., §IV-D), which tells
 //! the delay of the virtual queue to passing control packets instead of dropping or marking.
 //!
 //! A virtual queue of capacity C̃ ≤ C takes the same arrivals as the real one. At each arrival of b bytes, a time s
@@ -21,8 +21,8 @@ use tailback_core::{
     Span, Time, Verdict,
 };
 
-use crate::config::BuildCx;
 use crate::limit::Limit;
+use crate::parts::{BuildCx, Info, QueueConfig};
 
 /// Adaptive virtual queue (Kunniyur and Srikant 2001): drops or marks what a virtual queue of adapting capacity would
 /// lose, so that the link's utilization settles at a target.
@@ -40,7 +40,7 @@ pub struct AvqConfig {
     pub ecn: bool,
 }
 
-/// Adaptive virtual delay (`accumulation.txt` §IV-D): adds the delay of an adaptive virtual queue to the control
+/// Adaptive virtual delay (Xia et al., §IV-D): adds the delay of an adaptive virtual queue to the control
 /// packets that pass, so that schemes which hold a backlog hold it in the virtual queue; drops at overflow only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -79,10 +79,56 @@ impl AvqConfig {
     }
 }
 
+impl QueueConfig for AvqConfig {
+    type Queue = Avq;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "avq",
+            family: "active",
+            summary: "Drops or marks what a virtual queue of adapting capacity would lose, so that utilization settles at a target",
+            source: "Kunniyur and Srikant, Analysis and Design of an Adaptive Virtual Queue Algorithm, 2001",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Avq::new(self, cx)
+    }
+
+    fn ecn(&self) -> bool {
+        self.ecn
+    }
+}
+
 impl AvdConfig {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
         check_adaptation(self.target, self.gain, checker);
+    }
+}
+
+impl QueueConfig for AvdConfig {
+    type Queue = Avd;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "avd",
+            family: "active",
+            summary: "Adds the delay of an adaptive virtual queue to the control packets that pass",
+            source: "Xia et al., Accumulation-based Congestion Control, §IV-D",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Avd::new(self, cx)
     }
 }
 

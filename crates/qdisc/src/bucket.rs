@@ -12,9 +12,10 @@ use tailback_core::{
 };
 
 use crate::builtin::Discipline;
-use crate::config::{BuildCx, Config};
+use crate::config::Config;
 use crate::fair::shares::{FlowMap, check_members};
 use crate::limit::Limit;
+use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, QueuesWithin, Within, numbered};
 
 /// A token bucket shaper: packets wait until the bucket holds tokens for them. With classes, each has a queue and a
 /// bucket of its own under the common one, and a packet needs tokens of both.
@@ -98,10 +99,63 @@ impl TokenBucketConfig {
     }
 }
 
+impl QueueConfig for TokenBucketConfig {
+    type Queue = Box<TokenBucket>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "token-bucket",
+            family: "shaper",
+            summary: "Holds packets back until a token bucket allows them, alone or over classes with buckets of their own",
+            source: "Turner, New Directions in Communications, 1986",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Box::new(TokenBucket::new(self, cx))
+    }
+
+    fn flow_lists(&self) -> FlowLists<'_> {
+        numbered("classes", self.classes.iter().map(|class| &class.flows))
+    }
+
+    fn queues_within(&self) -> QueuesWithin<'_> {
+        let classes = self.classes.iter().enumerate();
+        let classes = classes.map(|(index, class)| (format!("classes[{index}].queue"), &class.queue));
+        let all = std::iter::once(("queue".to_owned(), &self.queue)).chain(classes);
+        all.map(|(field, queue)| (field, &**queue as &dyn Within)).collect()
+    }
+}
+
 impl PolicerConfig {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
         check_bucket(self.rate, self.burst, checker);
+    }
+}
+
+impl QueueConfig for PolicerConfig {
+    type Queue = Policer;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "policer",
+            family: "shaper",
+            summary: "Drops packets that exceed a token bucket",
+            source: "RFC 2697 §3, with one bucket",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Policer::new(self, cx)
     }
 }
 

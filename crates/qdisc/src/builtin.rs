@@ -27,6 +27,43 @@ use crate::red::Red;
 use crate::rem::Rem;
 use crate::tdqm::Tdqm;
 
+/// A discipline at work, in the narrowest form that it has.
+#[derive(Debug)]
+pub enum Built {
+    /// It acts on arrivals only: departures are known at entry.
+    Arrival(Admission),
+    /// It acts at departure, or keeps an order of its own.
+    Full(Discipline),
+}
+
+impl Built {
+    /// The discipline in its general form.
+    pub fn into_discipline(self) -> Discipline {
+        match self {
+            Self::Arrival(policy) => Discipline::Fifo(Fifo::new(policy)),
+            Self::Full(discipline) => discipline,
+        }
+    }
+}
+
+/// Any arrival policy.
+pub type BoxedPolicy = Box<dyn ArrivalPolicy + Send>;
+
+/// Any discipline.
+pub type BoxedQueue = Box<dyn QueueDiscipline + Send>;
+
+impl From<BoxedPolicy> for Built {
+    fn from(policy: BoxedPolicy) -> Self {
+        Self::Arrival(Admission::Custom(policy))
+    }
+}
+
+impl From<BoxedQueue> for Built {
+    fn from(queue: BoxedQueue) -> Self {
+        Self::Full(Discipline::Custom(queue))
+    }
+}
+
 macro_rules! admissions {
     ($($(#[$doc:meta])* $name:ident($inner:ty),)*) => {
         /// Any arrival policy.
@@ -35,6 +72,12 @@ macro_rules! admissions {
             /// The user's own.
             Custom(Box<dyn ArrivalPolicy + Send>),
         }
+
+        $(impl From<$inner> for Built {
+            fn from(policy: $inner) -> Self {
+                Self::Arrival(Admission::$name(policy))
+            }
+        })*
 
         impl ArrivalPolicy for Admission {
             #[inline]
@@ -99,6 +142,12 @@ macro_rules! disciplines {
             /// The user's own.
             Custom(Box<dyn QueueDiscipline + Send>),
         }
+
+        $(impl From<$inner> for Built {
+            fn from(queue: $inner) -> Self {
+                Self::Full(Discipline::$name(queue))
+            }
+        })*
 
         impl QueueDiscipline for Discipline {
             #[inline]

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Backlog, Bytes, Checker, DropReason, Packet, QueueCx, QueueDiscipline, Span, Time};
 
-use crate::config::BuildCx;
 use crate::limit::Limit;
+use crate::parts::{BuildCx, Info, QueueConfig};
 use crate::ring::Ring;
 
 /// Controlled delay (RFC 8289): drops or marks at the head of the queue, on a standing delay.
@@ -33,6 +33,31 @@ impl CodelConfig {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
         check_times(self.target, self.interval, checker);
+    }
+}
+
+impl QueueConfig for CodelConfig {
+    type Queue = Box<Codel>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "codel",
+            family: "active",
+            summary: "Drops or marks at the head of the queue on a standing delay, ever more often while it stands",
+            source: "RFC 8289",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Box::new(Codel::new(self, cx))
+    }
+
+    fn ecn(&self) -> bool {
+        self.ecn
     }
 }
 

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use tailback_core::custom::{Register, Settings};
 use tailback_core::{Checker, QueueDiscipline};
 
-use crate::builtin::{Admission, Discipline};
-use crate::config::{BuildCx, Built};
+use crate::builtin::{BoxedQueue, Built};
 use crate::droptail::DropTail;
+use crate::parts::{BuildCx, Info, QueueConfig};
 
 /// All disciplines of the user's own in this process.
 pub static OWN_QUEUES: Register<OwnQueue> = Register::new();
@@ -24,7 +24,7 @@ pub struct CustomQueueConfig {
 }
 
 /// Makes a discipline for one link.
-pub type MakeQueue = Box<dyn Fn(&BuildCx, &Settings) -> Box<dyn QueueDiscipline + Send> + Send + Sync>;
+pub type MakeQueue = Box<dyn Fn(&BuildCx, &Settings) -> BoxedQueue + Send + Sync>;
 
 /// Says what is wrong with settings.
 pub type CheckSettings = Box<dyn Fn(&Settings) -> Result<(), String> + Send + Sync>;
@@ -46,8 +46,19 @@ impl OwnQueue {
     }
 }
 
-impl CustomQueueConfig {
-    pub(crate) fn check(&self, checker: &mut Checker) {
+impl QueueConfig for CustomQueueConfig {
+    type Queue = Built;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "custom",
+            family: "custom",
+            summary: "A discipline of the user's own, registered in the process that runs the scenario",
+            source: "none",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
         match OWN_QUEUES.find(&self.part) {
             None => checker.require(false, "part", format_args!("{:?}", self.part), OWN_QUEUES.allowed()),
             Some(own) => {
@@ -58,11 +69,11 @@ impl CustomQueueConfig {
         }
     }
 
-    pub(crate) fn build(&self, cx: &BuildCx) -> Built {
+    fn build(&self, cx: &BuildCx) -> Built {
         match OWN_QUEUES.find(&self.part) {
-            Some(own) => Discipline::Custom((own.make)(cx, &self.settings)).into(),
+            Some(own) => (own.make)(cx, &self.settings).into(),
             // A checked scenario names registered parts only.
-            None => Admission::DropTail(DropTail::new(cx.capacity)).into(),
+            None => DropTail::new(cx.capacity).into(),
         }
     }
 }

@@ -5,11 +5,29 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{ArrivalPolicy, Backlog, Capacity, DropReason, Packet, QueueCx, Time, Verdict};
 
 use crate::limit::Limit;
+use crate::parts::{BuildCx, Info, QueueConfig};
 
 /// First in, first out; what finds the buffer full is dropped. It has no parameter but the link's buffer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DropTailConfig {}
+
+impl QueueConfig for DropTailConfig {
+    type Queue = DropTail;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "drop-tail",
+            family: "first in, first out",
+            summary: "An arrival at a full buffer is dropped",
+            source: "common practice",
+        }
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        DropTail::new(cx.capacity)
+    }
+}
 
 /// Drop-tail with a buffer in packets or bytes.
 #[derive(Clone, Copy, Debug)]

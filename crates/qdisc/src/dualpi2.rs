@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Backlog, Checker, DropReason, Ecn, Packet, QueueCx, QueueDiscipline, Span, Time};
 
-use crate::config::BuildCx;
 use crate::limit::Limit;
+use crate::parts::{BuildCx, Info, QueueConfig};
 use crate::pie::check_controller;
 use crate::ring::Ring;
 
@@ -63,6 +63,27 @@ impl DualPi2Config {
         checker.require(self.ramp_max >= self.ramp_min, "ramp_max", self.ramp_max, allowed);
         let share = self.classic_share;
         checker.require(share > 0.0 && share < 1.0, "classic_share", share, "above 0, below 1");
+    }
+}
+
+impl QueueConfig for DualPi2Config {
+    type Queue = Box<DualPi2>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "dualpi2",
+            family: "active",
+            summary: "Two queues, for L4S and classic traffic, with coupled marking",
+            source: "RFC 9332",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Box::new(DualPi2::new(self, cx))
     }
 }
 

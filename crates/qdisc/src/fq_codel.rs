@@ -13,11 +13,11 @@ use tailback_core::{
 };
 
 use crate::codel::{Constants, Law, Source, check_times};
-use crate::config::BuildCx;
 use crate::fair::Flows;
 use crate::fair::longest::Ranking;
 use crate::fair::shares::FlowMap;
 use crate::limit::Limit;
+use crate::parts::{BuildCx, Info, QueueConfig};
 
 /// FlowQueue-CoDel (RFC 8290): fair queueing with a CoDel law in each queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +54,27 @@ impl FqCodelConfig {
         check_times(self.target, self.interval, checker);
         checker.require(self.quantum >= Bytes::new(16), "quantum", self.quantum, "at least 16 B");
         checker.require(self.queues > 0, "queues", self.queues, "at least 1");
+    }
+}
+
+impl QueueConfig for FqCodelConfig {
+    type Queue = Box<FqCodel>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "fq-codel",
+            family: "active",
+            summary: "Fair queueing with a CoDel law in each queue",
+            source: "RFC 8290",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Box::new(FqCodel::new(self, cx))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Queue disciplines, one file per discipline: policy only. Servers, propagation and accounting live in `sim` and
-//! `net`, which drive these through [`tailback_core::QueueDiscipline`] and [`tailback_core::ArrivalPolicy`].
+//! Queue disciplines, one file per discipline: policy only. Servers, propagation and accounting live in `link`,
+//! which drives these through [`tailback_core::QueueDiscipline`] and [`tailback_core::ArrivalPolicy`].
 //!
 //! A scenario names a discipline by a [`Config`]; [`Config::build`] gives the discipline for one link. Those that
 //! act on arrivals only come as [`Built::Arrival`], so that a link may compute departures at entry; the others as
@@ -16,9 +16,9 @@ pub mod dualpi2;
 pub mod fair;
 pub mod fifo;
 pub mod fq_codel;
-pub mod info;
 pub mod limit;
 pub mod meters;
+pub mod parts;
 pub mod pi;
 pub mod pie;
 pub mod priority;
@@ -30,12 +30,12 @@ pub mod sampled;
 pub mod spacing;
 pub mod tdqm;
 
-pub use builtin::{Admission, Discipline};
-pub use config::{BuildCx, Built, Config};
+pub use builtin::{Admission, BoxedPolicy, BoxedQueue, Built, Discipline};
+pub use config::{ALL, Config, Registered, find};
 pub use custom::{CustomQueueConfig, OWN_QUEUES, OwnQueue};
 pub use droptail::DropTail;
 pub use fifo::Fifo;
-pub use info::Info;
 pub use limit::Limit;
+pub use parts::{BuildCx, Info, QueueConfig};
 pub use red::Red;
 pub use ring::Ring;

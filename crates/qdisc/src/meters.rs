@@ -2,11 +2,13 @@
 //! flow. Any discipline or recorder can use these; nothing here drops or marks.
 //!
 //! The unfinished work V(t) is the time that the server needs for all that has arrived: it jumps by a packet's service
-//! time and falls at slope one. It is the queueing delay of `tdqm.txt` §II-B.
+//! time and falls at slope one.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, FlowId, Span, Time};
 
 use crate::fair::shares::FlowHasher;
@@ -57,10 +59,12 @@ impl Workload {
         stretch
     }
 
-    /// Adds a packet's service at `rate`.
+    /// Adds a packet's service at `rate`: the nanoseconds that it waits, and those of its service.
     #[inline]
-    pub fn add(&mut self, size: Bytes, rate: BitRate) {
-        self.work += size.as_f64() * 1e9 / rate.bytes_per_sec();
+    pub fn add(&mut self, size: Bytes, rate: BitRate) -> (f64, f64) {
+        let (wait, service) = (self.work, size.as_f64() * 1e9 / rate.bytes_per_sec());
+        self.work += service;
+        (wait, service)
     }
 
     /// The work at the last update, as the delay that an arrival would see.
@@ -69,7 +73,7 @@ impl Workload {
     }
 }
 
-/// The utilization factor ρ (`tdqm.txt` §II-A): the busy part of each window of length w.
+/// The utilization factor ρ (Li and Mills, §II-A): the busy part of each window of length w.
 #[derive(Clone, Copy, Debug)]
 pub struct Utilization {
     window: f64,
@@ -111,19 +115,34 @@ impl Utilization {
     }
 }
 
-/// The burstiness factor η (`tdqm.txt` §II-B, Eq. 2): twice the mean work of a busy period over its length, which is 1
-/// when all of its packets come at once, and tends to 0 as they come evenly.
+/// What the queueing delay V(t) of η counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Delay {
+    /// The service of what waits, without the packet in transmission.
+    #[default]
+    Waiting,
+    /// All unfinished work, what is left of the packet in transmission included.
+    Work,
+}
+
+/// The burstiness factor η (Li and Mills, §II-B, Eq. 2): twice the mean queueing delay of a busy period over its length, which
+/// tends to 1 when all of its packets come at once, and is 0 when each comes as the one before it leaves.
 ///
 /// A busy period longer than b gives a sample of its own. Shorter ones are laid end to end, idle times left out, until
 /// together they are longer than b and give one sample.
+///
+/// What waits for a time w and then takes a service s is part of V for w, and adds `w s` to its integral; unfinished work
+/// has `s²/2` more of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Burstiness {
     shortest: f64,
+    delay: Delay,
     present: Period,
     merged: Period,
 }
 
-/// A busy period: its length, and the integral of the work over it.
+/// A busy period: its length, and the integral of the delay over it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Period {
     length: f64,
@@ -138,15 +157,26 @@ impl Period {
 
 impl Burstiness {
     /// A meter that looks at busy periods longer than `shortest`.
-    pub fn new(shortest: Span) -> Self {
-        Self { shortest: shortest.as_nanos() as f64, present: Period::default(), merged: Period::default() }
+    pub fn new(shortest: Span, delay: Delay) -> Self {
+        Self {
+            shortest: shortest.as_nanos() as f64,
+            delay,
+            present: Period::default(),
+            merged: Period::default(),
+        }
+    }
+
+    /// A packet arrives that waits for so many nanoseconds, and is then served for so many.
+    #[inline]
+    pub fn arrive(&mut self, wait: f64, service: f64) {
+        let own = if self.delay == Delay::Work { 0.5 * service } else { 0.0 };
+        self.present.area += service * (wait + own);
     }
 
     /// Takes a stretch in; `sample` gets an η that becomes known in it.
     #[inline]
     pub fn feed(&mut self, stretch: &Stretch, mut sample: impl FnMut(f64)) {
         self.present.length += stretch.busy;
-        self.present.area += stretch.busy * (stretch.work - 0.5 * stretch.busy);
         if !stretch.ends_busy_period() {
             return;
         }

@@ -16,8 +16,8 @@ use tailback_core::{
     ArrivalPolicy, Backlog, Bytes, Checker, DataAmount, Packet, QueueCx, Span, Time, Verdict,
 };
 
-use crate::config::BuildCx;
 use crate::limit::Limit;
+use crate::parts::{BuildCx, Info, QueueConfig};
 use crate::sampled::{Sampler, by_chance};
 
 /// Proportional integral controller (Hollot, Misra, Towsley and Gong 2001): drops or marks so that the queue settles
@@ -57,6 +57,31 @@ impl PiConfig {
         );
         let ok = self.frequency > 0.0 && self.frequency <= 1e5;
         checker.require(ok, "frequency", self.frequency, "above 0, at most 100000 per second");
+    }
+}
+
+impl QueueConfig for PiConfig {
+    type Queue = Box<Pi>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "pi",
+            family: "active",
+            summary: "Drops or marks so that the queue settles at a target",
+            source: "Hollot, Misra, Towsley and Gong, On Designing Improved Controllers for AQM Routers, 2001",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Box::new(Pi::new(self, cx))
+    }
+
+    fn ecn(&self) -> bool {
+        self.ecn
     }
 }
 

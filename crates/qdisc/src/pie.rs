@@ -17,8 +17,8 @@ use tailback_core::{
     ArrivalPolicy, Backlog, Bytes, Checker, DropReason, Packet, QueueCx, Span, Time, Verdict,
 };
 
-use crate::config::BuildCx;
 use crate::limit::Limit;
+use crate::parts::{BuildCx, Info, QueueConfig};
 use crate::sampled::Sampler;
 
 /// PIE (RFC 8033): drops or marks so that the queueing delay settles at a target.
@@ -76,6 +76,31 @@ impl PieConfig {
         check_controller(self.target, self.period, [self.alpha, self.beta], checker);
         let limit = self.mark_limit;
         checker.require((0.0..=1.0).contains(&limit), "mark_limit", limit, "a number from 0 to 1");
+    }
+}
+
+impl QueueConfig for PieConfig {
+    type Queue = Box<Pie>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "pie",
+            family: "active",
+            summary: "Drops or marks so that the queueing delay settles at a target",
+            source: "RFC 8033",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Box::new(Pie::new(self, cx))
+    }
+
+    fn ecn(&self) -> bool {
+        self.ecn
     }
 }
 

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Backlog, Capacity, Checker, Lane, Packet, QueueCx, QueueDiscipline, Time};
 
 use crate::builtin::Discipline;
-use crate::config::{BuildCx, Config};
+use crate::config::Config;
 use crate::fair::shares::{FlowMap, check_members};
+use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, QueuesWithin, Within, numbered};
 
 /// Strict priority of two or more lanes, each with a queue of its own. The default is a pair: the out-of-band lane of
-/// `accumulation.txt` §IV-B ahead of ordinary traffic, both drop-tail.
+/// Xia et al., §IV-B ahead of ordinary traffic, both drop-tail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PriorityConfig {
@@ -70,6 +71,36 @@ impl PriorityConfig {
                 check_members(&class.flows, &mut named, checker);
             });
         }
+    }
+}
+
+impl QueueConfig for PriorityConfig {
+    type Queue = Box<Priority>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "priority",
+            family: "priority",
+            summary: "Strict priority of two or more lanes, each with a queue of its own",
+            source: "Xia, Harrison, Kalyanaraman, Ramachandran and Venkatesan, Accumulation-based Congestion Control, §IV-B",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Box::new(Priority::new(self, cx))
+    }
+
+    fn flow_lists(&self) -> FlowLists<'_> {
+        numbered("classes", self.classes.iter().map(|class| &class.flows))
+    }
+
+    fn queues_within(&self) -> QueuesWithin<'_> {
+        let lanes = self.lanes.iter().enumerate();
+        lanes.map(|(index, lane)| (format!("lanes[{index}].queue"), &*lane.queue as &dyn Within)).collect()
     }
 }
 

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Backlog, DropReason, Packet, QueueCx, QueueDiscipline, Time};
 
-use crate::config::BuildCx;
 use crate::limit::Limit;
+use crate::parts::{BuildCx, Info, QueueConfig};
 use crate::ring::Ring;
 
 /// First in, first out; an arrival at a full buffer pushes the oldest waiting packet out, so that a loss shows to its
@@ -16,11 +16,45 @@ use crate::ring::Ring;
 #[serde(default, deny_unknown_fields)]
 pub struct DropHeadConfig {}
 
+impl QueueConfig for DropHeadConfig {
+    type Queue = PushOut;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "drop-head",
+            family: "first in, first out",
+            summary: "An arrival at a full buffer pushes the oldest waiting packet out",
+            source: "Lakshman, Neidhardt and Ott, The Drop from Front Strategy in TCP and in TCP over ATM, 1996",
+        }
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        PushOut::new(Victim::Oldest, cx)
+    }
+}
+
 /// First in, first out; an arrival at a full buffer pushes out one of the packets, itself included, each with the
 /// same chance (Mankin, "Random Drop Congestion Control", 1990). It has no parameter but the link's buffer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RandomDropConfig {}
+
+impl QueueConfig for RandomDropConfig {
+    type Queue = PushOut;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "random-drop",
+            family: "first in, first out",
+            summary: "An arrival at a full buffer pushes any packet out, each with the same chance",
+            source: "Mankin, Random Drop Congestion Control, 1990",
+        }
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        PushOut::new(Victim::Random, cx)
+    }
+}
 
 /// Who must go when the buffer is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

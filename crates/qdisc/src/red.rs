@@ -13,7 +13,8 @@
 //!     = 0, p_b / (2 − n p_b) or 1                           for n p_b < 1, < 2, else (`wait` of ns-2)
 //! ```
 //!
-//! Both forms of `p_a` space the marks uniformly: over `1..1/p_b` packets, or over `1/p_b..2/p_b` with `wait`.
+//! Both forms of `p_a` space the marks uniformly. The arriving packet is counted first, as in ns-2, so that n is 1 at
+//! least: from 0 to `1/p_b − 1` packets pass between two marks, or from `1/p_b − 1` to `2/p_b − 1` with `wait`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,8 @@ use tailback_core::{
     ArrivalPolicy, Backlog, Checker, DataAmount, DropReason, Packet, QueueCx, Span, Time, Verdict,
 };
 
-use crate::config::BuildCx;
 use crate::limit::Limit;
+use crate::parts::{BuildCx, Info, QueueConfig};
 use crate::spacing::spaced;
 
 /// What RED counts.
@@ -57,7 +58,8 @@ pub struct RedConfig {
     /// Adapt `max_p` every half second so that the average queue stays in the middle between the thresholds
     /// (2001, Fig. 1). Default false.
     pub adaptive: bool,
-    /// Leave at least 1/p packets between two early drops (ns-2's `wait_`); without it, at least one. Default true.
+    /// Let at least 1/p - 1 packets pass between two early drops (ns-2's `wait_`); without it, two may follow each other
+    /// at once. Default true.
     pub wait: bool,
     /// Whether queue and thresholds are in packets or bytes. Default packets.
     pub measure: Measure,
@@ -105,6 +107,32 @@ impl RedConfig {
         if let Some(weight) = self.weight {
             checker.require(weight > 0.0 && weight <= 1.0, "weight", weight, "above 0, at most 1");
         }
+    }
+}
+
+impl QueueConfig for RedConfig {
+    type Queue = Red;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "red",
+            family: "active",
+            summary: "Drops or marks with a probability that grows with the average queue; gentle and adaptive forms",
+            source: "Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, 1993; \
+         Floyd, Gummadi and Shenker, Adaptive RED, 2001",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Red::new(self, cx)
+    }
+
+    fn ecn(&self) -> bool {
+        self.ecn
     }
 }
 

@@ -19,8 +19,8 @@ use tailback_core::{
     ArrivalPolicy, Backlog, Bytes, Checker, DataAmount, Packet, QueueCx, Span, Time, Verdict,
 };
 
-use crate::config::BuildCx;
 use crate::limit::Limit;
+use crate::parts::{BuildCx, Info, QueueConfig};
 use crate::sampled::{Sampler, by_chance};
 
 /// Random exponential marking (Athuraliya, Li, Low and Yin 2001): drops or marks by a price that clears the buffer and
@@ -68,6 +68,31 @@ impl RemConfig {
         }
         let ok = self.period >= Span::from_micros(10);
         checker.require(ok, "period", self.period, "a time of at least 10 us");
+    }
+}
+
+impl QueueConfig for RemConfig {
+    type Queue = Box<Rem>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "rem",
+            family: "active",
+            summary: "Drops or marks by a price that clears the buffer and matches the rate",
+            source: "Athuraliya, Li, Low and Yin, REM: Active Queue Management, 2001",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Box::new(Rem::new(self, cx))
+    }
+
+    fn ecn(&self) -> bool {
+        self.ecn
     }
 }
 

@@ -1,5 +1,5 @@
 //! Two-dimensional queue management (Li and Mills, "Control Architecture for Tuning Intensity and Burstiness of
-//! Traffic", `tdqm.txt` §II): a first-in first-out queue that measures its utilization ρ and its burstiness η, and
+//! Traffic", §II): a first-in first-out queue that measures its utilization ρ and its burstiness η, and
 //! tells senders about each with a bit of its own. It drops at overflow only. The meters live in `meters`.
 //!
 //! At each arrival, for ρ and η alike (Fig. 2):
@@ -14,21 +14,19 @@
 //! the busy part of a window, as in Eq. 1, so it never exceeds 1; packets dropped at overflow count in neither meter;
 //! every packet can carry the marks.
 //!
-//! How tiny busy periods are merged (§II-B) is open to two readings, and matters, because b is small (three packets,
-//! §IV-B) and the thresholds are low (0.1 and 0.2):
+//! Two things in §II-B are open to readings, and matter, because b is small (three packets, §IV-B) and the thresholds are
+//! low (0.1 and 0.2). What "the queueing delay V(t)" counts:
 //!
-//! * here the busy periods are laid end to end and idle times left out, as Eq. 2 integrates over busy time: an even
-//!   stream below full load has η = 1/n, where n packets are just longer than b (1/4 for a b of three packets, or 1/3
-//!   where it is rounded down), and Poisson arrivals have η of about 0.4 at any load from 0.3 to 0.98 (0.33 with 1/4);
-//! * with idle times counted into b, η would be smaller (Poisson: 0.19 at load 0.3, 0.30 at 0.6 and 0.9), and would
-//!   move with low loads, against §II-B.
+//! * here it is what waits, without the packet in transmission, as queues are measured in ns-2, where the paper's were. Then
+//!   evenly spaced packets have η = 0 and those of a batch of n have `1 - 1/n`, which is what "→ 0" and "→ 1" say; Poisson
+//!   arrivals, the smoothest that the paper's own senders can make, have an η of 0.16 to 0.19 at loads from 0.6 to 0.98: in
+//!   between the thresholds, and independent of ρ as claimed;
+//! * with the packet in transmission (`delay = "work"`) evenly spaced packets have η = 1/n, where n of them are just longer
+//!   than b (1/4, or 1/3 where b is rounded down), a batch 1, and Poisson arrivals 0.32 to 0.37: above the upper threshold
+//!   whatever the senders do, so that the η loop marks every packet for ever and its senders starve.
 //!
-//! By either, with the paper's b and thresholds, traffic as smooth as the paper's own senders can make it (their tokens
-//! are Poisson) is above the upper threshold when every busy period counts alike, so that the η loop would mark all
-//! packets for ever. Weighted by their lengths, busy periods of Poisson arrivals have a mean η of 0.22 at load 0.9
-//! and 0.14 at 0.95: inside the thresholds where the ρ loop holds the load, but no longer independent of it. The first
-//! reading is kept, being the letter of Eq. 2; who needs η to tend to 0 for smooth traffic sets
-//! `shortest_busy_period` well above a burst (half the window reads 1/60 for an even stream).
+//! How tiny busy periods are merged: here they are laid end to end and idle times left out, as Eq. 2 integrates over busy
+//! time. With idle times counted into b, η would be smaller at low loads, and would move with them, against §II-B.
 //!
 //! Known limit: a busy period tells its η when it ends (Eq. 2), so while a queue never empties, its average η stands
 //! still. It is the ρ loop that breaks long busy periods up (§II-A).
@@ -36,15 +34,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{
-    ArrivalPolicy, Backlog, Capacity, Checker, DropReason, Packet, QueueCx, Span, Time, Verdict,
+    ArrivalPolicy, Backlog, Capacity, Checker, DropReason, Ecn, Packet, QueueCx, Span, Time, Verdict,
 };
 
-use crate::config::BuildCx;
 use crate::limit::Limit;
-use crate::meters::{Burstiness, Utilization, Workload};
+use crate::meters::{Burstiness, Delay, Utilization, Workload};
+use crate::parts::{BuildCx, Info, QueueConfig};
 use crate::spacing::Spacing;
 
-/// Two-dimensional queue management (`tdqm.txt` §II): marks packets for utilization and for burstiness.
+/// Two-dimensional queue management (Li and Mills, §II): marks packets for utilization and for burstiness.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TdqmConfig {
@@ -57,6 +55,50 @@ pub struct TdqmConfig {
     pub rho: RhoConfig,
     /// Marks for burstiness. Default: thresholds 0.1 and 0.2 (§IV-B).
     pub eta: EtaConfig,
+    /// How packets bear the marks: `two-bits`, `codepoints` or `one-bit`. Default `two-bits`.
+    pub marks: MarkForm,
+}
+
+/// How packets bear marks for utilization and for burstiness.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkForm {
+    /// In two bits of their own, which every packet has.
+    #[default]
+    TwoBits,
+    /// In the ECN field of ECN-capable packets: congestion experienced for utilization, which replaces all, and ECT(1) in
+    /// place of ECT(0) for burstiness (the encoding of RFC 6660 §3, whose two marks these are).
+    Codepoints,
+    /// As congestion experienced, for either, on ECN-capable packets (RFC 3168).
+    OneBit,
+}
+
+impl MarkForm {
+    #[inline]
+    fn rho(self, packet: &mut Packet, cx: &mut QueueCx<'_>) {
+        match self {
+            Self::TwoBits => cx.mark_rho(packet),
+            Self::Codepoints | Self::OneBit => {
+                cx.mark_ce(packet);
+            }
+        }
+    }
+
+    #[inline]
+    fn eta(self, packet: &mut Packet, cx: &mut QueueCx<'_>) {
+        match self {
+            Self::TwoBits => cx.mark_eta(packet),
+            Self::Codepoints if packet.ecn() == Ecn::Ect0 => {
+                packet.set_ecn(Ecn::Ect1);
+                cx.marks += 1;
+            }
+            Self::Codepoints => {}
+            Self::OneBit if packet.ecn() == Ecn::Ce => {}
+            Self::OneBit => {
+                cx.mark_ce(packet);
+            }
+        }
+    }
 }
 
 /// Marks for utilization ρ.
@@ -67,7 +109,8 @@ pub struct RhoConfig {
     pub min: f64,
     /// Average above which every packet is marked, `min` to 1; with both at 1 nothing is ever marked. Default 1.0.
     pub max: f64,
-    /// Probability of a mark at `max`, above 0, at most 1. Default 0.1.
+    /// Probability of a mark at `max`, above 0, at most 1. Default 0.02 (Floyd and Jacobson
+    /// 1993, §10).
     pub max_p: f64,
     /// Weight of a window in the average, above 0, at most 1. Default 0.25.
     pub weight: f64,
@@ -81,21 +124,25 @@ pub struct EtaConfig {
     pub min: f64,
     /// Average above which every packet is marked, `min` to 1; with both at 1 nothing is ever marked. Default 0.2.
     pub max: f64,
-    /// Probability of a mark at `max`, above 0, at most 1. Default 0.1.
+    /// Probability of a mark at `max`, above 0, at most 1. Default 0.02 (Floyd and Jacobson
+    /// 1993, §10).
     pub max_p: f64,
-    /// Weight of a busy period in the average, above 0, at most 1. Default 0.05.
+    /// Weight of a busy period in the average, above 0, at most 1. Default 0.01.
     pub weight: f64,
+    /// What the queueing delay counts: `waiting`, packets that wait, or `work`, also the packet in transmission.
+    /// Default `waiting`.
+    pub delay: Delay,
 }
 
 impl Default for RhoConfig {
     fn default() -> Self {
-        Self { min: 0.9, max: 1.0, max_p: 0.1, weight: 0.25 }
+        Self { min: 0.9, max: 1.0, max_p: 0.02, weight: 0.25 }
     }
 }
 
 impl Default for EtaConfig {
     fn default() -> Self {
-        Self { min: 0.1, max: 0.2, max_p: 0.1, weight: 0.05 }
+        Self { min: 0.1, max: 0.2, max_p: 0.02, weight: 0.01, delay: Delay::Waiting }
     }
 }
 
@@ -121,6 +168,27 @@ impl TdqmConfig {
         for (name, marks) in marks {
             checker.within(name, |checker| marks.check(checker));
         }
+    }
+}
+
+impl QueueConfig for TdqmConfig {
+    type Queue = Box<Tdqm>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "tdqm",
+            family: "active",
+            summary: "Marks packets for utilization and for burstiness, each with a bit of its own",
+            source: "Li and Mills, Control Architecture for Tuning Intensity and Burstiness of Traffic, §II",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        Box::new(Tdqm::new(self, cx))
     }
 }
 
@@ -185,6 +253,7 @@ pub struct Tdqm {
     burstiness: Burstiness,
     rho: Marks,
     eta: Marks,
+    form: MarkForm,
 }
 
 impl Tdqm {
@@ -203,9 +272,10 @@ impl Tdqm {
             limit: Limit::new(cx.capacity),
             work: Workload::new(),
             utilization: Utilization::new(window),
-            burstiness: Burstiness::new(shortest),
+            burstiness: Burstiness::new(shortest, eta.delay),
             rho: Marks::new(rho.min, rho.max, rho.max_p, rho.weight),
             eta: Marks::new(eta.min, eta.max, eta.max_p, eta.weight),
+            form: config.marks,
         }
     }
 
@@ -234,12 +304,13 @@ impl ArrivalPolicy for Tdqm {
             return Verdict::Drop(DropReason::Overflow);
         }
         if self.rho.marks(cx) {
-            cx.mark_rho(packet);
+            self.form.rho(packet, cx);
         }
         if self.eta.marks(cx) {
-            cx.mark_eta(packet);
+            self.form.eta(packet, cx);
         }
-        self.work.add(packet.size(), cx.rate);
+        let (wait, service) = self.work.add(packet.size(), cx.rate);
+        self.burstiness.arrive(wait, service);
         Verdict::Accept
     }
 

@@ -7,7 +7,7 @@ mod common;
 use common::{all, arrivals, build, config, run, serve};
 use proptest::prelude::*;
 use tailback_core::{Bytes, Capacity, DropReason, Ecn, Span, Time};
-use tailback_qdisc::{Config, info};
+use tailback_qdisc::{ALL, Config};
 
 /// Disciplines that may leave the line idle although packets wait.
 fn may_idle(config: &Config) -> bool {
@@ -59,7 +59,7 @@ proptest! {
             // A packet that is marked and then pushed out counts too.
             prop_assert!(marks <= outcome.marks, "{} marks more than it says", config.name());
             // With all defaults there is no buffer but the link's.
-            let own_buffer = info::ALL.iter().all(|info| (info.default)() != config);
+            let own_buffer = ALL.iter().all(|info| (info.default)() != config);
             let overflows = outcome.drops.iter().any(|(_, reason, _)| *reason == DropReason::Overflow);
             prop_assert!(!overflows || own_buffer || capacity != Capacity::Unlimited, "{}", config.name());
         }

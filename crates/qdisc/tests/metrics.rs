@@ -1,4 +1,4 @@
-//! The meters of two-dimensional queue management on synthetic arrivals (`tdqm.txt` Eq. 1, 2, Fig. 1): the ledger item
+//! The meters of two-dimensional queue management on synthetic arrivals (Li and Mills, Eq. 1, 2, Fig. 1): the ledger item
 //! `tdqm/metrics`. The marks are tested with the discipline at the end.
 
 mod common;
@@ -7,20 +7,29 @@ use common::{Job, RATE, config, run};
 use tailback_core::{
     Annexes, Bytes, Capacity, Ecn, FlowId, Kind, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
 };
-use tailback_qdisc::meters::{Burstiness, FlowRates, Utilization, Workload};
+use tailback_qdisc::meters::{Burstiness, Delay, FlowRates, Utilization, Workload};
 
 const PACKET: Bytes = Bytes::new(1000);
 /// A packet's service time, in seconds.
 const SERVICE: f64 = 1e-3;
 
-/// The means of all samples of ρ and η over arrivals at `times`, in seconds.
+/// The means of all samples of ρ and η over arrivals at `times`, in seconds, where the delay is what waits.
 fn measure(times: impl IntoIterator<Item = f64>, window: Span, shortest: Span) -> (f64, f64) {
+    measure_as(Delay::Waiting, times, window, shortest)
+}
+
+fn measure_as(
+    delay: Delay,
+    times: impl IntoIterator<Item = f64>,
+    window: Span,
+    shortest: Span,
+) -> (f64, f64) {
     let mut work = Workload::new();
-    let (mut utilization, mut burstiness) = (Utilization::new(window), Burstiness::new(shortest));
+    let (mut utilization, mut burstiness) = (Utilization::new(window), Burstiness::new(shortest, delay));
     let (mut rho, mut windows) = (0.0, 0);
     let (mut eta, mut periods) = (0.0, 0);
     let mut last = 0.0;
-    let mut feed = |work: &mut Workload, time: f64| {
+    let mut feed = |work: &mut Workload, burstiness: &mut Burstiness, time: f64| {
         let stretch = work.advance(Time::from_secs_f64(time));
         utilization.feed(&stretch, |sample, repeats| {
             rho += sample * repeats as f64;
@@ -32,11 +41,12 @@ fn measure(times: impl IntoIterator<Item = f64>, window: Span, shortest: Span) -
         });
     };
     for time in times {
-        feed(&mut work, time);
-        work.add(PACKET, RATE);
+        feed(&mut work, &mut burstiness, time);
+        let (wait, service) = work.add(PACKET, RATE);
+        burstiness.arrive(wait, service);
         last = time;
     }
-    feed(&mut work, last + 10.0);
+    feed(&mut work, &mut burstiness, last + 10.0);
     assert!(windows > 0 && periods > 0, "there is something to measure");
     (rho / windows as f64, eta / f64::from(periods))
 }
@@ -67,6 +77,32 @@ fn all_at_once_is_one_and_evenly_spread_is_zero() {
     // At less than full load every packet is a busy period of its own, and the short ones are merged.
     let (_, spread) = measure((0..20_000).map(|n| f64::from(n) * SERVICE / 0.6), WINDOW, SHORTEST);
     assert!(spread <= 0.05, "{spread}");
+}
+
+#[test]
+fn a_batch_of_n_is_one_less_an_nth_and_with_the_packet_in_transmission_one() {
+    let batches = |n: usize| (0..200).flat_map(move |at| std::iter::repeat_n(f64::from(at) * 0.2, n));
+    for n in [5, 10, 100] {
+        let (_, waiting) = measure(batches(n), WINDOW, Span::from_millis(3));
+        assert!((waiting - (1.0 - 1.0 / n as f64)).abs() < 1e-9, "{n}: {waiting}");
+        let (_, work) = measure_as(Delay::Work, batches(n), WINDOW, Span::from_millis(3));
+        assert!((work - 1.0).abs() < 1e-9, "{n}: {work}");
+    }
+    // Evenly spread: nothing waits, and by work each packet is a triangle of its own, four of them merged.
+    let even = || (0..4000).map(|n| f64::from(n) * SERVICE / 0.6);
+    let (_, waiting) = measure(even(), WINDOW, Span::from_millis(3));
+    let (_, work) = measure_as(Delay::Work, even(), WINDOW, Span::from_millis(3));
+    assert!(waiting < 1e-9 && (work - 0.25).abs() < 1e-6, "{waiting} {work}");
+}
+
+#[test]
+fn poisson_arrivals_lie_between_the_papers_thresholds_at_any_load() {
+    for load in [0.6, 0.8, 0.9, 0.95] {
+        let (_, waiting) = measure(bursts(load, 1, 400_000), WINDOW, Span::from_millis(3));
+        assert!((0.14..0.20).contains(&waiting), "{waiting} at {load}");
+        let (_, work) = measure_as(Delay::Work, bursts(load, 1, 400_000), WINDOW, Span::from_millis(3));
+        assert!(work > 0.3, "{work} at {load}: above both, whatever the load");
+    }
 }
 
 #[test]
@@ -182,12 +218,12 @@ fn what_is_told_is_of_the_present() {
     };
     // Ten packets at once are served in 10 ms, which is the window too; nothing arrives any more.
     assert_eq!(told(9), [("rho", 0.0), ("eta", 0.0)]);
-    assert_eq!(told(10), [("rho", 1.0), ("eta", 1.0)]);
-    assert_eq!(told(25), [("rho", 0.0), ("eta", 1.0)]);
+    assert_eq!(told(10), [("rho", 1.0), ("eta", 0.9)]);
+    assert_eq!(told(25), [("rho", 0.0), ("eta", 0.9)]);
     assert_eq!(told(9), [("rho", 0.0), ("eta", 0.0)], "telling changes nothing");
 }
 
-/// `tdqm.txt` §II-A: the window is half the time in which a full buffer drains.
+/// Li and Mills, §II-A: the window is half the time in which a full buffer drains.
 #[test]
 fn the_window_is_half_of_the_buffers_time() {
     let written = config(r#"{"name":"tdqm","rho":{"weight":1}}"#);

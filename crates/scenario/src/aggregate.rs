@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Capacity, Checker, DataAmount, Packet};
 use tailback_transport::EdgeConfig;
 
-use crate::choice::Choice;
 use crate::flow::{NAME, is_name};
 use crate::link::check_buffer;
 use crate::parts::{QueueConfig, SchemeConfig};
+use tailback_core::Choice;
 
 /// One control loop from one edge router to another, for every flow whose data or acknowledgements go this way
-/// (`accumulation.txt` §III-A, note 2, and §III-C). Packets wait in a queue at the near edge until the scheme lets them
+/// (Xia et al., §III-A, note 2, and §III-C). Packets wait in a queue at the near edge until the scheme lets them
 /// enter; they leave unchanged and go on to their own ends. Nothing is repaired on the way.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

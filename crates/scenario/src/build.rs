@@ -1,35 +1,25 @@
-//! From a checked scenario to a simulator that is ready to run. What the network looks like is decided in `topology`, what
-//! is measured in `outcome`.
+//! From a checked scenario to a simulator that is ready to run. What the network looks like is decided in `topology`, which
+//! endpoints its flows have in `endpoints`, what is measured in `outcome`.
 
-use std::sync::Arc;
-
-use tailback_control::{AnyController, AnyPolicy, Parts};
-use tailback_core::{Bytes, FeedbackPolicy, FlowId, LinkId, Stream, Time};
+use tailback_core::{Bytes, LinkId, Time};
+use tailback_link::{Chance, Change, DeliveryTrace, Impairments, LinkSpec, LossModel, Reordering};
 use tailback_qdisc::BuildCx;
-use tailback_sim::{
-    AnyReceiver, AnySender, Chance, Change, FlowSpec, Hop, Impairments, LinkSpec, LossModel, NetworkBuilder,
-    Recorder, Reordering, Simulator,
-};
-use tailback_transport::{
-    DatagramConfig, DatagramReceiver, DatagramSender, EcnMode, Egress, Ingress, MulticastSender, Receiver,
-    ReceiverConfig, Sender, Silent, StreamConfig,
-};
+use tailback_sim::{FlowSpec, Hop, NetworkBuilder, Recorder, Simulator};
+use tailback_transport::ShapedGovernor;
 
-use crate::aggregate::AggregateConfig;
-use crate::flow::FlowConfig;
+use crate::endpoints::{Assembly, Ends, members_of};
 use crate::link::LinkConfig;
 use crate::loss::{LossConfig, LossPlace, PacketClass};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
 use crate::schedule::ScheduleStep;
-use crate::spread::Draw;
-use crate::topology::{Network, NetworkAggregate, NetworkFlow, NetworkLink, Role};
-use crate::trace;
+use crate::topology::{Network, NetworkLink, Role};
+use crate::trace::TraceConfig;
 
 /// A simulator of `scenario` on `network`, with random streams from `seed`.
 ///
 /// # Errors
-/// A trace that can no longer be read, or what the simulator refuses.
+/// A trace that was not loaded, or what the simulator refuses.
 pub fn simulator<R: Recorder>(
     scenario: &Scenario,
     network: &Network,
@@ -41,10 +31,9 @@ pub fn simulator<R: Recorder>(
     for (link, packet) in network.links.iter().zip(packets) {
         builder.link(link_spec(link, packet)?);
     }
-    let groups = scenario.flows.iter().map(Group::new).collect::<Vec<_>>();
-    for flow in &network.flows {
-        let id = builder.next_flow();
-        builder.flow(groups[flow.group].flow_spec(id, flow, seed));
+    let assembly = Assembly::new(scenario, network, seed);
+    for (index, flow) in network.flows.iter().enumerate() {
+        let id = builder.flow(flow_spec(&flow.name, (&flow.forward, &flow.reverse), assembly.flow(index)));
         if let Role::Group(members) = flow.role {
             builder.multicast(id, members_of(id, members).collect());
         }
@@ -52,9 +41,9 @@ pub fn simulator<R: Recorder>(
             builder.carry_in_cells(id);
         }
     }
-    for (aggregate, config) in network.aggregates.iter().zip(&scenario.aggregates) {
-        let id = builder.next_flow();
-        builder.flow(aggregate_spec(id, aggregate, config));
+    for (index, aggregate) in network.aggregates.iter().enumerate() {
+        let routes = (aggregate.forward.as_slice(), aggregate.reverse.as_slice());
+        let id = builder.flow(flow_spec(&aggregate.name, routes, assembly.aggregate(index)));
         builder.aggregate(id, LinkId::from(aggregate.edge));
     }
     let refused = |error: tailback_sim::NetworkError| {
@@ -63,43 +52,15 @@ pub fn simulator<R: Recorder>(
     builder.build(scenario.end(), recorder).map_err(refused)
 }
 
-/// The control loop of an aggregate, as a flow from edge to edge.
-fn aggregate_spec(id: FlowId, aggregate: &NetworkAggregate, config: &AggregateConfig) -> FlowSpec {
-    let ends = config.ends();
-    let Parts { controller, policy, .. } = config.scheme.build(&ends.controller_params());
-    let near = Ingress::new(id, &ends, controller);
-    let far = Egress::new(id, &ends, boxed(policy), near.keeps_window());
-    FlowSpec {
-        name: aggregate.name.clone(),
-        forward: ids(&aggregate.forward),
-        reverse: ids(&aggregate.reverse),
-        sender: AnySender::Custom(Box::new(near)),
-        receiver: AnyReceiver::Custom(Box::new(far)),
-        start: Time::ZERO,
-        stop: None,
-    }
+/// A flow over these routes.
+fn flow_spec(name: &str, (forward, reverse): (&[usize], &[usize]), ends: Ends) -> FlowSpec {
+    let Ends { sender, receiver, start, stop } = ends;
+    let name = name.to_owned();
+    FlowSpec { name, forward: ids(forward), reverse: ids(reverse), sender, receiver, start, stop }
 }
 
 fn ids(links: &[usize]) -> Vec<LinkId> {
     links.iter().map(|&link| LinkId::from(link)).collect()
-}
-
-fn boxed(policy: Option<AnyPolicy>) -> Option<Box<dyn FeedbackPolicy + Send>> {
-    policy.map(|policy| -> Box<dyn FeedbackPolicy + Send> { Box::new(policy) })
-}
-
-/// The flows of a group's receivers: those that follow it.
-fn members_of(group: FlowId, count: usize) -> impl Iterator<Item = FlowId> {
-    (1..=count).map(move |place| FlowId::from(group.index() + place))
-}
-
-/// When a flow starts: drawn from a stream of its own, so that nobody else's start depends on it.
-pub fn start_of(flow: &FlowConfig, name: &str, seed: u64) -> Time {
-    let uniform = match flow.start {
-        Draw::At(_) => 0.0,
-        Draw::Uniform(_) => Stream::new(seed, &format!("{name} start")).uniform(),
-    };
-    Time::ZERO + flow.start.draw(uniform)
 }
 
 /// Per link, the mean packet size of the flows whose data crosses it; 1000 bytes where none does.
@@ -114,12 +75,19 @@ fn mean_packets(scenario: &Scenario, network: &Network) -> Vec<Bytes> {
     sums.into_iter().map(|(sum, count)| Bytes::new(sum.checked_div(count).unwrap_or(1000))).collect()
 }
 
+/// What a trace says, which loading the scenario has read.
+fn loaded(trace: &TraceConfig, path: &str) -> Result<DeliveryTrace, Problems> {
+    let unread = || {
+        let allowed = "a trace that was read when the scenario was loaded";
+        Problems::one(format!("{path}.trace"), trace.file.clone(), allowed)
+    };
+    trace.times.clone().ok_or_else(unread)
+}
+
 fn link_spec(link: &NetworkLink, mean_packet: Bytes) -> Result<LinkSpec, Problems> {
     let config = &link.config;
-    let read = |trace| trace::read(trace, "".as_ref(), &format!("{}.trace", link.path));
-    let trace = config.trace.as_ref().map(read).transpose();
-    let trace = trace.map_err(|error| Problems::new("scenario", vec![error]))?.map(|(trace, _)| trace);
-    let rate = trace.as_ref().map_or(config.rate, tailback_sim::DeliveryTrace::mean_rate);
+    let trace = config.trace.as_ref().map(|trace| loaded(trace, &link.path)).transpose()?;
+    let rate = config.nominal_rate();
     let queue = config.queue.build(&BuildCx { capacity: link.buffer, rate, mean_packet });
     let (before, after) = losses(config);
     let chance = |probability| Chance { probability };
@@ -142,7 +110,7 @@ fn link_spec(link: &NetworkLink, mean_packet: Bytes) -> Result<LinkSpec, Problem
             .map(|step| Change { at: Time::ZERO + step.at, rate: step.rate, delay: step.delay })
             .collect(),
         trace,
-        governed: link.governed,
+        governor: link.governed.map(|packet| Box::new(ShapedGovernor::new(packet)) as _),
         ..spec
     })
 }
@@ -173,6 +141,9 @@ fn losses(config: &LinkConfig) -> (Option<LossModel>, Option<LossModel>) {
             loss_good: model.loss_good,
             loss_bad: model.loss_bad,
         },
+        LossConfig::Scheduled(model) => LossModel::Scheduled {
+            steps: model.steps.iter().map(|step| (Time::ZERO + step.at, step.probability)).collect(),
+        },
         LossConfig::Periodic(model) => LossModel::Periodic { every: model.every, offset: model.offset },
     };
     match loss.place() {
@@ -181,108 +152,10 @@ fn losses(config: &LinkConfig) -> (Option<LossModel>, Option<LossModel>) {
     }
 }
 
-fn packet_class(class: PacketClass) -> tailback_sim::PacketClass {
+fn packet_class(class: PacketClass) -> tailback_link::PacketClass {
     match class {
-        PacketClass::Data => tailback_sim::PacketClass::Data,
-        PacketClass::Acknowledgements => tailback_sim::PacketClass::Acknowledgements,
-        PacketClass::Control => tailback_sim::PacketClass::Control,
-    }
-}
-
-/// What the members of a group share.
-struct Group<'a> {
-    config: &'a FlowConfig,
-    endpoints: Endpoints,
-}
-
-/// The endpoints' configurations, shared by all members.
-enum Endpoints {
-    Stream {
-        sender: Arc<StreamConfig>,
-        receiver: Arc<ReceiverConfig>,
-        /// Makes a controller for each new connection of a session.
-        fresh: Arc<dyn Fn() -> AnyController + Send + Sync>,
-    },
-    Datagram(Arc<DatagramConfig>),
-}
-
-impl<'a> Group<'a> {
-    fn new(config: &'a FlowConfig) -> Self {
-        let params = config.controller_params();
-        let needs = config.scheme.needs();
-        let ecn = |asked| if needs.ecn && asked == EcnMode::Off { EcnMode::Ect0 } else { asked };
-        let endpoints = if config.sends_datagrams() {
-            let mut datagram = config.datagram.clone();
-            datagram.stamps |= needs.stamps;
-            datagram.ecn = ecn(datagram.ecn);
-            Endpoints::Datagram(Arc::new(datagram))
-        } else {
-            let mut sender = config.transport.clone();
-            sender.reliability = config.scheme.reliability();
-            sender.stamps |= needs.stamps;
-            sender.ecn = ecn(sender.ecn);
-            let mut receiver = config.receiver.clone().matching(&sender);
-            if needs.prompt_acks {
-                receiver.ack_every = 1;
-            }
-            let scheme = config.scheme.0.clone();
-            let fresh = Arc::new(move || scheme.build(&params).controller);
-            Endpoints::Stream { sender: Arc::new(sender), receiver: Arc::new(receiver), fresh }
-        };
-        Self { config, endpoints }
-    }
-
-    fn flow_spec(&self, id: FlowId, flow: &NetworkFlow, seed: u64) -> FlowSpec {
-        let (sender, receiver) = match flow.role {
-            Role::Alone => self.ends(id),
-            Role::Group(members) => (self.multicast(id, members), AnyReceiver::Custom(Box::new(Silent))),
-            Role::Member => (AnySender::Custom(Box::new(Silent)), self.ends(id).1),
-        };
-        FlowSpec {
-            name: flow.name.clone(),
-            forward: ids(&flow.forward),
-            reverse: ids(&flow.reverse),
-            sender,
-            receiver,
-            start: start_of(self.config, &flow.name, seed),
-            stop: self.config.stop.map(|stop| Time::ZERO + stop),
-        }
-    }
-
-    /// The sender of a group.
-    fn multicast(&self, id: FlowId, members: usize) -> AnySender {
-        // Schemes that send datagrams have no groups; a check has said so.
-        let Endpoints::Stream { sender, fresh, .. } = &self.endpoints else {
-            return AnySender::Custom(Box::new(Silent));
-        };
-        let receivers = members_of(id, members).map(|member| (member, fresh()));
-        let source = self.config.source.build();
-        AnySender::Custom(Box::new(MulticastSender::new(id, Arc::clone(sender), receivers, source)))
-    }
-
-    fn ends(&self, id: FlowId) -> (AnySender, AnyReceiver) {
-        let Parts { controller, policy, .. } = self.config.scheme.build(&self.config.controller_params());
-        let source = self.config.source.build();
-        let policy = boxed(policy);
-        match &self.endpoints {
-            Endpoints::Stream { sender, receiver, fresh } => {
-                let sender = Sender::new(id, Arc::clone(sender), controller, source);
-                let receiver = Receiver::new(id, Arc::clone(receiver));
-                let receiver = match policy {
-                    Some(policy) => receiver.with_policy(policy),
-                    None => receiver,
-                };
-                (AnySender::Stream(sender.with_restart(Arc::clone(fresh))), AnyReceiver::Stream(receiver))
-            }
-            Endpoints::Datagram(config) => {
-                let sender = DatagramSender::new(id, Arc::clone(config), controller, source);
-                let receiver = DatagramReceiver::new(id, Arc::clone(config));
-                let receiver = match policy {
-                    Some(policy) => receiver.with_policy(policy),
-                    None => receiver,
-                };
-                (AnySender::Datagram(Box::new(sender)), AnyReceiver::Datagram(Box::new(receiver)))
-            }
-        }
+        PacketClass::Data => tailback_link::PacketClass::Data,
+        PacketClass::Acknowledgements => tailback_link::PacketClass::Acknowledgements,
+        PacketClass::Control => tailback_link::PacketClass::Control,
     }
 }

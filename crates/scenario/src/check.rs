@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tailback_core::{Checker, FieldError, Span};
+use tailback_sim::{AccumulationSeries, FlowSeries, LinkSeries};
 
 use crate::link::LinkConfig;
 use crate::record::Which;
@@ -210,8 +211,9 @@ fn series_fit(scenario: &Scenario, network: &Network, checker: &mut Checker) {
     let links = network.links.iter().filter(|link| scenario.record.records_link(link)).count();
     let flows = network.flows.iter().filter(|flow| scenario.records_flow(flow)).count();
     let bins = scenario.duration.as_nanos() / scenario.record.bin.as_nanos().max(1);
-    let columns = if scenario.record.accumulation { 14 } else { 9 };
-    let bytes = bins as f64 * (links * 8 + flows * columns) as f64 * 8.0;
+    let accumulation = if scenario.record.accumulation { AccumulationSeries::COLUMNS.len() } else { 0 };
+    let columns = links * LinkSeries::COLUMNS.len() + flows * (FlowSeries::COLUMNS.len() + accumulation);
+    let bytes = bins as f64 * columns as f64 * size_of::<f64>() as f64;
     checker.require(
         bytes <= MOST_SERIES,
         "bin",

@@ -6,9 +6,9 @@ use tailback_control::{ControllerParams, Reliability};
 use tailback_core::{Bytes, Checker, Span};
 use tailback_transport::EcnMode;
 
-use crate::choice::Choice;
 use crate::parts::{DatagramConfig, ReceiverConfig, SchemeConfig, SourceConfig, StreamConfig};
 use crate::spread::Draw;
+use tailback_core::Choice;
 
 /// The most flows of one group.
 const MOST: u32 = 1_000_000;
@@ -91,7 +91,7 @@ impl FlowConfig {
 
     /// Whether there is always something to send.
     pub fn is_greedy(&self) -> bool {
-        matches!(&*self.source, SourceConfig::Bulk(bulk) if bulk.size.is_none())
+        self.source.is_endless()
     }
 
     /// Whether the scheme sends datagrams instead of a reliable stream.
@@ -116,7 +116,7 @@ impl FlowConfig {
     /// Whether the flow's data asks routers to mark instead of dropping.
     pub fn is_ecn_capable(&self) -> bool {
         let asked = if self.sends_datagrams() { self.datagram.ecn } else { self.transport.ecn };
-        asked != EcnMode::Off || self.scheme.needs().ecn
+        self.scheme.needs().ecn_mode(asked) != EcnMode::Off
     }
 
     /// Complains about every value that makes no flow.

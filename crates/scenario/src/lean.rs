@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::expect::Node;
+use crate::schema_node::Node;
 
 /// `value`, which fits `schema`, with nothing in it that its absence would not say too.
 pub(crate) fn lean(value: &Value, schema: &Value) -> Value {

@@ -3,14 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Capacity, Checker, Span};
+use tailback_link::DeliveryTrace;
 
-use crate::choice::Choice;
 use crate::impairment::{CorruptionConfig, DuplicationConfig, ReorderingConfig};
 use crate::loss::LossConfig;
 use crate::parts::QueueConfig;
 use crate::schedule::{self, ScheduleStep};
 use crate::spread::Spread;
 use crate::trace::TraceConfig;
+use tailback_core::Choice;
 
 /// The slowest and the fastest link taken seriously.
 const RATES: (u64, u64) = (1, 100_000_000_000_000);
@@ -112,6 +113,20 @@ pub struct ReverseConfig {
 }
 
 impl LinkConfig {
+    /// The rate that stands for the link where one number must: that of its trace, on average, or its own, before any
+    /// change.
+    pub fn nominal_rate(&self) -> BitRate {
+        let trace = self.trace.as_ref().and_then(|trace| trace.times.as_ref());
+        trace.map_or(self.rate, DeliveryTrace::mean_rate)
+    }
+
+    /// The greatest rate that it ever has, in either direction; of a trace, its mean.
+    fn fastest(&self) -> BitRate {
+        let scheduled = self.schedule.iter().filter_map(|step| step.rate);
+        let fastest = scheduled.fold(self.nominal_rate(), BitRate::max);
+        self.reverse.is_some().then(|| self.reversed().fastest()).map_or(fastest, |back| fastest.max(back))
+    }
+
     /// The reverse direction as a link of its own.
     pub fn reversed(&self) -> Self {
         let given = self.reverse.clone().unwrap_or_default();
@@ -167,8 +182,10 @@ impl LinkConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AccessConfig {
-    /// The rate.
-    pub rate: BitRate,
+    /// The rate; ten times that of the links between routers where absent, and at least 100 Mbit/s, so that hosts are not
+    /// what limits flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
     /// The one-way propagation delay: one for all hosts, a list dealt out in turn (`["1 ms", "2 ms"]`), or
     /// `{ from, to }` spread evenly over the hosts.
     pub delay: Spread,
@@ -181,7 +198,7 @@ pub struct AccessConfig {
 impl Default for AccessConfig {
     fn default() -> Self {
         Self {
-            rate: BitRate::from_bits_per_sec(100_000_000),
+            rate: None,
             delay: Spread::Same(Span::from_millis(5)),
             buffer: Capacity::Unlimited,
             queue: Choice::default(),
@@ -190,10 +207,12 @@ impl Default for AccessConfig {
 }
 
 impl AccessConfig {
-    /// The access link of host `index` among `count`.
-    pub fn link(&self, index: usize, count: usize) -> LinkConfig {
+    /// The access link of host `index` among `count` to routers joined by such links.
+    pub fn link(&self, index: usize, count: usize, between: &LinkConfig) -> LinkConfig {
+        let fastest = between.fastest().bits_per_sec();
+        let following = BitRate::from_bits_per_sec(fastest.saturating_mul(10).clamp(100_000_000, RATES.1));
         LinkConfig {
-            rate: self.rate,
+            rate: self.rate.unwrap_or(following),
             delay: self.delay.of(index, count),
             buffer: self.buffer,
             queue: self.queue.clone(),
@@ -203,7 +222,9 @@ impl AccessConfig {
 
     /// Complains about every value that makes no link.
     pub fn check(&self, checker: &mut Checker) {
-        check_rate(checker, "rate", self.rate);
+        if let Some(rate) = self.rate {
+            check_rate(checker, "rate", rate);
+        }
         self.delay.check("delay", checker);
         for delay in self.delay.values() {
             check_delay(checker, "delay", delay);

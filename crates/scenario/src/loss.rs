@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::Checker;
+use tailback_core::{Checker, Span};
 
 /// Where on the link a packet is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +27,8 @@ pub enum LossConfig {
     GilbertElliott(GilbertElliottLoss),
     /// Every n-th packet is lost: deterministic, for tests.
     Periodic(PeriodicLoss),
+    /// Each packet is lost independently, with a probability that changes at given times.
+    Scheduled(ScheduledLoss),
 }
 
 impl LossConfig {
@@ -37,6 +39,7 @@ impl LossConfig {
             Self::Selective(model) => model.place,
             Self::GilbertElliott(model) => model.place,
             Self::Periodic(model) => model.place,
+            Self::Scheduled(model) => model.place,
         }
     }
 
@@ -47,6 +50,7 @@ impl LossConfig {
             Self::Selective(model) => model.check(checker),
             Self::GilbertElliott(model) => model.check(checker),
             Self::Periodic(model) => model.check(checker),
+            Self::Scheduled(model) => model.check(checker),
         }
     }
 }
@@ -177,6 +181,43 @@ impl PeriodicLoss {
         checker.require(self.every >= 2, "every", self.every, "a whole number of packets from 2");
         let allowed = format_args!("a whole number from 0, less than `every` ({})", self.every);
         checker.require(self.offset < self.every.max(1), "offset", self.offset, allowed);
+    }
+}
+
+/// From `at` on, packets are lost with this probability.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LossStep {
+    /// From when on, from the start of the run.
+    pub at: Span,
+    /// Probability that a packet is lost, 0 to 1.
+    pub probability: f64,
+}
+
+/// Each packet is lost independently, with a probability that changes at given times; none is lost before the first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScheduledLoss {
+    /// The steps, in the order of their times.
+    pub steps: Vec<LossStep>,
+    /// Where on the link packets are lost.
+    pub place: LossPlace,
+}
+
+impl ScheduledLoss {
+    /// Complains about values outside their range, and steps out of order.
+    pub fn check(&self, checker: &mut Checker) {
+        let mut previous = None;
+        for (index, step) in self.steps.iter().enumerate() {
+            checker.within(format!("steps.[{index}]"), |checker| {
+                probability(checker, "probability", step.probability);
+                if let Some(previous) = previous {
+                    let allowed = format_args!("a time later than the step before, at {previous}");
+                    checker.require(step.at > previous, "at", step.at, allowed);
+                }
+                previous = Some(step.at);
+            });
+        }
     }
 }
 

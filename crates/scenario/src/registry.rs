@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 use tailback_control::SCHEMES;
 
-use crate::expect::{Node, describe};
 use crate::schema::schema;
+use crate::schema_node::{Node, describe};
 
 /// Everything that can be named, as JSON: `schemes`, `queues`, `sources`, each with `name`, `summary`, `source` and
 /// `parameters` (`name`, `default`, `type`, `summary`); schemes also with `reliability` and `expects`, queues with
@@ -23,7 +23,7 @@ pub fn registry() -> Value {
     }
     let mut queues = choices(schema, "/$defs/AccessConfig/properties/queue");
     for queue in &mut queues {
-        if let Some(info) = tailback_qdisc::info::ALL.iter().find(|info| queue["name"] == info.name) {
+        if let Some(info) = tailback_qdisc::ALL.iter().find(|info| queue["name"] == info.name) {
             queue["summary"] = info.summary.into();
             queue["source"] = info.source.into();
             queue["family"] = info.family.into();

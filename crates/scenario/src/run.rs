@@ -2,9 +2,10 @@
 //! `sim`'s, the tables are `outcome`'s.
 
 use tailback_core::{FlowId, LinkId, Observation, Span, Time};
+use tailback_link::LinkCounters;
 use tailback_sim::{
-    Accumulation, AccumulationPlan, AccumulationSeries, LinkCounters, PacketEvent, PacketLog, Path, Recorder,
-    Series, SeriesPlan, Simulator, TimeSeries,
+    Accumulation, AccumulationPlan, AccumulationSeries, DelayRecorder, FlowDelays, PacketEvent, PacketLog,
+    Path, Recorder, Series, SeriesPlan, Simulator, TimeSeries,
 };
 
 use crate::build::{hop, simulator};
@@ -15,8 +16,8 @@ use crate::topology::Network;
 
 /// What the log of packets may take, and what published state may, in bytes: as much as series may.
 const MOST_LOGGED: u64 = 1_000_000_000;
-/// The bytes of a row of packets: what its columns add up to.
-const PACKET_ROW: u64 = 30;
+/// The bytes of a row of packets: what its columns add up to when they leave.
+const PACKET_ROW: u64 = 39;
 /// The bytes of a row of state: its columns, and a name of usual length.
 const STATE_ROW: u64 = 50;
 
@@ -71,6 +72,8 @@ pub(crate) struct Gathered {
     pub(crate) state: Option<StateLog>,
     /// One per recorded flow; none where it is off.
     pub(crate) accumulation: Vec<AccumulationSeries>,
+    /// One per flow; none where it is off.
+    pub(crate) delays: Vec<FlowDelays>,
 }
 
 /// What controllers published, in columns.
@@ -92,6 +95,7 @@ struct Logs {
     /// The flows whose notes are kept.
     flows: Vec<bool>,
     accumulation: Option<Accumulation>,
+    delays: Option<DelayRecorder>,
 }
 
 impl Logs {
@@ -107,9 +111,15 @@ impl Logs {
 impl Recorder for Logs {
     const PACKETS: bool = true;
     const NOTES: bool = true;
+    const OBSERVED: bool = true;
+
+    fn observed(&mut self, now: Time, flow: FlowId, sender: &Observation) {
+        self.delays.observed(now, flow, sender);
+    }
 
     fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
         self.accumulation.packet(now, event);
+        self.delays.packet(now, event);
         let Some(log) = &mut self.packets else { return };
         let wanted = match event {
             PacketEvent::Offered(link, _) | PacketEvent::Dropped(link, ..) => self.links[link.index()],
@@ -155,7 +165,13 @@ trait Finish: Recorder {
 
 impl Finish for Series {
     fn gathered(self) -> Gathered {
-        Gathered { series: self.finish(), packets: None, state: None, accumulation: Vec::new() }
+        Gathered {
+            series: self.finish(),
+            packets: None,
+            state: None,
+            accumulation: Vec::new(),
+            delays: Vec::new(),
+        }
     }
 }
 
@@ -173,6 +189,7 @@ impl Finish for (Series, Logs) {
             packets: logs.packets,
             state: logs.state,
             accumulation: accumulation.unwrap_or_default(),
+            delays: logs.delays.map(DelayRecorder::finish).unwrap_or_default(),
         }
     }
 }
@@ -216,7 +233,7 @@ impl Run {
     /// A run of a checked scenario with its own seed or another, at time zero.
     ///
     /// # Errors
-    /// What is wrong with the scenario after all, or a trace that can no longer be read.
+    /// What is wrong with the scenario after all, or a trace that was not loaded.
     pub fn new(mut scenario: Scenario, seed: Option<u64>) -> Result<Self, Problems> {
         scenario.seed = seed.unwrap_or(scenario.seed);
         let (network, errors) = Network::new(&scenario);
@@ -239,7 +256,8 @@ impl Run {
         };
         let series = Series::new(plan.clone());
         let seed = scenario.seed;
-        let engine: Box<dyn Engine + Send> = if record.packets || record.state || record.accumulation {
+        let is_logged = record.packets || record.state || record.accumulation || record.delays;
+        let engine: Box<dyn Engine + Send> = if is_logged {
             let logs = Logs {
                 packets: record.packets.then(PacketLog::default),
                 links,
@@ -248,6 +266,9 @@ impl Run {
                 accumulation: record
                     .accumulation
                     .then(|| Accumulation::new(&accumulation_plan(&plan, &network))),
+                delays: record
+                    .delays
+                    .then(|| DelayRecorder::new(network.flows.len(), Time::ZERO + scenario.warm_up)),
             };
             Box::new(simulator(&scenario, &network, seed, (series, logs))?)
         } else {

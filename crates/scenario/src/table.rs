@@ -70,9 +70,9 @@ impl Table {
         }
     }
 
-    /// Adds names and values to a digest.
-    pub fn digest(&self, digester: &mut Digester) {
-        for (name, column) in &self.0 {
+    /// Adds names and values of those columns to a digest of which `wanted` says so.
+    pub fn digest(&self, digester: &mut Digester, wanted: impl Fn(&str) -> bool) {
+        for (name, column) in self.0.iter().filter(|(name, _)| wanted(name)) {
             digester.add(name.as_bytes());
             match column {
                 Column::Text(values) => values.iter().for_each(|value| digester.add(value.as_bytes())),

@@ -191,8 +191,8 @@ impl Network {
         let far = lot.receiver_access.as_ref().unwrap_or(near);
         let far_path =
             if lot.receiver_access.is_some() { "topology.receiver_access" } else { "topology.access" };
-        let near_cable = Cable::new(&near.link(0, count), "topology.access", true);
-        let far_cable = Cable::new(&far.link(0, count), far_path, true);
+        let near_cable = Cable::new(&near.link(0, count, &lot.link), "topology.access", true);
+        let far_cable = Cable::new(&far.link(0, count, &lot.link), far_path, true);
         for flow in &scenario.flows {
             let (from, to) = (flow.from.as_deref().unwrap_or("r0"), flow.to.as_deref().unwrap_or(&last));
             for _ in 0..flow.count {

@@ -1,13 +1,13 @@
 //! Mahimahi delivery traces: each line is a time in milliseconds at which the link may deliver one opportunity's worth of
 //! bytes (Netravali et al., USENIX ATC 2015, §3.2), and the trace begins again at its end. The configuration lives here,
-//! parsing and delivery in `sim`.
+//! parsing and delivery in `link`.
 
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker, FieldError};
-use tailback_sim::DeliveryTrace;
+use tailback_link::DeliveryTrace;
 
 use crate::scenario::Scenario;
 use crate::template::TopologyConfig;
@@ -27,6 +27,9 @@ pub struct TraceConfig {
     /// trace that it was made with. Where given, it must match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
+    /// What the file says, once the scenario is loaded.
+    #[serde(skip)]
+    pub times: Option<DeliveryTrace>,
 }
 
 fn opportunity() -> Bytes {
@@ -51,7 +54,7 @@ impl TraceConfig {
 /// # Errors
 /// An unreadable file, a bad line (with its number), an empty trace, or contents that do not match the configured
 /// digest.
-pub fn read(config: &TraceConfig, base: &Path, field: &str) -> Result<(DeliveryTrace, String), FieldError> {
+fn read(config: &TraceConfig, base: &Path, field: &str) -> Result<(DeliveryTrace, String), FieldError> {
     let path = base.join(&config.file);
     let complaint =
         |value: String, allowed: String| FieldError { field: format!("{field}.file"), value, allowed };
@@ -93,15 +96,17 @@ pub(crate) fn of(scenario: &mut Scenario) -> Vec<(String, &mut TraceConfig)> {
     found
 }
 
-/// Finds every trace relative to `base`, reads it once to see that it is good, and notes where it lies and its digest.
+/// Reads every trace, relative to `base`, into the scenario, which then needs no file any more; notes where it lay and its
+/// digest.
 pub(crate) fn locate(scenario: &mut Scenario, base: &Path) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (field, trace) in of(scenario) {
         match read(trace, base, &field) {
-            Ok((_, digest)) => {
+            Ok((times, digest)) => {
                 let path = base.join(&trace.file);
                 trace.file = std::path::absolute(&path).unwrap_or(path).display().to_string();
                 trace.digest = Some(digest);
+                trace.times = Some(times);
             }
             Err(error) => errors.push(error),
         }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tailback_core::check::{brief, nearest};
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
 
-use crate::expect::{Node, all_constants, describe, quoted, shown, tags};
+use crate::schema_node::{Node, all_constants, describe, quoted, shown, tags};
 
 /// What a walk found.
 pub(crate) struct Walked {

@@ -1,5 +1,5 @@
 //! Estimates of accumulation against the truth, which the simulator knows: Monaco's is unbiased where traffic on the way
-//! back or a longer route mislead Vegas (`accumulation.txt` §IV-C).
+//! back or a longer route mislead Vegas (Xia et al., §IV-C).
 
 use std::fmt::Write;
 

@@ -1,6 +1,7 @@
 //! Bad scenarios, each with the one clear complaint that it must give.
 
-use tailback_scenario::{Scenario, load};
+use tailback_scenario::template::TopologyConfig;
+use tailback_scenario::{Run, Scenario, load};
 
 /// A good scenario with some text replaced.
 fn with(old: &str, new: &str) -> String {
@@ -236,14 +237,14 @@ fn numbers() {
 #[test]
 fn series_that_fill_memory() {
     let text = with("scheme = ", "count = 10000\nscheme = ").replace("\"10 s\"", "\"1 h\"");
-    complains(&text, "record.bin", &["10000 flows", "25.9 GB", "at most 1 GB"]);
+    complains(&text, "record.bin", &["10000 flows", "28.8 GB", "at most 1 GB"]);
     assert!(Scenario::from_toml(&(text + "[record]\nflows = \"none\"\n")).is_ok());
-    // 50 million bins; then 10 million of 25 columns, which without those of the links are 9.
+    // 50 million bins; then 10 million of 30 columns, which without those of the links are 10.
     let bins = |record: &str| with("[topology]", &format!("record = {{ {record} }}\n[topology]"));
     complains(&bins("bin = \"201 ns\""), "record.bin", &["10 million"]);
-    complains(&bins("bin = \"1 us\""), "record.bin", &["1 flows and 2 links", "2.0 GB", "at most 1 GB"]);
+    complains(&bins("bin = \"1 us\""), "record.bin", &["1 flows and 2 links", "2.4 GB", "at most 1 GB"]);
     assert!(Scenario::from_toml(&bins("bin = \"1 us\", links = \"none\"")).is_ok());
-    complains(&bins("bin = \"1 us\", links = \"none\", accumulation = true"), "record.bin", &["1.1 GB"]);
+    complains(&bins("bin = \"1 us\", links = \"none\", accumulation = true"), "record.bin", &["1.2 GB"]);
 }
 
 #[test]
@@ -264,6 +265,16 @@ fn traces() {
     let moved = problem(Some("1\n2\n2\n5\n")).expect("a good trace");
     assert_eq!(good.hash(), moved.hash());
     assert_ne!(good.hash(), problem(Some("1\n2\n2\n6\n")).expect("a good trace").hash());
+    // What was loaded needs no file any more; what was not loaded does not run.
+    let ends = |scenario| Run::new(scenario, None).and_then(Run::finish).map(|outcome| outcome.hash);
+    let before = ends(good.clone()).expect("a good trace");
+    std::fs::remove_file(folder.join("link.trace")).expect("a file to remove");
+    assert_eq!(ends(good.clone()).expect("the trace as loaded"), before);
+    let mut unread = good;
+    if let TopologyConfig::Dumbbell(dumbbell) = &mut unread.topology {
+        dumbbell.bottleneck.trace.as_mut().expect("a trace").times = None;
+    }
+    assert_eq!(ends(unread).expect_err("a trace that was not read").errors[0].field, "topology.trace");
     for (trace, word) in [
         (None, "No such file"),
         (Some("1\nfast\n"), "line 2"),

@@ -97,13 +97,13 @@ fn every_discipline_refuses_bad_parameters_by_name() {
 #[test]
 fn no_discipline_is_left_out() {
     let tried: BTreeSet<&str> = BAD.iter().map(|(name, ..)| *name).collect();
-    let all: BTreeSet<&str> = tailback_qdisc::info::ALL.iter().map(|info| info.name).collect();
+    let all: BTreeSet<&str> = tailback_qdisc::ALL.iter().map(|info| info.name).collect();
     assert_eq!(tried, all);
 }
 
 #[test]
 fn with_its_defaults_every_discipline_is_accepted() {
-    for info in tailback_qdisc::info::ALL {
+    for info in tailback_qdisc::ALL {
         let written = scenario(&format!("\"{}\"", info.name));
         assert!(Scenario::from_toml(&written).is_ok(), "{}: {:?}", info.name, Scenario::from_toml(&written));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tailback_control::schemes::MonacoPolicy;
-use tailback_control::{AnyController, OWN_SCHEMES, OwnScheme, Reliability, Scheme};
+use tailback_control::{AnyController, OWN_SCHEMES, OwnScheme, Scheme};
 use tailback_core::{Arrival, Cx, FeedbackPolicy, Outgoing, Report, Time};
 use tailback_scenario::table::Column;
 use tailback_scenario::{Outcome, Run, Scenario};
@@ -230,7 +230,6 @@ fn enter_liar() {
                 }
             }),
             policy: Some(Box::new(|params, _| Box::new(Liar(MonacoPolicy::new(0.5, params.segment))))),
-            reliability: Reliability::Sack,
             needs: tailback_control::Needs::default(),
             check: Box::new(|_| Ok(())),
         },

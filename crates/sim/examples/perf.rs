@@ -7,14 +7,13 @@
 
 use std::sync::Arc;
 
-use tailback_control::{Scheme, SchemeInfo};
+use tailback_control::Scheme;
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FlowId, LinkId, Span, Stream, Time};
+use tailback_link::LinkSpec;
 use tailback_qdisc::{BuildCx, Config};
-use tailback_sim::{
-    AnyReceiver, AnySender, FlowSpec, LinkSpec, NetworkBuilder, Recorder, Series, SeriesPlan, Simulator,
-};
+use tailback_sim::{FlowSpec, NetworkBuilder, Recorder, Series, SeriesPlan, Simulator};
 use tailback_transport::source::{AnySource, Bulk};
-use tailback_transport::{Receiver, ReceiverConfig, Sender, StreamConfig};
+use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
 
 /// What sets the scenarios apart.
 struct Plan {
@@ -170,7 +169,7 @@ impl Group {
 }
 
 fn sack() -> Scheme {
-    let info: Option<&SchemeInfo> = tailback_control::SCHEMES.iter().find(|info| info.name == "sack");
+    let info = tailback_control::SCHEMES.iter().find(|info| info.name == "sack");
     (info.expect("sack is built in").default)()
 }
 

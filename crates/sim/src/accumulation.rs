@@ -21,6 +21,7 @@
 
 use tailback_core::{DropReason, FlowId, Kind, LinkId, Packet, Span, Time};
 
+use crate::column::series;
 use crate::recorder::{PacketEvent, Recorder};
 
 /// What a link adds to a signal's way, and how it loses packets.
@@ -56,19 +57,20 @@ pub struct AccumulationPlan {
     pub flows: Vec<Path>,
 }
 
-/// One flow's accumulation, bin by bin.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AccumulationSeries {
-    /// Equation 1 at the bin's end, in bytes.
-    pub waiting_bytes: Vec<i64>,
-    /// Its mean over the bin, in bytes.
-    pub mean_waiting_bytes: Vec<f64>,
-    /// The same sum over what is in transmission, at the bin's end, in bytes.
-    pub transmitting_bytes: Vec<i64>,
-    /// Its mean over the bin, in bytes.
-    pub mean_transmitting_bytes: Vec<f64>,
-    /// The mean of the notes named [`ESTIMATE`] in the bin, in bytes; not a number where there was none.
-    pub mean_estimate_bytes: Vec<f64>,
+series! {
+    /// One flow's accumulation, bin by bin.
+    AccumulationSeries {
+        /// Xia et al., equation 1, at the bin's end: what the flow has waiting along its path.
+        waiting_bytes as "accumulation_bytes": i64, level, .named("accumulation");
+        /// Its mean over the bin.
+        mean_waiting_bytes as "mean_accumulation_bytes": f64, mean, .named("mean_accumulation");
+        /// The same sum over what is in transmission, at the bin's end.
+        transmitting_bytes: i64, level, .named("transmitting");
+        /// Its mean over the bin.
+        mean_transmitting_bytes: f64, mean, .named("mean_transmitting");
+        /// The mean of the estimates that the scheme published as `accumulation`; not a number where there was none.
+        mean_estimate_bytes as "estimated_accumulation_bytes": f64, mean, .named("estimated_accumulation");
+    }
 }
 
 /// The name under which controllers and feedback policies publish an estimate of accumulation, in bytes.

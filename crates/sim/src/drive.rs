@@ -1,33 +1,70 @@
 //! Endpoints at work: one mutation, then drain, until they wait. When they are called is decided in `simulator.rs`,
 //! where their packets go in `paths.rs`.
 
-use tailback_core::{AppInput, Endpoint, EndpointCx, Event, FlowId, Input, Output, Packet, Span, Time};
+use tailback_core::{
+    Allowance, AppInput, Controller, EdgeEndpoint, Endpoint, EndpointCx, Event, FlowId, Input, Kind, Output,
+    Packet, Span, Time,
+};
+use tailback_transport::source::Source;
+use tailback_transport::{AnyReceiver, AnySender, DatagramReceiver, DatagramSender, Receiver, Sender};
 
-use crate::flow::{AnyReceiver, AnySender, Flow, Port};
+use crate::flow::{Flow, Port};
 use crate::paths::{End, Paths};
 use crate::recorder::{Message, PacketEvent, Recorder};
 
 /// Whether the endpoint said that it has finished.
 type Finished = bool;
 
+/// What the simulator drives: an endpoint, and of edges of aggregates also what they allow their link.
+trait Driven: Endpoint {
+    /// See [`EdgeEndpoint::take_allowance`].
+    #[inline(always)]
+    fn allowance(&mut self) -> Option<Allowance> {
+        None
+    }
+}
+
+impl<C: Controller, S: Source> Driven for Sender<C, S> {}
+impl<C: Controller, S: Source> Driven for DatagramSender<C, S> {}
+impl Driven for Receiver {}
+impl Driven for DatagramReceiver {}
+impl Driven for dyn Endpoint + Send {}
+impl Driven for dyn EdgeEndpoint + Send {
+    fn allowance(&mut self) -> Option<Allowance> {
+        self.take_allowance()
+    }
+}
+
 impl Port {
     /// One mutation of this port's endpoint, then drain; the port then knows when it wants to be called again.
     #[inline(always)]
-    fn drive<E: Endpoint + ?Sized, R: Recorder>(
+    fn drive<E: Driven + ?Sized, R: Recorder>(
         &mut self,
         endpoint: &mut E,
         id: FlowId,
         input: Input,
         paths: &mut Paths<R>,
     ) -> Finished {
+        endpoint.handle(paths.now, input, &mut self.cx(paths));
+        self.drain(endpoint, id, paths)
+    }
+
+    #[inline(always)]
+    fn drain<E: Driven + ?Sized, R: Recorder>(
+        &mut self,
+        endpoint: &mut E,
+        id: FlowId,
+        paths: &mut Paths<R>,
+    ) -> Finished {
         let now = paths.now;
         let mut finished = false;
-        endpoint.handle(now, input, &mut self.cx(paths));
+        if let Some(allowance) = endpoint.allowance() {
+            paths.allow(id, &allowance);
+        }
         let until = loop {
             match endpoint.poll(now, &mut self.cx(paths)) {
                 Output::Transmit(packet) => paths.transmit(packet, self.route),
-                Output::Direct(directive) => paths.direct(id, &directive),
-                Output::Event(Event::Delivered(_)) => {}
+                Output::Event(Event::Delivered(_) | Event::Hint(_) | Event::GaveUp) => {}
                 Output::Event(Event::Finished) => finished = true,
                 Output::Event(Event::MessageDone { size, began }) => {
                     paths.recorder.message(Message { flow: id, size, began, ended: now });
@@ -55,7 +92,7 @@ impl Port {
     ///
     /// One copy of this exists for each kind of endpoint, in which its code stands inline.
     #[inline(never)]
-    fn packet<E: Endpoint + ?Sized, R: Recorder>(
+    fn packet<E: Driven + ?Sized, R: Recorder>(
         &mut self,
         endpoint: &mut E,
         paths: &mut Paths<R>,
@@ -68,6 +105,9 @@ impl Port {
             paths.recorder.packet(paths.now, PacketEvent::Delivered(packet.flow, &packet));
         }
         let finished = self.drive(endpoint, packet.flow, Input::Packet(packet), paths);
+        if R::OBSERVED && !matches!(packet.kind(), Kind::Data | Kind::Control) {
+            paths.recorder.observed(paths.now, packet.flow, &endpoint.observe());
+        }
         if self.due < paths.events.due(self.leaf) {
             paths.events.arm(self.leaf, self.due);
         }
@@ -76,7 +116,7 @@ impl Port {
 
     /// The endpoint's timer is due, or its application speaks.
     #[inline(never)]
-    fn input<E: Endpoint + ?Sized, R: Recorder>(
+    fn input<E: Driven + ?Sized, R: Recorder>(
         &mut self,
         endpoint: &mut E,
         paths: &mut Paths<R>,
@@ -96,6 +136,7 @@ macro_rules! at_end {
                 match &mut $flow.sender {
                     AnySender::Stream(sender) => port.$method(sender, $($argument),*),
                     AnySender::Datagram(sender) => port.$method(&mut **sender, $($argument),*),
+                    AnySender::Edge(edge) => port.$method(&mut **edge, $($argument),*),
                     AnySender::Custom(sender) => port.$method(&mut **sender, $($argument),*),
                 }
             }
@@ -104,6 +145,7 @@ macro_rules! at_end {
                 match &mut $flow.receiver {
                     AnyReceiver::Stream(receiver) => port.$method(receiver, $($argument),*),
                     AnyReceiver::Datagram(receiver) => port.$method(&mut **receiver, $($argument),*),
+                    AnyReceiver::Edge(edge) => port.$method(&mut **edge, $($argument),*),
                     AnyReceiver::Custom(receiver) => port.$method(&mut **receiver, $($argument),*),
                 }
             }
@@ -150,8 +192,21 @@ impl Flow {
     }
 
     /// A packet of another flow passes one of the flow's ends, which is an edge of its aggregate.
-    pub(crate) fn pass<R: Recorder>(&mut self, id: FlowId, end: End, passed: Input, paths: &mut Paths<R>) {
-        if at_end!(self, end, input(paths, id, passed)) {
+    pub(crate) fn pass<R: Recorder>(
+        &mut self,
+        id: FlowId,
+        end: End,
+        packet: &Packet,
+        others_wait: bool,
+        paths: &mut Paths<R>,
+    ) {
+        let (port, edge) = match (end, &mut self.sender, &mut self.receiver) {
+            (End::Sender, AnySender::Edge(edge), _) => (&mut self.sender_port, edge),
+            (End::Receiver, _, AnyReceiver::Edge(edge)) => (&mut self.receiver_port, edge),
+            _ => return,
+        };
+        edge.pass(paths.now, packet, others_wait, &mut port.cx(paths));
+        if port.drain(&mut **edge, id, paths) {
             self.finished_at = paths.now;
         }
         let (leaf, wanted) = (self.leaf(end), self.wanted(end));

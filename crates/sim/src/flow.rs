@@ -1,62 +1,10 @@
 //! A flow in the simulator: its two endpoints, their timers and their random streams. What endpoints do lives in
 //! `transport`.
 
-use tailback_control::AnyController;
-use tailback_core::{Endpoint, LinkId, Observation, Stream, Time};
-use tailback_transport::{DatagramReceiver, DatagramSender, Receiver, Sender};
+use tailback_core::{LinkId, Stream, Time};
+use tailback_transport::{AnyReceiver, AnySender};
 
 use crate::event_queue::EventQueue;
-
-macro_rules! endpoints {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident($inner:ty),)+ }) => {
-        $(#[$doc])*
-        #[expect(clippy::large_enum_variant, reason = "built-ins stand inline, beside the flow's other state")]
-        pub enum $name {
-            $($(#[$variant_doc])* $variant($inner),)+
-            /// The user's own, or one that need not be quick.
-            Custom(Box<dyn Endpoint + Send>),
-        }
-
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(match self {
-                    $(Self::$variant(_) => stringify!($variant),)+
-                    Self::Custom(_) => "Custom",
-                })
-            }
-        }
-
-        impl $name {
-            /// What an observer may know of it.
-            pub(crate) fn observe(&self) -> Observation {
-                match self {
-                    $(Self::$variant(endpoint) => endpoint.observe(),)+
-                    Self::Custom(endpoint) => endpoint.observe(),
-                }
-            }
-        }
-    };
-}
-
-endpoints! {
-    /// Any sending endpoint.
-    AnySender {
-        /// A reliable byte stream.
-        Stream(Sender<AnyController>),
-        /// Datagrams; boxed, so that streams do not pay for its size.
-        Datagram(Box<DatagramSender<AnyController>>),
-    }
-}
-
-endpoints! {
-    /// Any receiving endpoint.
-    AnyReceiver {
-        /// The other end of a reliable byte stream.
-        Stream(Receiver),
-        /// The other end of datagrams.
-        Datagram(Box<DatagramReceiver>),
-    }
-}
 
 /// What a flow is made of.
 #[derive(Debug)]

@@ -7,9 +7,10 @@ use std::ops::Range;
 
 use tailback_core::rng::mix;
 use tailback_core::{FlowId, LinkId, Stream};
+use tailback_link::{LinkSpec, LinkTimers};
 
 use crate::flow::FlowSpec;
-use crate::link::{LinkLeaves, LinkSpec};
+
 use crate::links::Place;
 
 /// What a leaf stands for.
@@ -74,7 +75,7 @@ impl Packed {
 pub(crate) struct Leaves {
     /// Packed to four bytes: every event reads an entry, and thousands of them should stay in the nearest cache.
     table: Vec<Packed>,
-    links: Vec<LinkLeaves>,
+    links: Vec<LinkTimers>,
     flows: Vec<(u32, u32)>,
     /// The wires' leaves, one after another.
     wires: Range<u32>,
@@ -126,7 +127,7 @@ impl LeafOrder {
         let first = self.ranked.iter().position(is_wire).unwrap_or_default();
         let mut leaves = Leaves {
             table: Vec::with_capacity(self.ranked.len()),
-            links: vec![LinkLeaves::default(); self.links],
+            links: vec![LinkTimers::default(); self.links],
             flows: vec![(0, 0); self.flows],
             wires: first as u32..(first + self.links) as u32,
         };
@@ -183,7 +184,7 @@ impl Leaves {
         self.table[leaf as usize].leaf()
     }
 
-    pub(crate) fn of_link(&self, index: usize) -> LinkLeaves {
+    pub(crate) fn of_link(&self, index: usize) -> LinkTimers {
         self.links[index]
     }
 

@@ -11,31 +11,29 @@
 )]
 
 mod accumulation;
-mod carriage;
 mod cells;
+mod cells_and_multicast;
+mod column;
+mod delays;
 mod drive;
 mod event_queue;
 mod flow;
 mod leaves;
-mod link;
 mod links;
 mod network;
 mod packet_log;
 mod paths;
 mod recorder;
-mod ring;
 mod series;
 mod simulator;
 
 pub use accumulation::{Accumulation, AccumulationPlan, AccumulationSeries, ESTIMATE, Hop, Path};
-pub use flow::{AnyReceiver, AnySender, FlowSpec};
-pub use link::{
-    Chance, Change, Count, DeliveryTrace, Impairments, LinkCounters, LinkSpec, LossModel, PacketClass,
-    Reordering, TraceError,
-};
+pub use column::{ColumnInfo, ColumnKind, SeriesColumn, Unit};
+pub use delays::{DelayRecorder, Delays, FlowDelays};
+pub use flow::FlowSpec;
 pub use network::{NetworkBuilder, NetworkError};
 pub use packet_log::{Digest, LogKind, PacketLog};
 pub use paths::Codec;
 pub use recorder::{Message, PacketEvent, Recorder, View};
-pub use series::{FlowSeries, LinkSeries, Series, SeriesPlan, TimeSeries};
+pub use series::{FlowSeries, LinkSeries, QueueState, Series, SeriesPlan, TimeSeries};
 pub use simulator::Simulator;

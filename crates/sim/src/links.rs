@@ -1,10 +1,9 @@
 //! The links of a network at work, in the order of their wires' leaves, so that an event's leaf tells its link without
 //! a look into a table: at a thousand flows that look missed the nearest cache more often than not. What one link does
-//! lives in `link`.
+//! lives in the crate `link`.
 
 use tailback_core::LinkId;
-
-use crate::link::Link;
+use tailback_link::Link;
 
 /// Where a link stands here; outside, links go by their [`LinkId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tailback_core::{FlowId, LinkId, Time};
+use tailback_link::{Link, LinkSpec};
 
-use crate::carriage::Carriage;
+use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::LeafOrder;
-use crate::link::{Link, LinkSpec};
 use crate::links::Links;
-use crate::paths::End;
+use crate::paths::{End, Watch};
 use crate::recorder::Recorder;
 use crate::simulator::Simulator;
 
@@ -50,7 +50,7 @@ const PARTS: u32 = HOST | 2;
 
 /// Where a route leads that neither enters a link nor ends at its own flow.
 #[derive(Clone, Debug)]
-pub(crate) enum Parting {
+pub(crate) enum Branch {
     /// Past an end of this flow, which is an aggregate, and on.
     Edge(Edge),
     /// To all these cursors, as a packet of these flows.
@@ -85,7 +85,7 @@ pub(crate) struct Routes {
     table: Vec<u32>,
     /// Where routes begin, by their hash: the routes themselves stand in the table.
     known: BTreeMap<u64, u32>,
-    partings: Vec<Parting>,
+    branches: Vec<Branch>,
     /// Aggregates, by the links that they govern.
     aggregates: BTreeMap<LinkId, Stretch>,
 }
@@ -126,7 +126,7 @@ impl Routes {
 
     /// An aggregate over `span` links governs a link: routes over it pass its edges.
     fn aggregate(&mut self, flow: FlowId, governs: LinkId, links: usize) {
-        let edge = |end| Parting::Edge(Edge { flow, end, governs });
+        let edge = |end| Branch::Edge(Edge { flow, end, governs });
         let edges = (self.part(edge(End::Sender)), self.part(edge(End::Receiver)));
         self.aggregates.insert(governs, Stretch { edges, links });
     }
@@ -141,12 +141,12 @@ impl Routes {
         (self.intern(links, forward, TO_RECEIVER), self.intern(links, reverse, TO_SENDER))
     }
 
-    fn part(&mut self, parting: Parting) -> u32 {
-        self.partings.push(parting);
-        PARTS + self.partings.len() as u32 - 1
+    fn part(&mut self, branch: Branch) -> u32 {
+        self.branches.push(branch);
+        PARTS + self.branches.len() as u32 - 1
     }
 
-    /// Where the tree to these receivers begins: the links that all their routes have in common, then a parting.
+    /// Where the tree to these receivers begins: the links that all their routes have in common, then a branch.
     fn intern_tree(&mut self, links: &Links, routes: &[(FlowId, &[LinkId])]) -> u32 {
         let first = routes[0].1;
         if let [(_, route)] = routes {
@@ -170,13 +170,13 @@ impl Routes {
                 }
             })
             .collect();
-        let end = self.part(Parting::Copies(copies));
+        let end = self.part(Branch::Copies(copies));
         self.intern(links, &first[..common], end)
     }
 
     /// What an end beyond a flow's own two is.
-    pub(crate) fn parting(&self, end: u32) -> Option<&Parting> {
-        self.partings.get(end.wrapping_sub(PARTS) as usize)
+    pub(crate) fn branch(&self, end: u32) -> Option<&Branch> {
+        self.branches.get(end.wrapping_sub(PARTS) as usize)
     }
 
     /// The link or end at a cursor.
@@ -259,15 +259,15 @@ impl NetworkBuilder {
         }
     }
 
-    /// Makes a flow that was added an aggregate, whose sender governs a [governed](LinkSpec::governed) link: every route
+    /// Makes a flow that was added an aggregate, whose sender governs a [governed](LinkSpec::governor) link: every route
     /// that leads over this link must go on over the flow's own forward route, and none may be a group's. Packets pass the flow's sender behind the
-    /// link, and its receiver behind the last link of the forward route (`Input::Passed`); what the flow itself sends does
+    /// link, and its receiver behind the last link of the forward route ([`EdgeEndpoint`](tailback_core::EdgeEndpoint)); what the flow itself sends does
     /// not pass the link.
     pub fn aggregate(&mut self, flow: FlowId, governs: LinkId) {
         self.aggregates.push((flow, governs));
     }
 
-    /// Carries a flow's packets as ATM cells (`packet-pair.txt` §10.1): cut by AAL 5 where they enter the network and put
+    /// Carries a flow's packets as ATM cells (Keshav 1994, §10.1): cut by AAL 5 where they enter the network and put
     /// together where they leave it.
     pub fn carry_in_cells(&mut self, flow: FlowId) {
         self.in_cells.push(flow);
@@ -277,12 +277,16 @@ impl NetworkBuilder {
     ///
     /// # Errors
     /// The first contradiction found; see [`NetworkError`].
-    pub fn build<R: Recorder>(mut self, horizon: Time, recorder: R) -> Result<Simulator<R>, NetworkError> {
+    pub fn build<R: Recorder>(
+        mut self,
+        horizon: Time,
+        mut recorder: R,
+    ) -> Result<Simulator<R>, NetworkError> {
         self.check()?;
         let leaves = self.leaves.lay_out();
         let mut events = EventQueue::new(leaves.len(), horizon);
         for (index, link) in self.links.iter_mut().enumerate() {
-            link.settle(leaves.of_link(index), &mut events);
+            link.settle(leaves.of_link(index), &mut Watch { events: &mut events, recorder: &mut recorder });
         }
         let links = Links::new(self.links, leaves.wires().collect());
         let mut routes = Routes::default();
@@ -292,11 +296,11 @@ impl NetworkBuilder {
         for (index, (flow, [forward, reverse])) in self.flows.iter_mut().zip(&self.routes).enumerate() {
             flow.settle(routes.intern_both(&links, forward, reverse), leaves.of_flow(index), &mut events);
         }
-        let carriage =
-            carriage(&self.groups, &self.in_cells, &links, &self.routes, &mut self.flows, &mut routes);
+        let cells_and_multicast =
+            lay_groups(&self.groups, &self.in_cells, &links, &self.routes, &mut self.flows, &mut routes);
         let governed = self.aggregates.into_iter().collect();
         let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, self.flows, routes, recorder);
-        sim.carry(carriage, governed);
+        sim.carry(cells_and_multicast, governed);
         Ok(sim)
     }
 
@@ -313,24 +317,24 @@ impl NetworkBuilder {
 }
 
 /// Lays the routes of groups: the sender's becomes a tree, the receivers' ways back end at the sender.
-fn carriage(
+fn lay_groups(
     groups: &[(FlowId, Vec<FlowId>)],
     in_cells: &[FlowId],
     links: &Links,
     given: &[[Vec<LinkId>; 2]],
     flows: &mut [Flow],
     routes: &mut Routes,
-) -> Option<Box<Carriage>> {
+) -> Option<Box<CellsAndMulticast>> {
     for (group, members) in groups {
         let route = |member: &FlowId| (*member, given[member.index()][0].as_slice());
         let tree = routes.intern_tree(links, &members.iter().map(route).collect::<Vec<_>>());
         flows[group.index()].sender_port.route = tree;
-        let end = routes.part(Parting::Sender(*group));
+        let end = routes.part(Branch::Sender(*group));
         for member in members {
             flows[member.index()].receiver_port.route = routes.intern(links, &given[member.index()][1], end);
         }
     }
-    Carriage::new(in_cells, groups.iter().flat_map(|(_, members)| members), flows)
+    CellsAndMulticast::new(in_cells, groups.iter().flat_map(|(_, members)| members), flows)
 }
 
 fn check_link(link: &LinkSpec) -> Result<(), NetworkError> {

@@ -20,6 +20,11 @@ pub enum LogKind {
     Delivered = 3,
 }
 
+impl LogKind {
+    /// The kinds' names in results, in the order of their numbers.
+    pub const NAMES: [&str; 4] = ["sent", "offered", "dropped", "delivered"];
+}
+
 /// The packet log, in columns of equal length.
 #[derive(Debug, Default)]
 pub struct PacketLog {
@@ -35,7 +40,7 @@ pub struct PacketLog {
     pub number: Vec<u64>,
     /// Bytes on the wire.
     pub size: Vec<u16>,
-    /// The packed header bits: kind, lane, ECN, marks.
+    /// The packed header bits ([`Packet::bits`]); whoever reads them asks a packet.
     pub bits: Vec<u16>,
     /// A [`DropReason`]; 255 where nothing was dropped.
     pub reason: Vec<u8>,

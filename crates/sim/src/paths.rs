@@ -1,15 +1,15 @@
 //! What lies between endpoints: links, routes, the clock and the order of events. Moves packets from link to link;
-//! what a link does to them lives in `link`, what endpoints do with them in `drive.rs`.
+//! what a link does to them lives in the crate `link`, what endpoints do with them in `drive.rs`.
 
 use std::collections::BTreeMap;
 
-use tailback_core::{Annexes, Directive, DropReason, FlowId, LinkId, Packet, RouteCursor, Time};
+use tailback_core::{Allowance, Annexes, DropReason, FlowId, LinkId, Packet, RouteCursor, Time};
+use tailback_link::{LinkCx, LinkDriver, Offer};
 
-use crate::carriage::Carriage;
+use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
-use crate::link::{LinkCx, Offer};
 use crate::links::{Links, Place};
-use crate::network::{Edge, HOST, Parting, Routes, TO_RECEIVER, TO_SENDER};
+use crate::network::{Branch, Edge, HOST, Routes, TO_RECEIVER, TO_SENDER};
 use crate::recorder::{PacketEvent, Recorder};
 
 /// Encodes and decodes a packet, so that a run can prove that the wire format carries everything.
@@ -29,8 +29,8 @@ pub(crate) enum Hop {
     Link(Place),
     /// To an endpoint.
     End(End),
-    /// To a parting of routes, or to another flow's sender.
-    Parting(u32),
+    /// Where routes branch, or to another flow's sender.
+    Branch(u32),
 }
 
 /// The network without its endpoints.
@@ -43,10 +43,35 @@ pub(crate) struct Paths<R> {
     pub(crate) notes: Vec<(&'static str, f64)>,
     pub(crate) codec: Option<Codec>,
     /// What is carried otherwise than packet by packet along one route, if anything is.
-    pub(crate) carriage: Option<Box<Carriage>>,
+    pub(crate) cells_and_multicast: Option<Box<CellsAndMulticast>>,
     /// The links that the senders of aggregates govern.
     pub(crate) governed: BTreeMap<FlowId, LinkId>,
     pub(crate) recorder: R,
+}
+
+/// How the simulator drives links: the event queue keeps their timers, the recorder hears what becomes of packets.
+pub(crate) struct Watch<'a, R> {
+    pub(crate) events: &'a mut EventQueue,
+    pub(crate) recorder: &'a mut R,
+}
+
+impl<R: Recorder> LinkDriver for Watch<'_, R> {
+    const PACKETS: bool = R::PACKETS;
+
+    #[inline(always)]
+    fn arm(&mut self, timer: u32, at: Time) {
+        self.events.arm(timer, at);
+    }
+
+    #[inline(always)]
+    fn served(&mut self, now: Time, link: LinkId, packet: &Packet, begins: Time, ends: Time) {
+        self.recorder.packet(now, PacketEvent::Served { link, packet, begins, ends });
+    }
+
+    #[inline(always)]
+    fn dropped(&mut self, now: Time, link: LinkId, packet: &Packet, reason: DropReason) {
+        self.recorder.packet(now, PacketEvent::Dropped(link, packet, reason));
+    }
 }
 
 /// A link of a network, and what it borrows for one call.
@@ -56,9 +81,8 @@ macro_rules! link {
         let cx = LinkCx {
             now: $paths.now,
             id: $paths.links.id(place),
-            events: &mut $paths.events,
             annexes: &mut $paths.annexes,
-            recorder: &mut $paths.recorder,
+            driver: Watch { events: &mut $paths.events, recorder: &mut $paths.recorder },
         };
         ($paths.links.at(place), cx)
     }};
@@ -74,7 +98,7 @@ impl<R: Recorder> Paths<R> {
             annexes: Annexes::new(),
             notes: Vec::new(),
             codec: None,
-            carriage: None,
+            cells_and_multicast: None,
             governed: BTreeMap::new(),
             recorder,
         }
@@ -115,8 +139,8 @@ impl<R: Recorder> Paths<R> {
 
     /// The aggregate's edge that a mark in a route stands for.
     pub(crate) fn edge_at(&self, mark: u32) -> Option<Edge> {
-        match self.routes.parting(mark) {
-            Some(Parting::Edge(edge)) => Some(*edge),
+        match self.routes.branch(mark) {
+            Some(Branch::Edge(edge)) => Some(*edge),
             _ => None,
         }
     }
@@ -126,12 +150,12 @@ impl<R: Recorder> Paths<R> {
         self.links.of(id).has_waiting()
     }
 
-    /// The link that a flow's sender governs obeys a directive from now on.
+    /// The link that an aggregate's sender governs obeys an allowance from now on.
     #[cold]
-    pub(crate) fn direct(&mut self, flow: FlowId, directive: &Directive) {
+    pub(crate) fn allow(&mut self, flow: FlowId, allowance: &Allowance) {
         if let Some(&id) = self.governed.get(&flow) {
             let (link, mut cx) = link!(self, self.links.place(id));
-            link.direct(directive, &mut cx);
+            link.allow(allowance, &mut cx);
         }
     }
 
@@ -142,7 +166,7 @@ impl<R: Recorder> Paths<R> {
             link if link & HOST == 0 => Hop::Link(Place(link)),
             TO_RECEIVER => Hop::End(End::Receiver),
             TO_SENDER => Hop::End(End::Sender),
-            end => Hop::Parting(end),
+            end => Hop::Branch(end),
         }
     }
 
@@ -203,7 +227,7 @@ impl<R: Recorder> Paths<R> {
         if R::PACKETS {
             self.recorder.packet(self.now, PacketEvent::Sent(packet.flow, &packet));
         }
-        if self.carriage.is_some() {
+        if self.cells_and_multicast.is_some() {
             let (number, way, rest) = packet.words();
             self.transmit_otherwise(route, number, way, rest);
         } else {

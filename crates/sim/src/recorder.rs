@@ -1,10 +1,10 @@
 //! What may watch a run. Recording is generic, so that a run nobody watches pays nothing; the recorders themselves
 //! live in `series.rs`, `packet_log.rs` and with whoever writes another.
 
-use tailback_core::{Bytes, DropReason, FlowId, LinkId, Observation, Packet, Time};
+use tailback_core::{Bytes, DropReason, Endpoint, FlowId, LinkId, Observation, Packet, Time};
+use tailback_link::LinkCounters;
 
 use crate::flow::Flow;
-use crate::link::LinkCounters;
 use crate::links::Links;
 
 /// Something that happened to one packet.
@@ -95,6 +95,8 @@ pub trait Recorder {
     const PACKETS: bool = false;
     /// Whether controllers' notes are collected.
     const NOTES: bool = false;
+    /// Whether [`Recorder::observed`] is called at all.
+    const OBSERVED: bool = false;
 
     /// Something happened to a packet.
     fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
@@ -116,6 +118,11 @@ pub trait Recorder {
         let _ = message;
     }
 
+    /// A sender has taken in a packet, and this is how it is now.
+    fn observed(&mut self, now: Time, flow: FlowId, sender: &Observation) {
+        let _ = (now, flow, sender);
+    }
+
     /// A controller published a piece of its state.
     fn note(&mut self, now: Time, flow: FlowId, name: &'static str, value: f64) {
         let _ = (now, flow, name, value);
@@ -129,6 +136,12 @@ impl Recorder for () {}
 impl<A: Recorder, B: Recorder> Recorder for (A, B) {
     const PACKETS: bool = A::PACKETS || B::PACKETS;
     const NOTES: bool = A::NOTES || B::NOTES;
+    const OBSERVED: bool = A::OBSERVED || B::OBSERVED;
+
+    fn observed(&mut self, now: Time, flow: FlowId, sender: &Observation) {
+        self.0.observed(now, flow, sender);
+        self.1.observed(now, flow, sender);
+    }
 
     fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
         self.0.packet(now, event);
@@ -163,6 +176,13 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
 impl<A: Recorder> Recorder for Option<A> {
     const PACKETS: bool = A::PACKETS;
     const NOTES: bool = A::NOTES;
+    const OBSERVED: bool = A::OBSERVED;
+
+    fn observed(&mut self, now: Time, flow: FlowId, sender: &Observation) {
+        if let Some(recorder) = self {
+            recorder.observed(now, flow, sender);
+        }
+    }
 
     fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
         if let Some(recorder) = self {

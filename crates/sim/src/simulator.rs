@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use tailback_core::{FlowId, Input, LinkId, Observation, Packet, RouteCursor, Time};
+use tailback_core::{Endpoint, FlowId, LinkId, Observation, Packet, RouteCursor, Time};
+use tailback_link::LinkCounters;
 
-use crate::carriage::Carriage;
+use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::{Leaf, Leaves};
-use crate::link::LinkCounters;
 use crate::links::{Links, Place};
 use crate::network::{Edge, NetworkError, Routes, check_routes};
 use crate::paths::{Codec, End, Hop, Paths};
@@ -46,8 +46,12 @@ impl<R: Recorder> Simulator<R> {
         self.paths.codec = Some(codec);
     }
 
-    pub(crate) fn carry(&mut self, carriage: Option<Box<Carriage>>, governed: BTreeMap<FlowId, LinkId>) {
-        self.paths.carriage = carriage;
+    pub(crate) fn carry(
+        &mut self,
+        cells_and_multicast: Option<Box<CellsAndMulticast>>,
+        governed: BTreeMap<FlowId, LinkId>,
+    ) {
+        self.paths.cells_and_multicast = cells_and_multicast;
         self.paths.governed = governed;
     }
 
@@ -177,7 +181,7 @@ impl<R: Recorder> Simulator<R> {
                 let (number, way, rest) = packet.words();
                 self.deliver(end, number, way, rest);
             }
-            Hop::Parting(end) => {
+            Hop::Branch(end) => {
                 let (number, way, rest) = packet.words();
                 self.part(end, number, way, rest);
             }
@@ -211,8 +215,7 @@ impl<R: Recorder> Simulator<R> {
         packet.route.0 += 1;
         self.forward(packet);
         if end == End::Sender || !packet.is_corrupted() {
-            let passed = Input::Passed { packet, others_wait };
-            self.flows[flow.index()].pass(flow, end, passed, &mut self.paths);
+            self.flows[flow.index()].pass(flow, end, &packet, others_wait, &mut self.paths);
         }
     }
 
@@ -228,7 +231,7 @@ impl<R: Recorder> Simulator<R> {
     #[inline(never)]
     fn deliver(&mut self, end: End, number: u64, way: u64, rest: u64) {
         let mut packet = Packet::from_words(number, way, rest);
-        if self.paths.carriage.is_some() {
+        if self.paths.cells_and_multicast.is_some() {
             let Some(whole) = self.put_together(packet, end) else { return };
             packet = whole;
         }

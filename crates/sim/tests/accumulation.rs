@@ -9,10 +9,12 @@ use tailback_core::{
     Bytes, DropReason, Endpoint, EndpointCx, FlowId, Input, Kind, LinkId, Observation, Output, Packet, Span,
     Time,
 };
+use tailback_link::{Change, LossModel};
 use tailback_sim::{
-    Accumulation, AccumulationPlan, AccumulationSeries, AnyReceiver, AnySender, Change, FlowSpec, Hop,
-    LossModel, NetworkBuilder, PacketEvent, Path, Recorder, Series, SeriesPlan, Simulator,
+    Accumulation, AccumulationPlan, AccumulationSeries, FlowSpec, Hop, NetworkBuilder, PacketEvent, Path,
+    Recorder, Series, SeriesPlan, Simulator,
 };
+use tailback_transport::{AnyReceiver, AnySender};
 
 const BIN: Span = Span::from_millis(1);
 

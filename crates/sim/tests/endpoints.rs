@@ -9,12 +9,10 @@ use common::{built, drop_tail, link};
 use proptest::prelude::*;
 use tailback_control::{SCHEMES, Scheme};
 use tailback_core::{Annexes, Bytes, Capacity, FlowId, LinkId, Packet, Span, Time};
-use tailback_sim::{
-    AnyReceiver, AnySender, Chance, Digest, FlowSpec, Impairments, LossModel, NetworkBuilder, Recorder,
-    Reordering, Simulator,
-};
+use tailback_link::{Chance, Impairments, LossModel, Reordering};
+use tailback_sim::{Digest, FlowSpec, NetworkBuilder, Recorder, Simulator};
 use tailback_transport::source::{AnySource, Bulk};
-use tailback_transport::{Receiver, ReceiverConfig, Sender, StreamConfig, wire};
+use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig, wire};
 
 /// Schemes over reliable streams whose reports and probes the codec must carry.
 const STREAMS: [&str; 5] = ["reno", "newreno", "sack", "cubic", "vegas"];
@@ -25,9 +23,9 @@ fn scheme(name: &str) -> Scheme {
 }
 
 fn stream(flow: FlowId, name: &str, size: Bytes) -> (AnySender, AnyReceiver) {
-    let mut config = StreamConfig::default();
-    let parts = scheme(name).build(&config.controller_params());
-    config.reliability = parts.reliability;
+    let scheme = scheme(name);
+    let config = StreamConfig::default().serving(&scheme.needs());
+    let parts = scheme.build(&config.controller_params());
     let receiver = ReceiverConfig::default().matching(&config);
     let source = AnySource::Bulk(Bulk::finite(size));
     let sender = Sender::new(flow, Arc::new(config), parts.controller, source);

@@ -6,10 +6,8 @@ mod common;
 use common::{chat, drop_tail, link, unbounded};
 use proptest::prelude::*;
 use tailback_core::{FlowId, LinkId, Span, Time};
-use tailback_sim::{
-    Chance, Change, DeliveryTrace, Digest, Impairments, LinkCounters, LogKind, LossModel, NetworkBuilder,
-    PacketLog, Recorder, Reordering, Simulator,
-};
+use tailback_link::{Chance, Change, DeliveryTrace, Impairments, LinkCounters, LossModel, Reordering};
+use tailback_sim::{Digest, LogKind, NetworkBuilder, PacketLog, Recorder, Simulator};
 
 /// A random network: a line of links in both directions, flows over random stretches of it.
 #[derive(Clone, Debug)]

@@ -3,9 +3,9 @@
 
 use std::collections::VecDeque;
 
-use tailback_core::{BitRate, Bytes, Stream, Time};
+use tailback_core::{AppHint, BitRate, Bytes, Gate, Stream, Time};
 
-use crate::source::{Offer, Source, Told};
+use crate::source::{Offer, Source};
 
 /// Data offered and not yet cut into segments. Segments never cross the end of a message.
 #[derive(Clone, Copy, Debug)]
@@ -96,9 +96,11 @@ impl<S: Source> Application<S> {
     }
 
     /// What the source may send, for offers to come; `rate` is application data per time.
-    pub(crate) fn tell(&mut self, rate: Option<BitRate>) {
+    pub(crate) fn tell(&mut self, rate: Option<BitRate>, gate: Gate) -> AppHint {
         let waiting = self.waiting.iter().map(|chunk| chunk.left).fold(self.left(), u64::saturating_add);
-        self.source.tell(Told { rate, backlog: Bytes::new(waiting) });
+        let hint = AppHint { rate, backlog: Bytes::new(waiting), gate };
+        self.source.tell(hint);
+        hint
     }
 
     /// Takes the offers that are due. `next` is the number of the next new segment.

@@ -3,8 +3,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_control::{ControllerParams, Reliability};
-use tailback_core::{Bytes, Checker, DataAmount, Ecn, Packet, Span};
+use tailback_control::{ControllerParams, MarkResponse, Needs, Reliability};
+use tailback_core::{Bytes, Checker, DataAmount, Packet, Span};
+
+pub use tailback_control::{EcnEcho, EcnMode};
 
 use crate::pacing::PacingConfig;
 
@@ -20,42 +22,6 @@ pub enum RttSampling {
     PerRoundTrip,
     /// Segments carry their send time, which the receiver echoes (RFC 7323): retransmissions give samples too.
     Timestamps,
-}
-
-/// Whether data leaves ECN-capable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EcnMode {
-    /// Not ECN-capable.
-    #[default]
-    Off,
-    /// ECT(0) on first transmissions of data (RFC 3168 §6.1).
-    Ect0,
-    /// ECT(1) on first transmissions of data (RFC 9331).
-    Ect1,
-}
-
-impl EcnMode {
-    /// The field of the IP header that data leaves with.
-    #[inline]
-    pub(crate) fn codepoint(self) -> Ecn {
-        match self {
-            Self::Off => Ecn::NotEct,
-            Self::Ect0 => Ecn::Ect0,
-            Self::Ect1 => Ecn::Ect1,
-        }
-    }
-}
-
-/// How a receiver echoes congestion marks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EcnEcho {
-    /// On all acknowledgements from a mark until the sender says that it reduced its window (RFC 3168 §6.1.3).
-    #[default]
-    Latched,
-    /// On the acknowledgement of the marked packets only, as DCTCP wants it (RFC 8257 §3.2).
-    PerPacket,
 }
 
 /// How a reduction of the window that was for nothing is found out.
@@ -79,7 +45,7 @@ pub enum AckDetail {
     #[default]
     Off,
     /// The number of the segment that caused them: with the cumulative number it gives packet-pair's offset
-    /// (`packet-pair.txt`, appendix).
+    /// (Keshav 1994, appendix).
     Trigger,
 }
 
@@ -150,6 +116,9 @@ pub struct StreamConfig {
     /// How lost data is found and repaired: not configured, since every scheme brings its own.
     #[serde(skip)]
     pub reliability: Reliability,
+    /// Who answers echoes of marks: not configured either.
+    #[serde(skip)]
+    pub marks: MarkResponse,
     /// A full segment's bytes on the wire, header included; default 1000 B.
     pub segment_size: Bytes,
     /// Header bytes of every segment; a connection request and a control packet are a header alone. Default 40 B
@@ -186,6 +155,9 @@ pub struct StreamConfig {
     pub keep_scoreboard: bool,
     /// Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true.
     pub rescue: bool,
+    /// Whether what the counts of a receiver's reports prove lost is sent again at once (Monaco's reports, with
+    /// selective acknowledgements); default true. Otherwise it waits for duplicate acknowledgements and the timer.
+    pub counted_repair: bool,
     /// Whether a window begins anew at the initial window, by slow start, when nothing was sent for longer than the
     /// retransmission time-out (RFC 5681 §4.1 "SHOULD"); default true. Otherwise it stays as large as it was. A window
     /// that is not used up does not grow in any case; it does not shrink either (RFC 7661 and its forerunner RFC 2861,
@@ -199,6 +171,10 @@ pub struct StreamConfig {
     pub pacing: Option<PacingConfig>,
     /// The retransmission timer.
     pub rto: RtoConfig,
+    /// A sender stops, with an error where there is a real application, when its retransmission timer expires and nothing
+    /// new was acknowledged for this long since it first did (RFC 9293 §3.8.3 and RFC 5482); default 5 min, the "global
+    /// default" of RFC 9293 §3.9.1.1. It must be at least 100 s (RFC 1122 §4.2.3.5).
+    pub user_timeout: Span,
     /// How round trip times are sampled.
     pub rtt_sampling: RttSampling,
     /// Whether data leaves ECN-capable.
@@ -217,6 +193,7 @@ impl Default for StreamConfig {
     fn default() -> Self {
         Self {
             reliability: Reliability::Sack,
+            marks: MarkResponse::default(),
             segment_size: Bytes::new(1000),
             header: Bytes::new(40),
             initial_window: DataAmount::Packets(10.0),
@@ -230,10 +207,12 @@ impl Default for StreamConfig {
             impatient: true,
             keep_scoreboard: true,
             rescue: true,
+            counted_repair: true,
             restart_after_idle: true,
             spurious: SpuriousDetection::Off,
             pacing: None,
             rto: RtoConfig::default(),
+            user_timeout: Span::from_secs(300),
             rtt_sampling: RttSampling::EveryAck,
             ecn: EcnMode::Off,
             handshake: false,
@@ -244,6 +223,16 @@ impl Default for StreamConfig {
 }
 
 impl StreamConfig {
+    /// As a scheme with these needs wants it.
+    #[must_use]
+    pub fn serving(mut self, needs: &Needs) -> Self {
+        self.reliability = needs.reliability;
+        self.marks = needs.marks;
+        self.ecn = needs.ecn_mode(self.ecn);
+        self.stamps |= needs.stamps;
+        self
+    }
+
     /// Complains about every value that is not allowed.
     pub fn check(&self, checker: &mut Checker) {
         checker.require(
@@ -266,6 +255,8 @@ impl StreamConfig {
         if let Some(pacing) = &self.pacing {
             checker.within("pacing", |checker| pacing.check(self.segment_size, checker));
         }
+        let patience = self.user_timeout;
+        checker.require(patience >= Span::from_secs(100), "user_timeout", patience, "at least 100 s");
         checker.require(
             self.send_jitter <= Span::from_secs(10),
             "send_jitter",
@@ -386,6 +377,16 @@ impl Default for ReceiverConfig {
 }
 
 impl ReceiverConfig {
+    /// As a scheme with these needs wants it.
+    #[must_use]
+    pub fn serving(mut self, needs: &Needs) -> Self {
+        self.ack_every = needs.acks.at_most(self.ack_every);
+        if self.ecn_echo != EcnEcho::Hidden {
+            self.ecn_echo = needs.echo.unwrap_or(self.ecn_echo);
+        }
+        self
+    }
+
     /// What a receiver must have in common with its sender; the rest as in `self`.
     #[must_use]
     pub fn matching(mut self, sender: &StreamConfig) -> Self {

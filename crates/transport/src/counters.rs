@@ -101,6 +101,7 @@ impl ReceiverCounters {
             received_packets: self.packets + self.control_packets,
             received_bytes: self.bytes + self.control_bytes,
             goodput_bytes: self.delivered,
+            app_bytes: self.goodput,
             goodput_packets: self.delivered_packets,
             repeated_packets: self.duplicates,
             ..Observation::default()

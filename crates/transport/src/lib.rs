@@ -11,6 +11,7 @@ pub mod config;
 pub mod counters;
 pub mod datagram;
 pub mod edge;
+mod ends;
 pub mod multicast;
 mod pacing;
 pub mod receiver;
@@ -19,6 +20,7 @@ mod shaper;
 pub mod source;
 mod steering;
 mod stream;
+mod teller;
 pub mod wire;
 
 pub use config::{
@@ -26,7 +28,8 @@ pub use config::{
 };
 pub use counters::{ReceiverCounters, SenderCounters};
 pub use datagram::{DatagramConfig, DatagramReceiver, DatagramSender};
-pub use edge::{EdgeConfig, Egress, Ingress};
+pub use edge::{EdgeConfig, Egress, Ingress, ShapedGovernor};
+pub use ends::{AnyReceiver, AnySender};
 pub use multicast::{MulticastSender, Silent};
 pub use pacing::PacingConfig;
 pub use receiver::Receiver;

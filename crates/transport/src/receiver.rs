@@ -7,7 +7,7 @@ pub(crate) mod reports;
 use std::sync::Arc;
 
 use tailback_core::{
-    AckBlocks, Annex, Bytes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind,
+    AckBlocks, Annex, Bytes, Echoes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind,
     Observation, Output, Packet, Time,
 };
 
@@ -29,12 +29,14 @@ pub struct Receiver {
     ecn_echo: bool,
     rho: bool,
     eta: bool,
+    /// All marks that arrived, where they are counted.
+    marks: Option<Box<Echoes>>,
     /// Segments in order that are not acknowledged yet.
     unacknowledged: u32,
     ack_deadline: Time,
-    /// The number and the stamp of the segment that arrived last.
+    /// The number of the segment that arrived last, and the newest stamp; [`Time::NEVER`] once it was echoed.
     trigger: u64,
-    echo: Option<Time>,
+    echo: Time,
     readable: Bytes,
     reports: Option<Box<Reports>>,
     counters: ReceiverCounters,
@@ -53,10 +55,11 @@ impl Receiver {
             ecn_echo: false,
             rho: false,
             eta: false,
+            marks: None,
             unacknowledged: 0,
             ack_deadline: Time::NEVER,
             trigger: 0,
-            echo: None,
+            echo: Time::NEVER,
             readable: Bytes::ZERO,
             reports: None,
             counters: ReceiverCounters::default(),
@@ -106,7 +109,7 @@ impl Receiver {
         let marked = self.read_marks(packet);
         self.trigger = packet.number;
         if let Some(Annex::Control(stamp)) = annex {
-            self.echo = Some(stamp.sent_at);
+            self.echo = stamp.sent_at;
         }
         let payload = size.get().saturating_sub(u64::from(self.header));
         match self.stream.arrive(packet.number, size.get(), payload) {
@@ -141,6 +144,9 @@ impl Receiver {
     /// delivered before, outside the window, says nothing (RFC 3168 §6.1.5).
     #[inline(always)]
     fn read_marks(&mut self, packet: &Packet) -> bool {
+        if matches!(self.config.ecn_echo, EcnEcho::Counted | EcnEcho::Codepoints | EcnEcho::Hidden) {
+            return self.count_marks(packet);
+        }
         self.rho |= packet.rho();
         self.eta |= packet.eta();
         let marked = packet.ecn() == Ecn::Ce;
@@ -154,6 +160,23 @@ impl Receiver {
         marked && self.config.ecn_echo == EcnEcho::PerPacket
     }
 
+    /// Counts a segment's marks, of data that arrived before, too: each was put on in the network. Whether congestion was
+    /// experienced, which wants to be acknowledged at once.
+    #[cold]
+    fn count_marks(&mut self, packet: &Packet) -> bool {
+        let marked = packet.ecn() == Ecn::Ce;
+        self.counters.ce_marked += u64::from(marked);
+        if self.config.ecn_echo == EcnEcho::Hidden {
+            return false;
+        }
+        let marks = self.marks.get_or_insert_default();
+        marks.count(packet);
+        if self.config.ecn_echo == EcnEcho::Codepoints && packet.ecn() == Ecn::Ect1 {
+            marks.eta = marks.eta.saturating_add(1);
+        }
+        marked
+    }
+
     #[inline(always)]
     fn acknowledge(&mut self, cx: &mut EndpointCx<'_>) -> Packet {
         self.ack_due = false;
@@ -162,9 +185,13 @@ impl Receiver {
         let mut size = u64::from(self.header);
         let ranges = self.stream.has_holes() && self.config.max_sack_blocks > 0;
         let trigger = self.config.ack_detail == AckDetail::Trigger;
-        let annex = (ranges || trigger || self.echo.is_some()).then(|| {
-            let mut blocks =
-                AckBlocks { trigger: self.trigger, echo: self.echo.take(), ..AckBlocks::default() };
+        let annex = (ranges || trigger || !self.echo.is_never() || self.marks.is_some()).then(|| {
+            let mut blocks = AckBlocks {
+                trigger: self.trigger,
+                echo: std::mem::replace(&mut self.echo, Time::NEVER).finite(),
+                marks: self.marks.as_deref().copied().unwrap_or_default(),
+                ..AckBlocks::default()
+            };
             if ranges {
                 blocks.count = self.stream.report(&mut blocks.blocks, self.config.max_sack_blocks);
                 size += u64::from(blocks.count) * self.config.sack_block.get();
@@ -193,7 +220,7 @@ impl Endpoint for Receiver {
         match input {
             Input::Packet(packet) => self.on_packet(now, &packet, cx),
             Input::Timeout => self.ack_due |= now >= self.ack_deadline,
-            Input::App(_) | Input::Passed { .. } => {}
+            Input::App(_) => {}
         }
     }
 

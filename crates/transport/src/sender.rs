@@ -5,19 +5,20 @@ mod output;
 
 use std::sync::Arc;
 
-use tailback_control::AnyController;
+use tailback_control::{AnyController, MarkResponse};
 use tailback_core::{
-    Annex, AppInput, Bytes, CongestionEvent, Controller, Echoes, Endpoint, EndpointCx, Event, Feedback,
-    FlowId, Input, Kind, Lane, Observation, Output, Packet, Report, Span, Time,
+    Annex, AppHint, AppInput, Bytes, CongestionEvent, Controller, Endpoint, EndpointCx, Envelope, Event,
+    FlowId, Input, Kind, Lane, Observation, Output, Packet, Span, Time,
 };
 
 use crate::application::Application;
-use crate::config::{EcnMode, RttSampling, SpuriousDetection, StreamConfig, wire_size};
+use crate::config::{RttSampling, SpuriousDetection, StreamConfig, wire_size};
 use crate::counters::SenderCounters;
 use crate::pacing::Pacing;
 use crate::source::{AnySource, Source};
 use crate::steering::Steering;
 use crate::stream::{Ack, LossRecovery, Outcome};
+use crate::teller::{Books, SoFar};
 
 /// How a fresh controller is made for a new connection on the same flow.
 pub type Restart<C> = Arc<dyn Fn() -> C + Send + Sync>;
@@ -31,6 +32,11 @@ enum Opening {
     Requested,
     /// Data may leave.
     Done,
+}
+
+/// The whole seconds of a time, which is coarse, and small.
+fn second_of(time: Time) -> u32 {
+    u32::try_from(time.as_nanos() / Span::from_secs(1).as_nanos()).unwrap_or(u32::MAX)
 }
 
 /// A reliable byte stream's sender.
@@ -49,9 +55,11 @@ pub struct Sender<C = AnyController, S = AnySource> {
     payload: u16,
     opening: Opening,
     stopped: bool,
+    /// It stopped by itself, which the application has yet to hear.
+    gave_up: bool,
     stamps: bool,
-    /// The application, not the window or the rate, ended the last round of sending.
-    app_limited: bool,
+    /// The second in which the retransmission timer expired first since anything new was acknowledged.
+    stalled_at: u32,
     restart: Option<Restart<C>>,
     counters: SenderCounters,
 }
@@ -73,10 +81,11 @@ impl<C: Controller, S: Source> Sender<C, S> {
             payload: wire_size(config.segment_size.saturating_sub(config.header)),
             opening: if config.handshake { Opening::Due } else { Opening::Done },
             stopped: false,
+            gave_up: false,
+            stalled_at: 0,
             stamps: config.stamps
                 || config.rtt_sampling == RttSampling::Timestamps
                 || config.spurious == SpuriousDetection::Eifel,
-            app_limited: false,
             restart: None,
             counters: SenderCounters::default(),
             config,
@@ -123,7 +132,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
 
     /// The controller, for recorders.
     pub fn controller(&self) -> &C {
-        &self.steering.controller
+        &self.steering.teller.controller
     }
 
     /// The source, for recorders.
@@ -136,13 +145,12 @@ impl<C: Controller, S: Source> Sender<C, S> {
     #[inline(always)]
     fn on_ack(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
         let annex = if packet.annex.is_some() { cx.take_annex(packet) } else { None };
-        let ecn_echo = packet.ecn_echo() && self.config.ecn != EcnMode::Off;
-        let ack = Ack::read(packet.number, annex.as_ref(), ecn_echo);
-        self.take_ack(now, packet, &ack, cx);
+        let ack = Ack::read(packet, annex.as_ref());
+        self.take_ack(now, &ack, cx);
     }
 
     #[inline(always)]
-    fn take_ack(&mut self, now: Time, packet: &Packet, ack: &Ack<'_>, cx: &mut EndpointCx<'_>) {
+    fn take_ack(&mut self, now: Time, ack: &Ack<'_>, cx: &mut EndpointCx<'_>) {
         let before = self.recovery.first();
         let Some(mut outcome) = self.recovery.on_ack(now, ack, &self.config) else { return };
         self.counters.acked_packets += self.recovery.first() - before;
@@ -153,50 +161,41 @@ impl<C: Controller, S: Source> Sender<C, S> {
             outcome.advanced = 0;
         }
         self.counters.note(outcome.event);
-        let echoes = Echoes::of(packet);
         // An echo that halves a window of one segment cannot make it smaller: the sender waits instead.
-        let at_one = outcome.event == Some(CongestionEvent::Ecn) && self.steering.window_is_one();
-        self.tell_controller(now, &outcome, echoes, cx);
+        let at_one = outcome.event == Some(CongestionEvent::Ecn)
+            && self.config.marks == MarkResponse::Rfc3168
+            && self.steering.window_is_one();
+        self.tell(now, &outcome, cx);
         if at_one && self.recovery.fall_silent(now, &self.config) {
             self.steering.fall_silent();
         }
     }
 
     #[inline(always)]
-    fn tell_controller(&mut self, now: Time, outcome: &Outcome, echoes: Echoes, cx: &mut EndpointCx<'_>) {
-        let feedback = self.recovery.feedback(outcome, echoes, !self.app_limited);
-        self.steering.tell(now, &feedback, cx);
+    fn tell(&mut self, now: Time, outcome: &Outcome, cx: &mut EndpointCx<'_>) {
+        self.steering.tell(now, &self.recovery, Some(outcome), None, cx);
     }
 
-    fn on_report(&mut self, now: Time, packet: &Packet, report: &Report, cx: &mut EndpointCx<'_>) {
-        self.steering.note_report(now, packet);
-        let limited = !self.app_limited;
-        let found = match *report {
-            Report::Accumulation { pair, arrived, .. } => {
-                self.recovery.on_count(now, pair, arrived.get(), &self.config)
-            }
-            _ => None,
-        };
-        let feedback = if let Some(outcome) = &found {
-            self.counters.note(outcome.event);
-            self.recovery.feedback(outcome, Echoes::default(), limited)
-        } else {
-            Feedback {
-                recovery: self.recovery.state(),
-                flight: Bytes::new(self.recovery.flight()),
-                in_flight: Bytes::new(self.recovery.in_flight()),
-                window_limited: limited,
-                ..Feedback::empty()
-            }
-        };
-        self.steering.tell(now, &Feedback { report: Some(report), ..feedback }, cx);
+    fn on_report(&mut self, now: Time, packet: &Packet, report: &Envelope, cx: &mut EndpointCx<'_>) {
+        self.steering.teller.note_report(now, packet);
+        let count = |echo| self.recovery.on_count(now, echo, report.arrived_bytes.get(), &self.config);
+        let found = report.echo.and_then(count);
+        self.counters.note(found.and_then(|outcome| outcome.event));
+        self.steering.tell(now, &self.recovery, found.as_ref(), Some(report), cx);
     }
 
     fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         if let Some(outcome) = self.recovery.on_timeout(now, &self.config) {
             self.counters.timeouts += 1;
+            if outcome.event == Some(CongestionEvent::Timeout { consecutive: 1 }) {
+                self.stalled_at = second_of(now);
+            } else if Span::from_secs((second_of(now) - self.stalled_at).into()) >= self.config.user_timeout {
+                self.gave_up = true;
+                self.stop(now);
+                return;
+            }
             self.steering.on_timeout(now, cx);
-            self.tell_controller(now, &outcome, Echoes::default(), cx);
+            self.tell(now, &outcome, cx);
         } else if self.recovery.end_silence(now) {
             self.steering.end_silence(now, cx);
         }
@@ -211,12 +210,15 @@ impl<C: Controller, S: Source> Sender<C, S> {
             }
             AppInput::Write(bytes) => self.app.write(bytes, false, now, self.recovery.end()),
             AppInput::Close => self.app.close(now),
-            AppInput::Stop => {
-                self.app.stop(now);
-                self.stopped = true;
-                self.steering.stop();
-            }
+            AppInput::Stop => self.stop(now),
         }
+    }
+
+    #[cold]
+    fn stop(&mut self, now: Time) {
+        self.app.stop(now);
+        self.stopped = true;
+        self.steering.stop();
     }
 
     /// Everything is acknowledged and the next offer wants a new connection: fresh state, numbers go on.
@@ -236,9 +238,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         if self.app.next_offer() > now {
             return;
         }
-        let payload = f64::from(self.payload) / (f64::from(self.payload) + f64::from(self.header)).max(1.0);
-        let rate = self.steering.rate(self.srtt()).map(|rate| rate.mul_f64(payload));
-        self.app.tell(rate);
+        self.hint();
         self.app.take_offers(now, self.recovery.end(), cx.rng);
         for &(name, value) in self.app.source().notes() {
             cx.control().note(name, value);
@@ -248,9 +248,42 @@ impl<C: Controller, S: Source> Sender<C, S> {
     /// Data is about to leave, and the acknowledgements that would space it are gone (RFC 5681 §4.1).
     #[cold]
     fn restart_after_idle(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
-        let event = Some(CongestionEvent::Idle);
-        let recovery = self.recovery.state();
-        self.steering.tell(now, &Feedback { event, recovery, ..Feedback::empty() }, cx);
+        self.tell(now, &Outcome { event: Some(CongestionEvent::Idle), ..Outcome::default() }, cx);
+    }
+
+    /// What a shaper wants besides data: that the application hears of the gate, and control packets.
+    #[inline(never)]
+    fn beside_data(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Output> {
+        if self.steering.take_gate_change() {
+            return Some(Output::Event(Event::Hint(self.hint())));
+        }
+        if !self.steering.wants_control() {
+            return None;
+        }
+        let so_far = self.so_far();
+        let packet = self.steering.control_packet(now, self.flow, &so_far, cx)?;
+        if packet.lane() == Lane::IN_BAND && self.config.counted_repair {
+            self.recovery.mark(now, self.counters.bytes.get());
+        }
+        Some(Output::Transmit(packet))
+    }
+
+    /// What was sent so far, for stamps.
+    fn so_far(&self) -> SoFar {
+        SoFar {
+            packets: self.counters.packets,
+            bytes: self.counters.bytes,
+            in_flight: self.recovery.in_flight(),
+            rtt: self.srtt(),
+            app_rate: self.app.source().stated_rate(),
+        }
+    }
+
+    /// Tells the application what it may send.
+    fn hint(&mut self) -> AppHint {
+        let payload = f64::from(self.payload) / (f64::from(self.payload) + f64::from(self.header)).max(1.0);
+        let rate = self.steering.rate(self.srtt()).map(|rate| rate.mul_f64(payload));
+        self.app.tell(rate, self.steering.gate())
     }
 
     #[inline(always)]
@@ -290,7 +323,6 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
             }
             Input::Timeout => self.on_timers(now, cx),
             Input::App(input) => self.on_app(now, input, cx),
-            Input::Passed { .. } => {}
         }
         if self.app.next_offer() <= now {
             self.take_offers(now, cx);
@@ -300,13 +332,13 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
     #[inline(always)]
     fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
         if self.stopped {
-            return Output::Wait(None);
+            let told = std::mem::take(&mut self.gave_up);
+            return if told { Output::Event(Event::GaveUp) } else { Output::Wait(None) };
         }
-        if let Some(packet) = self.steering.control_packet(now, self.flow, self.counters.bytes, cx) {
-            if packet.lane() == Lane::IN_BAND {
-                self.recovery.mark(now, packet.number, self.counters.bytes.get());
-            }
-            return Output::Transmit(packet);
+        if self.steering.shaper.is_some()
+            && let Some(output) = self.beside_data(now, cx)
+        {
+            return output;
         }
         if let Some(event) = self.event(now, cx) {
             return Output::Event(event);
@@ -326,6 +358,7 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
             window: self.window(),
             rate: self.steering.shaper.as_ref().and_then(|shaper| shaper.rate()),
             in_flight: self.in_flight(),
+            rtt_samples: self.recovery.rtt().samples(),
             latest_rtt: self.latest_rtt(),
             smoothed_rtt: self.srtt(),
             ..counters

@@ -23,6 +23,8 @@ pub struct Shaper {
     rate: Option<BitRate>,
     bucket: Bucket,
     gate: Gate,
+    /// The application has yet to hear of the gate.
+    gate_changed: bool,
     /// The time that a lone packet waits for its partner, where data leaves in pairs.
     pairs: Option<Span>,
     /// The first of a pair has left, tokens for its second are spent.
@@ -38,7 +40,7 @@ impl Shaper {
     /// Whether a directive asks for more than a window.
     #[inline]
     pub(crate) fn is_needed(directive: &Directive) -> bool {
-        directive.rate.is_some() || directive.gate == Gate::Closed || directive.probe.is_some()
+        directive.rate.is_some() || !directive.gate.is_open() || directive.probe.is_some()
     }
 
     /// A shaper for packets of `packet` bytes.
@@ -47,6 +49,7 @@ impl Shaper {
             rate: None,
             bucket: Bucket::new(now, packet),
             gate: Gate::Open,
+            gate_changed: false,
             pairs: None,
             second_due: false,
             singleton_at: Time::NEVER,
@@ -55,8 +58,15 @@ impl Shaper {
         }
     }
 
+    /// A fresh shaper in the place of this one. The application has heard of this one's gate: that stays, until it hears
+    /// of another.
+    pub(crate) fn renewed(&self, now: Time, packet: u64) -> Self {
+        Self { gate: self.gate, gate_changed: self.gate_changed, ..Self::new(now, packet) }
+    }
+
     /// Takes a new directive.
     pub fn direct(&mut self, now: Time, directive: &Directive, rng: &mut Stream) {
+        self.gate_changed |= self.gate != directive.gate;
         self.gate = directive.gate;
         self.pairs = None;
         match directive.probe {
@@ -77,14 +87,29 @@ impl Shaper {
         self.rate = directive.rate;
     }
 
+    /// The mean of the Poisson tokens that were stored since this was last asked, in bytes.
+    pub(crate) fn stored(&mut self, now: Time) -> Option<f64> {
+        self.bucket.stored(now)
+    }
+
     /// The rate in force.
     pub(crate) fn rate(&self) -> Option<BitRate> {
         self.rate
     }
 
+    /// Whether the gate was opened or closed since the last call.
+    pub(crate) fn take_gate_change(&mut self) -> bool {
+        std::mem::take(&mut self.gate_changed)
+    }
+
     /// Whether data may leave at all.
     pub(crate) fn gate(&self) -> Gate {
         self.gate
+    }
+
+    /// Whether a control packet must leave now.
+    pub(crate) fn wants_control(&self) -> bool {
+        self.control_due > 0
     }
 
     /// The pair whose next control packet must leave now, and whether it is the first of the two (out of band).
@@ -114,7 +139,7 @@ impl Shaper {
         since: Option<Time>,
         rng: &mut Stream,
     ) -> Verdict {
-        if self.gate == Gate::Closed {
+        if !self.gate.is_open() {
             return Verdict::Wait(Time::NEVER);
         }
         if std::mem::take(&mut self.second_due) {

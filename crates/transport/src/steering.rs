@@ -1,24 +1,19 @@
-//! A controller at work in a sender: its directive read after every call, its timer, its shaper, and the stamps and
-//! control packets that it may ask for. What data is sent is decided by the sender.
+//! A controller at work in a sender: its directive read after every call, its timer, its shaper, and the control packets
+//! that it may ask for. What it is told is said in `teller.rs`; what data is sent is decided by the sender.
 
 use tailback_core::{
-    Annex, BitRate, Bytes, ControlInfo, Controller, EndpointCx, Feedback, FlowId, Kind, Lane, Packet, Sent,
-    Span, Time,
+    Annex, BitRate, Bytes, ControlInfo, Controller, EndpointCx, Envelope, FlowId, Gate, Kind, Lane, Packet,
+    Sent, Span, Time,
 };
 
 use crate::pacing::Pacing;
 use crate::shaper::Shaper;
-
-/// What is known of the receiver's newest report, to be echoed in control packets and stamps.
-#[derive(Clone, Copy, Debug)]
-struct LastReport {
-    sent_at: Time,
-    arrived: Time,
-}
+use crate::stream::Outcome;
+use crate::teller::{Books, SoFar, Teller};
 
 /// A controller and what obeys it.
 pub(crate) struct Steering<C> {
-    pub(crate) controller: C,
+    pub(crate) teller: Teller<C>,
     /// The window in force; `u64::MAX` without any.
     pub(crate) window: u64,
     /// The controller's own retransmission time-out.
@@ -28,9 +23,6 @@ pub(crate) struct Steering<C> {
     pub(crate) shaper: Option<Box<Shaper>>,
     /// Where a window is paced by configuration.
     pacing: Option<Box<Pacing>>,
-    last_report: Option<LastReport>,
-    /// Whether the controller hears of packets sent.
-    watches_sent: bool,
     /// A full packet's bytes on the wire.
     packet: u16,
     header: u16,
@@ -42,14 +34,12 @@ pub(crate) struct Steering<C> {
 impl<C: Controller> Steering<C> {
     pub(crate) fn new(controller: C, packet: u16, header: u16) -> Self {
         Self {
-            watches_sent: controller.watches_sent(),
-            controller,
+            teller: Teller::new(controller),
             window: 0,
             timeout: None,
             timer: Time::NEVER,
             shaper: None,
             pacing: None,
-            last_report: None,
             packet,
             header,
             silent: false,
@@ -72,25 +62,37 @@ impl<C: Controller> Steering<C> {
     /// Reads the directive and the timer; after every call to the controller.
     #[inline]
     pub(crate) fn obey(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
-        let mut directive = self.controller.directive();
+        let mut directive = self.teller.controller.directive();
         if let Some(pacing) = &self.pacing {
             pacing.apply(&mut directive);
         }
         self.window = if self.silent { 0 } else { directive.window.map_or(u64::MAX, Bytes::get) };
         self.timeout = directive.timeout;
-        self.timer = self.controller.next_timer().unwrap_or(Time::NEVER);
+        self.timer = self.teller.controller.next_timer().unwrap_or(Time::NEVER);
         if Shaper::is_needed(&directive) || self.shaper.is_some() {
             let packet = u64::from(self.packet);
             let shaper = self.shaper.get_or_insert_with(|| Box::new(Shaper::new(now, packet)));
             shaper.direct(now, &directive, cx.rng);
+            if cx.notes.is_some()
+                && let Some(bytes) = shaper.stored(now)
+            {
+                cx.control().note("stored_tokens", bytes);
+            }
         }
     }
 
-    /// Feedback for the controller.
+    /// Tells the controller of an input ([`Teller::tell`]) and obeys.
     #[inline]
-    pub(crate) fn tell(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut EndpointCx<'_>) {
-        self.controller.on_feedback(now, feedback, &mut cx.control());
-        if let (Some(pacing), Some(sample)) = (&mut self.pacing, feedback.rtt) {
+    pub(crate) fn tell(
+        &mut self,
+        now: Time,
+        books: &impl Books,
+        outcome: Option<&Outcome>,
+        report: Option<&Envelope>,
+        cx: &mut EndpointCx<'_>,
+    ) {
+        self.teller.tell(now, books, outcome, report, cx);
+        if let (Some(pacing), Some(sample)) = (&mut self.pacing, outcome.and_then(|outcome| outcome.rtt)) {
             pacing.note(sample);
         }
         self.obey(now, cx);
@@ -98,13 +100,10 @@ impl<C: Controller> Steering<C> {
 
     /// A packet leaves; returns the controller's note.
     #[inline]
-    pub(crate) fn sent(&mut self, now: Time, mut sent: Sent, cx: &mut EndpointCx<'_>) -> u32 {
-        if !self.watches_sent {
-            return 0;
-        }
-        self.controller.on_sent(now, &mut sent, &mut cx.control());
+    pub(crate) fn sent(&mut self, now: Time, sent: Sent, cx: &mut EndpointCx<'_>) -> u32 {
+        let Some(tag) = self.teller.sent(now, sent, cx) else { return 0 };
         self.obey(now, cx);
-        sent.tag
+        tag
     }
 
     /// The rate in force: the directed one, or the window per round trip time.
@@ -114,10 +113,21 @@ impl<C: Controller> Steering<C> {
         directed.or_else(|| by_window().filter(|_| self.window != u64::MAX))
     }
 
+    /// Whether the gate was opened or closed since the last call.
+    #[inline]
+    pub(crate) fn take_gate_change(&mut self) -> bool {
+        self.shaper.as_mut().is_some_and(|shaper| shaper.take_gate_change())
+    }
+
+    /// Whether data may leave at all.
+    pub(crate) fn gate(&self) -> Gate {
+        self.shaper.as_ref().map_or(Gate::Open, |shaper| shaper.gate())
+    }
+
     /// Calls the controller if its time has come.
     pub(crate) fn on_timer(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         if now >= self.timer {
-            self.controller.on_timer(now, &mut cx.control());
+            self.teller.controller.on_timer(now, &mut cx.control());
             self.obey(now, cx);
         }
     }
@@ -132,9 +142,10 @@ impl<C: Controller> Steering<C> {
     /// A new connection begins, with a fresh controller where one is given.
     pub(crate) fn restart(&mut self, now: Time, fresh: Option<C>, cx: &mut EndpointCx<'_>) {
         if let Some(fresh) = fresh {
-            self.watches_sent = fresh.watches_sent();
-            self.controller = fresh;
-            self.shaper = None;
+            self.teller.replace(fresh);
+            if let Some(shaper) = &mut self.shaper {
+                **shaper = shaper.renewed(now, u64::from(self.packet));
+            }
         }
         if let Some(pacing) = &mut self.pacing {
             pacing.forget();
@@ -168,32 +179,23 @@ impl<C: Controller> Steering<C> {
         self.timer = Time::NEVER;
     }
 
-    /// A report packet arrived; its number is the time it left the receiver.
-    pub(crate) fn note_report(&mut self, now: Time, packet: &Packet) {
-        self.last_report = Some(LastReport { sent_at: Time::from_nanos(packet.number), arrived: now });
+    /// Whether a control packet must leave now.
+    #[inline]
+    pub(crate) fn wants_control(&self) -> bool {
+        self.shaper.as_ref().is_some_and(|shaper| shaper.wants_control())
     }
 
-    /// What a packet that leaves now says about times.
-    pub(crate) fn stamp(&self, now: Time) -> ControlInfo {
-        ControlInfo {
-            sent_at: now,
-            echo: self.last_report.map(|report| report.sent_at),
-            held: self.last_report.map_or(Span::ZERO, |report| now.since(report.arrived)),
-            ..ControlInfo::default()
-        }
-    }
-
-    /// A control packet that the directive asks for; `sent` counts all data bytes sent so far.
+    /// A control packet that the directive asks for.
     #[inline]
     pub(crate) fn control_packet(
         &mut self,
         now: Time,
         flow: FlowId,
-        sent: Bytes,
+        so_far: &SoFar,
         cx: &mut EndpointCx<'_>,
     ) -> Option<Packet> {
         let (pair, first) = self.shaper.as_mut()?.take_control()?;
-        let info = ControlInfo { pair, bytes_sent: sent, ..self.stamp(now) };
+        let info = ControlInfo { pair, ..self.teller.stamp(now, so_far) };
         self.control_packets += 1;
         let mut packet = Packet::new(Kind::Control, flow, pair, Bytes::new(u64::from(self.header)));
         packet.set_lane(if first { Lane::OUT_OF_BAND } else { Lane::IN_BAND });

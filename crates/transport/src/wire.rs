@@ -22,11 +22,12 @@
 //! numbers mean is for the endpoints to judge.
 
 use tailback_core::{
-    AckBlocks, Annex, BitRate, Bytes, ControlInfo, FlowId, Kind, Packet, Report, SeqRange, Span, Time,
+    AckBlocks, Annex, BitRate, Bytes, ControlInfo, Echoes, Envelope, FlowId, Kind, Packet, Report, SeqRange,
+    Span, Time,
 };
 
 /// The version of the format that this code speaks.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// Bytes of the head, which every frame begins with.
 pub const HEAD: usize = 20;
 /// Bytes of a data frame around its payload when it carries no annex.
@@ -152,7 +153,7 @@ fn encode_annex(annex: &Annex, out: &mut Vec<u8>) {
     match annex {
         Annex::Blocks(blocks) => encode_blocks(blocks, out),
         Annex::Control(info) => encode_control(info, out),
-        Annex::Report(report) => encode_report(report, out),
+        Annex::Report(envelope) => encode_envelope(envelope, out),
         Annex::Custom(bytes) => out.extend(bytes),
     }
 }
@@ -162,17 +163,20 @@ fn decode_annex(kind: u8, from: &mut Reader<'_>) -> Result<Option<Annex>, WireEr
         0 => return Ok(None),
         1 => Annex::Blocks(decode_blocks(from)?),
         2 => Annex::Control(decode_control(from)?),
-        3 => Annex::Report(Box::new(decode_report(from)?)),
+        3 => Annex::Report(Box::new(decode_envelope(from)?)),
         4 => Annex::Custom(std::mem::take(&mut from.bytes).into()),
         _ => return Err(WireError::Malformed("kind of annex")),
     }))
 }
 
-/// Count of ranges, trigger, echo, ranges.
+/// Count of ranges, trigger, echo, counts of marks, ranges.
 fn encode_blocks(blocks: &AckBlocks, out: &mut Vec<u8>) {
     out.push(blocks.count);
     out.extend(blocks.trigger.to_be_bytes());
     encode_echo(blocks.echo, out);
+    for count in [blocks.marks.ce, blocks.marks.rho, blocks.marks.eta] {
+        out.extend(count.to_be_bytes());
+    }
     for range in blocks.as_slice() {
         out.extend(range.start.to_be_bytes());
         out.extend(range.end.to_be_bytes());
@@ -186,6 +190,7 @@ fn decode_blocks(from: &mut Reader<'_>) -> Result<AckBlocks, WireError> {
     }
     found.trigger = from.u64()?;
     found.echo = decode_echo(from)?;
+    found.marks = Echoes { ce: from.u32()?, rho: from.u32()?, eta: from.u32()? };
     for range in &mut found.blocks[..usize::from(found.count)] {
         *range = SeqRange { start: from.u64()?, end: from.u64()? };
         if range.start >= range.end {
@@ -197,36 +202,66 @@ fn decode_blocks(from: &mut Reader<'_>) -> Result<AckBlocks, WireError> {
 
 fn encode_control(info: &ControlInfo, out: &mut Vec<u8>) {
     out.extend(info.pair.to_be_bytes());
+    out.extend(info.packets_sent.to_be_bytes());
     out.extend(info.bytes_sent.get().to_be_bytes());
     out.extend(info.in_flight.get().to_be_bytes());
     out.extend(info.virtual_delay.as_nanos().to_be_bytes());
     out.extend(info.sent_at.as_nanos().to_be_bytes());
     encode_echo(info.echo, out);
     out.extend(info.held.as_nanos().to_be_bytes());
+    encode_option(info.rtt.map(Span::as_nanos), out);
+    encode_option(info.app_rate.map(BitRate::bits_per_sec), out);
 }
 
 fn decode_control(from: &mut Reader<'_>) -> Result<ControlInfo, WireError> {
     Ok(ControlInfo {
         pair: from.u64()?,
+        packets_sent: from.u64()?,
         bytes_sent: from.amount()?,
         in_flight: from.amount()?,
         virtual_delay: from.span()?,
         sent_at: from.time()?,
         echo: decode_echo(from)?,
         held: from.span()?,
+        rtt: from.option("round trip time")?.map(Span::from_nanos),
+        app_rate: from.option("application's rate")?.map(BitRate::from_bits_per_sec),
     })
 }
 
 /// A byte that says whether a time follows, and the time.
 fn encode_echo(echo: Option<Time>, out: &mut Vec<u8>) {
-    out.push(echo.is_some().into());
-    if let Some(echo) = echo {
-        out.extend(echo.as_nanos().to_be_bytes());
+    encode_option(echo.map(Time::as_nanos), out);
+}
+
+/// A byte that says whether a number follows, and the number.
+fn encode_option(value: Option<u64>, out: &mut Vec<u8>) {
+    out.push(value.is_some().into());
+    if let Some(value) = value {
+        out.extend(value.to_be_bytes());
     }
 }
 
 fn decode_echo(from: &mut Reader<'_>) -> Result<Option<Time>, WireError> {
-    if from.flag("echo")? { from.time().map(Some) } else { Ok(None) }
+    Ok(from.option("echo")?.map(Time::from_nanos))
+}
+
+/// What every report tells, and the scheme's report.
+fn encode_envelope(envelope: &Envelope, out: &mut Vec<u8>) {
+    encode_echo(envelope.echo, out);
+    out.extend(envelope.held.as_nanos().to_be_bytes());
+    out.extend(envelope.arrived_bytes.get().to_be_bytes());
+    out.extend(envelope.arrived_packets.to_be_bytes());
+    encode_report(&envelope.report, out);
+}
+
+fn decode_envelope(from: &mut Reader<'_>) -> Result<Envelope, WireError> {
+    Ok(Envelope {
+        echo: decode_echo(from)?,
+        held: from.span()?,
+        arrived_bytes: from.amount()?,
+        arrived_packets: from.u64()?,
+        report: decode_report(from)?,
+    })
 }
 
 /// A byte that says which, and its fields in their order.
@@ -239,19 +274,16 @@ fn encode_report(report: &Report, out: &mut Vec<u8>) {
             out.extend(packets.to_be_bytes());
             out.extend(lost.to_be_bytes());
         }
-        Report::Loss { event_rate, receive_rate, echo, held } => {
+        Report::Loss { event_rate, receive_rate } => {
             out.push(2);
             out.extend(event_rate.to_be_bytes());
             out.extend(receive_rate.bits_per_sec().to_be_bytes());
-            out.extend(echo.as_nanos().to_be_bytes());
-            out.extend(held.as_nanos().to_be_bytes());
         }
-        Report::Accumulation { pair, backlog, lost, arrived, egress_rate, virtual_delay } => {
+        Report::Accumulation { pair, backlog, lost, egress_rate, virtual_delay } => {
             out.push(3);
             out.extend(pair.to_be_bytes());
             out.extend(backlog.to_be_bytes());
             out.extend(lost.get().to_be_bytes());
-            out.extend(arrived.get().to_be_bytes());
             out.extend(egress_rate.bits_per_sec().to_be_bytes());
             out.extend(virtual_delay.as_nanos().to_be_bytes());
         }
@@ -279,17 +311,11 @@ fn decode_report(from: &mut Reader<'_>) -> Result<Report, WireError> {
             packets: from.u32()?,
             lost: from.u32()?,
         },
-        2 => Report::Loss {
-            event_rate: from.real("loss event rate")?,
-            receive_rate: from.rate()?,
-            echo: from.time()?,
-            held: from.span()?,
-        },
+        2 => Report::Loss { event_rate: from.real("loss event rate")?, receive_rate: from.rate()? },
         3 => Report::Accumulation {
             pair: from.u64()?,
             backlog: from.real("backlog")?,
             lost: from.amount()?,
-            arrived: from.amount()?,
             egress_rate: from.rate()?,
             virtual_delay: from.span()?,
         },
@@ -343,6 +369,11 @@ impl<'a> Reader<'a> {
             1 => Ok(true),
             _ => Err(WireError::Malformed(what)),
         }
+    }
+
+    /// A number that may be absent.
+    fn option(&mut self, what: &'static str) -> Result<Option<u64>, WireError> {
+        if self.flag(what)? { self.u64().map(Some) } else { Ok(None) }
     }
 
     fn real(&mut self, what: &'static str) -> Result<f64, WireError> {

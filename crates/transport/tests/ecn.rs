@@ -4,6 +4,7 @@
 mod pipe;
 
 use pipe::{Departure, FLOW, Fate, Pipe, Scripted};
+use tailback_control::{MarkResponse, Needs};
 use tailback_core::{Bytes, CongestionEvent, Ecn, Kind, Span};
 use tailback_transport::source::AnySource;
 use tailback_transport::{EcnMode, Receiver, ReceiverConfig, Sender, StreamConfig};
@@ -11,7 +12,10 @@ use tailback_transport::{EcnMode, Receiver, ReceiverConfig, Sender, StreamConfig
 type Test = Pipe<Sender<Scripted>, Receiver>;
 
 fn transfer(ecn: EcnMode, window: u64, packets: u64) -> Test {
-    let config = StreamConfig { ecn, ..StreamConfig::default() };
+    stream(StreamConfig { ecn, ..StreamConfig::default() }, window, packets)
+}
+
+fn stream(config: StreamConfig, window: u64, packets: u64) -> Test {
     let receiver = ReceiverConfig::default().matching(&config);
     let source = AnySource::finite(Bytes::new(packets * 960));
     let sender = Sender::new(FLOW, config, Scripted::window(window), source);
@@ -157,6 +161,16 @@ fn an_echo_at_a_window_of_one_waits_for_the_timer() {
         test.sent().iter().map(|(at, _)| *at).collect::<Vec<_>>(),
         [0, 0, 100, 100, 200, 200, 300, 300]
     );
+}
+
+#[test]
+fn an_echo_never_silences_a_controller_that_answers_marks_alone() {
+    let needs = Needs { ecn: EcnMode::Ect0, marks: MarkResponse::Controller, ..Needs::default() };
+    let test = stream(StreamConfig::default().serving(&needs), 1, 8);
+    let test = test.script(|_, _, _| Fate::Mark).start().run(Span::from_secs(10));
+    let times: Vec<u64> = test.sent().iter().map(|(at, _)| *at).collect();
+    assert_eq!(times, [0, 100, 200, 300, 400, 500, 600, 700], "one a round trip, every one of them marked");
+    assert_eq!(test.sender.counters().ecn_reductions, 8, "and told to the controller");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use pipe::{FLOW, Scripted};
 use proptest::prelude::*;
 use tailback_control::Reliability;
 use tailback_core::{
-    AckBlocks, Annex, Annexes, AppInput, Bytes, ControlInfo, Endpoint, EndpointCx, Input, Kind, Output,
-    Packet, Report, SeqRange, Span, Stream, Time,
+    AckBlocks, Annex, Annexes, AppInput, Bytes, ControlInfo, Echoes, Endpoint, EndpointCx, Envelope, Input,
+    Kind, Output, Packet, Report, SeqRange, Span, Stream, Time,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
@@ -21,11 +21,12 @@ fn number() -> impl Strategy<Value = u64> {
 
 fn annex() -> impl Strategy<Value = Option<Annex>> {
     let range = (number(), number()).prop_map(|(start, end)| SeqRange { start, end });
-    let blocks = (prop::array::uniform4(range), 0_u8..=4, number(), prop::option::of(any::<u64>())).prop_map(
-        |(blocks, count, trigger, echo)| {
-            Annex::Blocks(AckBlocks { blocks, count, trigger, echo: echo.map(Time::from_nanos) })
-        },
-    );
+    let blocks =
+        (prop::array::uniform4(range), 0_u8..=4, number(), prop::option::of(any::<u64>()), any::<[u32; 3]>());
+    let blocks = blocks.prop_map(|(blocks, count, trigger, echo, [ce, rho, eta])| {
+        let (echo, marks) = (echo.map(Time::from_nanos), Echoes { ce, rho, eta });
+        Annex::Blocks(AckBlocks { blocks, count, trigger, echo, marks })
+    });
     let control = (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(pair, bytes, time)| {
         Annex::Control(ControlInfo {
             pair,
@@ -34,12 +35,14 @@ fn annex() -> impl Strategy<Value = Option<Annex>> {
             ..ControlInfo::default()
         })
     });
-    let report = (any::<u64>(), any::<u64>()).prop_map(|(echo, held)| {
-        Annex::Report(Box::new(Report::Loss {
-            event_rate: f64::NAN,
-            receive_rate: tailback_core::BitRate::ZERO,
-            echo: Time::from_nanos(echo),
+    let report = any::<[u64; 4]>().prop_map(|[echo, held, bytes, packets]| {
+        let report = Report::Loss { event_rate: f64::NAN, receive_rate: tailback_core::BitRate::ZERO };
+        Annex::Report(Box::new(Envelope {
+            echo: Some(Time::from_nanos(echo)),
             held: Span::from_nanos(held),
+            arrived_bytes: Bytes::new(bytes),
+            arrived_packets: packets,
+            report,
         }))
     });
     prop_oneof![3 => Just(None), 3 => blocks.prop_map(Some), 1 => control.prop_map(Some), 1 => report.prop_map(Some)]
@@ -66,7 +69,7 @@ fn throw(mut endpoint: impl Endpoint, packets: &[(Packet, Option<Annex>, u64)]) 
         for _ in 0..10_000 {
             match endpoint.poll(now, &mut cx) {
                 Output::Transmit(packet) => cx.annexes.free(packet.annex),
-                Output::Event(_) | Output::Direct(_) => {}
+                Output::Event(_) => {}
                 Output::Wait(_) => return true,
             }
         }

@@ -44,7 +44,7 @@ impl Bench {
         loop {
             match self.receiver.poll(now, &mut cx) {
                 Output::Transmit(packet) => out.push((packet, cx.annexes.take(packet.annex))),
-                Output::Event(_) | Output::Direct(_) => {}
+                Output::Event(_) => {}
                 Output::Wait(until) => {
                     self.wait = until;
                     return out;
@@ -290,7 +290,10 @@ fn a_policy_reports_beside_acknowledgements() {
         let (report, annex) = &out[0];
         assert_eq!((report.lane(), report.size()), (Lane::OUT_OF_BAND, Bytes::new(52)));
         assert_eq!(report.number, 4_000_000, "the time it left");
-        assert_eq!(*annex, Some(Annex::Report(Box::new(Report::Custom(Box::new([3.0]))))));
+        let Some(Annex::Report(envelope)) = annex else { panic!("{annex:?}") };
+        assert_eq!(envelope.report, Report::Custom(Box::new([3.0])));
+        assert_eq!((envelope.arrived_packets, envelope.arrived_bytes), (4, Bytes::new(4000)), "copies count");
+        assert_eq!((envelope.echo, envelope.held), (None, Span::ZERO), "no packet was stamped");
         assert_eq!(bench.wait, Some(Time::ZERO + Span::from_millis(34)));
         assert_eq!(reports(bench.give(34, Input::Timeout)).len(), 1);
         assert_eq!(*seen.lock().unwrap(), [(0, true), (0, false), (1, true), (2, true)]);

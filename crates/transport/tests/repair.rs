@@ -25,7 +25,7 @@ fn sack_repairs_one_loss_within_a_round_trip() {
     assert_eq!(test.transmissions(0), 2);
     assert_eq!(test.departures.len(), 31, "nothing else is sent twice");
     let loss = test.sender.controller().log.feedback.iter().find(|told| told.event.is_some()).unwrap();
-    assert_eq!(loss.flight, 10_000, "without what limited transmit sent (RFC 5681 §3.2 step 2)");
+    assert_eq!(loss.outstanding, 10_000, "without what limited transmit sent (RFC 5681 §3.2 step 2)");
     assert_eq!(loss.lost, [0]);
 }
 

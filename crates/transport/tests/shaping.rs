@@ -118,7 +118,7 @@ fn a_changed_rate_counts_at_once() {
 #[test]
 fn a_burst_leaves_back_to_back_after_a_pause() {
     let burst = Burst { depth: Bytes::new(4000), tokens: Tokens::Constant };
-    let closed = Directive { burst, gate: Gate::Closed, ..Directive::rate(MBIT) };
+    let closed = Directive { burst, gate: Gate::Closed { until: None }, ..Directive::rate(MBIT) };
     let open = Directive { burst, ..Directive::rate(MBIT) };
     let test = datagrams(Scripted::new(closed).at(seconds(1.0), open), DatagramConfig::default());
     let test = test.start().run(Span::from_millis(1018));
@@ -199,7 +199,7 @@ fn free() -> Directive {
 
 #[test]
 fn a_closed_gate_discards_what_is_offered() {
-    let closed = Directive { gate: Gate::Closed, ..free() };
+    let closed = Directive { gate: Gate::Closed { until: None }, ..free() };
     let controller = Scripted::new(free()).at(seconds(0.095), closed).at(seconds(0.295), free());
     let test = clockwork(controller).start().run(Span::from_millis(395));
     let at: Vec<u64> = test.sent().iter().map(|(at, _)| *at).collect();
@@ -209,7 +209,8 @@ fn a_closed_gate_discards_what_is_offered() {
     assert_eq!(test.sender.observe().gated_packets, 20);
     assert_eq!(test.sender.source().done, 40, "discarded messages are reported, too");
     // A stream keeps its data and goes on.
-    let controller = Scripted::window(4).at(seconds(0.05), Directive { gate: Gate::Closed, ..free() });
+    let controller =
+        Scripted::window(4).at(seconds(0.05), Directive { gate: Gate::Closed { until: None }, ..free() });
     let controller = controller.at(seconds(0.5), Directive::window(Bytes::new(4000)));
     let test = stream(controller).start().run(Span::from_millis(550));
     assert_eq!(test.sent().iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0, 0, 0, 0, 500, 500, 500, 500]);

@@ -253,7 +253,7 @@ fn traces_name_the_bad_line() {
 #[test]
 fn bad_configurations_are_named() {
     let none: [&str; 0] = [];
-    for name in SourceConfig::NAMES {
+    for &name in SourceConfig::NAMES {
         let bare = config(json!({ "name": name }));
         assert_eq!(bare.name(), name);
         if name != "replay" {
@@ -288,7 +288,7 @@ fn bad_configurations_are_named() {
 
 #[test]
 fn unknown_fields_are_refused() {
-    for name in SourceConfig::NAMES {
+    for &name in SourceConfig::NAMES {
         let text = json!({ "name": name, "no_such_field": 1 });
         let error = serde_json::from_value::<SourceConfig>(text).expect_err("unknown").to_string();
         assert!(error.contains("no_such_field"), "{error}");

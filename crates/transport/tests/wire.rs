@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use tailback_core::{
-    AckBlocks, Annex, AnnexId, BitRate, Bytes, ControlInfo, Ecn, FlowId, Kind, Lane, Packet, Report,
-    SeqRange, Span, Time,
+    AckBlocks, Annex, AnnexId, BitRate, Bytes, ControlInfo, Echoes, Ecn, Envelope, FlowId, Kind, Lane,
+    Packet, Report, SeqRange, Span, Time,
 };
-use tailback_transport::wire::{DATA_OVERHEAD, HEAD, WireError, decode, encode};
+use tailback_transport::wire::{DATA_OVERHEAD, HEAD, VERSION, WireError, decode, encode};
 
 fn encoded(packet: &Packet, annex: Option<&Annex>, offset: u64, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -19,7 +19,7 @@ fn golden_data() {
     packet.set_ecn(Ecn::Ect0);
     packet.set_last(true);
     let expected = [
-        1, 0, // version, no annex
+        2, 0, // version, no annex
         0x80, 0x44, // last, ECT(0), lane 1, data
         0, 0, 0, 7, // flow
         0, 0, 0, 0, 0, 0, 0, 42, // number
@@ -38,17 +38,19 @@ fn golden_acknowledgement() {
     packet.set_lane(Lane::OUT_OF_BAND);
     let mut blocks =
         AckBlocks { count: 1, trigger: 7, echo: Some(Time::from_nanos(258)), ..Default::default() };
+    blocks.marks = Echoes { ce: 3, rho: 0, eta: 1 };
     blocks.blocks[0] = SeqRange { start: 7, end: 8 };
     let expected = [
-        1, 1, // version, acknowledgement
+        2, 1, // version, acknowledgement
         0, 1, // lane 0, ack
         0, 0, 0, 1, // flow
         0, 0, 0, 0, 0, 0, 0, 5, // number
         0, 48, // size
-        0, 34, // annex
+        0, 46, // annex
         1,  // count
         0, 0, 0, 0, 0, 0, 0, 7, // trigger
         1, 0, 0, 0, 0, 0, 0, 1, 2, // echo
+        0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1, // marks
         0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 8, // range
     ];
     assert_eq!(encoded(&packet, Some(&Annex::Blocks(blocks)), 0, &[]), expected);
@@ -57,9 +59,24 @@ fn golden_acknowledgement() {
 #[test]
 fn golden_report() {
     let packet = Packet::new(Kind::Report, FlowId(1), 0, Bytes::new(40));
-    let report = Report::Gate { on: true, off_for: Span::from_nanos(3) };
+    let report = Envelope {
+        echo: Some(Time::from_nanos(258)),
+        held: Span::from_nanos(5),
+        arrived_bytes: Bytes::new(3000),
+        arrived_packets: 3,
+        report: Report::Gate { on: true, off_for: Span::from_nanos(3) },
+    };
     let bytes = encoded(&packet, Some(&Annex::Report(Box::new(report))), 0, &[]);
-    assert_eq!(bytes[HEAD - 2..], [0, 10, 4, 1, 0, 0, 0, 0, 0, 0, 0, 3]);
+    let expected = [
+        0, 43, // annex
+        1, 0, 0, 0, 0, 0, 0, 1, 2, // echo
+        0, 0, 0, 0, 0, 0, 0, 5, // held
+        0, 0, 0, 0, 0, 0, 11, 184, // bytes that arrived
+        0, 0, 0, 0, 0, 0, 0, 3, // packets that arrived
+        4, 1, // a gate, open
+        0, 0, 0, 0, 0, 0, 0, 3, // for how long it is closed
+    ];
+    assert_eq!(bytes[HEAD - 2..], expected);
     assert_eq!(bytes[1], 3);
 }
 
@@ -72,40 +89,69 @@ fn annexes() -> impl Strategy<Value = Option<Annex>> {
     let range = (any::<u32>(), 1..1000_u64)
         .prop_map(|(start, length)| SeqRange { start: start.into(), end: u64::from(start) + length });
     let echo = prop::option::of(time.clone());
-    let blocks = (prop::collection::vec(range, 0..=4), any::<u64>(), echo.clone()).prop_map(
-        |(ranges, trigger, echo)| {
-            let mut found = AckBlocks { count: ranges.len() as u8, trigger, echo, ..AckBlocks::default() };
+    let marks = any::<[u32; 3]>().prop_map(|[ce, rho, eta]| Echoes { ce, rho, eta });
+    let blocks = (prop::collection::vec(range, 0..=4), any::<u64>(), echo.clone(), marks).prop_map(
+        |(ranges, trigger, echo, marks)| {
+            let mut found =
+                AckBlocks { count: ranges.len() as u8, trigger, echo, marks, ..AckBlocks::default() };
             found.blocks[..ranges.len()].copy_from_slice(&ranges);
             Annex::Blocks(found)
         },
     );
     let sums = (amount.clone(), amount.clone());
-    let control = (any::<u64>(), sums, span.clone(), time.clone(), echo, span.clone()).prop_map(
-        |(pair, (bytes_sent, in_flight), virtual_delay, sent_at, echo, held)| {
-            let info = ControlInfo { pair, bytes_sent, in_flight, virtual_delay, sent_at, echo, held };
+    let numbers = (any::<u64>(), any::<u64>());
+    let said = (prop::option::of(span.clone()), prop::option::of(rate.clone()));
+    let control = (numbers, sums, span.clone(), time, echo.clone(), span.clone(), said).prop_map(
+        |(
+            (pair, packets_sent),
+            (bytes_sent, in_flight),
+            virtual_delay,
+            sent_at,
+            echo,
+            held,
+            (rtt, app_rate),
+        )| {
+            let info = ControlInfo {
+                pair,
+                packets_sent,
+                bytes_sent,
+                in_flight,
+                virtual_delay,
+                sent_at,
+                echo,
+                held,
+                rtt,
+                app_rate,
+            };
             Annex::Control(info)
         },
     );
     let report = prop_oneof![
         (span.clone(), amount.clone(), any::<u32>(), any::<u32>())
             .prop_map(|(span, received, packets, lost)| Report::Interval { span, received, packets, lost }),
-        (real.clone(), rate.clone(), time, span.clone()).prop_map(
-            |(event_rate, receive_rate, echo, held)| {
-                Report::Loss { event_rate, receive_rate, echo, held }
+        (real.clone(), rate.clone())
+            .prop_map(|(event_rate, receive_rate)| Report::Loss { event_rate, receive_rate }),
+        (any::<u64>(), real.clone(), amount.clone(), rate, span.clone()).prop_map(
+            |(pair, backlog, lost, egress_rate, virtual_delay)| {
+                Report::Accumulation { pair, backlog, lost, egress_rate, virtual_delay }
             }
         ),
-        (any::<u64>(), real.clone(), amount.clone(), amount, rate, span.clone()).prop_map(
-            |(pair, backlog, lost, arrived, egress_rate, virtual_delay)| {
-                Report::Accumulation { pair, backlog, lost, arrived, egress_rate, virtual_delay }
-            }
-        ),
-        (any::<bool>(), span).prop_map(|(on, off_for)| Report::Gate { on, off_for }),
+        (any::<bool>(), span.clone()).prop_map(|(on, off_for)| Report::Gate { on, off_for }),
         (any::<u64>(), any::<u64>()).prop_map(|(rate, setpoint)| Report::Rate {
             rate: BitRate::from_bits_per_sec(rate),
             setpoint: Bytes::new(setpoint),
         }),
         prop::collection::vec(real, 0..50).prop_map(|numbers| Report::Custom(numbers.into())),
     ];
+    let report = (echo, span, amount, any::<u64>(), report).prop_map(
+        |(echo, held, arrived_bytes, arrived_packets, report)| Envelope {
+            echo,
+            held,
+            arrived_bytes,
+            arrived_packets,
+            report,
+        },
+    );
     prop_oneof![
         Just(None),
         blocks.prop_map(Some),
@@ -164,7 +210,7 @@ proptest! {
         annex_length in 0..60_u8,
     ) {
         // Without a plausible head, hardly any input would get past it.
-        for (at, value) in [(0, 1), (1, kind), (18, 0), (19, annex_length)] {
+        for (at, value) in [(0, VERSION), (1, kind), (18, 0), (19, annex_length)] {
             if let Some(byte) = bytes.get_mut(at) {
                 *byte = value;
             }
@@ -200,13 +246,13 @@ fn refusals_say_why() {
         bytes[at] = value;
         decode(&bytes).expect_err("bad").to_string()
     };
-    assert_eq!(with(0, 9), "version 9 of the wire format; this is version 1");
+    assert_eq!(with(0, 9), "version 9 of the wire format; this is version 2");
     assert_eq!(with(1, 77), "kind of annex has a value that means nothing");
     assert_eq!(with(19, 1), "the frame ends within its annex");
     assert_eq!(with(1, 1), "the frame ends within its annex");
     assert_eq!(decode(&[]), Err(WireError::Truncated("head")));
 
-    let nan = Annex::Report(Box::new(Report::Custom([f64::NAN].into())));
+    let nan = Annex::Report(Box::new(Envelope::bare(Report::Custom([f64::NAN].into()))));
     let bytes = encoded(&packet, Some(&nan), 0, &[]);
     assert_eq!(decode(&bytes), Err(WireError::Malformed("number of a custom report")));
 }

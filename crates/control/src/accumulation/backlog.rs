@@ -166,7 +166,7 @@ impl BacklogEstimator {
             return None;
         }
         // Equation 7's window is what was outstanding when the round's last acknowledgement came.
-        let outstanding = feedback.flight.as_f64() / self.segment;
+        let outstanding = feedback.outstanding.as_f64() / self.segment;
         let backlog = outstanding - sent * base.ratio(rtt);
         Some(RoundTrip { backlog, rtt, base })
     }
@@ -201,7 +201,7 @@ mod tests {
             let feedback = Feedback {
                 acked: &acked,
                 advanced: Bytes::new(1000),
-                flight: Bytes::new(1000 * window),
+                outstanding: Bytes::new(1000 * window),
                 ..Feedback::empty()
             };
             last = estimator.on_feedback(sent_at + Span::from_millis(rtt), &feedback).or(last);
@@ -244,7 +244,7 @@ mod tests {
         let feedback = Feedback {
             acked: &acked,
             advanced: Bytes::new(10_000),
-            flight: Bytes::new(10_000),
+            outstanding: Bytes::new(10_000),
             ..Feedback::empty()
         };
         assert_eq!(estimator.on_feedback(Time::ZERO + Span::from_millis(400), &feedback), None);

@@ -1,4 +1,4 @@
-//! The sender's end of the control loop of `accumulation.txt` §IV-B.1: one pair of control packets at a time, the next
+//! The sender's end of the control loop of Xia et al., §IV-B.1: one pair of control packets at a time, the next
 //! after the report on the last, and a timer "similar to that of TCP" where a packet of either is lost. What the
 //! receiver measures with a pair is in `schemes/monaco.rs`.
 //!
@@ -39,6 +39,8 @@ pub struct ControlLoop {
     backoff: u32,
     clock: Clock,
     min_timeout: Span,
+    /// Whether acknowledged data shows that a pair is lost; else the timer alone does.
+    early: bool,
     /// The next pair leaves then.
     due: Time,
     deadline: Time,
@@ -65,9 +67,17 @@ impl ControlLoop {
             backoff: 0,
             clock: Clock::new(tick),
             min_timeout,
+            early: true,
             due: Time::NEVER,
             deadline: Time::NEVER,
         }
+    }
+
+    /// The same, where acknowledged data shows that a pair is lost, or the timer alone does.
+    #[must_use]
+    pub const fn with_early_pairs(mut self, early: bool) -> Self {
+        self.early = early;
+        self
     }
 
     /// The newest pair; it leaves when this changes.
@@ -90,6 +100,7 @@ impl ControlLoop {
     pub fn on_ack(&mut self, now: Time, rtt: Span) {
         self.acknowledged = Some(rtt);
         if self.waiting
+            && self.early
             && let Some(smoothed) = self.smoothed
         {
             // Some of a round trip for what arrives out of order.
@@ -257,6 +268,16 @@ mod tests {
         // Its report is late, not lost: the newer pair is waited for.
         assert_eq!(control.on_report(at(92), second.expect("a pair"), NOW), None);
         assert_eq!(control.on_report(at(131), control.pair().expect("a pair"), NOW), Some(round_trip));
+    }
+
+    #[test]
+    fn the_papers_loop_waits_for_its_timer() {
+        let mut control = ControlLoop::new(Span::from_millis(200), Span::ZERO).with_early_pairs(false);
+        control.on_sent(at(0));
+        control.on_report(at(40), control.pair().expect("a pair"), NOW);
+        control.on_timer(at(40));
+        control.on_ack(at(91), Span::from_millis(40));
+        assert_eq!(control.next_timer(), at(240));
     }
 
     #[test]

@@ -7,22 +7,25 @@
 //! | step | rule |
 //! | --- | --- |
 //! | `e = |θ̃ - θ̂| / θ̃` | proportional error |
-//! | change in error `|e - e'|` → β | low → low, high → high (sets on 0..1) |
+//! | change in error `c = |e - e'|` → β | low → low, high → high (sets on 0..1) |
 //! | `ē ← β ē + (1 - β) e` | so that a spike does not wipe out history |
 //! | `ē` → α | low → high, medium → medium, high → low (error's middle 0.7, α's middle 0.5) |
 //! | `θ̂ ← α θ̂ + (1 - α) θ̃` | the estimate |
 //!
 //! Both controllers cut each outcome's set at the degree to which its rule applies, take the centroid of the union,
-//! and stretch it so that a pure "low" gives 0 and a pure "high" 1.
+//! and stretch it so that a pure "low" gives 0 and a pure "high" 1. For β this comes to `c² (3 - 2 c)`.
 //!
 //! Where the program of the appendix differs from the text, the text is the default and the program's way an option:
 //! * it divides by the estimate, `e = |θ̃ - θ̂| / θ̂` ([`FuzzyConfig::relative_to`]);
 //! * it never stores the smoothed error: `ē` is always `β/2 + (1 - β) e` ([`FuzzyConfig::carry_error`]);
 //! * of the sets "low" and "medium" of α it subtracts a crossed trapezium where "low" applies less than "medium",
-//!   with the area `low²` in place of `low (1 - low)` ([`FuzzyConfig::overlap`]).
+//!   with the area `low²` in place of `low (1 - low)` ([`FuzzyConfig::overlap`]);
+//! * it lets a change in error above 1 into the controller for β, whose sets end at 1: beyond 1.5 the weight of the error's
+//!   history is negative ([`FuzzyConfig::limit_change`]);
+//! * in its first comparison the estimate counts as 1.5 times the observation, whatever it is
+//!   ([`FuzzyConfig::first_ratio`]).
 //!
-//! Not kept: the program lets a change in error above 1 pass into the controller for β, whose sets end at 1; and it makes its
-//! first comparison with 1.5 times the observation, whatever the estimate is.
+//! [`FuzzyConfig::program`] has all five. `tests/test_fuzzy_program.py` holds it to the listing, written out anew.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,6 +72,12 @@ pub struct FuzzyConfig {
     pub carry_error: bool,
     /// The union of "low" and "medium": `exact`, or `crossed` as in the program.
     pub overlap: Overlap,
+    /// Whether a change in error counts as 1 at most, where its fuzzy sets end; the program has no such limit. Default
+    /// true.
+    pub limit_change: bool,
+    /// In the first comparison the estimate counts as so many times the observation: 1.5 in the program (Keshav 1994,
+    /// appendix). None, the default, for the estimate itself.
+    pub first_ratio: Option<f64>,
 }
 
 impl Default for FuzzyConfig {
@@ -80,17 +89,21 @@ impl Default for FuzzyConfig {
             relative_to: ErrorBase::Observation,
             carry_error: true,
             overlap: Overlap::Exact,
+            limit_change: true,
+            first_ratio: None,
         }
     }
 }
 
 impl FuzzyConfig {
-    /// The program of the appendix, in all three points where it differs from the text.
+    /// The program of the appendix, in all five points where it differs from the text.
     pub fn program() -> Self {
         Self {
             relative_to: ErrorBase::Estimate,
             carry_error: false,
             overlap: Overlap::Crossed,
+            limit_change: false,
+            first_ratio: Some(1.5),
             ..Self::default()
         }
     }
@@ -103,6 +116,10 @@ impl FuzzyConfig {
         checker.require(inside(self.middle_weight), "middle_weight", self.middle_weight, between);
         let initial = self.initial_error;
         checker.require((0.0..=1.0).contains(&initial), "initial_error", initial, "a number from 0 to 1");
+        if let Some(ratio) = self.first_ratio {
+            let ok = (0.01..=100.0).contains(&ratio);
+            checker.require(ok, "first_ratio", ratio, "a number from 0.01 to 100");
+        }
     }
 
     /// α for a smoothed error: the weight of history.
@@ -138,14 +155,10 @@ impl FuzzyConfig {
     }
 }
 
-/// β for a change in error: the weight of the error's history.
+/// β for a change in error: the weight of the error's history. The centroid of the union of "low" and "high", cut at
+/// `1 - change` and `change` and stretched from 1/3..2/3 to 0..1, is this polynomial.
 fn weight_for_change(change: f64) -> f64 {
-    let high = change.clamp(0.0, 1.0);
-    let low = 1.0 - high;
-    let parts = [Trapezium::falling(0.0, 1.0, low), Trapezium::rising(0.0, 1.0, high)];
-    let overlap = [Trapezium::overlap(0.0, 1.0, low.min(high))];
-    // The centroids of the whole sets are 1/3 and 2/3.
-    (Trapezium::union_centroid(&parts, &overlap) * 3.0 - 1.0).clamp(0.0, 1.0)
+    change * change * (3.0 - 2.0 * change)
 }
 
 /// The fuzzy predictor.
@@ -153,6 +166,8 @@ fn weight_for_change(change: f64) -> f64 {
 pub struct FuzzyAverage {
     config: FuzzyConfig,
     estimate: Option<f64>,
+    /// What the estimate counts as in the next comparison, in observations; only ever set for the first.
+    ratio: Option<f64>,
     /// The proportional error of the last observation.
     last_error: f64,
     /// ē.
@@ -166,6 +181,7 @@ impl FuzzyAverage {
     pub fn new(config: &FuzzyConfig) -> Self {
         Self {
             estimate: None,
+            ratio: config.first_ratio,
             last_error: 0.0,
             smoothed_error: config.initial_error,
             weight: 1.0,
@@ -181,12 +197,14 @@ impl Estimator for FuzzyAverage {
             self.estimate = Some(observed);
             return observed;
         };
+        let compared = self.ratio.take().map_or(estimate, |ratio| ratio * observed);
         let base = match self.config.relative_to {
             ErrorBase::Observation => observed,
-            ErrorBase::Estimate => estimate,
+            ErrorBase::Estimate => compared,
         };
-        let error = (observed - estimate).abs() / base;
-        let beta = weight_for_change((error - self.last_error).abs());
+        let error = (observed - compared).abs() / base;
+        let change = (error - self.last_error).abs();
+        let beta = weight_for_change(if self.config.limit_change { change.min(1.0) } else { change });
         self.last_error = error;
         let smoothed = beta * self.smoothed_error + (1.0 - beta) * error;
         if self.config.carry_error {
@@ -227,7 +245,6 @@ mod tests {
         assert!(close(weight_for_change(0.0), 0.0));
         assert!(close(weight_for_change(0.5), 0.5));
         assert!(close(weight_for_change(1.0), 1.0));
-        assert!(close(weight_for_change(3.0), 1.0));
     }
 
     #[test]
@@ -273,12 +290,16 @@ mod tests {
     fn the_program_forgets_its_error_and_divides_by_the_estimate() {
         let mut fuzzy = FuzzyAverage::new(&FuzzyConfig::program());
         fuzzy.update(&Sample::of(2.0));
-        // e = 1/2, β = 1/2, ē = 1/2 · 1/2 + 1/2 · 1/2, and again so with nothing carried.
-        let alpha = FuzzyConfig::program().weight_for(0.5);
+        // The first comparison is with 1.5 · 1 whatever the estimate: e = 1/3, β = 7/27, ē = 7/27 · 1/2 + 20/27 · 1/3.
+        let alpha = FuzzyConfig::program().weight_for(7.0 / 54.0 + 20.0 / 81.0);
         let first = fuzzy.update(&Sample::of(1.0));
         assert!(close(first, alpha * 2.0 + (1.0 - alpha)), "{first}");
         let settled = (0..200).fold(0.0, |_, _| fuzzy.update(&Sample::of(1.0)));
         assert!(close(fuzzy.smoothed_error, 0.5) && (settled - 1.0).abs() < 0.02, "{settled}");
+        // A change in error of 9: β is far below 0, ē above 1, and the jump is believed at once.
+        let mut fuzzy = FuzzyAverage::new(&FuzzyConfig::program());
+        let jumped = [1.0, 1.0, 1.0, 10.0].map(|seen| fuzzy.update(&Sample::of(seen)));
+        assert!(close(jumped[3], 10.0), "{jumped:?}");
         // The crossed trapezium: low 1/6 and medium 5/6 at error 0.75 differ from the exact union.
         assert!(
             (FuzzyConfig::program().weight_for(0.75) - FuzzyConfig::default().weight_for(0.75)).abs() > 1e-3
@@ -292,6 +313,16 @@ mod tests {
             let (small, large) = (a.min(b), a.max(b));
             prop_assert!(config.weight_for(small) >= config.weight_for(large) - 1e-12);
             prop_assert!(weight_for_change(small) <= weight_for_change(large) + 1e-12);
+        }
+
+        /// The polynomial is the centroid of the union of trapezia.
+        #[test]
+        fn a_change_weighs_as_its_sets_say(change in 0.0..=1.0_f64) {
+            let (low, high) = (1.0 - change, change);
+            let parts = [Trapezium::falling(0.0, 1.0, low), Trapezium::rising(0.0, 1.0, high)];
+            let overlap = [Trapezium::overlap(0.0, 1.0, low.min(high))];
+            let stretched = Trapezium::union_centroid(&parts, &overlap) * 3.0 - 1.0;
+            prop_assert!((stretched - weight_for_change(change)).abs() < 1e-12);
         }
 
         /// The estimate stays between the least and the largest observation, in both forms.

@@ -6,17 +6,33 @@
 //! | [`FuzzyAverage`] | Keshav 1994, §4.5 and appendix; Khedkar and Keshav 1992 |
 //! | [`Kalman`] | Keshav 1994, §4.4; Goodwin and Sin 1984, p. 249 |
 //! | [`Ewma`] | exponential averaging with a fixed constant |
+//!
+//! What a receiver measures of its path is beside them: loss events and their intervals in `loss_events.rs` and
+//! `loss_intervals.rs`, those that a slower flow would see in `thinned_losses.rs`, TCP emulated on what arrives in `tear.rs`,
+//! rates in `rate_meter.rs`.
 
 mod any;
 mod ewma;
 mod fuzzy;
 mod kalman;
+pub mod loss_events;
+pub mod loss_intervals;
+pub mod rate_meter;
+pub mod tear;
+pub mod thinned_losses;
+pub mod tick_timeout;
 mod trapezium;
 
 pub use any::{AnyEstimator, EstimatorConfig};
 pub use ewma::{Ewma, EwmaConfig};
 pub use fuzzy::{ErrorBase, FuzzyAverage, FuzzyConfig, Overlap};
 pub use kalman::{Kalman, KalmanConfig, ServiceKalman};
+pub use loss_events::{Counting as LossCounting, LossEvents};
+pub use loss_intervals::{LossIntervals, LossIntervalsConfig};
+pub use rate_meter::{AveragedRate, WindowedRate};
+pub use tear::Tear;
+pub use thinned_losses::ThinnedLosses;
+pub use tick_timeout::TickTimeout;
 pub use trapezium::Trapezium;
 
 /// One observation, with what is known of the time since the last one.

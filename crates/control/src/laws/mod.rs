@@ -3,9 +3,13 @@
 
 pub mod accumulation;
 pub mod bottleneck;
+pub mod circuit_breaker;
 pub mod hystart;
+pub mod load_throughput;
+pub mod throughput;
 pub mod window;
 
 pub use bottleneck::{AdaptiveRise, Bottleneck, ContinuousLaw, DiscreteLaw, Epoch, SetpointProbing};
 pub use hystart::HyStart;
+pub use throughput::{AssumedTimeout, ThroughputEquation};
 pub use window::{Counting, Halve, WindowLaw, echo_forbids_growth};

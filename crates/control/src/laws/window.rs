@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Feedback, Recovery};
 
-use crate::scheme::ControllerParams;
+use crate::parts::ControllerParams;
 
 /// What one acknowledgement counts for when a window grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -163,7 +163,7 @@ impl WindowLaw {
         match self.halve {
             // In recovery, what is not cumulatively acknowledged may be a multiple of what is in the network: a
             // time-out there must not raise the threshold above the window, or slow start overshoots for ever.
-            Halve::Flight => (feedback.flight.as_f64() / self.segment).min(self.window),
+            Halve::Flight => (feedback.outstanding.as_f64() / self.segment).min(self.window),
             Halve::Window => self.window,
         }
     }

@@ -69,7 +69,9 @@ use tailback_core::{
 
 use crate::accumulation::{BacklogEstimator, ControlLoop};
 use crate::laws::accumulation::{Law, State};
-use crate::scheme::ControllerParams;
+use crate::needs::Reliability;
+use crate::parts::{ControllerParams, Parts, SchemeConfig, SchemeInfo};
+use crate::schemes::monaco::MonacoPolicy;
 
 /// Acknowledgements that take longer than this do hold a flow back.
 const MAX_STRETCH: f64 = 100.0;
@@ -116,6 +118,9 @@ pub struct AccumulationConfig {
     pub pace: bool,
     /// The shortest time-out of control packets. Default 200 ms.
     pub min_timeout: Span,
+    /// Whether a pair of control packets is given up, and the next one sent, as soon as data that left well after it is
+    /// acknowledged. Default true; the paper has the time-out alone.
+    pub early_pairs: bool,
     /// The granularity of both ends' clocks, in multiples of which the estimators measure; `"0 s"`, the default, for exact
     /// ones.
     pub clock: Span,
@@ -133,14 +138,110 @@ impl Default for AccumulationConfig {
             decrease: 0.5,
             pace: true,
             min_timeout: Span::from_millis(200),
+            early_pairs: true,
             clock: Span::ZERO,
         }
     }
 }
 
+/// A scheme of this family.
+#[derive(Clone, Copy, Debug)]
+pub struct AccumulationScheme<'a> {
+    config: &'a AccumulationConfig,
+    law: Law,
+    info: &'static SchemeInfo,
+    /// Whether any estimator will do.
+    any_estimator: bool,
+}
+
+impl<'a> AccumulationScheme<'a> {
+    /// The scheme `accumulation-aiad`.
+    pub const fn aiad(config: &'a AccumulationConfig) -> Self {
+        let info = &SchemeInfo {
+            name: "accumulation-aiad",
+            summary: "Additive increase and decrease towards a target of packets queued in the network",
+            source: "Xia et al., Accumulation-based Congestion Control, §III-B, equation 3",
+            reliability: Reliability::Sack,
+            expects_discipline: "priority",
+        };
+        Self { config, law: Law::Aiad, info, any_estimator: true }
+    }
+
+    /// The scheme `accumulation-mw`.
+    pub const fn mw(config: &'a AccumulationConfig) -> Self {
+        let info = &SchemeInfo {
+            name: "accumulation-mw",
+            summary: "Mo and Walrand's law towards a target of packets queued in the network",
+            source: "Xia et al., Accumulation-based Congestion Control, §III-B, equation 5",
+            reliability: Reliability::Sack,
+            expects_discipline: "priority",
+        };
+        Self { config, law: Law::Mw, info, any_estimator: true }
+    }
+
+    /// The scheme `accumulation-p`.
+    pub const fn proportional(config: &'a AccumulationConfig) -> Self {
+        let info = &SchemeInfo {
+            name: "accumulation-p",
+            summary: "Proportional control towards a target of packets queued in the network",
+            source: "Xia et al., Accumulation-based Congestion Control, §III-B, equation 6",
+            reliability: Reliability::Sack,
+            expects_discipline: "priority",
+        };
+        Self { config, law: Law::Proportional, info, any_estimator: true }
+    }
+
+    /// The scheme `monaco`.
+    pub const fn monaco(config: &'a AccumulationConfig) -> Self {
+        let info = &SchemeInfo {
+            name: "monaco",
+            summary: "Proportional control of the packets queued in the network, measured at the receiver by control packets",
+            source: "Xia et al., Accumulation-based Congestion Control, §IV-B",
+            reliability: Reliability::Sack,
+            expects_discipline: "priority",
+        };
+        Self { config, law: Law::Proportional, info, any_estimator: false }
+    }
+}
+
+impl SchemeConfig for AccumulationScheme<'_> {
+    type Controller = Accumulation;
+
+    fn info(&self) -> &'static SchemeInfo {
+        self.info
+    }
+
+    fn held(&self, segment: Bytes) -> Option<f64> {
+        Some(self.config.target.in_packets(segment) * segment.as_f64())
+    }
+
+    fn lives_on_reports(&self) -> bool {
+        self.config.estimator == Estimator::Monaco
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        self.config.check_fields(checker);
+        let estimator = self.config.estimator;
+        let ok = self.any_estimator || estimator == Estimator::Monaco;
+        let name = if estimator == Estimator::Vegas { "vegas" } else { "vegas-k" };
+        checker.require(ok, "estimator", name, "monaco; the scheme accumulation-p takes any estimator");
+    }
+
+    fn increases(&self) -> bool {
+        true
+    }
+
+    fn build(&self, params: &ControllerParams) -> Parts<Accumulation> {
+        let config = self.config;
+        let at_receiver = config.estimator == Estimator::Monaco;
+        let policy = || MonacoPolicy::with_clock(config.egress_gain, params.segment, config.clock);
+        Parts::sender(Accumulation::new(self.law, config, params)).with_policy(at_receiver.then(policy))
+    }
+}
+
 impl AccumulationConfig {
     /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+    fn check_fields(&self, checker: &mut Checker) {
         let allowed = DataAmount::SENSIBLE;
         checker.require(self.target.is_sensible(), "target", self.target, allowed);
         let kappa = self.kappa.unwrap_or(1.0);
@@ -157,14 +258,6 @@ impl AccumulationConfig {
         let ok = !timeout.is_zero() && timeout <= Span::from_secs(60);
         checker.require(ok, "min_timeout", timeout, "more than 0 s, at most 60 s");
         checker.require(self.clock <= Span::from_secs(1), "clock", self.clock, "at most 1 s");
-    }
-
-    /// As [`AccumulationConfig::check`], and that the estimator is Monaco's.
-    pub fn check_monaco(&self, checker: &mut Checker) {
-        self.check(checker);
-        let ok = self.estimator == Estimator::Monaco;
-        let name = if self.estimator == Estimator::Vegas { "vegas" } else { "vegas-k" };
-        checker.require(ok, "estimator", name, "monaco; the scheme accumulation-p takes any estimator");
     }
 }
 
@@ -210,7 +303,10 @@ impl Accumulation {
         let max = (params.max_window.as_f64() / segment).max(1.0);
         let backlog = |history| BacklogEstimator::new(params.segment, history).with_clock(config.clock);
         let measuring = match config.estimator {
-            Estimator::Monaco => Measuring::Receiver(ControlLoop::new(config.min_timeout, config.clock)),
+            Estimator::Monaco => {
+                let control = ControlLoop::new(config.min_timeout, config.clock);
+                Measuring::Receiver(control.with_early_pairs(config.early_pairs))
+            }
             Estimator::Vegas => Measuring::Sender(backlog(None)),
             Estimator::VegasK => Measuring::Sender(backlog(Some(config.history))),
         };
@@ -255,6 +351,7 @@ impl Accumulation {
             let gain = self.gain * self.real_part() / self.stretch();
             self.law.change(gain, &State { backlog, target: self.target, window: self.window, base })
         };
+        let change = if change > 0.0 && self.slow_start.is_none() { change * feedback.gain } else { change };
         if change < 0.0 || may_grow {
             // A virtual queue may hold more than a window; no single measurement may take more than half of it.
             self.set(self.window + change.max(-0.5 * self.window));
@@ -314,7 +411,7 @@ impl Accumulation {
         // See above: a random phase, one packet long; an idle flow asks nothing.
         let packet =
             Span::from_secs_f64(self.segment / rate.max(1.0)).min(control.smoothed().unwrap_or(Span::ZERO));
-        let pause = (feedback.flight > Bytes::ZERO).then(|| packet.mul_f64(cx.rng.uniform()));
+        let pause = (feedback.outstanding > Bytes::ZERO).then(|| packet.mul_f64(cx.rng.uniform()));
         let Some(rtt) = control.on_report(now, pair, pause) else { return };
         self.control_rtt = Some(rtt);
         if lost > Bytes::ZERO && feedback.recovery != Recovery::Timeout {
@@ -349,7 +446,7 @@ impl Controller for Accumulation {
             self.on_event(now, event);
         }
         if let Some(report) = feedback.report {
-            self.on_report(now, report, feedback, cx);
+            self.on_report(now, &report.report, feedback, cx);
         }
         if let Measuring::Sender(estimator) = &mut self.measuring
             && let Some(round) = estimator.on_feedback(now, feedback)

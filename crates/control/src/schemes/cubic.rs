@@ -37,7 +37,8 @@ use tailback_core::{
 
 use crate::laws::hystart::Advice;
 use crate::laws::{Counting, Halve, HyStart, WindowLaw, echo_forbids_growth};
-use crate::scheme::ControllerParams;
+use crate::needs::Reliability;
+use crate::parts::{ControllerParams, Parts, SchemeConfig, SchemeInfo};
 
 /// Parameters of CUBIC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -77,9 +78,28 @@ impl Default for CubicConfig {
     }
 }
 
-impl CubicConfig {
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+impl SchemeConfig for CubicConfig {
+    type Controller = Cubic;
+
+    fn info(&self) -> &'static SchemeInfo {
+        &SchemeInfo {
+            name: "cubic",
+            summary: "A window that grows as a cubic of the time since the last congestion",
+            source: "RFC 9438, RFC 9406",
+            reliability: Reliability::Sack,
+            expects_discipline: "any",
+        }
+    }
+
+    fn increases(&self) -> bool {
+        true
+    }
+
+    fn build(&self, params: &ControllerParams) -> Parts<Cubic> {
+        Parts::sender(Cubic::new(self, params))
+    }
+
+    fn check(&self, checker: &mut Checker) {
         let inside = self.beta > 0.0 && self.beta < 1.0;
         checker.require(inside, "beta", self.beta, "a number between 0 and 1, both excluded");
         let steep = self.c > 0.0 && self.c <= 1e6;
@@ -265,7 +285,8 @@ impl Cubic {
     }
 
     #[inline]
-    fn avoid_congestion(&mut self, now: Time, advanced: Bytes) {
+    fn avoid_congestion(&mut self, now: Time, feedback: &Feedback<'_>) {
+        let (advanced, gain) = (feedback.advanced, feedback.gain);
         if self.epoch.is_none() {
             self.epoch = Some(self.new_epoch(now));
         }
@@ -277,7 +298,7 @@ impl Cubic {
         let share = 1.0 / window;
         // Equation 4.
         let alpha = if epoch.estimate >= self.prior { 1.0 } else { self.alpha };
-        epoch.estimate += alpha * self.law.segments(advanced) * share;
+        epoch.estimate += gain * alpha * self.law.segments(advanced) * share;
 
         let t = now.since(epoch.began).as_secs_f64();
         if self.reno_friendly && epoch.w_cubic(self.c, t) < epoch.estimate {
@@ -285,7 +306,7 @@ impl Cubic {
             self.law.set(estimate.max(window));
         } else {
             let target = epoch.w_cubic(self.c, t + self.smoothed_rtt).clamp(window, 1.5 * window);
-            let step = (self.law.counted(advanced) * share).min(1.0);
+            let step = (gain * self.law.counted(advanced) * share).min(1.0);
             self.law.set(window + (target - window) * step);
         }
     }
@@ -338,7 +359,7 @@ impl Controller for Cubic {
         } else if self.law.in_slow_start() {
             self.slow_start(feedback);
         } else {
-            self.avoid_congestion(now, feedback.advanced);
+            self.avoid_congestion(now, feedback);
         }
     }
 

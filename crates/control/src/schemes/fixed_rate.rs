@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Burst, Checker, Controller, Cx, DataAmount, Directive, Feedback, Time, Tokens};
 
-use crate::scheme::ControllerParams;
+use crate::needs::{MarkResponse, Needs, Reliability};
+use crate::parts::{ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 
 /// Parameters of the fixed rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,9 +33,37 @@ impl Default for FixedRateConfig {
     }
 }
 
-impl FixedRateConfig {
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+impl SchemeConfig for FixedRateConfig {
+    type Controller = FixedRate;
+
+    fn info(&self) -> &'static SchemeInfo {
+        &SchemeInfo {
+            name: "fixed-rate",
+            summary: "A rate that never changes, with even or Poisson tokens",
+            source: "none",
+            reliability: Reliability::Datagram,
+            expects_discipline: "any",
+        }
+    }
+
+    fn family(&self) -> Family {
+        Family::Unresponsive
+    }
+
+    fn needs(&self) -> Needs {
+        let reliability = if self.reliable { Reliability::Sack } else { Reliability::Datagram };
+        Needs { marks: MarkResponse::Controller, ..Needs::over(reliability) }
+    }
+
+    fn lives_on_reports(&self) -> bool {
+        true
+    }
+
+    fn build(&self, params: &ControllerParams) -> Parts<FixedRate> {
+        Parts::sender(FixedRate::new(self, params))
+    }
+
+    fn check(&self, checker: &mut Checker) {
         checker.require(self.rate > BitRate::ZERO, "rate", self.rate, "a rate above zero");
         let whole = !matches!(self.burst, DataAmount::Packets(packets) if packets < 1.0);
         let ok = whole && self.burst.is_sensible();

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker, Controller, Cx, DataAmount, Directive, Feedback, Time};
 
-use crate::scheme::ControllerParams;
+use crate::needs::{MarkResponse, Needs, Reliability};
+use crate::parts::{ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 
 /// Parameters of the fixed window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,9 +23,32 @@ impl Default for FixedWindowConfig {
     }
 }
 
-impl FixedWindowConfig {
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+impl SchemeConfig for FixedWindowConfig {
+    type Controller = FixedWindow;
+
+    fn info(&self) -> &'static SchemeInfo {
+        &SchemeInfo {
+            name: "fixed-window",
+            summary: "A window that never changes",
+            source: "none",
+            reliability: Reliability::Sack,
+            expects_discipline: "any",
+        }
+    }
+
+    fn family(&self) -> Family {
+        Family::Unresponsive
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { marks: MarkResponse::Controller, ..Needs::over(Reliability::Sack) }
+    }
+
+    fn build(&self, params: &ControllerParams) -> Parts<FixedWindow> {
+        Parts::sender(FixedWindow::new(self, params))
+    }
+
+    fn check(&self, checker: &mut Checker) {
         let whole = !matches!(self.window, DataAmount::Packets(packets) if packets < 1.0);
         let ok = whole && self.window.is_sensible();
         checker.require(ok, "window", self.window, "1 to 16777216 packets, or 1 B to 16 GB");

@@ -134,7 +134,7 @@ impl MonacoPolicy {
     fn end_period(&mut self, before: &Mark, mark: &Mark) {
         let received = mark.received - before.received;
         let sent = mark.sent.saturating_sub(before.sent);
-        self.lost += sent.saturating_sub(received);
+        self.lost = self.lost.saturating_add(sent.saturating_sub(received));
         let span = mark.arrived.since(before.arrived).as_secs_f64();
         if span > 0.0 {
             let rate = received as f64 / span;
@@ -155,7 +155,6 @@ impl MonacoPolicy {
             pair: mark.pair,
             backlog,
             lost: Bytes::new(std::mem::take(&mut self.lost)),
-            arrived: Bytes::new(mark.received),
             egress_rate: BitRate::from_bits_per_sec_f64(rate * 8.0),
             virtual_delay: info.virtual_delay,
         });
@@ -230,7 +229,7 @@ impl LaneWatch {
         if self.missing || virtual_delay > Span::ZERO {
             (self.swings, self.partial) = (Swings::default(), false);
         } else if rate > 0.0 {
-            let least = (SWING * 1e9 / rate) as i128 + 2 * self.tick;
+            let least = ((SWING * 1e9 / rate) as i128).saturating_add(2 * self.tick);
             self.partial |= self.swings.sample(self.out_of_band, least);
         }
     }

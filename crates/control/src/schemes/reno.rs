@@ -30,7 +30,8 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Recovery, Time};
 
 use crate::laws::{Counting, Halve, WindowLaw, echo_forbids_growth};
-use crate::scheme::ControllerParams;
+use crate::needs::Reliability;
+use crate::parts::{ControllerParams, Parts, SchemeConfig, SchemeInfo};
 
 /// Parameters of Reno's window law.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,10 +55,68 @@ impl Default for RenoConfig {
     }
 }
 
-impl RenoConfig {
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
-        let limit = self.slow_start_limit;
+/// A scheme of Reno's window law.
+#[derive(Clone, Copy, Debug)]
+pub struct RenoScheme<'a> {
+    config: &'a RenoConfig,
+    info: &'static SchemeInfo,
+}
+
+impl<'a> RenoScheme<'a> {
+    /// The scheme `reno`.
+    pub const fn reno(config: &'a RenoConfig) -> Self {
+        let info = &SchemeInfo {
+            name: "reno",
+            summary: "AIMD window with fast retransmit and fast recovery",
+            source: "RFC 5681",
+            reliability: Reliability::Reno,
+            expects_discipline: "any",
+        };
+        Self { config, info }
+    }
+
+    /// The scheme `newreno`.
+    pub const fn newreno(config: &'a RenoConfig) -> Self {
+        let info = &SchemeInfo {
+            name: "newreno",
+            summary: "Reno's window with recovery by partial acknowledgements",
+            source: "RFC 6582",
+            reliability: Reliability::NewReno,
+            expects_discipline: "any",
+        };
+        Self { config, info }
+    }
+
+    /// The scheme `sack`.
+    pub const fn sack(config: &'a RenoConfig) -> Self {
+        let info = &SchemeInfo {
+            name: "sack",
+            summary: "Reno's window with scoreboard recovery by selective acknowledgements",
+            source: "RFC 5681, RFC 2018, RFC 6675",
+            reliability: Reliability::Sack,
+            expects_discipline: "any",
+        };
+        Self { config, info }
+    }
+}
+
+impl SchemeConfig for RenoScheme<'_> {
+    type Controller = Reno;
+
+    fn info(&self) -> &'static SchemeInfo {
+        self.info
+    }
+
+    fn increases(&self) -> bool {
+        true
+    }
+
+    fn build(&self, params: &ControllerParams) -> Parts<Reno> {
+        Parts::sender(Reno::new(self.config, params))
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        let limit = self.config.slow_start_limit;
         checker.require((1.0..=1e6).contains(&limit), "slow_start_limit", limit, "1 to 1000000 segments");
     }
 }
@@ -82,7 +141,7 @@ impl Reno {
         if law.in_slow_start() {
             law.slow_start(feedback.advanced, feedback.recovery == Recovery::Timeout);
         } else {
-            law.set(law.window + law.counted(feedback.advanced) / law.window);
+            law.set(law.window + feedback.gain * law.counted(feedback.advanced) / law.window);
         }
     }
 

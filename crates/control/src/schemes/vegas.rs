@@ -2,7 +2,7 @@
 //! schemes `vegas` and, with a bounded memory of round trip times, `vegas-k`.
 //!
 //! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", 1995; constants as
-//! in ns-2, and in `accumulation.txt` §IV-A, where it is one scheme of a family. Once per round trip, with the backlog
+//! in ns-2, and in Xia et al., §IV-A, where it is one scheme of a family. Once per round trip, with the backlog
 //! of `accumulation/backlog.rs`:
 //!
 //! | | |
@@ -35,7 +35,8 @@ use tailback_core::{
 
 use crate::accumulation::BacklogEstimator;
 use crate::laws::echo_forbids_growth;
-use crate::scheme::{ControllerParams, Reliability};
+use crate::needs::{Needs, Reliability};
+use crate::parts::{ControllerParams, Parts, SchemeConfig, SchemeInfo};
 
 /// How TCP Vegas repairs losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -103,9 +104,36 @@ impl Default for VegasKConfig {
     }
 }
 
-impl VegasConfig {
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+impl SchemeConfig for VegasConfig {
+    type Controller = Vegas;
+
+    fn info(&self) -> &'static SchemeInfo {
+        &SchemeInfo {
+            name: "vegas",
+            summary: "Keeps a few packets queued in the network, judged by round trip times at the sender",
+            source: "Brakmo and Peterson 1995; Xia et al., Accumulation-based Congestion Control, §IV-A",
+            reliability: Reliability::Vegas,
+            expects_discipline: "any",
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::over(self.retransmission.reliability())
+    }
+
+    fn held(&self, segment: Bytes) -> Option<f64> {
+        Some(0.5 * (self.alpha + self.beta) * segment.as_f64())
+    }
+
+    fn increases(&self) -> bool {
+        true
+    }
+
+    fn build(&self, params: &ControllerParams) -> Parts<Vegas> {
+        Parts::sender(Vegas::new(self, None, params))
+    }
+
+    fn check(&self, checker: &mut Checker) {
         let packets = 0.0..=1e6;
         checker.require(packets.contains(&self.alpha), "alpha", self.alpha, "0 to 1000000 packets");
         let ok = self.beta >= self.alpha && self.beta <= 1e6;
@@ -120,9 +148,38 @@ impl VegasKConfig {
         let Self { alpha, beta, gamma, retransmission, .. } = *self;
         VegasConfig { alpha, beta, gamma, retransmission }
     }
+}
 
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+impl SchemeConfig for VegasKConfig {
+    type Controller = Vegas;
+
+    fn info(&self) -> &'static SchemeInfo {
+        &SchemeInfo {
+            name: "vegas-k",
+            summary: "Vegas with a memory of the last k round trips only",
+            source: "Mo, La, Anantharam and Walrand 1999; Xia et al., Accumulation-based Congestion Control, §IV-A",
+            reliability: Reliability::Vegas,
+            expects_discipline: "any",
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        self.common().needs()
+    }
+
+    fn held(&self, segment: Bytes) -> Option<f64> {
+        self.common().held(segment)
+    }
+
+    fn increases(&self) -> bool {
+        true
+    }
+
+    fn build(&self, params: &ControllerParams) -> Parts<Vegas> {
+        Parts::sender(Vegas::new(&self.common(), Some(self.history), params))
+    }
+
+    fn check(&self, checker: &mut Checker) {
         self.common().check(checker);
         checker.require(self.history >= 1, "history", self.history, "at least 1 round");
     }
@@ -267,7 +324,8 @@ impl Controller for Vegas {
         }
         let earned = feedback.window_limited && !echo_forbids_growth(feedback);
         if self.growth > 0.0 && earned && feedback.advanced > Bytes::ZERO {
-            self.set(self.window + self.growth);
+            let gain = if self.window < self.ssthresh { 1.0 } else { feedback.gain };
+            self.set(self.window + gain * self.growth);
         }
     }
 

@@ -16,6 +16,8 @@ pub(crate) enum Op {
     /// So many packets are acknowledged at once, after a round trip time of so many milliseconds; perhaps the
     /// application limited the sender.
     Ack(u8, u16, bool),
+    /// So many are acknowledged, after so many milliseconds, and all of them bore the marks of these bits: CE, ρ, η.
+    Marked(u8, u16, u8),
     /// A recovery episode begins.
     Loss,
     /// It ends.
@@ -35,6 +37,7 @@ pub(crate) fn ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         6 => any::<u8>().prop_map(Op::Send),
         12 => (1..=3_u8, 1..500_u16, prop::bool::weighted(0.1)).prop_map(|(n, rtt, idle)| Op::Ack(n, rtt, idle)),
+        3 => (1..=3_u8, 1..500_u16, 1..8_u8).prop_map(|(n, rtt, bits)| Op::Marked(n, rtt, bits)),
         1 => Just(Op::Loss),
         2 => Just(Op::Recovered),
         1 => Just(Op::Spurious),
@@ -95,7 +98,7 @@ impl Script {
         self.recovery == Recovery::Fast
     }
 
-    fn flight(&self) -> Bytes {
+    fn outstanding(&self) -> Bytes {
         Bytes::new((self.next - self.acknowledged) * 1000)
     }
 
@@ -116,8 +119,8 @@ impl Script {
         let feedback = Feedback {
             event: Some(event),
             recovery: self.recovery,
-            flight: self.flight(),
-            in_flight: self.flight(),
+            outstanding: self.outstanding(),
+            in_flight: self.outstanding(),
             ..Feedback::empty()
         };
         self.feed(&feedback);
@@ -125,7 +128,8 @@ impl Script {
 
     /// Feedback without content.
     pub(crate) fn say_nothing(&mut self) -> Directive {
-        let feedback = Feedback { recovery: self.recovery, flight: self.flight(), ..Feedback::empty() };
+        let feedback =
+            Feedback { recovery: self.recovery, outstanding: self.outstanding(), ..Feedback::empty() };
         self.feed(&feedback);
         self.directive()
     }
@@ -134,7 +138,12 @@ impl Script {
     pub(crate) fn apply(&mut self, op: &Op) -> Directive {
         match *op {
             Op::Send(count) => (0..count).for_each(|_| self.send()),
-            Op::Ack(count, rtt, idle) => self.acknowledge(count.into(), Span::from_millis(rtt.into()), idle),
+            Op::Ack(count, rtt, idle) => {
+                self.acknowledge(count.into(), Span::from_millis(rtt.into()), idle, 0);
+            }
+            Op::Marked(count, rtt, bits) => {
+                self.acknowledge(count.into(), Span::from_millis(rtt.into()), false, bits);
+            }
             Op::Loss => {
                 self.recovery = Recovery::Fast;
                 self.event(CongestionEvent::Loss);
@@ -160,7 +169,7 @@ impl Script {
     }
 
     fn send(&mut self) {
-        let in_flight = self.flight() + Bytes::new(1000);
+        let in_flight = self.outstanding() + Bytes::new(1000);
         if self.directive().window.is_some_and(|window| in_flight > window) {
             return;
         }
@@ -170,6 +179,7 @@ impl Script {
             in_flight,
             retransmission: false,
             pair: self.place(),
+            app_limited: false,
             tag: 0,
         };
         self.next += 1;
@@ -187,7 +197,7 @@ impl Script {
         }
     }
 
-    fn acknowledge(&mut self, count: u64, rtt: Span, idle: bool) {
+    fn acknowledge(&mut self, count: u64, rtt: Span, idle: bool, marks: u8) {
         let count = count.min(self.next - self.acknowledged);
         if count == 0 {
             return;
@@ -205,16 +215,17 @@ impl Script {
                 tag: self.sent[number as usize].1,
             })
             .collect();
-        let flight = self.flight();
+        let outstanding = self.outstanding();
+        let marked = |bit: u8| if marks & bit == 0 { 0 } else { count as u32 };
         self.acknowledged += count;
         let feedback = Feedback {
             acked: &acked,
             advanced: Bytes::new(count * 1000),
             rtt: Some(RttSample { latest: rtt, smoothed: self.smoothed, min: Span::from_millis(1) }),
             recovery: self.recovery,
-            echoes: Echoes::default(),
-            flight,
-            in_flight: self.flight(),
+            echoes: Echoes { ce: marked(1), rho: marked(2), eta: marked(4) },
+            outstanding,
+            in_flight: self.outstanding(),
             window_limited: !idle,
             ..Feedback::empty()
         };

@@ -78,7 +78,7 @@ impl OwnController {
     /// After an error nothing more leaves, so that whoever runs the simulation soon comes to tell it.
     fn fall_silent(&mut self) {
         self.timer = None;
-        self.directive.gate = Gate::Closed;
+        self.directive.gate = Gate::Closed { until: None };
     }
 
     /// Counts what leaves at one instant.

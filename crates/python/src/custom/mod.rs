@@ -4,6 +4,7 @@
 mod bridge;
 mod controller;
 mod failure;
+mod needs;
 mod patience;
 mod policy;
 mod queue;
@@ -14,13 +15,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tailback_control::{ControllerParams, Needs, OWN_SCHEMES, OwnScheme, Reliability};
+use tailback_control::{ControllerParams, OWN_SCHEMES, OwnScheme};
 use tailback_core::custom::{Setting, Settings};
 use tailback_qdisc::{OWN_QUEUES, OwnQueue};
 
 pub(crate) use failure::take as take_failure;
 
 use controller::OwnController;
+use needs::Wants;
 use policy::OwnPolicy;
 use queue::OwnDiscipline;
 use values::{Connection, LinkInfo};
@@ -78,40 +80,34 @@ fn complaint(py: Python<'_>, check: &Py<PyAny>, settings: &Settings) -> Result<(
     }
 }
 
-fn reliability(name: &str) -> PyResult<Reliability> {
-    Ok(match name {
-        "reno" => Reliability::Reno,
-        "newreno" => Reliability::NewReno,
-        "sack" => Reliability::Sack,
-        "datagram" => Reliability::Datagram,
-        _ => {
-            let message =
-                format!("reliability: {name:?} is not allowed; expected reno, newreno, sack or datagram");
-            return Err(pyo3::exceptions::PyValueError::new_err(message));
-        }
-    })
+/// How to make one half of a scheme, as a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Half {
+    /// What makes it, of a connection and settings.
+    make: Py<PyAny>,
+    /// The methods that it has of its own.
+    calls: HashSet<String>,
+    /// Of a controller, what makes reports from their numbers; of a policy, the type of its reports.
+    report: Option<Py<PyAny>>,
+}
+
+impl Half {
+    fn maker(self) -> Arc<Maker> {
+        Arc::new(Maker { make: self.make, calls: self.calls, report: self.report })
+    }
 }
 
 /// Enters a scheme whose controller, and feedback policy if there is one, are made by Python callables.
 #[pyfunction]
-#[pyo3(signature = (name, controller, calls, policy, policy_calls, report, read_report, check, reliability, ecn, stamps, prompt_acks))]
-#[expect(clippy::too_many_arguments, reason = "called from one place, with names")]
 pub(crate) fn register_scheme(
     name: &str,
-    controller: Py<PyAny>,
-    calls: HashSet<String>,
-    policy: Option<Py<PyAny>>,
-    policy_calls: HashSet<String>,
-    report: Option<Py<PyAny>>,
-    read_report: Option<Py<PyAny>>,
+    controller: Half,
+    policy: Option<Half>,
+    needs: Wants,
     check: Py<PyAny>,
-    reliability: &str,
-    ecn: bool,
-    stamps: bool,
-    prompt_acks: bool,
 ) -> PyResult<()> {
-    let maker = Arc::new(Maker { make: controller, calls, report: read_report });
-    let policy_maker = policy.map(|make| Arc::new(Maker { make, calls: policy_calls, report }));
+    let (maker, policy_maker) = (controller.maker(), policy.map(Half::maker));
     let own = OwnScheme {
         controller: Box::new(move |params, settings| {
             Box::new(OwnController::new(&maker, Connection::new(params), settings, params))
@@ -121,8 +117,7 @@ pub(crate) fn register_scheme(
                 Box::new(OwnPolicy::new(&maker, Connection::new(params), settings))
             })
         }),
-        reliability: self::reliability(reliability)?,
-        needs: Needs { ecn, stamps, prompt_acks },
+        needs: needs.needs()?,
         check: Box::new(move |settings| Python::attach(|py| complaint(py, &check, settings))),
     };
     OWN_SCHEMES.enter(name, own);

@@ -13,7 +13,7 @@ use super::Maker;
 use super::bridge::Bridge;
 use super::controller::{timer, wrong};
 use super::patience::Patience;
-use super::values::{Context, LinkInfo, PyPacket, QueueContext, seconds};
+use super::values::{Context, Gone, LinkInfo, PyPacket, QueueContext, Ticket, seconds};
 
 /// A discipline behind the interpreter.
 pub(crate) struct OwnDiscipline {
@@ -23,6 +23,7 @@ pub(crate) struct OwnDiscipline {
     timer: Option<Time>,
     ready: Option<Time>,
     inside: HashMap<u64, Packet>,
+    gone: Gone,
     serial: u64,
     backlog: Backlog,
     /// With `next_timer` and with `next_ready`.
@@ -39,6 +40,7 @@ impl OwnDiscipline {
             timer: None,
             ready: None,
             inside: HashMap::new(),
+            gone: Gone::default(),
             serial: 0,
             backlog: Backlog::default(),
             patience: Default::default(),
@@ -79,12 +81,22 @@ impl OwnDiscipline {
                 None => self.accuse("dropped a packet that was not in the queue"),
             }
         }
-        let packet = given?;
-        let taken = self.take(packet.serial);
-        if taken.is_none() {
+        let taken = given.as_ref().map(|packet| self.take(packet.serial));
+        // Only now may the object go.
+        drop(given);
+        if taken == Some(None) {
             self.accuse("gave out a packet that was not in the queue, or twice");
         }
-        taken
+        self.look_for_lost();
+        taken.flatten()
+    }
+
+    /// A packet that is still inside, and of which the discipline keeps no object, will never leave.
+    fn look_for_lost(&mut self) {
+        let gone = self.gone.lock().map(|mut gone| std::mem::take(&mut *gone)).unwrap_or_default();
+        if gone.iter().any(|serial| self.inside.contains_key(serial)) {
+            self.accuse("lost a packet: it keeps no object of it, and neither gave it out nor dropped it (`cx.drop(packet)`)");
+        }
     }
 
     fn take(&mut self, serial: u64) -> Option<Packet> {
@@ -114,7 +126,8 @@ fn ready(py: Python<'_>, part: &Bound<'_, PyAny>, now: Time) -> PyResult<Option<
     if said.is_none() {
         return Ok(None);
     }
-    let value = said.extract::<f64>().map_err(|_| wrong(part, "next_ready", &said, "seconds, or None"))?;
+    let value = said.extract::<f64>().ok().filter(|seconds| !seconds.is_nan());
+    let value = value.ok_or_else(|| wrong(part, "next_ready", &said, "seconds, or None"))?;
     Ok(super::values::time_of(value))
 }
 
@@ -125,8 +138,9 @@ impl QueueDiscipline for OwnDiscipline {
         self.inside.insert(serial, packet);
         self.backlog.packets += 1;
         self.backlog.bytes += packet.size();
+        let ticket = Ticket::new(serial, &self.gone);
         self.call(now, cx, |py, part, context| {
-            let object = PyPacket { serial, packet };
+            let object = PyPacket { serial, packet, ticket };
             part.call_method1(intern!(py, "enqueue"), (seconds(now), object, context))?;
             Ok(None)
         });

@@ -6,8 +6,8 @@ use tailback_core::{Backlog, Capacity, Checker, Packet};
 
 use super::flows::Flows;
 use super::longest::Ranking;
-use crate::config::BuildCx;
 use crate::limit::Limit;
+use crate::parts::BuildCx;
 
 /// Who loses a packet when the buffer is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

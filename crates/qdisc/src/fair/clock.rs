@@ -16,7 +16,8 @@ use super::order::Order;
 use super::shares::{check_reservations, check_shares};
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
-use crate::config::BuildCx;
+use crate::fair::PerFlow;
+use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, shared};
 
 /// Virtual clock (Zhang 1990): each flow is served as if by a private line of its reserved rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +46,31 @@ impl VirtualClockConfig {
         check_shares(&self.shares, "shares", checker);
         check_reservations(&self.shares, self.reserve, checker);
         checker.within("buffer", |checker| self.buffer.check_for_tags(checker));
+    }
+}
+
+impl QueueConfig for VirtualClockConfig {
+    type Queue = Box<PerFlow<ByTag<VirtualClock>>>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "virtual-clock",
+            family: "fair",
+            summary: "Each flow is served as if by a private line of its reserved rate",
+            source: "Zhang, Virtual Clock: A New Traffic Control Algorithm for Packet Switching Networks, 1990",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        PerFlow::boxed(VirtualClock::by_tag(self, cx), &self.shares, &self.buffer, cx)
+    }
+
+    fn flow_lists(&self) -> FlowLists<'_> {
+        shared(&self.shares)
     }
 }
 

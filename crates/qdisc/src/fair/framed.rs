@@ -1,6 +1,6 @@
 //! Framed and hierarchical round robin: servers that leave the line idle rather than exceed a flow's allotment.
 //!
-//! A frame is a constant length of time, and in each a flow may send no more than its allotment (`packet-pair.txt`
+//! A frame is a constant length of time, and in each a flow may send no more than its allotment (Keshav 1994,
 //! §2.1). A hierarchical server (Kalmanek, Kanakia and Keshav, "Rate Controlled Servers for Very High-Speed Networks",
 //! 1990) has several levels of frames, each slower than the one above: in every frame of a level, all slower levels
 //! together may send no more than the part of that frame left to them. Short frames bound the delay of fast flows;
@@ -18,7 +18,7 @@ use tailback_core::{Bytes, Packet, QueueCx, Span, Time};
 use super::frames::{FramedRoundRobinConfig, HierarchicalRoundRobinConfig, LevelConfig};
 use super::shares::FlowMap;
 use super::{Flows, Plain, Scheduler};
-use crate::config::BuildCx;
+use crate::parts::BuildCx;
 
 /// A level at work.
 #[derive(Clone, Debug)]

@@ -9,9 +9,12 @@ use tailback_core::{Checker, Span};
 
 use super::shares::{check_reservations, check_shares};
 use super::{BufferConfig, Share};
+use crate::fair::PerFlow;
+use crate::fair::framed::Framed;
+use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, numbered, shared};
 
 /// Framed round robin: in each frame of constant length every flow may send its allotment, and no more even when the
-/// line stays idle (`packet-pair.txt` §2.1).
+/// line stays idle (Keshav 1994, §2.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FramedRoundRobinConfig {
@@ -105,6 +108,31 @@ impl FramedRoundRobinConfig {
     }
 }
 
+impl QueueConfig for FramedRoundRobinConfig {
+    type Queue = Box<PerFlow<Framed>>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "framed-round-robin",
+            family: "fair",
+            summary: "Each flow has an allotment per frame of constant length; the line idles rather than exceed it",
+            source: "Keshav, Packet-Pair Flow Control, 1994, §2.1",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        PerFlow::boxed(Framed::single(self, cx), &self.shares, &self.buffer, cx)
+    }
+
+    fn flow_lists(&self) -> FlowLists<'_> {
+        shared(&self.shares)
+    }
+}
+
 impl HierarchicalRoundRobinConfig {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
@@ -142,5 +170,32 @@ impl HierarchicalRoundRobinConfig {
         check_shares(&self.shares, "shares", checker);
         check_reservations(&self.shares, self.reserve, checker);
         checker.within("buffer", |checker| self.buffer.check(checker));
+    }
+}
+
+impl QueueConfig for HierarchicalRoundRobinConfig {
+    type Queue = Box<PerFlow<Framed>>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "hierarchical-round-robin",
+            family: "fair",
+            summary: "Framed round robin on several levels, from short frames to long",
+            source: "Kalmanek, Kanakia and Keshav, Rate Controlled Servers for Very High-Speed Networks, 1990",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        PerFlow::boxed(Framed::hierarchical(self, cx), &self.shares, &self.buffer, cx)
+    }
+
+    fn flow_lists(&self) -> FlowLists<'_> {
+        let mut lists = shared(&self.shares);
+        lists.extend(numbered("levels", self.levels.iter().map(|level| &level.flows)));
+        lists
     }
 }

@@ -34,7 +34,7 @@ pub use flows::{Flows, Slot};
 pub use pool::Plain;
 pub use shares::Share;
 
-use crate::config::BuildCx;
+use crate::parts::BuildCx;
 use buffer::Buffer;
 
 /// Which flow is served next.
@@ -107,6 +107,11 @@ pub struct PerFlow<S: Scheduler> {
 }
 
 impl<S: Scheduler> PerFlow<S> {
+    /// Such a server on the heap.
+    pub fn boxed(scheduler: S, shares: &[Share], buffer: &BufferConfig, cx: &BuildCx) -> Box<Self> {
+        Box::new(Self::new(scheduler, shares, buffer, cx))
+    }
+
     /// An empty server for the link that `cx` describes.
     pub fn new(scheduler: S, shares: &[Share], buffer: &BufferConfig, cx: &BuildCx) -> Self {
         let mut flows = Flows::new(shares);

@@ -3,8 +3,8 @@
 //!
 //! | server | a visit gives | a packet costs |
 //! | --- | --- | --- |
-//! | round robin (`packet-pair.txt` §2.1, Nagle 1987) | 1 | 1 |
-//! | weighted round robin (`packet-pair.txt` §2.1) | the weight | 1 |
+//! | round robin (Keshav 1994, §2.1, Nagle 1987) | 1 | 1 |
+//! | weighted round robin (Keshav 1994, §2.1) | the weight | 1 |
 //! | deficit round robin | quantum × weight | its bytes |
 //!
 //! What a visit leaves over is kept for the next, unless the flow has nothing left to send.
@@ -17,6 +17,8 @@ use tailback_core::{Bytes, Checker, Packet, QueueCx, Time};
 
 use super::shares::check_shares;
 use super::{BufferConfig, Flows, Plain, Scheduler, Share};
+use crate::fair::PerFlow;
+use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, shared};
 
 /// Round robin, packet by packet: each flow with packets sends one in turn. Fair where packets have one size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,12 +68,58 @@ impl RoundRobinConfig {
     }
 }
 
+impl QueueConfig for RoundRobinConfig {
+    type Queue = Box<PerFlow<RoundRobin>>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "round-robin",
+            family: "fair",
+            summary: "Each flow with packets sends one in turn",
+            source: "Nagle, On Packet Switches with Infinite Storage, RFC 970; Keshav, Packet-Pair Flow Control, 1994, §2.1",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        PerFlow::boxed(RoundRobin::plain(), &[], &self.buffer, cx)
+    }
+}
+
 impl WeightedRoundRobinConfig {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
         check_shares(&self.shares, "shares", checker);
         check_visits(&self.shares, 1.0, LEAST_PACKETS, checker);
         checker.within("buffer", |checker| self.buffer.check(checker));
+    }
+}
+
+impl QueueConfig for WeightedRoundRobinConfig {
+    type Queue = Box<PerFlow<RoundRobin>>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "weighted-round-robin",
+            family: "fair",
+            summary: "Each flow with packets sends as many as its weight in turn",
+            source: "Keshav, Packet-Pair Flow Control, 1994, §2.1",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        PerFlow::boxed(RoundRobin::weighted(), &self.shares, &self.buffer, cx)
+    }
+
+    fn flow_lists(&self) -> FlowLists<'_> {
+        shared(&self.shares)
     }
 }
 
@@ -83,6 +131,31 @@ impl DeficitRoundRobinConfig {
         check_shares(&self.shares, "shares", checker);
         check_visits(&self.shares, quantum.max(1.0), LEAST_BYTES, checker);
         checker.within("buffer", |checker| self.buffer.check(checker));
+    }
+}
+
+impl QueueConfig for DeficitRoundRobinConfig {
+    type Queue = Box<PerFlow<RoundRobin>>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "deficit-round-robin",
+            family: "fair",
+            summary: "Round robin that is fair in bytes, by carrying over what a visit left",
+            source: "Shreedhar and Varghese, Efficient Fair Queuing Using Deficit Round Robin, 1995",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        PerFlow::boxed(RoundRobin::deficit(self.quantum), &self.shares, &self.buffer, cx)
+    }
+
+    fn flow_lists(&self) -> FlowLists<'_> {
+        shared(&self.shares)
     }
 }
 

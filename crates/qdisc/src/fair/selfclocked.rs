@@ -12,6 +12,8 @@ use super::order::Order;
 use super::shares::check_shares;
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
+use crate::fair::PerFlow;
+use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, shared};
 
 /// Self-clocked fair queueing (Golestani 1994): fair in bytes, by tags measured against the packet in service.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +25,7 @@ pub struct SelfClockedConfig {
     pub buffer: BufferConfig,
 }
 
-/// Round robin cell by cell over 53-byte ATM cells, as the switches of `packet-pair.txt` have it. A packet of at most
+/// Round robin cell by cell over 53-byte ATM cells, as the switches of Keshav 1994 have it. A packet of at most
 /// 53 B is one cell; a larger one is cut by AAL 5 (ITU-T I.363.5: 8 B of trailer, 48 B of payload per cell) and leaves
 /// in the round in which its last cell would.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,11 +45,61 @@ impl SelfClockedConfig {
     }
 }
 
+impl QueueConfig for SelfClockedConfig {
+    type Queue = Box<PerFlow<ByTag<SelfClocked>>>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "self-clocked-fair-queueing",
+            family: "fair",
+            summary: "Fair queueing by tags measured against the packet in service",
+            source: "Golestani, A Self-Clocked Fair Queueing Scheme for Broadband Applications, 1994",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        PerFlow::boxed(SelfClocked::in_bytes(), &self.shares, &self.buffer, cx)
+    }
+
+    fn flow_lists(&self) -> FlowLists<'_> {
+        shared(&self.shares)
+    }
+}
+
 impl CellRoundRobinConfig {
     /// Complains about every parameter that makes no sense.
     pub fn check(&self, checker: &mut Checker) {
         check_shares(&self.shares, "shares", checker);
         checker.within("buffer", |checker| self.buffer.check(checker));
+    }
+}
+
+impl QueueConfig for CellRoundRobinConfig {
+    type Queue = Box<PerFlow<ByTag<SelfClocked>>>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "cell-round-robin",
+            family: "fair",
+            summary: "Each flow with packets sends one 53-byte cell in turn",
+            source: "Keshav, Packet-Pair Flow Control, 1994, §2.1",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        PerFlow::boxed(SelfClocked::in_cells(), &self.shares, &self.buffer, cx)
+    }
+
+    fn flow_lists(&self) -> FlowLists<'_> {
+        shared(&self.shares)
     }
 }
 

@@ -21,6 +21,8 @@ use super::order::Order;
 use super::shares::check_shares;
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
+use crate::fair::PerFlow;
+use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, shared};
 
 /// Weighted fair queueing by the virtual time of generalised processor sharing (Demers, Keshav and Shenker 1989;
 /// Parekh and Gallager 1993).
@@ -38,6 +40,32 @@ impl WeightedFairConfig {
     pub fn check(&self, checker: &mut Checker) {
         check_shares(&self.shares, "shares", checker);
         checker.within("buffer", |checker| self.buffer.check_for_tags(checker));
+    }
+}
+
+impl QueueConfig for WeightedFairConfig {
+    type Queue = Box<PerFlow<ByTag<Fluid>>>;
+
+    fn info(&self) -> &'static Info {
+        &Info {
+            name: "weighted-fair-queueing",
+            family: "fair",
+            summary: "Fair queueing by the virtual time of generalised processor sharing",
+            source: "Demers, Keshav and Shenker, Analysis and Simulation of a Fair Queueing Algorithm, 1989; \
+         Parekh and Gallager, A Generalized Processor Sharing Approach to Flow Control, 1993",
+        }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        Self::check(self, checker);
+    }
+
+    fn build(&self, cx: &BuildCx) -> Self::Queue {
+        PerFlow::boxed(Fluid::by_tag(), &self.shares, &self.buffer, cx)
+    }
+
+    fn flow_lists(&self) -> FlowLists<'_> {
+        shared(&self.shares)
     }
 }
 

@@ -6,7 +6,7 @@ use tailback_core::{
     Annexes, BitRate, Bytes, Capacity, Checker, DropReason, Ecn, FlowId, Kind, Lane, Packet, QueueCx,
     QueueDiscipline, Span, Stream, Time,
 };
-use tailback_qdisc::{BuildCx, Config, Discipline, info};
+use tailback_qdisc::{ALL, BuildCx, Config, Discipline};
 
 /// Bytes to decide by; zeros when they run out.
 struct Choices<'a>(&'a [u8]);
@@ -79,8 +79,8 @@ fn lists(name: &str, choices: &mut Choices<'_>) -> Option<&'static str> {
 
 /// A discipline with parameters that its check accepts.
 fn config(choices: &mut Choices<'_>) -> Option<Config> {
-    let which = usize::from(choices.byte()) % info::ALL.len();
-    let mut written = serde_json::to_value((info::ALL[which].default)()).expect("defaults can be written");
+    let which = usize::from(choices.byte()) % ALL.len();
+    let mut written = serde_json::to_value((ALL[which].default)()).expect("defaults can be written");
     change(&mut written, choices);
     let config: Config = serde_json::from_value(written).ok()?;
     let mut checker = Checker::new();

@@ -7,7 +7,7 @@ use tailback_core::{
     Annexes, BitRate, Bytes, Capacity, DropReason, Ecn, FlowId, Kind, Lane, Packet, QueueCx, QueueDiscipline,
     Span, Stream, Time,
 };
-use tailback_qdisc::{BuildCx, Config, Discipline, info};
+use tailback_qdisc::{ALL, BuildCx, Config, Discipline};
 
 /// One byte per microsecond: service times are whole.
 pub const RATE: BitRate = BitRate::from_bits_per_sec(8_000_000);
@@ -82,7 +82,7 @@ pub fn config(written: &str) -> Config {
 
 /// All disciplines with their defaults, and some with more of their features switched on.
 pub fn all() -> Vec<Config> {
-    let mut all: Vec<Config> = info::ALL.iter().map(|info| (info.default)()).collect();
+    let mut all: Vec<Config> = ALL.iter().map(|info| (info.default)()).collect();
     all.extend(
         [
             r#"{"name":"red","min":"2 packets","max":"5 packets","weight":0.5,"ecn":true,"adaptive":true}"#,

@@ -55,7 +55,7 @@ impl Network {
         }
         let named = (Some(from.as_str()), Some(to.as_str()));
         let way = self.way(named, (route.as_deref(), return_route.as_deref()), router)?;
-        let slowest = way.forward.iter().map(|&link| self.links[link].config.rate).min();
+        let slowest = way.forward.iter().map(|&link| self.links[link].config.nominal_rate()).min();
         let edge = self.links.len();
         let members = self.take_in(&way.forward, edge)?;
         if members.0.is_empty() && members.1.is_empty() {

@@ -50,7 +50,8 @@ impl Network {
         for (index, link) in self.links.iter_mut().enumerate() {
             let Capacity::MilliBdp(thousandths) = link.buffer else { continue };
             let round_trip = mean(data[index]).or_else(|| mean(acks[index])).unwrap_or(link.delay * 2);
-            link.buffer = Capacity::Bytes(bdp(link.config.rate, round_trip, thousandths).max(least));
+            link.buffer =
+                Capacity::Bytes(bdp(link.config.nominal_rate(), round_trip, thousandths).max(least));
         }
     }
 }

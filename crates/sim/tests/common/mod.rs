@@ -5,8 +5,10 @@ use tailback_core::{
     AppInput, BitRate, Bytes, Capacity, Endpoint, EndpointCx, FlowId, Input, Kind, LinkId, Observation,
     Output, Packet, Span, Time,
 };
+use tailback_link::LinkSpec;
 use tailback_qdisc::{BuildCx, Built, Config};
-use tailback_sim::{AnyReceiver, AnySender, FlowSpec, LinkSpec, NetworkBuilder};
+use tailback_sim::{FlowSpec, NetworkBuilder};
+use tailback_transport::{AnyReceiver, AnySender};
 
 /// Sends data packets at random times with random sizes; counts what comes back.
 pub(crate) struct Chatter {

@@ -2,13 +2,14 @@
 //! times. Nothing is sent again.
 
 use tailback_core::{
-    Acked, Bytes, CongestionEvent, FlowId, Lost, PairPosition, Recovery, Span, Time, rng::mix,
+    Acked, Bytes, CongestionEvent, Echoes, FlowId, Lost, PairPosition, Recovery, Span, Time, rng::mix,
 };
 
 use super::DatagramConfig;
 use crate::stream::Outcome;
 use crate::stream::ring::{Record, Ring};
 use crate::stream::rtt::RttEstimator;
+use crate::teller::Books;
 
 /// Datagrams on their way.
 #[derive(Debug)]
@@ -20,8 +21,28 @@ pub(super) struct Ledger {
     deadline: Time,
     consecutive: u32,
     pub(super) rtt: RttEstimator,
-    pub(super) acked: Vec<Acked>,
-    pub(super) lost: Vec<Lost>,
+    acked: Vec<Acked>,
+    lost: Vec<Lost>,
+}
+
+impl Books for Ledger {
+    fn lists(&self) -> (&[Acked], &[Lost]) {
+        (&self.acked, &self.lost)
+    }
+
+    /// What recovery amounts to without retransmissions: after a time-out, until something is acknowledged.
+    fn state(&self) -> Recovery {
+        if self.consecutive > 0 { Recovery::Timeout } else { Recovery::Open }
+    }
+
+    /// Nothing is acknowledged cumulatively: what is neither acknowledged nor lost.
+    fn outstanding(&self) -> u64 {
+        self.in_flight
+    }
+
+    fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
 }
 
 impl Ledger {
@@ -38,17 +59,8 @@ impl Ledger {
         }
     }
 
-    pub(super) const fn in_flight(&self) -> u64 {
-        self.in_flight
-    }
-
     pub(super) const fn deadline(&self) -> Time {
         self.deadline
-    }
-
-    /// What recovery amounts to without retransmissions: after a time-out, until something is acknowledged.
-    pub(super) const fn state(&self) -> Recovery {
-        if self.consecutive > 0 { Recovery::Timeout } else { Recovery::Open }
     }
 
     pub(super) fn sent(
@@ -84,7 +96,7 @@ impl Ledger {
         }
         self.acked.clear();
         self.lost.clear();
-        let flight = self.in_flight;
+        let outstanding = self.in_flight;
         let record = *self.ring.get(at);
         let late = record.is_lost();
         self.in_flight -= record.in_network();
@@ -111,7 +123,8 @@ impl Ledger {
             self.restart_timer(now, config);
         }
         self.ring.tidy();
-        Some(Outcome { advanced: if late { 0 } else { size }, flight, rtt, event })
+        let advanced = if late { 0 } else { size };
+        Some(Outcome { advanced, outstanding, rtt, event, echoes: Echoes::NONE })
     }
 
     /// What has `dup_threshold` numbers acknowledged beyond it, counted from the newest, is lost.
@@ -157,7 +170,7 @@ impl Ledger {
         }
         self.acked.clear();
         self.lost.clear();
-        let flight = self.in_flight;
+        let outstanding = self.in_flight;
         for number in self.ring.first()..self.ring.end() {
             let record = self.ring.get(number);
             if !record.is_sacked() && !record.is_lost() {
@@ -169,6 +182,6 @@ impl Ledger {
         self.consecutive = self.consecutive.saturating_add(1);
         self.rtt.back_off(&config.rto);
         let event = Some(CongestionEvent::Timeout { consecutive: self.consecutive });
-        Some(Outcome { flight, event, ..Outcome::default() })
+        Some(Outcome { outstanding, event, ..Outcome::default() })
     }
 }

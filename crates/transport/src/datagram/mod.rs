@@ -12,7 +12,7 @@ pub use sender::DatagramSender;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_control::ControllerParams;
+use tailback_control::{Acks, ControllerParams, Needs};
 use tailback_core::{Bytes, Capacity, Checker, DataAmount};
 
 use crate::config::{EcnMode, RtoConfig, check_sizes, check_windows, datagram_params};
@@ -66,6 +66,15 @@ impl Default for DatagramConfig {
 }
 
 impl DatagramConfig {
+    /// As a scheme with these needs wants it. Marks are echoed per datagram, and only the controller answers them.
+    #[must_use]
+    pub fn serving(mut self, needs: &Needs) -> Self {
+        self.ecn = needs.ecn_mode(self.ecn);
+        self.stamps |= needs.stamps;
+        self.acks |= needs.acks != Acks::AsConfigured;
+        self
+    }
+
     /// Complains about every value that is not allowed.
     pub fn check(&self, checker: &mut Checker) {
         check_sizes(self.segment_size, self.header, checker);

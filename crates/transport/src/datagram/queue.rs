@@ -102,6 +102,16 @@ impl Queue {
         report
     }
 
+    /// Throws away what waits, but for what has no end: how many datagrams, and how many offers among them wanted to be
+    /// reported.
+    pub(crate) fn discard(&mut self) -> (u64, usize) {
+        let messages = self.waiting.iter().filter(|waiting| waiting.report).count();
+        let datagrams = self.waiting.iter().map(|waiting| waiting.left.div_ceil(self.payload)).sum();
+        self.waiting.clear();
+        (self.bytes, self.datagrams) = (0, 0);
+        (datagrams, messages)
+    }
+
     /// Throws everything away.
     pub(crate) fn clear(&mut self) {
         *self = Self::new(self.payload);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tailback_control::AnyController;
 use tailback_core::{
-    Annex, AppInput, Bytes, Controller, Echoes, Endpoint, EndpointCx, Event, Feedback, FlowId, Gate, Input,
-    Kind, Observation, Output, Packet, PairPosition, Recovery, Report, RttSample, Sent, Span, Time,
+    Annex, AppHint, AppInput, Bytes, Controller, Echoes, Endpoint, EndpointCx, Envelope, Event, FlowId,
+    Input, Kind, Observation, Output, Packet, PairPosition, Sent, Span, Time,
 };
 
 use super::DatagramConfig;
@@ -14,9 +14,10 @@ use super::queue::Queue;
 use crate::config::{EcnMode, wire_size};
 use crate::counters::SenderCounters;
 use crate::shaper::Verdict;
-use crate::source::{AnySource, Source, Told};
+use crate::source::{AnySource, Source};
 use crate::steering::Steering;
 use crate::stream::Outcome;
+use crate::teller::{Books, SoFar};
 
 /// Where a flow stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +40,6 @@ pub struct DatagramSender<C = AnyController, S = AnySource> {
     next_offer: Time,
     wake: Time,
     header: u16,
-    /// The application, not the window or the rate, ended the last round of sending.
-    app_limited: bool,
     phase: Phase,
     counters: SenderCounters,
 }
@@ -59,7 +58,6 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
             next_offer: Time::NEVER,
             wake: Time::NEVER,
             header: wire_size(config.header),
-            app_limited: false,
             phase: Phase::Idle,
             counters: SenderCounters::default(),
             config,
@@ -73,7 +71,7 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
 
     /// The controller, for recorders.
     pub fn controller(&self) -> &C {
-        &self.steering.controller
+        &self.steering.teller.controller
     }
 
     /// The source, for recorders.
@@ -100,57 +98,29 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
 
     fn on_ack(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
         let echo = packet.ecn_echo() && self.config.ecn != EcnMode::Off;
-        let Some(outcome) = self.ledger.on_ack(now, packet.number, echo, &self.config) else { return };
+        let Some(mut outcome) = self.ledger.on_ack(now, packet.number, echo, &self.config) else { return };
         self.counters.acked_packets += 1;
         self.counters.acked += Bytes::new(outcome.advanced);
         self.counters.note(outcome.event);
-        let echoes = Echoes::of(packet);
-        self.tell(now, &outcome, echoes, cx);
+        outcome.echoes = Echoes::of(packet);
+        self.steering.tell(now, &self.ledger, Some(&outcome), None, cx);
     }
 
-    fn tell(&mut self, now: Time, outcome: &Outcome, echoes: Echoes, cx: &mut EndpointCx<'_>) {
-        let feedback = Feedback {
-            acked: &self.ledger.acked,
-            advanced: Bytes::new(outcome.advanced),
-            lost: &self.ledger.lost,
-            rtt: outcome.rtt,
-            event: outcome.event,
-            recovery: self.ledger.state(),
-            echoes,
-            flight: Bytes::new(outcome.flight),
-            in_flight: Bytes::new(self.ledger.in_flight()),
-            window_limited: !self.app_limited,
-            report: None,
-        };
-        self.steering.tell(now, &feedback, cx);
-    }
-
-    fn on_report(&mut self, now: Time, packet: &Packet, report: &Report, cx: &mut EndpointCx<'_>) {
-        self.steering.note_report(now, packet);
-        let feedback = Feedback {
-            rtt: self.report_rtt(now, report),
-            recovery: Recovery::Open,
-            flight: Bytes::new(self.ledger.in_flight()),
-            in_flight: Bytes::new(self.ledger.in_flight()),
-            window_limited: !self.app_limited,
-            report: Some(report),
-            ..Feedback::empty()
-        };
-        self.steering.tell(now, &feedback, cx);
-    }
-
-    /// A report that echoes a send time measures the round trip (RFC 5348 §4.3 step 1).
-    fn report_rtt(&mut self, now: Time, report: &Report) -> Option<RttSample> {
-        let Report::Loss { echo, held, .. } = report else { return None };
-        let sent = *echo + *held;
-        (sent > Time::ZERO && sent <= now).then(|| self.ledger.rtt.sample(now, sent, &self.config.rto))
+    fn on_report(&mut self, now: Time, packet: &Packet, report: &Envelope, cx: &mut EndpointCx<'_>) {
+        self.steering.teller.note_report(now, packet);
+        // Without acknowledgements, a report is what measures the round trip.
+        let left = report.left(now).filter(|_| !self.config.acks);
+        let rtt = left.map(|left| self.ledger.rtt.sample(now, left, &self.config.rto));
+        let outstanding = self.ledger.outstanding();
+        let outcome = rtt.map(|rtt| Outcome { rtt: Some(rtt), outstanding, ..Outcome::default() });
+        self.steering.tell(now, &self.ledger, outcome.as_ref(), Some(report), cx);
     }
 
     fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         if let Some(outcome) = self.ledger.on_timeout(now, &self.config) {
             self.counters.timeouts += 1;
             self.steering.on_timeout(now, cx);
-            self.tell(now, &outcome, Echoes::default(), cx);
+            self.steering.tell(now, &self.ledger, Some(&outcome), None, cx);
         }
         self.steering.on_timer(now, cx);
     }
@@ -178,10 +148,7 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         if self.next_offer > now {
             return;
         }
-        let size = self.config.segment_size;
-        let payload = size.saturating_sub(self.config.header).as_f64() / size.as_f64().max(1.0);
-        let rate = self.steering.rate(self.srtt()).map(|rate| rate.mul_f64(payload));
-        self.source.tell(Told { rate, backlog: self.queue.bytes() });
+        self.hint();
         while self.next_offer <= now {
             if let Some(offer) = self.source.take_offer(now, cx.rng) {
                 for &(name, value) in self.source.notes() {
@@ -196,9 +163,33 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         }
     }
 
+    /// Tells the application what it may send.
+    fn hint(&mut self) -> AppHint {
+        let size = self.config.segment_size;
+        let payload = size.saturating_sub(self.config.header).as_f64() / size.as_f64().max(1.0);
+        let rate = self.steering.rate(self.srtt()).map(|rate| rate.mul_f64(payload));
+        let hint = AppHint { rate, backlog: self.queue.bytes(), gate: self.steering.gate() };
+        self.source.tell(hint);
+        hint
+    }
+
+    /// The gate was opened or closed. What waits when it closes would leave stale when it opens: it is dropped here.
+    fn on_gate(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Event {
+        if !self.steering.gate().is_open() {
+            let (datagrams, messages) = self.queue.discard();
+            self.counters.gated += datagrams;
+            for _ in 0..messages {
+                self.source.on_message_done(now, cx.rng);
+            }
+        }
+        let hint = self.hint();
+        self.next_offer = self.source.next_offer().unwrap_or(Time::NEVER);
+        Event::Hint(hint)
+    }
+
     /// Data of the application: a closed gate or a full buffer discards it.
     fn offer(&mut self, now: Time, bytes: Bytes, report: bool, cx: &mut EndpointCx<'_>) {
-        let closed = self.steering.shaper.as_ref().is_some_and(|shaper| shaper.gate() == Gate::Closed);
+        let closed = !self.steering.gate().is_open();
         let endless = bytes == Bytes::MAX;
         if closed && !endless {
             self.counters.gated += self.queue.count(bytes);
@@ -213,15 +204,26 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         }
     }
 
+    /// What was sent so far, for stamps.
+    fn so_far(&self) -> SoFar {
+        SoFar {
+            packets: self.counters.packets,
+            bytes: self.counters.bytes,
+            in_flight: self.ledger.in_flight(),
+            rtt: self.srtt(),
+            app_rate: self.source.stated_rate(),
+        }
+    }
+
     // ── output ──
 
     fn data_packet(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Packet> {
         self.wake = Time::NEVER;
         let payload = self.queue.next();
-        self.app_limited = payload.is_none();
         let size =
             payload.map(|payload| self.header + payload as u16).filter(|size| self.fits(u64::from(*size)));
         let Some(size) = size else {
+            self.steering.teller.app_limited = payload.is_none();
             if let Some(shaper) = &mut self.steering.shaper {
                 shaper.pass();
             }
@@ -244,6 +246,7 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         match self.steering.shaper.as_mut()?.ask(now, size, behind, None, cx.rng) {
             Verdict::Send(pair) => Some(pair),
             Verdict::Wait(at) => {
+                self.steering.teller.app_limited = false;
                 self.wake = at;
                 None
             }
@@ -255,7 +258,8 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         self.next += 1;
         let bytes = Bytes::new(u64::from(size));
         let in_flight = Bytes::new(self.ledger.in_flight()) + bytes;
-        let sent = Sent { number, size: bytes, in_flight, retransmission: false, pair, tag: 0 };
+        let sent =
+            Sent { number, size: bytes, in_flight, retransmission: false, pair, app_limited: false, tag: 0 };
         let tag = self.steering.sent(now, sent, cx);
         if self.config.acks {
             self.ledger.sent(now, size, tag, pair, &self.config);
@@ -266,7 +270,8 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         self.counters.packets += 1;
         self.counters.bytes += bytes;
         if self.config.stamps {
-            packet.annex = cx.annexes.insert(Annex::Control(self.steering.stamp(now)));
+            let info = self.steering.teller.stamp(now, &self.so_far());
+            packet.annex = cx.annexes.insert(Annex::Control(info));
         }
         if self.queue.pop() {
             packet.set_last(true);
@@ -295,7 +300,6 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
             }
             Input::Timeout => self.on_timers(now, cx),
             Input::App(input) => self.on_app(now, input, cx),
-            Input::Passed { .. } => {}
         }
         self.take_offers(now, cx);
     }
@@ -304,8 +308,14 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
         if self.phase == Phase::Stopped {
             return Output::Wait(None);
         }
-        if let Some(packet) = self.steering.control_packet(now, self.flow, self.counters.bytes, cx) {
-            return Output::Transmit(packet);
+        if self.steering.take_gate_change() {
+            return Output::Event(self.on_gate(now, cx));
+        }
+        if self.steering.wants_control() {
+            let so_far = self.so_far();
+            if let Some(packet) = self.steering.control_packet(now, self.flow, &so_far, cx) {
+                return Output::Transmit(packet);
+            }
         }
         // A source in a closed loop may have offered when its last datagram left.
         self.take_offers(now, cx);
@@ -328,6 +338,7 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
             window: self.window(),
             rate: self.steering.shaper.as_ref().and_then(|shaper| shaper.rate()),
             in_flight: Bytes::new(self.ledger.in_flight()),
+            rtt_samples: self.ledger.rtt.samples(),
             latest_rtt: self.latest_rtt(),
             smoothed_rtt: self.srtt(),
             ..counters

@@ -2,8 +2,8 @@
 //! and where there is a window, the near end is told how much is no longer on the way.
 
 use tailback_core::{
-    Annex, Bytes, Endpoint, EndpointCx, FeedbackPolicy, FlowId, Input, Kind, Lane, Observation, Output,
-    Packet, Time,
+    Annex, Bytes, EdgeEndpoint, Endpoint, EndpointCx, FeedbackPolicy, FlowId, Input, Kind, Lane, Observation,
+    Output, Packet, Time,
 };
 
 use super::EdgeConfig;
@@ -42,22 +42,6 @@ impl Egress {
         }
     }
 
-    /// A packet passed, data to the aggregate whatever it is to its own flow; its number is its place among all.
-    fn on_passed(&mut self, now: Time, passed: &Packet, cx: &mut EndpointCx<'_>) {
-        let mut packet = Packet::new(Kind::Data, self.flow, self.counters.packets, passed.size());
-        packet.set_ecn(passed.ecn());
-        packet.set_rho(passed.rho());
-        packet.set_eta(passed.eta());
-        self.unacknowledged = self.unacknowledged.saturating_add(1);
-        self.counters.packets += 1;
-        self.counters.bytes += packet.size();
-        self.counters.delivered_packets += 1;
-        self.counters.delivered += packet.size();
-        if let Some(reports) = &mut self.reports {
-            reports.on_arrival(now, &packet, None, true, cx);
-        }
-    }
-
     /// What had entered before a control packet behind it has left or is lost.
     fn settle(&mut self, packet: &Packet, annex: Option<&Annex>) {
         if let Some(Annex::Control(info)) = annex
@@ -86,7 +70,6 @@ impl Egress {
 impl Endpoint for Egress {
     fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
         match input {
-            Input::Passed { packet, .. } => self.on_passed(now, &packet, cx),
             Input::Packet(packet) => {
                 let annex = cx.take_annex(&packet);
                 if packet.kind() == Kind::Control {
@@ -117,5 +100,23 @@ impl Endpoint for Egress {
 
     fn observe(&self) -> Observation {
         self.counters.observe()
+    }
+}
+
+impl EdgeEndpoint for Egress {
+    /// Data to the aggregate, whatever it is to its own flow; its number is its place among all.
+    fn pass(&mut self, now: Time, passed: &Packet, _others_wait: bool, cx: &mut EndpointCx<'_>) {
+        let mut packet = Packet::new(Kind::Data, self.flow, self.counters.packets, passed.size());
+        packet.set_ecn(passed.ecn());
+        packet.set_rho(passed.rho());
+        packet.set_eta(passed.eta());
+        self.unacknowledged = self.unacknowledged.saturating_add(1);
+        self.counters.packets += 1;
+        self.counters.bytes += packet.size();
+        self.counters.delivered_packets += 1;
+        self.counters.delivered += packet.size();
+        if let Some(reports) = &mut self.reports {
+            reports.on_arrival(now, &packet, None, true, cx);
+        }
     }
 }

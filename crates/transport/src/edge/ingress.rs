@@ -3,15 +3,45 @@
 
 use tailback_control::AnyController;
 use tailback_core::{
-    Annex, AppInput, Bytes, CongestionEvent, Controller, Directive, Endpoint, EndpointCx, Feedback, FlowId,
-    Gate, Input, Kind, Observation, Output, Packet, PairPosition, Recovery, Report, RttSample, Sent, Span,
-    Time,
+    Acked, Allowance, Annex, AppInput, Bytes, CongestionEvent, Controller, EdgeEndpoint, Endpoint,
+    EndpointCx, Envelope, FlowId, Input, Kind, Lost, Observation, Output, Packet, PairPosition, Recovery,
+    Sent, Span, Time,
 };
 
 use super::EdgeConfig;
 use crate::config::{RtoConfig, wire_size};
 use crate::steering::Steering;
+use crate::stream::Outcome;
 use crate::stream::rtt::RttEstimator;
+use crate::teller::{Books, SoFar};
+
+/// What passed, and of it, what is no longer on the way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Passage {
+    passed: Bytes,
+    settled: Bytes,
+    /// Expiries in a row.
+    timeouts: u32,
+}
+
+impl Books for Passage {
+    /// Packets are of many flows: none is known by its number.
+    fn lists(&self) -> (&[Acked], &[Lost]) {
+        (&[], &[])
+    }
+
+    fn state(&self) -> Recovery {
+        if self.timeouts > 0 { Recovery::Timeout } else { Recovery::Open }
+    }
+
+    fn outstanding(&self) -> u64 {
+        self.in_flight()
+    }
+
+    fn in_flight(&self) -> u64 {
+        self.passed.saturating_sub(self.settled).get()
+    }
+}
 
 /// The sending end of an aggregate.
 pub struct Ingress<C = AnyController> {
@@ -21,20 +51,15 @@ pub struct Ingress<C = AnyController> {
     header: Bytes,
     is_running: bool,
     passed_packets: u64,
-    passed: Bytes,
-    /// Of these, no longer on the way.
-    settled: Bytes,
+    books: Passage,
     /// Others waited when the last packet passed.
     others_wait: bool,
     rtt: RttEstimator,
     timing: RtoConfig,
-    /// The newest pair of control packets, and when it left.
-    pair: Option<(u64, Time)>,
     /// When all that is on the way is given up, unless something is heard of it before.
     deadline: Time,
-    timeouts: u32,
     /// What the link obeys.
-    directed: Option<Directive>,
+    allowed: Option<Allowance>,
     /// The link has yet to hear of it.
     is_news: bool,
     heard: u64,
@@ -53,15 +78,12 @@ impl<C: Controller> Ingress<C> {
             header: config.header,
             is_running: false,
             passed_packets: 0,
-            passed: Bytes::ZERO,
-            settled: Bytes::ZERO,
+            books: Passage::default(),
             others_wait: false,
             rtt: RttEstimator::new(&timing, 0),
             timing,
-            pair: None,
             deadline: Time::NEVER,
-            timeouts: 0,
-            directed: None,
+            allowed: None,
             is_news: false,
             heard: 0,
             heard_bytes: Bytes::ZERO,
@@ -71,33 +93,14 @@ impl<C: Controller> Ingress<C> {
 
     /// Whether the scheme directs a window, so that the far end must tell what is no longer on the way.
     pub fn keeps_window(&self) -> bool {
-        self.steering.controller.directive().window.is_some()
+        self.steering.teller.controller.directive().window.is_some()
     }
 
     fn in_flight(&self) -> Bytes {
-        self.passed.saturating_sub(self.settled)
+        Bytes::new(self.books.in_flight())
     }
 
     // ── input ──
-
-    fn on_passed(&mut self, now: Time, packet: &Packet, others_wait: bool, cx: &mut EndpointCx<'_>) {
-        let number = self.passed_packets;
-        self.passed_packets += 1;
-        self.passed += packet.size();
-        self.others_wait = others_wait;
-        if self.deadline.is_never() && self.keeps_window() {
-            self.restart_timer(now);
-        }
-        let sent = Sent {
-            number,
-            size: packet.size(),
-            in_flight: self.in_flight(),
-            retransmission: false,
-            pair: PairPosition::Single,
-            tag: 0,
-        };
-        self.steering.sent(now, sent, cx);
-    }
 
     fn on_packet(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
         self.heard += 1;
@@ -111,11 +114,11 @@ impl<C: Controller> Ingress<C> {
 
     fn on_ack(&mut self, now: Time, settled: Bytes) {
         // What overtook another says less, and nobody settles what has not entered.
-        if settled <= self.settled || settled > self.passed {
+        if settled <= self.books.settled || settled > self.books.passed {
             return;
         }
-        self.settled = settled;
-        self.timeouts = 0;
+        self.books.settled = settled;
+        self.books.timeouts = 0;
         self.restart_timer(now);
     }
 
@@ -125,40 +128,38 @@ impl<C: Controller> Ingress<C> {
         self.deadline = if some { now + timeout } else { Time::NEVER };
     }
 
-    fn on_report(&mut self, now: Time, packet: &Packet, report: &Report, cx: &mut EndpointCx<'_>) {
-        self.steering.note_report(now, packet);
-        let feedback =
-            Feedback { rtt: self.round_trip(now, report), report: Some(report), ..self.feedback() };
-        self.steering.tell(now, &feedback, cx);
+    fn on_report(&mut self, now: Time, packet: &Packet, report: &Envelope, cx: &mut EndpointCx<'_>) {
+        self.steering.teller.note_report(now, packet);
+        let rtt = report.left(now).map(|left| self.rtt.sample(now, left, &self.timing));
+        let outcome = Outcome { rtt, outstanding: self.books.outstanding(), ..Outcome::default() };
+        self.tell(now, &outcome, Some(report), cx);
     }
 
-    fn feedback(&self) -> Feedback<'static> {
-        Feedback {
-            recovery: if self.timeouts > 0 { Recovery::Timeout } else { Recovery::Open },
-            flight: self.in_flight(),
-            in_flight: self.in_flight(),
-            window_limited: self.others_wait || self.is_shut(),
-            ..Feedback::empty()
+    fn tell(&mut self, now: Time, outcome: &Outcome, report: Option<&Envelope>, cx: &mut EndpointCx<'_>) {
+        self.steering.teller.app_limited = !self.others_wait && !self.is_shut();
+        self.steering.tell(now, &self.books, Some(outcome), report, cx);
+    }
+
+    fn so_far(&self) -> SoFar {
+        SoFar {
+            packets: self.passed_packets,
+            bytes: self.books.passed,
+            in_flight: self.books.in_flight(),
+            rtt: self.rtt.smoothed(&self.timing),
+            app_rate: None,
         }
-    }
-
-    /// From the newest pair of control packets to the report on it.
-    fn round_trip(&mut self, now: Time, report: &Report) -> Option<RttSample> {
-        let Report::Accumulation { pair, .. } = report else { return None };
-        let (_, left) = self.pair.take_if(|(newest, _)| newest == pair)?;
-        Some(self.rtt.sample(now, left, &self.timing))
     }
 
     fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         if now >= self.deadline {
             self.deadline = Time::NEVER;
-            self.timeouts = self.timeouts.saturating_add(1);
+            self.books.timeouts = self.books.timeouts.saturating_add(1);
             self.expiries += 1;
             self.rtt.back_off(&self.timing);
-            let event = Some(CongestionEvent::Timeout { consecutive: self.timeouts });
-            let feedback = Feedback { event, ..self.feedback() };
-            self.settled = self.passed;
-            self.steering.tell(now, &feedback, cx);
+            let event = Some(CongestionEvent::Timeout { consecutive: self.books.timeouts });
+            let outcome = Outcome { event, outstanding: self.books.outstanding(), ..Outcome::default() };
+            self.tell(now, &outcome, None, cx);
+            self.books.settled = self.books.passed;
         }
         self.steering.on_timer(now, cx);
     }
@@ -166,26 +167,29 @@ impl<C: Controller> Ingress<C> {
     // ── output ──
 
     /// What the controller wants, in the link's terms.
-    fn wanted(&self) -> Directive {
-        let directive = self.steering.controller.directive();
-        let limit = |window: Bytes| self.settled + window.max(self.segment);
-        // Control packets leave from here.
-        Directive { window: directive.window.map(limit), probe: None, timeout: None, ..directive }
+    fn wanted(&self) -> Allowance {
+        let directive = self.steering.teller.controller.directive();
+        let total = |window: Bytes| self.books.settled + window.max(self.segment);
+        let total = directive.window.map(total);
+        Allowance { total, rate: directive.rate, burst: directive.burst, gate: directive.gate }
     }
 
     /// Whether the link lets nothing go.
     fn is_shut(&self) -> bool {
-        let shut = |directive: &Directive| {
-            let full = directive.window.is_some_and(|limit| self.passed + self.segment > limit);
-            directive.gate == Gate::Closed || full
+        let shut = |allowed: &Allowance| {
+            let full = allowed.total.is_some_and(|total| self.books.passed + self.segment > total);
+            !allowed.gate.is_open() || full
         };
-        self.directed.as_ref().is_none_or(shut)
+        self.allowed.as_ref().is_none_or(shut)
     }
 
-    fn direct(&mut self) {
+    fn allow(&mut self) {
+        if !self.is_running {
+            return;
+        }
         let wanted = self.wanted();
-        if self.directed != Some(wanted) {
-            self.directed = Some(wanted);
+        if self.allowed != Some(wanted) {
+            self.allowed = Some(wanted);
             self.is_news = true;
         }
     }
@@ -194,7 +198,6 @@ impl<C: Controller> Ingress<C> {
 impl<C: Controller> Endpoint for Ingress<C> {
     fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
         match input {
-            Input::Passed { packet, others_wait } => self.on_passed(now, &packet, others_wait, cx),
             Input::Packet(packet) => self.on_packet(now, &packet, cx),
             Input::Timeout => self.on_timers(now, cx),
             Input::App(AppInput::Start) => {
@@ -203,20 +206,15 @@ impl<C: Controller> Endpoint for Ingress<C> {
             }
             Input::App(AppInput::Write(_) | AppInput::Close | AppInput::Stop) => {}
         }
-        if self.is_running {
-            self.direct();
-        }
+        self.allow();
     }
 
     fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
-        if let Some(directive) = self.directed.filter(|_| std::mem::take(&mut self.is_news)) {
-            return Output::Direct(Box::new(directive));
-        }
-        if let Some(packet) = self.steering.control_packet(now, self.flow, self.passed, cx) {
-            if self.pair.is_none_or(|(pair, _)| pair != packet.number) {
-                self.pair = Some((packet.number, now));
+        if self.steering.wants_control() {
+            let so_far = self.so_far();
+            if let Some(packet) = self.steering.control_packet(now, self.flow, &so_far, cx) {
+                return Output::Transmit(packet);
             }
-            return Output::Transmit(packet);
         }
         Output::Wait(self.steering.timer().min(self.deadline).finite())
     }
@@ -225,18 +223,46 @@ impl<C: Controller> Endpoint for Ingress<C> {
         let control = self.steering.control_packets;
         Observation {
             sent_packets: self.passed_packets + control,
-            sent_bytes: self.passed + self.header * control,
+            sent_bytes: self.books.passed + self.header * control,
             received_packets: self.heard,
             received_bytes: self.heard_bytes,
             goodput_packets: self.passed_packets,
-            goodput_bytes: self.passed,
+            goodput_bytes: self.books.passed,
             timeouts: self.expiries,
             window: (self.steering.window != u64::MAX).then_some(Bytes::new(self.steering.window)),
-            rate: self.directed.and_then(|directive| directive.rate),
+            rate: self.allowed.and_then(|allowed| allowed.rate),
             in_flight: self.in_flight(),
+            rtt_samples: self.rtt.samples(),
             latest_rtt: self.rtt.latest(),
             smoothed_rtt: self.rtt.smoothed(&self.timing),
             ..Observation::default()
         }
+    }
+}
+
+impl<C: Controller> EdgeEndpoint for Ingress<C> {
+    fn pass(&mut self, now: Time, packet: &Packet, others_wait: bool, cx: &mut EndpointCx<'_>) {
+        let number = self.passed_packets;
+        self.passed_packets += 1;
+        self.books.passed += packet.size();
+        self.others_wait = others_wait;
+        if self.deadline.is_never() && self.keeps_window() {
+            self.restart_timer(now);
+        }
+        let sent = Sent {
+            number,
+            size: packet.size(),
+            in_flight: self.in_flight(),
+            retransmission: false,
+            pair: PairPosition::Single,
+            app_limited: false,
+            tag: 0,
+        };
+        self.steering.sent(now, sent, cx);
+        self.allow();
+    }
+
+    fn take_allowance(&mut self) -> Option<Allowance> {
+        self.allowed.filter(|_| std::mem::take(&mut self.is_news))
     }
 }

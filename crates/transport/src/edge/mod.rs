@@ -1,6 +1,6 @@
 //! The two ends of an aggregate: one control loop for all flows between two edge routers, which pass these ends instead
-//! of ending there (`accumulation.txt` §III-A, note 2). Where packets wait to enter is the governed link's business
-//! (`sim`), and the scheme's two halves are those of `control`.
+//! of ending there (Xia et al., §III-A, note 2). Where packets wait to enter is the governed link's business
+//! (the crate `link`; who lets them go is in `governor.rs`), and the scheme's two halves are those of `control`.
 //!
 //! An aggregate repairs nothing, and its scheme lives on reports alone. Where the scheme directs a window, the far end
 //! tells the near one how much is no longer on the way, so that the window is kept as a host keeps its own. A rate of
@@ -12,9 +12,11 @@
 //! Monaco's own count (§IV-B.1).
 
 mod egress;
+mod governor;
 mod ingress;
 
 pub use egress::Egress;
+pub use governor::ShapedGovernor;
 pub use ingress::Ingress;
 
 use tailback_control::ControllerParams;

@@ -1,14 +1,15 @@
 //! One receiver of a multicast, as the sender knows it: its own loss recovery and its own controller. How the receivers'
 //! wishes are combined is the sender's business.
 
-use tailback_core::{Bytes, Controller, Directive, Echoes, EndpointCx, FlowId, Sent, Time};
+use tailback_core::{Bytes, Controller, Directive, EndpointCx, FlowId, Sent, Time};
 
 use crate::stream::{LossRecovery, Outcome};
+use crate::teller::{Books, Teller};
 
 /// A receiver, as the sender knows it.
 pub(super) struct Branch<C> {
     pub(super) flow: FlowId,
-    pub(super) controller: C,
+    pub(super) teller: Teller<C>,
     pub(super) recovery: LossRecovery,
     pub(super) directive: Directive,
 }
@@ -19,28 +20,21 @@ impl<C: Controller> Branch<C> {
     }
 
     pub(super) fn obey(&mut self) {
-        self.directive = self.controller.directive();
+        self.directive = self.teller.controller.directive();
     }
 
     /// A packet for this receiver leaves; the controller's note.
     pub(super) fn on_sent(&mut self, now: Time, mut sent: Sent, cx: &mut EndpointCx<'_>) -> u32 {
         sent.in_flight = Bytes::new(self.recovery.in_flight()) + sent.size;
-        self.controller.on_sent(now, &mut sent, &mut cx.control());
+        let tag = self.teller.sent(now, sent, cx);
         self.obey();
         self.recovery.direct_timeout(self.directive.timeout);
-        sent.tag
+        tag.unwrap_or(0)
     }
 
-    pub(super) fn tell(
-        &mut self,
-        now: Time,
-        outcome: &Outcome,
-        echoes: Echoes,
-        limited: bool,
-        cx: &mut EndpointCx<'_>,
-    ) {
-        let feedback = self.recovery.feedback(outcome, echoes, limited);
-        self.controller.on_feedback(now, &feedback, &mut cx.control());
+    pub(super) fn tell(&mut self, now: Time, outcome: &Outcome, app_limited: bool, cx: &mut EndpointCx<'_>) {
+        self.teller.app_limited = app_limited;
+        self.teller.tell(now, &self.recovery, Some(outcome), None, cx);
         self.obey();
     }
 }

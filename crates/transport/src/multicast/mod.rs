@@ -18,16 +18,17 @@ use std::sync::Arc;
 
 use tailback_control::AnyController;
 use tailback_core::{
-    AppInput, BitRate, Bytes, Controller, Directive, Echoes, Endpoint, EndpointCx, Event, FlowId, Gate,
-    Input, Kind, Observation, Output, Packet, Time,
+    AppInput, BitRate, Bytes, Controller, Directive, Endpoint, EndpointCx, Event, FlowId, Input, Kind,
+    Observation, Output, Packet, Time,
 };
 
 use crate::application::Application;
-use crate::config::{EcnMode, StreamConfig, wire_size};
+use crate::config::{StreamConfig, wire_size};
 use crate::counters::SenderCounters;
 use crate::shaper::Shaper;
 use crate::source::{AnySource, Source};
 use crate::stream::{Ack, LossRecovery};
+use crate::teller::{Books, Teller};
 use branch::Branch;
 pub use silent::Silent;
 
@@ -61,7 +62,7 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
         let branch = |(flow, controller): (FlowId, C)| Branch {
             flow,
             directive: controller.directive(),
-            controller,
+            teller: Teller::new(controller),
             recovery: LossRecovery::new(flow, &config),
         };
         Self {
@@ -111,8 +112,8 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
         else {
             return;
         };
-        let closed = self.branches.iter().any(|branch| branch.directive.gate == Gate::Closed);
-        let gate = if closed { Gate::Closed } else { Gate::Open };
+        let gate = self.branches.iter().map(|branch| branch.directive.gate).find(|gate| !gate.is_open());
+        let gate = gate.unwrap_or_default();
         // A receiver that has not been measured yet directs no rate but a window, which holds back all.
         let directive = Directive { gate, rate: self.rate(), ..*slowest };
         self.shaper.direct(now, &directive, cx.rng);
@@ -122,27 +123,25 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
 
     fn on_ack(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
         let annex = cx.take_annex(packet);
-        let ecn_echo = packet.ecn_echo() && self.config.ecn != EcnMode::Off;
-        let ack = Ack::read(packet.number, annex.as_ref(), ecn_echo);
-        let limited = !self.app_limited;
+        let ack = Ack::read(packet, annex.as_ref());
+        let app_limited = self.app_limited;
         let Some(branch) = self.branches.iter_mut().find(|branch| branch.flow == packet.flow) else { return };
         let Some(outcome) = branch.recovery.on_ack(now, &ack, &self.config) else { return };
         self.counters.note(outcome.event);
-        let echoes = Echoes::of(packet);
-        branch.tell(now, &outcome, echoes, limited, cx);
+        branch.tell(now, &outcome, app_limited, cx);
         self.obey(now, cx);
     }
 
     fn on_timers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
-        let limited = !self.app_limited;
+        let app_limited = self.app_limited;
         for branch in &mut self.branches {
             if let Some(outcome) = branch.recovery.on_timeout(now, &self.config) {
                 self.counters.timeouts += 1;
                 self.shaper.on_timeout(now, cx.rng);
-                branch.tell(now, &outcome, Echoes::default(), limited, cx);
+                branch.tell(now, &outcome, app_limited, cx);
             }
-            if branch.controller.next_timer().is_some_and(|at| at <= now) {
-                branch.controller.on_timer(now, &mut cx.control());
+            if branch.teller.controller.next_timer().is_some_and(|at| at <= now) {
+                branch.teller.controller.on_timer(now, &mut cx.control());
                 branch.obey();
             }
         }
@@ -168,7 +167,7 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
         if self.app.next_offer() <= now {
             let size = f64::from(self.payload) + f64::from(self.header);
             let payload = f64::from(self.payload) / size.max(1.0);
-            self.app.tell(self.rate().map(|rate| rate.mul_f64(payload)));
+            self.app.tell(self.rate().map(|rate| rate.mul_f64(payload)), self.shaper.gate());
             self.app.take_offers(now, self.end(), cx.rng);
         }
     }
@@ -205,7 +204,6 @@ impl<C: Controller, S: Source> Endpoint for MulticastSender<C, S> {
             }
             Input::Timeout => self.on_timers(now, cx),
             Input::App(input) => self.on_app(now, input, cx),
-            Input::Passed { .. } => {}
         }
         self.take_offers(now, cx);
     }
@@ -221,7 +219,7 @@ impl<C: Controller, S: Source> Endpoint for MulticastSender<C, S> {
             return Output::Transmit(packet);
         }
         let timers = self.branches.iter().map(|branch| {
-            branch.recovery.deadline().min(branch.controller.next_timer().unwrap_or(Time::NEVER))
+            branch.recovery.deadline().min(branch.teller.controller.next_timer().unwrap_or(Time::NEVER))
         });
         let timer = timers.min().unwrap_or(Time::NEVER);
         Output::Wait(timer.min(self.wake).min(self.app.next_offer()).finite())
@@ -235,6 +233,7 @@ impl<C: Controller, S: Source> Endpoint for MulticastSender<C, S> {
             window: self.branches.iter().filter_map(|branch| branch.directive.window).min(),
             rate: self.rate(),
             in_flight: Bytes::new(in_flight.unwrap_or(0)),
+            rtt_samples: slowest.map_or(0, |branch| branch.recovery.rtt().samples()),
             latest_rtt: slowest.and_then(|branch| branch.recovery.rtt().latest()),
             smoothed_rtt: slowest.and_then(|branch| branch.recovery.rtt().smoothed(&rtt)),
             ..self.counters.observe()

@@ -87,7 +87,15 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
     fn send_new(&mut self, now: Time, size: u16, pair: PairPosition, cx: &mut EndpointCx<'_>) -> Packet {
         let number = self.end();
         let bytes = Bytes::new(u64::from(size));
-        let sent = Sent { number, size: bytes, in_flight: bytes, retransmission: false, pair, tag: 0 };
+        let sent = Sent {
+            number,
+            size: bytes,
+            in_flight: bytes,
+            retransmission: false,
+            pair,
+            app_limited: false,
+            tag: 0,
+        };
         for branch in &mut self.branches {
             let tag = branch.on_sent(now, sent, cx);
             branch.recovery.sent_new(now, size, tag, pair, &self.config);
@@ -110,7 +118,15 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
         let branch = &mut self.branches[index];
         let bytes = Bytes::new(u64::from(branch.recovery.size_of(number)));
         let pair = PairPosition::Single;
-        let sent = Sent { number, size: bytes, in_flight: bytes, retransmission: true, pair, tag: 0 };
+        let sent = Sent {
+            number,
+            size: bytes,
+            in_flight: bytes,
+            retransmission: true,
+            pair,
+            app_limited: false,
+            tag: 0,
+        };
         let tag = branch.on_sent(now, sent, cx);
         branch.recovery.sent_again(now, choice, tag, pair, &self.config);
         let flow = branch.flow;

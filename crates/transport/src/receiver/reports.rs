@@ -1,17 +1,33 @@
-//! A feedback policy at work: it sees arrivals and its reports leave as packets. What they say is the policy's.
+//! A feedback policy at work: it sees arrivals and its reports leave as packets, with what every report tells. What else
+//! they say is the policy's.
 
-use tailback_core::{Annex, Arrival, EndpointCx, FeedbackPolicy, FlowId, Kind, Packet, Time};
+use tailback_core::{
+    Annex, Arrival, Bytes, EndpointCx, Envelope, FeedbackPolicy, FlowId, Kind, Lane, Packet, Span, Time,
+};
 
-/// A policy and its next timer.
+/// The newest stamped packet of the in-band lane.
+#[derive(Clone, Copy, Debug)]
+struct Echo {
+    sent_at: Time,
+    arrived: Time,
+    /// Data that had arrived with it.
+    bytes: Bytes,
+    packets: u64,
+}
+
+/// A policy, its next timer, and what its reports tell of all that arrived.
 pub(crate) struct Reports {
     policy: Box<dyn FeedbackPolicy + Send>,
     next_timer: Time,
+    bytes: Bytes,
+    packets: u64,
+    echo: Option<Echo>,
 }
 
 impl Reports {
     pub(crate) fn new(policy: Box<dyn FeedbackPolicy + Send>) -> Self {
         let next_timer = policy.next_timer().unwrap_or(Time::NEVER);
-        Self { policy, next_timer }
+        Self { policy, next_timer, bytes: Bytes::ZERO, packets: 0, echo: None }
     }
 
     /// A packet arrived.
@@ -23,8 +39,23 @@ impl Reports {
         is_new: bool,
         cx: &mut EndpointCx<'_>,
     ) {
+        self.count(now, packet, annex);
         self.policy.on_arrival(now, &Arrival { packet, annex, is_new }, &mut cx.control());
         self.next_timer = self.policy.next_timer().unwrap_or(Time::NEVER);
+    }
+
+    fn count(&mut self, now: Time, packet: &Packet, annex: Option<&Annex>) {
+        if packet.kind() == Kind::Data {
+            self.bytes += packet.size();
+            self.packets += 1;
+        }
+        if let Some(Annex::Control(info)) = annex
+            && packet.lane() == Lane::IN_BAND
+            && self.echo.is_none_or(|known| known.sent_at <= info.sent_at)
+        {
+            let (bytes, packets) = (self.bytes, self.packets);
+            self.echo = Some(Echo { sent_at: info.sent_at, arrived: now, bytes, packets });
+        }
     }
 
     /// A report that is due, as a packet. Its number is the time it leaves, which the sender echoes in stamps and
@@ -35,7 +66,16 @@ impl Reports {
         let outgoing = outgoing?;
         let mut packet = Packet::new(Kind::Report, flow, now.as_nanos(), outgoing.size);
         packet.set_lane(outgoing.lane);
-        packet.annex = cx.annexes.insert(Annex::Report(Box::new(outgoing.report)));
+        let (bytes, packets) =
+            self.echo.map_or((self.bytes, self.packets), |echo| (echo.bytes, echo.packets));
+        let envelope = Envelope {
+            echo: self.echo.map(|echo| echo.sent_at),
+            held: self.echo.map_or(Span::ZERO, |echo| now.since(echo.arrived)),
+            arrived_bytes: bytes,
+            arrived_packets: packets,
+            report: outgoing.report,
+        };
+        packet.annex = cx.annexes.insert(Annex::Report(Box::new(envelope)));
         Some(packet)
     }
 

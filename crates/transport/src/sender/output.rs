@@ -1,14 +1,13 @@
 //! The sending half of a stream's sender: the next data packet, and when it may leave.
 
-use tailback_core::{
-    Annex, Bytes, ControlInfo, Controller, EndpointCx, Kind, Packet, PairPosition, Sent, Time,
-};
+use tailback_core::{Annex, Bytes, Controller, EndpointCx, Kind, Packet, PairPosition, Sent, Time};
 
 use super::{Opening, Sender};
 use crate::config::EcnMode;
 use crate::shaper::Verdict;
 use crate::source::Source;
 use crate::stream::{Choice, Room};
+use crate::teller::Books;
 
 impl<C: Controller, S: Source> Sender<C, S> {
     #[inline(always)]
@@ -36,7 +35,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
                 return self.data_packet(now, cx);
             }
             Choice::WindowFull | Choice::Nothing => {
-                self.app_limited = choice == Choice::Nothing;
+                self.steering.teller.app_limited = choice == Choice::Nothing;
                 self.jitter_end = Time::NEVER;
                 if let Some(shaper) = &mut self.steering.shaper {
                     shaper.pass();
@@ -68,7 +67,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         if self.jitter_end.is_never() {
             self.jitter_end = now + jitter.mul_f64(cx.rng.uniform());
         }
-        self.app_limited = false;
+        self.steering.teller.app_limited = false;
         self.wake = self.jitter_end;
         now < self.jitter_end
     }
@@ -117,7 +116,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             Verdict::Send(pair) => Some(pair),
             Verdict::Wait(at) => {
                 self.wake = at;
-                self.app_limited = false;
+                self.steering.teller.app_limited = false;
                 None
             }
         }
@@ -145,7 +144,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
         };
         let bytes = Bytes::new(u64::from(size));
         let in_flight = Bytes::new(self.recovery.in_flight()) + bytes;
-        let sent = Sent { number, size: bytes, in_flight, retransmission: again, pair, tag: 0 };
+        let sent =
+            Sent { number, size: bytes, in_flight, retransmission: again, pair, app_limited: false, tag: 0 };
         let tag = self.steering.sent(now, sent, cx);
         self.recovery.direct_timeout(self.steering.timeout);
         let mut packet = Packet::new(Kind::Data, self.flow, number, bytes);
@@ -160,12 +160,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.counters.packets += 1;
         self.counters.bytes += bytes;
         if self.stamps {
-            let info = ControlInfo {
-                pair: self.counters.packets,
-                bytes_sent: self.counters.bytes,
-                in_flight: Bytes::new(self.recovery.in_flight()),
-                ..self.steering.stamp(now)
-            };
+            let info = self.steering.teller.stamp(now, &self.so_far());
             packet.annex = cx.annexes.insert(Annex::Control(info));
         }
         packet

@@ -21,12 +21,25 @@ pub(super) struct Bucket {
     packet: u64,
     depth: u64,
     kind: Tokens,
+    /// How much was stored for how long since [`Bucket::stored`] was last asked, in bytes times nanoseconds; of Poisson
+    /// tokens only.
+    held: f64,
+    asked: Time,
 }
 
 impl Bucket {
     /// An empty bucket for packets of `packet` bytes.
     pub(super) fn new(now: Time, packet: u64) -> Self {
-        Self { tokens: 0, until_next: 0, updated: now, packet, depth: packet, kind: Tokens::Constant }
+        Self {
+            tokens: 0,
+            until_next: 0,
+            updated: now,
+            packet,
+            depth: packet,
+            kind: Tokens::Constant,
+            held: 0.0,
+            asked: now,
+        }
     }
 
     /// Sets depth and kind; at least `at_once` packets fit.
@@ -59,17 +72,41 @@ impl Bucket {
             Tokens::Poisson => {
                 while work >= self.until_next {
                     work -= self.until_next;
+                    self.hold(self.until_next, rate);
                     self.until_next = self.draw(rng);
                     let token = u128::from(self.packet) * BYTE;
-                    if self.tokens + token > full {
-                        // Full: what arrives is discarded, and a process without memory may start afresh.
+                    self.tokens += token;
+                    if self.tokens >= full {
+                        // Full: what does not fit is discarded, and a process without memory may start afresh. A part of a
+                        // token fits: what a smaller packet left must not keep a full one from ever being paid for.
+                        self.tokens = full;
+                        self.hold(work, rate);
                         return;
                     }
-                    self.tokens += token;
                 }
                 self.until_next -= work;
+                self.hold(work, rate);
             }
         }
+    }
+
+    /// What is stored stays so for the time in which the rate does this work.
+    #[inline]
+    fn hold(&mut self, work: u128, rate: u128) {
+        if rate > 0 {
+            self.held += (self.tokens as f64 / BYTE as f64) * (work as f64 / rate as f64);
+        }
+    }
+
+    /// The mean of what was stored since this was last asked, in bytes; `None` where no time has passed, or tokens are not
+    /// Poisson.
+    pub(super) fn stored(&mut self, now: Time) -> Option<f64> {
+        let passed = now.since(self.asked);
+        if passed.is_zero() || self.kind != Tokens::Poisson {
+            return None;
+        }
+        self.asked = now;
+        Some(std::mem::take(&mut self.held) / passed.as_nanos() as f64)
     }
 
     /// Spends `size`, or says when to ask again. A size above the depth is served from a full bucket.
@@ -171,6 +208,40 @@ mod tests {
         bucket.keep_one();
         let out = (0..20).take_while(|_| bucket.spend(Time::ZERO, 1000, RATE).is_none()).count();
         assert_eq!(out, 1);
+    }
+
+    #[test]
+    fn what_a_smaller_packet_leaves_does_not_keep_tokens_out() {
+        let mut rng = Stream::new(6, "test");
+        let mut bucket = bucket(1000, Tokens::Poisson, &mut rng);
+        assert_eq!(bucket.spend(Time::ZERO, 520, RATE), None);
+        bucket.accrue(Time::ZERO + Span::from_secs(1), RATE, &mut rng);
+        assert_eq!(
+            bucket.spend(Time::ZERO + Span::from_secs(1), 1000, RATE),
+            None,
+            "a full packet is paid for"
+        );
+    }
+
+    #[test]
+    fn what_is_stored_is_averaged_over_time() {
+        let mut rng = Stream::new(5, "test");
+        let mut bucket = bucket(10_000, Tokens::Poisson, &mut rng);
+        assert_eq!(bucket.stored(Time::ZERO), None, "no time has passed");
+        // A token per second on average: one is there, and after t seconds 1 + t, as long as there is room.
+        let rate = BitRate::from_bits_per_sec(8000);
+        let mut sum = 0.0;
+        for _ in 0..2000 {
+            let begin = bucket.updated;
+            bucket.keep_one();
+            bucket.accrue(begin + Span::from_secs(4), rate, &mut rng);
+            sum += bucket.stored(begin + Span::from_secs(4)).expect("time has passed");
+        }
+        // The mean of 1 + t over 4 s is 3; a Poisson count's area has a standard error of 0.03 here.
+        assert!((sum / 2000.0 - 3000.0).abs() < 100.0, "{sum}");
+        bucket.accrue(bucket.updated + Span::from_secs(100_000), rate, &mut rng);
+        let full = bucket.stored(bucket.updated).expect("time has passed");
+        assert!((full - 10_000.0).abs() < 1.0, "{full}: full for all but the first seconds");
     }
 
     #[test]

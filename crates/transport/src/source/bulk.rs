@@ -1,8 +1,39 @@
 //! One transfer, finite or without end, offered whole at the start. Sequences of transfers live in `files.rs`.
 
-use tailback_core::{Bytes, Stream, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{Bytes, Checker, Stream, Time};
 
-use super::{Offer, Source};
+use super::parts::{Offer, Source, SourceKind};
+
+/// One transfer, finite or without end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BulkConfig {
+    /// How much, headers not counted; without end where absent.
+    pub size: Option<Bytes>,
+}
+
+impl SourceKind for BulkConfig {
+    type Source = Bulk;
+
+    const NAME: &'static str = "bulk";
+
+    fn check(&self, checker: &mut Checker) {
+        if let Some(size) = self.size {
+            let ok = size > Bytes::ZERO && size < Bytes::MAX;
+            checker.require(ok, "size", size, "at least 1 B, or absent for a transfer without end");
+        }
+    }
+
+    fn build(&self) -> Bulk {
+        Bulk::finite(self.size.unwrap_or(Bytes::MAX))
+    }
+
+    fn is_endless(&self) -> bool {
+        self.size.is_none()
+    }
+}
 
 /// One transfer.
 #[derive(Clone, Debug)]

@@ -1,36 +1,47 @@
-//! The choice of a source in a scenario. What each does lives in its own file.
+//! The choice of a source in a scenario: every source in one row, and what is asked of any of them. What a source is
+//! stands in its own file, as [`SourceKind`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{Bytes, Checker};
+use tailback_core::Checker;
 
-use super::{
-    AnySource, Bulk, Datagrams, DatagramsConfig, Files, FilesConfig, OnOff, OnOffConfig, Replay,
-    ReplayConfig, Surge, SurgeConfig, Video, VideoConfig,
-};
+use super::any::AnySource;
+use super::bulk::BulkConfig;
+use super::datagrams::DatagramsConfig;
+use super::files::FilesConfig;
+use super::game::GameConfig;
+use super::on_off::OnOffConfig;
+use super::parts::SourceKind;
+use super::replay::ReplayConfig;
+use super::surge::SurgeConfig;
+use super::video::VideoConfig;
 
-/// One transfer, finite or without end.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct BulkConfig {
-    /// How much, headers not counted; without end where absent.
-    pub size: Option<Bytes>,
-}
-
-impl BulkConfig {
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
-        if let Some(size) = self.size {
-            let ok = size > Bytes::ZERO && size < Bytes::MAX;
-            checker.require(ok, "size", size, "at least 1 B, or absent for a transfer without end");
+/// Makes the enum of sources, the list of their names, and the one match over them, of rows `Variant(Config)` whose
+/// `Config` is a [`SourceKind`].
+macro_rules! sources {
+    ($( $(#[$meta:meta])* $variant:ident($config:ty), )*) => {
+        /// An application that sends.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "name", rename_all = "kebab-case")]
+        pub enum SourceConfig {
+            $( $(#[$meta])* $variant($config), )*
         }
-    }
+
+        impl SourceConfig {
+            /// The names of all sources.
+            pub const NAMES: &[&str] = &[$( <$config as SourceKind>::NAME, )*];
+
+            /// The source in hand.
+            fn described(&self) -> &dyn Described {
+                match self {
+                    $( Self::$variant(config) => config, )*
+                }
+            }
+        }
+    };
 }
 
-/// An application that sends.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "name", rename_all = "kebab-case")]
-pub enum SourceConfig {
+sources! {
     /// One transfer, finite or without end.
     Bulk(BulkConfig),
     /// Bursts and pauses.
@@ -39,6 +50,8 @@ pub enum SourceConfig {
     Files(FilesConfig),
     /// Datagrams at even or Poisson intervals.
     Datagrams(DatagramsConfig),
+    /// Small packets of a networked game, from a server or a player.
+    Game(GameConfig),
     /// A recorded trace.
     Replay(ReplayConfig),
     /// A user of the web: pages of files with heavy-tailed sizes, short pauses within pages and long ones between them
@@ -54,46 +67,53 @@ impl Default for SourceConfig {
     }
 }
 
-impl SourceConfig {
-    /// The names of all sources.
-    pub const NAMES: [&str; 7] = ["bulk", "on-off", "files", "datagrams", "replay", "surge", "video"];
+/// A [`SourceKind`] whose type is forgotten.
+trait Described {
+    fn name(&self) -> &'static str;
+    fn check(&self, checker: &mut Checker);
+    fn build(&self) -> AnySource;
+    fn is_endless(&self) -> bool;
+}
 
+impl<K: SourceKind> Described for K
+where
+    AnySource: From<K::Source>,
+{
+    fn name(&self) -> &'static str {
+        K::NAME
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        SourceKind::check(self, checker);
+    }
+
+    fn build(&self) -> AnySource {
+        SourceKind::build(self).into()
+    }
+
+    fn is_endless(&self) -> bool {
+        SourceKind::is_endless(self)
+    }
+}
+
+impl SourceConfig {
     /// The source's name.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Bulk(_) => "bulk",
-            Self::OnOff(_) => "on-off",
-            Self::Files(_) => "files",
-            Self::Datagrams(_) => "datagrams",
-            Self::Replay(_) => "replay",
-            Self::Surge(_) => "surge",
-            Self::Video(_) => "video",
-        }
+        self.described().name()
     }
 
     /// Complains about every value that is not allowed.
     pub fn check(&self, checker: &mut Checker) {
-        match self {
-            Self::Bulk(config) => config.check(checker),
-            Self::OnOff(config) => config.check(checker),
-            Self::Files(config) => config.check(checker),
-            Self::Datagrams(config) => config.check(checker),
-            Self::Replay(config) => config.check(checker),
-            Self::Surge(config) => config.check(checker),
-            Self::Video(config) => config.check(checker),
-        }
+        self.described().check(checker);
     }
 
     /// The source, not yet started. A replay's file must have been loaded before.
     pub fn build(&self) -> AnySource {
-        match self.clone() {
-            Self::Bulk(config) => AnySource::Bulk(Bulk::finite(config.size.unwrap_or(Bytes::MAX))),
-            Self::OnOff(config) => AnySource::OnOff(Box::new(OnOff::new(config))),
-            Self::Files(config) => AnySource::Files(Box::new(Files::new(config))),
-            Self::Datagrams(config) => AnySource::Datagrams(Box::new(Datagrams::new(config))),
-            Self::Replay(config) => AnySource::Replay(Box::new(Replay::new(config))),
-            Self::Surge(config) => AnySource::Surge(Box::new(Surge::new(config))),
-            Self::Video(config) => AnySource::Video(Box::new(Video::new(config))),
-        }
+        self.described().build()
+    }
+
+    /// Whether there is always something to send.
+    pub fn is_endless(&self) -> bool {
+        self.described().is_endless()
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Checker, Span, Stream, Time};
 
 use super::distribution::{Distribution, Quantity};
-use super::{Offer, Source};
+use super::parts::{BoxedSource, Offer, Source, SourceKind};
 
 /// When datagrams come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +15,9 @@ pub enum Arrivals {
     /// At even intervals.
     #[default]
     Constant,
+    /// At intervals that are uniform within half of the mean around it, as those of ns-2's constant bit rate with `random_`:
+    /// an application whose timer is not in step with anything.
+    Jittered,
     /// At exponential intervals: a Poisson process.
     Poisson,
 }
@@ -23,7 +26,7 @@ pub enum Arrivals {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DatagramsConfig {
-    /// When datagrams come: `constant` or `poisson`. Default constant.
+    /// When datagrams come: `constant`, `jittered` or `poisson`. Default constant.
     pub arrivals: Arrivals,
     /// Mean application data per time; the mean interval is the mean size over this. Default 1 Mbit/s.
     pub rate: BitRate,
@@ -44,9 +47,12 @@ impl Default for DatagramsConfig {
     }
 }
 
-impl DatagramsConfig {
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+impl SourceKind for DatagramsConfig {
+    type Source = BoxedSource;
+
+    const NAME: &'static str = "datagrams";
+
+    fn check(&self, checker: &mut Checker) {
         checker.require(self.rate > BitRate::ZERO, "rate", self.rate, "a rate above zero");
         checker.within("size", |size| self.size.check(size));
         let finite = self.size.mean().is_finite();
@@ -56,6 +62,12 @@ impl DatagramsConfig {
         }
     }
 
+    fn build(&self) -> BoxedSource {
+        Box::new(Datagrams::new(self.clone()))
+    }
+}
+
+impl DatagramsConfig {
     /// The mean time from datagram to datagram.
     fn interval(&self) -> Span {
         let nanos = self.size.mean() * 8e9 / self.rate.bits_per_sec().max(1) as f64;
@@ -69,6 +81,7 @@ pub struct Datagrams {
     arrivals: Arrivals,
     interval: Span,
     size: Distribution<Bytes>,
+    rate: BitRate,
     next: Option<Time>,
     left: u64,
 }
@@ -78,12 +91,13 @@ impl Datagrams {
     pub fn new(config: DatagramsConfig) -> Self {
         let interval = config.interval();
         let left = config.count.unwrap_or(u64::MAX);
-        Self { arrivals: config.arrivals, interval, size: config.size, next: None, left }
+        Self { arrivals: config.arrivals, interval, size: config.size, rate: config.rate, next: None, left }
     }
 
     fn gap(&self, rng: &mut Stream) -> Span {
         match self.arrivals {
             Arrivals::Constant => self.interval,
+            Arrivals::Jittered => self.interval.mul_f64(0.5 + rng.uniform()),
             Arrivals::Poisson => Distribution::exponential(self.interval).sample(rng),
         }
     }
@@ -107,6 +121,10 @@ impl Source for Datagrams {
         self.left -= 1;
         self.next = (self.left > 0).then(|| due + self.gap(rng));
         Some(Offer { bytes: self.size.sample(rng), new_connection: false, ends_message: false })
+    }
+
+    fn stated_rate(&self) -> Option<BitRate> {
+        Some(self.rate)
     }
 
     fn on_message_done(&mut self, _: Time, _: &mut Stream) {}

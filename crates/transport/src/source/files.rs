@@ -1,12 +1,12 @@
 //! Sessions: files one after another, each followed by a pause that begins when it was completely acknowledged, as of
-//! a user who reads what was fetched (`mtsc.txt` §4.1: heavy-tailed sizes, exponential pauses).
+//! a user who reads what was fetched (Tuan and Park, §4.1: heavy-tailed sizes, exponential pauses).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker, Span, Stream, Time};
 
 use super::distribution::Distribution;
-use super::{Offer, Source};
+use super::parts::{BoxedSource, Offer, Source, SourceKind};
 
 /// What carries the files of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,14 +47,21 @@ impl Default for FilesConfig {
     }
 }
 
-impl FilesConfig {
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+impl SourceKind for FilesConfig {
+    type Source = BoxedSource;
+
+    const NAME: &'static str = "files";
+
+    fn check(&self, checker: &mut Checker) {
         checker.within("size", |size| self.size.check(size));
         checker.within("pause", |pause| self.pause.check(pause));
         if let Some(count) = self.count {
             checker.require(count > 0, "count", count, "at least 1 file");
         }
+    }
+
+    fn build(&self) -> BoxedSource {
+        Box::new(Files::new(self.clone()))
     }
 }
 

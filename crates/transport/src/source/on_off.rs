@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Checker, Span, Stream, Time};
 
 use super::distribution::Distribution;
-use super::{Offer, Source};
+use super::parts::{BoxedSource, Offer, Source, SourceKind};
 
 /// Bursts and pauses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,9 +47,12 @@ impl Default for OnOffConfig {
     }
 }
 
-impl OnOffConfig {
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+impl SourceKind for OnOffConfig {
+    type Source = BoxedSource;
+
+    const NAME: &'static str = "on-off";
+
+    fn check(&self, checker: &mut Checker) {
         checker.within("on", |on| self.on.check(on));
         checker.within("off", |off| self.off.check(off));
         checker.require(self.rate > BitRate::ZERO, "rate", self.rate, "a rate above zero");
@@ -58,6 +61,10 @@ impl OnOffConfig {
         if let Some(total) = self.total {
             checker.require(total > Bytes::ZERO, "total", total, "at least 1 B");
         }
+    }
+
+    fn build(&self) -> BoxedSource {
+        Box::new(OnOff::new(self.clone()))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use tailback_core::{Stream, Time};
 
-use super::{Offer, Source};
+use super::parts::{Offer, Source};
 
 /// Data that comes from outside.
 #[derive(Clone, Debug, Default)]

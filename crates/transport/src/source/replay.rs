@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker, Span, Stream, Time};
 
-use super::{Offer, Source};
+use super::parts::{BoxedSource, Offer, Source, SourceKind};
 
 /// One entry of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,9 +52,12 @@ impl std::fmt::Display for ReplayError {
 
 impl std::error::Error for ReplayError {}
 
-impl ReplayConfig {
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+impl SourceKind for ReplayConfig {
+    type Source = BoxedSource;
+
+    const NAME: &'static str = "replay";
+
+    fn check(&self, checker: &mut Checker) {
         let one = self.file.is_some() == self.entries.is_empty();
         checker.require(one, "entries", "both or none of `file` and `entries`", "exactly one of them");
         for (index, pair) in self.entries.windows(2).enumerate() {
@@ -78,6 +81,12 @@ impl ReplayConfig {
         }
     }
 
+    fn build(&self) -> BoxedSource {
+        Box::new(Replay::new(self.clone()))
+    }
+}
+
+impl ReplayConfig {
     /// Reads the entries of the file's text, which the caller has read, in place of the file.
     ///
     /// # Errors

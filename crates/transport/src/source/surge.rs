@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker, Span, Stream, Time};
 
 use super::distribution::Quantity;
-use super::{Offer, Source};
+use super::parts::{BoxedSource, Offer, Source, SourceKind};
 
 /// Which files are fetched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -214,9 +214,12 @@ impl Default for SurgeConfig {
     }
 }
 
-impl SurgeConfig {
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+impl SourceKind for SurgeConfig {
+    type Source = BoxedSource;
+
+    const NAME: &'static str = "surge";
+
+    fn check(&self, checker: &mut Checker) {
         checker.within("sizes", |sizes| self.sizes.check(sizes));
         for (field, value) in [
             ("page_shape", self.page_shape),
@@ -239,6 +242,12 @@ impl SurgeConfig {
         }
     }
 
+    fn build(&self) -> BoxedSource {
+        Box::new(Surge::new(self.clone()))
+    }
+}
+
+impl SurgeConfig {
     /// The number of a page's files, its base file included.
     fn page(&self, rng: &mut Stream) -> u64 {
         // A page of more would never end.

@@ -21,9 +21,9 @@
 use rand_distr::{Distribution as _, StandardNormal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{BitRate, Bytes, Checker, Span, Stream, Time};
+use tailback_core::{AppHint, BitRate, Bytes, Checker, Span, Stream, Time};
 
-use super::{Offer, Source, Told};
+use super::parts::{BoxedSource, Offer, Source, SourceKind};
 
 /// The smallest and largest quantiser of MPEG.
 const QUANTISERS: (f64, f64) = (1.0, 31.0);
@@ -98,9 +98,12 @@ impl Default for VideoConfig {
     }
 }
 
-impl VideoConfig {
-    /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+impl SourceKind for VideoConfig {
+    type Source = BoxedSource;
+
+    const NAME: &'static str = "video";
+
+    fn check(&self, checker: &mut Checker) {
         let pattern = &self.pattern;
         let kinds = pattern.starts_with('I') && pattern.chars().all(|kind| "IPB".contains(kind));
         let ok = kinds && pattern.len() <= LONGEST;
@@ -128,6 +131,12 @@ impl VideoConfig {
         });
     }
 
+    fn build(&self) -> BoxedSource {
+        Box::new(Video::new(self.clone()))
+    }
+}
+
+impl VideoConfig {
     /// Mean complexity of a frame of each kind in the pattern: bits times quantiser.
     fn complexities(&self) -> Vec<f64> {
         let weight = |kind: char| match kind {
@@ -183,7 +192,7 @@ pub struct Video {
     frame: u64,
     began: Time,
     next: Option<Time>,
-    told: Told,
+    hint: AppHint,
     notes: [(&'static str, f64); 3],
 }
 
@@ -205,7 +214,7 @@ impl Video {
             frame: 0,
             began: Time::ZERO,
             next: None,
-            told: Told::default(),
+            hint: AppHint::default(),
             notes: [("quantiser", f64::NAN), ("frame", f64::NAN), ("frame_size", f64::NAN)],
             config,
         }
@@ -221,7 +230,7 @@ impl Video {
             VideoControl::Fixed { quantiser } => return Some(complexity / quantiser),
             VideoControl::Rate { share } => share,
         };
-        let Some(rate) = self.told.rate else { return Some(complexity / QUANTISERS.1) };
+        let Some(rate) = self.hint.rate else { return Some(complexity / QUANTISERS.1) };
         let rate = share * rate.bits_per_sec() as f64;
         let target = self.target(place, rate)?;
         let kind = self.kinds[place];
@@ -243,7 +252,7 @@ impl Video {
     fn target(&self, place: usize, rate: f64) -> Option<f64> {
         let expected = |kind: &u8| self.expected[usize::from(*kind)];
         let group = rate * self.kinds.len() as f64 / self.config.frame_rate;
-        let waiting = 8.0 * self.told.backlog.as_f64();
+        let waiting = 8.0 * self.hint.backlog.as_f64();
         if waiting > group {
             return None;
         }
@@ -285,8 +294,8 @@ impl Source for Video {
         None
     }
 
-    fn tell(&mut self, told: Told) {
-        self.told = told;
+    fn tell(&mut self, hint: AppHint) {
+        self.hint = hint;
     }
 
     fn notes(&self) -> &[(&'static str, f64)] {
@@ -311,13 +320,13 @@ mod tests {
 
     const FRAME: Span = Span::from_nanos(41_666_667);
 
-    fn coded(config: &VideoConfig, frames: u32, mut told: impl FnMut(u32) -> Told) -> Vec<(u64, f64)> {
+    fn coded(config: &VideoConfig, frames: u32, mut hint: impl FnMut(u32) -> AppHint) -> Vec<(u64, f64)> {
         let mut video = Video::new(config.clone());
         let mut rng = Stream::new(1, "video");
         video.start(Time::ZERO, &mut rng);
         let mut found = Vec::new();
         for frame in 0..frames {
-            video.tell(told(frame));
+            video.tell(hint(frame));
             if let Some(offer) = video.take_offer(Time::ZERO + FRAME * u64::from(frame), &mut rng) {
                 found.push((offer.bytes.get(), video.notes()[0].1));
             }
@@ -325,8 +334,8 @@ mod tests {
         found
     }
 
-    fn told(megabits: f64) -> Told {
-        Told { rate: Some(BitRate::from_bits_per_sec_f64(megabits * 1e6)), backlog: Bytes::ZERO }
+    fn told(megabits: f64) -> AppHint {
+        AppHint { rate: Some(BitRate::from_bits_per_sec_f64(megabits * 1e6)), ..AppHint::default() }
     }
 
     fn rate_of(frames: &[(u64, f64)]) -> f64 {
@@ -337,7 +346,7 @@ mod tests {
     fn a_fixed_quantiser_has_the_films_rate() {
         let control = VideoControl::Fixed { quantiser: 8.0 };
         let film = VideoConfig { control, scene_chance: 1.0, ..VideoConfig::default() };
-        let rate = rate_of(&coded(&film, 12_000, |_| Told::default()));
+        let rate = rate_of(&coded(&film, 12_000, |_| AppHint::default()));
         assert!((rate / 1.5e6 - 1.0).abs() < 0.05, "{rate}");
     }
 
@@ -346,7 +355,7 @@ mod tests {
         let fixed =
             |quantiser| VideoConfig { control: VideoControl::Fixed { quantiser }, ..VideoConfig::default() };
         let (fine, coarse) =
-            (coded(&fixed(8.0), 100, |_| Told::default()), coded(&fixed(16.0), 100, |_| told(5.0)));
+            (coded(&fixed(8.0), 100, |_| AppHint::default()), coded(&fixed(16.0), 100, |_| told(5.0)));
         for (fine, coarse) in fine.iter().zip(&coarse) {
             assert!((fine.0 as f64 / coarse.0 as f64 - 2.0).abs() < 0.02, "{fine:?} {coarse:?}");
         }
@@ -366,7 +375,7 @@ mod tests {
     fn what_waits_is_coded_less_and_too_much_skips() {
         let config = VideoConfig::default();
         let waiting =
-            |seconds: f64| Told { backlog: Bytes::from_f64(0.95 * 125_000.0 * seconds), ..told(1.0) };
+            |seconds: f64| AppHint { backlog: Bytes::from_f64(0.95 * 125_000.0 * seconds), ..told(1.0) };
         let free = rate_of(&coded(&config, 240, |_| waiting(0.0)));
         let behind = rate_of(&coded(&config, 240, |_| waiting(0.25)));
         assert!(behind < 0.6 * free, "{behind} of {free}");
@@ -387,7 +396,7 @@ mod tests {
     #[test]
     fn before_any_rate_is_told_frames_are_as_small_as_can_be() {
         assert!(
-            coded(&VideoConfig::default(), 24, |_| Told::default())
+            coded(&VideoConfig::default(), 24, |_| AppHint::default())
                 .iter()
                 .all(|frame| (frame.1 - 31.0).abs() < 1e-9)
         );

@@ -7,7 +7,7 @@ use tailback_core::{Acked, CongestionEvent, Recovery, RttSample, Time};
 use super::ring::Record;
 use super::spurious::Doubt;
 use super::{Ack, LossRecovery, NONE, Outcome};
-use crate::config::{RttSampling, StreamConfig};
+use crate::config::{EcnMode, RttSampling, StreamConfig};
 
 /// What newly acknowledged segments say about the round trip time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,7 +30,9 @@ impl LossRecovery {
             return None;
         }
         self.clear_lists();
-        let flight = self.flight.saturating_sub(u64::from(self.limited));
+        let echoes =
+            ack.marks.map_or(ack.flags, |marks| self.marks.get_or_insert_default().take_newer(marks));
+        let outstanding = self.outstanding.saturating_sub(u64::from(self.limited));
         let mut samples = Samples::default();
         let advanced = self.advance(ack.number, &mut samples);
         let found = self.take_ranges(ack, &mut samples);
@@ -60,22 +62,23 @@ impl LossRecovery {
             self.soft_timeout(now, &samples);
         }
         // Something beyond the window reduced must be acknowledged, or CWR had no chance to reach the receiver.
-        if ack.ecn_echo && event.is_none() && self.ring.first() > self.ecn_until {
+        let is_echo = echoes.ce > 0 && config.ecn != EcnMode::Off;
+        if is_echo && event.is_none() && self.ring.first() > self.ecn_until {
             event = Some(CongestionEvent::Ecn);
             self.note_reduction();
         }
         self.ring.tidy();
-        Some(Outcome { advanced, flight, rtt, event })
+        Some(Outcome { advanced, outstanding, rtt, event, echoes })
     }
 
     /// Everything below `number` is acknowledged; returns its bytes.
     #[inline]
     fn advance(&mut self, number: u64, samples: &mut Samples) -> u64 {
-        let before = self.flight;
+        let before = self.outstanding;
         while self.ring.first() < number {
             let at = self.ring.first();
             let Some(record) = self.ring.pop() else { break };
-            self.flight -= u64::from(record.size);
+            self.outstanding -= u64::from(record.size);
             if record.is_sacked() {
                 self.sacked -= 1;
                 self.sacked_above -= u32::from(at >= self.lost_edge);
@@ -87,7 +90,7 @@ impl LossRecovery {
         self.lost_edge = self.lost_edge.max(number);
         self.next_retransmit = self.next_retransmit.max(number);
         self.high_sacked = self.high_sacked.max(number);
-        before - self.flight
+        before - self.outstanding
     }
 
     /// Notes a newly acknowledged segment for the controller and for the round trip time.
@@ -180,6 +183,7 @@ impl LossRecovery {
         let rested = !self.last_sent.is_never() && now.since(self.last_sent) > self.rtt.timeout(&config.rto);
         if rested {
             self.last_sent = now;
+            self.clear_lists();
         }
         rested && self.ring.is_empty()
     }
@@ -206,11 +210,16 @@ impl LossRecovery {
         let first = self.ring.first();
         // One that was sent again meanwhile gets its own round trip: only what left before an acknowledged packet can be
         // missing.
-        let stuck = first == soft.progress
-            && !self.ring.is_empty()
-            && self.ring.get(first).sent_at() < samples.latest;
+        let held = first == soft.progress && !self.ring.is_empty();
         soft.progress = first;
-        if stuck && !self.forced {
+        if !held || self.forced {
+            return;
+        }
+        // A receiver that has the oldest acknowledges it: one that named it only has thrown it away, or never had it.
+        let reneged = self.ring.get(first).is_sacked();
+        if reneged {
+            self.forced = true;
+        } else if self.ring.get(first).sent_at() < samples.latest {
             self.lose(first);
             self.forced = true;
         }

@@ -22,6 +22,8 @@
 //! the time threshold of RFC 9002 §6.1.2 (and RFC 8985's reordering window): what is overtaken by less is never sent
 //! needlessly, what is overtaken by more at most once per mark that overtakes it, as the next count finds it arrived.
 //!
+//! `counted_repair` in the transport's configuration switches all of it off.
+//!
 //! *Books.* Both sums may differ for good: by packets that the network duplicated, by losses believed too soon, by copies of
 //! which nobody knows which arrived. The difference is learnt anew whenever everything sent before a mark is settled, and
 //! from when something was acknowledged that had been sent more than once, and lost by the timer's opinion only, nothing is
@@ -44,7 +46,6 @@ use crate::config::StreamConfig;
 /// A packet in the order of the data that the receiver is to report on.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    id: u64,
     at: Time,
     /// Bytes of data that had left before it, copies included.
     sent: u64,
@@ -89,9 +90,11 @@ const OVERTAKING: u64 = 8;
 impl LossRecovery {
     /// A mark leaves, behind `sent` bytes of data since the flow began. Counts add to selective acknowledgements; with other
     /// kinds of recovery they say nothing.
-    pub(crate) fn mark(&mut self, now: Time, id: u64, sent: u64) {
-        let mark = Mark { id, at: now, sent, void: false };
+    pub(crate) fn mark(&mut self, now: Time, sent: u64) {
+        let mut mark = Mark { at: now, sent, void: false };
         if let Some(arrivals) = &mut self.arrivals {
+            // Marks are told apart by their times: of two at one time, neither says anything.
+            mark.void = arrivals.mark.at == now && arrivals.mark.sent != sent;
             arrivals.mark = mark;
             arrivals.known_after = 0;
         } else if self.mode == Reliability::Sack {
@@ -100,17 +103,17 @@ impl LossRecovery {
         }
     }
 
-    /// The mark `id` was reported on: so many bytes of data had arrived before it. What this proves lost, if anything, is
-    /// in the lists.
+    /// A report echoes a packet that left at `echo`: so many bytes of data had arrived before it. If that packet was the
+    /// mark, what this proves lost, if anything, is in the lists.
     pub(crate) fn on_count(
         &mut self,
         now: Time,
-        id: u64,
+        echo: Time,
         arrived: u64,
         config: &StreamConfig,
     ) -> Option<Outcome> {
         let mark = self.arrivals.as_ref()?.mark;
-        if mark.id != id || mark.void {
+        if mark.at != echo || mark.void {
             return None;
         }
         let unacked = self.unacked(mark.at);
@@ -126,14 +129,14 @@ impl LossRecovery {
             return None;
         }
         self.clear_lists();
-        let flight = self.flight.saturating_sub(u64::from(self.limited));
+        let outstanding = self.outstanding.saturating_sub(u64::from(self.limited));
         let again = self.lose_before(mark.at, now.since(mark.at) / OVERTAKING);
         if self.lost.is_empty() {
             return None;
         }
         let event = self.repair_counted(again, config);
         self.restart_timer(now, config);
-        Some(Outcome { advanced: 0, flight, rtt: None, event })
+        Some(Outcome { outstanding, event, ..Outcome::default() })
     }
 
     /// Bytes in the network, by the records, that left at `at` or before.

@@ -6,6 +6,7 @@ use tailback_core::Recovery;
 
 use super::LossRecovery;
 use crate::config::StreamConfig;
+use crate::teller::Books;
 
 /// What to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,14 +54,14 @@ impl LossRecovery {
             return Choice::Forced(self.ring.first());
         }
         let pipe = self.pipe_for_window(config);
-        self.pick(pipe, self.next_retransmit, self.flight, room, config)
+        self.pick(pipe, self.next_retransmit, self.outstanding, room, config)
     }
 
     /// What to send right behind `first`, if that were sent now; `new` is the size of the new segment after it.
     pub(crate) fn choose_after(&self, first: Choice, room: &Room, new: u16, config: &StreamConfig) -> Choice {
         let mut pipe = self.pipe_for_window(config);
         let mut from = self.next_retransmit;
-        let mut flight = self.flight;
+        let mut outstanding = self.outstanding;
         let mut room = *room;
         match first {
             Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
@@ -72,12 +73,12 @@ impl LossRecovery {
             }
             Choice::New => {
                 pipe += u64::from(room.new);
-                flight += u64::from(room.new);
+                outstanding += u64::from(room.new);
                 room.new = new;
             }
             Choice::WindowFull | Choice::Nothing => return first,
         }
-        self.pick(pipe, from, flight, &room, config)
+        self.pick(pipe, from, outstanding, &room, config)
     }
 
     /// Before recovery begins, segments that left the network release new ones only by limited transmit.
@@ -85,18 +86,22 @@ impl LossRecovery {
         let pipe = self.in_flight();
         // Copies of a segment that recovery sent again may still fly beside it, so that more is in the network than
         // is outstanding.
-        if self.state == Recovery::Open && !config.limited_transmit { self.flight.max(pipe) } else { pipe }
+        if self.state == Recovery::Open && !config.limited_transmit {
+            self.outstanding.max(pipe)
+        } else {
+            pipe
+        }
     }
 
     /// `NextSeg` of RFC 6675 §4.
-    fn pick(&self, pipe: u64, from: u64, flight: u64, room: &Room, config: &StreamConfig) -> Choice {
+    fn pick(&self, pipe: u64, from: u64, outstanding: u64, room: &Room, config: &StreamConfig) -> Choice {
         let fits = |size: u16| pipe == 0 && room.window > 0 || pipe + u64::from(size) <= room.window;
         // Rule 1: the lowest that is lost and not yet retransmitted.
         if self.state != Recovery::Open && from < self.lost_edge {
             return if fits(self.size_of(from)) { Choice::Again(from) } else { Choice::WindowFull };
         }
         // Rule 2: new data.
-        if room.new > 0 && flight + u64::from(room.new) <= room.receive_window {
+        if room.new > 0 && outstanding + u64::from(room.new) <= room.receive_window {
             return if fits(room.new) { Choice::New } else { Choice::WindowFull };
         }
         if self.state != Recovery::Fast || self.mode != Reliability::Sack {

@@ -17,7 +17,6 @@ mod arrivals;
 #[cfg(test)]
 mod arrivals_tests;
 mod choice;
-mod fine;
 mod recovery;
 pub(crate) mod ring;
 pub(crate) mod rtt;
@@ -25,20 +24,22 @@ mod sack;
 mod spurious;
 #[cfg(test)]
 mod tests;
+mod vegas_timer;
 
 use tailback_control::Reliability;
 use tailback_core::{
-    AckBlocks, Acked, Annex, Bytes, CongestionEvent, Echoes, Feedback, FlowId, Lost, PairPosition, Recovery,
+    AckBlocks, Acked, Annex, CongestionEvent, Echoes, FlowId, Lost, Packet, PairPosition, Recovery,
     RttSample, SeqRange, Span, Time, rng::mix,
 };
 
 use crate::config::{RttSampling, StreamConfig};
+use crate::teller::Books;
 use arrivals::Arrivals;
 pub(crate) use choice::{Choice, Room};
-use fine::FineTimer;
 use ring::{Record, Ring};
 use rtt::RttEstimator;
 use spurious::Doubt;
+use vegas_timer::VegasTimer;
 
 /// An acknowledgement, taken apart.
 #[derive(Clone, Copy, Debug)]
@@ -51,14 +52,17 @@ pub(crate) struct Ack<'a> {
     pub(crate) trigger: Option<u64>,
     /// The send time echoed, where segments carry it.
     pub(crate) echo: Option<Time>,
-    /// ECE.
-    pub(crate) ecn_echo: bool,
+    /// Marks echoed by flags.
+    pub(crate) flags: Echoes,
+    /// All marks that the receiver has counted, where it counts them.
+    pub(crate) marks: Option<Echoes>,
 }
 
 impl<'a> Ack<'a> {
-    /// The acknowledgement of this number, with what else it says.
+    /// What an acknowledgement and its annex say.
     #[inline]
-    pub(crate) fn read(number: u64, annex: Option<&'a Annex>, ecn_echo: bool) -> Self {
+    pub(crate) fn read(packet: &Packet, annex: Option<&'a Annex>) -> Self {
+        let number = packet.number;
         let detail = match annex {
             Some(Annex::Blocks(blocks)) => Some(blocks),
             _ => None,
@@ -69,7 +73,8 @@ impl<'a> Ack<'a> {
             // Without detail, an acknowledgement in order was caused by the number below its own.
             trigger: detail.map(|blocks| blocks.trigger).or(number.checked_sub(1)),
             echo: detail.and_then(|blocks| blocks.echo),
-            ecn_echo,
+            flags: Echoes::of(packet),
+            marks: detail.map(|blocks| blocks.marks).filter(|marks| *marks != Echoes::NONE),
         }
     }
 }
@@ -80,11 +85,13 @@ pub(crate) struct Outcome {
     /// Bytes newly acknowledged cumulatively.
     pub(crate) advanced: u64,
     /// Bytes outstanding before, without what limited transmit sent (RFC 5681 §3.2 step 2).
-    pub(crate) flight: u64,
+    pub(crate) outstanding: u64,
     /// A new round trip time.
     pub(crate) rtt: Option<RttSample>,
     /// What the window must do.
     pub(crate) event: Option<CongestionEvent>,
+    /// Marks echoed.
+    pub(crate) echoes: Echoes,
 }
 
 /// Soft time-outs of recovery by offsets: without progress through two round trips, the oldest is sent again.
@@ -103,7 +110,7 @@ const NONE: u64 = u64::MAX;
 pub(crate) struct LossRecovery {
     ring: Ring,
     /// Bytes not cumulatively acknowledged.
-    flight: u64,
+    outstanding: u64,
     /// Bytes in the network by the records.
     pipe: u64,
     /// Bytes that duplicate acknowledgements without ranges showed to have left the network.
@@ -118,6 +125,8 @@ pub(crate) struct LossRecovery {
     recover: u64,
     /// An ECN echo counts only when more than this is acknowledged (RFC 3168 §6.1.2).
     ecn_until: u64,
+    /// Marks that the receiver has counted, where it counts them.
+    marks: Option<Box<Echoes>>,
     /// The segment timed for a sample once per round trip.
     timed: u64,
     deadline: Time,
@@ -146,18 +155,40 @@ pub(crate) struct LossRecovery {
     /// Packet-pair's.
     soft: Option<Box<SoftTimeout>>,
     /// Vegas's.
-    fine: Option<Box<FineTimer>>,
+    vegas_timer: Option<Box<VegasTimer>>,
     /// Where the receiver counts what arrives.
     arrivals: Option<Box<Arrivals>>,
     acked: Vec<Acked>,
     lost: Vec<Lost>,
 }
 
+impl Books for LossRecovery {
+    #[inline]
+    fn lists(&self) -> (&[Acked], &[Lost]) {
+        (&self.acked, &self.lost)
+    }
+
+    #[inline]
+    fn state(&self) -> Recovery {
+        self.state
+    }
+
+    #[inline]
+    fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    #[inline]
+    fn in_flight(&self) -> u64 {
+        self.pipe.saturating_sub(self.inflation)
+    }
+}
+
 impl LossRecovery {
     pub(crate) fn new(flow: FlowId, config: &StreamConfig) -> Self {
         Self {
             ring: Ring::default(),
-            flight: 0,
+            outstanding: 0,
             pipe: 0,
             inflation: 0,
             next_retransmit: 0,
@@ -165,6 +196,7 @@ impl LossRecovery {
             high_sacked: 0,
             recover: 0,
             ecn_until: 0,
+            marks: None,
             timed: NONE,
             deadline: Time::NEVER,
             last_sent: Time::NEVER,
@@ -183,7 +215,7 @@ impl LossRecovery {
             doubt: Doubt::None,
             rtt: RttEstimator::new(&config.rto, mix(u64::from(flow.0))),
             soft: (config.reliability == Reliability::Offsets).then(Box::default),
-            fine: (config.reliability == Reliability::Vegas).then(Box::default),
+            vegas_timer: (config.reliability == Reliability::Vegas).then(Box::default),
             arrivals: None,
             acked: Vec::new(),
             lost: Vec::new(),
@@ -201,6 +233,7 @@ impl LossRecovery {
             high_sacked: next,
             recover: next,
             ecn_until: next,
+            marks: self.marks.take(),
             ring,
             arrivals: self.arrivals.take(),
             acked: std::mem::take(&mut self.acked),
@@ -225,20 +258,6 @@ impl LossRecovery {
     /// Whether everything sent is acknowledged.
     pub(crate) const fn is_idle(&self) -> bool {
         self.ring.is_empty()
-    }
-
-    /// Bytes believed in the network.
-    pub(crate) const fn in_flight(&self) -> u64 {
-        self.pipe.saturating_sub(self.inflation)
-    }
-
-    /// Bytes not cumulatively acknowledged.
-    pub(crate) const fn flight(&self) -> u64 {
-        self.flight
-    }
-
-    pub(crate) const fn state(&self) -> Recovery {
-        self.state
     }
 
     /// Whether what leaves now is released by the first duplicate acknowledgements (RFC 3042).
@@ -271,24 +290,6 @@ impl LossRecovery {
         }
         if self.lost.capacity() > KEPT {
             self.lost = Vec::new();
-        }
-    }
-
-    /// What a controller is told of the last input.
-    #[inline]
-    pub(crate) fn feedback(&self, outcome: &Outcome, echoes: Echoes, window_limited: bool) -> Feedback<'_> {
-        Feedback {
-            acked: &self.acked,
-            advanced: Bytes::new(outcome.advanced),
-            lost: &self.lost,
-            rtt: outcome.rtt,
-            event: outcome.event,
-            recovery: self.state,
-            echoes,
-            flight: Bytes::new(outcome.flight),
-            in_flight: Bytes::new(self.in_flight()),
-            window_limited,
-            report: None,
         }
     }
 
@@ -329,7 +330,7 @@ impl LossRecovery {
         }
         self.last_sent = now;
         self.ring.push(Record::new(now, size, tag, pair));
-        self.flight += u64::from(size);
+        self.outstanding += u64::from(size);
         self.pipe += u64::from(size);
         if self.dup_acks > 0 && self.state == Recovery::Open {
             self.limited = self.limited.saturating_add(u32::from(size));
@@ -348,6 +349,13 @@ impl LossRecovery {
     ) {
         let Some(number) = choice.again() else { return };
         self.last_sent = now;
+        let record = self.ring.get_mut(number);
+        if record.is_sacked() {
+            // Only what is forced leaves in spite of that.
+            record.forget_sack();
+            self.sacked -= 1;
+            self.sacked_above -= u32::from(number >= self.lost_edge);
+        }
         self.pipe += self.ring.get_mut(number).send_again(now, tag, pair);
         if let Choice::Rescue(_) = choice {
             self.rescued = true;

@@ -87,8 +87,8 @@ impl LossRecovery {
     /// Vegas's timer learns that the oldest segment is about to leave again.
     fn lengthen(&mut self) {
         let (first, outstanding) = (self.ring.first(), self.ring.end() - self.ring.first());
-        if let Some(fine) = &mut self.fine {
-            fine.sent_again(self.ring.get(first).transmissions > 1, outstanding);
+        if let Some(timer) = &mut self.vegas_timer {
+            timer.sent_again(self.ring.get(first).transmissions > 1, outstanding);
         }
     }
 
@@ -210,22 +210,29 @@ impl LossRecovery {
 
     /// The time of [`LossRecovery::deadline`] has come: everything outstanding is believed lost, but for what is
     /// selectively acknowledged (RFC 6298 §5, RFC 6675 §5.1).
+    ///
+    /// A receiver that has the oldest segment acknowledges it cumulatively. One that has acknowledged it selectively only has
+    /// thrown it away since, or never had it: nothing it said of ranges is believed any more, and the oldest segment is sent
+    /// again, whatever it goes on to say (RFC 2018 §8: "MUST retransmit the segment at the left edge of the window […]
+    /// whether or not the SACK bit is on for that segment").
     pub(crate) fn on_timeout(&mut self, now: Time, config: &StreamConfig) -> Option<Outcome> {
         if now < self.deadline || self.ring.is_empty() {
             return None;
         }
         self.clear_lists();
-        let flight = self.flight.saturating_sub(u64::from(self.limited));
+        let outstanding = self.outstanding.saturating_sub(u64::from(self.limited));
         let (first, end) = (self.ring.first(), self.ring.end());
+        let reneged = self.ring.get(first).is_sacked();
+        let forget = reneged || !config.keep_scoreboard;
         for number in first..end {
             let record = self.ring.get_mut(number);
             if !record.is_sacked() {
                 self.lose_by(number, Record::lose_all);
-            } else if !config.keep_scoreboard {
+            } else if forget {
                 record.forget_sack();
             }
         }
-        if !config.keep_scoreboard {
+        if forget {
             self.sacked = 0;
             self.high_sacked = first;
         }
@@ -239,16 +246,16 @@ impl LossRecovery {
         self.inflation = 0;
         self.dup_acks = 0;
         self.limited = 0;
-        self.forced = false;
+        self.forced = reneged;
         self.timed = NONE;
-        if let Some(fine) = &mut self.fine {
-            fine.worried = 0;
+        if let Some(timer) = &mut self.vegas_timer {
+            timer.worried = 0;
         }
         self.note_reduction();
         self.consecutive = self.consecutive.saturating_add(1);
         self.rtt.back_off(&config.rto);
         self.restart_timer(now, config);
         let event = Some(CongestionEvent::Timeout { consecutive: self.consecutive.into() });
-        Some(Outcome { advanced: 0, flight, rtt: None, event })
+        Some(Outcome { outstanding, event, ..Outcome::default() })
     }
 }

@@ -8,6 +8,10 @@ use tailback_core::{RttSample, Span, Time};
 
 use crate::config::RtoConfig;
 
+/// The least time-out that a controller may direct: a shorter one, never lengthened by back-off where it is 0, would be an
+/// event per nanosecond.
+const LEAST: Span = Span::from_micros(1);
+
 /// The estimator of one connection.
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
@@ -18,10 +22,11 @@ pub(crate) struct RttEstimator {
     backoff: f64,
     /// The time-out without back-off.
     timeout: Span,
-    /// The controller's own, which replaces it.
-    directed: Option<Span>,
+    /// The controller's own, which replaces it; [`Span::MAX`] where it has none.
+    directed: Span,
     latest: Span,
     min: Span,
+    samples: u32,
     /// Where in a tick this host's clock stands at time zero.
     phase: Span,
 }
@@ -46,9 +51,10 @@ impl RttEstimator {
             variation: 0.0,
             backoff: 1.0,
             timeout: config.initial,
-            directed: None,
+            directed: Span::MAX,
             latest: Span::ZERO,
             min: Span::MAX,
+            samples: 0,
             phase: Span::from_nanos(phase % tick),
         }
     }
@@ -56,6 +62,11 @@ impl RttEstimator {
     /// Whether there was a sample.
     pub(crate) fn has_sample(&self) -> bool {
         self.min != Span::MAX
+    }
+
+    /// How many samples there were, modulo 2³².
+    pub(crate) fn samples(&self) -> u32 {
+        self.samples
     }
 
     /// The newest sample.
@@ -75,6 +86,7 @@ impl RttEstimator {
         let latest = now.since(sent);
         let first = !self.has_sample();
         self.latest = latest;
+        self.samples = self.samples.wrapping_add(1);
         self.min = self.min.min(latest);
         self.backoff = 1.0;
         let (smoothed, timeout) = if config.tick.is_zero() {
@@ -123,7 +135,7 @@ impl RttEstimator {
     /// The time-out, back-off included (RFC 6298 §2.4 and §2.5; the minimum is taken before the back-off).
     #[inline]
     pub(crate) fn timeout(&self, config: &RtoConfig) -> Span {
-        let base = self.directed.unwrap_or(self.timeout);
+        let base = if self.directed == Span::MAX { self.timeout } else { self.directed };
         let backed_off = if self.backoff == 1.0 { base } else { base.mul_f64(self.backoff) };
         backed_off.min(config.max)
     }
@@ -131,7 +143,7 @@ impl RttEstimator {
     /// The controller's own time-out takes the place of the estimated one, or gives it back.
     #[inline]
     pub(crate) fn direct(&mut self, timeout: Option<Span>) {
-        self.directed = timeout;
+        self.directed = timeout.map_or(Span::MAX, |timeout| timeout.max(LEAST));
     }
 
     /// The timer expired (RFC 6298 §5.5).

@@ -3,11 +3,12 @@
 
 use proptest::prelude::*;
 use tailback_control::Reliability;
-use tailback_core::{Bytes, FlowId, PairPosition, Recovery, SeqRange, Span, Time};
+use tailback_core::{Bytes, Echoes, FlowId, PairPosition, Recovery, SeqRange, Span, Time};
 
 use super::{Ack, Choice, LossRecovery, Room};
 use crate::config::StreamConfig;
 use crate::receiver::reassembly::Reassembly;
+use crate::teller::Books;
 
 /// One step of a random run.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +119,8 @@ impl Run {
             blocks: &blocks[..count],
             trigger: Some(trigger),
             echo: None,
-            ecn_echo: false,
+            flags: Echoes::NONE,
+            marks: None,
         };
         if self.machine.on_ack(self.now, &ack, &self.config).is_some() {
             self.acked += self.machine.acked().len() as u64;
@@ -131,7 +133,10 @@ impl Run {
         let records: Vec<_> = (first..end).map(|number| (number, *machine.ring.get(number))).collect();
         let pipe: u64 = records.iter().map(|(_, record)| record.in_network()).sum();
         assert_eq!(pipe, machine.pipe);
-        assert_eq!(records.iter().map(|(_, record)| u64::from(record.size)).sum::<u64>(), machine.flight);
+        assert_eq!(
+            records.iter().map(|(_, record)| u64::from(record.size)).sum::<u64>(),
+            machine.outstanding
+        );
         let sacked: Vec<u64> =
             records.iter().filter(|(_, record)| record.is_sacked()).map(|(number, _)| *number).collect();
         assert_eq!(sacked.len(), machine.sacked as usize);
@@ -250,7 +255,7 @@ fn memory_is_given_back_after_a_long_window() {
     assert_eq!(run.machine.lost().len(), 20_000);
     // The acknowledgement of everything but the last segment, and of that.
     for number in [run.machine.end() - 1, run.machine.end()] {
-        let ack = Ack { number, blocks: &[], trigger: None, echo: None, ecn_echo: false };
+        let ack = Ack { number, blocks: &[], trigger: None, echo: None, flags: Echoes::NONE, marks: None };
         assert!(run.machine.on_ack(run.now, &ack, &run.config).is_some());
     }
     assert!(run.machine.acked.capacity() <= 128 && run.machine.lost.capacity() <= 128);

@@ -8,8 +8,8 @@ pub mod stream;
 use std::collections::BTreeMap;
 
 use tailback_core::{
-    Annexes, AppInput, Bytes, Controller, Cx, Directive, Endpoint, EndpointCx, Event, Feedback, FlowId,
-    Input, Kind, Output, Packet, Sent, Span, Stream, Time,
+    Annex, Annexes, AppInput, Bytes, Controller, Cx, Directive, Endpoint, EndpointCx, Event, Feedback,
+    FlowId, Input, Kind, Output, Packet, Sent, Span, Stream, Time,
 };
 
 /// What happens to a packet on its way forward.
@@ -139,7 +139,6 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
             match self.sender.poll(self.now, &mut cx) {
                 Output::Transmit(packet) => self.launch(packet, true),
                 Output::Event(event) => self.events.push((self.now, event)),
-                Output::Direct(_) => {}
                 Output::Wait(until) => {
                     // A timer may fall on the instant of a packet; but once called, it must be over.
                     let over = until.is_some_and(|at| at < self.now || timeout && at == self.now);
@@ -160,7 +159,6 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
             match self.receiver.poll(self.now, &mut cx) {
                 Output::Transmit(packet) => self.launch(packet, false),
                 Output::Event(event) => self.events.push((self.now, event)),
-                Output::Direct(_) => {}
                 Output::Wait(until) => {
                     // A timer may fall on the instant of a packet; but once called, it must be over.
                     let over = until.is_some_and(|at| at < self.now || timeout && at == self.now);
@@ -209,6 +207,14 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
     /// Hands the receiver a packet now, past the script.
     pub fn deliver(&mut self, packet: Packet) {
         self.give_receiver(Input::Packet(packet));
+    }
+
+    /// Hands the sender a packet now that nobody sent.
+    pub fn forge(&mut self, mut packet: Packet, annex: Option<Annex>) {
+        if let Some(annex) = annex {
+            packet.annex = self.annexes.insert(annex);
+        }
+        self.give_sender(Input::Packet(packet));
     }
 
     /// One event; false when nothing is left to happen by `end`.
@@ -279,7 +285,7 @@ pub struct Told {
     pub acked: Vec<u64>,
     pub lost: Vec<u64>,
     pub advanced: u64,
-    pub flight: u64,
+    pub outstanding: u64,
     pub in_flight: u64,
     pub event: Option<tailback_core::CongestionEvent>,
     pub recovery: tailback_core::Recovery,
@@ -352,7 +358,7 @@ impl Controller for Scripted {
             acked: feedback.acked.iter().map(|one| one.number).collect(),
             lost: feedback.lost.iter().map(|one| one.number).collect(),
             advanced: feedback.advanced.get(),
-            flight: feedback.flight.get(),
+            outstanding: feedback.outstanding.get(),
             in_flight: feedback.in_flight.get(),
             event: feedback.event,
             recovery: feedback.recovery,

@@ -110,8 +110,12 @@ pub enum ControlledAt {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "PacketPairRateChange")]
 pub enum RateChange {
-    /// When the timer of the pair before has expired (Keshav 1994, §8).
+    /// When the timer of the pair before has expired (Keshav 1994, §8), but no later than a round trip after that pair
+    /// left, as long as one is expected to take by now: a rate of next to nothing would be kept for minutes else, with
+    /// nothing sent to hear of a better one.
     #[default]
+    WithinRoundTrip,
+    /// When the timer of the pair before has expired, however long that takes: the memorandum's own rule.
     AtTick,
     /// At once, also for the pair that is waiting.
     AtOnce,
@@ -147,7 +151,8 @@ pub struct PacketPairConfig {
     pub nominal_rate: Option<BitRate>,
     /// Whether the rate rises from rest after an idle time of a time-out (§5). Default true.
     pub idle_restart: bool,
-    /// When a new rate counts: `at-tick` (the default), when the timer of the pair before has expired, or `at-once`.
+    /// When a new rate counts: `at-tick`, when the timer of the pair before has expired (§8); `within-round-trip` (the
+    /// default), likewise but at most a round trip later; or `at-once`.
     pub rate_change: RateChange,
     /// The granularity of the sender's clock; `"0 s"`, the default, for an exact one.
     pub clock: Span,
@@ -167,7 +172,7 @@ impl Default for PacketPairConfig {
             singleton_timeout: Span::from_millis(100),
             nominal_rate: None,
             idle_restart: true,
-            rate_change: RateChange::AtTick,
+            rate_change: RateChange::WithinRoundTrip,
             clock: Span::ZERO,
         }
     }
@@ -175,7 +180,7 @@ impl Default for PacketPairConfig {
 
 impl PacketPairConfig {
     /// Complains about every value that is not allowed.
-    pub fn check(&self, checker: &mut Checker) {
+    pub(super) fn check_fields(&self, checker: &mut Checker) {
         checker.within("setpoint", |setpoint| match &self.setpoint {
             Setpoint::Fixed { packets } => {
                 let ok = *packets > 0.0 && *packets <= 1e9;

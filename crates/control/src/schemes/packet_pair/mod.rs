@@ -33,6 +33,7 @@ mod config;
 mod probe;
 mod rate_timer;
 mod remote;
+mod scheme;
 
 use tailback_core::{
     BitRate, Burst, Bytes, CongestionEvent, Controller, Cx, Directive, Feedback, Gate, ProbePlan, Recovery,
@@ -41,11 +42,12 @@ use tailback_core::{
 
 use crate::estimators::{AnyEstimator, Estimator, Sample};
 use crate::laws::{AdaptiveRise, Bottleneck, ContinuousLaw, DiscreteLaw, Epoch, SetpointProbing};
-use crate::scheme::ControllerParams;
+use crate::parts::ControllerParams;
 pub use config::{ControlledAt, Law, PacketPairConfig, Propagation, RateChange, Setpoint};
 use probe::{ProbeReader, Reading};
 use rate_timer::RateTimer;
 pub use remote::{PacketPairPolicy, PacketPairRemote};
+pub use scheme::PacketPairSender;
 
 /// With no more packets in the queue, estimates are suspect (§5).
 const CAUTION: f64 = 2.0;

@@ -1,13 +1,14 @@
-//! The timer that a rate is sent by: loaded when a pair leaves, and by default not set anew before it expires. What the
-//! rate is, the laws say.
+//! The timer that a rate is sent by: loaded when a pair leaves, and not set anew before it expires. What the rate is, the
+//! laws say.
 //!
 //! Source: S. Keshav, "Packet-Pair Flow Control" (1994), §8: the rate "is used by the per-connection timer the next time it
 //! is loaded. [...] If multiple updates to the sending rate occur before the current rate timer expires, the latest value
 //! [...] is automatically used." So a source that was told to be still while its queue drains stays still, whatever it
 //! measures meanwhile; the overflow rule in `laws::bottleneck` says for how long.
 //!
-//! Deviation: no rate is kept for longer than the round trip time expected by now. A timer that was loaded while the
-//! bottleneck hardly moved would else hold its rate for minutes after it moves again, with nothing sent to hear of it.
+//! Deviation, unless [`RateChange::AtTick`] is asked for: no rate is kept for longer than the round trip time expected by
+//! now. A timer that was loaded while the bottleneck hardly moved would else hold its rate for minutes after it moves
+//! again, with nothing sent to hear of it.
 
 use tailback_core::{BitRate, Bytes, Span, Time};
 
@@ -39,7 +40,7 @@ impl RateTimer {
         self.in_force = rate;
         self.loaded = now;
         self.tick = match rate {
-            Some(rate) if self.change == RateChange::AtTick => now + rate.span_of(self.pair),
+            Some(rate) if self.change != RateChange::AtOnce => now + rate.span_of(self.pair),
             _ => now,
         };
         self.expires = self.tick;
@@ -48,7 +49,7 @@ impl RateTimer {
     /// There is a new rate, and a round trip is expected to take so long by now: the rate counts at once where no timer
     /// runs, and where there was none or is none any more.
     pub(super) fn change(&mut self, now: Time, rate: Option<BitRate>, round_trip: Option<Span>) {
-        if let Some(round_trip) = round_trip {
+        if let (Some(round_trip), RateChange::WithinRoundTrip) = (round_trip, self.change) {
             self.expires = self.tick.min(self.loaded + round_trip);
         }
         if rate.is_none() || self.in_force.is_none() {
@@ -131,10 +132,18 @@ mod tests {
 
     #[test]
     fn no_rate_is_kept_beyond_a_round_trip() {
-        let mut timer = timer(RateChange::AtTick);
+        let mut timer = timer(RateChange::WithinRoundTrip);
         timer.change(at(10), Some(FAST), Some(Span::from_millis(300)));
         assert_eq!((timer.in_force(), timer.next(Some(FAST))), (Some(SLOW), Some(at(300))));
         timer.expire(at(300), Some(FAST));
         assert_eq!((timer.in_force(), timer.next(Some(FAST))), (Some(FAST), None));
+    }
+
+    #[test]
+    fn the_memorandums_timer_runs_to_its_end() {
+        let mut timer = timer(RateChange::AtTick);
+        timer.change(at(10), Some(FAST), Some(Span::from_millis(300)));
+        timer.expire(at(999), Some(FAST));
+        assert_eq!((timer.in_force(), timer.next(Some(FAST))), (Some(SLOW), None));
     }
 }

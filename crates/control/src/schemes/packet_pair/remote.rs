@@ -17,12 +17,12 @@
 use std::collections::VecDeque;
 
 use tailback_core::{
-    Acked, Arrival, BitRate, Burst, Bytes, CongestionEvent, ControlInfo, Controller, Cx, Directive, Feedback,
-    FeedbackPolicy, Gate, Lane, Outgoing, Packet, ProbePlan, Report, Sent, Span, Time,
+    Acked, Arrival, BitRate, Burst, Bytes, CongestionEvent, ControlInfo, Controller, Cx, Directive, Envelope,
+    Feedback, FeedbackPolicy, Gate, Lane, Outgoing, Packet, ProbePlan, Report, Sent, Span, Time,
 };
 
 use super::{PacketPair, PacketPairConfig, RateTimer, Reading, bit_rate};
-use crate::scheme::ControllerParams;
+use crate::parts::ControllerParams;
 
 /// A report on the wire: an acknowledgement's header.
 const REPORT_SIZE: Bytes = Bytes::new(40);
@@ -98,7 +98,7 @@ impl PacketPairPolicy {
     fn read(&mut self, now: Time, packet: &Packet, info: &ControlInfo) -> Option<Reading> {
         let reader = &mut self.pair.probes;
         // The transmission is known from the header; there is nothing to count here.
-        reader.next = reader.next.max(info.pair);
+        reader.next = reader.next.max(info.packets_sent);
         let sent_at = info.echo.map(|echo| echo + info.held);
         let arrived = Acked {
             number: packet.number,
@@ -107,7 +107,7 @@ impl PacketPairPolicy {
             // Without an echo no round trip time is known, as of a packet sent twice.
             retransmitted: sent_at.is_none(),
             pair: packet.pair(),
-            tag: info.pair.wrapping_sub(1) as u32,
+            tag: info.packets_sent.wrapping_sub(1) as u32,
         };
         reader.read(now, &[arrived])
     }
@@ -135,7 +135,7 @@ impl PacketPairPolicy {
             self.pair.lower_setpoint();
             self.loss_told = now;
         }
-        self.expected = self.expected.max(packet.number + 1);
+        self.expected = self.expected.max(packet.number.saturating_add(1));
         let round_passed = Self::knows(info, self.round_began);
         if round_passed {
             self.round_began = now;
@@ -236,7 +236,7 @@ impl Controller for PacketPairRemote {
         if !feedback.acked.is_empty() {
             self.opening = 2;
         }
-        if let Some(Report::Rate { rate, setpoint }) = feedback.report {
+        if let Some(Envelope { report: Report::Rate { rate, setpoint }, .. }) = feedback.report {
             self.rate = Some(*rate);
             cx.note("setpoint", setpoint.as_f64());
         }

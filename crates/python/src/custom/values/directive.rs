@@ -2,9 +2,12 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tailback_core::{BitRate, Burst, Bytes, Directive, Gate, ProbePlan, Span, Tokens};
+use tailback_core::{BitRate, Burst, Bytes, Directive, Gate, ProbePlan, Span, Time, Tokens};
 
-use super::positive;
+use super::{not_allowed, positive, seconds};
+
+/// No link is faster: what a directive asks for beyond leaves at one instant without end.
+const MOST_RATE: f64 = 1e14;
 
 /// All data leaves as back-to-back pairs.
 #[pyclass(frozen, from_py_object, module = "tailback")]
@@ -71,7 +74,8 @@ pub(crate) struct PyDirective(pub(crate) Directive);
 #[pymethods]
 impl PyDirective {
     #[new]
-    #[pyo3(signature = (window=None, rate=None, *, burst=0.0, tokens="constant", gate=true, probe=None, timeout=None))]
+    #[expect(clippy::too_many_arguments, reason = "called from Python, with names")]
+    #[pyo3(signature = (window=None, rate=None, *, burst=0.0, tokens="constant", gate=true, probe=None, timeout=None, until=None))]
     fn new(
         window: Option<f64>,
         rate: Option<f64>,
@@ -80,13 +84,23 @@ impl PyDirective {
         gate: bool,
         probe: Option<Probe>,
         timeout: Option<f64>,
+        until: Option<f64>,
     ) -> PyResult<Self> {
+        if gate && until.is_some() {
+            let message = "until: is not allowed while the gate is open; expected with gate=False";
+            return Err(PyValueError::new_err(message));
+        }
+        let until = until.map(|at| positive("until", at, "seconds since the start, or None")).transpose()?;
         let bytes = |value| {
             positive("window", value, "bytes of at least 0, or None for no window").map(Bytes::from_f64)
         };
         let bits = |value| {
-            positive("rate", value, "bit/s of at least 0, or None for no rate")
-                .map(BitRate::from_bits_per_sec_f64)
+            let allowed = "bit/s from 0 to 1e14, as of links, or None for no rate";
+            let rate = positive("rate", value, allowed)?;
+            if rate > MOST_RATE {
+                return Err(not_allowed("rate", rate, allowed));
+            }
+            Ok(BitRate::from_bits_per_sec_f64(rate))
         };
         let span =
             |value| positive("timeout", value, "seconds of at least 0, or None").map(Span::from_secs_f64);
@@ -102,7 +116,11 @@ impl PyDirective {
             window: window.map(bytes).transpose()?,
             rate: rate.map(bits).transpose()?,
             burst: Burst { depth: Bytes::from_f64(positive("burst", burst, "bytes of at least 0")?), tokens },
-            gate: if gate { Gate::Open } else { Gate::Closed },
+            gate: if gate {
+                Gate::Open
+            } else {
+                Gate::Closed { until: until.map(|at| Time::ZERO + Span::from_secs_f64(at)) }
+            },
             probe: probe.map(Probe::plan),
             timeout: timeout.map(span).transpose()?,
         }))
@@ -133,7 +151,12 @@ impl PyDirective {
 
     #[getter]
     fn gate(&self) -> bool {
-        self.0.gate == Gate::Open
+        self.0.gate.is_open()
+    }
+
+    #[getter]
+    fn until(&self) -> Option<f64> {
+        if let Gate::Closed { until } = self.0.gate { until.map(seconds) } else { None }
     }
 
     #[getter]
@@ -155,6 +178,7 @@ impl PyDirective {
     fn __repr__(&self) -> String {
         let shown = |value: Option<u64>| value.map_or_else(|| "None".to_owned(), |value| value.to_string());
         let timeout = self.timeout().map_or_else(String::new, |seconds| format!(", timeout={seconds}"));
+        let until = self.until().map_or_else(String::new, |seconds| format!(", until={seconds}"));
         let probe = match self.0.probe {
             None => String::new(),
             Some(ProbePlan::DataPairs { singleton_timeout }) => {
@@ -163,7 +187,7 @@ impl PyDirective {
             Some(ProbePlan::ControlPair { id }) => format!(", probe={}", ControlPair { id }.__repr__()),
         };
         format!(
-            "Directive(window={}, rate={}, burst={}, tokens='{}', gate={}{probe}{timeout})",
+            "Directive(window={}, rate={}, burst={}, tokens='{}', gate={}{until}{probe}{timeout})",
             shown(self.window()),
             shown(self.rate()),
             self.burst(),

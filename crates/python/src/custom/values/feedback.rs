@@ -1,7 +1,7 @@
 //! What a controller written in Python is told: packets that leave, and batches of feedback.
 
 use pyo3::prelude::*;
-use tailback_core::{Acked, CongestionEvent, Feedback, Lost, Recovery, Report, RttSample, Sent};
+use tailback_core::{Acked, CongestionEvent, Envelope, Feedback, Lost, Recovery, Report, RttSample, Sent};
 
 use super::{place, seconds};
 
@@ -110,6 +110,27 @@ pub(crate) struct PyEchoes {
     eta: u32,
 }
 
+/// What every report tells, whatever the scheme's.
+#[pyclass(name = "Envelope", frozen, get_all, module = "tailback")]
+#[derive(Clone)]
+pub(crate) struct PyEnvelope {
+    echo: Option<f64>,
+    held: f64,
+    arrived_bytes: u64,
+    arrived_packets: u64,
+}
+
+impl From<&Envelope> for PyEnvelope {
+    fn from(envelope: &Envelope) -> Self {
+        Self {
+            echo: envelope.echo.map(seconds),
+            held: envelope.held.as_secs_f64(),
+            arrived_bytes: envelope.arrived_bytes.get(),
+            arrived_packets: envelope.arrived_packets,
+        }
+    }
+}
+
 /// One batch of feedback; its lists become Python's when somebody looks at them.
 #[pyclass(name = "Feedback", frozen, module = "tailback")]
 pub(crate) struct PyFeedback {
@@ -120,10 +141,12 @@ pub(crate) struct PyFeedback {
     recovery: Recovery,
     echoes: PyEchoes,
     advanced: u64,
-    flight: u64,
+    outstanding: u64,
     in_flight: u64,
     window_limited: bool,
+    gain: f64,
     report: Option<Box<[f64]>>,
+    envelope: Option<PyEnvelope>,
     /// Makes a report of the policy's own type from its numbers.
     read: Option<Py<PyAny>>,
 }
@@ -139,13 +162,15 @@ impl PyFeedback {
             recovery: feedback.recovery,
             echoes: PyEchoes { ce: echoes.ce, rho: echoes.rho, eta: echoes.eta },
             advanced: feedback.advanced.get(),
-            flight: feedback.flight.get(),
+            outstanding: feedback.outstanding.get(),
             in_flight: feedback.in_flight.get(),
             window_limited: feedback.window_limited,
+            gain: feedback.gain,
             report: match feedback.report {
-                Some(Report::Custom(numbers)) => Some(numbers.clone()),
+                Some(Envelope { report: Report::Custom(numbers), .. }) => Some(numbers.clone()),
                 _ => None,
             },
+            envelope: feedback.report.map(PyEnvelope::from),
             read: read.map(|read| read.clone_ref(py)),
         }
     }
@@ -197,8 +222,8 @@ impl PyFeedback {
         self.echoes.clone()
     }
     #[getter]
-    fn flight(&self) -> u64 {
-        self.flight
+    fn outstanding(&self) -> u64 {
+        self.outstanding
     }
     #[getter]
     fn in_flight(&self) -> u64 {
@@ -207,6 +232,14 @@ impl PyFeedback {
     #[getter]
     fn window_limited(&self) -> bool {
         self.window_limited
+    }
+    #[getter]
+    fn gain(&self) -> f64 {
+        self.gain
+    }
+    #[getter]
+    fn envelope(&self) -> Option<PyEnvelope> {
+        self.envelope.clone()
     }
     /// The receiver's report as its policy's type of reports.
     #[getter]

@@ -15,8 +15,8 @@ use tailback_core::{PairPosition, Time};
 pub(crate) use about::{Connection, LinkInfo};
 pub(crate) use context::Context;
 pub(crate) use directive::{ControlPair, DataPairs, PyDirective};
-pub(crate) use feedback::{PyAcked, PyEchoes, PyFeedback, PyLost, PyRtt, PySent};
-pub(crate) use queue::{PyPacket, QueueContext};
+pub(crate) use feedback::{PyAcked, PyEchoes, PyEnvelope, PyFeedback, PyLost, PyRtt, PySent};
+pub(crate) use queue::{Gone, PyPacket, QueueContext, Ticket};
 pub(crate) use receiver::{PyArrival, PyControl, PyOutgoing};
 
 /// Seconds since the start.
@@ -34,14 +34,15 @@ fn positive(name: &str, value: f64, allowed: &str) -> PyResult<f64> {
     if value.is_finite() && value >= 0.0 {
         return Ok(value);
     }
-    Err(PyValueError::new_err(format!("{name}: {value} is not allowed; expected {allowed}")))
+    Err(not_allowed(name, value, allowed))
+}
+
+/// The error that names the field.
+fn not_allowed(name: &str, value: f64, allowed: &str) -> PyErr {
+    PyValueError::new_err(format!("{name}: {value} is not allowed; expected {allowed}"))
 }
 
 /// A packet's place in a probe.
 const fn place(pair: PairPosition) -> &'static str {
-    match pair {
-        PairPosition::Single => "single",
-        PairPosition::First => "first",
-        PairPosition::Second => "second",
-    }
+    PairPosition::NAMES[pair as usize]
 }

@@ -1,5 +1,7 @@
 //! What a queue discipline written in Python is given: packets, and what it may do with them.
 
+use std::sync::{Arc, Mutex};
+
 use pyo3::prelude::*;
 use tailback_core::{BitRate, DropReason, Ecn, Kind, Packet, Time};
 
@@ -11,6 +13,32 @@ use super::{Context, place, seconds};
 pub(crate) struct PyPacket {
     pub(crate) serial: u64,
     pub(crate) packet: Packet,
+    /// Shared by all copies of the object: when the last is gone, nobody can give the packet out any more.
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    pub(crate) ticket: Arc<Ticket>,
+}
+
+/// Tells the queue when no object of a packet is left.
+pub(crate) struct Ticket {
+    serial: u64,
+    gone: Gone,
+}
+
+/// The serials of packets that no object stands for any more.
+pub(crate) type Gone = Arc<Mutex<Vec<u64>>>;
+
+impl Ticket {
+    pub(crate) fn new(serial: u64, gone: &Gone) -> Arc<Self> {
+        Arc::new(Self { serial, gone: Arc::clone(gone) })
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if let Ok(mut gone) = self.gone.lock() {
+            gone.push(self.serial);
+        }
+    }
 }
 
 #[pymethods]

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use tailback_core::{Arrival, Bytes, ControlInfo, Ecn, Lane, Outgoing, Report};
+use tailback_core::{Arrival, Bytes, ControlInfo, Ecn, Lane, Outgoing, Report, Span};
 
 use super::{place, seconds};
 
@@ -12,22 +12,30 @@ use super::{place, seconds};
 #[derive(Clone)]
 pub(crate) struct PyControl {
     pair: u64,
+    packets_sent: u64,
     bytes_sent: u64,
+    in_flight: u64,
     virtual_delay: f64,
     sent_at: f64,
     echo: Option<f64>,
     held: f64,
+    rtt: Option<f64>,
+    app_rate: Option<f64>,
 }
 
 impl From<&ControlInfo> for PyControl {
     fn from(info: &ControlInfo) -> Self {
         Self {
             pair: info.pair,
+            packets_sent: info.packets_sent,
             bytes_sent: info.bytes_sent.get(),
+            in_flight: info.in_flight.get(),
             virtual_delay: info.virtual_delay.as_secs_f64(),
             sent_at: seconds(info.sent_at),
             echo: info.echo.map(seconds),
             held: info.held.as_secs_f64(),
+            rtt: info.rtt.map(Span::as_secs_f64),
+            app_rate: info.app_rate.map(|rate| rate.bits_per_sec() as f64),
         }
     }
 }

@@ -1,0 +1,367 @@
+//! A directed link: admission, queue, server, propagation. What a discipline decides lives in `qdisc`; the routing
+//! between links and the endpoints' behaviour are the simulator's.
+//!
+//! A link has one of two forms, which agree packet by packet:
+//!
+//! * **direct** (`direct.rs`): a first-in first-out queue that acts on arrivals only, at a fixed rate. A packet's
+//!   departure is known when it enters, so queue and wire are one ring and a hop costs one event.
+//!   Without a bound there is nothing to decide, and nobody need know how much waits (`open.rs`).
+//! * **staged** (`stage.rs`): any discipline, changing rates, delivery traces, links that an endpoint governs
+//!   . The end of each transmission is an
+//!   event of its own.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use tailback_core::{
+    Allowance, ArrivalPolicy, DropReason, Packet, QueueCx, RouteCursor, Stream, Time, Verdict,
+};
+use tailback_qdisc::{Admission, Built, Limit};
+
+use crate::counters::Count;
+use crate::direct::Track;
+use crate::driver::{LinkCx, LinkDriver, LinkTimers};
+use crate::impairment::{LossState, Wear};
+use crate::late::Late;
+use crate::server::Server;
+use crate::spec::LinkSpec;
+use crate::stage::{Governed, Stage};
+
+/// A packet on its way, and when it reaches the far end.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+pub(crate) struct Slot {
+    pub(crate) time: Time,
+    pub(crate) packet: Packet,
+}
+
+const _: () = assert!(size_of::<Slot>() == 32, "two slots per cache line");
+
+/// What became of a packet offered to a link.
+#[derive(Clone, Copy, Debug)]
+pub enum Offer {
+    /// It is behind others on its way.
+    Queued,
+    /// It is the only one on its way: this leaf must be armed for its arrival.
+    Leads(u32, Time),
+    /// A full buffer has no room for it.
+    Overflow,
+    /// It takes more than a plain link to say.
+    AtLength,
+}
+
+/// How a link treats what is offered to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Drop-tail without a bound: nothing to check.
+    Open,
+    /// Drop-tail, nothing else: checked inline.
+    Plain,
+    /// Direct, under another arrival policy or with losses before the queue.
+    Policed,
+    /// Staged.
+    Staged,
+}
+
+/// The rarely touched part of a link; a plain one has none before it drops its first packet.
+#[derive(Debug, Default)]
+pub(crate) struct Cold {
+    pub(crate) dropped: [Count; DropReason::NAMES.len()],
+    /// The part of the losses that the wire's own model made: these packets were transmitted.
+    pub(crate) lost_on_wire: Count,
+    pub(crate) duplicated: Count,
+    pub(crate) marked: u64,
+    // Each behind a pointer: most links have none, and a large network has many links.
+    loss_before_queue: Option<Box<LossState>>,
+    policy: Option<Box<Policy>>,
+    pub(crate) staged: Option<Box<Stage>>,
+    pub(crate) wear: Option<Box<Wear>>,
+    pub(crate) late: BinaryHeap<Reverse<Late>>,
+    pub(crate) late_count: u64,
+    pub(crate) timers: LinkTimers,
+}
+
+/// An arrival policy with what it borrows.
+#[derive(Debug)]
+struct Policy {
+    admission: Admission,
+    rng: Stream,
+    /// Stays empty: an arrival policy drops by its verdict.
+    drops: Vec<(Packet, DropReason)>,
+}
+
+/// A link at work: two cache lines that every packet touches, the first on its way out, both on its way in.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Link {
+    pub(crate) track: Track,
+    wire_timer: u32,
+    pub(crate) mode: Mode,
+    /// Whether packets may be lost, damaged, copied or held back on the wire.
+    is_rough: bool,
+    pub(crate) server: Server,
+    pub(crate) arrived: Count,
+    limit: Limit,
+    pub(crate) cold: Option<Box<Cold>>,
+}
+
+const _: () = assert!(size_of::<Link>() == 128, "two cache lines");
+
+impl Link {
+    /// A link at rest; it works once it is [settled](Link::settle).
+    pub fn new(spec: LinkSpec, seed: u64) -> Self {
+        let stream = |what: &str| Stream::new(seed, &format!("{} {what}", spec.name));
+        let is_staged = spec.is_staged();
+        let is_rough = !spec.impairments.is_none();
+        let mut cold = Cold {
+            loss_before_queue: spec
+                .loss_before_queue
+                .map(|model| Box::new(LossState::new(model, stream("loss before queue")))),
+            wear: is_rough.then(|| Box::new(Wear::new(&spec.impairments, seed, &spec.name))),
+            ..Cold::default()
+        };
+        let mut limit = Limit::UNLIMITED;
+        let mode = match spec.queue {
+            Built::Arrival(Admission::DropTail(drop_tail)) if !is_staged => {
+                limit = drop_tail.limit();
+                if cold.loss_before_queue.is_some() {
+                    Mode::Policed
+                } else if limit.is_unlimited() {
+                    Mode::Open
+                } else {
+                    Mode::Plain
+                }
+            }
+            Built::Arrival(admission) if !is_staged => {
+                cold.policy = Some(Box::new(Policy { admission, rng: stream("queue"), drops: Vec::new() }));
+                Mode::Policed
+            }
+            queue => {
+                let governor = spec.governor.map(|governor| Governed { governor, rng: stream("governor") });
+                let staged = Stage::new(queue.into_discipline(), stream("queue"), spec.schedule, spec.trace)
+                    .governed(governor);
+                cold.staged = Some(Box::new(staged));
+                Mode::Staged
+            }
+        };
+        Self {
+            track: Track::new(spec.delay),
+            wire_timer: 0,
+            mode,
+            is_rough,
+            server: Server::new(spec.rate),
+            arrived: Count::default(),
+            limit,
+            cold: (is_rough || matches!(mode, Mode::Policed | Mode::Staged)).then(|| Box::new(cold)),
+        }
+    }
+
+    /// Takes the numbers of its timers, and sets the one that is due without a packet.
+    pub fn settle(&mut self, timers: LinkTimers, driver: &mut impl LinkDriver) {
+        self.wire_timer = timers.wire;
+        if let Some(cold) = &mut self.cold {
+            cold.timers = timers;
+            if let Some(staged) = &cold.staged {
+                driver.arm(timers.service, staged.next_event());
+            }
+        }
+    }
+
+    /// A packet is offered to the link; it will go on from `route` at the far end. Plain links answer at once, the
+    /// others through [`Link::offer_at_length`].
+    #[inline(always)]
+    pub fn offer(&mut self, now: Time, packet: Packet, route: RouteCursor) -> Offer {
+        self.arrived.add(packet.size());
+        if self.mode == Mode::Open {
+            return self.take_in(now, packet, route);
+        }
+        if self.mode != Mode::Plain {
+            return Offer::AtLength;
+        }
+        let backlog = self.track.backlog(now);
+        let idle = self.server.is_idle(now);
+        if !self.limit.admits(&packet, &backlog, idle) {
+            return Offer::Overflow;
+        }
+        match self.accept(now, packet, route, idle) {
+            None => Offer::Queued,
+            Some(arrives) => Offer::Leads(self.wire_timer, arrives),
+        }
+    }
+
+    pub(crate) fn cold(&mut self) -> &mut Cold {
+        self.cold.get_or_insert_default()
+    }
+
+    /// When the server will have transmitted all that it took on.
+    pub fn busy_until(&self) -> Time {
+        self.server.busy_until()
+    }
+
+    /// Takes in a packet without a look at what waits.
+    #[inline(always)]
+    fn take_in(&mut self, now: Time, packet: Packet, route: RouteCursor) -> Offer {
+        if self.track.is_full() {
+            return Offer::Overflow;
+        }
+        let wait = self.server.busy_until().since(now);
+        let departs = self.server.transmit(now, packet.size());
+        match self.track.push_open(wait, departs, packet, route) {
+            None => Offer::Queued,
+            Some(arrives) => Offer::Leads(self.wire_timer, arrives),
+        }
+    }
+
+    /// Takes in a packet; when it arrives at the far end, if it is the only one on its way.
+    #[inline(always)]
+    fn accept(&mut self, now: Time, packet: Packet, route: RouteCursor, idle: bool) -> Option<Time> {
+        let departs = self.server.transmit(now, packet.size());
+        self.track.push(now, idle, departs, packet, route)
+    }
+
+    /// Goes on where [`Link::offer`] stopped.
+    #[inline(never)]
+    pub fn offer_at_length<D: LinkDriver>(
+        &mut self,
+        mut packet: Packet,
+        route: RouteCursor,
+        cx: &mut LinkCx<'_, D>,
+    ) {
+        if self.cold().loss_before_queue.as_mut().is_some_and(|model| model.loses(cx.now, &packet)) {
+            self.drop(packet, DropReason::Loss, cx);
+            return;
+        }
+        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
+            packet.route = route;
+            staged.offer(packet, &mut self.server, cx.now, cx.annexes);
+            self.after_stage(cx);
+            return;
+        }
+        let idle = self.server.is_idle(cx.now);
+        match self.police(&mut packet, idle, cx) {
+            Verdict::Accept => {
+                let begins = self.server.busy_until().max(cx.now);
+                let arrives = self.accept(cx.now, packet, route, idle);
+                if D::PACKETS {
+                    let ends = self.server.busy_until();
+                    cx.driver.served(cx.now, cx.id, &packet, begins, ends);
+                }
+                if let Some(arrives) = arrives {
+                    cx.driver.arm(self.wire_timer, arrives);
+                }
+            }
+            Verdict::Drop(reason) => self.drop(packet, reason, cx),
+        }
+    }
+
+    /// Asks the arrival policy, or drop-tail where there is none.
+    fn police<D>(&mut self, packet: &mut Packet, idle: bool, link: &mut LinkCx<'_, D>) -> Verdict {
+        let backlog = self.track.backlog(link.now);
+        let (mut policy, mut marked) = (None, &mut 0);
+        if let Some(cold) = self.cold.as_deref_mut() {
+            (policy, marked) = (cold.policy.as_mut(), &mut cold.marked);
+        }
+        let Some(policy) = policy else {
+            let admitted = self.limit.admits(packet, &backlog, idle);
+            return if admitted { Verdict::Accept } else { Verdict::Drop(DropReason::Overflow) };
+        };
+        let mut cx = QueueCx {
+            rng: &mut policy.rng,
+            annexes: link.annexes,
+            rate: self.server.rate(),
+            idle_since: idle.then(|| self.server.busy_until()),
+            drops: &mut policy.drops,
+            marks: 0,
+        };
+        let verdict = policy.admission.admit(link.now, packet, &backlog, &mut cx);
+        *marked += u64::from(cx.marks);
+        debug_assert!(policy.drops.is_empty(), "an arrival policy drops by its verdict");
+        verdict
+    }
+
+    /// The service leaf is due (staged form).
+    pub fn serve<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) {
+        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
+            staged.serve(&mut self.server, cx.now, cx.annexes);
+            self.after_stage(cx);
+        }
+    }
+
+    /// What a governed link may let go changes.
+    pub fn allow<D: LinkDriver>(&mut self, allowance: &Allowance, cx: &mut LinkCx<'_, D>) {
+        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
+            staged.allow(allowance, &mut self.server, cx.now);
+            self.after_stage(cx);
+        }
+    }
+
+    /// Whether packets wait in a link of the staged form.
+    pub fn has_waiting(&self) -> bool {
+        let staged = self.cold.as_ref().and_then(|cold| cold.staged.as_ref());
+        staged.is_some_and(|staged| staged.state().0.packets > 0)
+    }
+
+    /// Carries out what the staged form decided: drops, departures, a new delay, the next event.
+    fn after_stage<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) {
+        let Some(cold) = self.cold.as_deref_mut() else { return };
+        let Some(staged) = &mut cold.staged else { return };
+        let mut drops = staged.take_drops();
+        if let Some(delay) = staged.take_delay() {
+            self.track.set_delay(delay);
+        }
+        cold.marked += u64::from(staged.take_marks());
+        if D::PACKETS
+            && let Some((packet, ends)) = staged.take_begun()
+        {
+            cx.driver.served(cx.now, cx.id, packet, cx.now, ends);
+        }
+        while let Some(packet) = staged.pop_departure() {
+            if D::PACKETS && staged.is_unforeseen() {
+                cx.driver.served(cx.now, cx.id, &packet, cx.now, cx.now);
+            }
+            if let Some(arrives) = self.track.push_transmitted(cx.now, packet) {
+                cx.driver.arm(self.wire_timer, arrives);
+            }
+        }
+        cx.driver.arm(cold.timers.service, staged.next_event());
+        for (packet, reason) in drops.drain(..) {
+            self.drop(packet, reason, cx);
+        }
+        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
+            staged.give_back(drops);
+        }
+    }
+
+    /// Takes the head of the wire, and says when the next one arrives. Only where [`Link::is_rough`] is there more to
+    /// it.
+    #[inline(always)]
+    pub fn take_head(&mut self) -> (Packet, Time) {
+        self.track.pop()
+    }
+
+    /// Whether packets may be lost, damaged, copied or held back on the wire.
+    #[inline(always)]
+    pub fn is_rough(&self) -> bool {
+        self.is_rough
+    }
+
+    /// A packet is dropped.
+    #[cold]
+    pub fn drop<D: LinkDriver>(&mut self, packet: Packet, reason: DropReason, cx: &mut LinkCx<'_, D>) {
+        self.cold().dropped[reason as usize].add(packet.size());
+        if D::PACKETS {
+            cx.driver.dropped(cx.now, cx.id, &packet, reason);
+        }
+        cx.annexes.free(packet.annex);
+    }
+
+    /// What the queue discipline tells of its state at `now`.
+    pub fn queue_state(&self, now: Time, note: &mut dyn FnMut(&'static str, f64)) {
+        let Some(cold) = &self.cold else { return };
+        if let Some(staged) = &cold.staged {
+            staged.queue_state(now, note);
+        } else if let Some(policy) = &cold.policy {
+            policy.admission.observe(now, note);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The table of links: names and data, then counters between two instants.
+
+use tailback_core::{Capacity, DropReason};
+use tailback_link::LinkCounters;
+use tailback_sim::Unit;
+
+use super::{Entry, column, columns_of, counted, given, level, mean};
+use crate::run::Snapshot;
+use crate::table::{Column, Table};
+use crate::topology::{Network, NetworkLink};
+
+/// What the table is made of.
+pub(crate) struct LinkRows<'a> {
+    network: &'a Network,
+    from: &'a Snapshot,
+    to: &'a Snapshot,
+}
+
+/// How a column is made.
+type Of = fn(&LinkRows<'_>) -> Column;
+
+/// The columns, in their order.
+pub(crate) const COLUMNS: &[Entry<Of>] = &[
+    column(given("name", "The link, by its ends."), |rows| rows.given(|link| link.name.clone())),
+    column(given("from", "The node that transmits."), |rows| rows.node(|link| link.from)),
+    column(given("to", "The node at the far end."), |rows| rows.node(|link| link.to)),
+    column(given("is_access", "Whether it is an access link of a template."), |rows| {
+        rows.given(|link| link.is_access)
+    }),
+    column(given("is_traced", "Whether a delivery trace drives it.").undigested(), |rows| {
+        rows.given(|link| link.config.trace.is_some())
+    }),
+    column(
+        given("rate_bits", "The server's rate before any change; of a trace, its mean.").named("rate"),
+        |rows| rows.given(|link| link.config.nominal_rate().bits_per_sec()),
+    ),
+    column(given("delay_seconds", "Propagation delay.").named("delay"), |rows| {
+        rows.given(|link| link.delay.as_secs_f64())
+    }),
+    column(
+        given("round_trip_seconds", "Mean propagation round trip time of the flows whose data crosses it.")
+            .named("round_trip"),
+        |rows| rows.network.mean_round_trips().into(),
+    ),
+    column(given("buffer_packets", "The buffer, where it is in packets."), |rows| {
+        rows.given(|link| buffer_packets(link.buffer))
+    }),
+    column(given("buffer_bytes", "The buffer, where it is in bytes."), |rows| {
+        rows.given(|link| buffer_bytes(link.buffer))
+    }),
+    column(counted("arrived_packets", "Packets offered to the link, dropped ones included."), |rows| {
+        rows.change(|link| link.arrived.packets)
+    }),
+    column(counted("arrived_bytes", "Their bytes."), |rows| rows.change(|link| link.arrived.bytes.get())),
+    column(counted("transmitted_packets", "Packets whose transmission ended."), |rows| {
+        rows.change(|link| link.transmitted.packets)
+    }),
+    column(counted("transmitted_bytes", "Their bytes."), |rows| {
+        rows.change(|link| link.transmitted.bytes.get())
+    }),
+    column(counted("delivered_packets", "Packets handed over at the far end, copies included."), |rows| {
+        rows.change(|link| link.delivered.packets)
+    }),
+    column(counted("delivered_bytes", "Their bytes."), |rows| rows.change(|link| link.delivered.bytes.get())),
+    column(counted("dropped_packets", "Packets dropped, for whatever reason."), |rows| {
+        rows.change(|link| link.dropped_total().packets)
+    }),
+    column(counted("dropped_bytes", "Their bytes."), |rows| {
+        rows.change(|link| link.dropped_total().bytes.get())
+    }),
+    column(counted("dropped_overflow_packets", "Packets dropped because the buffer was full."), |rows| {
+        rows.dropped(DropReason::Overflow)
+    }),
+    column(
+        counted("dropped_early_packets", "Packets that the discipline dropped before the buffer was full."),
+        |rows| rows.dropped(DropReason::Early),
+    ),
+    column(counted("dropped_loss_packets", "Packets lost by the link's loss model."), |rows| {
+        rows.dropped(DropReason::Loss)
+    }),
+    column(counted("dropped_corruption_packets", "Packets damaged on the way."), |rows| {
+        rows.dropped(DropReason::Corruption)
+    }),
+    column(counted("dropped_unreachable_packets", "Packets that had nowhere to go."), |rows| {
+        rows.dropped(DropReason::Unreachable)
+    }),
+    column(counted("duplicated_packets", "Copies that the link made."), |rows| {
+        rows.change(|link| link.duplicated.packets)
+    }),
+    column(counted("marks", "Marks set by the discipline.").unit_of(Unit::Packets), |rows| {
+        rows.change(|link| link.marked)
+    }),
+    column(level("waiting_packets", "Packets waiting at the end."), |rows| {
+        rows.state(|link| link.waiting.packets)
+    }),
+    column(level("in_service_packets", "Packets in transmission at the end."), |rows| {
+        rows.state(|link| link.in_service.packets)
+    }),
+    column(
+        level("propagating_packets", "Packets transmitted and not yet at the far end, at the end."),
+        |rows| rows.state(|link| link.propagating.packets),
+    ),
+    column(
+        counted(
+            "busy_seconds",
+            "How long the server transmitted; 0 under a trace, whose opportunities take no time.",
+        )
+        .named("busy"),
+        |rows| rows.pairs(|before, after| (after.busy - before.busy).as_secs_f64()),
+    ),
+    column(
+        counted(
+            "capacity_bytes",
+            "What it could have transmitted: its rate over time, or its trace's opportunities.",
+        )
+        .undigested(),
+        |rows| rows.change(|link| link.capacity.get()),
+    ),
+    column(
+        mean(
+            "mean_queue_packets",
+            "Packets waiting, not counting the one in transmission, on average over time.",
+        )
+        .named("mean_queue"),
+        |rows| {
+            let time = rows.to.at.since(rows.from.at).as_nanos() as f64;
+            rows.pairs(|before, after| after.waiting_area.wrapping_sub(before.waiting_area) as f64 / time)
+        },
+    ),
+];
+
+impl<'a> LinkRows<'a> {
+    /// The table of what happened between two instants.
+    pub(crate) fn table(network: &'a Network, from: &'a Snapshot, to: &'a Snapshot) -> Table {
+        let rows = LinkRows { network, from, to };
+        columns_of(COLUMNS, |of| of(&rows))
+    }
+
+    fn given<T>(&self, of: impl Fn(&NetworkLink) -> T) -> Column
+    where
+        Column: From<Vec<T>>,
+    {
+        self.network.links.iter().map(of).collect::<Vec<_>>().into()
+    }
+
+    fn node(&self, of: fn(&NetworkLink) -> usize) -> Column {
+        self.given(|link| self.network.nodes[of(link)].clone())
+    }
+
+    fn pairs<T>(&self, of: impl Fn(&LinkCounters, &LinkCounters) -> T) -> Column
+    where
+        Column: From<Vec<T>>,
+    {
+        let pairs = self.from.links.iter().zip(&self.to.links);
+        pairs.map(|(before, after)| of(before, after)).collect::<Vec<_>>().into()
+    }
+
+    fn change(&self, of: impl Fn(&LinkCounters) -> u64) -> Column {
+        self.pairs(|before, after| of(after) - of(before))
+    }
+
+    fn dropped(&self, reason: DropReason) -> Column {
+        self.change(|link| link.dropped_for(reason).packets)
+    }
+
+    fn state(&self, of: fn(&LinkCounters) -> u64) -> Column {
+        self.pairs(|_, after| of(after))
+    }
+}
+
+fn buffer_packets(capacity: Capacity) -> f64 {
+    if let Capacity::Packets(packets) = capacity { f64::from(packets) } else { f64::NAN }
+}
+
+fn buffer_bytes(capacity: Capacity) -> f64 {
+    if let Capacity::Bytes(bytes) = capacity { bytes.as_f64() } else { f64::NAN }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_to_drop_has_its_column() {
+        let keys: Vec<_> = COLUMNS.iter().map(|entry| entry.info.key).collect();
+        let at = keys.iter().position(|key| *key == "dropped_bytes").expect("a column") + 1;
+        let reasons = DropReason::NAMES.map(|name| format!("dropped_{name}_packets"));
+        assert_eq!(keys[at..at + reasons.len()], reasons);
+    }
+}

@@ -1,0 +1,176 @@
+//! The tables of counters and logs that a run leaves: each column is one entry, which says its key, name, unit, kind and
+//! label, and how its values are made. Time series are declared where they are recorded, in `sim`. What is computed from
+//! columns (rates, shares) is the business of whoever shows them.
+
+mod aggregates;
+mod flows;
+mod links;
+mod logs;
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+use tailback_sim::{AccumulationSeries, ColumnInfo, ColumnKind, FlowSeries, LinkSeries, Unit};
+
+pub(crate) use aggregates::AggregateRows;
+pub(crate) use flows::FlowRows;
+pub(crate) use links::LinkRows;
+pub(crate) use logs::{MESSAGES, decoded, of_packets, of_state};
+
+use crate::table::{Column, Table};
+
+/// One column of a table, and the function that makes its values of what the table is made of.
+pub(crate) struct Entry<Of> {
+    info: ColumnInfo,
+    of: Of,
+}
+
+/// An entry of a table.
+pub(crate) const fn column<Of: Copy>(info: ColumnInfo, of: Of) -> Entry<Of> {
+    Entry { info, of }
+}
+
+const fn given(key: &'static str, about: &'static str) -> ColumnInfo {
+    ColumnInfo::new(key, ColumnKind::Given, about)
+}
+
+const fn counted(key: &'static str, about: &'static str) -> ColumnInfo {
+    ColumnInfo::new(key, ColumnKind::Counted, about)
+}
+
+const fn mean(key: &'static str, about: &'static str) -> ColumnInfo {
+    ColumnInfo::new(key, ColumnKind::Mean, about)
+}
+
+const fn level(key: &'static str, about: &'static str) -> ColumnInfo {
+    ColumnInfo::new(key, ColumnKind::Level, about)
+}
+
+/// The table of these entries.
+pub(crate) fn columns_of<Of>(entries: &[Entry<Of>], make: impl Fn(&Of) -> Column) -> Table {
+    Table(entries.iter().map(|entry| (entry.info.key, make(&entry.of))).collect())
+}
+
+/// Whether a result's digest covers the columns of this key; it does where none is declared, as the state of queues.
+pub(crate) fn is_digested(key: &str) -> bool {
+    static LEFT_OUT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        let tables =
+            infos_of(links::COLUMNS).chain(infos_of(flows::COLUMNS)).chain(infos_of(aggregates::COLUMNS));
+        let series = [LinkSeries::COLUMNS, FlowSeries::COLUMNS, AccumulationSeries::COLUMNS].concat();
+        tables.copied().chain(series).filter(|info| !info.digested).map(|info| info.key).collect()
+    });
+    !LEFT_OUT.contains(key)
+}
+
+fn infos_of<Of>(entries: &[Entry<Of>]) -> impl Iterator<Item = &ColumnInfo> {
+    entries.iter().map(|entry| &entry.info)
+}
+
+/// Every column of every table, as JSON: by table a list with `key`, `name`, `unit` (empty where it has none), `kind`,
+/// `label` and `about`, `values` where its values are numbers of names, and `qlog` where it has a name there. What queue disciplines tell of their state is listed as
+/// `queue_state`.
+pub fn columns() -> Value {
+    let infos = |list: &[ColumnInfo]| -> Value { list.iter().map(described).collect() };
+    json!({
+        "links": listed(links::COLUMNS),
+        "flows": listed(flows::COLUMNS),
+        "aggregates": listed(aggregates::COLUMNS),
+        "messages": listed(MESSAGES),
+        "state": infos(logs::STATE),
+        "packets": infos(&logs::packets()),
+        "link_series": infos(LinkSeries::COLUMNS),
+        "flow_series": infos(&[FlowSeries::COLUMNS, AccumulationSeries::COLUMNS].concat()),
+        "queue_state": queue_state(),
+    })
+}
+
+fn listed<Of>(entries: &[Entry<Of>]) -> Value {
+    entries.iter().map(|entry| described(&entry.info)).collect()
+}
+
+fn described(info: &ColumnInfo) -> Value {
+    let label = if info.label.is_empty() { info.name.replace('_', " ") } else { info.label.to_owned() };
+    let mut value = json!({
+        "key": info.key,
+        "name": info.name,
+        "unit": info.unit().to_string(),
+        "kind": info.kind.name(),
+        "label": label,
+        "about": info.about,
+    });
+    if !info.values.is_empty() {
+        value["values"] = info.values.into();
+    }
+    if !info.qlog.is_empty() {
+        value["qlog"] = info.qlog.into();
+    }
+    value
+}
+
+/// The names that disciplines tell of their state, each once; they end in their units too.
+fn queue_state() -> Value {
+    let mut names: Vec<_> = tailback_qdisc::ALL.iter().flat_map(tailback_qdisc::Registered::state).collect();
+    names.sort_unstable();
+    names.dedup();
+    let described = |name: &str| {
+        let unit = Unit::of(name).to_string();
+        json!({"key": name, "name": name, "unit": unit, "kind": ColumnKind::Level.name(), "label": name.replace('_', " "), "about": "State of the queue discipline at the bin's end."})
+    };
+    names.into_iter().map(described).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    fn each(what: &str) -> Vec<(String, String, String)> {
+        let text = |column: &Value, field: &str| column[field].as_str().unwrap().to_owned();
+        let all = columns();
+        let tables = all.as_object().unwrap().iter();
+        let pairs = tables.flat_map(|(table, list)| {
+            list.as_array().unwrap().iter().map(move |column| (table.clone(), column.clone()))
+        });
+        pairs.map(|(table, column)| (table, text(&column, "name"), text(&column, what))).collect()
+    }
+
+    #[test]
+    fn no_table_has_two_columns_of_one_name() {
+        for what in ["name", "key"] {
+            let all = each(what);
+            let mut seen = HashSet::new();
+            for (table, _, said) in all {
+                assert!(seen.insert((table.clone(), said.clone())), "{table}: {said} twice");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_has_one_unit_and_one_label_in_every_table() {
+        for what in ["unit", "label"] {
+            let mut known: HashMap<String, String> = HashMap::new();
+            for (table, name, said) in each(what) {
+                let before = known.entry(name.clone()).or_insert_with(|| said.clone());
+                assert_eq!(*before, said, "{what} of {name} in {table}");
+            }
+        }
+    }
+
+    /// A copy of the sources to which a column was added looks for that one.
+    const ONE_OF_A_FLOWS: &str = "sent_bytes";
+
+    #[test]
+    fn a_column_of_a_series_is_told() {
+        let all = each("name");
+        assert!(all.iter().any(|(table, name, _)| table == "flow_series" && name == ONE_OF_A_FLOWS));
+    }
+
+    #[test]
+    fn every_column_says_what_it_is() {
+        for (table, name, about) in each("about") {
+            assert!(about.ends_with('.') && about.contains(' '), "{table}.{name}: {about:?}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Vegas's retransmission: an early look at the oldest segment's age, by a timer without ticks or minimum. What Reno does
+//! beside it is in `recovery.rs`; whether the window is cut is the controller's decision.
+//!
+//! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", 1995, §III-A. A segment
+//! older than the time-out is sent again
+//!
+//! * at a duplicate acknowledgement, be it the first: a window too small for three of them need not wait for the timer;
+//! * at the first and the second fresh acknowledgement after a retransmission: it was lost with the others, and no
+//!   duplicates may come.
+//!
+//! The paper does not give the time-out. The authors' code, and ns-2's after it, take 17/16 of the smoothed round trip
+//! time plus twice its variation, with the gains of RFC 6298, and lengthen it at each retransmission until the next
+//! sample: by an eighth, or to twice where the segment had been sent again before.
+
+use tailback_core::{Span, Time};
+
+use super::LossRecovery;
+use super::ack::Samples;
+
+/// The timer of one connection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct VegasTimer {
+    /// Smoothed round trip time and its variation, in nanoseconds.
+    smoothed: f64,
+    variation: f64,
+    /// None before a sample.
+    timeout: Option<Span>,
+    /// So many fresh acknowledgements are followed by a look at the oldest segment.
+    pub(super) worried: u8,
+}
+
+/// No time-out grows beyond this.
+const LONGEST: Span = Span::from_secs(60);
+
+impl VegasTimer {
+    fn sample(&mut self, rtt: Span) {
+        let sample = rtt.as_nanos() as f64;
+        if self.timeout.is_none() {
+            self.smoothed = sample;
+            self.variation = sample / 4.0;
+        } else {
+            let error = sample - self.smoothed;
+            self.smoothed += error / 8.0;
+            self.variation += (error.abs() - self.variation) / 4.0;
+        }
+        let timeout = (self.smoothed + 2.0 * self.variation) * 17.0 / 16.0;
+        self.timeout = Some(Span::from_nanos(timeout as u64).min(LONGEST));
+    }
+
+    /// A segment leaves again; `before` says whether not for the first time. `outstanding` counts segments.
+    pub(super) fn sent_again(&mut self, before: bool, outstanding: u64) {
+        let factor = if before { 2.0 } else { 1.125 };
+        self.timeout = self.timeout.map(|timeout| timeout.mul_f64(factor).min(LONGEST));
+        self.worried = outstanding.min(2) as u8;
+    }
+}
+
+impl LossRecovery {
+    /// What an acknowledgement says of the round trip time, where Vegas's timer runs.
+    pub(super) fn learn_finely(&mut self, now: Time, samples: &Samples) {
+        if let Some(timer) = &mut self.vegas_timer
+            && samples.any
+            && !samples.ambiguous
+        {
+            timer.sample(now.since(samples.newest));
+        }
+    }
+
+    /// Whether the oldest segment has been in the network for longer than Vegas's time-out.
+    pub(super) fn is_overdue(&self, now: Time) -> bool {
+        let timeout = self.vegas_timer.as_ref().and_then(|timer| timer.timeout);
+        let (Some(timeout), false) = (timeout, self.ring.is_empty() || self.forced) else { return false };
+        let record = self.ring.get(self.ring.first());
+        record.in_network() > 0 && now.since(record.sent_at()) >= timeout
+    }
+
+    /// Whether a fresh acknowledgement shows another segment to be lost with one that was sent again.
+    pub(super) fn is_worried(&mut self, now: Time) -> bool {
+        let Some(timer) = &mut self.vegas_timer else { return false };
+        if timer.worried == 0 {
+            return false;
+        }
+        timer.worried -= 1;
+        let overdue = self.is_overdue(now);
+        if !overdue && let Some(timer) = &mut self.vegas_timer {
+            timer.worried = 0;
+        }
+        overdue
+    }
+}

@@ -1,0 +1,129 @@
+//! What a sender tells: its controller by feedback, its receiver by stamps. This is the one place where feedback is made
+//! and stamps are filled, for all sending endpoints. What the controller then directs is obeyed in `steering.rs`.
+
+use tailback_core::{
+    Acked, BitRate, Bytes, ControlInfo, Controller, EndpointCx, Envelope, Feedback, Lost, Packet, Recovery,
+    Sent, Span, Time,
+};
+
+use crate::stream::Outcome;
+
+/// What a sender knows of what it sent, by whoever keeps account of it.
+pub(crate) trait Books {
+    /// Packets newly acknowledged and newly lost, by the last input that had an [`Outcome`].
+    fn lists(&self) -> (&[Acked], &[Lost]);
+
+    /// What loss recovery is doing.
+    fn state(&self) -> Recovery;
+
+    /// Bytes sent and not cumulatively acknowledged.
+    fn outstanding(&self) -> u64;
+
+    /// Bytes believed in the network.
+    fn in_flight(&self) -> u64;
+}
+
+/// What a sender has sent so far, and knows, for its stamps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SoFar {
+    pub(crate) packets: u64,
+    pub(crate) bytes: Bytes,
+    pub(crate) in_flight: u64,
+    pub(crate) rtt: Option<Span>,
+    pub(crate) app_rate: Option<BitRate>,
+}
+
+/// The receiver's newest report, to be echoed.
+#[derive(Clone, Copy, Debug)]
+struct LastReport {
+    sent_at: Time,
+    arrived: Time,
+}
+
+/// A controller that is told of everything.
+pub(crate) struct Teller<C> {
+    pub(crate) controller: C,
+    /// Whether the controller hears of packets sent.
+    watches_sent: bool,
+    /// The application, not the window or the rate, ended the last round of sending.
+    pub(crate) app_limited: bool,
+    last_report: Option<Box<LastReport>>,
+}
+
+impl<C: Controller> Teller<C> {
+    pub(crate) fn new(controller: C) -> Self {
+        Self { watches_sent: controller.watches_sent(), controller, app_limited: false, last_report: None }
+    }
+
+    /// Another controller takes over.
+    pub(crate) fn replace(&mut self, fresh: C) {
+        self.watches_sent = fresh.watches_sent();
+        self.controller = fresh;
+    }
+
+    /// Tells of an input: what it meant for what was sent, if anything, and what the receiver reported, if it did.
+    #[inline]
+    pub(crate) fn tell(
+        &mut self,
+        now: Time,
+        books: &impl Books,
+        outcome: Option<&Outcome>,
+        report: Option<&Envelope>,
+        cx: &mut EndpointCx<'_>,
+    ) {
+        let (acked, lost) = if outcome.is_some() { books.lists() } else { (&[][..], &[][..]) };
+        let quiet = || Outcome { outstanding: books.outstanding(), ..Outcome::default() };
+        let outcome = outcome.copied().unwrap_or_else(quiet);
+        let feedback = Feedback {
+            acked,
+            advanced: Bytes::new(outcome.advanced),
+            lost,
+            rtt: outcome.rtt,
+            event: outcome.event,
+            recovery: books.state(),
+            echoes: outcome.echoes,
+            outstanding: Bytes::new(outcome.outstanding),
+            in_flight: Bytes::new(books.in_flight()),
+            window_limited: !self.app_limited,
+            gain: 1.0,
+            report,
+        };
+        self.controller.on_feedback(now, &feedback, &mut cx.control());
+    }
+
+    /// Tells of a packet that leaves; the controller's note, or nothing if it does not watch.
+    #[inline]
+    pub(crate) fn sent(&mut self, now: Time, mut sent: Sent, cx: &mut EndpointCx<'_>) -> Option<u32> {
+        if !self.watches_sent {
+            return None;
+        }
+        sent.app_limited = std::mem::take(&mut self.app_limited);
+        self.controller.on_sent(now, &mut sent, &mut cx.control());
+        Some(sent.tag)
+    }
+
+    /// A report packet arrived; its number is the time it left the receiver.
+    pub(crate) fn note_report(&mut self, now: Time, packet: &Packet) {
+        let newest = LastReport { sent_at: Time::from_nanos(packet.number), arrived: now };
+        match &mut self.last_report {
+            Some(last) => **last = newest,
+            none => *none = Some(Box::new(newest)),
+        }
+    }
+
+    /// What a packet that leaves now tells the receiver: of a data packet, with itself counted in `so_far`.
+    pub(crate) fn stamp(&self, now: Time, so_far: &SoFar) -> ControlInfo {
+        ControlInfo {
+            pair: 0,
+            packets_sent: so_far.packets,
+            bytes_sent: so_far.bytes,
+            in_flight: Bytes::new(so_far.in_flight),
+            virtual_delay: Span::ZERO,
+            sent_at: now,
+            echo: self.last_report.as_ref().map(|report| report.sent_at),
+            held: self.last_report.as_ref().map_or(Span::ZERO, |report| now.since(report.arrived)),
+            rtt: so_far.rtt,
+            app_rate: so_far.app_rate,
+        }
+    }
+}
