@@ -23,6 +23,9 @@ class FieldProblem(TypedDict):
 def version() -> str:
     """The version of the compiled core."""
 
+def revision() -> str:
+    """The revision of the source that the core was built from, where the build was told; else empty."""
+
 def schema() -> str:
     """The JSON Schema of scenarios."""
 
@@ -31,6 +34,13 @@ def registry() -> str:
     with ``name``, ``summary``, ``source`` and ``parameters`` (``name``, ``default``, ``type``, ``summary``); schemes also
     with ``reliability`` and ``expects``, queues with ``family`` and ``state`` (the names of what ``record.queue_state``
     records)."""
+
+def columns() -> str:
+    """All columns of the tables of a :class:`Result`, as JSON: by table (``links``, ``flows``, ``aggregates``,
+    ``messages``, ``state``, ``packets``, ``link_series``, ``flow_series``, and ``queue_state`` for what queue disciplines
+    add to ``link_series``) a list in the columns' order, each with ``key`` (its name in the table, which ends in the
+    unit), ``name`` (for people), ``unit`` (empty where it has none), ``kind`` (``given``, ``counted``, ``mean``,
+    ``level``: the state at the end), ``label``, ``about``, and ``qlog`` where it has a name there."""
 
 def check(scenario: str, /) -> list[FieldProblem]:
     """Everything that is wrong with a scenario written as JSON; empty where it is good."""
@@ -94,6 +104,13 @@ def estimate(estimator: str, observed: list[float], /) -> NDArray[np.float64]:
     """What an estimator of service times, written as JSON (``{"name": "fuzzy"}``), makes of a series of observations: its
     estimate after each. Raises ``ValueError``."""
 
+def probabilities(
+    period: float, protected: float, steps: Sequence[Sequence[float]], draws: Sequence[float] | None = None, /
+) -> list[tuple[float, float, int]]:
+    """The bookkeeping of probabilistic congestion control (Widmer, Mauve and Damm, equations 2 to 4) at steps of (time in s,
+    r_TCP, r_NA), the first at the end of the protected time: p, p' (not a number once that is made up for), and what an
+    experiment with the step's draw came to (0 none, 1 stays on, 2 off, which ends the list). Raises ``ValueError``."""
+
 @final
 class Result:
     """What a run measured. Arrays are the run's own memory, not copies."""
@@ -112,85 +129,77 @@ class Result:
         """How many events the engine handled."""
     @property
     def links(self) -> Table:
-        """Per directed link, over the whole run: ``name``, ``from``, ``to``, ``is_access``, ``rate_bits``,
-        ``delay_seconds``, ``round_trip_seconds`` (mean propagation round trip time of flows whose data crosses it),
-        ``buffer_packets`` and ``buffer_bytes`` (not a number where without limit), then the counters
-        ``arrived_packets``, ``arrived_bytes``, ``transmitted_packets``, ``transmitted_bytes``, ``delivered_packets``,
-        ``delivered_bytes``, ``dropped_packets``, ``dropped_bytes``, ``dropped_overflow_packets``,
-        ``dropped_early_packets``, ``dropped_loss_packets``, ``dropped_corruption_packets``,
-        ``dropped_unreachable_packets``, ``duplicated_packets``, ``marks``, ``waiting_packets``, ``in_service_packets``,
-        ``propagating_packets`` (states at the end), ``busy_seconds``, ``mean_queue_packets``."""
+        """Per directed link, over the whole run; the columns of this and of all other tables: :func:`columns`. Limits that
+        a buffer does not have are not a number."""
     @property
     def links_measured(self) -> Table:
         """As ``links``, with the counters from ``warm_up`` to the end only."""
     @property
     def flows(self) -> Table:
-        """Per flow, over the whole run: ``name``, ``group``, ``scheme``, ``source``, ``from``, ``to``,
-        ``start_seconds``, ``round_trip_seconds`` (propagation), ``sent_packets``, ``sent_bytes``, ``received_packets``,
-        ``received_bytes`` (at the receiver), ``goodput_packets``, ``goodput_bytes`` (delivered in order, once, header
-        bytes included), ``retransmitted_packets``, ``duplicate_packets``, ``timeouts``, ``recoveries``,
-        ``gated_packets``, ``discarded_packets``, ``smoothed_rtt_seconds`` (state at the end), ``finished_seconds`` (not
-        a number where the flow had not finished)."""
+        """Per flow, over the whole run; what never came to be is not a number."""
     @property
     def flows_measured(self) -> Table:
         """As ``flows``, with the counters from ``warm_up`` to the end only."""
     @property
     def aggregates(self) -> Table:
-        """Per aggregate, over the whole run: ``name``, ``scheme``, ``from``, ``to``, ``link`` (where packets wait to
-        enter), ``data_flows`` and ``return_flows`` (whose data, and whose acknowledgements it takes in),
-        ``round_trip_seconds`` (propagation), ``entered_packets``, ``entered_bytes``, ``left_packets``, ``left_bytes``,
-        ``control_packets``, ``feedback_packets`` (acknowledgements and reports), ``smoothed_rtt_seconds`` (state at the
-        end). No columns where there are none."""
+        """Per aggregate, over the whole run. No columns where there are none."""
     @property
     def aggregates_measured(self) -> Table:
         """As ``aggregates``, with the counters from ``warm_up`` to the end only."""
     @property
     def messages(self) -> Table:
-        """Per completed message (file, burst): ``flow`` (its row in ``flows``), ``size_bytes``, ``began_seconds``,
-        ``ended_seconds``."""
+        """Per completed message (file, burst); ``flow`` is its row in ``flows``."""
     @property
     def times(self) -> NDArray[np.float64]:
         """The ends of the series' bins, in seconds."""
     @property
     def link_series(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Per recorded link, by name, per bin: ``transmitted_bytes``, ``transmitted_packets``, ``arrived_packets``,
-        ``dropped_packets``, ``marks``, ``mean_queue_packets``, and at the bin's end ``queue_packets``,
-        ``queue_bytes``; where ``record.queue_state`` is on, also what the link's discipline tells of its state."""
+        """Per recorded link, by name, per bin; where ``record.queue_state`` is on, also what the link's discipline tells
+        of its state."""
     @property
     def flow_series(self) -> dict[str, dict[str, NDArray[Any]]]:
-        """Per recorded flow, by name, per bin: ``sent_bytes``, ``received_bytes``, ``goodput_bytes``,
-        ``retransmitted_packets``, and at the bin's end ``window_bytes``, ``rate_bits``, ``in_flight_bytes``,
-        ``rtt_seconds``, ``smoothed_rtt_seconds``."""
+        """Per recorded flow, by name, per bin; accumulation only where ``record.accumulation`` is on."""
     @property
     def aggregate_series(self) -> dict[str, dict[str, NDArray[Any]]]:
         """Per recorded aggregate, by name, per bin, as ``flow_series``: sent is what entered, control packets included,
         received what left, and goodput what left without them."""
     @property
     def state(self) -> Table:
-        """What controllers published, where ``record.state`` is on: ``time_seconds``, ``flow`` (its row in ``flows``; the
-        rows of ``aggregates`` follow those), ``name``, ``value``."""
+        """What controllers published, where ``record.state`` is on; ``flow`` is a row in ``flows``, and the rows of
+        ``aggregates`` follow those."""
     @property
     def packets(self) -> Table:
-        """The packet log, where ``record.packets`` is on: ``time_nanoseconds``, ``kind`` (0 sent, 1 offered to a link,
-        2 dropped, 3 delivered), ``flow``, ``link`` (their rows; 4294967295 at endpoints), ``number``, ``size_bytes``,
-        ``bits`` (packed header bits), ``reason`` (row of the reasons overflow, early, loss, corruption, unreachable;
-        255 where nothing was dropped)."""
+        """The packet log, where ``record.packets`` is on: ``kind`` is 0 where sent, 1 where offered to a link, 2 where
+        dropped, 3 where delivered; ``flow`` and ``link`` are rows, 4294967295 at endpoints; ``bits`` are packed header
+        bits; ``reason`` is the row of overflow, early, loss, corruption, unreachable, 255 where nothing was dropped."""
+
+class _Half(TypedDict):
+    make: Callable[[Connection, dict[str, Any]], Any]
+    calls: set[str]
+    """The methods that it has of its own."""
+    report: Any
+    """Of a controller, what makes reports from their numbers; of a policy, the type of its reports."""
+
+class _Needs(TypedDict):
+    reliability: str
+    ecn: str
+    echo: str | None
+    marks: str
+    stamps: bool
+    acks: int | None
 
 def register_scheme(
     name: str,
-    controller: Callable[[Connection, dict[str, Any]], Any],
-    calls: set[str],
-    policy: Callable[[Connection, dict[str, Any]], Any] | None,
-    policy_calls: set[str],
-    report: type | None,
-    read_report: Callable[[Sequence[float]], Any] | None,
+    controller: _Half,
+    policy: _Half | None,
+    needs: _Needs,
     check: Callable[[dict[str, Any]], str],
-    reliability: str,
-    ecn: bool,
-    stamps: bool,
-    prompt_acks: bool,
 ) -> None:
-    """Enters a scheme of the user's own; see ``tailback.own``."""
+    """Enters a scheme of the user's own; see ``tailback.own``.
+
+    Raises:
+        ValueError: for a need that there is not.
+    """
 
 def register_queue(
     name: str,
@@ -229,7 +238,7 @@ class Link:
 @final
 class DataPairs:
     """All data leaves as back-to-back pairs; a lone packet leaves as a singleton after ``singleton_timeout`` seconds
-    (``packet-pair.txt`` §3)."""
+    (Keshav 1994, §3)."""
 
     def __new__(cls, singleton_timeout: float) -> Self: ...
     @property
@@ -239,7 +248,7 @@ class DataPairs:
 @final
 class ControlPair:
     """A pair of control packets, one out of band and one in band, leaves whenever ``id`` changes, and when the plan first
-    appears (``accumulation.txt`` §IV-B.1)."""
+    appears (Xia et al., §IV-B.1)."""
 
     def __new__(cls, id: int) -> Self: ...  # noqa: A002 (the name it has in Rust)
     @property
@@ -263,6 +272,7 @@ class Directive:
         gate: bool = True,
         probe: DataPairs | ControlPair | None = None,
         timeout: float | None = None,
+        until: float | None = None,
     ) -> Self: ...
     @property
     def window(self) -> int | None:
@@ -279,6 +289,10 @@ class Directive:
     @property
     def gate(self) -> bool:
         """Whether data may leave at all."""
+    @property
+    def until(self) -> float | None:
+        """When the controller will open a closed gate, in seconds since the start, as far as it knows: the application is
+        told. The gate opens by a directive, not by this time."""
     @property
     def probe(self) -> DataPairs | ControlPair | None:
         """Probes to send."""
@@ -356,6 +370,19 @@ class Echoes:
     """The burstiness mark of TDQM."""
 
 @final
+class Envelope:
+    """What every report tells, whatever the scheme's."""
+
+    echo: float | None
+    """The send time of the newest stamped packet that had arrived in the in-band lane, in seconds."""
+    held: float
+    """How long that stamp was held before the report left, in seconds."""
+    arrived_bytes: int
+    """Data bytes that had arrived when the echoed packet had, itself included."""
+    arrived_packets: int
+    """Data packets, counted likewise."""
+
+@final
 class Feedback:
     """One batch of feedback."""
 
@@ -374,13 +401,17 @@ class Feedback:
     recovery: Literal["open", "fast", "timeout"]
     """What loss recovery is doing after this batch."""
     echoes: Echoes
-    """Echoed marks."""
-    flight: int
+    """Echoed marks, beside a loss, too."""
+    outstanding: int
     """Bytes sent and not cumulatively acknowledged before this batch (FlightSize of RFC 5681)."""
     in_flight: int
     """Bytes believed in the network after this batch (pipe of RFC 6675)."""
     window_limited: bool
     """Whether the window, not the application, limited the sender."""
+    gain: float
+    """What to multiply every additive increase by: 1, unless a scheme that wraps this one says otherwise."""
+    envelope: Envelope | None
+    """What every report tells, if this packet carried one; else ``None``."""
     report: Any
     """What the feedback policy of this scheme reported, as its type of reports, if this packet carried one; else
     ``None``."""
@@ -390,9 +421,13 @@ class Control:
     """What a control packet or stamped data packet carries."""
 
     pair: int
-    """Which pair of control packets this one belongs to."""
+    """Which pair of control packets this one belongs to; 0 on data."""
+    packets_sent: int
+    """Data packets that the flow has sent so far, on data itself included."""
     bytes_sent: int
-    """Data bytes that the flow has sent so far."""
+    """Data bytes that the flow has sent so far, on data itself included."""
+    in_flight: int
+    """Bytes believed in the network, on data itself included."""
     virtual_delay: float
     """Virtual queueing delay that routers added on the way, in seconds."""
     sent_at: float
@@ -401,6 +436,10 @@ class Control:
     """The send time of the newest report that the sender had received, in seconds."""
     held: float
     """How long that report was held before this packet left, in seconds."""
+    rtt: float | None
+    """The sender's smoothed round trip time in seconds, once measured."""
+    app_rate: float | None
+    """The rate in bit/s at which the application says that it sends, where it says so."""
 
 @final
 class Arrival:

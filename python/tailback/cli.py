@@ -13,11 +13,12 @@ from typing import Annotated
 
 import typer
 
+from tailback.commands import complete
+
 app = typer.Typer(
     name="tailback",
     help="A workbench for congestion control: simulate scenarios, and reproduce what papers claim.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -37,7 +38,9 @@ Changes = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")]
 Keep = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep finished runs, and take them up.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON on standard output instead of tables.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON on standard output instead of tables: one object per line.")
+]
 
 
 def _typed() -> str:
@@ -49,7 +52,8 @@ def _version(asked: bool) -> None:
     if asked:
         from tailback.results.versions import versions
 
-        typer.echo(f"tailback {versions()['tailback']}")
+        found = versions()
+        typer.echo(f"tailback {found['tailback']}" + (f" ({found['revision']})" if "revision" in found else ""))
         raise typer.Exit
 
 
@@ -96,7 +100,12 @@ def run(  # noqa: PLR0917 (the command line has no positions here)
 def reproduce(  # noqa: PLR0917 (likewise)
     what: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID | PAPER | all]…", help="Items of the ledger, papers, or all.", show_default="all"),
+        typer.Argument(
+            metavar="[ID | PAPER | all]…",
+            help="Items of the ledger, papers, or all.",
+            show_default="all",
+            autocompletion=complete.items,
+        ),
     ] = None,
     full: Annotated[
         bool, typer.Option("--full/--quick", help="The papers' own durations and seeds, or shorter ones.")
@@ -143,7 +152,7 @@ def validate(  # noqa: PLR0917 (likewise)
         raise typer.BadParameter("name scenario files, or ask for --reference")
     from tailback.commands.check import check_files
 
-    raise typer.Exit(check_files(files))
+    raise typer.Exit(check_files(files, as_json=json))
 
 
 @app.command()
@@ -180,7 +189,10 @@ def sweep(  # noqa: PLR0917 (likewise)
 
 @app.command()
 def compare(  # noqa: PLR0917 (likewise)
-    schemes: Annotated[list[str], typer.Argument(help="Schemes, by name or as JSON tables.", metavar="SCHEME…")],
+    schemes: Annotated[
+        list[str],
+        typer.Argument(help="Schemes, by name or as JSON tables.", metavar="SCHEME…", autocompletion=complete.schemes),
+    ],
     over: Annotated[list[Path], typer.Option("--over", help="A scenario in TOML. Repeatable.", metavar="FILE")],
     changes: Changes = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each scheme in each scenario.")] = 5,
@@ -205,8 +217,8 @@ def plot(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Figures, each followed by what it is to show where that is not the usual: over buffer goodput. None lists "
-            "them.",
+            help="Figures to draw, each followed by its arguments: over buffer goodput. Without any, the command lists what "
+            "there is.",
             metavar="[FIGURE [ARGUMENT…]]…",
         ),
     ] = None,
@@ -263,27 +275,110 @@ def capture(  # noqa: PLR0917 (the command line has no positions here)
 
 
 @app.command()
-def schemes(json: Json = False) -> None:
-    """List the congestion control schemes with their parameters."""
-    from tailback.commands.registry import show
+def lrd(  # noqa: PLR0917 (the command line has no positions here)
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="A table (.csv, .parquet), a capture (.pcap, .pcapng), or a folder of `tailback run`.", metavar="TRACE"
+        ),
+    ],
+    width: Annotated[
+        str | None,
+        typer.Option("--bin", help="Width of the bins, for example '10 ms'.", show_default="10 ms, or the trace's own"),
+    ] = None,
+    column: Annotated[str | None, typer.Option(help="The table's column of volumes.")] = None,
+    link: Annotated[str | None, typer.Option(help="The run's link.", show_default="the bottleneck")] = None,
+    shortest: Annotated[
+        str | None,
+        typer.Option(help="Finest scale that estimates rest on.", show_default="1 s, or 16 bins of a short trace"),
+    ] = None,
+    longest: Annotated[str | None, typer.Option(help="Coarsest scale.", show_default="as the trace allows")] = None,
+    time: Annotated[str, typer.Option(help="Time scale of the table of levels, T1 = T2.")] = "2 s",
+    quantiser: Annotated[
+        str, typer.Option(help="Levels: sigma (bands of the deviation) or equal (probability).")
+    ] = "sigma",
+    levels: Annotated[int, typer.Option(min=2, max=64, help="How many levels.")] = 8,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for figure and tables.", show_default="out/lrd-<trace>")
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the overview figure.")] = True,
+    json: Json = False,
+) -> None:
+    """Say whether traffic is long-range dependent, by six estimators, and at which time scale it can be predicted."""
+    from tailback.commands.lrd import Asked, study_trace
 
-    show("schemes", as_json=json)
+    asked = Asked(width, column, link, shortest, longest, time, quantiser, levels)
+    study_trace(source, asked, out, plot=plot, as_json=json)
 
 
 @app.command()
-def queues(json: Json = False) -> None:
-    """List the queue disciplines with their parameters."""
-    from tailback.commands.registry import show
+def tune(  # noqa: PLR0917 (the command line has no positions here)
+    queue: Annotated[str, typer.Argument(help="The queue discipline: tdqm.", metavar="QUEUE")],
+    file: Annotated[Path, typer.Argument(help="A scenario in TOML.", metavar="SCENARIO")],
+    changes: Changes = None,
+    link: Annotated[str | None, typer.Option(help="Its link.", show_default="the bottleneck")] = None,
+    utilization: Annotated[
+        float | None, typer.Option(help="Where the link is to rest, above 0.5, below 1.", show_default="0.95")
+    ] = None,
+    delay: Annotated[str | None, typer.Option(help="Mean queueing not to exceed, for example '2 ms'.")] = None,
+    seeds: Annotated[int, typer.Option(min=0, help="Runs that measure the recommendation; 0 for none.")] = 5,
+    json: Json = False,
+) -> None:
+    """Recommend a queue's parameters for a scenario, with what theory expects of them and what runs show."""
+    from tailback.commands.tune import tune_file
 
-    show("queues", as_json=json)
+    tune_file(
+        queue,
+        file,
+        changes=changes or [],
+        link=link,
+        utilization=utilization,
+        delay=delay,
+        seeds=seeds,
+        as_json=json,
+    )
 
 
 @app.command()
-def sources(json: Json = False) -> None:
-    """List the applications that flows can run, with their parameters."""
+def schemes(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Show these with all parameters.", metavar="[NAME…]", autocompletion=complete.schemes),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the congestion control schemes, or show some with their parameters."""
     from tailback.commands.registry import show
 
-    show("sources", as_json=json)
+    show("schemes", names or [], as_json=json)
+
+
+@app.command()
+def queues(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Show these with all parameters.", metavar="[NAME…]", autocompletion=complete.queues),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the queue disciplines, or show some with their parameters."""
+    from tailback.commands.registry import show
+
+    show("queues", names or [], as_json=json)
+
+
+@app.command()
+def sources(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Show these with all parameters.", metavar="[NAME…]", autocompletion=complete.sources),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the applications that flows can run, or show some with their parameters."""
+    from tailback.commands.registry import show
+
+    show("sources", names or [], as_json=json)
 
 
 def main() -> None:

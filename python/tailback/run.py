@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tailback import _core
 from tailback.results.from_core import result_of
+from tailback.results.warnings import TailbackWarning
 from tailback.scenario.seeds import one
 
 if TYPE_CHECKING:
@@ -29,4 +31,7 @@ def run(scenario: Scenario, seed: int | None = None, progress: Callable[[float],
     chosen = None if seed is None else one(seed)
     began = time.monotonic()
     raw = _core.run(scenario.to_json(), seed=chosen, progress=progress)
-    return result_of(raw, time.monotonic() - began)
+    result = result_of(raw, time.monotonic() - began)
+    for warning in result.warnings:
+        warnings.warn(warning, TailbackWarning, stacklevel=3)
+    return result

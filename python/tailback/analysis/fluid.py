@@ -1,4 +1,4 @@
-"""The fluid model of accumulation-based congestion control (``accumulation.txt``, equations 1 to 6), with delays: windows
+"""The fluid model of accumulation-based congestion control (Xia et al., equations 1 to 6), with delays: windows
 follow their flows' accumulations, queues follow the windows. Also the linearised loop and its margin of stability.
 
 Bits flow like water: flow i's rate is ``x_i = w_i / rtt_i``, ``rtt_i = rtt_pi + sum of q_l / c_l over its route``; a queue

@@ -1,7 +1,7 @@
 """How a network's capacity is divided when every flow's utility is maximised together: weighted proportional fairness,
 alpha-fairness and max-min fairness as concave programmes, with the prices of links and a check of optimality.
 
-The programme (Kelly, Maulloo and Tan 1998; Mo and Walrand 2000; ``accumulation.txt``, appendix, equation 13)::
+The programme (Kelly, Maulloo and Tan 1998; Mo and Walrand 2000; Xia et al., appendix, equation 13)::
 
     maximise  sum_i U_i(x_i)   subject to   sum over flows i through link l of x_i <= c_l
     U_i(x) = s_i log x  for alpha = 1,   s_i x^(1 - alpha) / (1 - alpha)  otherwise

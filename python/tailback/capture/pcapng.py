@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 LINKTYPE_RAW: Final = 101
 """Raw IP, without a link layer."""
 _IP, _TCP, _UDP = 20, 20, 8
-_DATA, _ACK, _CONTROL = 0, 1, 3
+_FORWARD = ("data", "control")
+_CODEPOINTS = {"not-ect": 0, "ect1": 1, "ect0": 2, "ce": 3}
 _BLOCK = 72  # Every packet block has this length: 28 of head, 40 of headers (or 28 and 12 of options), 4 of tail.
 _POINTS = ("senders", "receivers")
 
@@ -68,8 +69,8 @@ def seen_at(result: Result, at: str) -> pl.DataFrame:
     """
     if result.packets.is_empty():
         raise StorageError("packets were not recorded; run a scenario with record.packets = true")
-    packets = result.packets.with_columns((pl.col("bits") & 3).alias("kind"))
-    forward = (pl.col("kind") == _DATA) | (pl.col("kind") == _CONTROL)
+    packets = result.packets
+    forward = pl.col("kind").cast(pl.String).is_in(_FORWARD)
     if at in _POINTS:
         leaving = forward if at == "senders" else ~forward
         event = pl.col("event").cast(pl.String)
@@ -89,8 +90,8 @@ class _Columns:
 
     flow: NDArray[np.int64]
     """The flow's row."""
-    kind: NDArray[np.int64]
-    """Data, acknowledgement, report or control."""
+    is_ack: NDArray[np.bool_]
+    """Whether it is an acknowledgement."""
     forward: NDArray[np.bool_]
     """From the flow's sender to its receiver."""
     is_udp: NDArray[np.bool_]
@@ -99,8 +100,10 @@ class _Columns:
     """What the IP header says; an acknowledgement's options, which the log does not have, are left out of it."""
     place: NDArray[np.uint64]
     """The first byte, or the next one expected, modulo 2^32."""
-    bits: NDArray[np.int64]
-    """The packed header bits."""
+    ecn: NDArray[np.int64]
+    """The ECN field (RFC 3168 §5)."""
+    flags: NDArray[np.int64]
+    """TCP's."""
 
 
 def _packet_blocks(result: Result, packets: pl.DataFrame) -> NDArray[np.uint8]:
@@ -110,13 +113,16 @@ def _packet_blocks(result: Result, packets: pl.DataFrame) -> NDArray[np.uint8]:
     flows = {name: row for row, name in enumerate([*result.flows["flow"], *loops])}
     flow = np.array([flows[name] for name in packets["flow"].cast(pl.String)], dtype=np.int64)
     payload, datagrams = _per_flow(result)
-    bits, size = packets["bits"].to_numpy().astype(np.int64), packets["size"].to_numpy().astype(np.int64)
-    kind, is_udp = bits & 3, datagrams[flow]
+    size, is_udp = packets["size"].to_numpy().astype(np.int64), datagrams[flow]
+    kind = packets["kind"].cast(pl.String)
+    is_ack, forward = (kind == "ack").to_numpy(), kind.is_in(_FORWARD).to_numpy()
     headers = np.where(is_udp, _IP + _UDP, _IP + _TCP)
-    length = np.where((kind == _ACK) & ~is_udp, headers, np.maximum(size, headers))
+    length = np.where(is_ack & ~is_udp, headers, np.maximum(size, headers))
     place = (packets["number"].to_numpy().astype(np.uint64) * payload[flow] + np.uint64(1)) & np.uint64(0xFFFFFFFF)
-    forward = (kind == _DATA) | (kind == _CONTROL)
-    columns = _Columns(flow, kind, forward, is_udp, length, place, bits)
+    ecn = packets["ecn"].cast(pl.String).replace_strict(_CODEPOINTS, return_dtype=pl.Int64).to_numpy()
+    # ACK always, PSH at a message's end, ECE and CWR as the packet carries them (RFC 3168 §6.1).
+    flags = 0x10 | _flag(packets["last"], 0x08) | _flag(packets["ece"], 0x40) | _flag(packets["cwr"], 0x80)
+    columns = _Columns(flow, is_ack, forward, is_udp, length, place, ecn, flags)
     blocks = np.zeros((packets.height, _BLOCK), dtype=np.uint8)
     time = np.round(packets["time"].to_numpy() * 1e9).astype(np.uint64)
     words = {0: 6, 4: _BLOCK, 8: 0, 12: time >> np.uint64(32), 16: time & np.uint64(0xFFFFFFFF), 20: headers}
@@ -131,12 +137,16 @@ def _packet_blocks(result: Result, packets: pl.DataFrame) -> NDArray[np.uint8]:
     return blocks
 
 
+def _flag(column: pl.Series, bit: int) -> NDArray[np.int64]:
+    return column.to_numpy().astype(np.int64) * bit
+
+
 def _ip_headers(blocks: NDArray[np.uint8], columns: _Columns) -> None:
     """IPv4 headers (RFC 791) with their checksums, from byte 28 of each block on."""
     sender = (10 << 24) + columns.flow + 1
     receiver = sender + (1 << 16)
     blocks[:, 28] = 0x45
-    blocks[:, 29] = (columns.bits >> 5) & 3
+    blocks[:, 29] = columns.ecn
     _put(blocks, 30, columns.length, ">u2")
     _put(blocks, 32, np.arange(len(blocks)) & 0xFFFF, ">u2")
     blocks[:, 34] = 0x40  # Not to be fragmented.
@@ -156,14 +166,11 @@ def _transport(blocks: NDArray[np.uint8], columns: _Columns) -> None:
     _put(blocks, 48, np.where(columns.forward, near, far), ">u2")
     _put(blocks, 50, np.where(columns.forward, far, near), ">u2")
     tcp, udp = np.flatnonzero(~columns.is_udp), np.flatnonzero(columns.is_udp)
-    is_ack, bits = columns.kind == _ACK, columns.bits
-    # ACK always, PSH at a message's end, ECE and CWR as the packet carries them (RFC 3168 §6.1).
-    flags = 0x10 | np.where(bits & (1 << 15), 0x08, 0) | np.where(bits & (1 << 13), 0x40, 0)
-    flags |= np.where(bits & (1 << 14), 0x80, 0)
+    is_ack = columns.is_ack
     _put(blocks, 52, np.where(is_ack, 1, columns.place)[tcp], ">u4", tcp)
     _put(blocks, 56, np.where(is_ack, columns.place, 1)[tcp], ">u4", tcp)
     blocks[tcp, 60] = 0x50
-    blocks[tcp, 61] = flags[tcp]
+    blocks[tcp, 61] = columns.flags[tcp]
     _put(blocks, 62, 0xFFFF, ">u2", tcp)
     _put(blocks, 52, columns.length[udp] - _IP, ">u2", udp)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from tailback.capture.pcapng import seen_at
+from tailback.results.columns import RECORDED
 from tailback.results.files import write_file
 
 if TYPE_CHECKING:
@@ -52,21 +53,15 @@ def write_qlog(result: Result, path: str | Path, flow: str) -> Path:
 
 def _metrics(result: Result, flow: str) -> Iterator[dict[str, Any]]:
     """``recovery:metrics_updated``, with what has changed only. Times are milliseconds."""
-    columns = {
-        "window": ("congestion_window", 1.0),
-        "in_flight": ("bytes_in_flight", 1.0),
-        "rtt": ("latest_rtt", 1e3),
-        "smoothed_rtt": ("smoothed_rtt", 1e3),
-        "directed_rate": ("pacing_rate", 1.0),
-    }
+    told = [column for column in RECORDED["flow_series"] if column.qlog]
     known: dict[str, float] = {}
     for row in result.series(flow=flow).iter_rows(named=True):
         data: dict[str, float] = {}
-        for column, (name, factor) in columns.items():
-            value = row.get(column)
+        for column in told:
+            value, name = row.get(column.name), column.qlog
             if value is None or math.isnan(value):
                 continue
-            said = value * factor if factor != 1.0 else int(value)
+            said = value * 1e3 if column.unit == "s" else int(value)
             if known.get(name) != said:
                 known[name] = data[name] = said
         if data:
@@ -80,10 +75,10 @@ def _packets(result: Result, flow: str) -> Iterator[dict[str, Any]]:
     highest = 0
     for row in mine.iter_rows(named=True):
         time, header = row["time"] * 1e3, {"packet_type": "1RTT", "packet_number": row["number"]}
-        if row["kind"] == 0:
+        if row["kind"] == "data":
             data: dict[str, Any] = {"header": header, "raw": {"length": row["size"]}, "frames": []}
             yield {"time": time, "name": "transport:packet_sent", "data": data}
-        elif row["kind"] == 1:
+        elif row["kind"] == "ack":
             # The cumulative number is the next one expected.
             frames = []
             if row["number"] > highest:
@@ -93,7 +88,7 @@ def _packets(result: Result, flow: str) -> Iterator[dict[str, Any]]:
             data = {"header": header, "raw": {"length": row["size"]}, "frames": frames}
             yield {"time": time, "name": "transport:packet_received", "data": data}
     dropped = result.packets.filter(
-        (pl.col("event").cast(pl.String) == "dropped") & (pl.col("flow") == flow) & ((pl.col("bits") & 3) == 0)
+        (pl.col("event").cast(pl.String) == "dropped") & (pl.col("flow") == flow) & (pl.col("kind") == "data")
     )
     for time, number in dropped.select("time", "number").iter_rows():
         # Why: a drop on the way, of which the schema's triggers, all of them the sender's, know nothing.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import typer
 from tailback.errors import TailbackError
 
 
-def check_files(files: Sequence[Path]) -> int:
+def check_files(files: Sequence[Path], *, as_json: bool = False) -> int:
     """Checks each file; 1 where one of them is not fit to run."""
     from tailback.scenario import Scenario
 
@@ -19,9 +20,14 @@ def check_files(files: Sequence[Path]) -> int:
         try:
             scenario = Scenario.from_toml(file)
         except TailbackError as error:
-            typer.echo(str(error), err=True)
             status = 1
+            if as_json:
+                typer.echo(json.dumps({"file": str(file), "fine": False, "error": str(error)}, ensure_ascii=False))
+            else:
+                typer.echo(str(error), err=True)
         else:
             count = sum(group.count for group in scenario.flows)
-            typer.echo(f"{file}: fine, {count} flow{'s' if count != 1 else ''} for {scenario.duration}")
+            found = {"file": str(file), "fine": True, "flows": count, "duration": str(scenario.duration)}
+            said = f"{file}: fine, {count} flow{'s' if count != 1 else ''} for {scenario.duration}"
+            typer.echo(json.dumps(found, ensure_ascii=False) if as_json else said)
     return status

@@ -53,7 +53,9 @@ def figures_of(plots: object) -> list[str]:
 def _said(method: object) -> str:
     """The first paragraph of a method's docstring, on as many lines as it needs."""
     first = (inspect.getdoc(method) or "").split("\n\n", 1)[0]
-    return textwrap.fill(" ".join(first.split()), 78, initial_indent=" " * 18, subsequent_indent=" " * 18).strip()
+    return textwrap.fill(
+        " ".join(first.replace("``", "").split()), 78, initial_indent=" " * 18, subsequent_indent=" " * 18
+    ).strip()
 
 
 def _figures(words: Sequence[str], known: Sequence[str]) -> list[tuple[str, list[str]]]:

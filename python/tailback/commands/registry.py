@@ -3,42 +3,85 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import typer
 
+from tailback.errors import NotFoundError, one_of
 
-def show(kind: str, *, as_json: bool) -> None:
-    """Prints the registered schemes, queues or sources with their parameters."""
-    from rich.console import Console
+KINDS = {"schemes": "scheme", "queues": "queue discipline", "sources": "source"}
+
+
+def entries(kind: str) -> list[dict[str, Any]]:
+    """All registered schemes, queues or sources."""
+    from tailback import _core
+
+    found: list[dict[str, Any]] = json.loads(_core.registry())[kind]
+    return found
+
+
+def show(kind: str, names: Sequence[str], *, as_json: bool) -> None:
+    """Prints those that are named with their parameters, or a list of all; as JSON always with parameters.
+
+    Raises:
+        NotFoundError: for a name that there is none of; says which is nearest.
+    """
+    known = {entry["name"]: entry for entry in entries(kind)}
+    for name in names:
+        if name not in known:
+            raise NotFoundError(f"{name}: no such {KINDS[kind]}; expected {one_of(name, known)}")
+    chosen = [known[name] for name in names] or list(known.values())
+    if as_json:
+        for entry in chosen:
+            typer.echo(json.dumps(entry, ensure_ascii=False))
+    elif names:
+        for entry in chosen:
+            _whole(entry)
+    else:
+        _list(kind, chosen)
+
+
+def _list(kind: str, chosen: Sequence[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from tailback import _core
+    from tailback.commands.console import console
 
-    entries: list[dict[str, Any]] = json.loads(_core.registry())[kind]
-    if as_json:
-        typer.echo(json.dumps(entries, indent=1, ensure_ascii=False))
-        return
-    console = Console(highlight=False)
-    for entry in entries:
-        source = f"  [dim]{entry['source']}[/dim]" if entry.get("source") else ""
-        console.print(f"[bold]{entry['name']}[/bold]{source}")
-        console.print(Text("  " + _plain(entry["summary"])))
-        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-        for _ in range(4):
-            table.add_column(overflow="fold")
-        for parameter in entry["parameters"]:
-            default = parameter.get("default")
-            written = "" if default is None else default if isinstance(default, str) else json.dumps(default)
-            table.add_row(
-                "   ", parameter["name"], Text(written, style="cyan"), Text(_plain(parameter["summary"]), style="dim")
-            )
-        if table.row_count:
-            console.print(table)
-        if entry.get("state"):
-            console.print(Text(f"  State that record.queue_state records: {', '.join(entry['state'])}", style="dim"))
-        console.print()
+    out = console()
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for entry in chosen:
+        table.add_row(entry["name"], Text(_plain(entry["summary"])))
+    out.print(table)
+    out.print(Text(f"\n`tailback {kind} NAME` shows parameters, defaults and source.", style="dim"))
+
+
+def _whole(entry: dict[str, Any]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from tailback.commands.console import console
+
+    out = console()
+    source = f"  [dim]{entry['source']}[/dim]" if entry.get("source") else ""
+    out.print(f"[bold]{entry['name']}[/bold]{source}")
+    out.print(Text("  " + _plain(entry["summary"])))
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for _ in range(4):
+        table.add_column(overflow="fold")
+    for parameter in entry["parameters"]:
+        default = parameter.get("default")
+        written = "" if default is None else default if isinstance(default, str) else json.dumps(default)
+        table.add_row(
+            "   ", parameter["name"], Text(written, style="cyan"), Text(_plain(parameter["summary"]), style="dim")
+        )
+    if table.row_count:
+        out.print(table)
+    if entry.get("state"):
+        out.print(Text(f"  State that record.queue_state records: {', '.join(entry['state'])}", style="dim"))
+    out.print()
 
 
 def _plain(text: str) -> str:

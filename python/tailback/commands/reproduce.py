@@ -45,6 +45,7 @@ def reproduce_items(
     """Runs items, writes figures, data and the report; gives the exit status."""
     from tailback.papers import ledger
     from tailback.papers.reproduce import reproduce
+    from tailback.papers.reproduce import summary as fared
     from tailback.report import write_report
     from tailback.validation.report import report_rows
     from tailback.validation.table import summary
@@ -53,11 +54,12 @@ def reproduce_items(
     verdicts = reproduce(claims, "full" if full else "quick", out, jobs=jobs, each=_print_json if as_json else None)
     # Whoever wants everything also wants to know how far the simulator itself can be trusted.
     compared = _compared(full=full, jobs=jobs) if "all" in what else []
-    page = write_report(verdicts, out, report_rows(compared))
+    counted = fared(verdicts, ledger.unbuilt(what))
+    page = write_report(verdicts, out, report_rows(compared), summary=counted)
     if as_json:
         typer.echo(f"report: {page}", err=True)
     else:
-        _show(verdicts)
+        _show(verdicts, counted)
         if compared:
             typer.echo(f"\nAgainst ns-2: {summary(compared)}")
         typer.echo(f"Report: {page} (opens offline in any browser)")
@@ -66,7 +68,7 @@ def reproduce_items(
             typer.echo(f"tailback: {verdict.claim.id} could not run: {verdict.error}", err=True)
     if not all(verdict.ran for verdict in verdicts):
         return 1
-    return 1 if strict and not all(verdict.holds for verdict in verdicts) else 0
+    return 1 if strict and not all(verdict.settled for verdict in verdicts) else 0
 
 
 def _compared(*, full: bool, jobs: int | None) -> list[Comparison]:
@@ -84,27 +86,37 @@ def _print_json(verdict: Verdict) -> None:
     typer.echo(json.dumps(verdict.as_json(), ensure_ascii=False))
 
 
-def _show(verdicts: Sequence[Verdict]) -> None:
+WORDS = {
+    "holds": "[green]holds[/green]",
+    "fails": "[red]does not hold[/red]",
+    "open": "[yellow]open[/yellow]",
+    "refuted": "[cyan]refuted[/cyan]",
+    "error": "[red]could not run[/red]",
+}
+_MARKS = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]?[/yellow]"}
+
+
+def _show(verdicts: Sequence[Verdict], counted: str) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     console = Console(highlight=False)
     for verdict in verdicts:
-        word = "[green]holds[/green]" if verdict.holds else "[red]does not hold[/red]"
-        word = word if verdict.ran else "[red]could not run[/red]"
         console.print()
-        console.print(
-            f"[bold]{verdict.claim.id}[/bold]  {word}  [dim]{verdict.runs} runs, {verdict.wall_s:.1f} s[/dim]"
-        )
+        outcome = verdict.outcome
+        changed = outcome.changed if outcome else None
+        word = WORDS[verdict.word] + (f" (test changed: {'holds' if changed.holds else 'fails'})" if changed else "")
+        runs = f"{verdict.runs} run{'s' if verdict.runs != 1 else ''}"
+        console.print(f"[bold]{verdict.claim.id}[/bold]  {word}  [dim]{runs}, {verdict.wall_s:.1f} s[/dim]")
         console.print(f"{verdict.claim.title} ({verdict.claim.source})")
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         for column in ("", "test", "measured", "allowed"):
             table.add_column(column, overflow="fold")
-        for check in verdict.outcome.checks if verdict.outcome else ():
-            table.add_row(
-                "[green]✓[/green]" if check.holds else "[red]✗[/red]", check.claim, check.measured, check.allowed
-            )
+        for title, checks in outcome.tests if outcome else ():
+            if title:
+                table.add_row("", f"[dim]{title}[/dim]", "", "")
+            for check in checks:
+                table.add_row(_MARKS[check.holds], check.claim, check.measured, check.allowed)
         console.print(table if table.row_count else f"[red]{verdict.error}[/red]")
-    held = sum(verdict.holds for verdict in verdicts)
-    console.print(f"\n{held} of {len(verdicts)} claims reproduced.")
+    console.print(f"\n{counted}")

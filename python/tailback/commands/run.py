@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,11 +41,13 @@ def run_file(
 ) -> None:
     """Runs a scenario, saves its result, and shows it, beside a prediction where one is asked for."""
     from tailback.results.store import save
+    from tailback.results.warnings import TailbackWarning
     from tailback.scenario import Scenario
 
     scenario = changed(Scenario.from_toml(file), changes)
     if predict is not None:
         scenario.predicted(predict)  # What cannot be predicted shows before the run.
+    warnings.simplefilter("ignore", TailbackWarning)  # Told with the figures.
     with stoppable("nothing was written"), Bar(f"simulating {scenario.duration}", 1.0) as bar, own_line():
         result = scenario.run(seed=seed, progress=bar.reach)
     folder = out if out is not None else Path("out") / f"{file.stem}-seed-{result.seed}"
@@ -88,6 +91,7 @@ def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dic
         "wall_s": round(result.wall, 3),
         "events": result.events,
         "summary": plain(result.summary().row(0, named=True)),
+        "warnings": list(result.warnings),
         "flows": plain(result.flows.to_dicts()),
         "links": plain(result.links.to_dicts()),
         **({"aggregates": plain(result.aggregates.to_dicts())} if result.aggregates.columns else {}),
@@ -111,12 +115,15 @@ def _show(result: Result, folder: Path, *, drawn: bool) -> None:
         show(_aggregate_table(result))
     show(_link_table(result))
     row = result.summary().row(0, named=True)
+    index = "none" if row["jain"] is None else f"{row['jain']:.4f}"
     out.print(
-        f"Together: goodput {shown(row['goodput'], 'bit/s')}, Jain's index {row['jain']:.4f}; at {row['bottleneck']}: "
+        f"Together: goodput {shown(row['goodput'], 'bit/s')}, Jain's index {index}; at {row['bottleneck']}: "
         f"utilization {100 * row['utilization']:.2f} %, loss {100 * row['loss_rate']:.3g} %, "
         f"queueing delay {shown(row['queueing_delay'], 's')}.",
         soft_wrap=True,
     )
+    for warning in result.warnings:
+        out.print(f"[yellow]Warning:[/yellow] {escape(warning)}.", soft_wrap=True)
     out.print(f"[dim]{result.events:,} events in {result.wall:.2f} s; hash {result.hash[:16]}[/dim]", soft_wrap=True)
     out.print(f"Saved in {escape(str(folder))}{' with overview.svg' if drawn else ''}", soft_wrap=True)
 
@@ -140,7 +147,7 @@ def _flow_table(result: Result) -> Table:
     for name, unit in (
         ("goodput", rate_unit),
         ("throughput", rate_unit),
-        ("sent again", "%"),
+        ("retransmitted", "%"),
         ("mean RTT", rtt_unit),
         ("timeouts", ""),
     ):
@@ -182,7 +189,7 @@ def _link_table(result: Result) -> Table:
         ("dropped", "packets"),
         ("loss", "%"),
         ("mean queue", "packets"),
-        ("wait", delay_unit),
+        ("queueing delay", delay_unit),
     ):
         table.add_column(_head(name, unit), justify="right", no_wrap=True)
     for row in links.iter_rows(named=True):

@@ -132,7 +132,9 @@ def _show(runs: Runs, folder: Path, page: Path, differences: str) -> None:
 
     out = console()
     seeds = runs.table["seed"].n_unique()
-    out.print(f"[bold]{len(runs)} runs[/bold], {seeds} seed{'s' if seeds != 1 else ''} each, 95 % intervals")
+    out.print(
+        f"[bold]{len(runs)} run{'s' if len(runs) != 1 else ''}[/bold], {seeds} seed{'s' if seeds != 1 else ''} each, 95 % intervals"
+    )
     show(intervals_table(runs.intervals(*TOLD), runs.axes))
     if runs.alike:
         out.print(f"[dim]{escape(ALIKE)}[/dim]", soft_wrap=True)

@@ -57,16 +57,24 @@ class Controller(ABC):
 
     name: ClassVar[str] = ""
     """What scenarios and results call it; the class's name in kebab case where empty."""
-    reliability: ClassVar[Literal["sack", "newreno", "reno", "datagram"]] = "sack"
-    """How lost data is repaired: as by selective acknowledgements, NewReno, Reno, or not at all (datagrams)."""
     policy: ClassVar[type[FeedbackPolicy] | None] = None
     """The receiver's half, where the scheme has one besides acknowledgements."""
-    ecn: ClassVar[bool] = False
-    """Whether data leaves ECN-capable, whatever the scenario says."""
+    reliability: ClassVar[Literal["sack", "newreno", "reno", "vegas", "offsets", "datagram"]] = "sack"
+    """How lost data is repaired: as by selective acknowledgements, NewReno, Reno, Reno with Vegas's timer, by the offsets of
+    acknowledgements as packet-pair does, or not at all (datagrams)."""
+    ecn: ClassVar[Literal["off", "ect0", "ect1"]] = "off"
+    """The ECN codepoint that data leaves with; where the scenario asks for one, that counts."""
+    echo: ClassVar[Literal["latched", "per-packet", "counted"] | None] = None
+    """How the receiver echoes marks; as the scenario says where ``None``. With ``counted``, ``feedback.echoes`` says how many
+    packets were marked."""
+    marks: ClassVar[Literal["rfc3168", "controller"]] = "rfc3168"
+    """Who answers an echo: with ``rfc3168``, one at a window of a single segment silences the sender until its timer expires
+    (RFC 3168 §6.1.2); with ``controller`` the controller alone, which may as well ignore it."""
     stamps: ClassVar[bool] = False
-    """Whether data packets carry the time they were sent, for the feedback policy."""
-    prompt_acks: ClassVar[bool] = False
-    """Whether every data packet is acknowledged at once."""
+    """Whether data packets carry the time they were sent, and what the sender knows, for the feedback policy."""
+    acks: ClassVar[int | None] = None
+    """The receiver acknowledges at the latest after so many data packets, 1 for each at once; as the scenario says where
+    ``None``."""
 
     def __init__(self, connection: Connection) -> None:
         """A controller for one connection. Subclasses add settings as keyword arguments with defaults."""

@@ -40,20 +40,26 @@ def register(part: Part) -> Part:
         if policy is not None:
             _check_class(policy, FeedbackPolicy)
         report = policy.Report if policy is not None else None
-        _core.register_scheme(
-            name,
-            _maker(part),
-            _own_methods(part, Controller),
-            _maker(policy) if policy is not None else None,
-            _own_methods(policy, FeedbackPolicy) if policy is not None else set(),
-            report,
-            report_reader(report) if report is not None else None,
-            lambda settings: complaint(part, settings),
-            part.reliability,
-            part.ecn,
-            part.stamps,
-            part.prompt_acks,
-        )
+        reader = report_reader(report) if report is not None else None
+        try:
+            _core.register_scheme(
+                name,
+                {"make": _maker(part), "calls": _own_methods(part, Controller), "report": reader},
+                {"make": _maker(policy), "calls": _own_methods(policy, FeedbackPolicy), "report": report}
+                if policy is not None
+                else None,
+                {
+                    "reliability": part.reliability,
+                    "ecn": part.ecn,
+                    "echo": part.echo,
+                    "marks": part.marks,
+                    "stamps": part.stamps,
+                    "acks": part.acks,
+                },
+                lambda settings: complaint(part, settings),
+            )
+        except (TypeError, ValueError, OverflowError) as error:
+            raise PartError(f"{part.__name__}.{error}") from None
     else:
         _core.register_queue(
             name, _maker(part), _own_methods(part, QueueDiscipline), lambda settings: complaint(part, settings)
@@ -154,10 +160,6 @@ def _check_class(part: type[Any], base: type[Any]) -> None:
             found = f"{method}{inspect.signature(mine)}"
             allowed = f"{method}({', '.join(['self', *names])})"
             raise PartError(f"{part.__name__} ({_place(mine)}): {found} is not allowed; expected {allowed}") from None
-    if inspect.isabstract(part) is False and "reliability" in vars(part):
-        known = ("sack", "newreno", "reno", "datagram")
-        if part.reliability not in known:
-            raise PartError(f"{part.__name__}.reliability: expected {one_of(str(part.reliability), known)}")
 
 
 def _place(thing: Any) -> str:

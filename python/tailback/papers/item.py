@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from tailback.papers.lab import Lab
 
 Fidelity = Literal["quick", "full"]
+Word = Literal["holds", "fails", "open", "refuted"]
+"""How a claim fared: every test of the ledger holds; one does not; none fails but one could not be run here; or the claim is
+shown to be false, and what is true instead passes its own tests."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,39 @@ class Check:
     claim: str
     measured: str
     allowed: str
-    holds: bool
+    holds: bool | None
+    """``None`` where this machine or this version cannot run it."""
+
+
+@dataclass(frozen=True)
+class ChangedTest:
+    """A test other than the ledger's, shown beside it and never counted in its place."""
+
+    checks: Sequence[Check]
+    why: str
+    """Why the ledger's test, as it is written, does not settle the claim."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check of it holds."""
+        return _all_hold(self.checks)
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """Why a claim of a paper is false, and tests of what is true instead."""
+
+    proof: str
+    checks: Sequence[Check]
+
+    @property
+    def holds(self) -> bool:
+        """Whether what is said to be true instead passes its tests."""
+        return _all_hold(self.checks)
+
+
+def _all_hold(checks: Sequence[Check]) -> bool:
+    return bool(checks) and all(check.holds for check in checks)
 
 
 @dataclass(frozen=True)
@@ -45,6 +80,7 @@ class Outcome:
     measured: Mapping[str, Any]
     """The ledger's keys, which go into the JSON, and others that only the report shows."""
     checks: Sequence[Check]
+    """The ledger's tests, as they are written there."""
     data: pl.DataFrame
     """The figure's data, tidy."""
     units: Mapping[str, str]
@@ -55,11 +91,33 @@ class Outcome:
     """One of the scenarios that were run, as TOML, for the reader who wants to try it."""
     notes: Sequence[str] = field(default_factory=tuple)
     """Remarks for the report."""
+    changed: ChangedTest | None = None
+    """A second test, where the ledger's does not settle the claim."""
+    refutation: Refutation | None = None
+    """The proof, where the claim is false."""
+
+    @property
+    def verdict(self) -> Word:
+        """How the claim fared by the ledger's tests."""
+        failed = not self.checks or any(check.holds is not None and not check.holds for check in self.checks)
+        if failed:
+            return "refuted" if self.refutation and self.refutation.holds else "fails"
+        return "open" if any(check.holds is None for check in self.checks) else "holds"
+
+    @property
+    def tests(self) -> Sequence[tuple[str, Sequence[Check]]]:
+        """All tests under their headings: the ledger's have none."""
+        found: list[tuple[str, Sequence[Check]]] = [("", self.checks)]
+        if self.changed:
+            found.append(("Changed test, not counted", self.changed.checks))
+        if self.refutation:
+            found.append(("What is true instead", self.refutation.checks))
+        return found
 
     @property
     def holds(self) -> bool:
-        """Whether the claim is reproduced: every check holds."""
-        return bool(self.checks) and all(check.holds for check in self.checks)
+        """Whether the claim is reproduced: every test of the ledger holds."""
+        return self.verdict == "holds"
 
 
 class Item(Protocol):

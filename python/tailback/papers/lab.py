@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from concurrent.futures import Future
+from threading import Lock
+from typing import Any, TypeVar
 
 from tailback.papers.item import Fidelity
 from tailback.pool import Pool
@@ -13,10 +15,43 @@ T = TypeVar("T")
 A = TypeVar("A")
 
 
+class Shared:
+    """Experiments that several items ask for, each run once: who asks later waits for the first one's answer."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._asked: dict[tuple[Callable[..., Any], Any], Future[Any]] = {}
+
+    def ask(self, experiment: Callable[[A], T], argument: A, pool: Pool) -> tuple[Future[T], bool]:
+        """The answer to come, and whether it had not been asked for before."""
+        key = (experiment, argument)
+        with self._lock:
+            known = self._asked.get(key)
+            if known is not None:
+                return known, False
+            promised: Future[T] = Future()
+            self._asked[key] = promised
+        # Outside the lock: with one process only, the experiment runs here and now.
+        pool.executor.submit(experiment, argument).add_done_callback(lambda done: _hand_on(done, promised))
+        return promised, True
+
+
+def _hand_on(done: Future[T], promised: Future[T]) -> None:
+    if done.cancelled():
+        promised.cancel()
+        return
+    error = done.exception()
+    if error is not None:
+        promised.set_exception(error)
+    else:
+        promised.set_result(done.result())
+
+
 class Lab:
     """One item's access to the machine."""
 
-    def __init__(self, fidelity: Fidelity, pool: Pool, bar: Bar) -> None:
+    def __init__(self, fidelity: Fidelity, pool: Pool, bar: Bar, shared: Shared | None = None) -> None:
+        self._shared = shared or Shared()
         self.fidelity = fidelity
         self.runs = 0
         """How many simulations have been run for the item."""
@@ -36,3 +71,17 @@ class Lab:
         self.runs += len(listed)
         self._bar.expect(len(listed))
         return self._pool.map(experiment, listed, self._bar.advance)
+
+    def once(self, experiment: Callable[[A], T], arguments: Iterable[A]) -> list[T]:
+        """As :meth:`map`, for experiments that other items ask for too: each is run once for all, and counts as a run of
+        the item that asked first. Arguments must be hashable.
+        """
+        answers = []
+        for argument in arguments:
+            answer, is_new = self._shared.ask(experiment, argument, self._pool)
+            if is_new:
+                self.runs += 1
+                self._bar.expect(1)
+                answer.add_done_callback(lambda _: self._bar.advance())
+            answers.append(answer)
+        return [answer.result() for answer in answers]

@@ -115,3 +115,9 @@ def select(names: Iterable[str]) -> tuple[Claim, ...]:
             )
         chosen.update({claim.id: claim for claim in found})
     return tuple(chosen.values())
+
+
+def unbuilt(names: Iterable[str]) -> int:
+    """How many items of the papers named, of all papers for ``all``, have no code yet."""
+    asked = set(names)
+    return sum(not claim.built for claim in claims() if asked & {"all", claim.paper})

@@ -7,15 +7,16 @@ import json
 import math
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tailback.errors import StorageError, TailbackError
-from tailback.papers.item import Fidelity, Outcome, Parameter
-from tailback.papers.lab import Lab
+from tailback.papers.item import Fidelity, Outcome, Parameter, Word
+from tailback.papers.lab import Lab, Shared
 from tailback.papers.ledger import Claim
 from tailback.pool import Pool
 from tailback.progress import Bar
@@ -53,7 +54,17 @@ class Verdict:
     @property
     def holds(self) -> bool:
         """Whether the claim is reproduced."""
-        return self.outcome is not None and self.outcome.holds
+        return self.word == "holds"
+
+    @property
+    def word(self) -> Word | Literal["error"]:
+        """How the claim fared; ``error`` where the item could not run."""
+        return self.outcome.verdict if self.outcome else "error"
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to be explained: the claim holds, or it is refuted."""
+        return self.word in {"holds", "refuted"}
 
     def as_json(self) -> dict[str, Any]:
         """The object that ``tailback reproduce --json`` prints."""
@@ -63,12 +74,51 @@ class Verdict:
             "wall_s": round(self.wall_s, 3),
             "runs": self.runs,
             "holds": self.holds,
+            "verdict": self.word,
+            "test": "changed" if self.outcome and self.outcome.changed else "ledger",
+            "changed": self._changed(),
+            "refuted": self._refuted(),
             "published": plain(self.claim.published),
             "measured": plain({key: self.outcome.measured[key] for key in self.claim.keys}) if self.outcome else {},
             "why": self.outcome.why if self.outcome else f"could not run: {self.error}",
             "figure": str(self.figure) if self.figure else "",
             "data": str(self.data) if self.data else "",
         }
+
+    def _changed(self) -> dict[str, Any] | None:
+        changed = self.outcome.changed if self.outcome else None
+        return {"holds": changed.holds, "why": changed.why} if changed else None
+
+    def _refuted(self) -> dict[str, Any] | None:
+        refutation = self.outcome.refutation if self.outcome else None
+        return {"holds": refutation.holds, "proof": refutation.proof} if refutation else None
+
+
+def summary(verdicts: Sequence[Verdict], unbuilt: int = 0) -> str:
+    """How many claims fared how, in one sentence.
+
+    Args:
+        verdicts: of the items that were run.
+        unbuilt: how many of the items that were asked for have no code yet.
+    """
+    count: Counter[str] = Counter(verdict.word for verdict in verdicts)
+    parts = [f"{count['holds']} of {len(verdicts)} {'claim' if len(verdicts) == 1 else 'claims'} reproduced"]
+    parts += [f"{count[word]} {said}" for word, said in SAID.items() if count[word]]
+    if unbuilt:
+        parts[-1] += f", and {unbuilt} not built yet"
+    changed = [verdict for verdict in verdicts if verdict.outcome and verdict.outcome.changed]
+    beside = sum(verdict.outcome.changed.holds for verdict in changed if verdict.outcome and verdict.outcome.changed)
+    judged = f" {len(changed)} also judged by a changed test: {beside} of these hold by it." if changed else ""
+    return f"{', '.join(parts)}.{judged}"
+
+
+SAID: Mapping[str, str] = {
+    "refuted": "refuted",
+    "fails": "not reproduced",
+    "open": "open (part of the test could not be run)",
+    "error": "could not run",
+}
+"""What a summary says of those that do not hold."""
 
 
 def plain(value: Any) -> Any:
@@ -102,8 +152,9 @@ def reproduce(
         StorageError: where ``out`` cannot be written.
     """
     verdicts: dict[str, Verdict] = {}
+    shared = Shared()
     with Pool(jobs) as pool, Bar("reproducing", show=show_progress) as bar:
-        for verdict in _measured(claims, fidelity, pool, bar):
+        for verdict in _measured(claims, lambda claim: _measure(claim, Lab(fidelity, pool, bar, shared)), pool.jobs):
             _write(verdict, out)
             verdicts[verdict.claim.id] = verdict
             if each:
@@ -111,24 +162,23 @@ def reproduce(
     return [verdicts[claim.id] for claim in claims]
 
 
-def _measured(claims: Sequence[Claim], fidelity: Fidelity, pool: Pool, bar: Bar) -> Iterator[Verdict]:
-    if pool.jobs <= 1:
-        yield from (_measure(claim, fidelity, pool, bar) for claim in claims)
+def _measured(claims: Sequence[Claim], measure: Callable[[Claim], Verdict], jobs: int) -> Iterator[Verdict]:
+    if jobs <= 1:
+        yield from map(measure, claims)
         return
     # Threads only wait for the pool's processes; a few more of them than cores keep the pool fed.
-    with ThreadPoolExecutor(max_workers=max(1, min(len(claims), pool.jobs + 2))) as threads:
-        futures = [threads.submit(_measure, claim, fidelity, pool, bar) for claim in claims]
+    with ThreadPoolExecutor(max_workers=max(1, min(len(claims), jobs + 2))) as threads:
+        futures = [threads.submit(measure, claim) for claim in claims]
         for future in as_completed(futures):
             yield future.result()
 
 
-def _measure(claim: Claim, fidelity: Fidelity, pool: Pool, bar: Bar) -> Verdict:
-    verdict = Verdict(claim, fidelity)
-    lab = Lab(fidelity, pool, bar)
+def _measure(claim: Claim, lab: Lab) -> Verdict:
+    verdict = Verdict(claim, lab.fidelity)
     began = time.monotonic()
     try:
         item = claim.item()
-        verdict.parameters = tuple(item.parameters(fidelity))
+        verdict.parameters = tuple(item.parameters(lab.fidelity))
         outcome = item.measure(lab)
         missing = [key for key in claim.keys if key not in outcome.measured]
         if missing:

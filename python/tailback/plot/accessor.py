@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback.errors import NotFoundError
-from tailback.plot import distribution, fairness, overtime, phase, series, transfers
+from tailback.plot import distribution, fairness, overtime, phase, series, tokens, transfers
 from tailback.plot.style import canvas, style
 
 if TYPE_CHECKING:
@@ -25,11 +25,17 @@ class Plots:
         self._result = result
 
     def overview(self, link: str | None = None, *, ax: Sequence[Axes] | None = None) -> Figure:
-        """Goodput of the flows, queue of a link (the bottleneck where none is named), windows and round trip times
-        against time, one above the other."""
+        """Throughput of the flows (what arrived, headers included), queue of a link (the bottleneck where none is named),
+        windows and round trip times against time, one above the other. Where they were recorded, TDQM's averages and TCP
+        Newark's virtual window, limit and stored tokens too; these stand in place of the window, which is not what limits
+        its senders."""
         result = self._result
-        panels = [overtime.goodput, overtime.queue, overtime.window, overtime.rtt]
-        panels = [panel for panel in panels if overtime.has(result, panel)]
+        notes = tokens.noted(result)
+        drawn: list[overtime.Panel] = [overtime.throughput, overtime.queue, overtime.window, overtime.rtt]
+        panels = [panel for panel in drawn if overtime.has(result, panel) and not (notes and panel is overtime.window)]
+        if tokens.has_averages(result, link):
+            panels.insert(panels.index(overtime.queue) + 1, tokens.averages)
+        panels += [tokens.panel(name) for name in notes]
         if not panels:
             raise NotFoundError("no time series was recorded; expected record.flows or record.links other than none")
         with style():
@@ -43,8 +49,13 @@ class Plots:
             axes[0].set_title(f"{result.title}, seed {result.seed}", pad=8)
         return made
 
+    def throughput(self, *, ax: Axes | None = None) -> Figure:
+        """What arrived of the flows against time, headers and duplicates included."""
+        return self._one(overtime.throughput, None, ax)
+
     def goodput(self, *, ax: Axes | None = None) -> Figure:
-        """Goodput of the flows against time."""
+        """Goodput of the flows against time: data delivered in order, header bytes included. A filled hole releases what
+        waited behind it at once, so that single bins may be above the link's rate."""
         return self._one(overtime.goodput, None, ax)
 
     def queue(self, link: str | None = None, *, ax: Axes | None = None) -> Figure:

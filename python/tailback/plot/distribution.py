@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from tailback.errors import unknown
 from tailback.plot import series
 from tailback.plot.overtime import POINTS
 from tailback.plot.style import line
+from tailback.results.formulas import queueing_delays
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
@@ -48,8 +49,11 @@ def of_result(made: Figure, axis: Axes, result: Result, column: str) -> None:
     if column in _OF_LINKS:
         link = result.series(after_warm_up=True)
         if column == "queueing_delay":
-            rate = float(result.links.filter(pl.col("link") == result.bottleneck)["rate"][0])
-            link = link.with_columns((pl.col("queue_bytes") * 8.0 / rate).alias(column))
+            rate = float(result.links.filter(pl.col("link") == result.shown_link)["rate"][0])
+            columns: dict[str, NDArray[Any]] = {
+                name: link[name].to_numpy() for name in ("queue_bytes", "drain") if name in link.columns
+            }
+            link = link.with_columns(pl.Series(column, queueing_delays(columns, rate)))
         table, names = link.with_columns(pl.lit("").alias("flow")), [""]
     else:
         if column not in result.flow_series.columns or not result.flow_series.schema[column].is_numeric():

@@ -27,9 +27,11 @@ def defaults(runs: Runs) -> list[str]:
 def over(
     made: Figure, axes: Sequence[Axes], runs: Runs, along: str, metrics: Sequence[str], *, by: str | None, level: float
 ) -> None:
-    """One panel per metric, a line per value of ``by``; where ``by`` is not said, per combination of other axes."""
-    others = [name for name in runs.axes if name != along]
+    """One panel per metric, a line per value of ``by`` and of all other axes that have several: a line through different
+    scenarios would say nothing."""
+    others = [name for name in runs.axes if name != along and runs.table[name].n_unique() > 1]
     columns = series.chosen(runs, by, default=others)
+    columns += [name for name in others if name not in columns]
     table = runs.intervals(*metrics, by="group" if "group" in columns else "variant", level=level)
     where = locate(along, table[along])
     for axis, metric in zip(axes, metrics, strict=True):

@@ -27,8 +27,13 @@ POINTS = 1200
 """More points than this along an axis are not seen."""
 
 
+def throughput(axis: Axes, result: Result, _: str | None) -> None:
+    """What arrived per flow, headers and duplicates included."""
+    _flows(axis, result, "throughput", "throughput")
+
+
 def goodput(axis: Axes, result: Result, _: str | None) -> None:
-    """Goodput per flow."""
+    """Goodput per flow: what was delivered in order, which a filled hole releases all at once."""
     _flows(axis, result, "goodput", "goodput")
 
 
@@ -44,7 +49,7 @@ def rtt(axis: Axes, result: Result, _: str | None) -> None:
 
 def queue(axis: Axes, result: Result, link: str | None) -> None:
     """Waiting packets at a link: the mean of each bin, and a band over what was seen where bins are joined."""
-    name = link or result.bottleneck
+    name = link or result.shown_link
     series = result.series(link=name)
     time, mean, low, high = thinned(series["time"].to_numpy(), series["mean_queue"].to_numpy())
     if time.size < series.height:

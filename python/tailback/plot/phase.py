@@ -37,7 +37,7 @@ def window_queue(made: Figure, axis: Axes, result: Result, flow: str | None, lin
     axis.plot(queue, size * factor, color=FAINT, linewidth=0.5, alpha=0.4)
     span = np.linspace(times[0], times[-1], queue.size)
     points = axis.scatter(queue, size * factor, c=span, cmap="viridis_r", s=7, linewidths=0, zorder=3)
-    axis.set_xlabel(f"queue at {link or result.bottleneck} (packets)")
+    axis.set_xlabel(f"queue at {link or result.shown_link} (packets)")
     axis.set_ylabel(text.replace("congestion window", whose))
     axis.set_xlim(left=0.0)
     colour_bar(made, points, axis, "time (s)")

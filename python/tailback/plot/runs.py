@@ -59,7 +59,7 @@ class RunPlots:
         Args:
             axis: the swept field along the bottom; the first where ``None``, and where a metric stands in its place.
             metrics: columns of ``runs.table``; goodput, queueing delay and loss where none is named.
-            by: what makes a line: another axis, or ``"group"``.
+            by: what makes a line: another axis, or ``"group"``; further axes make further lines.
             level: of the intervals.
 
         Raises:

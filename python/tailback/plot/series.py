@@ -10,6 +10,7 @@ import polars as pl
 
 from tailback.errors import unknown
 from tailback.plot.style import Drawing
+from tailback.results.units import LABELS
 from tailback.units import scale_of
 
 if TYPE_CHECKING:
@@ -20,27 +21,6 @@ if TYPE_CHECKING:
 
 LONG = 26
 """Longer labels than this do not fit beside a panel."""
-LABELS = {
-    "goodput": "goodput",
-    "throughput": "throughput",
-    "jain": "Jain's index",
-    "epsilon": "epsilon of fairness",
-    "loss_rate": "loss",
-    "loss_event_rate": "loss events per packet",
-    "mark_rate": "marks",
-    "mean_queue": "mean queue",
-    "queueing_delay": "mean queueing delay",
-    "rtt": "round trip time",
-    "window": "congestion window",
-    "queue_packets": "queue",
-    "queueing_delay_p50": "median queueing delay",
-    "queueing_delay_p95": "95th percentile of queueing delay",
-    "queueing_delay_p99": "99th percentile of queueing delay",
-    "mean_rtt": "mean round trip time",
-    "rtt_p95": "95th percentile of round trip time",
-    "completion_time": "mean completion time",
-    "retransmission_rate": "sent again",
-}
 
 
 def label_of(metric: str, units: Mapping[str, str], values: pl.Series) -> tuple[str, float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tailback.papers import ledger
 from tailback.papers.reproduce import Verdict, plain
+from tailback.papers.reproduce import summary as fared
 from tailback.report.figure import Download, Shown, csv_download
 from tailback.report.figure import shown as figure_shown
 from tailback.report.page import write_page
@@ -15,13 +16,20 @@ from tailback.report.page import write_page
 _MAX_LISTED = 12
 
 
-def write_report(verdicts: Sequence[Verdict], out: Path, validation: Sequence[Mapping[str, Any]] | None = None) -> Path:
+def write_report(
+    verdicts: Sequence[Verdict],
+    out: Path,
+    validation: Sequence[Mapping[str, Any]] | None = None,
+    *,
+    summary: str | None = None,
+) -> Path:
     """Writes ``out/index.html`` about items whose figures and data are already under ``out``.
 
     Args:
         verdicts: what became of each item.
         out: the report's folder.
         validation: rows of the comparison with a reference simulator, if it was made.
+        summary: how the claims fared in one sentence, where it knows more than the verdicts.
 
     Returns:
         The page's path.
@@ -33,6 +41,7 @@ def write_report(verdicts: Sequence[Verdict], out: Path, validation: Sequence[Ma
     items = [_item(verdict, out) for verdict in verdicts]
     context = {
         "items": items,
+        "summary": summary or fared(verdicts),
         "papers": ledger.papers(),
         "planned": [claim for claim in ledger.claims() if claim.id not in ran],
         "built": {claim.id for claim in ledger.claims() if claim.built},
@@ -46,7 +55,7 @@ def _item(verdict: Verdict, out: Path) -> dict[str, Any]:
     outcome = verdict.outcome
     return {
         "claim": verdict.claim,
-        "state": "holds" if verdict.holds else "fails" if verdict.ran else "error",
+        "state": verdict.word,
         "verdict": verdict,
         "outcome": outcome,
         "rows": _beside(verdict),

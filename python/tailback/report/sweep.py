@@ -74,7 +74,8 @@ def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None) -> 
     figures = [_figure(drawn, folder, source) for drawn in _figures_of(runs)]
     context = {
         "title": " × ".join(runs.axes) or "runs of several seeds",
-        "lead": f"{len(runs)} runs: {count}, {seeds} seed{'s' if seeds != 1 else ''} each{failed}.{alike}",
+        "lead": f"{len(runs)} run{'s' if len(runs) != 1 else ''}: {count}, "
+        f"{seeds} seed{'s' if seeds != 1 else ''} each{failed}.{alike}",
         "tables": _tables(runs, data),
         "figures": figures,
         "files": [csv_download(name, folder / name, folder) for name in data],
@@ -125,9 +126,10 @@ def write_result_report(result: Result, folder: Path, source: Path | None = None
     links = ("link", "throughput", "utilization", "loss_rate", "mean_queue", "queueing_delay")
     quiet = result.links.height - result.main_links.height
     others = f" {quiet} others, which dropped nothing and have no time series, are in the data." if quiet else ""
+    warned = [f"Warning: {warning}." for warning in result.warnings]
     context = {
         "title": result.title,
-        "lead": f"{result.flows.height} flows for {result.duration:g} s, seed {result.seed}.",
+        "lead": " ".join([f"{result.flows.height} flows for {result.duration:g} s, seed {result.seed}.", *warned]),
         "tables": [
             _plain_table("flows", "Flows", about, result.flows.select(columns), result.units),
             *aggregates,
@@ -147,7 +149,10 @@ def _figures_of_one(result: Result) -> list[_Drawn]:
     plots, drawn = result.plot, []
     series = result.flow_series
     if series.height or result.link_series.height:
-        about = "Goodput of the flows, queue of the bottleneck, windows and round trip times, as far as recorded."
+        about = (
+            "Throughput of the flows (what arrived, headers included), queue of the bottleneck, windows and round trip "
+            "times, as far as recorded."
+        )
         drawn.append(_Drawn("overview", "Against time", about, "overview", plots.overview))
     if result.link_series.height:
         about = "The part of the time in which the bottleneck's queue delayed packets by no more than this."

@@ -4,12 +4,15 @@ judged here."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from tailback.results import formulas
+from tailback.results.columns import NAMES, RECORDED
 from tailback.results.result import Result
 from tailback.results.units import UNITS
 from tailback.results.versions import versions
@@ -18,31 +21,6 @@ from tailback.units import number
 if TYPE_CHECKING:
     from tailback import _core
 
-# Quantities in one unit only, whose columns need not repeat it; where a thing is counted in packets and in bytes, the
-# columns' names keep the difference.
-_SHORT: Final = {
-    "rate_bits": "rate",
-    "delay_seconds": "delay",
-    "round_trip_seconds": "round_trip",
-    "start_seconds": "start",
-    "finished_seconds": "finished",
-    "smoothed_rtt_seconds": "smoothed_rtt",
-    "rtt_seconds": "rtt",
-    "busy_seconds": "busy",
-    "mean_queue_packets": "mean_queue",
-    "window_bytes": "window",
-    "in_flight_bytes": "in_flight",
-    "accumulation_bytes": "accumulation",
-    "mean_accumulation_bytes": "mean_accumulation",
-    "transmitting_bytes": "transmitting",
-    "mean_transmitting_bytes": "mean_transmitting",
-    "estimated_accumulation_bytes": "estimated_accumulation",
-    "size_bytes": "size",
-    "began_seconds": "began",
-    "ended_seconds": "ended",
-    "time_seconds": "time",
-}
-
 
 def result_of(raw: _core.Result, wall: float) -> Result:
     """The result of a run that took ``wall`` seconds."""
@@ -50,12 +28,11 @@ def result_of(raw: _core.Result, wall: float) -> Result:
     duration, warm_up = number(scenario["duration"]), number(scenario.get("warm_up", "0 s"))
     bin_width = number(scenario["record"]["bin"])
     window = duration - warm_up
-    flow_series = _series(raw.flow_series, raw.times, "flow", bin_width)
-    flows = _flows(raw.flows_measured, window, flow_series, warm_up + 0.5 * bin_width)
+    flows = _flows(raw, window, np.asarray(raw.times) > warm_up + 0.5 * bin_width)
     aggregates = _aggregates(raw.aggregates_measured, window)
     # The core numbers aggregates behind all flows.
     everybody = pl.concat([flows["flow"], aggregates["aggregate"]]) if aggregates.columns else flows["flow"]
-    links = link_rates(table_of(raw.links_measured), window)
+    links = link_rates(table_of(raw.links_measured, "links"), window)
     return Result(
         scenario_data=scenario,
         seed=raw.seed,
@@ -68,7 +45,7 @@ def result_of(raw: _core.Result, wall: float) -> Result:
         wall=wall,
         flows=flows,
         links=links,
-        flow_series=flow_series,
+        flow_series=_series(raw.flow_series, raw.times, "flow", bin_width),
         link_series=_series(raw.link_series, raw.times, "link", bin_width),
         messages=_messages(raw.messages, flows["flow"]),
         state=_state(raw.state, everybody),
@@ -79,61 +56,59 @@ def result_of(raw: _core.Result, wall: float) -> Result:
     )
 
 
-def table_of(columns: Mapping[str, Any]) -> pl.DataFrame:
-    """The core's columns under their short names; what is not a number is missing."""
-    table = pl.DataFrame({_SHORT.get(name, name): column for name, column in columns.items()})
+def table_of(columns: Mapping[str, Any], kind: str) -> pl.DataFrame:
+    """The core's columns of a table of this kind under people's names; what is not a number is missing."""
+    names = NAMES[kind]
+    table = pl.DataFrame({names.get(key, key): column for key, column in columns.items()})
     floats = [name for name, kind in table.schema.items() if kind == pl.Float64]
     return table.with_columns(pl.col(floats).fill_nan(None)) if floats else table
 
 
-def _flows(columns: Mapping[str, Any], window: float, series: pl.DataFrame, begin: float) -> pl.DataFrame:
-    rates = flow_rates(table_of(columns), window)
-    if series.height == 0:
-        return rates.with_columns(pl.lit(None, dtype=pl.Float64).alias("mean_rtt"))
-    seen = series.filter(pl.col("time") > begin).group_by("flow").agg(pl.col("rtt").mean().alias("mean_rtt"))
-    return rates.join(seen, on="flow", how="left", maintain_order="left")
+def _flows(raw: _core.Result, window: float, late: NDArray[np.bool_]) -> pl.DataFrame:
+    rates = flow_rates(table_of(raw.flows_measured, "flows"), window)
+    seen = round_trips(raw, late)["mean_rtt"]
+    return rates.with_columns(pl.Series("mean_rtt", seen, dtype=pl.Float64))
 
 
-def flow_rates(table: pl.DataFrame, window: float | pl.Expr) -> pl.DataFrame:
+def round_trips(raw: _core.Result, late: NDArray[np.bool_]) -> dict[str, list[float | None]]:
+    """Per flow, what its samples of the round trip time in these bins come to; ``None`` where there are none."""
+    names = list(raw.flows_measured["name"])
+    found = formulas.round_trips([series["rtt_seconds"][late] for series in raw.flow_series.values()])
+    rows = {name: row for row, name in enumerate(raw.flow_series)}
+    at = [rows.get(name) for name in names]
+    return {metric: [None if row is None else of[row] for row in at] for metric, of in found.items()}
+
+
+def flow_rates(table: pl.DataFrame, window: float | pl.Series) -> pl.DataFrame:
     """A table of flows' counters with rates beside them; ``window`` is what they cover, in seconds."""
-    return table.rename({"name": "flow"}).with_columns(
-        (pl.col("received_bytes") * 8.0 / window).alias("throughput"),
-        (pl.col("goodput_bytes") * 8.0 / window).alias("goodput"),
-        _part("retransmitted_packets", "sent_packets").alias("retransmission_rate"),
-    )
+    return _with(formulas.FLOWS, table.rename({"name": "flow"}), window)
+
+
+def link_rates(table: pl.DataFrame, window: float | pl.Series) -> pl.DataFrame:
+    """A table of links' counters with rates beside them; ``window`` is what they cover, in seconds."""
+    return _with(formulas.LINKS, table.rename({"name": "link"}), window)
 
 
 def _aggregates(columns: Mapping[str, Any], window: float) -> pl.DataFrame:
     """Aggregates' counters with rates beside them."""
     if not columns:
         return pl.DataFrame()
-    return (
-        table_of(columns)
-        .rename({"name": "aggregate"})
-        .with_columns((pl.col("left_bytes") * 8.0 / window).alias("throughput"))
-    )
+    return _with(formulas.AGGREGATES, table_of(columns, "aggregates").rename({"name": "aggregate"}), window)
 
 
-def link_rates(table: pl.DataFrame, window: float | pl.Expr) -> pl.DataFrame:
-    """A table of links' counters with rates beside them; ``window`` is what they cover, in seconds."""
-    departures = pl.col("transmitted_packets") / window
-    return table.rename({"name": "link"}).with_columns(
-        (pl.col("transmitted_bytes") * 8.0 / window).alias("throughput"),
-        (pl.col("busy") / window).alias("utilization"),
-        _part("dropped_packets", "arrived_packets").alias("loss_rate"),
-        # Little's law; nobody waited where nobody came.
-        pl.when(departures > 0).then(pl.col("mean_queue") / departures).otherwise(0.0).alias("queueing_delay"),
-    )
-
-
-def _part(some: str, of: str) -> pl.Expr:
-    return pl.when(pl.col(of) > 0).then(pl.col(some) / pl.col(of)).otherwise(0.0)
+def _with(made: Iterable[formulas.Formula], table: pl.DataFrame, window: float | pl.Series) -> pl.DataFrame:
+    """The table with the columns that these formulas make of its own."""
+    covered = window.to_numpy() if isinstance(window, pl.Series) else window
+    columns = {
+        name: table[name].to_numpy() for name, kind in table.schema.items() if kind.is_numeric() or kind == pl.Boolean
+    }
+    return table.with_columns(pl.Series(name, of) for name, of in formulas.computed(made, columns, covered).items())
 
 
 def _series(recorded: Mapping[str, Mapping[str, Any]], times: Any, kind: str, width: float) -> pl.DataFrame:
     """All watched flows or links, one below the other."""
     if not recorded:
-        return pl.DataFrame(schema=_EMPTY.get(kind))
+        return pl.DataFrame(schema=_empty(kind))
     # Column by column: a table for each of thousands would cost far more than what is in them.
     missing = np.full(len(times), np.nan)
     names = dict.fromkeys(name for columns in recorded.values() for name in columns)
@@ -145,44 +120,34 @@ def _series(recorded: Mapping[str, Mapping[str, Any]], times: Any, kind: str, wi
     members = pl.Series(kind, list(recorded), dtype=pl.String)
     rows = np.repeat(np.arange(len(recorded), dtype=np.uint32), len(times))
     heads = pl.DataFrame({"time": np.tile(times, len(recorded)), kind: members.gather(rows)})
-    table = heads.hstack(table_of(whole))
+    table = heads.hstack(table_of(whole, _RECORDED[kind]))
     per_second = 8.0 / width
-    if kind == "link":
-        return table.with_columns((pl.col("transmitted_bytes") * per_second).alias("throughput"))
-    return table.with_columns(
-        (pl.col("sent_bytes") * per_second).alias("sending_rate"),
-        (pl.col("received_bytes") * per_second).alias("throughput"),
-        (pl.col("goodput_bytes") * per_second).alias("goodput"),
-        pl.col("rate").alias("directed_rate"),
-    ).drop("rate")
+    rates = [(pl.col(counter) * per_second).alias(name) for name, counter in formulas.RATES[kind].items()]
+    table = table.with_columns(rates)
+    return table if kind == "link" else table.select(pl.exclude("directed_rate"), "directed_rate")
 
 
-_EMPTY: Final[dict[str, dict[str, Any]]] = {
-    "link": {"time": pl.Float64, "link": pl.String, "mean_queue": pl.Float64, "throughput": pl.Float64},
-    "flow": {
-        "time": pl.Float64,
-        "flow": pl.String,
-        "window": pl.Float64,
-        "rtt": pl.Float64,
-        "throughput": pl.Float64,
-        "goodput": pl.Float64,
-    },
-}
+_RECORDED: Final = {"link": "link_series", "flow": "flow_series", "aggregate": "flow_series"}
+"""By kind of series, the table of its columns."""
+
+
+def _empty(kind: str) -> dict[str, Any] | None:
+    """The columns of a series that nobody recorded."""
+    if kind == "aggregate":
+        return None
+    names = [*(column.name for column in RECORDED[_RECORDED[kind]]), *formulas.RATES[kind]]
+    return {"time": pl.Float64, kind: pl.String} | dict.fromkeys(names, pl.Float64)
 
 
 def _messages(columns: Mapping[str, Any], flows: pl.Series) -> pl.DataFrame:
-    table = table_of(columns)
+    table = table_of(columns, "messages")
     return _named(table, flows).with_columns((pl.col("ended") - pl.col("began")).alias("completion_time"))
 
 
 def _state(columns: Mapping[str, Any], flows: pl.Series) -> pl.DataFrame:
     if not columns:
         return pl.DataFrame(schema={"time": pl.Float64, "flow": pl.String, "name": pl.String, "value": pl.Float64})
-    return _named(table_of(columns), flows)
-
-
-EVENTS: Final = ("sent", "offered", "dropped", "delivered")
-REASONS: Final = ("overflow", "early", "loss", "corruption", "unreachable")
+    return _named(table_of(columns, "state"), flows)
 
 
 def _packets(columns: Mapping[str, Any], flows: pl.Series, links: pl.Series) -> pl.DataFrame:
@@ -199,18 +164,18 @@ def _packets(columns: Mapping[str, Any], flows: pl.Series, links: pl.Series) -> 
             .gather(np.minimum(at, names.len()))
         )
 
-    return pl.DataFrame(
-        {
-            "time": np.asarray(columns["time_nanoseconds"]) * 1e-9,
-            "event": named(columns["kind"], pl.Series(EVENTS)),
-            "flow": named(columns["flow"], flows),
-            "link": named(columns["link"], links),
-            "number": columns["number"],
-            "size": columns["size_bytes"],
-            "bits": columns["bits"],
-            "reason": named(columns["reason"], pl.Series(REASONS)),
-        }
-    )
+    rows = {"flow": flows, "link": links}
+    table: dict[str, Any] = {}
+    for column in RECORDED["packets"]:
+        values = columns[column.key]
+        if column.key == "time_nanoseconds":
+            values = np.asarray(values) * 1e-9
+        elif column.values:
+            values = named(values, pl.Series(column.values))
+        elif column.name in rows:
+            values = named(values, rows[column.name])
+        table[column.name] = values
+    return pl.DataFrame(table)
 
 
 def _named(table: pl.DataFrame, flows: pl.Series) -> pl.DataFrame:

@@ -42,7 +42,7 @@ def loss_events(result: Result, link: str | None = None, span: float | None = No
     packets = result.packets
     if packets.is_empty():
         raise NotFoundError("packets were not recorded; expected a scenario with record.packets = true")
-    name = result.bottleneck if link is None else link
+    name = result.shown_link if link is None else link
     drops = packets.filter(
         (pl.col("event") == "dropped") & (pl.col("link") == name) & (pl.col("time") > result.warm_up)
     )

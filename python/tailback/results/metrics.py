@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tailback.analysis.fairness import jain
 from tailback.errors import refused, unknown
+from tailback.results import formulas
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -62,19 +63,20 @@ def jain_index(result: Result) -> float:
 
 
 def queueing_delay_percentile(result: Result, percent: float, link: str | None = None) -> float:
-    """Seconds: a percentile over time of the delay that a link's queue would impose, its mean waiting bytes of each bin
-    over the link's rate. The window is from ``warm_up`` on; the resolution is the bin's.
+    """Seconds: a percentile over time of the delay that a link's queue would impose, how long what waits at the end of each
+    bin takes to leave by the rates and opportunities to come. The window is from ``warm_up`` on; the resolution is the bin's.
 
     Raises:
         KeyError: for a link without a time series.
     """
     if not 0.0 <= percent <= 100.0:
         raise refused("percent", percent, "a number from 0 to 100")
-    name = str(_link(result, link)["link"])
-    series = result.series(link=name, after_warm_up=True)
-    rate = float(_link(result, link)["rate"])
-    waiting = series["queue_bytes"].to_numpy() * 8.0 / rate
-    return float(np.percentile(waiting, percent))
+    row = _link(result, result.shown_link if link is None else link)
+    series = result.series(link=str(row["link"]), after_warm_up=True)
+    columns: dict[str, NDArray[Any]] = {
+        name: series[name].to_numpy() for name in ("queue_bytes", "drain") if name in series.columns
+    }
+    return float(np.percentile(formulas.queueing_delays(columns, float(row["rate"])), percent))
 
 
 def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:
@@ -100,20 +102,17 @@ def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:
 
 def summary(result: Result) -> pl.DataFrame:
     """One line: the metrics that people ask for first, of all flows together and of the bottleneck."""
-    good, through = goodput(result), throughput(result)
+    numeric = {name: result.flows[name].to_numpy() for name in formulas.SUMMED}
+    whole = formulas.of_flows(numeric, result.duration - result.warm_up)
+    link = _link(result, None)
     return pl.DataFrame(
         {
             "flows": [result.flows.height],
-            "throughput": [float(through.sum())],
-            "goodput": [float(good.sum())],
-            "jain": [jain(good) if good.size else float("nan")],
-            "mean_rtt": [result.flows["mean_rtt"].mean()],
-            "bottleneck": [str(_link(result, None)["link"])],
-            "utilization": [utilization(result)],
-            "loss_rate": [loss_rate(result)],
-            "mean_queue": [mean_queue(result)],
-            "queueing_delay": [queueing_delay(result)],
-        }
+            **{name: [whole[name]] for name in ("throughput", "goodput", "jain", "mean_rtt")},
+            "bottleneck": [link["link"]],
+            **{name: [link[name]] for name in ("utilization", "loss_rate", "mean_queue", "queueing_delay")},
+        },
+        schema_overrides=dict.fromkeys(("jain", "mean_rtt"), pl.Float64),
     )
 
 

@@ -188,6 +188,10 @@ def _present(network: _core.Network, result: Result | None) -> list[int]:
     return present
 
 
+_ROUNDED = 1e-3
+"""A capacity that is counted in bytes differs from a rate by no more."""
+
+
 def _capacities(network: _core.Network, present: Sequence[int], result: Result | None) -> list[float]:
     """Bit/s per link: what its discipline lets flows have of its rate, less what flows that are not predicted took."""
     read = {queue: from_json(queue) for queue in set(network["queues"])}
@@ -195,6 +199,12 @@ def _capacities(network: _core.Network, present: Sequence[int], result: Result |
     aims = [queue.get("target", 1.0) if queue["name"] in {"avd", "avq"} else 1.0 for queue in queues]
     capacities = [rate * aim for rate, aim in zip(network["rate_bits"], aims, strict=True)]
     if result is not None:
+        # What schedules and traces offered in the window of the run, not the rate that a link begins with.
+        window = result.duration - result.warm_up
+        offered = dict(result.links.select("link", pl.col("capacity_bytes") * 8.0 / window).iter_rows())
+        for link, (name, aim) in enumerate(zip(network["links"], aims, strict=True)):
+            if abs(offered[name] / network["rate_bits"][link] - 1.0) > _ROUNDED:
+                capacities[link] = offered[name] * aim
         took = dict(_got(result, "throughput").iter_rows())
         for flow in set(range(len(network["flows"]))) - set(present):
             for link in network["routes"][flow]:

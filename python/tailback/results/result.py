@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from tailback.errors import NotFoundError, nearest
+from tailback.results.formulas import bottleneck
 from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
+from tailback.results.warnings import found
 
 if TYPE_CHECKING:
     from tailback.plot import Plots
@@ -99,21 +101,41 @@ class Result(Tabular):
 
     @cached_property
     def bottleneck(self) -> str:
-        """The link that people mean when they name none: the one that dropped most packets; among equals the busiest
-        that has a time series, or the busiest at all."""
-        watched = self.link_series["link"].unique().to_list() if self.link_series.height else []
-        table = self.links.filter(pl.col("link").is_in(watched)) if watched else self.links
-        ranked = table.sort(
-            ["dropped_overflow_packets", "dropped_early_packets", "utilization"], descending=True, maintain_order=True
+        """The link that people mean when they name none: the one that dropped most packets; among equals the busiest, be it
+        a host's own; of those one that has a time series."""
+        return self._bottleneck_of(self.links)
+
+    @cached_property
+    def shown_link(self) -> str:
+        """The link that figures show where none is named: the bottleneck, or, where that has no time series, what would be
+        it among those that have one."""
+        watched = self.links.filter(pl.col("link").is_in(self._watched))
+        return (
+            self._bottleneck_of(watched) if self._watched and self.bottleneck not in self._watched else self.bottleneck
         )
-        return str(ranked["link"][0])
+
+    def _bottleneck_of(self, links: pl.DataFrame) -> str:
+        names = links["link"].to_list()
+        ranks = ("dropped_overflow_packets", "dropped_early_packets", "utilization")
+        return str(names[bottleneck({name: links[name].to_numpy() for name in ranks}, names, self._watched)])
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the figures should know first: a host's link that limits its flows, flows that got nothing."""
+        return found(self)
+
+    @cached_property
+    def _watched(self) -> list[str]:
+        """The links that have a time series."""
+        return self.link_series["link"].unique().to_list() if self.link_series.height else []
 
     @cached_property
     def main_links(self) -> pl.DataFrame:
         """The rows of ``links`` that people look at first: those with a time series, the bottleneck, and any that dropped
         packets. Access links are mostly none of them."""
-        watched = self.link_series["link"].unique().to_list() if self.link_series.height else []
-        return self.links.filter(pl.col("link").is_in([*watched, self.bottleneck]) | (pl.col("dropped_packets") > 0))
+        return self.links.filter(
+            pl.col("link").is_in([*self._watched, self.bottleneck]) | (pl.col("dropped_packets") > 0)
+        )
 
     def series(
         self,
@@ -123,13 +145,13 @@ class Result(Tabular):
         aggregate: str | None = None,
         after_warm_up: bool = False,
     ) -> pl.DataFrame:
-        """The time series of one flow, link or aggregate; of the bottleneck where none is named.
+        """The time series of one flow, link or aggregate; of :attr:`shown_link` where none is named.
 
         Raises:
             KeyError: where it was not recorded, with what was.
         """
         given = [(kind, name) for kind, name in (("flow", flow), ("aggregate", aggregate)) if name is not None]
-        kind, name = given[0] if given else ("link", link or self.bottleneck)
+        kind, name = given[0] if given else ("link", link or self.shown_link)
         table: pl.DataFrame = getattr(self, f"{kind}_series")
         found = table.filter(pl.col(kind) == name) if table.columns else table
         if found.is_empty():

@@ -1,85 +1,17 @@
-"""The unit of every column of a result's tables that has one. A column's name means the same in every table."""
+"""The unit and the label of every column of results and sweeps that has one: what the core declares, and what formulas
+add. A column's name means the same in every table."""
 
 from __future__ import annotations
 
 from typing import Final
 
-UNITS: Final[dict[str, str]] = {
-    "time": "s",
-    "start": "s",
-    "began": "s",
-    "ended": "s",
-    "completion_time": "s",
-    "rate": "bit/s",
-    "delay": "s",
-    "round_trip": "s",
-    "finished": "s",
-    "throughput": "bit/s",
-    "goodput": "bit/s",
-    "sending_rate": "bit/s",
-    "directed_rate": "bit/s",
-    "window": "B",
-    "in_flight": "B",
-    "accumulation": "B",
-    "mean_accumulation": "B",
-    "transmitting": "B",
-    "mean_transmitting": "B",
-    "estimated_accumulation": "B",
-    "size": "B",
-    "rtt": "s",
-    "smoothed_rtt": "s",
-    "mean_rtt": "s",
-    "queueing_delay": "s",
-    "busy": "s",
-    "mean_queue": "packets",
-    "queue_packets": "packets",
-    "buffer_packets": "packets",
-    "buffer_bytes": "B",
-    "sent_packets": "packets",
-    "received_packets": "packets",
-    "goodput_packets": "packets",
-    "retransmitted_packets": "packets",
-    "duplicate_packets": "packets",
-    "gated_packets": "packets",
-    "discarded_packets": "packets",
-    "entered_packets": "packets",
-    "left_packets": "packets",
-    "control_packets": "packets",
-    "feedback_packets": "packets",
-    "arrived_packets": "packets",
-    "transmitted_packets": "packets",
-    "delivered_packets": "packets",
-    "duplicated_packets": "packets",
-    "dropped_packets": "packets",
-    "dropped_overflow_packets": "packets",
-    "dropped_early_packets": "packets",
-    "dropped_loss_packets": "packets",
-    "dropped_corruption_packets": "packets",
-    "dropped_unreachable_packets": "packets",
-    "marks": "packets",
-    "waiting_packets": "packets",
-    "in_service_packets": "packets",
-    "propagating_packets": "packets",
-    "sent_bytes": "B",
-    "received_bytes": "B",
-    "goodput_bytes": "B",
-    "entered_bytes": "B",
-    "left_bytes": "B",
-    "arrived_bytes": "B",
-    "transmitted_bytes": "B",
-    "delivered_bytes": "B",
-    "dropped_bytes": "B",
-    "queue_bytes": "B",
-    "average_packets": "packets",
-    "average_bytes": "B",
-    "tokens_bytes": "B",
-    "virtual_capacity_bits": "bit/s",
-    "virtual_queue_bytes": "B",
-    "queueing_delay_seconds": "s",
-    "sojourn_seconds": "s",
-    "classic_seconds": "s",
-    "l4s_seconds": "s",
-    "utilization": "fraction",
-    "loss_rate": "fraction",
-    "retransmission_rate": "fraction",
-}
+from tailback.results.columns import RECORDED
+from tailback.results.formulas import METRICS
+
+_COLUMNS: Final = tuple(column for columns in RECORDED.values() for column in columns)
+_EVERY: Final = (
+    *((column.name, column.unit, column.label) for column in _COLUMNS),
+    *((metric.name, metric.unit, metric.label) for metric in METRICS),
+)
+UNITS: Final[dict[str, str]] = {name: unit for name, unit, _ in _EVERY if unit}
+LABELS: Final[dict[str, str]] = {name: label for name, _, label in _EVERY}

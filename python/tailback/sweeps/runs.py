@@ -14,7 +14,7 @@ import polars as pl
 from tailback.errors import NotFoundError, Problem, ScenarioError, unknown
 from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
-from tailback.sweeps import measure, statistics
+from tailback.sweeps import statistics
 from tailback.sweeps.design import Variant, label
 from tailback.sweeps.tables import axes_of
 
@@ -73,7 +73,7 @@ class Runs(Tabular):
     @property
     def units(self) -> Mapping[str, str]:
         """The unit of each column that has one."""
-        return {**UNITS, **measure.units()}
+        return UNITS
 
     @property
     def failed(self) -> pl.DataFrame:
@@ -88,7 +88,7 @@ class Runs(Tabular):
         return RunPlots(self)
 
     def summary(self, *metrics: str, by: str = "variant", level: float = 0.95) -> pl.DataFrame:
-        """One row per variant: the mean of each metric over the seeds, and beside it, named ``…_ci``, the half-width of
+        """One row per variant: the mean of each metric over the seeds, and beside it, named ``…_half_width``, the half-width of
         its confidence interval by Student's t.
 
         Args:

@@ -118,7 +118,9 @@ def wide(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     joined = (shown or parts or [table])[0].select(*key, "runs", "failed")
     for part in shown:
         name = part["metric"][0]
-        joined = joined.hstack(part.select(pl.col("mean").alias(name), pl.col("half_width").alias(f"{name}_ci")))
+        joined = joined.hstack(
+            part.select(pl.col("mean").alias(name), pl.col("half_width").alias(f"{name}_half_width"))
+        )
     return joined
 
 

@@ -16,7 +16,9 @@ _HEAD: Final = {"variant": pl.Int64, "seed": pl.Int64, "window": pl.Float64, "na
 _NONE: Final[dict[str, dict[str, Any]]] = {
     "flows": _HEAD
     | {"group": pl.String, "scheme": pl.String}
-    | dict.fromkeys(("received_bytes", "goodput_bytes", "retransmitted_packets", "sent_packets"), pl.UInt64)
+    | dict.fromkeys(
+        ("received_bytes", "goodput_bytes", "app_bytes", "retransmitted_packets", "sent_packets"), pl.UInt64
+    )
     | {"mean_rtt": pl.Float64},
     "links": _HEAD
     | dict.fromkeys(("transmitted_packets", "transmitted_bytes", "dropped_packets", "arrived_packets"), pl.UInt64)
@@ -48,13 +50,13 @@ def run_table(variants: Sequence[Variant], rows: Sequence[Row]) -> pl.DataFrame:
 def flow_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
     """One line per flow and run."""
     table = _joined(rows, windows, "flows")
-    return _with_axes(flow_rates(table, pl.col("window")).drop("window"), variants, "flow")
+    return _with_axes(flow_rates(table, table["window"]).drop("window"), variants, "flow")
 
 
 def link_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
     """One line per main link (and access link that dropped packets) and run."""
     table = _joined(rows, windows, "links")
-    return _with_axes(link_rates(table, pl.col("window")).drop("window"), variants, "link")
+    return _with_axes(link_rates(table, table["window"]).drop("window"), variants, "link")
 
 
 def _joined(rows: Sequence[Row], windows: Sequence[float], kind: str) -> pl.DataFrame:
@@ -73,7 +75,7 @@ def _joined(rows: Sequence[Row], windows: Sequence[float], kind: str) -> pl.Data
             columns.setdefault(name, []).extend(values)
     if not heads["variant"]:
         return pl.DataFrame(schema=_NONE[kind])
-    return table_of({**heads, **columns})
+    return table_of({**heads, **columns}, kind)
 
 
 def _with_axes(table: pl.DataFrame, variants: Sequence[Variant], own: str) -> pl.DataFrame:

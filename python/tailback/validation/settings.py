@@ -182,7 +182,27 @@ def _scheme(row: Row) -> str | dict[str, Any]:
     return row.scheme
 
 
+def _tfrc(row: Row) -> dict[str, Any]:
+    """ns-2's TFRC: the rate changes with the square root of round trips as RFC 5348's may, the time-out is TCP's own, and
+    jitter is a fraction of the gap between packets, whatever its length."""
+    return {
+        "name": "tfrc",
+        "count": row.flows,
+        "scheme": {
+            "name": "tfrc",
+            "rtt_history": 0.95,
+            "gradual_increase": True,
+            "assumed_timeout": "measured",
+            "gap_jitter": 0.5 if row.jitter_s else 0.0,
+        },
+        "start": {"from": "0 s", "to": "5 s"},
+        "datagram": {"segment_size": "1000 B", "header": "32 B"},
+    }
+
+
 def _flows(row: Row) -> dict[str, Any]:
+    if row.scheme == "tfrc":
+        return _tfrc(row)
     # ns-2's Vegas sends no connection request, and nothing at the first two duplicate acknowledgements.
     vegas = row.scheme == "vegas"
     transport = {**TRANSPORT, "handshake": not vegas, "limited_transmit": not vegas}

@@ -1,5 +1,5 @@
-"""Figure 11, the paper's Linux experiment, in the simulator: two slow bottlenecks, two short flows, and two long ones that
-come and go."""
+"""Figure 11, the paper's Linux experiment, of which the half in the simulator is built: two slow bottlenecks, two short
+flows, and two long ones that come and go."""
 
 from __future__ import annotations
 
@@ -73,6 +73,12 @@ def measure(lab: Lab) -> Outcome:
             f"within {100 * TOLERANCE:.0f} %",
             worst[0] <= TOLERANCE,
         ),
+        Check(
+            "the same over real sockets and a real router process",
+            "not run: this version has no such experiment",
+            "within 20 %",
+            None,
+        ),
     )
     data = pl.concat(pl.DataFrame({"flow": flow, "time": seen.times, "goodput": seen.series[flow]}) for flow in FLOWS)
     return Outcome(
@@ -80,9 +86,8 @@ def measure(lab: Lab) -> Outcome:
         checks=checks,
         data=data,
         units={"time": "s", "goodput": "bit/s"},
-        why="",
+        why="Half of the claim is about real sockets, and is not built yet. The half in the simulator holds.",
         scenario=scenario().to_toml(),
-        notes=("The other half of the claim, over real sockets and a real router, is not part of this run.",),
     )
 
 

@@ -129,7 +129,7 @@ class Case(NamedTuple):
 METRICS = {
     "speed": ("optimum / completion time", "of the primary connections; 1 is the memorandum's optimum"),
     "delay": ("queueing delay (ms)", "mean round trip of the primary connections less its propagation"),
-    "repeated": ("sent again (%)", "of all packets of all controlled connections"),
+    "repeated": ("retransmitted (%)", "of all packets of all controlled connections"),
     "jain": ("fairness", "Jain's index of max-min fair time / time taken, over all controlled connections"),
 }
 """What is compared: the axis' label, and what it is."""
@@ -243,7 +243,7 @@ def compare(seeds: int = SEEDS, *, jobs: int | None = None, show_progress: bool 
 def markdown(table: pl.DataFrame) -> str:
     """Geometric means of speed and delay and means of the rest over the benchmarks, as a table for the documentation."""
     lines = [
-        "| over | scheme | optimum / time | queueing delay | sent again | fairness |",
+        "| over | scheme | optimum / time | queueing delay | retransmitted | fairness |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for queue in QUEUES:

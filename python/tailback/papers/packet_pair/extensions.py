@@ -1,5 +1,5 @@
 """§10: packet-pair over ATM cells, multicast at the slowest receiver, under a window with buffers reserved for it, and run at
-the receiver. Each is judged by the ledger's own words; networks of cells and multicast are in ``carriage.py``."""
+the receiver. Each is judged by the ledger's own words; networks of cells and multicast are in ``cells_and_multicast.py``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair import benchmarks
-from tailback.papers.packet_pair.carriage import (
+from tailback.papers.packet_pair.cells_and_multicast import (
     BRANCHES,
     CARRIED,
     END,

@@ -12,7 +12,7 @@ import polars as pl
 from tailback.analysis import mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import BOTTLENECK, TU, Source, base, base_parameters, packet_pair, watched
-from tailback.papers.packet_pair.traces import RETRANSMITTED, jain, numbers, published
+from tailback.papers.packet_pair.traces import jain, numbers, published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,7 +100,7 @@ def simulate(run: Run) -> Traced:
     names = [f"{index + 1}" for index in range(SOURCES)]
     judged = pl.col("time") < END * TU
     drops = result.packets.filter((pl.col("event") == "dropped") & (pl.col("link") == BOTTLENECK))
-    again = result.packets.filter((pl.col("event") == "sent") & (pl.col("bits").cast(pl.UInt32) & RETRANSMITTED > 0))
+    again = result.packets.filter((pl.col("event") == "sent") & pl.col("retransmitted"))
     settled = (pl.col("time") > drops["time"].min()) & judged
 
     def repaired(own: pl.Expr) -> int:

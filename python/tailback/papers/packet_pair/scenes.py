@@ -47,8 +47,8 @@ class Source(NamedTuple):
 
 
 def packet_pair(**options: Any) -> dict[str, Any]:
-    """The scheme, with Table 2's parameters unless said otherwise."""
-    return {"name": "packet-pair", **options}
+    """The scheme, with Table 2's parameters and the memorandum's own rate timer unless said otherwise."""
+    return {"name": "packet-pair", "rate_change": "at-tick", **options}
 
 
 PROGRAM: Mapping[str, Any] = {
@@ -56,6 +56,8 @@ PROGRAM: Mapping[str, Any] = {
     "relative_to": "estimate",
     "carry_error": False,
     "overlap": "crossed",
+    "limit_change": False,
+    "first_ratio": 1.5,
 }
 """The estimator of the appendix's program, where it differs from the text's."""
 

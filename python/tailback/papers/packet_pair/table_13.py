@@ -11,14 +11,13 @@ import polars as pl
 
 from tailback import units
 from tailback.analysis import mean_interval
-from tailback.papers.item import Fidelity, Outcome, Parameter
+from tailback.papers.item import ChangedTest, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.benchmarks import (
     CROSS_FROM,
     PRIMARY,
     RATE,
     ROUND_TRIP,
     completion,
-    optimum_check,
     shared,
     slowdown,
     slowdown_check,
@@ -57,9 +56,16 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     return common(
         Parameter(
             "cross traffic",
-            "10 uncontrolled Poisson sources, in all 20 to 90 % of link B, from 100 ms, 44 ms apart",
+            "10 uncontrolled Poisson sources, in all 20 to 90 % of link B",
             "stated",
             "§9.4.7",
+        ),
+        Parameter(
+            "its start",
+            "there from the beginning",
+            "inferred",
+            "§9.4.7 has the sources come from 100 ms on, 44 ms apart; the printed optima and times are of traffic that is there "
+            "from the beginning. Both are run",
         ),
         Parameter("their packets", "500 B", "inferred", "as §9"),
         Parameter(
@@ -111,10 +117,9 @@ def measure(lab: Lab) -> Outcome:
     found = dict(zip(runs, lab.map(simulate, runs), strict=True))
     rows = []
     for load, paper in zip(LOADS, PUBLISHED, strict=True):
-        times = np.array([found[run] for run in runs if run.load == load and not run.at_once])
+        times = np.array([found[run] for run in runs if run.load == load and run.at_once])
         interval = mean_interval(times)
-        other = np.array([found[run] for run in runs if run.load == load and run.at_once])
-        at_once = mean_interval(other)
+        one_by_one = mean_interval([found[run] for run in runs if run.load == load and not run.at_once])
         best = ROUND_TRIP + PRIMARY / 10.0 / (1.0 - load)
         rows.append(
             {
@@ -122,20 +127,18 @@ def measure(lab: Lab) -> Outcome:
                 "optimal": best,
                 "completion": interval.mean,
                 "completion_ci95": interval.half_width,
-                "variance": float(times.var(ddof=1)),
-                "at_once": at_once.mean,
-                "at_once_ci95": at_once.half_width,
-                "at_once_deviation": float(other.std(ddof=1)),
+                "deviation": float(times.std(ddof=1)),
                 "slowdown": slowdown(interval.mean, best),
+                "one_by_one": one_by_one.mean,
+                "one_by_one_ci95": one_by_one.half_width,
+                "one_by_one_slowdown": slowdown(one_by_one.mean, best),
                 "published": paper,
             }
         )
     data = pl.DataFrame(rows).with_columns(pl.Series("published_optimal", OPTIMAL))
     data = data.with_columns((pl.col("published") / pl.col("published_optimal") - 1.0).alias("published_slowdown"))
-    below = data.filter(pl.col("slowdown") < 0)
-    remark = ", ".join(f"{row['load']:g} ({100 * row['slowdown']:+.1f} %)" for row in below.iter_rows(named=True))
-    checks = [optimum_check(data["optimal"].to_list(), OPTIMAL)]
-    checks += [
+    gap = max((row["completion"] / row["published"] - 1.0 for row in data.iter_rows(named=True)), key=abs)
+    checks = [
         slowdown_check(f"slowdown at load {row['load']:g}", row["slowdown"], LIMIT)
         for row in data.iter_rows(named=True)
     ]
@@ -146,33 +149,39 @@ def measure(lab: Lab) -> Outcome:
                 f"{row['load']:g}": round(row["completion"], 1) for row in data.iter_rows(named=True)
             },
             "slowdown": {f"{row['load']:g}": round(row["slowdown"], 4) for row in data.iter_rows(named=True)},
-            "completion_at_once_ms": {
-                f"{row['load']:g}": round(row["at_once"], 1) for row in data.iter_rows(named=True)
+            "completion_one_by_one_ms": {
+                f"{row['load']:g}": round(row["one_by_one"], 1) for row in data.iter_rows(named=True)
             },
         },
         checks=checks,
         data=data,
-        units={"at_once": "ms", "at_once_ci95": "ms", "at_once_deviation": "ms"}
-        | {"optimal": "ms", "completion": "ms", "completion_ci95": "ms", "published": "ms", "slowdown": "fraction"},
+        units=dict.fromkeys(
+            ("optimal", "completion", "completion_ci95", "deviation", "one_by_one", "one_by_one_ci95", "published"),
+            "ms",
+        )
+        | {"slowdown": "fraction", "one_by_one_slowdown": "fraction"},
         why="",
-        scenario=scenario(0.6).to_toml(),
+        scenario=scenario(0.6, at_once=True).to_toml(),
         notes=(
-            (
-                f"Faster than the published optimum at load {remark}: it leaves connection 1 what the cross traffic leaves "
-                "over, while fair queueing gives it as much as any one of the ten."
-            )
-            if remark
-            else "At no load faster than the published optimum.",
-            "The text has the cross traffic come one stream after another, but the printed optimum and the printed times are those "
-            "of cross traffic that is there from the beginning: so run, completion is "
-            + ", ".join(
-                f"{row['at_once']:.0f} ± {row['at_once_ci95']:.0f} ms at {row['load']:g} "
-                f"({100 * (row['at_once'] / row['published'] - 1):+.1f} %)"
-                for row in data.iter_rows(named=True)
-            )
-            + ". The printed 'variance' of 8 to 134 is of the size of its standard deviation in milliseconds, "
-            + ", ".join(f"{row['at_once_deviation']:.0f}" for row in data.iter_rows(named=True))
+            f"Completion is within {100 * abs(gap):.1f} % of every printed time. The printed 'variance' of 8 to 134 is of the size "
+            "of the standard deviation in milliseconds, "
+            + ", ".join(f"{row['deviation']:.0f}" for row in data.iter_rows(named=True))
             + ".",
+        ),
+        changed=ChangedTest(
+            [
+                slowdown_check(
+                    f"slowdown at load {row['load']:g}, sources from 100 ms, 44 ms apart",
+                    row["one_by_one_slowdown"],
+                    LIMIT,
+                )
+                for row in data.iter_rows(named=True)
+            ],
+            "As §9.4.7 is written, the sources come one by one from 100 ms on. Most of the file has passed by then, so completion "
+            "is far below the printed times ("
+            + ", ".join(f"{row['one_by_one']:.0f} ms at {row['load']:g}" for row in data.iter_rows(named=True))
+            + ") and, from a load of 0.6 on, below the printed optimum: the optimum leaves connection 1 what the cross traffic "
+            "leaves over from the beginning, while fair queueing gives it as much as any one of the ten.",
         ),
     )
 
@@ -199,17 +208,17 @@ def draw(outcome: Outcome) -> Figure:
             linestyle=DASHES[1],
             marker=MARKERS[1],
             capsize=2,
-            label="here, cross traffic comes as the text says",
+            label="here, cross traffic from the beginning",
         )
         axis.errorbar(
             data["load"],
-            data["at_once"],
-            data["at_once_ci95"],
+            data["one_by_one"],
+            data["one_by_one_ci95"],
             color=COLOURS[3],
             linestyle=DASHES[3],
             marker=MARKERS[3],
             capsize=2,
-            label="here, cross traffic from the beginning",
+            label="here, cross traffic comes one by one",
         )
         axis.plot(
             data["load"], data["published"], color=COLOURS[2], linestyle=DASHES[2], marker=MARKERS[2], label="published"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from tailback import units
 from tailback.analysis.confidence import mean_interval
-from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair import transfers
 from tailback.papers.packet_pair.benchmarks import (
     CROSS,
@@ -15,9 +16,9 @@ from tailback.papers.packet_pair.benchmarks import (
     ROUND_TRIP,
     cross_streams,
     optimal,
-    optimum_check,
     shared,
     slowdown,
+    slowdown_check,
     transfer,
 )  # fmt: skip
 from tailback.papers.packet_pair.benchmarks import (
@@ -98,8 +99,14 @@ def measure(lab: Lab) -> Outcome:
         for window in WINDOWS
     }
     found = times[WINDOW]
-    row = as_printed._replace(completion=found.mean)
+    row = as_printed
     late, spread = slowdown(found.mean, row.optimal), found.half_width / row.optimal
+    printed = slowdown(row.completion, row.optimal)
+    slow = sum(
+        slowdown(each.completion, row.optimal) > LIMIT
+        for run, each in zip(runs, rows, strict=True)
+        if run.window == WINDOW
+    )
     shown = ", ".join(
         f"{time.mean:.0f} ± {time.half_width:.0f} ms with {window}"
         for window, time in times.items()
@@ -109,24 +116,37 @@ def measure(lab: Lab) -> Outcome:
         f"The setpoints of eleven sources begin at 5 packets each, over a buffer of {BUFFER}: some {as_printed.losses} packets "
         "are lost. A retransmission that is lost too waits for soft time-outs, one in four round trips, or until the receiver's "
         "window is full and the timer repairs all holes at once.",
-        f"Which packets are lost is a matter of chance, so one run says little: started to the millisecond as printed it takes "
-        f"{as_printed.completion:.0f} ms, with starts up to {LATE:g} ms late {found.mean:.0f} ± {found.half_width:.0f} ms in the "
-        f"mean of {seeds}, which is what is judged. The paper's {PUBLISHED:.0f} ms is one run.",
         f"The paper prints no receiver's window. {WINDOW} packets are assumed; others give {shown}. A window beyond the file, "
         "which no timer ever frees from its holes, is slower. §9.2 (no wait for a full window at N = 10, some at larger N) "
         "agrees with any from 150 packets up, so nothing better than the assumed one can be inferred.",
     )
     checks = [
-        optimum_check([row.optimal], [row.published_optimal]),
-        Check(
-            f"slowdown, mean of {seeds}",
-            f"{100 * late:.1f} ± {100 * spread:.1f} %",
-            f"at most {100 * LIMIT:.0f} %",
-            late <= LIMIT,
-        ),
+        *transfers.optimum_checks([row]),
+        slowdown_check("slowdown, started to the millisecond as printed", printed, LIMIT),
     ]
-    keys = transfers.measured([row]) | {"completion_ci95_ms": round(found.half_width, 2)}
-    return transfers.outcome([row], checks, keys, scenario=scenario(Run(WINDOW)).to_toml(), notes=notes)
+    chance = (
+        f"Which packets are lost over so small a buffer is chance, and one run is one throw: of {seeds} runs whose connections "
+        f"start up to {LATE:g} ms late, {slow} are slower than the limit, and the mean is {found.mean:.0f} ± "
+        f"{found.half_width:.0f} ms. The paper's {PUBLISHED:.0f} ms is one run, too."
+    )
+    changed = ChangedTest(
+        [
+            Check(
+                f"slowdown, mean of {seeds} runs with starts up to {LATE:g} ms late",
+                f"{100 * late:.1f} ± {100 * spread:.1f} %",
+                f"at most {100 * LIMIT:.0f} %",
+                late <= LIMIT,
+            )
+        ],
+        chance,
+    )
+    keys = transfers.measured([row]) | {
+        "completion_late_ms": round(found.mean, 2),
+        "completion_late_ci95_ms": round(found.half_width, 2),
+    }
+    why = "" if printed <= LIMIT else f"Started as printed it takes {row.completion:.0f} ms. {chance}"
+    made = transfers.outcome([row], checks, keys, scenario=scenario(Run(WINDOW)).to_toml(), notes=notes, why=why)
+    return replace(made, changed=changed)
 
 
 def draw(outcome: Outcome) -> Figure:

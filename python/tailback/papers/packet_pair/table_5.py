@@ -12,15 +12,13 @@ from tailback.analysis import columns
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import base_parameters
 from tailback.papers.packet_pair.table_4 import (
-    NUMBERS,
     UNITS,
     Run,
     against_published,
+    all_ways,
     by_number,
-    frame,
     listed,
     scenario,
-    simulate,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -50,13 +48,10 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 
 
 def measure(lab: Lab) -> Outcome:
-    """Every N once with each estimator."""
-    runs = [Run(number, BUFFER, program) for program in (False, True) for number in NUMBERS]
-    counted = lab.map(simulate, runs)
-    data = frame(counted[: len(NUMBERS)]).with_columns(
-        frame(counted[len(NUMBERS) :])["peak"].alias("program_peak"), pl.Series("published_peak", PEAK)
-    )
+    """Every N once each way."""
+    data = all_ways(lab, BUFFER).with_columns(pl.Series("published_peak", PEAK))
     most = int(columns.greatest(data["peak"]))
+    gap = max(abs(row["peak"] / row["published_peak"] - 1) for row in data.iter_rows(named=True))
     lost = int(data["losses"].sum())
     return Outcome(
         measured={"peak": by_number(data, "peak")},
@@ -71,12 +66,17 @@ def measure(lab: Lab) -> Outcome:
         ),
         data=data,
         units=UNITS,
-        why="",
+        why=""
+        if gap <= 0.15
+        else f"Single peaks are up to {100 * gap:.0f} % off the printed ones, which the ledger does not judge: the "
+        "text's estimator takes half of the first long spacing for a spike, so that the first build-up ends sooner and the second "
+        "is the higher one. See the note on the program's.",
         scenario=scenario(Run(10, BUFFER)).to_toml(),
         notes=(
             "Up to N = 6 the paper's peaks are those of the first build-up (phase 2), but for N = 2, and from there on of the "
             "second (phase 4); ours are of the second throughout. With the estimator of the appendix's program, whose phase 3 is "
-            f"the paper's (see fig-19), they are {listed(data['program_peak'])} for N = 2 to 10.",
+            f"the paper's (see fig-19), they are {listed(data['program_peak'])} for N = 2 to 10, and with our limit of a round "
+            f"trip on top {listed(data['limited_peak'])}.",
         ),
     )
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from tailback import units
 from tailback.analysis import columns
-from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import (
     ACCESS,
     BUFFER,
@@ -152,6 +152,13 @@ def measure(lab: Lab) -> Outcome:
     least = data.sort("goodput").row(0, named=True)
     early = data.filter(pl.col("load") <= PERFECT)
     first = columns.least(early["goodput"])
+    open_at = [found[run] for run in runs if run.system == "open" and run.load == PERFECT]
+    again = sum(one.again for one in open_at)
+    few = (
+        f"The paper prints two digits of one run and no retransmissions for it. Here {sum(one.again > 0 for one in open_at)} of "
+        f"{len(open_at)} open runs at load {PERFECT} send something again, {again} of {sum(one.sent for one in open_at)} packets "
+        "in all: bursts of ten sources sometimes meet. That is 1.00 to two digits, and not 1.0."
+    )
     finished = int(columns.least(data["finished"]))
     return Outcome(
         measured={
@@ -168,7 +175,7 @@ def measure(lab: Lab) -> Outcome:
                 f"at least {LEAST}",
                 least["goodput"] >= LEAST,
             ),
-            Check(f"goodput up to load {PERFECT}", f"{first:.4f}", "1.0 to the printed digit", first >= 0.995),
+            Check(f"goodput up to load {PERFECT}", f"least {first:.4f}", "1.0", first >= 1.0),
             Check(
                 "every source has sent all its packets",
                 f"{finished} of {SOURCES} at least",
@@ -178,7 +185,15 @@ def measure(lab: Lab) -> Outcome:
         ),
         data=data,
         units={"goodput": "fraction", "published": "fraction", "losses": "packets", "retransmissions": "packets"},
-        why="",
+        why="" if first >= 1.0 else few,
+        changed=ChangedTest(
+            [
+                Check(
+                    f"goodput up to load {PERFECT}, rounded as printed", f"{first:.2f}", "1.00", round(first, 2) >= 1.0
+                )
+            ],
+            few,
+        ),
         scenario=scenario(Run("open", 1.0, 1)).to_toml(),
         notes=(f"Mean timeouts per run: at most {max(data['timeouts'].to_list()):.1f}.",),
     )

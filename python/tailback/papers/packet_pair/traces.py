@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from tailback.results import Result
 
 
-KIND = 3
-"""The bits of a packet's header that say what it is: none of them set, data."""
-ACK = 1
-"""What those bits are of an acknowledgement."""
-RETRANSMITTED = 2048
-"""The bit of a packet's header that says that it was sent before."""
-
-
 class Steps(NamedTuple):
     """A step function of time: ``values[i]`` holds from ``times[i]`` on."""
 
@@ -54,10 +46,9 @@ def numbers(result: Result, source: int = 1) -> tuple[Steps, Steps]:
 
     Needs the packet log of any link.
     """
-    kind = pl.col("bits").cast(pl.UInt32) & KIND
     own = result.packets.filter(pl.col("flow") == f"{source}")
-    sent = own.filter((pl.col("event") == "sent") & (kind == 0))
-    acked = own.filter((pl.col("event") == "delivered") & (kind == ACK))
+    sent = own.filter((pl.col("event") == "sent") & (pl.col("kind") == "data"))
+    acked = own.filter((pl.col("event") == "delivered") & (pl.col("kind") == "ack"))
     data, acks = (Steps(rows["time"].to_numpy() / TU, rows["number"].to_numpy() * 1.0) for rows in (sent, acked))
     return data, acks
 

@@ -14,6 +14,7 @@ from tailback.papers.packet_pair.benchmarks import (
     PRIMARY,
     completion,
     cross_streams,
+    flooded,
     losses,
     optimal,
     optimum_check,
@@ -36,6 +37,7 @@ UNITS = {
     "published": "ms",
     "slowdown": "fraction",
     "published_slowdown": "fraction",
+    "flooded": "ms",
 }
 
 
@@ -50,14 +52,17 @@ class Row(NamedTuple):
     retransmissions: int = 0
     losses: int = 0
     timeouts: int = 0
+    flooded: float | None = None
+    """The optimum as simulated, where it is."""
 
 
 def run(
     scenario: Scenario, label: str, optimal: float, published_optimal: float, published: float, *, flow: str = "1"
 ) -> Row:
     """One scenario's one transfer that counts."""
-    result = scenario.run()
-    return row(result, label, optimal, published_optimal, published, flow=flow)
+    simulated = completion(flooded(scenario).run(), flow)
+    found = row(scenario.run(), label, optimal, published_optimal, published, flow=flow)
+    return found._replace(flooded=simulated)
 
 
 class Crossing(NamedTuple):
@@ -112,12 +117,19 @@ def table(rows: Sequence[Row]) -> pl.DataFrame:
 
 def judged(rows: Sequence[Row], limit: float, *, scenario: str, notes: Sequence[str] = (), why: str = "") -> Outcome:
     """The outcome of a benchmark whose claim is an upper limit of the slowdown."""
-    checks = [optimum_check([row.optimal for row in rows], [row.published_optimal for row in rows])]
+    checks = optimum_checks(rows)
     several = len(rows) > 1
     for row in rows:
         what = f"slowdown of {row.label}" if several else "slowdown"
         checks.append(slowdown_check(what, slowdown(row.completion, row.optimal), limit))
     return outcome(rows, checks, measured(rows), scenario=scenario, notes=notes, why=why)
+
+
+def optimum_checks(rows: Sequence[Row]) -> list[Check]:
+    """A check of the optimum for the rows that have simulated it."""
+    known = [row for row in rows if row.flooded is not None]
+    found = [row.flooded for row in known if row.flooded is not None]
+    return [optimum_check(found, [row.published_optimal for row in known])] if known else []
 
 
 def measured(rows: Sequence[Row]) -> dict[str, Any]:

@@ -190,7 +190,7 @@ def shown(one: Film, delivered: pl.DataFrame) -> NDArray[np.float64]:
 def simulate(run: Run) -> Watched:
     """One run, as it is seen by eight viewers."""
     result = scenario(run).run(seed=run.seed)
-    data = result.packets.filter(pl.col("bits").cast(pl.UInt32) & 3 == 0)
+    data = result.packets.filter(pl.col("kind") == "data")
     drops, delivered = (data.filter(pl.col("event") == event) for event in ("dropped", "delivered"))
     viewers = []
     for source in range(SOURCES):

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 
 def busy_periods(arrivals: Sequence[float], service: float) -> list[tuple[float, float, float]]:
-    """Begin, length and the integral of the unfinished work V of every busy period that has ended.
+    """Begin, length and the integral of the queueing delay V of every busy period that has ended.
 
-    A packet that finds the work W adds ``service`` to V for as long as it waits, and half of that on average while it
-    is served: ``service * (W + service / 2)`` to the integral.
+    V is the service of what waits: a packet that finds the work W adds ``service`` to it for as long as it waits, and so
+    ``service * W`` to the integral.
     """
     found: list[tuple[float, float, float]] = []
     begin = end = area = 0.0
@@ -24,7 +24,7 @@ def busy_periods(arrivals: Sequence[float], service: float) -> list[tuple[float,
                 found.append((begin, end - begin, area))
             begin = end = time
             area = 0.0
-        area += service * (end - time + 0.5 * service)
+        area += service * (end - time)
         end += service
     return found
 

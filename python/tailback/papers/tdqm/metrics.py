@@ -379,22 +379,20 @@ def _judged(data: pl.DataFrame, off: tuple[float, float], toml: str) -> Outcome:
         ),
         scenario=toml,
         notes=(
-            "A perfectly even stream below full load makes every packet a busy period of its own, whose eta is 1; "
-            f"merged, n of them have eta 1/n. The paper's b of {PAPERS_B} packets therefore reads {stream[PAPERS_B]:.3f} "
-            "on it, above the thresholds 0.1 and 0.2 of §IV-B, and would mark all of it; "
-            f"b = {LONG_B} packets reads {stream[LONG_B]:.3f}.",
+            "The queueing delay V of Eq. 2 is taken as what waits, without the packet in transmission, as queues are "
+            "measured in ns-2. A perfectly even stream then has an eta of "
+            f"{stream[PAPERS_B]:.3f}, and Poisson arrivals, the smoothest that the paper's senders can make, "
+            f"{_listed(etas)} with the paper's b of {PAPERS_B} packets: inside the thresholds 0.1 and 0.2 of §IV-B at the "
+            'loads that it holds. With the packet in transmission in it (eta.delay = "work") an even stream reads 1/4 and '
+            "Poisson arrivals 0.32 to 0.37, above the upper threshold whatever the senders do: every packet would be marked "
+            "for ever, and the network of §IV would carry a fifteenth of what it does.",
             "§II-B does not say whether the idle times between merged busy periods count. Here they do not, since Eq. 2 "
-            "integrates over busy time. Counted in, they would make eta smaller (Poisson arrivals at load 0.9: 0.30 instead "
-            "of 0.40, both above 0.2) and dependent on the load, against §II-B.",
-            "With b of three packets, Poisson arrivals, the smoothest that the paper's senders can make, read more than "
-            "the upper threshold 0.2 at every load, so that thresholds of 0.1 and 0.2 mark all packets. Weighted by "
-            "length instead of one by one, their busy periods read 0.22 at load 0.9 and 0.14 at 0.95, which would fit "
-            "the thresholds of §IV-B; the paper does not say so.",
+            "integrates over busy time. Counted in, they would make eta smaller and dependent on low loads, against §II-B.",
             "eta and rho are not independent as §II-B has it: at equal bursts eta moves with the load, since busy "
             "periods of several bursts become common; see the left panel.",
         ),
     )
 
 
-def _listed(values: Mapping[float, str]) -> str:
+def _listed(values: Mapping[float, str] | Mapping[str, float]) -> str:
     return ", ".join(f"{value} at {load}" for load, value in values.items())

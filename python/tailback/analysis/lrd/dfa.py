@@ -1,0 +1,70 @@
+"""H by detrended fluctuation analysis: how far partial sums stray from a fitted polynomial in windows of growing length.
+
+Peng et al., Physical Review E 49 (1994); of order 1 (lines) as published, or higher (Kantelhardt et al. 2001). F(n) ~ n^H for
+stationary series. Blind to trends of degree order - 1 in the series.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, sampled_blocks, scales, spread
+from tailback.errors import refused
+
+_MOST = 1 << 19
+"""Samples looked at per window length."""
+
+
+def dfa(
+    series: ArrayLike, *, order: int = 1, shortest: int = 16, longest: int | None = None, interval: bool = True
+) -> Estimate:
+    """H by detrended fluctuation analysis.
+
+    Args:
+        series: the samples.
+        order: degree of the polynomials, 1 to 3.
+        shortest: samples of the shortest window.
+        longest: of the longest; by default a tenth of the series.
+        interval: whether the confidence interval is worked out, by simulation.
+
+    Raises:
+        ArgumentError: for a series that is too short, constant or not finite, or fewer than two octaves of windows.
+    """
+    if not 1 <= order <= 3:
+        raise refused("order", order, "1 to 3")
+    values = checked(series)
+    lengths = scales(max(shortest, 2 * order + 4), longest or values.size // 10, per_octave=2)
+    profile = np.cumsum(values - values.mean())
+    fluctuations = np.array([_fluctuation(profile, int(length), order) for length in lengths])
+    x = np.log(lengths.astype(np.float64))
+    slope, intercept = line(x, np.log(fluctuations))
+
+    def again(noise: Floats) -> float:
+        most = min(int(lengths[-1]), noise.size // 10)
+        return dfa(noise, order=order, shortest=shortest, longest=most, interval=False).hurst
+
+    return Estimate(
+        method="DFA" if order == 1 else f"DFA, order {order}",
+        hurst=slope,
+        half_width=spread(again, slope, values.size) if interval else np.inf,
+        x=lengths.astype(np.float64),
+        y=fluctuations,
+        used=np.ones(lengths.size, dtype=np.bool_),
+        slope=slope,
+        intercept=intercept,
+        per_hurst=1.0,
+        x_label="window (samples)",
+        y_label="fluctuation",
+    )
+
+
+def _fluctuation(profile: Floats, length: int, order: int) -> float:
+    """The root mean square of the profile's distance from polynomials fitted window by window."""
+    rows = sampled_blocks(profile, length, _MOST)
+    # Orthonormal polynomials over the window: what the fit explains is the sum of squares of the projections.
+    places = np.linspace(-1.0, 1.0, length)
+    basis, _ = np.linalg.qr(np.vander(places, order + 1, increasing=True))
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    left = centred - (centred @ basis) @ basis.T
+    return max(float(np.sqrt(np.mean(left * left))), 1e-300)

@@ -1,0 +1,125 @@
+"""What every estimator of the Hurst parameter gives back, the lines that they fit, and the scales that they look at. The
+estimators live in files of their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tailback.analysis.confidence import Interval
+from tailback.errors import ArgumentError
+
+Floats = NDArray[np.float64]
+
+LEAST = 256
+"""Samples: below this no estimator says anything."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate of H with what it was read off: points on logarithmic scales, and the line through those that count."""
+
+    method: str
+    """The name, as people call it."""
+    hurst: float
+    """H. Estimates are not forced into 0 to 1: what lies outside says that the series is no such process."""
+    half_width: float
+    """Of the 95 % confidence interval."""
+    x: Floats
+    """Where the points lie: samples per block or per scale, or radians per sample for frequencies."""
+    y: Floats
+    """The statistic at each."""
+    used: NDArray[np.bool_]
+    """Which points the estimate rests on."""
+    slope: float
+    """Of the fitted line in the logarithms of both."""
+    intercept: float
+    """Natural logarithm of the line's value at x = 1."""
+    per_hurst: float
+    """By how much the slope grows when H grows by 1."""
+    x_label: str
+    y_label: str
+
+    @property
+    def interval(self) -> Interval:
+        """The 95 % confidence interval of H."""
+        return Interval(self.hurst, self.half_width, 0.95, int(self.used.sum()))
+
+    def fitted(self, x: ArrayLike) -> Floats:
+        """The line."""
+        return np.exp(self.intercept + self.slope * np.log(np.asarray(x, dtype=np.float64)))
+
+
+def checked(series: ArrayLike, least: int = LEAST) -> Floats:
+    """A series fit for estimation.
+
+    Raises:
+        ArgumentError: for one with fewer than ``least`` samples, samples that are no finite numbers, or all the same.
+    """
+    try:
+        values = np.ascontiguousarray(series, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError("series: expected numbers") from error
+    if values.ndim != 1:
+        raise ArgumentError(f"series: {values.ndim} dimensions are not allowed; expected one")
+    if values.size < least:
+        raise ArgumentError(f"series: {values.size} samples are not allowed; expected at least {least}")
+    low, high = float(values.min()), float(values.max())
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ArgumentError("series: expected finite numbers, found others among them")
+    if low == high:
+        raise ArgumentError(f"series: every sample is {low:g}; expected some that differ")
+    return values
+
+
+def scales(shortest: int, longest: int, per_octave: int = 3) -> NDArray[np.int64]:
+    """Whole block lengths from ``shortest`` to ``longest``, evenly spread over logarithms.
+
+    Raises:
+        ArgumentError: where fewer than three fit.
+    """
+    if shortest < 1 or longest < 4 * shortest:
+        raise ArgumentError(
+            f"scales: from {shortest} to {longest} samples are not allowed; expected two octaves or more"
+        )
+    count = math.floor(per_octave * math.log2(longest / shortest)) + 1
+    return np.unique(np.round(shortest * 2.0 ** (np.arange(count) / per_octave)).astype(np.int64))
+
+
+def line(x: Floats, y: Floats, weights: Floats | None = None) -> tuple[float, float]:
+    """Slope and intercept of the (weighted) least-squares line through y over x."""
+    w = np.ones_like(x) if weights is None else weights
+    centre, level = np.average(x, weights=w), np.average(y, weights=w)
+    slope = float(np.sum(w * (x - centre) * (y - level)) / np.sum(w * (x - centre) ** 2))
+    return slope, float(level - slope * centre)
+
+
+def spread(estimator: Callable[[Floats], float], hurst: float, samples: int, runs: int = 40) -> float:
+    """The half-width of a 95 % interval by parametric bootstrap: the estimator's scatter over fractional Gaussian noise with
+    the H that was found.
+
+    Points of one regression are correlated, so its residuals say little of the error. More than 2^15 samples are not
+    simulated: the interval of longer series is a little too wide.
+    """
+    from tailback.analysis.lrd.fractional_noise import fractional_noise
+
+    rng = np.random.default_rng(1997)  # Any: what matters is that equal series get equal intervals.
+    near = min(max(hurst, 0.05), 0.98)
+    length = min(samples, 1 << 15)
+    found = [estimator(fractional_noise(near, length, rng)) for _ in range(runs)]
+    return 1.96 * float(np.std(found, ddof=1))
+
+
+def sampled_blocks(values: Floats, length: int, most: int) -> Floats:
+    """Non-overlapping blocks of a length as rows: all, or as many as have ``most`` samples together (but at least 64),
+    evenly spread over the series."""
+    count = values.size // length
+    rows = values[: count * length].reshape(count, length)
+    keep = max(most // length, 64)
+    if count <= keep:
+        return rows
+    return rows[np.linspace(0, count - 1, keep).astype(np.int64)]

@@ -1,0 +1,88 @@
+"""H by the rescaled adjusted range, R/S: how far partial sums stray in blocks of growing length.
+
+Hurst 1951; Mandelbrot and Wallis 1969: E[R/S](n) ~ C n^H. **Biased** in finite series, which is known and not mended here: in
+2^16 samples with blocks from 16 on it reads 0.03 too much at H = 0.5, right near 0.7, and 0.07 too little at 0.95.
+``corrected`` takes off what white noise of the same block lengths has beyond n^0.5 (Anis and Lloyd 1976), which mends the
+lower end only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+
+from tailback.analysis.lrd.estimate import Estimate, Floats, checked, line, sampled_blocks, scales, spread
+
+_MOST = 1 << 19
+"""Samples looked at per block length."""
+
+
+def rescaled_range(
+    series: ArrayLike,
+    *,
+    shortest: int = 16,
+    longest: int | None = None,
+    corrected: bool = False,
+    interval: bool = True,
+) -> Estimate:
+    """H by R/S.
+
+    Args:
+        series: the samples.
+        shortest: samples of the shortest block.
+        longest: of the longest; by default a tenth of the series.
+        corrected: whether the bias of white noise is taken off.
+        interval: whether the confidence interval is worked out, by simulation.
+
+    Raises:
+        ArgumentError: for a series that is too short, constant or not finite, or fewer than two octaves of blocks.
+    """
+    values = checked(series)
+    lengths = scales(shortest, longest or values.size // 10, per_octave=2)
+    ranges = np.array([_mean_ratio(values, int(length)) for length in lengths])
+    x, y = np.log(lengths.astype(np.float64)), np.log(ranges)
+    slope, intercept = line(x, y)
+    hurst = slope
+    if corrected:
+        hurst = 0.5 + line(x, y - np.log(expected_white(lengths)))[0]
+
+    def again(noise: Floats) -> float:
+        most = min(int(lengths[-1]), noise.size // 10)
+        return rescaled_range(noise, shortest=shortest, longest=most, corrected=corrected, interval=False).hurst
+
+    return Estimate(
+        method="R/S, corrected" if corrected else "R/S",
+        hurst=hurst,
+        half_width=spread(again, hurst, values.size) if interval else np.inf,
+        x=lengths.astype(np.float64),
+        y=ranges,
+        used=np.ones(lengths.size, dtype=np.bool_),
+        slope=slope,
+        intercept=intercept,
+        per_hurst=1.0,
+        x_label="block (samples)",
+        y_label="R/S",
+    )
+
+
+def expected_white(lengths: ArrayLike) -> Floats:
+    """E[R/S] of Gaussian white noise per block length (Anis and Lloyd 1976, in the form of Peters 1994):
+    Γ((n-1)/2) / (√π Γ(n/2)) · Σ √((n-i)/i), i = 1 … n-1."""
+    found = []
+    for n in np.asarray(lengths, dtype=np.int64).tolist():
+        i = np.arange(1, n, dtype=np.float64)
+        factor = np.exp(gammaln(0.5 * (n - 1)) - gammaln(0.5 * n)) / np.sqrt(np.pi)
+        found.append(factor * np.sum(np.sqrt((n - i) / i)))
+    return np.array(found)
+
+
+def _mean_ratio(values: Floats, length: int) -> float:
+    """The mean of R/S over blocks of a length; blocks in which nothing varies have none."""
+    blocks = sampled_blocks(values, length, _MOST)
+    centred = blocks - blocks.mean(axis=1, keepdims=True)
+    deviation = np.sqrt(np.mean(centred * centred, axis=1))
+    sums = np.cumsum(centred, axis=1)  # The last is zero, so that the range holds the start, as it should.
+    ranges = sums.max(axis=1) - sums.min(axis=1)
+    varies = deviation > 1e-12 * np.abs(blocks).max()
+    return float(np.mean(ranges[varies] / deviation[varies])) if varies.any() else 1.0

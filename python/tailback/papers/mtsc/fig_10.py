@@ -1,0 +1,97 @@
+"""Figure 10 of Tuan and Park: how the best threshold moves with the load of the background."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.mtsc import sac
+from tailback.papers.mtsc.drawing import curves
+from tailback.papers.mtsc.network import Run, scenario, scheme_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+
+LOADS = (2.5, 5.0, 7.5)
+"""Mbit/s."""
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    return sac.parameters(fidelity, Parameter("background", "2.5, 5 and 7.5 Mbit/s, shape 1.05", "stated", "Fig. 10"))
+
+
+def measure(lab: Lab) -> Outcome:
+    """A run per load and threshold."""
+    places = [sac.setting(lab.fidelity, 1.05, load=1e6 * load) for load in LOADS]
+    found = sac.measured(lab, [(place, sac.threshold(theta), 1) for place in places for theta in sac.THRESHOLDS])
+    runs = {load: found[8 * index : 8 * index + 8] for index, load in enumerate(LOADS)}
+    values = {load: [run.total for run in each] for load, each in runs.items()}
+    best = {load: sac.peak(each) for load, each in values.items()}
+    falls = all(a > b > c for a, b, c in zip(*(values[load] for load in LOADS), strict=True))
+    checks = (
+        Check(
+            "rising at 2.5 Mbit/s", f"best at {best[2.5]}: {sac.said(values[2.5])} kB/s", "best at 8", best[2.5] == 8
+        ),
+        Check(
+            "a dome at 5 Mbit/s",
+            f"best at {best[5.0]}: {sac.said(values[5.0])} kB/s",
+            "best strictly inside",
+            1 < best[5.0] < 8,
+        ),
+        Check(
+            "falling at 7.5 Mbit/s", f"best at {best[7.5]}: {sac.said(values[7.5])} kB/s", "best at 1", best[7.5] == 1
+        ),
+        Check(
+            "less throughput with more background",
+            "at every threshold" if falls else "not at every threshold",
+            "at every threshold",
+            falls,
+        ),
+    )
+    data = pl.DataFrame(
+        [
+            {
+                "background": f"{load:g} Mbit/s",
+                "theta": theta,
+                "throughput_kBps": run.total,
+                "ci95": sac.interval(run).half_width,
+                "loss": run.loss,
+            }
+            for load, each in runs.items()
+            for theta, run in zip(sac.THRESHOLDS, each, strict=True)
+        ]
+    )
+    return Outcome(
+        measured={
+            "throughput_kBps": {load: dict(zip(sac.THRESHOLDS, each, strict=True)) for load, each in values.items()},
+            "peak_theta": best,
+        },
+        checks=checks,
+        data=data,
+        units={"loss": "fraction"},
+        why=sac.why(
+            checks,
+            "the background yields: its files are sent by TCP, which backs off where the connection does not. So "
+            "where there is more of it, "
+            "aggressiveness takes more from it, relative to the little that is left over, and pays longer, not shorter",
+        ),
+        scenario=scenario(Run(places[0], 0.1, scheme_of(sac.threshold(4)))).to_toml(),
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """A curve per load."""
+    return curves(
+        outcome.data,
+        "theta",
+        "throughput_kBps",
+        "background",
+        x_label="threshold $\\theta$",
+        y_label="throughput (kB/s)",
+    )

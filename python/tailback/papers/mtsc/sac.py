@@ -1,0 +1,160 @@
+"""The strategies that this paper's items compare: linear increase and exponential decrease without and with SAC, their schedules
+and predictors, and what runs of them come to. The network is in ``network.py``; what an item judges, in its own file.
+
+None of δ, a, k, the unit of ε or the report interval is printed. They are chosen once for all items: see the page on this paper
+for the region they are from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from tailback.analysis import Interval, mean_interval, paired_interval
+from tailback.analysis.lrd import Table, counted
+from tailback.papers.item import Check, Fidelity, Parameter
+from tailback.papers.mtsc.network import COMMON, SEVERITY, Measured, Run, Setting, calibrated, scheme_of, simulate
+
+if TYPE_CHECKING:
+    from tailback.papers.lab import Lab
+
+GENERIC: Mapping[str, Any] = {
+    "name": "lied",
+    "increase": "300 kbit/s",
+    "decrease": 4.0,
+    "severity": SEVERITY,
+    "sign": "difference",
+    "report_interval": "50 ms",
+}
+"""Linear increase and exponential decrease, the same for every item."""
+UNIT = 24.0
+"""How many of the control's own increases an aggressiveness of 1 adds to each."""
+THRESHOLDS = tuple(range(1, 9))
+LOAD = 5e6
+"""bit/s of background where an item names none."""
+
+PARAMETERS = (
+    Parameter("δ", str(GENERIC["increase"]) + " per second", "inferred", "not printed; one value for all items"),
+    Parameter("a", f"{GENERIC['decrease']:g} per second", "inferred", "not printed; one value for all items"),
+    Parameter(
+        "k", f"{SEVERITY:g}, in the control and in what is reported", "inferred", "not printed; one value for all items"
+    ),
+    Parameter("reports", str(GENERIC["report_interval"]), "inferred", "§3: the fast component acts at 20 to 200 ms"),
+    Parameter(
+        "sign of dγ/dλ",
+        "of two successive reports, taken as positive without loss",
+        "inferred",
+        "“a number of techniques”, §3.1.1",
+    ),
+    Parameter(
+        "unit of ε", f"ε = 1 adds {UNIT:g} increases to each", "inferred", "not printed; one value for all items"
+    ),
+    Parameter("T1 = T2", "2 s", "stated", "§2.3"),
+    Parameter("levels", "8, bands of one standard deviation", "stated", "Appendix A.1"),
+    Parameter(
+        "contention",
+        "the level of one's own throughput, turned round",
+        "inferred",
+        "§3.2.1: it is correlated with the aggregate; little of it is much contention",
+    ),
+    Parameter(
+        "throughput",
+        "γ_k over each twentieth of the run, averaged",
+        "inferred",
+        "§3.1.2: “we will use a throughput measure γ_k”; raw throughput alone hardly ever falls with aggressiveness",
+    ),
+)
+"""Parameters of every item with connections of unlimited data."""
+
+
+def seconds(fidelity: Fidelity) -> float:
+    """How long a run is."""
+    return 10_000.0 if fidelity == "full" else 400.0
+
+
+def parameters(fidelity: Fidelity, *more: Parameter) -> tuple[Parameter, ...]:
+    """All of an item."""
+    length = Parameter(
+        "length", f"{seconds(fidelity):g} s", "stated" if fidelity == "full" else "inferred", "§4.1: 10 000 s"
+    )
+    return (*COMMON, *PARAMETERS, length, *more)
+
+
+def setting(fidelity: Fidelity, alpha: float, **fields: Any) -> Setting:
+    """The network with background of this shape."""
+    return Setting(**{"alpha": alpha, "seconds": seconds(fidelity), "load": LOAD, **fields})
+
+
+def inverse(**fields: Any) -> dict[str, Any]:
+    """SAC with the inverse schedule, learning on line."""
+    return {"name": "sac", "over": dict(GENERIC), "unit": UNIT, "schedule": {"name": "inverse"}, **fields}
+
+
+def threshold(theta: float, shift: float = 0.0) -> dict[str, Any]:
+    """SAC with the threshold schedule."""
+    return inverse(schedule={"name": "threshold", "theta": float(theta), "shift": shift})
+
+
+def measured(lab: Lab, wanted: Sequence[tuple[Setting, Mapping[str, Any], int]]) -> list[Measured]:
+    """Runs of schemes, each with so many connections; what other items have run is not run again."""
+    settings = list(dict.fromkeys(place for place, _, _ in wanted))
+    pauses = dict(zip(settings, lab.once(calibrated, [background(place) for place in settings]), strict=True))
+    return lab.once(simulate, [Run(place, pauses[place], scheme_of(scheme), count) for place, scheme, count in wanted])
+
+
+def perfect(lab: Lab, place: Setting) -> Measured:
+    """SAC with the inverse schedule that knows the aggregate's future: a first run, of the control without SAC, is recorded, and
+    a second one told, with the same random streams."""
+    (first,) = measured(lab, [(place, GENERIC, 1)])
+    (pause,) = lab.once(calibrated, [background(place)])
+    (second,) = lab.once(simulate, [Run(place, pause, scheme_of(inverse()), 1, first.loads)])
+    return second
+
+
+def background(place: Setting) -> Setting:
+    """What a setting's load is calibrated in: the paper's network, whatever the round trip."""
+    return place
+
+
+def gain(better: Measured, base: Measured, k: float = SEVERITY) -> Interval:
+    """By which part the first gets more of γ_k, with its interval from parts of the runs pair by pair."""
+    ours, theirs = (run.penalised(k).sum(axis=0) for run in (better, base))
+    found = paired_interval(ours, theirs)
+    mean = max(float(theirs.mean()), 1e-9)
+    return Interval(found.mean / mean, found.half_width / mean, found.level, found.samples)
+
+
+def interval(run: Measured) -> Interval:
+    """Throughput of all connections together, kB/s."""
+    return mean_interval(run.batches)
+
+
+def table(run: Measured) -> Table:
+    """CondProb as the first connection learnt it: pairs in the order in which they came."""
+    return counted([first for first, _ in run.levels], [second for _, second in run.levels])
+
+
+def peak(values: Sequence[float]) -> int:
+    """The threshold with the highest value, from 1 on. Thresholds that never tell runs apart give equal runs: of equal values the
+    outermost counts, 1 before 8, since then nothing in between is better."""
+    best = max(values)
+    if values[0] == best:
+        return 1
+    return len(values) if values[-1] == best else values.index(best) + 1
+
+
+def turns_once(values: Sequence[float]) -> bool:
+    """Whether values rise to one maximum and then fall, either part possibly empty."""
+    steps = [b - a for a, b in pairwise(values) if b != a]
+    return all(not (a < 0.0 < b) for a, b in pairwise(steps))
+
+
+def said(values: Sequence[float]) -> str:
+    """A row of throughputs."""
+    return ", ".join(f"{value:.0f}" for value in values)
+
+
+def why(checks: Sequence[Check], reason: str) -> str:
+    """The reason where a check fails."""
+    return "" if all(check.holds for check in checks) else reason

@@ -1,0 +1,83 @@
+"""Tuan and Park, §1.2 and §5: SAC on top of TCP Reno."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.mtsc import sac
+from tailback.papers.mtsc.drawing import bars
+from tailback.papers.mtsc.network import Run, scenario, scheme_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+
+SHAPES = (1.05, 1.95)
+RENO = {"name": "reno"}
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    return sac.parameters(
+        fidelity,
+        Parameter("control", "TCP Reno, in place of the rate control", "stated", "§5"),
+        Parameter(
+            "its throughput",
+            "what arrives, k = 0",
+            "inferred",
+            "TCP sends again what is lost, and pays for that itself",
+        ),
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    """Two runs per shape."""
+    gains = {}
+    rows = []
+    for shape in SHAPES:
+        place = sac.setting(lab.fidelity, shape)
+        online, plain = sac.measured(lab, [(place, sac.inverse(over=RENO), 1), (place, RENO, 1)])
+        gains[shape] = sac.gain(online, plain, 0.0)
+        rows.append(
+            {
+                "alpha": shape,
+                "with_sac_kBps": float(online.penalised(0.0).mean()),
+                "reno_kBps": float(plain.penalised(0.0).mean()),
+                "gain": gains[shape].mean,
+                "ci95": gains[shape].half_width,
+            }
+        )
+    said = {shape: f"{100 * each.mean:.1f} % ± {100 * each.half_width:.1f}" for shape, each in gains.items()}
+    checks = (
+        Check(
+            "gain at shape 1.05 beside 1.95",
+            f"{said[1.05]}; {said[1.95]}",
+            "larger",
+            gains[1.05].mean > gains[1.95].mean,
+        ),
+        Check("gain at shape 1.05", said[1.05], "above zero by more than its interval", gains[1.05].low > 0.0),
+    )
+    return Outcome(
+        measured={"gain_105": gains[1.05].mean, "gain_195": gains[1.95].mean},
+        checks=checks,
+        data=pl.DataFrame(rows),
+        units={"gain": "fraction"},
+        why=sac.why(checks, "as for fig-14: the gain is that of a larger additive increase"),
+        scenario=scenario(Run(sac.setting(lab.fidelity, 1.05), 0.05, scheme_of(sac.inverse(over=RENO)))).to_toml(),
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Gains as bars."""
+    names = [f"α = {shape:g}" for shape in outcome.data["alpha"]]
+    return bars(
+        names,
+        (100.0 * outcome.data["gain"]).to_list(),
+        (100.0 * outcome.data["ci95"]).to_list(),
+        "gain of SAC over Reno (%)",
+    )

@@ -1,0 +1,82 @@
+"""Tuan and Park, Figure 4 (dashed): control at three and more time scales."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.mtsc import sac
+from tailback.papers.mtsc.drawing import bars
+from tailback.papers.mtsc.network import Run, scenario, scheme_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+
+SLOWER = ({"history": "20 s", "horizon": "20 s"}, {"history": "100 s", "horizon": "100 s"})
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    return sac.parameters(
+        fidelity,
+        Parameter("levels", "2 s; 2 and 20 s; 2, 20 and 100 s", "inferred", "Fig. 4 has none"),
+        Parameter(
+            "coupling",
+            "a slower level multiplies the aggressiveness, by its ε relative to its middle level's",
+            "inferred",
+            "not said",
+        ),
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    """A run per number of levels above the control's own."""
+    place = sac.setting(lab.fidelity, 1.05)
+    runs = sac.measured(
+        lab, [(place, sac.inverse(slower=list(SLOWER[:count])) if count else sac.inverse(), 1) for count in range(3)]
+    )
+    values = {count + 1: run.total for count, run in enumerate(runs)}
+    lead = sac.gain(runs[1], runs[0])
+    checks = (
+        Check(
+            "any number of levels runs",
+            f"{sac.said(list(values.values()))} kB/s with 1, 2 and 3",
+            "throughput above zero",
+            min(values.values()) > 0.0,
+        ),
+        Check(
+            "two levels beside one",
+            f"{100 * lead.mean:+.2f} % ± {100 * lead.half_width:.2f}",
+            "not worse by more than the interval",
+            lead.high >= 0.0,
+        ),
+    )
+    data = pl.DataFrame(
+        [
+            {"levels": count, "throughput_kBps": value, "ci95": sac.interval(runs[count - 1]).half_width}
+            for count, value in values.items()
+        ]
+    )
+    return Outcome(
+        measured={"throughput_kBps": values},
+        checks=checks,
+        data=data,
+        units={},
+        why=sac.why(checks, "the slower level takes back what the faster one gains"),
+        scenario=scenario(Run(place, 0.05, scheme_of(sac.inverse(slower=list(SLOWER[:1]))))).to_toml(),
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """A bar per number of levels."""
+    return bars(
+        [str(n) for n in outcome.data["levels"]],
+        outcome.data["throughput_kBps"].to_list(),
+        outcome.data["ci95"].to_list(),
+        "throughput (kB/s)",
+    )

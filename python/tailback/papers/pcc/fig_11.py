@@ -1,0 +1,96 @@
+"""Figure 11: mixes of few and many probabilistic and TCP flows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tailback.analysis import mean_interval
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.pcc import scenes
+from tailback.papers.pcc.scenes import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+
+PCC = (1, 4, 16, 64)
+TCP = (4, 16, 64, 128)
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    return (
+        *scenes.COMMON,
+        Parameter("flows", "1, 4, 16, 64 probabilistic with 4, 16, 64, 128 TCP", "inferred", "the figure's axes"),
+        Parameter("rates", "fair 500 kbit/s, application 750 kbit/s", "stated", "§5.7"),
+        Parameter("T", "60 s", "inferred", "not given"),
+        Parameter("duration", "1000 s, the first 100 s not counted", "inferred", "not given"),
+        Parameter("seeds", ", ".join(f"{n}: {_seeds(n, fidelity)}" for n in PCC), "inferred", "by probabilistic flows"),
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    """Runs every mix; the fewer probabilistic flows there are, the more seeds."""
+    runs = [Run(pcc=n, tcp=m, seed=seed) for n in PCC for m in TCP for seed in range(1, _seeds(n, lab.fidelity) + 1)]
+    seen = dict(zip(runs, lab.map(scenes.simulate, runs), strict=True))
+    found = {
+        (n, m): mean_interval([scenes.mean(seen[run].pcc) for run in runs if (run.pcc, run.tcp) == (n, m)])
+        for n in PCC
+        for m in TCP
+    }
+    gains = {n: found[n, TCP[-1]].mean - found[n, TCP[0]].mean for n in PCC}
+    rising = all(gains[n] > 0 for n in PCC)
+    ordered = all(gains[a] > gains[b] for a, b in itertools.pairwise(PCC))
+    data = pl.DataFrame(
+        [{"pcc_flows": n, "tcp_flows": m, "pcc": one.mean, "pcc_ci95": one.half_width} for (n, m), one in found.items()]
+    )
+    told = "; ".join(f"{n}: {gain:+.0f} kbit/s" for n, gain in gains.items())
+    return Outcome(
+        measured={"pcc_kbps": {str(n): {str(m): found[n, m].mean for m in TCP} for n in PCC}},
+        checks=(
+            Check("PCC's gain from 4 to 128 TCP flows, by PCC flows", told, "above 0 for each", rising),
+            Check("the gain against the number of PCC flows", told, "larger the fewer", ordered),
+        ),
+        data=data,
+        units={"pcc": "kbit/s", "pcc_ci95": "kbit/s"},
+        why="Single means are uncertain by " + f"{max(one.half_width for one in found.values()):.0f} kbit/s at most.",
+        scenario=scenes.scenario(runs[0]).to_toml(),
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Throughput against the number of TCP flows."""
+    from tailback.plot.style import COLOURS, figure, style
+
+    data = outcome.data
+    with style():
+        made, (axes,) = figure(1, 1, height=3)
+        for index, n in enumerate(PCC):
+            part = data.filter(pl.col("pcc_flows") == n)
+            axes.errorbar(
+                part["tcp_flows"],
+                part["pcc"],
+                part["pcc_ci95"],
+                color=COLOURS[index],
+                marker="o",
+                capsize=2,
+                label=f"{n} PCC",
+            )
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(TCP, [str(m) for m in TCP])
+        axes.minorticks_off()
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("TCP flows")
+        axes.set_ylabel("throughput of a PCC flow (kbit/s)")
+        axes.legend()
+    return made
+
+
+def _seeds(pcc: int, fidelity: Fidelity) -> int:
+    full = {1: 16, 4: 6, 16: 3, 64: 1}[pcc]
+    return full if fidelity == "full" else max(1, full // 4)

@@ -1,0 +1,97 @@
+"""Figure 6: how the throughput of single flows spreads, with 2 to 128 flows of each kind at one fair share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.pcc import scenes
+from tailback.papers.pcc.scenes import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+
+COUNTS = (2, 4, 8, 16, 32, 64, 128)
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    seconds, seeds = _effort(fidelity)
+    return (
+        *scenes.COMMON,
+        Parameter("flows", "2, 4, … 128 of each kind", "stated", "§5.2"),
+        Parameter("capacity", "500 kbit/s per flow", "stated", "§5.2: as in Fig. 5"),
+        Parameter("application rate", "750 kbit/s, T = 60 s", "stated", "§5.2"),
+        Parameter("duration", f"{seconds:g} s, the first 100 s not counted; {seeds} seeds", "inferred", "not given"),
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    """Pools the throughput of all flows, each over the mean of its kind in its run."""
+    seconds, seeds = _effort(lab.fidelity)
+    runs = [Run(pcc=n, tcp=n, seconds=seconds, seed=seed) for n in COUNTS for seed in range(1, seeds + 1)]
+    seen = lab.map(scenes.simulate, runs)
+    pcc = np.concatenate([np.asarray(run.pcc) / scenes.mean(run.pcc) for run in seen])
+    tcp = np.concatenate([np.asarray(run.tcp) / scenes.mean(run.tcp) for run in seen])
+    cov_pcc, cov_tcp = float(pcc.std()), float(tcp.std())
+    expected = _by_renewal(scenes.mean([scenes.mean(run.on) for run in seen]), seconds - scenes.WARM_UP)
+    by_count = {
+        str(n): float(
+            np.mean([scenes.variation(run.pcc) for run, made in zip(seen, runs, strict=True) if made.pcc == n])
+        )
+        for n in COUNTS
+    }
+    edges = np.linspace(0, 2, 41)
+    density = {name: np.histogram(values, edges, density=True)[0] for name, values in (("pcc", pcc), ("tcp", tcp))}
+    return Outcome(
+        measured={"cov_pcc": cov_pcc, "cov_tcp": cov_tcp, "cov_pcc_by_flows": by_count, "cov_by_renewal": expected},
+        checks=(
+            Check("coefficient of variation of PCC", f"{cov_pcc:.3f}", "0.08 to 0.25", 0.08 <= cov_pcc <= 0.25),
+            Check("over that of TCP", f"{cov_pcc / cov_tcp:.1f}", "at least 2", cov_pcc >= 2 * cov_tcp),
+        ),
+        data=pl.DataFrame({"relative": (edges[:-1] + edges[1:]) / 2, **density}),
+        units={"relative": "throughput over its mean", "pcc": "1", "tcp": "1"},
+        why=(
+            f"The paper has 0.15 and 0.03. The spread of PCC's throughput depends on how long one looks: a flow "
+            f"that is on for "
+            f"whole periods, geometrically many, and then off for one has {expected:.2f} over "
+            f"{seconds - scenes.WARM_UP:g} s by "
+            f"renewal theory, here {cov_pcc:.2f}."
+        ),
+        scenario=scenes.scenario(runs[0]).to_toml(),
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Both densities."""
+    from tailback.plot.style import COLOURS, figure, style
+
+    data = outcome.data
+    with style():
+        made, (axes,) = figure(1, 1, height=3)
+        for index, name in enumerate(("pcc", "tcp")):
+            axes.step(data["relative"], data[name], where="mid", color=COLOURS[index], label=name.upper())
+        axes.set_xlabel("throughput over its mean")
+        axes.set_ylabel("probability density")
+        axes.set_xlim(0, 2)
+        axes.set_ylim(bottom=0)
+        axes.legend()
+    return made
+
+
+def _by_renewal(on: float, seconds: float) -> float:
+    """The coefficient of variation of the time on in so many seconds, with periods of 60 s survived with probability ``on``:
+    by the central limit theorem of renewal processes, on-times of ``60 k`` s with geometric ``k`` and off-times of 60 s."""
+    p, t = on, 60.0
+    up, variance = t * p / (1 - p), t**2 * p / (1 - p) ** 2
+    return float(np.sqrt(variance * t**2 / (up + t) ** 3 / seconds) / on)
+
+
+def _effort(fidelity: Fidelity) -> tuple[float, int]:
+    return scenes.effort(fidelity, (1000, 2), (700, 1))

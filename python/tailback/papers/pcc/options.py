@@ -1,0 +1,147 @@
+"""The four options of §3.7, each in the scene that it is meant for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.pcc import fig_7, fig_10, scenes
+from tailback.papers.pcc.scenes import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tailback.papers.lab import Lab
+
+Options = tuple[tuple[str, Any], ...]
+MONITORING: Options = (("probes", {"interval": "100 ms"}), ("loss_monitoring", {"factor": 1.2}))
+FIXED: Options = (("fixed_on_time", True),)
+WHILE_OFF: Options = (("probes", {"interval": "100 ms", "while_off": True}),)
+BEFORE_ON: Options = (
+    ("probes", {"interval": "100 ms", "before_on": True}),
+    ("application_rate", {"name": "fixed", "rate": "750 kbit/s"}),
+)
+CLIP = 20.0
+"""Seconds: a news clip."""
+
+
+def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
+    """Every parameter of the set-up."""
+    return (
+        *scenes.COMMON,
+        Parameter(
+            "loss rate monitoring",
+            "on Fig. 10's and Fig. 5's scenes; suspended where loss rises by a fifth",
+            "inferred",
+            "§3.7.1 names the idea alone",
+        ),
+        Parameter("fixed on-time", f"clips of {CLIP:g} s in Fig. 5's scene", "inferred", "§3.4: news clips"),
+        Parameter(
+            "probe while off",
+            "in Fig. 7's scene; ten pairs of probes per second, threshold 25 %",
+            "inferred",
+            "“at a very low rate”",
+        ),
+        Parameter("probe before on", "in Fig. 5's scene", "inferred", "§3.7.4: start-up"),
+        Parameter("seeds", str(_seeds(fidelity)), "inferred", "not given"),
+    )
+
+
+def measure(lab: Lab) -> Outcome:
+    """Runs all scenes, with and without the option where that is the question."""
+    seeds = range(1, _seeds(lab.fidelity) + 1)
+    few = [fig_10.run(seed, options=MONITORING, seconds=2000) for seed in seeds]
+    many = [Run(seed=seed, options=MONITORING, seconds=2000, series=True) for seed in seeds]
+    clips = [Run(seed=seed, options=FIXED, period=CLIP) for seed in seeds]
+    plain = [fig_7.run(seed) for seed in seeds]
+    probing = [fig_7.run(seed, WHILE_OFF) for seed in seeds]
+    starts = [Run(seed=seed, options=BEFORE_ON, seconds=150, warm_up=1, series=True) for seed in seeds]
+    runs = [few, many, clips, plain, probing, starts]
+    flat = lab.map(scenes.simulate, [run for part in runs for run in part])
+    of = [flat[at * len(seeds) : (at + 1) * len(seeds)] for at in range(len(runs))]
+    ended_few, ended_many = (scenes.mean([_ended(one) for one in part]) for part in of[:2])
+    fixed = scenes.mean([scenes.mean(one.pcc) / scenes.mean(one.tcp) for one in of[2]])
+    without, with_probes = (scenes.mean([_after(one) for one in part]) for part in of[3:5])
+    early = min(_first(one) for one in of[5])
+    return Outcome(
+        measured={
+            "loss_monitoring": {"suspended_fig_10": ended_few, "suspended_fig_5": ended_many},
+            "fixed_on_time": {"pcc_over_tcp": fixed},
+            "probe_while_off": {"kbps_420_460s": with_probes, "without": without},
+            "probe_before_on": {"first_data_s": early},
+        },
+        checks=(
+            Check("loss monitoring suspends flows of Fig. 10", f"{ended_few:.1f} of 4", "at least 1", ended_few >= 1),
+            Check("and of Fig. 5", f"{ended_many:.1f} of 32", "0", ended_many == 0),
+            Check("fixed on-time: PCC over TCP", f"{fixed:.2f}", "0.8 to 1.25", 0.8 <= fixed <= 1.25),
+            Check(
+                "probe while off: PCC in 420-460 s",
+                f"{with_probes:.0f} kbit/s",
+                f"above {without:.0f} without",
+                with_probes > without,
+            ),
+            Check(
+                "probe before on: the first data after a flow's start",
+                f"{early:.1f} s",
+                "after probes enough for an experiment, 1 s at least",
+                early >= 1,
+            ),
+        ),
+        data=pl.DataFrame(
+            {
+                "time": of[3][0].time,
+                "plain": np.mean([one.pcc_series for one in of[3]], axis=0),
+                "probing": np.mean([one.pcc_series for one in of[4]], axis=0),
+            }
+        ),
+        units={"time": "s", "plain": "kbit/s", "probing": "kbit/s"},
+        why="",
+        scenario=scenes.scenario(probing[0]).to_toml(),
+        notes=(
+            "That no data leaves before an experiment has passed holds by construction: the sender's gate is "
+            "closed until the "
+            "receiver's first command; the core's tests hold the machine to it.",
+        ),
+    )
+
+
+def draw(outcome: Outcome) -> Figure:
+    """Figure 7's scene with and without probes while off."""
+    from tailback.plot.style import COLOURS, INK, figure, style
+
+    data = outcome.data
+    with style():
+        made, (axes,) = figure(1, 1, height=3)
+        for begin, end in ((200, 300), (400, 420)):
+            axes.axvspan(begin, end, color=INK, alpha=0.08, linewidth=0)
+        axes.plot(data["time"], data["plain"], color=COLOURS[1], label="without probes")
+        axes.plot(data["time"], data["probing"], color=COLOURS[0], label="probes while off")
+        axes.set_xlim(100, 500)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("time (s)")
+        axes.set_ylabel("mean of 32 PCC flows (kbit/s)")
+        axes.legend()
+    return made
+
+
+def _ended(seen: scenes.Seen) -> float:
+    """Flows that were never on in the last 500 s: the longest off-time but for good is much shorter."""
+    last = np.asarray(seen.on_each)[:, -500:]
+    return float((last.sum(axis=1) == 0).sum())
+
+
+def _after(seen: scenes.Seen) -> float:
+    return float(np.mean(seen.pcc_series[420:460]))
+
+
+def _first(seen: scenes.Seen) -> float:
+    """The shortest time from a flow's start to its first data, over all flows, in s."""
+    return min(begun for begun in seen.first_data)
+
+
+def _seeds(fidelity: Fidelity) -> int:
+    return 4 if fidelity == "full" else 2

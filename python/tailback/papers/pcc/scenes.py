@@ -1,0 +1,253 @@
+"""The network of Widmer, Mauve and Damm, §5: probabilistic flows beside TCP over one drop-tail bottleneck, and what is kept
+of a run. What is varied and judged is the items' business."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tailback.papers.item import Fidelity, Parameter
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tailback.scenario import Scenario
+
+PACKET = 1000
+"""Bytes on the wire, 40 of them header."""
+FAIR = 500
+"""kbit/s: the fair rate of every scene."""
+WARM_UP = 100
+"""Seconds: starts are spread over 50 s, and T is 60 s."""
+
+COMMON = (
+    Parameter("bottleneck", "drop-tail, 50 packets", "stated", "§5"),
+    Parameter("TCP", "SACK", "stated", "§5"),
+    Parameter(
+        "round trip time",
+        "100 ms with the queue half full",
+        "inferred",
+        "Fig. 4 has no numbers; at 100 ms equation (1) gives the fair rate of 500 kbit/s at the 2.5 % of loss of "
+        "Fig. 7",
+    ),
+    Parameter("packets", "1000 B on the wire", "inferred", "not given; ns-2's default"),
+    Parameter(
+        "the application's intervals",
+        "uniform within half of their mean around it",
+        "inferred",
+        "not given; exactly even packets lock in phase with a full drop-tail queue, and single flows then lose "
+        "none or all",
+    ),
+    Parameter(
+        "loss intervals",
+        "32, weighted as TFRC's",
+        "inferred",
+        "“a number of loss intervals”; TFRC has 8, with which the least estimate within T lies a third below the "
+        "mean. Chosen among 8, 16, 32 and 64 as the one that came closest to Fig. 5",
+    ),
+    Parameter(
+        "evaluation", "once per round trip", "inferred", "“periodically”; control packets leave once per round trip"
+    ),
+    Parameter(
+        "T'",
+        "until 32 loss intervals are known, at most 10 s",
+        "inferred",
+        "§3.6: until the estimate is sufficiently accurate; 10 s in §4",
+    ),
+    Parameter("TCP's timers", "ticks of 100 ms, at least 200 ms", "inferred", "ns-2's at the time"),
+)
+
+
+class Run(NamedTuple):
+    """One simulation."""
+
+    pcc: int = 32
+    tcp: int = 32
+    rate: float = 750
+    """kbit/s of the application, on the wire."""
+    period: float = 60
+    """T, in seconds."""
+    seconds: float = 1000
+    seed: int = 1
+    options: tuple[tuple[str, Any], ...] = ()
+    """Further parameters of the scheme."""
+    capacity: float | None = None
+    """kbit/s of the bottleneck; by default the fair rate times the flows."""
+    loss: tuple[tuple[float, float], ...] = ()
+    """Loss from outside: from when on, with which probability; the bottleneck is then none."""
+    bursts: int = 0
+    """So many TCP flows more for the first 100 s of every 200 s."""
+    queue: str = "drop-tail"
+    scheme: str = "sack"
+    jitter: float = 0.0
+    series: bool = False
+    estimates: bool = False
+    """Whether the estimates of eight flows are kept."""
+    warm_up: float = WARM_UP
+
+
+class Seen(NamedTuple):
+    """What is kept of it, in kbit/s."""
+
+    pcc: list[float]
+    """Mean throughput of each flow."""
+    tcp: list[float]
+    loss: float
+    friendly: float
+    """Mean of the flows' estimates of TCP's rate while on."""
+    on: list[float]
+    """Share of the time that each flow was on."""
+    time: list[float]
+    pcc_series: list[float]
+    """Mean over flows, by second."""
+    tcp_series: list[float]
+    sample_pcc: list[float]
+    """Of one flow."""
+    sample_tcp: list[float]
+    on_flows: list[int]
+    """Flows on, by second."""
+    drops: list[float]
+    """Loss rate at the bottleneck, by second."""
+    on_each: list[list[bool]] = []  # noqa: RUF012 -- a tuple's default, never changed
+    """Whether each flow is on, by flow and second."""
+    first_data: list[float] = []  # noqa: RUF012 -- likewise
+    """Seconds from each flow's start to the second in which its first data left."""
+
+
+TRANSPORT: Mapping[str, Any] = {
+    "segment_size": f"{PACKET} B",
+    "limited_transmit": False,
+    "rescue": False,
+    "rto": {"tick": "100 ms", "min": "200 ms", "initial": "3 s", "max": "64 s"},
+}
+
+
+def scenario(run: Run) -> Scenario:
+    """The set-up of one run."""
+    import tailback as tb
+
+    capacity = run.capacity or FAIR * (run.pcc + run.tcp)
+    options = {"period": f"{run.period:g} s", "jitter": run.jitter, **dict(run.options)}
+    flows = [
+        tb.flows(
+            run.tcp,
+            {"name": run.scheme} if run.scheme != "sack" else {"name": "sack", "halve": "window"},
+            name="tcp",
+            start={"from": "0 s", "to": "5 s"},
+            transport=dict(TRANSPORT) if run.scheme == "sack" else {"segment_size": f"{PACKET} B"},
+        ),
+        tb.flows(
+            run.pcc,
+            {"name": "probabilistic", **options},
+            name="pcc",
+            source={"name": "datagrams", "rate": f"{run.rate * 0.96:g} kbit/s", "arrivals": "jittered"},
+            start={"from": "0 s", "to": "50 s"},
+            datagram={"segment_size": f"{PACKET} B"},
+        ),
+    ]
+    if run.bursts:
+        for index in range(int((run.seconds - 100) // 200) + 1):
+            flows.append(
+                tb.flows(
+                    run.bursts,
+                    {"name": "sack", "halve": "window"},
+                    name=f"burst{index}",
+                    start=f"{200 * index + 100} s",
+                    stop=f"{200 * index + 200} s",
+                    transport=dict(TRANSPORT),
+                )
+            )
+    fields: dict[str, Any] = {}
+    if run.loss:
+        capacity *= 10
+        steps = [{"at": f"{at:g} s", "probability": share} for at, share in run.loss]
+        fields["loss"] = {"name": "scheduled", "steps": steps}
+    delay = 40 if run.loss else 35
+    return tb.dumbbell(
+        name=f"{run.pcc} probabilistic flows of {run.rate:g} kbit/s beside {run.tcp} of TCP",
+        rate=f"{capacity:g} kbit/s",
+        delay=f"{delay} ms",
+        buffer="50 packets",
+        queue=run.queue,
+        access={"rate": "100 Mbit/s", "delay": "5 ms"},
+        duration=f"{run.seconds:g} s",
+        warm_up=f"{run.warm_up:g} s",
+        flows=flows,
+        record={
+            "flows": "all" if run.series else [f"pcc-{flow}" for flow in range(8)] if run.estimates else "none",
+            "state": run.estimates,
+            "links": "main" if run.series else "none",
+            "bin": "1 s",
+        },
+        **fields,
+    )
+
+
+def simulate(run: Run) -> Seen:
+    """One run."""
+    result = scenario(run).run(seed=run.seed)
+    flows = result.flows
+    window = run.seconds - run.warm_up
+
+    def rates(group: str) -> list[float]:
+        return (flows.filter(pl.col("group") == group)["throughput"] / 1e3).to_list()
+
+    sent = flows.filter(pl.col("group") == "pcc")["sent_bytes"].to_numpy() * 8e-3 / window
+    loss = result.links.filter(pl.col("link") == "r0->r1")["loss_rate"][0]
+    on = np.minimum(sent / run.rate, 1.0)
+    empty: list[float] = []
+    friendly = _friendly(result, run) if run.estimates else 0.0
+    seen = Seen(rates("pcc"), rates("tcp"), loss, friendly, on.tolist(), empty, empty, empty, empty, empty, [], empty)
+    return _with_series(seen, result, run) if run.series else seen
+
+
+def _friendly(result: Any, run: Run) -> float:
+    """The mean over time of what eight flows take for TCP's rate while they are on, kbit/s."""
+    state = result.state.filter((pl.col("time") > run.warm_up) & (pl.col("name") == "friendly_rate"))
+    # A flow that has seen no loss since its start has no estimate yet.
+    known = state.filter(pl.col("value") < 1e8)["value"]
+    return float(known.mean() or 0.0) / 1e3
+
+
+def _with_series(seen: Seen, result: Any, run: Run) -> Seen:
+    series = result.flow_series
+
+    def matrix(group: str, count: int, column: str) -> NDArray[np.float64]:
+        chosen = series.filter(pl.col("flow").str.starts_with(f"{group}-")).sort("flow", "time")
+        return np.asarray(chosen[column].to_numpy(), dtype=float).reshape(count, -1) * 8e-3
+
+    pcc, tcp = matrix("pcc", run.pcc, "received_bytes"), matrix("tcp", run.tcp, "received_bytes")
+    on = matrix("pcc", run.pcc, "sent_bytes") > 0.5 * run.rate
+    starts = result.flows.filter(pl.col("group") == "pcc").sort("flow")["start"].to_numpy()
+    begun = np.where(on.any(axis=1), on.argmax(axis=1), on.shape[1]) + 1.0 - starts
+    link = result.link_series.filter(pl.col("link") == "r0->r1").sort("time")
+    drops = link["dropped_packets"].to_numpy() / np.maximum(link["arrived_packets"].to_numpy(), 1)
+    return seen._replace(
+        time=np.arange(1.0, pcc.shape[1] + 1).tolist(),
+        pcc_series=pcc.mean(axis=0).tolist(),
+        tcp_series=tcp.mean(axis=0).tolist(),
+        sample_pcc=pcc[0].tolist(),
+        sample_tcp=tcp[0].tolist(),
+        on_flows=on.sum(axis=0).tolist(),
+        drops=drops.tolist(),
+        on_each=on.tolist(),
+        first_data=begun.tolist(),
+    )
+
+
+def mean(values: Sequence[float]) -> float:
+    """Their mean."""
+    return float(np.mean(values))
+
+
+def variation(values: Sequence[float]) -> float:
+    """Their coefficient of variation."""
+    return float(np.std(values, ddof=1) / np.mean(values)) if len(values) > 1 else 0.0
+
+
+def effort(fidelity: Fidelity, full: tuple[float, int], quick: tuple[float, int]) -> tuple[float, int]:
+    """Seconds and seeds."""
+    return full if fidelity == "full" else quick

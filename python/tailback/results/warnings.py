@@ -1,0 +1,64 @@
+"""What a reader of a run's figures should know before reading them. Whether a scenario is allowed is decided in the core."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from tailback.results.result import Result
+
+FULL: Final = 0.95
+"""A host's link that is used more than this part of the time limits its flows, ..."""
+SPARE: Final = 0.9
+"""... if no other link is used as much as this."""
+_SOME: Final = 3
+
+
+class TailbackWarning(UserWarning):
+    """A run's figures may not say what they seem to say."""
+
+
+def found(result: Result) -> tuple[str, ...]:
+    """The warnings about a result, each a sentence."""
+    return (*_hosts_that_limit(result), *_nothing_received(result))
+
+
+def _hosts_that_limit(result: Result) -> list[str]:
+    inner = result.links.filter(~pl.col("is_access"))
+    full = result.links.filter(pl.col("is_access") & (pl.col("utilization") > FULL))
+    most = inner.sort("utilization", descending=True, maintain_order=True)
+    if full.is_empty() or most.is_empty() or most["utilization"][0] >= SPARE:
+        return []
+    between = f"{most['link'][0]} is used {100 * most['utilization'][0]:.0f} %"
+    return [
+        f"hosts' links limit their flows, not the links between routers: {_named(full['link'])} used to the full, while "
+        f"{between}; see `access.rate`"
+    ]
+
+
+def _nothing_received(result: Result) -> list[str]:
+    begun = result.flows.filter(pl.col("start") < result.duration)
+    silent = begun.filter(pl.col("sent_packets") == 0)
+    greedy = {group["name"] for group in result.scenario_data["flows"] if _source(group) == "bulk"}
+    silent = silent.filter(pl.col("group").is_in(greedy) & pl.col("finished").is_null())
+    warnings = []
+    if silent.height:
+        warnings.append(
+            f"{_named(silent['flow'])} sent nothing from warm-up to end although there was always something to send; a window "
+            "or rate of 0, or a stop before"
+        )
+    if begun.height and begun["goodput_bytes"].sum() == 0:
+        warnings.append("no flow received anything from warm-up to end: indices of fairness say nothing")
+    return warnings
+
+
+def _source(group: dict[str, object]) -> object:
+    source = group.get("source", "bulk")
+    return source.get("name") if isinstance(source, dict) else source
+
+
+def _named(names: pl.Series) -> str:
+    more = f" and {len(names) - _SOME} more" if len(names) > _SOME else ""
+    return f"{', '.join(names[:_SOME])}{more}"
