@@ -35,7 +35,7 @@ reproduce: $(STAMPS)/core ## Rebuild the papers' tables and figures: a table her
 	$(BIN)/tailback reproduce $(WHAT) $(ARGS)
 
 .PHONY: test
-test: fmt clippy cargo-test ruff mypy architecture licences pytest ## Every test, lint, format, licence and architecture check
+test: fmt clippy cargo-test wasm ruff mypy architecture additions licences pytest ## Every test, lint, format, licence and architecture check
 	@echo "make test: all checks passed"
 
 .PHONY: bench
@@ -45,7 +45,19 @@ bench: $(STAMPS)/core ## Speed beside ns-2 (if installed), as ratios, into docs/
 
 .PHONY: accumulation
 accumulation: $(STAMPS)/core ## The items of accumulation-based control, into docs/accumulation.md
-	$(BIN)/python -m tools.write_accumulation
+	$(BIN)/python -m tools.write_items accumulation
+
+.PHONY: mtsc
+mtsc: $(STAMPS)/core ## The items of multiple time scale control, and estimators of H, into docs/mtsc.md
+	$(BIN)/python -m tools.write_mtsc
+
+.PHONY: probabilistic
+probabilistic: $(STAMPS)/core ## The items of probabilistic congestion control, into docs/probabilistic.md
+	$(BIN)/python -m tools.write_items probabilistic
+
+.PHONY: tdqm
+tdqm: $(STAMPS)/core ## The items of TDQM and TCP Newark and the experiments beside them, into docs/tdqm.md
+	$(BIN)/python -m tools.write_tdqm
 
 .PHONY: packet-pair
 packet-pair: $(STAMPS)/core ## Packet-pair's items and its comparison with TCP, into docs/packet-pair.md
@@ -59,6 +71,13 @@ validation: $(STAMPS)/core ## TCP and queues beside ns-2's figures, row by row, 
 docs: $(STAMPS)/docs $(STAMPS)/core ## The documentation as a web site that works offline: docs/_build/html/index.html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+.PHONY: wheel
+wheel: $(STAMPS)/wheel $(STAMPS)/cargo ## A wheel for any Linux and a source distribution, in wheels/, tried outside the clone
+	rm -rf wheels
+	TAILBACK_REVISION=$$(git rev-parse --short=12 HEAD 2>/dev/null || true) \
+	  $(BIN)/maturin build --release --locked --quiet --sdist --zig --compatibility manylinux2014 --out wheels
+	tools/try-wheel wheels $(BIN)/python
 
 .PHONY: setup
 setup: $(STAMPS)/core ## The environment and the compiled core only: then use .venv/bin/tailback
@@ -82,6 +101,14 @@ clippy: $(STAMPS)/cargo $(STAMPS)/python ## Rust lints, pedantic
 cargo-test: $(STAMPS)/cargo $(STAMPS)/python ## Rust tests, examples in the documentation included
 	cargo test --workspace --locked
 
+.PHONY: wasm
+wasm: $(STAMPS)/cargo ## Everything but sockets and Python compiles for a browser, where that target can be had
+	tools/check-wasm
+
+.PHONY: targets
+targets: $(STAMPS)/cargo ## Everything but real packets compiles for Windows and macOS, where these targets can be had
+	tools/check-targets
+
 .PHONY: ruff
 ruff: $(STAMPS)/dev ## Python lints and format
 	$(BIN)/ruff check .
@@ -93,11 +120,15 @@ mypy: $(STAMPS)/dev $(STAMPS)/core ## Python types, strict
 
 .PHONY: pytest
 pytest: $(STAMPS)/dev $(STAMPS)/core ## Python tests, the documentation's examples included
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
 
 .PHONY: architecture
 architecture: $(STAMPS)/cargo $(STAMPS)/python ## Crates depend one way, clocks and unsafe stay where they may be, files say what they hold, pages name what exists
 	$(BIN)/python tools/check_architecture.py
+
+.PHONY: additions
+additions: $(STAMPS)/cargo $(STAMPS)/python ## A scheme, a discipline, a source and a column can each be added in one place; ARGS=--run tests them too
+	$(BIN)/python tools/check_additions.py $(ARGS)
 
 .PHONY: licences
 licences: $(STAMPS)/cargo $(STAMPS)/dev ## Every dependency's licence is one we may ship
@@ -142,6 +173,10 @@ $(STAMPS)/dev: $(STAMPS)/run
 
 $(STAMPS)/docs: $(STAMPS)/run | $(STAMPS)/dev
 	$(PIP) install $$($(BIN)/python tools/requirements.py docs)
+	touch $@
+
+$(STAMPS)/wheel: $(STAMPS)/run | $(STAMPS)/dev
+	$(PIP) install $$($(BIN)/python tools/requirements.py wheel)
 	touch $@
 
 $(STAMPS)/core: $(RUST_SOURCES) $(STAMPS)/run | $(STAMPS)/cargo $(TURN)

@@ -29,8 +29,12 @@ class Cost:
 
     @property
     def ns_per_packet(self) -> float:
-        """CPU nanoseconds per delivered data packet."""
+        """CPU nanoseconds per delivered data packet, set-up included."""
         return self.cpu_s * 1e9 / self.delivered
+
+    def beyond(self, start_up: float) -> float:
+        """CPU nanoseconds per delivered data packet beyond so many seconds of set-up."""
+        return max(self.cpu_s - start_up, 0.0) * 1e9 / self.delivered
 
     @property
     def loss(self) -> float:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailback.analysis import columns, fluid, utility
-from tailback.papers.accumulation import equilibrium, fig_9, network
+from tailback.papers.accumulation import equilibrium, fig_9, network, robustness
 
 PARKING_LOT = [[0, 1], [0], [1]]
 
@@ -221,3 +221,13 @@ def test_transfers_complete_in_spite_of(trouble: str, scheme: str) -> None:
     if trouble in FAIR:
         rates = 1.0 / finished.to_numpy()
         assert rates.sum() ** 2 / (rates.size * (rates**2).sum()) > 0.95
+
+
+def test_the_papers_repair_pauses_more_than_ours() -> None:
+    short = {
+        ours: sum(
+            robustness.simulate(robustness.Run("both", 0.05, 60.0, seed=seed, ours=ours)).short for seed in (1, 2)
+        )
+        for ours in (False, True)
+    }
+    assert short[False] > 5 + short[True], short

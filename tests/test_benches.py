@@ -1,6 +1,6 @@
 """The benchmark's readers of other programs' output, on samples of it. Nothing is timed here."""
 
-from benches import process, queues
+from benches import compare, process, queues
 
 DIVAN = """\
 per_packet                    fastest       │ slowest       │ median        │ mean          │ samples │ iters
@@ -32,3 +32,17 @@ def test_acknowledged_packets_count_where_both_are_told() -> None:
     cost = process.Cost(cpu_s=8e-6, wall_s=1.0, peak_bytes=0, said=said)
     assert cost.ns_per_packet == 1000.0
     assert cost.loss == 0.2
+
+
+def cost(cpu_s: float) -> process.Cost:
+    return process.Cost(cpu_s=cpu_s, wall_s=cpu_s, peak_bytes=0, said={"delivered": "1000", "dropped": "0"})
+
+
+def test_programs_are_compared_beyond_their_set_up() -> None:
+    assert compare.times_faster([cost(0.3)], [cost(4.0)], (0.1, 2.0)) == "**10.0** (10.0 to 10.0)"
+
+
+def test_what_is_mostly_set_up_is_not_compared() -> None:
+    # Thirty times the CPU seconds, of which nearly all went into setting up.
+    assert compare.times_faster([cost(0.2)], [cost(6.0)], (0.0, 5.5)) == "too short to compare"
+    assert compare.times_faster([cost(0.02)], [cost(6.0)], (0.0, 0.5)) == "too short to compare"

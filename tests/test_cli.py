@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -14,6 +15,8 @@ from typer.testing import CliRunner
 
 import tailback as tb
 from tailback import cli
+from tailback.commands import complete
+from tailback.results.versions import versions
 
 SCENARIO = """
 name = "small"
@@ -110,11 +113,11 @@ def test_what_is_missing_is_said_to_be_missing(here: Path) -> None:
     assert "flows is missing; expected a list of tables" in err
 
 
-def test_an_item_that_is_not_built_says_so(here: Path) -> None:
+def test_an_item_that_is_not_there_is_named(here: Path) -> None:
     del here
-    status, _, err = tailback("reproduce", "tdqm/fig-6")
-    assert status == 1
-    assert "tdqm/fig-6: not yet built" in err
+    status, _, err = tailback("reproduce", "tdqm/fig-66")
+    assert status != 0
+    assert "tdqm/fig-66" in err
     assert "Traceback" not in err
 
 
@@ -142,7 +145,44 @@ def test_lists_what_there_is(kind: str, known: str) -> None:
     assert status == 0
     assert known in out
     status, out, _ = tailback(kind, "--json")
-    assert known in {entry["name"] for entry in json.loads(out)}
+    assert known in {json.loads(line)["name"] for line in out.splitlines()}
+    status, out, _ = tailback(kind, known, "--json")
+    assert json.loads(out)["parameters"]
+    status, one, _ = tailback(kind, known)
+    assert one.startswith(known)
+    parameter = json.loads(out)["parameters"][0]["name"]
+    assert parameter in one
+    status, _, err = tailback(kind, known + "x")
+    assert status == 1
+    assert f"did you mean {known}?" in err
+
+
+def test_checks_are_told_in_json(here: Path) -> None:
+    (here / "bad.toml").write_text(SCENARIO.replace("5 Mbit/s", "5"))
+    status, out, err = tailback("validate", "small.toml", "bad.toml", "--json")
+    fine, bad = (json.loads(line) for line in out.splitlines())
+    assert (status, err) == (1, "")
+    assert fine == {"file": "small.toml", "fine": True, "flows": 2, "duration": "5 s"}
+    assert not bad["fine"]
+    assert "topology.rate" in bad["error"]
+
+
+def test_shells_complete_names() -> None:
+    assert complete.schemes("cub") == ["cubic"]
+    assert "red" in complete.queues("r")
+    assert "files" in complete.sources("")
+    assert {"mtsc", "mtsc/fig-5"} <= set(complete.items("mtsc"))
+    status, out, _ = tailback("--help")
+    assert status == 0
+    assert "--install-completion" in out
+
+
+def test_results_say_the_revision_of_the_source() -> None:
+    root = Path(tb.__file__).resolve().parents[2]
+    if not (root / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("not a clone")
+    head = subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    assert head.stdout.startswith(versions()["revision"].removesuffix("+changes"))
 
 
 def test_version() -> None:
@@ -154,11 +194,10 @@ def test_ledger_is_listed() -> None:
     status, out, _ = tailback("reproduce", "--list")
     assert status == 0
     assert "mtsc/fig-5" in out
-    assert "not yet built" in out
     status, out, _ = tailback("reproduce", "pcc", "--list", "--json")
     listed = [json.loads(line) for line in out.splitlines()]
     assert {entry["id"].split("/")[0] for entry in listed} == {"pcc"}
-    assert any(entry["built"] for entry in listed)
+    assert all(entry["built"] for entry in listed)
 
 
 def test_the_real_command_shows_no_traceback(here: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,7 @@ import tailback as tb
 from tailback import cli
 from tailback.analysis import mm1n
 from tailback.papers import ledger, reproduce
-from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter, Refutation
 from tailback.papers.lab import Lab
 from tailback.papers.mtsc import fig_5
 from tailback.papers.pcc import eq_1
@@ -25,7 +25,8 @@ from tailback.pool import Pool
 from tailback.progress import Bar
 from tailback.report import write_report
 
-KEYS = ("id", "fidelity", "wall_s", "runs", "holds", "published", "measured", "why", "figure", "data")
+KEYS = ("id", "fidelity", "wall_s", "runs", "holds", "verdict", "test", "changed", "refuted",
+        "published", "measured", "why", "figure", "data")  # fmt: skip
 BUILT = [claim for claim in ledger.claims() if claim.built]
 
 
@@ -86,6 +87,7 @@ def test_json_has_exactly_the_keys_of_the_contract(tmp_path: Path, monkeypatch: 
     assert found["fidelity"] == "quick"
     assert found["runs"] == 10
     assert found["holds"] is True
+    assert (found["verdict"], found["test"], found["changed"], found["refuted"]) == ("holds", "ledger", None, None)
     assert set(found["measured"]) == {"ratio"}
     assert set(found["measured"]["ratio"]) == {"0.001", "0.005", "0.01", "0.02", "0.05"}
     figure = Path(found["figure"]).read_text()
@@ -110,8 +112,8 @@ def check_page(page: str) -> None:
 class Fake:
     """An item made for a test."""
 
-    def __init__(self, measured: Any, holds: bool = True) -> None:
-        self.measured, self.holds = measured, holds
+    def __init__(self, measured: Any, holds: bool | None = True, **more: Any) -> None:
+        self.measured, self.holds, self.more = measured, holds, more
 
     def parameters(self, fidelity: Fidelity) -> Sequence[Parameter]:
         """Some parameters."""
@@ -124,7 +126,7 @@ class Fake:
             raise self.measured
         data = pl.DataFrame({"x": [1, 2, 3], "square": squares})
         check = Check("squares", str(squares), "[1, 4, 9]", self.holds)
-        return Outcome(self.measured, [check], data, {"x": "s"}, "made up")
+        return Outcome(self.measured, [check], data, {"x": "s"}, "made up", **self.more)
 
     def draw(self, outcome: Outcome) -> Any:
         """Some figure."""
@@ -176,7 +178,70 @@ def test_one_failing_item_does_not_take_others_down(tmp_path: Path, monkeypatch:
     check_page(page)
     assert "does not hold" in page
     assert "ZeroDivisionError: no flows" in page
-    assert "<strong>1</strong> of 4 claims reproduced" in page
+    assert "<strong>1</strong> of 4 claims reproduced, 1 not reproduced, 2 could not run." in page
+
+
+YES, NO, UNRUN = (Check("a test", "seen", "wanted", holds) for holds in (True, False, None))
+
+
+@pytest.mark.parametrize(
+    ("checks", "refuting", "word"),
+    [
+        ([YES, YES], None, "holds"),
+        ([YES, NO], None, "fails"),
+        ([], None, "fails"),
+        ([YES, UNRUN], None, "open"),
+        ([NO, UNRUN], None, "fails"),
+        ([YES, NO], [YES], "refuted"),
+        ([YES, NO], [YES, NO], "fails"),
+        ([YES, NO], [UNRUN], "fails"),
+        ([YES], [YES], "holds"),
+        ([Check("by NumPy", "", "", cast("bool", np.bool_(False)))], None, "fails"),
+    ],
+)  # fmt: skip
+def test_the_ledgers_tests_alone_decide(checks: list[Check], refuting: list[Check] | None, word: str) -> None:
+    refutation = Refutation("proof", refuting) if refuting else None
+    for changed in (None, ChangedTest([YES], "why"), ChangedTest([NO], "why")):
+        outcome = Outcome({}, checks, pl.DataFrame(), {}, "", changed=changed, refutation=refutation)
+        assert outcome.verdict == word
+        assert outcome.holds == (word == "holds")
+
+
+def test_both_verdicts_are_shown_where_the_test_is_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = claims(
+        monkeypatch,
+        moved=Fake({"value": 1}, holds=False, changed=ChangedTest([YES], "one run decides by chance")),
+        false=Fake({"value": 1}, holds=False, refutation=Refutation("z² is not z", [YES])),
+        half=Fake({"value": 1}, holds=None),
+    )
+    found = run(made, tmp_path)
+    moved, false, half = (verdict.as_json() for verdict in found.values())
+    assert (moved["holds"], moved["verdict"], moved["test"]) == (False, "fails", "changed")
+    assert moved["changed"] == {"holds": True, "why": "one run decides by chance"}
+    assert (false["holds"], false["verdict"], false["test"]) == (False, "refuted", "ledger")
+    assert false["refuted"] == {"holds": True, "proof": "z² is not z"}
+    assert (half["holds"], half["verdict"]) == (False, "open")
+    counted = reproduce.summary(list(found.values()), 34)
+    assert counted == (
+        "0 of 3 claims reproduced, 1 refuted, 1 not reproduced, 1 open (part of the test could not be run), "
+        "and 34 not built yet. 1 also judged by a changed test: 1 of these hold by it."
+    )
+    page = write_report(list(found.values()), tmp_path, summary=counted).read_text()
+    for words in (
+        counted.split(" ", 1)[1],
+        "test changed: holds",
+        "one run decides by chance",
+        "z² is not z",
+        "not run",
+        "refuted",
+    ):
+        assert words in page
+
+
+def test_what_is_not_built_is_counted_where_a_paper_was_asked_for() -> None:
+    missing = len(ledger.claims()) - len(BUILT)
+    assert ledger.unbuilt(["all"]) == sum(ledger.unbuilt([paper.id]) for paper in ledger.papers()) == missing
+    assert ledger.unbuilt(["pcc/eq-1"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -185,9 +250,10 @@ def test_one_failing_item_does_not_take_others_down(tmp_path: Path, monkeypatch:
         (Fake({"value": 1}), True, 0),
         (Fake({"value": 1}, holds=False), False, 0),
         (Fake({"value": 1}, holds=False), True, 1),
+        (Fake({"value": 1}, holds=False, refutation=Refutation("so", [YES])), True, 0),
         (Fake(ValueError("no")), False, 1),
     ],
-    ids=["holds", "fails", "fails, strict", "cannot run"],
+    ids=["holds", "fails", "fails, strict", "refuted, strict", "cannot run"],
 )
 def test_exit_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, item: Fake, strict: bool, status: int) -> None:
     from tailback.commands.reproduce import reproduce_items

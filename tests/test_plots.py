@@ -22,11 +22,11 @@ from tailback.report.svg import inlined
 def test_overview_shows_all_four_with_units(result: tb.Result) -> None:
     axes = result.plot.overview().axes
     labels = [axis.get_ylabel() for axis in axes]
-    assert labels == ["goodput (Mbit/s)", "queue (packets)", "window (kB)", "round trip time (ms)"]
+    assert labels == ["throughput (Mbit/s)", "queue (packets)", "window (kB)", "round trip time (ms)"]
     assert axes[-1].get_xlabel() == "time (s)"
     drawn = axes[0].get_lines()[0]
     assert np.asarray(drawn.get_ydata(), dtype=float).mean() * 1e6 == pytest.approx(
-        result.series(flow="cubic-0")["goodput"].mean()
+        result.series(flow="cubic-0")["throughput"].mean()
     )
 
 

@@ -34,9 +34,9 @@ def test_series_are_one_table_however_many_are_recorded(monkeypatch: pytest.Monk
     made: list[int] = []
     table_of = from_core.table_of
 
-    def counted(columns: Any) -> pl.DataFrame:
+    def counted(columns: Any, kind: str) -> pl.DataFrame:
         made.append(1)
-        return table_of(columns)
+        return table_of(columns, kind)
 
     monkeypatch.setattr(from_core, "table_of", counted)
 
@@ -145,7 +145,7 @@ def test_metrics_name_what_is_missing(result: tb.Result) -> None:
 
 
 def test_every_column_has_its_unit(result: tb.Result) -> None:
-    plain = "flow group scheme source from to link is_access timeouts recoveries name value"
+    plain = "flow group scheme source from to link is_access is_traced timeouts recoveries name value"
     without = set(plain.split())
     for name in tb.Result.TABLES:
         columns = set(getattr(result, name).columns)

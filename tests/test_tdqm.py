@@ -11,16 +11,18 @@ from tailback.papers.tdqm import definition, metrics
 def test_busy_periods_by_hand() -> None:
     # Two packets at once, a third while the second waits; then one alone; the last never ends.
     periods = definition.busy_periods([0.0, 0.0, 1.5, 10.0, 20.0], service=1.0)
-    # V is a triangle of side 2, and the third packet adds 1 over the 0.5 that it waits and half of 1 x 1 in service.
+    # The second waits 1 and the third 0.5.
     assert [period[:2] for period in periods] == [(0.0, 3.0), (10.0, 1.0)]
-    assert [area for _, _, area in periods] == pytest.approx([2.0 + 0.5 + 0.5, 0.5])
+    assert [area for _, _, area in periods] == pytest.approx([1.0 + 0.5, 0.0])
 
 
-def test_burstiness_is_one_for_a_batch_and_one_over_n_for_n_merged_packets() -> None:
+def test_burstiness_is_one_less_an_nth_for_a_batch_of_n_and_none_where_nothing_waits() -> None:
     batch = definition.busy_periods([0.0] * 7 + [100.0], service=1.0)
-    assert np.asarray(list(definition.burstiness(batch, shortest=3.0))) == pytest.approx(np.array([[7.0, 1.0]]))
+    assert np.asarray(list(definition.burstiness(batch, shortest=3.0))) == pytest.approx(
+        np.array([[7.0, 1.0 - 1.0 / 7.0]])
+    )
     even = definition.busy_periods([2.0 * n for n in range(9)], service=1.0)
-    expected = np.array([[7.0, 0.25], [15.0, 0.25]])
+    expected = np.array([[7.0, 0.0], [15.0, 0.0]])
     assert np.asarray(list(definition.burstiness(even, shortest=3.0))) == pytest.approx(expected)
 
 

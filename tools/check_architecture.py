@@ -13,16 +13,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What each crate may depend on directly. `control`, `qdisc` and `transport` see neither simulator, sockets nor Python.
+# What each crate may depend on directly. `control`, `qdisc`, `link` and `transport` see neither simulator, sockets nor Python.
 ALLOWED: dict[str, set[str]] = {
     "core": set(),
     "control": {"core"},
     "qdisc": {"core"},
+    "link": {"core", "qdisc"},
     "transport": {"core", "control", "qdisc"},
-    "sim": {"core", "control", "qdisc", "transport"},
-    "net": {"core", "control", "qdisc", "transport"},
-    "scenario": {"core", "control", "qdisc", "transport", "sim", "net"},
-    "python": {"core", "control", "qdisc", "transport", "sim", "net", "scenario"},
+    "sim": {"core", "control", "qdisc", "link", "transport"},
+    "net": {"core", "control", "qdisc", "link", "transport"},
+    "scenario": {"core", "control", "qdisc", "link", "transport", "sim", "net"},
+    "python": {"core", "control", "qdisc", "link", "transport", "sim", "net", "scenario"},
 }
 # What tests may use beyond that: one algorithm in two worlds is compared where the sockets are.
 ALSO_IN_TESTS: dict[str, set[str]] = {
@@ -110,12 +111,17 @@ def python_faults(path: Path) -> Iterator[str]:
 
 
 def rust_items(text: str) -> set[tuple[str, str]]:
-    """What a Rust file defines, as pairs of owner and item: functions and constants of types and traits, variants."""
+    """What a Rust file defines, as pairs of owner and item: functions and constants of types and traits, variants, fields."""
     items: set[tuple[str, str]] = set()
-    block = re.compile(r"^(?:pub(?:\([^)]*\))? )?(impl|trait|enum)\b([^{;]*)\{(.*?)^\}", re.MULTILINE | re.DOTALL)
+    # A body ends with a brace at the beginning of a line, or on the line where it began.
+    block = re.compile(
+        r"^(?:pub(?:\([^)]*\))? )?(impl|trait|enum|struct)\b([^{;]*)\{(?:[^\n]*\}$|(.*?)^\})", re.MULTILINE | re.DOTALL
+    )
     for kind, head, body in block.findall(without_comments(text)):
         if kind == "enum":
             members = re.findall(r"^    (\w+)", body, re.MULTILINE)
+        elif kind == "struct":
+            members = re.findall(r"^    (?:pub(?:\([^)]*\))? )?(\w+):", body, re.MULTILINE)
         else:
             members = re.findall(r"^    (?:pub(?:\([^)]*\))? )?(?:const )?(?:fn |const )?(\w+)", body, re.MULTILINE)
         # Of `impl<R: Recorder> Simulator<R>`, `impl Codec for Wire` and `trait Codec: Send` it is the type or trait.

@@ -1,7 +1,9 @@
-"""Replaces what a tool writes into a page of the documentation, between two marks, and keeps the text around it."""
+"""What the tools that write pages of the documentation share: replacing text between two marks, and words for verdicts."""
 
 import sys
 from pathlib import Path
+
+from tailback.papers.reproduce import Verdict
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -16,3 +18,28 @@ def replace(page: Path, begin: str, end: str, text: str) -> None:
     beside = page.with_suffix(".md.new")
     beside.write_text(f"{head}{begin}\n\n{text}\n{end}{tail}", encoding="utf-8")
     beside.replace(page)
+
+
+def fared(verdict: Verdict) -> str:
+    """The verdict on an item, and that of a changed test beside it."""
+    word = verdict.word if verdict.holds else f"**{verdict.word}**"
+    changed = verdict.outcome.changed if verdict.outcome else None
+    return f"{word}; test changed: {'holds' if changed.holds else '**fails**'}" if changed else word
+
+
+def explained(verdict: Verdict) -> list[str]:
+    """Paragraphs about an item whose verdict or published values need them."""
+    name = verdict.claim.id
+    outcome = verdict.outcome
+    if outcome is None:
+        return ["", f"**{name} could not run.** {verdict.error}"]
+    paragraphs = []
+    if outcome.refutation:
+        paragraphs.append(f"**{name} is {verdict.word}.** {outcome.refutation.proof}")
+    elif not verdict.holds:
+        paragraphs.append(f"**{name}: {verdict.word}.** {outcome.why}")
+    elif outcome.why:
+        paragraphs.append(f"**{name}.** {outcome.why}")
+    if outcome.changed:
+        paragraphs.append(f"**{name}, test changed.** {outcome.changed.why}")
+    return [line for paragraph in paragraphs for line in ("", paragraph)]

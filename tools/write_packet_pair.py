@@ -9,9 +9,9 @@ from typing import Any
 from tailback.papers import ledger
 from tailback.papers.packet_pair.comparison import SEEDS, compare, markdown
 from tailback.papers.packet_pair.comparison_figure import draw
-from tailback.papers.reproduce import Verdict, plain, reproduce
+from tailback.papers.reproduce import Verdict, plain, reproduce, summary
 from tailback.plot.style import save
-from tools.pages import DOCS, replace
+from tools.pages import DOCS, explained, fared, replace
 
 PAGE = DOCS / "packet-pair.md"
 FIGURE = DOCS / "_static" / "packet-pair-comparison.svg"
@@ -52,21 +52,17 @@ def figures(verdict: Verdict) -> str:
 
 def items(verdicts: Sequence[Verdict]) -> str:
     """One row per item, and what remains to be said of those whose claim fails."""
-    held = sum(verdict.holds for verdict in verdicts)
     lines = [
-        f"{held} of {len(verdicts)} claims hold.",
+        summary(verdicts),
         "",
         "| item | shows | claim | measured |",
         "| --- | --- | --- | --- |",
     ]
     for verdict in verdicts:
         name = verdict.claim.id.split("/", 1)[1]
-        lines.append(
-            f"| {name} | {verdict.claim.title} | {'holds' if verdict.holds else '**fails**'} | {figures(verdict)} |"
-        )
+        lines.append(f"| {name} | {verdict.claim.title} | {fared(verdict)} | {figures(verdict)} |")
     for verdict in verdicts:
-        if not verdict.holds:
-            lines += ["", f"**{verdict.claim.id} fails.** {verdict.outcome.why if verdict.outcome else verdict.error}"]
+        lines += explained(verdict)
     return "\n".join(lines) + "\n"
 
 

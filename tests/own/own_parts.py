@@ -35,7 +35,7 @@ class Aimd(tb.Controller):
 
     def on_event(self, feedback: tb.Feedback) -> None:
         """RFC 5681 equation 4."""
-        half = max(min(feedback.flight / self.segment, self.window) * self.decrease, 2.0)
+        half = max(min(feedback.outstanding / self.segment, self.window) * self.decrease, 2.0)
         if feedback.event in {"loss", "ecn"}:
             self.threshold, self.window = half, min(half, self.window)
         elif feedback.event == "timeout":

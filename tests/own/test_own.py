@@ -73,7 +73,7 @@ def test_a_feedback_policy_reports_to_its_controller(base: tb.Scenario) -> None:
 
 
 def test_pairs_of_control_packets_reach_the_policy(base: tb.Scenario) -> None:
-    """One in a lane of its own, one behind the data: they part by the queueing time (accumulation.txt §IV-B.1)."""
+    """One in a lane of its own, one behind the data: they part by the queueing time (Xia et al., §IV-B.1)."""
     PairReporter.arrived.clear()
     made = base.with_flows(tb.flows(1, Probing.scheme())).run()
     pairs: dict[int, list[tuple[float, tb.Arrival]]] = {}
@@ -218,6 +218,71 @@ def test_classes_are_checked_on_registration() -> None:
         tb.register(Wrong)
     with pytest.raises(tb.PartError, match="subclass of Controller or QueueDiscipline"):
         tb.register(cast(Any, deque))
+
+
+def test_needs_are_checked_on_registration() -> None:
+    for attribute, value, allowed in (
+        ("reliability", "ftp", "`sack`"),
+        ("ecn", "ect2", "`ect1`"),
+        ("echo", "often", "`per-packet`"),
+        ("marks", "nobody", "`controller`"),
+    ):
+        wrong = type("Wrong", (Aimd,), {attribute: value})
+        with pytest.raises(tb.PartError, match=rf"Wrong.{attribute}: .*{value}.*{allowed}"):
+            tb.register(wrong)
+    with pytest.raises(tb.PartError, match=r"Wrong.acks: 0 is not allowed; expected at least 1 packet, or None"):
+        tb.register(type("Wrong", (Aimd,), {"acks": 0}))
+    with pytest.raises(tb.PartError, match="stamps"):
+        tb.register(type("Wrong", (Aimd,), {"stamps": "yes"}))
+
+
+def test_the_class_says_who_answers_marks_and_how_they_are_echoed(base: tb.Scenario) -> None:
+    class Still(tb.Controller):
+        ecn = "ect0"
+
+        def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+            del now
+            cx.note("echoed", feedback.echoes.ce)
+
+        def directive(self) -> tb.Directive:
+            return tb.Directive(window=self.connection.segment)
+
+    class Deaf(Still):
+        marks = "controller"
+
+    class Counting(Deaf):
+        echo = "counted"
+
+    marked = base.replace(queue=Marking.queue(chance=1.0), record={"state": True})
+    silent, deaf, counting = (marked.with_flows(tb.flows(1, part.scheme())).run() for part in (Still, Deaf, Counting))
+    sent = [result.flows["sent_packets"][0] for result in (silent, deaf, counting)]
+    assert sent[0] < sent[1] / 4, "RFC 3168 §6.1.2 silences a window of one segment"
+    # 40 ms and three transmissions of a segment, and that of its acknowledgement.
+    assert sent[1] == sent[2], "who answers marks alone is not silenced"
+    assert 0.95 * 10 / 0.041 < sent[1] < 10 / 0.04, "one segment per round trip"
+    echoed = counting.state.filter(counting.state["name"] == "echoed")["value"].sum()
+    assert sent[2] - 1 <= echoed <= sent[2], "every packet is marked, and every mark counted"
+
+
+def test_every_packet_is_acknowledged_where_the_class_wants_it(base: tb.Scenario) -> None:
+    class Watching(tb.Controller):
+        def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+            del now, feedback
+            cx.note("heard", 1.0)
+
+        def directive(self) -> tb.Directive:
+            return tb.Directive(window=10 * self.connection.segment)
+
+    class Prompt(Watching):
+        acks = 1
+
+    def heard(part: type[tb.Controller]) -> float:
+        flow = tb.flows(1, part.scheme(), receiver={"ack_every": 2})
+        result = base.with_flows(flow).replace(record={"state": True}).run()
+        return float(result.state.height / result.flows["received_packets"][0])
+
+    assert heard(Watching) == pytest.approx(0.5, abs=0.02)
+    assert heard(Prompt) == pytest.approx(1.0, abs=0.02)
 
 
 def raising(body: str, tmp_path: Path) -> tuple[type[tb.Controller], int]:

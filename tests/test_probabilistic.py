@@ -1,0 +1,80 @@
+"""The bookkeeping of probabilistic congestion control against the paper's equations written anew, on random inputs."""
+
+from __future__ import annotations
+
+import random
+from math import isnan, prod
+
+import pytest
+
+from tailback import _core
+from tailback.papers.pcc import example
+
+
+class Receiver:
+    """Widmer, Mauve and Damm, §3.4 to §3.6, from the text alone: equations (2), (3) and (4)."""
+
+    def __init__(self, period: float, protected: float) -> None:
+        self.period, self.protected = period, protected
+        self.p: list[tuple[float, float]] = []
+        self.p_prime: list[float] = []
+        self.began: float | None = None
+        self.owed = 0.0
+
+    def decide(self, now: float, friendly: float, application: float, draw: float) -> tuple[float, float | None, str]:
+        """p, p' and what becomes of the flow."""
+        if self.began is None:
+            self.began = now
+            # §3.6: the probability of being turned off is increased, never decreased.
+            self.owed = self.protected * max(application - friendly, 0.0)
+        self.p = [(then, p) for then, p in self.p if now < then + self.period]
+        p = friendly / (application * prod(p for _, p in self.p))
+        p_prime = None
+        if now < self.began + self.period:
+            effective = application * prod(self.p_prime)
+            p_prime = (self.period * friendly - self.owed) / (self.period * effective)
+        chance = p if p_prime is None else p_prime
+        if chance >= 1:
+            return p, p_prime, "none"
+        if chance <= 0 or draw > chance:
+            return p, p_prime, "off"
+        self.p.append((now, min(p, 1.0)))
+        if p_prime is not None:
+            self.p_prime.append(p_prime)
+        return p, p_prime, "on"
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_decisions_are_those_of_the_paper(seed: int) -> None:
+    rng = random.Random(seed)
+    period, protected = rng.uniform(5, 100), rng.uniform(0.1, 20)
+    now, steps = protected, []
+    application = rng.uniform(50, 500)
+    for _ in range(60):
+        if rng.random() < 0.2:
+            application *= rng.choice((0.01, 0.5, 2, 100))
+        steps.append([round(now, 6), application * rng.uniform(0.6, 1.5), application])
+        now += rng.expovariate(1 / 3)
+    draws = [rng.random() ** 0.1 if rng.random() < 0.9 else 1e-9 for _ in steps]
+    told = _core.probabilities(period, protected, steps, draws)
+    receiver = Receiver(period, protected)
+    names = ("none", "on", "off")
+    for (p, p_prime, outcome), (at, friendly, sent), draw in zip(told, steps, draws, strict=False):
+        expected = receiver.decide(at, friendly, sent, draw)
+        assert p == pytest.approx(expected[0], rel=1e-9)
+        assert (None if isnan(p_prime) else pytest.approx(p_prime, rel=1e-6, abs=1e-9)) == expected[1]
+        # A chance of one to twelve digits is one.
+        chance = expected[0] if expected[1] is None else expected[1]
+        assert names[outcome] == expected[2] or abs(chance - 1) < 1e-9
+    assert told[-1][2] == 2 or len(told) == len(steps)
+
+
+def test_the_papers_example() -> None:
+    decisions = example.decisions()
+    assert [round(step.p, 2) for step in decisions] == [0.8, 0.5, 0.5, 0.8]
+    assert [round(step.p_prime, 2) for step in decisions if step.p_prime is not None] == [0.76, 0.5, 0.47]
+
+
+def test_absurd_input_is_refused() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        _core.probabilities(0.0, 1.0, [[1.0, 1.0, 1.0]])

@@ -1,0 +1,68 @@
+"""Runs the items of Li and Mills and the experiments beside them, and writes what they measured into docs/tdqm.md; `make
+tdqm` does this."""
+
+import argparse
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tailback.papers.item import Fidelity
+from tailback.papers.lab import Lab
+from tailback.papers.ledger import select
+from tailback.papers.reproduce import reproduce
+from tailback.papers.tdqm import experiments
+from tailback.pool import Pool
+from tailback.progress import Bar
+from tools.pages import DOCS, replace
+from tools.write_items import rows
+
+PAGE = DOCS / "tdqm.md"
+
+
+def marks(name: str) -> tuple[str, str]:
+    """The comments between which a table stands."""
+    return f"<!-- {name}, written by make tdqm -->", f"<!-- end of {name} -->"
+
+
+def table(head: list[str], lines: list[list[str]]) -> str:
+    """A table as Markdown."""
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines])
+
+
+def comparison(measured: Mapping[str, Any]) -> str:
+    """A line per way to run the link, at its usual setting."""
+    head = ["", "utilization", "queue, packets", "delay, 99 %, ms", "loss", "an impulse, median, s", "and 99 %, s"]
+    columns = ["utilization", "queue_mean", "delay_p99_ms", "loss", "impulse_p50_s", "impulse_p99_s"]
+    forms = [".3f", ".1f", ".1f", ".2%", ".2f", ".2f"]
+    return table(
+        head,
+        [
+            [name, *(format(measured[column][name], form) for column, form in zip(columns, forms, strict=True))]
+            for name in measured["utilization"]
+        ],
+    )
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="not the paper's own durations and seeds")
+    parser.add_argument("--only", choices=["items", "experiments"], help="one half of the page")
+    given = parser.parse_args()
+    fidelity: Fidelity = "quick" if given.quick else "full"
+    if given.only != "experiments":
+        with tempfile.TemporaryDirectory() as folder:
+            verdicts = reproduce(select(["tdqm"]), fidelity, Path(folder))
+        replace(PAGE, *marks("items"), rows(verdicts) + "\n")
+        for verdict in verdicts:
+            if verdict.claim.id == "tdqm/versus-red-ecn" and verdict.outcome:
+                replace(PAGE, *marks("comparison"), comparison(verdict.outcome.measured) + "\n")
+    if given.only != "items":
+        with Pool(None) as pool, Bar("experiments") as bar:
+            for name, head, lines in experiments.told(Lab(fidelity, pool, bar), 3 if given.quick else 8):
+                replace(PAGE, *marks(name), table(head, lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
