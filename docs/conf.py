@@ -17,6 +17,7 @@ exclude_patterns = ["_build", "generated/scenario.md"]
 html_theme = "furo"
 html_title = "Tailback"
 html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_show_sourcelink = False
 
 # The types of a scenario's parts are unions of dozens; what may be written is said in words, and checked by mypy.

@@ -68,10 +68,12 @@ def write(folder: Path) -> None:
     for example in examples:
         (folder / f"{example.name}.svg").write_bytes(example.picture)
         (folder / f"{example.name}.md").write_text(page(example), encoding="utf-8")
-    cards = "\n\n".join(
-        f"## {example.title}\n\n[![{example.title}]({example.name}.svg)]({example.name}.md)\n\n{example.text}"
+    cards = "\n".join(
+        f":::{{container}} card\n[![{example.title}]({example.name}.svg)]({example.name}.md)\n\n"
+        f"[{example.title}]({example.name}.md)\n:::"
         for example in examples
     )
+    cards = f"::::{{container}} gallery\n{cards}\n::::"
     names = "\n".join(example.name for example in examples)
     toc = f"```{{toctree}}\n:hidden:\n\n{names}\n```"
     (folder / "index.md").write_text(f"# Gallery\n\n{LEAD}\n{cards}\n\n{toc}\n", encoding="utf-8")

@@ -45,6 +45,17 @@ def listing(entries: list[dict[str, Any]], title: str, lead: str) -> str:
     return "\n".join(parts)
 
 
+def columns(tables: Mapping[str, list[dict[str, str]]]) -> str:
+    """One page for the columns of all tables of a result."""
+    parts = ["# Columns\n\nWhat the tables of a result record. Rates and shares beside them are computed from these.\n"]
+    for table, entries in tables.items():
+        lines = ["| column | unit | kind | meaning |", "| --- | --- | --- | --- |"]
+        for item in entries:
+            lines.append(f"| `{item['name']}` | {item['unit']} | {item['kind']} | {cell(item['about'])} |")
+        parts.append(f"## {table}\n\n" + "\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
 def write(folder: Path) -> None:
     """Writes all generated pages."""
     from tailback import _core
@@ -52,9 +63,10 @@ def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     known = json.loads(_core.registry())
     (folder / "scenario.md").write_text(scenario_page.text(json.loads(_core.schema())), encoding="utf-8")
-    lead = "Congestion control, by the names that scenarios use. `tailback schemes` prints the same."
+    (folder / "columns.md").write_text(columns(json.loads(_core.columns())), encoding="utf-8")
+    lead = "Congestion control, by the names that scenarios use. `tailback schemes NAME` prints the same about one of them."
     (folder / "schemes.md").write_text(listing(known["schemes"], "Schemes", lead), encoding="utf-8")
-    lead = "Applications, by the names that scenarios use. `tailback sources` prints the same."
+    lead = "Applications, by the names that scenarios use. `tailback sources NAME` prints the same about one of them."
     (folder / "sources.md").write_text(listing(known["sources"], "Sources", lead), encoding="utf-8")
     (folder / "commands.md").write_text(command_page.text(), encoding="utf-8")
     queue_pages.write(known["queues"], folder / "queues", parameters)

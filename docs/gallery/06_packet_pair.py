@@ -14,4 +14,4 @@ joining = [tb.flows(1, scheme, name=f"flow {number}", start=f"{4 * number} s") f
 result = link.with_flows(*joining).run()
 
 print("packets lost:", int(result.links["dropped_packets"].sum()))
-result.plot.goodput().savefig("packet_pair.svg")
+result.plot.throughput().savefig("packet_pair.svg")

@@ -15,4 +15,4 @@ hops = [tb.flows(1, "sack", name=f"hop {hop}", from_=f"r{hop}", to=f"r{hop + 1}"
 result = chain.with_flows(tb.flows(1, "sack", name="long", start=start), *hops).run()
 
 print(result.flows.select("flow", "goodput", "mean_rtt", "retransmission_rate"))
-result.plot.goodput().savefig("parking_lot.svg")
+result.plot.throughput().savefig("parking_lot.svg")
