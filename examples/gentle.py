@@ -1,6 +1,6 @@
-"""A controller of one's own: additive increase, and a decrease that depends on how full the queue seems to be.
+"""A custom controller: additive increase, and a decrease that depends on how full the queue seems to be.
 
-tailback compare gentle cubic --own examples/gentle.py --over examples/dumbbell.toml
+tailback compare gentle cubic --custom examples/gentle.py --over examples/dumbbell.toml
 """
 
 import tailback as tb

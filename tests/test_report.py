@@ -288,11 +288,11 @@ def test_scenarios_run_alone(one: Path, tmp_path: Path, result: tb.Result) -> No
     assert tb.Scenario.from_toml(tmp_path / "scenario.toml").run(seed=result.seed).hash == result.hash
 
 
-def test_parts_of_ones_own_come_with_their_file() -> None:
+def test_custom_parts_come_with_their_file() -> None:
     base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="1 s")
-    plain, own = base.with_flows(tb.flows(1, "sack")), base.with_flows(tb.flows(1, Still.scheme()))
+    plain, custom = base.with_flows(tb.flows(1, "sack")), base.with_flows(tb.flows(1, Still.scheme()))
     assert run_command("a b.toml", 3, [plain, None]) == "tailback run 'a b.toml' --seed 3"
-    assert run_command("a.toml", 3, [plain, own]) == "tailback run a.toml --own test_report.py --seed 3"
+    assert run_command("a.toml", 3, [plain, custom]) == "tailback run a.toml --custom test_report.py --seed 3"
 
 
 def test_says_what_matters(page: Path) -> None:

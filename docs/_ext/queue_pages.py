@@ -175,7 +175,7 @@ def write(entries: list[dict[str, Any]], folder: Path, parameters: Callable[[Map
         "| discipline | lost, % | marks | mean queue, packets | what it does |",
         "| --- | ---: | ---: | ---: | --- |",
     ]
-    # The user's own part has no behaviour to draw.
+    # A custom part has no behaviour to draw.
     entries = [entry for entry in entries if entry["name"] != "custom"]
     for entry in entries:
         name = entry["name"]

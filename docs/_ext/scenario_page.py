@@ -83,7 +83,7 @@ TITLES: Mapping[str, str] = {
     "Schedule": "SAC: aggressiveness by level",
     "PredictorConfig": "SAC: prediction",
     "Tokens": "Tokens of the sender's bucket",
-    "Setting": "Settings of your own parts",
+    "Setting": "Settings of custom parts",
     "LaneConfig": "Lanes",
     "ClassConfig": "Classes of flows",
     "Share": "Weights of flows",

@@ -14,16 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tailback.errors import (
-        ArgumentError,
-        NotFoundError,
-        PartError,
-        Problem,
-        ScenarioError,
-        StorageError,
-        TailbackError,
-    )
-    from tailback.own import (
+    from tailback.custom import (
         Arrival,
         Connection,
         Controller,
@@ -41,6 +32,15 @@ if TYPE_CHECKING:
         Sent,
         register,
     )
+    from tailback.errors import (
+        ArgumentError,
+        NotFoundError,
+        PartError,
+        Problem,
+        ScenarioError,
+        StorageError,
+        TailbackError,
+    )
     from tailback.results import Result
     from tailback.saved import load
     from tailback.scenario import Aggregate, Flow, GraphLink, Scenario, dumbbell, flows, graph, parking_lot, star
@@ -49,30 +49,30 @@ if TYPE_CHECKING:
 _HOMES = {
     "Aggregate": "tailback.scenario",
     "ArgumentError": "tailback.errors",
-    "Arrival": "tailback.own",
-    "Connection": "tailback.own",
-    "ControlPair": "tailback.own",
-    "Controller": "tailback.own",
-    "Cx": "tailback.own",
-    "DataPairs": "tailback.own",
-    "Directive": "tailback.own",
-    "Feedback": "tailback.own",
-    "FeedbackPolicy": "tailback.own",
+    "Arrival": "tailback.custom",
+    "Connection": "tailback.custom",
+    "ControlPair": "tailback.custom",
+    "Controller": "tailback.custom",
+    "Cx": "tailback.custom",
+    "DataPairs": "tailback.custom",
+    "Directive": "tailback.custom",
+    "Feedback": "tailback.custom",
+    "FeedbackPolicy": "tailback.custom",
     "Flow": "tailback.scenario",
     "GraphLink": "tailback.scenario",
-    "Link": "tailback.own",
+    "Link": "tailback.custom",
     "NotFoundError": "tailback.errors",
-    "Outgoing": "tailback.own",
-    "Packet": "tailback.own",
+    "Outgoing": "tailback.custom",
+    "Packet": "tailback.custom",
     "PartError": "tailback.errors",
     "Problem": "tailback.errors",
-    "QueueCx": "tailback.own",
-    "QueueDiscipline": "tailback.own",
+    "QueueCx": "tailback.custom",
+    "QueueDiscipline": "tailback.custom",
     "Result": "tailback.results",
     "Runs": "tailback.sweeps",
     "Scenario": "tailback.scenario",
     "ScenarioError": "tailback.errors",
-    "Sent": "tailback.own",
+    "Sent": "tailback.custom",
     "StorageError": "tailback.errors",
     "TailbackError": "tailback.errors",
     "compare": "tailback.sweeps",
@@ -82,11 +82,11 @@ _HOMES = {
     "graph": "tailback.scenario",
     "load": "tailback.saved",
     "parking_lot": "tailback.scenario",
-    "register": "tailback.own",
+    "register": "tailback.custom",
     "star": "tailback.scenario",
     "sweep": "tailback.sweeps",
 }
-_MODULES = ("analysis", "own", "papers", "plot", "report", "results", "scenario", "units", "validation")
+_MODULES = ("analysis", "custom", "papers", "plot", "report", "results", "scenario", "units", "validation")
 
 __all__ = [
     "Aggregate",

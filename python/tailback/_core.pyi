@@ -176,7 +176,7 @@ class Result:
 class _Half(TypedDict):
     make: Callable[[Connection, dict[str, Any]], Any]
     calls: set[str]
-    """The methods that it has of its own."""
+    """The methods that it overrides."""
     report: Any
     """Of a controller, what makes reports from their numbers; of a policy, the type of its reports."""
 
@@ -195,7 +195,7 @@ def register_scheme(
     needs: _Needs,
     check: Callable[[dict[str, Any]], str],
 ) -> None:
-    """Enters a scheme of the user's own; see ``tailback.own``.
+    """Enters a custom scheme; see ``tailback.custom``.
 
     Raises:
         ValueError: for a need that there is not.
@@ -207,7 +207,7 @@ def register_queue(
     calls: set[str],
     check: Callable[[dict[str, Any]], str],
 ) -> None:
-    """Enters a queue discipline of the user's own; see ``tailback.own``."""
+    """Enters a custom queue discipline; see ``tailback.custom``."""
 
 @final
 class Connection:

@@ -24,10 +24,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Own = Annotated[
+Custom = Annotated[
     list[Path] | None,
     typer.Option(
-        "--own", metavar="FILE.py", help="Use the controllers and queues that a Python file defines. Repeatable."
+        "--custom", metavar="FILE.py", help="Use the controllers and queues that a Python file defines. Repeatable."
     ),
 ]
 Changes = Annotated[
@@ -85,14 +85,14 @@ def run(  # noqa: PLR0917 (the command line has no positions here)
             "alpha-fairness.",
         ),
     ] = None,
-    own: Own = None,
+    custom: Custom = None,
     json: Json = False,
 ) -> None:
     """Simulate a scenario; print, save and plot what happened."""
-    from tailback.commands.own import use_files
+    from tailback.commands.custom import use_files
     from tailback.commands.run import run_file
 
-    use_files(own or [])
+    use_files(custom or [])
     run_file(file, seed=seed, out=out, changes=changes or [], plot=plot, predict=predict, as_json=json)
 
 
@@ -172,17 +172,17 @@ def sweep(  # noqa: PLR0917 (likewise)
     jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option(help="Folder for tables, figures and the report.")] = None,
     cache: Keep = True,
-    own: Own = None,
+    custom: Custom = None,
     json: Json = False,
 ) -> None:
     """Simulate every combination of values of some fields, with several seeds, on all cores.
 
     A sweep that was stopped goes on where it was. The exit status is 1 where a run failed; the others are kept.
     """
-    from tailback.commands.own import use_files
+    from tailback.commands.custom import use_files
     from tailback.commands.sweep import How, sweep_file
 
-    use_files(own or [])
+    use_files(custom or [])
     how = How(changes or [], seeds, jobs, out, cache, as_json=json, command=_typed())
     raise typer.Exit(sweep_file(file, over or [], how))
 
@@ -199,14 +199,14 @@ def compare(  # noqa: PLR0917 (likewise)
     jobs: Jobs = None,
     out: Annotated[Path, typer.Option(help="Folder for tables, figures and the report.")] = Path("out/compare"),
     cache: Keep = True,
-    own: Own = None,
+    custom: Custom = None,
     json: Json = False,
 ) -> None:
     """Put each scheme in place of the flows' own and compare, in the same scenarios with the same seeds."""
-    from tailback.commands.own import use_files
+    from tailback.commands.custom import use_files
     from tailback.commands.sweep import How, compare_schemes
 
-    use_files(own or [])
+    use_files(custom or [])
     how = How(changes or [], seeds, jobs, out, cache, as_json=json, command=_typed())
     raise typer.Exit(compare_schemes(schemes, over, how))
 
@@ -261,16 +261,16 @@ def capture(  # noqa: PLR0917 (the command line has no positions here)
     flow: Annotated[str | None, typer.Option(help="One flow only; a .qlog file is of one.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
     changes: Changes = None,
-    own: Own = None,
+    custom: Custom = None,
 ) -> None:
     """Write a run's packets, congestion state or deliveries in the formats of other programs.
 
     A scenario is run for it with its packets recorded; a saved result needs record.packets for .pcapng.
     """
     from tailback.commands.capture import capture_run
-    from tailback.commands.own import use_files
+    from tailback.commands.custom import use_files
 
-    use_files(own or [])
+    use_files(custom or [])
     capture_run(source, files, at=at, flow=flow, seed=seed, changes=changes or [])
 
 

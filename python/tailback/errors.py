@@ -21,7 +21,7 @@ class PredictionError(TailbackError):
 
 
 class PartError(TailbackError):
-    """A part of the user's own makes no sense; the message names the class, and the line where there is one."""
+    """A custom part makes no sense; the message names the class, and the line where there is one."""
 
 
 class NotFoundError(TailbackError, KeyError):

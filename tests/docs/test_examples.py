@@ -176,9 +176,9 @@ def test_the_rust_template_builds_as_the_page_says(tmp_path: Path) -> None:
     (tmp_path / "tailback").symlink_to(ROOT)
     crate = tmp_path / "my-scheme"
     (crate / "src").mkdir(parents=True)
-    manifest = next(body for body in blocks(ROOT / "docs" / "own-controller.md", "toml") if "[package]" in body)
+    manifest = next(body for body in blocks(ROOT / "docs" / "custom-controller.md", "toml") if "[package]" in body)
     (crate / "Cargo.toml").write_text(manifest, encoding="utf-8")
-    shutil.copy(ROOT / "crates/scenario/examples/own_scheme.rs", crate / "src/main.rs")
+    shutil.copy(ROOT / "crates/scenario/examples/custom_scheme.rs", crate / "src/main.rs")
     shutil.copy(ROOT / "Cargo.lock", crate)  # Without a network, the versions that are here must do.
     shutil.copy(ROOT / "rust-toolchain.toml", crate)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "template"

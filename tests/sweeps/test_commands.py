@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", ["sweeps.md", "own-controller.md"])
+@pytest.mark.parametrize("page", ["sweeps.md", "custom-controller.md"])
 def test_commands_of_the_documentation_run(page: str, folder: Path) -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.MULTILINE | re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("tailback")]
@@ -52,7 +52,7 @@ def test_commands_of_the_documentation_run(page: str, folder: Path) -> None:
 
 def test_the_page_shows_the_example() -> None:
     example = (ROOT / "examples" / "gentle.py").read_text(encoding="utf-8")
-    shown = re.search(r"class Gentle.*?\n```", (ROOT / "docs" / "own-controller.md").read_text(), re.DOTALL)
+    shown = re.search(r"class Gentle.*?\n```", (ROOT / "docs" / "custom-controller.md").read_text(), re.DOTALL)
     assert shown is not None
     assert shown[0].removesuffix("```").strip() in example
 
@@ -72,7 +72,7 @@ def test_mistakes_are_one_message(folder: Path) -> None:
     assert "FIELD=VALUE" in tailback("tailback sweep examples/dumbbell.toml --over buffer", folder, status=1)
     assert "holds neither" in tailback("tailback plot examples", folder, status=1)
     assert "defines no part" in tailback(
-        f"tailback run examples/dumbbell.toml --own {ROOT / 'tools' / 'requirements.py'}", folder, status=1
+        f"tailback run examples/dumbbell.toml --custom {ROOT / 'tools' / 'requirements.py'}", folder, status=1
     )
     tailback("tailback run examples/dumbbell.toml --set duration='3 s' --set warm_up='0 s'", folder)
     assert "did you mean phase" in tailback("tailback plot out/dumbbell-seed-1 fase", folder, status=1)
@@ -109,7 +109,7 @@ def test_words_after_a_figure_say_what_it_shows(folder: Path) -> None:
 
 
 def test_a_file_named_as_a_module_is_told_apart(tmp_path: Path) -> None:
-    from tailback.commands.own import use_files
+    from tailback.commands.custom import use_files
 
     file = tmp_path / "statistics.py"
     file.write_text("import tailback as tb\n", encoding="utf-8")
@@ -117,7 +117,7 @@ def test_a_file_named_as_a_module_is_told_apart(tmp_path: Path) -> None:
         use_files([file])
 
 
-def test_what_fails_is_told_in_one_place_with_the_users_own_line(folder: Path) -> None:
+def test_what_fails_is_told_in_one_place_with_the_users_part_errors(folder: Path) -> None:
     lines = ["import tailback as tb", "class Raises(tb.Controller):", "    def on_feedback(self, now, feedback, cx):"]
     lines += [
         "        raise RuntimeError('[red] ideas')",
@@ -126,15 +126,15 @@ def test_what_fails_is_told_in_one_place_with_the_users_own_line(folder: Path) -
     ]
     (folder / "raises.py").write_text("\n".join(lines), encoding="utf-8")
     told = tailback(
-        "tailback compare raises cubic --own raises.py --over examples/dumbbell.toml --seeds 1", folder, status=1
+        "tailback compare raises cubic --custom raises.py --over examples/dumbbell.toml --seeds 1", folder, status=1
     )
     said = " ".join(told.split())
     assert "raises.py, line 4, in on_feedback: RuntimeError: [red] ideas" in said
     assert "Traceback" not in told
     told = tailback(
-        "tailback run examples/dumbbell.toml --own raises.py --set scheme=raises --out one", folder, status=1
+        "tailback run examples/dumbbell.toml --custom raises.py --set scheme=raises --out one", folder, status=1
     )
     assert "raises.py, line 4, in on_feedback: RuntimeError: [red] ideas" in " ".join(told.split())
     (folder / "broken.py").write_text("def f(:", encoding="utf-8")
-    told = tailback("tailback run examples/dumbbell.toml --own broken.py", folder, status=1)
+    told = tailback("tailback run examples/dumbbell.toml --custom broken.py", folder, status=1)
     assert "broken.py, line 1: SyntaxError: invalid syntax" in told

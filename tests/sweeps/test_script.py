@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 import tailback as tb
-from tests.own.own_parts import Aimd
+from tests.custom.custom_parts import Aimd
 
 SCRIPT = """
     import tailback as tb
@@ -31,7 +31,7 @@ SCRIPT = """
 """
 
 
-def test_a_script_needs_no_guard_and_brings_its_own_parts(tmp_path: Path) -> None:
+def test_a_script_needs_no_guard_and_brings_its_custom_parts(tmp_path: Path) -> None:
     script = tmp_path / "sweep.py"
     script.write_text(textwrap.dedent(SCRIPT), encoding="utf-8")
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=120)

@@ -1,4 +1,4 @@
-//! Schemes of the user's own, named in scenarios as `{ name = "custom", part = "…" }`. What they do is written elsewhere,
+//! Custom schemes, named in scenarios as `{ name = "custom", part = "…" }`. What they do is written elsewhere,
 //! in Rust against the traits of `core` or in Python by subclassing; here they are only found.
 
 use schemars::JsonSchema;
@@ -10,10 +10,10 @@ use crate::needs::{Needs, Reliability};
 use crate::parts::{BoxedController, BoxedPolicy, ControllerParams, Parts, SchemeConfig, SchemeInfo};
 use crate::schemes::{FixedWindow, FixedWindowConfig};
 
-/// All schemes of the user's own in this process.
-pub static OWN_SCHEMES: Register<OwnScheme> = Register::new();
+/// All custom schemes in this process.
+pub static CUSTOM_SCHEMES: Register<CustomScheme> = Register::new();
 
-/// A scheme of the user's own, as a scenario names it.
+/// A custom scheme, as a scenario names it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CustomSchemeConfig {
@@ -32,8 +32,8 @@ pub type MakePolicy = Box<dyn Fn(&ControllerParams, &Settings) -> BoxedPolicy + 
 /// Says what is wrong with settings.
 pub type CheckSettings = Box<dyn Fn(&Settings) -> Result<(), String> + Send + Sync>;
 
-/// How to make a scheme of the user's own.
-pub struct OwnScheme {
+/// How to make a custom scheme.
+pub struct CustomScheme {
     /// The sender's half.
     pub controller: MakeController,
     /// The receiver's half, where there is one besides acknowledgements.
@@ -44,7 +44,7 @@ pub struct OwnScheme {
     pub check: CheckSettings,
 }
 
-impl OwnScheme {
+impl CustomScheme {
     /// A scheme of a controller alone, over selective acknowledgements, that takes any settings.
     pub fn new<C: Controller + Send + 'static>(
         make: impl Fn(&ControllerParams, &Settings) -> C + Send + Sync + 'static,
@@ -64,7 +64,7 @@ impl SchemeConfig for CustomSchemeConfig {
     fn info(&self) -> &'static SchemeInfo {
         &SchemeInfo {
             name: "custom",
-            summary: "A scheme of the user's own, registered in the process that runs the scenario",
+            summary: "A custom scheme, registered in the process that runs the scenario",
             source: "none",
             reliability: Reliability::Sack,
             expects_discipline: "any",
@@ -72,7 +72,7 @@ impl SchemeConfig for CustomSchemeConfig {
     }
 
     fn needs(&self) -> Needs {
-        OWN_SCHEMES.find(&self.part).map_or_else(Needs::default, |own| own.needs)
+        CUSTOM_SCHEMES.find(&self.part).map_or_else(Needs::default, |custom| custom.needs)
     }
 
     fn lives_on_reports(&self) -> bool {
@@ -81,10 +81,10 @@ impl SchemeConfig for CustomSchemeConfig {
     }
 
     fn check(&self, checker: &mut Checker) {
-        match OWN_SCHEMES.find(&self.part) {
-            None => checker.require(false, "part", format_args!("{:?}", self.part), OWN_SCHEMES.allowed()),
-            Some(own) => {
-                if let Err(why) = (own.check)(&self.settings) {
+        match CUSTOM_SCHEMES.find(&self.part) {
+            None => checker.require(false, "part", format_args!("{:?}", self.part), CUSTOM_SCHEMES.allowed()),
+            Some(custom) => {
+                if let Err(why) = (custom.check)(&self.settings) {
                     checker.require(false, "settings", "this table", why);
                 }
             }
@@ -96,13 +96,13 @@ impl SchemeConfig for CustomSchemeConfig {
     }
 
     fn build(&self, params: &ControllerParams) -> Parts {
-        let Some(own) = OWN_SCHEMES.find(&self.part) else {
+        let Some(custom) = CUSTOM_SCHEMES.find(&self.part) else {
             // A checked scenario names registered parts only; whoever did not check gets a sender that stands still.
             return Parts::sender(Box::new(FixedWindow::new(&FixedWindowConfig::default(), params)));
         };
         Parts {
-            controller: (own.controller)(params, &self.settings),
-            policy: own.policy.as_ref().map(|make| make(params, &self.settings)),
+            controller: (custom.controller)(params, &self.settings),
+            policy: custom.policy.as_ref().map(|make| make(params, &self.settings)),
         }
     }
 }

@@ -14,7 +14,7 @@ pub mod scheme;
 pub mod schemes;
 
 pub use any::AnyController;
-pub use custom::{CustomSchemeConfig, OWN_SCHEMES, OwnScheme};
+pub use custom::{CUSTOM_SCHEMES, CustomScheme, CustomSchemeConfig};
 pub use needs::{Acks, EcnEcho, EcnMode, MarkResponse, Needs, Reliability};
 pub use parts::{BoxedController, BoxedPolicy, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 pub use scheme::{Registered, SCHEMES, Scheme};

@@ -92,7 +92,7 @@ schemes! {
         FixedRate(FixedRateConfig),
     }
     unlisted {
-        /// A scheme of the user's own, registered in the process that runs the scenario.
+        /// A custom scheme, registered in the process that runs the scenario.
         Custom(CustomSchemeConfig),
     }
 }
@@ -177,9 +177,9 @@ impl Scheme {
         self.info().name
     }
 
-    /// What tables call it: its name, or that of the part of one's own behind it.
+    /// What tables call it: its name, or that of the custom part behind it.
     pub fn title(&self) -> &str {
-        if let Self::Custom(own) = self { &own.part } else { self.name() }
+        if let Self::Custom(custom) = self { &custom.part } else { self.name() }
     }
 
     /// What it wants from its endpoints.

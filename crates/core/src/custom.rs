@@ -1,4 +1,4 @@
-//! Parts of the user's own by name: the settings that a scenario gives them, and the register in which they are found.
+//! Custom parts by name: the settings that a scenario gives them, and the register in which they are found.
 //! What a part is, and what makes one, is said by the crates that use them (`control`, `qdisc`).
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A value that a scenario hands to a part of the user's own.
+/// A value that a scenario hands to a custom part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Setting {

@@ -1,5 +1,5 @@
 //! The two enums that hold any discipline inline: a match instead of a virtual call for those built in, a box for
-//! the user's own. No policy lives here.
+//! custom ones. No policy lives here.
 
 use std::fmt;
 
@@ -69,7 +69,7 @@ macro_rules! admissions {
         /// Any arrival policy.
         pub enum Admission {
             $($(#[$doc])* $name($inner),)*
-            /// The user's own.
+            /// A custom one.
             Custom(Box<dyn ArrivalPolicy + Send>),
         }
 
@@ -139,7 +139,7 @@ macro_rules! disciplines {
         /// Any queue discipline.
         pub enum Discipline {
             $($(#[$doc])* $name($inner),)*
-            /// The user's own.
+            /// A custom one.
             Custom(Box<dyn QueueDiscipline + Send>),
         }
 

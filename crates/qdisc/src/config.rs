@@ -117,7 +117,7 @@ disciplines! {
         Policer(PolicerConfig),
     }
     unlisted {
-        /// A discipline of the user's own, registered in the process that runs the scenario.
+        /// A custom discipline, registered in the process that runs the scenario.
         Custom(CustomQueueConfig),
     }
 }
@@ -282,7 +282,7 @@ mod tests {
     fn the_schema_describes_every_parameter() {
         let schema = serde_json::to_value(schema_for!(Config)).unwrap();
         let variants = schema["oneOf"].as_array().unwrap();
-        assert_eq!(variants.len(), ALL.len() + 1, "and those of the user's own");
+        assert_eq!(variants.len(), ALL.len() + 1, "and custom ones");
         for (name, definition) in schema["$defs"].as_object().unwrap() {
             let Some(properties) = definition["properties"].as_object() else { continue };
             for (field, property) in properties {

@@ -1,4 +1,4 @@
-//! Disciplines of the user's own, named in scenarios as `{ name = "custom", part = "…" }`. What they do is written
+//! Custom disciplines, named in scenarios as `{ name = "custom", part = "…" }`. What they do is written
 //! elsewhere, in Rust against the traits of `core` or in Python by subclassing; here they are only found.
 
 use schemars::JsonSchema;
@@ -10,10 +10,10 @@ use crate::builtin::{BoxedQueue, Built};
 use crate::droptail::DropTail;
 use crate::parts::{BuildCx, Info, QueueConfig};
 
-/// All disciplines of the user's own in this process.
-pub static OWN_QUEUES: Register<OwnQueue> = Register::new();
+/// All custom disciplines in this process.
+pub static CUSTOM_QUEUES: Register<CustomQueue> = Register::new();
 
-/// A discipline of the user's own, as a scenario names it.
+/// A custom discipline, as a scenario names it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CustomQueueConfig {
@@ -29,15 +29,15 @@ pub type MakeQueue = Box<dyn Fn(&BuildCx, &Settings) -> BoxedQueue + Send + Sync
 /// Says what is wrong with settings.
 pub type CheckSettings = Box<dyn Fn(&Settings) -> Result<(), String> + Send + Sync>;
 
-/// How to make a discipline of the user's own.
-pub struct OwnQueue {
+/// How to make a custom discipline.
+pub struct CustomQueue {
     /// Makes it.
     pub make: MakeQueue,
     /// Whether settings make sense.
     pub check: CheckSettings,
 }
 
-impl OwnQueue {
+impl CustomQueue {
     /// A discipline that takes any settings.
     pub fn new<Q: QueueDiscipline + Send + 'static>(
         make: impl Fn(&BuildCx, &Settings) -> Q + Send + Sync + 'static,
@@ -53,16 +53,16 @@ impl QueueConfig for CustomQueueConfig {
         &Info {
             name: "custom",
             family: "custom",
-            summary: "A discipline of the user's own, registered in the process that runs the scenario",
+            summary: "A custom discipline, registered in the process that runs the scenario",
             source: "none",
         }
     }
 
     fn check(&self, checker: &mut Checker) {
-        match OWN_QUEUES.find(&self.part) {
-            None => checker.require(false, "part", format_args!("{:?}", self.part), OWN_QUEUES.allowed()),
-            Some(own) => {
-                if let Err(why) = (own.check)(&self.settings) {
+        match CUSTOM_QUEUES.find(&self.part) {
+            None => checker.require(false, "part", format_args!("{:?}", self.part), CUSTOM_QUEUES.allowed()),
+            Some(custom) => {
+                if let Err(why) = (custom.check)(&self.settings) {
                     checker.require(false, "settings", "this table", why);
                 }
             }
@@ -70,8 +70,8 @@ impl QueueConfig for CustomQueueConfig {
     }
 
     fn build(&self, cx: &BuildCx) -> Built {
-        match OWN_QUEUES.find(&self.part) {
-            Some(own) => (own.make)(cx, &self.settings).into(),
+        match CUSTOM_QUEUES.find(&self.part) {
+            Some(custom) => (custom.make)(cx, &self.settings).into(),
             // A checked scenario names registered parts only.
             None => DropTail::new(cx.capacity).into(),
         }

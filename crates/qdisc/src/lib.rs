@@ -32,7 +32,7 @@ pub mod tdqm;
 
 pub use builtin::{Admission, BoxedPolicy, BoxedQueue, Built, Discipline};
 pub use config::{ALL, Config, Registered, find};
-pub use custom::{CustomQueueConfig, OWN_QUEUES, OwnQueue};
+pub use custom::{CUSTOM_QUEUES, CustomQueue, CustomQueueConfig};
 pub use droptail::DropTail;
 pub use fifo::Fifo;
 pub use limit::Limit;

@@ -32,7 +32,7 @@ pub struct AggregateConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_route: Option<Vec<String>>,
     /// The scheme, by name or as a table with its parameters: one that hears nothing but reports (`monaco` and the
-    /// `accumulation-…` schemes with its estimator, `fixed-rate`, own schemes of datagrams).
+    /// `accumulation-…` schemes with its estimator, `fixed-rate`, custom schemes of datagrams).
     pub scheme: Choice<SchemeConfig>,
     /// How much may wait to enter: packets, bytes, or `"unlimited"`. Default 1000 packets.
     #[serde(default = "buffer")]
@@ -85,7 +85,7 @@ impl AggregateConfig {
         checker.within("scheme", |checker| self.scheme.check(checker));
         let ok = self.scheme.lives_on_reports();
         let allowed = "one that hears nothing but reports: monaco, accumulation-aiad, accumulation-mw or accumulation-p \
-                       with the estimator monaco, fixed-rate, or one of your own that sends datagrams without stamps";
+                       with the estimator monaco, fixed-rate, or a custom one that sends datagrams without stamps";
         checker.require(ok, "scheme", format_args!("{:?}", self.scheme.title()), allowed);
         checker.within("queue", |checker| self.queue.check(checker));
         let relative = matches!(self.buffer, Capacity::MilliBdp(_));

@@ -129,7 +129,7 @@ fn series(infos: &'static [ColumnInfo], columns: impl Iterator<Item = SeriesColu
 fn of_link(columns: LinkSeries, state: QueueState) -> Table {
     let mut table = series(LinkSeries::COLUMNS, columns.into_columns());
     for (name, values) in state {
-        // A discipline of the user's own may name its state like a counter, which then stays what it is.
+        // A custom discipline may name its state like a counter, which then stays what it is.
         if table.get(name).is_none() {
             table.push(name, values);
         }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use tailback_control::schemes::{FixedWindow, FixedWindowConfig};
-use tailback_control::{OWN_SCHEMES, OwnScheme};
+use tailback_control::{CUSTOM_SCHEMES, CustomScheme};
 use tailback_core::DataAmount;
 use tailback_scenario::{Outcome, Run, Scenario};
 
@@ -51,9 +51,9 @@ fn a_fixed_window_of_one_segment_sends_on_whatever_is_marked() {
 
 #[test]
 fn the_same_window_under_rfc_3168_waits_for_its_timer() {
-    OWN_SCHEMES.enter(
+    CUSTOM_SCHEMES.enter(
         "one-segment",
-        OwnScheme::new(|params, _| {
+        CustomScheme::new(|params, _| {
             let config = FixedWindowConfig { window: DataAmount::Packets(1.0) };
             FixedWindow::new(&config, params)
         }),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tailback_control::schemes::MonacoPolicy;
-use tailback_control::{AnyController, OWN_SCHEMES, OwnScheme, Scheme};
+use tailback_control::{AnyController, CUSTOM_SCHEMES, CustomScheme, Scheme};
 use tailback_core::{Arrival, Cx, FeedbackPolicy, Outgoing, Report, Time};
 use tailback_scenario::table::Column;
 use tailback_scenario::{Outcome, Run, Scenario};
@@ -219,9 +219,9 @@ impl FeedbackPolicy for Liar {
 
 /// Enters the scheme `liar`: Monaco's sender with a receiver that never finds anything queued or lost.
 fn enter_liar() {
-    OWN_SCHEMES.enter(
+    CUSTOM_SCHEMES.enter(
         "liar",
-        OwnScheme {
+        CustomScheme {
             controller: Box::new(|params, _| {
                 let monaco: Scheme = serde_json::from_value(json!({ "name": "monaco" })).expect("built in");
                 match monaco.build(params).controller {

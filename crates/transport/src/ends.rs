@@ -14,7 +14,7 @@ macro_rules! endpoints {
             $($(#[$variant_doc])* $variant($inner),)+
             /// At an edge of an aggregate, where packets of other flows pass it.
             Edge(Box<dyn EdgeEndpoint + Send>),
-            /// The user's own, or one that need not be quick.
+            /// A custom one, or one that need not be quick.
             Custom(Box<dyn Endpoint + Send>),
         }
 

@@ -10,7 +10,7 @@ import typer
 
 from tailback.commands.changes import changed
 from tailback.commands.console import stoppable
-from tailback.commands.own import own_line
+from tailback.commands.custom import part_errors
 from tailback.errors import ArgumentError, StorageError, refused
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _ran(source: Path, seed: int | None, changes: Sequence[str]) -> Result:
     from tailback.scenario import Scenario
 
     scenario = changed(Scenario.from_toml(source), [*changes, "packets=true"])
-    with stoppable("nothing was written"), Bar(f"simulating {scenario.duration}", 1.0) as bar, own_line():
+    with stoppable("nothing was written"), Bar(f"simulating {scenario.duration}", 1.0) as bar, part_errors():
         return scenario.run(seed=seed, progress=bar.reach)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tailback.commands.own import scheme_of
+from tailback.commands.custom import scheme_of
 from tailback.errors import Problem, ScenarioError
 
 if TYPE_CHECKING:

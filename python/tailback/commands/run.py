@@ -13,7 +13,7 @@ import typer
 
 from tailback.commands.changes import changed
 from tailback.commands.console import console, show, stoppable
-from tailback.commands.own import own_line
+from tailback.commands.custom import part_errors
 from tailback.progress import Bar
 from tailback.units import scale_of, scaled
 
@@ -48,7 +48,7 @@ def run_file(
     if predict is not None:
         scenario.predicted(predict)  # What cannot be predicted shows before the run.
     warnings.simplefilter("ignore", TailbackWarning)  # Told with the figures.
-    with stoppable("nothing was written"), Bar(f"simulating {scenario.duration}", 1.0) as bar, own_line():
+    with stoppable("nothing was written"), Bar(f"simulating {scenario.duration}", 1.0) as bar, part_errors():
         result = scenario.run(seed=seed, progress=bar.reach)
     folder = out if out is not None else Path("out") / f"{file.stem}-seed-{result.seed}"
     draw = plot and (result.flow_series.height > 0 or result.link_series.height > 0)

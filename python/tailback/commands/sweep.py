@@ -12,7 +12,7 @@ import typer
 
 from tailback.commands.changes import changed
 from tailback.commands.console import console, show, stoppable
-from tailback.commands.own import scheme_of
+from tailback.commands.custom import scheme_of
 from tailback.commands.table import intervals_table
 from tailback.errors import Problem, ScenarioError
 

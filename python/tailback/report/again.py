@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 def run_command(file: str | Path, seed: int, scenarios: Iterable[Scenario | None]) -> str:
     """The command that runs one of some scenarios, written to a file.
 
-    Parts of the user's own come with ``--own`` and the file that defines them, as far as this process knows it; a
+    Custom parts come with ``--custom`` and the file that defines them, as far as this process knows it; a
     class typed into a session has none, and stands there as a gap for the reader to fill.
     """
     names = dict.fromkeys(name for scenario in scenarios if scenario for name in _parts(scenario.to_dict()))
-    own = [word for path in dict.fromkeys(map(_file_of, names)) for word in ("--own", path)]
-    return shlex.join(["tailback", "run", str(file), *own, "--seed", str(seed)])
+    custom = [word for path in dict.fromkeys(map(_file_of, names)) for word in ("--custom", path)]
+    return shlex.join(["tailback", "run", str(file), *custom, "--seed", str(seed)])
 
 
 def _parts(data: Any) -> Iterator[str]:
-    """The names of all parts of one's own in a scenario."""
+    """The names of all custom parts in a scenario."""
     if isinstance(data, Mapping):
         if data.get("name") == "custom" and "part" in data:
             yield str(data["part"])
@@ -36,7 +36,7 @@ def _parts(data: Any) -> Iterator[str]:
 
 
 def _file_of(name: str) -> str:
-    from tailback.own.registry import of_name
+    from tailback.custom.registry import of_name
 
     part = of_name(name)
     try:

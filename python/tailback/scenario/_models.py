@@ -663,11 +663,11 @@ class PolicerQueue(Part):
 
 
 Setting: TypeAlias = bool | float | str
-"""A value that a scenario hands to a part of the user's own."""
+"""A value that a scenario hands to a custom part."""
 
 
 class CustomQueue(Part):
-    """A discipline of the user's own, registered in the process that runs the scenario."""
+    """A custom discipline, registered in the process that runs the scenario."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["custom"] = "custom"
@@ -1936,7 +1936,7 @@ class FixedRate(Part):
 
 
 class Custom(Part):
-    """A scheme of the user's own, registered in the process that runs the scenario."""
+    """A custom scheme, registered in the process that runs the scenario."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["custom"] = "custom"
@@ -2016,7 +2016,7 @@ class Aggregate(Part):
 
     scheme: SchemeOrName
     """The scheme, by name or as a table with its parameters: one that hears nothing but reports (``monaco`` and the
-    ``accumulation-…`` schemes with its estimator, ``fixed-rate``, own schemes of datagrams).
+    ``accumulation-…`` schemes with its estimator, ``fixed-rate``, custom schemes of datagrams).
     """
 
     route: Sequence[str] | None = None

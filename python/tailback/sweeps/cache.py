@@ -35,7 +35,7 @@ def default_folder() -> Path:
 
 
 def key(scenario_hash: str, seed: int, parts: str = "") -> str:
-    """The name under which a run is kept; ``parts`` stands for code of the user's own that takes part in it."""
+    """The name under which a run is kept; ``parts`` stands for code of custom parts that takes part in it."""
     said = f"{FORMAT} {engine()} {scenario_hash} {seed} {parts}"
     return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 

@@ -72,7 +72,7 @@ def label(value: Any) -> str | float | int | bool:
     data = plain(value)
     if isinstance(data, Mapping):
         said = ", ".join(f"{key} {label(entry)}" for key, entry in data.items() if key != "name")
-        if data.get("name") == "custom":  # A part of the user's own: its name and settings say all.
+        if data.get("name") == "custom":  # A custom part: its name and settings say all.
             data = {"name": data.get("part", ""), **data.get("settings", {})}
             said = ", ".join(f"{key} {label(entry)}" for key, entry in data.items() if key != "name")
         name = str(data.get("name", ""))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core
+from tailback.custom import shipping
 from tailback.errors import Problem, ScenarioError, refused
-from tailback.own import shipping
 from tailback.progress import Bar
 from tailback.results.versions import versions
 from tailback.scenario import Scenario
@@ -208,7 +208,7 @@ def _names(scenarios: Sequence[Scenario]) -> list[str]:
 
 
 def _tasks(variant: Variant, seeds: Sequence[int], first: int, *, alone: bool = False) -> tuple[float, list[Task]]:
-    """The window of a variant, and its tasks; none where it makes no scenario. Parts of the user's own go with them,
+    """The window of a variant, and its tasks; none where it makes no scenario. Custom parts go with them,
     unless they are worked off in this process."""
     scenario = variant.scenario
     if scenario is None:

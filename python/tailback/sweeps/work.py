@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tailback.errors import TailbackError
 
 if TYPE_CHECKING:
-    from tailback.own.shipping import Shipped
+    from tailback.custom.shipping import Shipped
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Task:
     after: float
     """Bins of time series that end later belong to that window."""
     parts: tuple[Shipped, ...] = ()
-    """The user's own parts that the scenario names."""
+    """The custom parts that the scenario names."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def work(task: Task) -> Done:
 
     try:
         if task.parts:
-            from tailback.own.shipping import receive
+            from tailback.custom.shipping import receive
 
             receive(task.parts)
         began = time.perf_counter()
@@ -85,7 +85,7 @@ def work(task: Task) -> Done:
 
 
 def _told(error: Exception) -> str:
-    """What a reader needs: the line of a part of the user's own where one raised, and the way there."""
-    from tailback.own.registry import explained
+    """What a reader needs: the line of a custom part where one raised, and the way there."""
+    from tailback.custom.registry import explained
 
     return f"{explained(error)}\n{''.join(traceback.format_exception(error)).strip()}"

@@ -17,7 +17,7 @@ use super::values::{Connection, Context, PyDirective, PyFeedback, PySent, second
 const AT_ONCE: u32 = 1 << 20;
 
 /// A controller behind the interpreter. Its directive is asked for once after each call and kept.
-pub(crate) struct OwnController {
+pub(crate) struct CustomController {
     bridge: Bridge,
     sees_sent: bool,
     has_timer: bool,
@@ -29,7 +29,7 @@ pub(crate) struct OwnController {
     sent: (Time, u32),
 }
 
-impl OwnController {
+impl CustomController {
     /// A controller for one connection.
     pub(crate) fn new(
         maker: &Maker,
@@ -132,7 +132,7 @@ pub(crate) fn wrong(part: &Bound<'_, PyAny>, method: &str, said: &Bound<'_, PyAn
     if said.extract::<f64>().is_ok() { PyValueError::new_err(message) } else { PyTypeError::new_err(message) }
 }
 
-impl Controller for OwnController {
+impl Controller for CustomController {
     fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
         self.bound(now);
         if !self.sees_sent {

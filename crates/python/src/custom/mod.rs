@@ -15,19 +15,19 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tailback_control::{ControllerParams, OWN_SCHEMES, OwnScheme};
+use tailback_control::{CUSTOM_SCHEMES, ControllerParams, CustomScheme};
 use tailback_core::custom::{Setting, Settings};
-use tailback_qdisc::{OWN_QUEUES, OwnQueue};
+use tailback_qdisc::{CUSTOM_QUEUES, CustomQueue};
 
 pub(crate) use failure::take as take_failure;
 
-use controller::OwnController;
+use controller::CustomController;
 use needs::Wants;
-use policy::OwnPolicy;
-use queue::OwnDiscipline;
+use policy::CustomPolicy;
+use queue::CustomDiscipline;
 use values::{Connection, LinkInfo};
 
-/// A Python callable that makes a part, and the methods that it has of its own.
+/// A Python callable that makes a part, and the methods that it overrides.
 pub(crate) struct Maker {
     make: Py<PyAny>,
     calls: HashSet<String>,
@@ -36,7 +36,7 @@ pub(crate) struct Maker {
 }
 
 impl Maker {
-    /// Whether the part has a method of its own.
+    /// Whether the part overrides a method.
     fn has(&self, method: &str) -> bool {
         self.calls.contains(method)
     }
@@ -86,7 +86,7 @@ fn complaint(py: Python<'_>, check: &Py<PyAny>, settings: &Settings) -> Result<(
 pub(crate) struct Half {
     /// What makes it, of a connection and settings.
     make: Py<PyAny>,
-    /// The methods that it has of its own.
+    /// The methods that it overrides.
     calls: HashSet<String>,
     /// Of a controller, what makes reports from their numbers; of a policy, the type of its reports.
     report: Option<Py<PyAny>>,
@@ -108,19 +108,19 @@ pub(crate) fn register_scheme(
     check: Py<PyAny>,
 ) -> PyResult<()> {
     let (maker, policy_maker) = (controller.maker(), policy.map(Half::maker));
-    let own = OwnScheme {
+    let custom = CustomScheme {
         controller: Box::new(move |params, settings| {
-            Box::new(OwnController::new(&maker, Connection::new(params), settings, params))
+            Box::new(CustomController::new(&maker, Connection::new(params), settings, params))
         }),
         policy: policy_maker.map(|maker| -> tailback_control::custom::MakePolicy {
             Box::new(move |params: &ControllerParams, settings| {
-                Box::new(OwnPolicy::new(&maker, Connection::new(params), settings))
+                Box::new(CustomPolicy::new(&maker, Connection::new(params), settings))
             })
         }),
         needs: needs.needs()?,
         check: Box::new(move |settings| Python::attach(|py| complaint(py, &check, settings))),
     };
-    OWN_SCHEMES.enter(name, own);
+    CUSTOM_SCHEMES.enter(name, custom);
     Ok(())
 }
 
@@ -128,9 +128,11 @@ pub(crate) fn register_scheme(
 #[pyfunction]
 pub(crate) fn register_queue(name: &str, make: Py<PyAny>, calls: HashSet<String>, check: Py<PyAny>) {
     let maker = Arc::new(Maker { make, calls, report: None });
-    let own = OwnQueue {
-        make: Box::new(move |cx, settings| Box::new(OwnDiscipline::new(&maker, LinkInfo::new(cx), settings))),
+    let custom = CustomQueue {
+        make: Box::new(move |cx, settings| {
+            Box::new(CustomDiscipline::new(&maker, LinkInfo::new(cx), settings))
+        }),
         check: Box::new(move |settings| Python::attach(|py| complaint(py, &check, settings))),
     };
-    OWN_QUEUES.enter(name, own);
+    CUSTOM_QUEUES.enter(name, custom);
 }

@@ -12,7 +12,7 @@ use super::patience::Patience;
 use super::values::{Connection, PyArrival, PyOutgoing, seconds};
 
 /// A policy behind the interpreter. Its timer is asked for once after each call and kept.
-pub(crate) struct OwnPolicy {
+pub(crate) struct CustomPolicy {
     bridge: Bridge,
     has_timer: bool,
     /// The type of its reports.
@@ -21,7 +21,7 @@ pub(crate) struct OwnPolicy {
     patience: Patience,
 }
 
-impl OwnPolicy {
+impl CustomPolicy {
     /// A policy for one connection.
     pub(crate) fn new(maker: &Maker, about: Connection, settings: &Settings) -> Self {
         let mut bridge = Python::attach(|py| Bridge::new(py, maker, about, settings));
@@ -31,7 +31,7 @@ impl OwnPolicy {
     }
 }
 
-impl FeedbackPolicy for OwnPolicy {
+impl FeedbackPolicy for CustomPolicy {
     fn on_arrival(&mut self, now: Time, arrival: &Arrival<'_>, cx: &mut Cx<'_>) {
         let has_timer = self.has_timer;
         let answer = self.bridge.call_with(cx, |py, part, context| {

@@ -16,7 +16,7 @@ use super::patience::Patience;
 use super::values::{Context, Gone, LinkInfo, PyPacket, QueueContext, Ticket, seconds};
 
 /// A discipline behind the interpreter.
-pub(crate) struct OwnDiscipline {
+pub(crate) struct CustomDiscipline {
     bridge: Bridge,
     has_ready: bool,
     has_timer: bool,
@@ -30,7 +30,7 @@ pub(crate) struct OwnDiscipline {
     patience: (Patience, Patience),
 }
 
-impl OwnDiscipline {
+impl CustomDiscipline {
     /// A discipline for one link.
     pub(crate) fn new(maker: &Maker, about: LinkInfo, settings: &Settings) -> Self {
         Self {
@@ -131,7 +131,7 @@ fn ready(py: Python<'_>, part: &Bound<'_, PyAny>, now: Time) -> PyResult<Option<
     Ok(super::values::time_of(value))
 }
 
-impl QueueDiscipline for OwnDiscipline {
+impl QueueDiscipline for CustomDiscipline {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
         let serial = self.serial;
         self.serial += 1;

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import tailback as tb
-from tests.own.own_parts import Aimd, Echo, Fifo, Reporter
+from tests.custom.custom_parts import Aimd, Echo, Fifo, Reporter
 
 
 class Endless(Aimd):

@@ -10,13 +10,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_manifest_of_the_page_names_what_the_template_uses() -> None:
-    page = (ROOT / "docs" / "own-controller.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "custom-controller.md").read_text(encoding="utf-8")
     block = re.search(r"```toml\n(\[package\].*?)```", page, re.DOTALL)
     assert block is not None
     manifest = tomllib.loads(block[1])
     workspace = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]
     assert manifest["package"]["edition"] == workspace["edition"]
-    used = re.findall(r"^use (\w+)", (ROOT / "crates/scenario/examples/own_scheme.rs").read_text(), re.MULTILINE)
+    used = re.findall(r"^use (\w+)", (ROOT / "crates/scenario/examples/custom_scheme.rs").read_text(), re.MULTILINE)
     outside = {name.replace("_", "-") for name in used} - {"std", "core"}
     assert outside == set(manifest["dependencies"])
     for dependency in manifest["dependencies"].values():

@@ -1,4 +1,4 @@
-"""Parts of the user's own for the command line: every controller and queue discipline that a Python file defines."""
+"""Custom parts for the command line: every controller and queue discipline that a Python file defines."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def use_files(files: Sequence[Path]) -> None:
 
 
 def _use(file: Path) -> None:
-    from tailback.own import Controller, QueueDiscipline
-    from tailback.own.registry import explained, register
+    from tailback.custom import Controller, QueueDiscipline
+    from tailback.custom.registry import explained, register
 
     if not file.is_file() or file.suffix != ".py":
         raise StorageError(f"{file}: there is no such Python file")
@@ -60,27 +60,27 @@ def _use(file: Path) -> None:
 
 
 def scheme_of(text: str) -> Any:
-    """A scheme by its name, one of the user's own included, or as a JSON table.
+    """A scheme by its name, a custom one included, or as a JSON table.
 
     Raises:
-        PartError: for a scheme of the user's own that has settings without defaults; those need the table.
+        PartError: for a custom scheme that has settings without defaults; those need the table.
     """
-    from tailback.own import Controller
-    from tailback.own.registry import of_name, table
+    from tailback.custom import Controller
+    from tailback.custom.registry import of_name, table
     from tailback.scenario.fields import from_text
 
-    own = of_name(text)
-    return table(own, {}) if own is not None and issubclass(own, Controller) else from_text(text)
+    custom = of_name(text)
+    return table(custom, {}) if custom is not None and issubclass(custom, Controller) else from_text(text)
 
 
 @contextmanager
-def own_line() -> Iterator[None]:
-    """What a part of the user's own raises inside becomes an error that names the line; no traceback is needed then.
+def part_errors() -> Iterator[None]:
+    """What a custom part raises inside becomes an error that names the line; no traceback is needed then.
 
     Raises:
         PartError: for what was raised in a file of the user's.
     """
-    from tailback.own.registry import explained, has_parts
+    from tailback.custom.registry import explained, has_parts
 
     try:
         yield

@@ -13,8 +13,8 @@ import pytest
 
 import tailback as tb
 from tailback import _core
-from tailback.own import registry, shipping
-from tests.own.own_parts import Aimd, Count, Echo, Fifo, Marking, Paced, Paired, PairReporter, Probing, Reporter
+from tailback.custom import registry, shipping
+from tests.custom.custom_parts import Aimd, Count, Echo, Fifo, Marking, Paced, Paired, PairReporter, Probing, Reporter
 
 
 @pytest.fixture(scope="module")
@@ -24,19 +24,19 @@ def base() -> tb.Scenario:
 
 
 def test_a_controller_that_does_what_sack_does_gives_the_same_run(base: tb.Scenario) -> None:
-    own = base.replace(scheme=Aimd.scheme()).run()
+    custom = base.replace(scheme=Aimd.scheme()).run()
     built_in = base.run()
-    assert own.flows.drop("scheme").equals(built_in.flows.drop("scheme"))
-    assert own.link_series.equals(built_in.link_series)
-    assert own.flows["recoveries"].sum() > 0
+    assert custom.flows.drop("scheme").equals(built_in.flows.drop("scheme"))
+    assert custom.link_series.equals(built_in.link_series)
+    assert custom.flows["recoveries"].sum() > 0
 
 
 def test_a_queue_that_does_what_drop_tail_does_gives_the_same_run(base: tb.Scenario) -> None:
-    own = base.replace(queue=Fifo.queue()).run()
+    custom = base.replace(queue=Fifo.queue()).run()
     built_in = base.run()
-    assert own.flows.drop("scheme").equals(built_in.flows.drop("scheme"))
+    assert custom.flows.drop("scheme").equals(built_in.flows.drop("scheme"))
     counters = ["transmitted_packets", "dropped_overflow_packets", "delivered_bytes"]
-    assert own.links.select(counters).equals(built_in.links.select(counters))
+    assert custom.links.select(counters).equals(built_in.links.select(counters))
 
 
 def test_runs_are_the_same_every_time(base: tb.Scenario) -> None:
@@ -135,7 +135,7 @@ def test_reports_are_of_their_policys_type(base: tb.Scenario) -> None:
     class Confused(Echo):
         policy = Other
 
-    with pytest.raises(TypeError, match=r"Other.poll_report \(.*own_parts.py, line \d+\): Count.*type, Mean"):
+    with pytest.raises(TypeError, match=r"Other.poll_report \(.*custom_parts.py, line \d+\): Count.*type, Mean"):
         base.with_flows(tb.flows(1, Confused.scheme())).run()
 
     class Untyped(Reporter):
@@ -175,7 +175,7 @@ def test_types_of_reports_are_checked_on_registration() -> None:
         Talking.scheme()
 
 
-def test_own_parts_have_names(base: tb.Scenario) -> None:
+def test_custom_parts_have_names(base: tb.Scenario) -> None:
     assert registry.name_of(Aimd) == "aimd"
     assert tb.flows(1, Aimd.scheme(increase=2.0)).name == "aimd"
     assert json.loads(base.replace(scheme=Aimd.scheme(increase=2.0)).to_json())["flows"][0]["scheme"] == {

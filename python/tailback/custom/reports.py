@@ -1,4 +1,4 @@
-"""Reports of the user's own feedback policies: data classes of numbers, which travel as numbers."""
+"""Reports of custom feedback policies: data classes of numbers, which travel as numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sending parts of the user's own to other processes, with the runs that name them."""
+"""Sending custom parts to other processes, with the runs that name them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tailback.own.registry import Part, of_name, register
+from tailback.custom.registry import Part, of_name, register
 
 _RECEIVED: dict[str, str] = {}
 """The digests of parts that came from elsewhere, by name."""

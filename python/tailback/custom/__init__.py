@@ -1,4 +1,4 @@
-"""Parts of your own, written in Python: controllers, feedback policies and queue disciplines by subclassing, with the
+"""Custom parts, written in Python: controllers, feedback policies and queue disciplines by subclassing, with the
 names and meanings of the traits that the built-in ones implement. For trying ideas out; what they cost per packet is
 stated in the documentation."""
 
@@ -22,9 +22,9 @@ from tailback._core import (
     RttSample,
     Sent,
 )
+from tailback.custom.parts import Controller, FeedbackPolicy, QueueDiscipline
+from tailback.custom.registry import register
 from tailback.errors import PartError
-from tailback.own.parts import Controller, FeedbackPolicy, QueueDiscipline
-from tailback.own.registry import register
 
 __all__ = [
     "Acked",

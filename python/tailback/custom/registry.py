@@ -1,4 +1,4 @@
-"""Entering parts of one's own into the process's register, checked. How they reach other processes is the business of
+"""Entering custom parts into the process's register, checked. How they reach other processes is the business of
 ``shipping.py``."""
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from tailback import _core
+from tailback.custom.parts import Controller, FeedbackPolicy, QueueDiscipline
+from tailback.custom.reports import report_reader
 from tailback.errors import PartError, one_of
-from tailback.own.parts import Controller, FeedbackPolicy, QueueDiscipline
-from tailback.own.reports import report_reader
 
 Part: TypeAlias = type[Controller] | type[QueueDiscipline]
 
@@ -44,8 +44,8 @@ def register(part: Part) -> Part:
         try:
             _core.register_scheme(
                 name,
-                {"make": _maker(part), "calls": _own_methods(part, Controller), "report": reader},
-                {"make": _maker(policy), "calls": _own_methods(policy, FeedbackPolicy), "report": report}
+                {"make": _maker(part), "calls": _overridden(part, Controller), "report": reader},
+                {"make": _maker(policy), "calls": _overridden(policy, FeedbackPolicy), "report": report}
                 if policy is not None
                 else None,
                 {
@@ -62,14 +62,14 @@ def register(part: Part) -> Part:
             raise PartError(f"{part.__name__}.{error}") from None
     else:
         _core.register_queue(
-            name, _maker(part), _own_methods(part, QueueDiscipline), lambda settings: complaint(part, settings)
+            name, _maker(part), _overridden(part, QueueDiscipline), lambda settings: complaint(part, settings)
         )
     _REGISTERED[name] = part
     return part
 
 
 def has_parts() -> bool:
-    """Whether there is any part of the user's own in this process."""
+    """Whether there is any custom part in this process."""
     return bool(_REGISTERED)
 
 
@@ -132,7 +132,7 @@ def _maker(part: type[Any]) -> Callable[[Any, dict[str, Any]], Any]:
     return make
 
 
-def _own_methods(part: type[Any], base: type[Any]) -> set[str]:
+def _overridden(part: type[Any], base: type[Any]) -> set[str]:
     return {method for method in _BASES[base] if getattr(part, method) is not getattr(base, method)}
 
 
@@ -182,5 +182,5 @@ def explained(error: BaseException) -> str:
 
 
 def _package_of(frame: traceback.FrameSummary) -> str:
-    here = __file__.rsplit("own", 1)[0]
+    here = __file__.rsplit("custom", 1)[0]
     return "tailback" if frame.filename.startswith(here) else ""

@@ -1,4 +1,4 @@
-"""A controller of your own in twenty lines: AIMD with any two numbers.
+"""A custom controller in twenty lines: AIMD with any two numbers.
 
 Increase by `a` segments per round trip, decrease to `b` of the window at a loss. Reno is (1, 0.5); a gentler decrease
 with a smaller increase is as fast and smoother.
@@ -32,4 +32,4 @@ steep, gentle = Aimd.scheme(a=1.0, b=0.5), Aimd.scheme(a=0.2, b=0.875)
 result = link.with_flows(tb.flows(1, steep, name="steep"), tb.flows(1, gentle, name="gentle")).run()
 
 print(result.flows.select("flow", "goodput", "retransmission_rate"))
-result.plot.window().savefig("own_controller.svg")
+result.plot.window().savefig("custom_controller.svg")

@@ -1,4 +1,4 @@
-"""The base classes of parts of your own. Times are seconds since the start of the run, amounts bytes on the wire, rates
+"""The base classes of custom parts. Times are seconds since the start of the run, amounts bytes on the wire, rates
 bit/s. How parts reach the simulator is the business of ``registry.py``."""
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class QueueDiscipline(ABC):
 
 
 def _entered(part: Any, settings: dict[str, bool | float | str]) -> dict[str, Any]:
-    from tailback.own.registry import register, table  # Which knows these classes.
+    from tailback.custom.registry import register, table  # Which knows these classes.
 
     register(part)
     return table(part, settings)

@@ -1,7 +1,7 @@
-//! A template for a controller of one's own in Rust: registered under a name, named by a scenario, run. What the trait
+//! A template for a custom controller in Rust: registered under a name, named by a scenario, run. What the trait
 //! means is said in `tailback_core::Controller`; how built-in schemes look, in `crates/control/src/schemes/`.
 
-use tailback_control::{ControllerParams, OWN_SCHEMES, OwnScheme};
+use tailback_control::{CUSTOM_SCHEMES, ControllerParams, CustomScheme};
 use tailback_core::custom::{Setting, Settings};
 use tailback_core::{Bytes, CongestionEvent, Controller, Cx, Directive, Feedback, Recovery, Time};
 use tailback_scenario::{Problems, Run, Scenario};
@@ -56,7 +56,7 @@ const SCENARIO: &str = r#"{
 
 /// Bytes that each flow delivered.
 fn delivered() -> Result<Vec<(String, u64)>, Problems> {
-    OWN_SCHEMES.enter("my-aimd", OwnScheme::new(Aimd::new));
+    CUSTOM_SCHEMES.enter("my-aimd", CustomScheme::new(Aimd::new));
     let outcome = Run::new(Scenario::from_json(SCENARIO)?, None)?.finish()?;
     let names = ["mine", "sack"].map(str::to_owned);
     let bytes = outcome.flows.0.into_iter().find_map(|(name, column)| match column {
