@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from tailback.validation.differences import BEYOND
 from tailback.validation.judge import Comparison, Verdict
 
 if TYPE_CHECKING:
@@ -75,7 +76,22 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
     }
     for group, items in groupby(comparisons, key=lambda item: item.row.group):
         parts += [titles[group], "", *_section(list(items)), ""]
+    parts += beyond()
     return "\n".join(parts).rstrip() + "\n"
+
+
+def beyond() -> list[str]:
+    """Differences found in configurations that are no rows."""
+    lines = [
+        "## Beyond the rows",
+        "",
+        "Small windows, where the two differ most: 64 flows over 10 Mbit/s, found after the rows were chosen.",
+        "",
+        "| options of `benches/ns2/oracle.tcl` | ns-2 | Tailback | |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [f"| `{one.options}` | {one.ns2} | {one.tailback} | ({at}) |" for at, one in enumerate(BEYOND, 1)]
+    return [*lines, "", *(f"{at}. {one.reason}" for at, one in enumerate(BEYOND, 1)), ""]
 
 
 def _section(comparisons: Sequence[Comparison]) -> list[str]:
