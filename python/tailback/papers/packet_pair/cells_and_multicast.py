@@ -64,7 +64,7 @@ class Shared(NamedTuple):
     """Bit/s that each receiver got."""
     lost: int
     again: int
-    """Packets sent again."""
+    """Retransmissions."""
     elsewhere: int
     """Packets beyond the first copy that reached the receivers that lost nothing."""
 
@@ -144,7 +144,7 @@ def tree(loss: bool) -> Scenario:
     own = {"transport": transport()}
     scheme = packet_pair(setpoint=fixed(20))
     flows = [
-        # With losses to its end, so that whatever is lost has been sent again.
+        # With losses to its end, so that whatever is lost has been retransmitted.
         tb.flows(1, scheme, bulk(SENT if loss else None), name="group", from_="s", receivers=list(BRANCHES), **own),
         tb.flows(1, scheme, bulk(None), name="company", from_="x", to="a", **own),
     ]

@@ -192,9 +192,9 @@ def _multicast(quiet: Shared, lossy: Shared) -> tuple[Check, Check]:
             off <= LIMIT,
         ),
         Check(
-            "what a receiver misses is sent again to it alone",
-            f"{lossy.lost} packets lost on the way to {LOSSY}, {lossy.again} sent again, {lossy.elsewhere} reached others",
-            "as many sent again as lost, none reaches others",
+            "what a receiver misses is retransmitted to it alone",
+            f"{lossy.lost} packets lost on the way to {LOSSY}, {lossy.again} retransmitted, {lossy.elsewhere} reached others",
+            "as many retransmitted as lost, none reaches others",
             alone,
         ),
     )  # fmt: skip

@@ -24,7 +24,7 @@ SOURCES = 4
 END = 6500.0
 """TU that are judged."""
 SHOWN = 8000.0
-"""TU that are simulated: what is lost before the end is sent again after it, and slower probing loses something too."""
+"""TU that are simulated: what is lost before the end is retransmitted after it, and slower probing loses something too."""
 GENTLER = 1.0
 """Packets: §9.1's other increase of the setpoint, with which each source is said to lose one packet."""
 FAIR = 25.0

@@ -42,7 +42,7 @@ class Steps(NamedTuple):
 
 
 def numbers(result: Result, source: int = 1) -> tuple[Steps, Steps]:
-    """The numbers of the packets that a source sent, those sent again included, and of the acknowledgements that it got.
+    """The numbers of the packets that a source sent, retransmissions included, and of the acknowledgements that it got.
 
     Needs the packet log of any link.
     """

@@ -89,7 +89,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter(
             "coder under feedback",
             "MPEG-2 Test Model 5's rate control on 95 % of the rate that packet-pair directs at each frame; "
-            "a packet sent again counts where it comes in time",
+            "a retransmission counts where it comes in time",
             "inferred",
             "§9.5 has the coder informed and the data rate decreased",
         ),
@@ -170,7 +170,7 @@ def shown(one: Film, delivered: pl.DataFrame) -> NDArray[np.float64]:
     """dB of all frames, groups × frames of a group, as a viewer sees them.
 
     A frame is hit where not all of its packets have arrived ``PLAYOUT`` after it was offered, whether they were lost, waited or
-    were sent again too late.
+    were retransmitted too late.
     """
     arrival = np.full(int(one.end[-1]), np.inf)
     first = delivered.group_by("number").agg(pl.col("time").min())
