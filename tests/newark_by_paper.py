@@ -1,5 +1,6 @@
 """TCP Newark a second time, straight from §III of Li and Mills and the rules of RED + ECN-TCP, with numbers where the
-library's has epochs: so that the two can be held against each other packet by packet. No test lives here."""
+library's has epochs: so that the two can be held against each other packet by packet. It was written beside the library's, by
+the same reading of the paper; ``newark_network_by_paper.py`` shares nothing with it. No test lives here."""
 
 from __future__ import annotations
 

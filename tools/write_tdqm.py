@@ -4,16 +4,19 @@ tdqm` does this."""
 import argparse
 import tempfile
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from tailback.analysis import mean_interval
 from tailback.papers.item import Fidelity
 from tailback.papers.lab import Lab
 from tailback.papers.ledger import select
 from tailback.papers.reproduce import reproduce
-from tailback.papers.tdqm import experiments
+from tailback.papers.tdqm import experiments, readings
 from tailback.pool import Pool
 from tailback.progress import Bar
+from tests.newark_network_by_paper import Seen, World
 from tools.pages import DOCS, replace
 from tools.write_items import rows
 
@@ -44,6 +47,24 @@ def comparison(measured: Mapping[str, Any]) -> str:
     )
 
 
+def world(seed: int) -> Seen:
+    """The second writing of the paper, a minute long."""
+    return World(seed).run(readings.SECONDS, readings.WARM_UP)
+
+
+def second(lab: Lab, seeds: int) -> list[list[str]]:
+    """The network of Figure 5 as the library has it, and as it was written a second time."""
+    ours = lab.map(readings.simulate, [readings.Run(seed=seed) for seed in range(1, seeds + 1)])
+    theirs = lab.map(world, range(1, seeds + 1))
+    rows = {
+        "this library": [(one.utilization, one.queue, 100 * one.loss) for one in ours],
+        "the second writing": [(one.rho, one.queue, 100 * one.loss) for one in theirs],
+    }
+    return [
+        [name, *(str(mean_interval(column)) for column in zip(*values, strict=True))] for name, values in rows.items()
+    ]
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -60,7 +81,10 @@ def main() -> None:
                 replace(PAGE, *marks("comparison"), comparison(verdict.outcome.measured) + "\n")
     if given.only != "items":
         with Pool(None) as pool, Bar("experiments") as bar:
-            for name, head, lines in experiments.told(Lab(fidelity, pool, bar), 3 if given.quick else 8):
+            lab, seeds = Lab(fidelity, pool, bar), 3 if given.quick else 8
+            head = ["", "utilization", "queue, packets", "loss, %"]
+            replace(PAGE, *marks("second"), table(head, second(lab, seeds)) + "\n")
+            for name, head, lines in chain(readings.told(lab, seeds), experiments.told(lab, seeds)):
                 replace(PAGE, *marks(name), table(head, lines) + "\n")
 
 

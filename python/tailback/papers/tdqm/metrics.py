@@ -59,6 +59,8 @@ class Run(NamedTuple):
     """b in packets."""
     packets: int
     seed: int
+    delay: str = "waiting"
+    """What V counts: as the queue's ``eta.delay``."""
 
 
 class Seen(NamedTuple):
@@ -107,6 +109,13 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 def measure(lab: Lab) -> Outcome:
     """Runs all arrivals with every seed, and one run beside the definition."""
     packets, seeds = _effort(lab.fidelity)
+    data = table(lab, packets, seeds)
+    off = lab.map(difference, [Run("poisson", 0.6, 4, PAPERS_B, 40_000, 1)])[0]
+    return _judged(data, off, scenario(Run("poisson", 0.6, 4, PAPERS_B, packets, 1)).to_toml())
+
+
+def table(lab: Lab, packets: int, seeds: int, delay: str = "waiting") -> pl.DataFrame:
+    """Means of both metrics for all arrivals."""
     cases: list[tuple[Arrivals, float, int, int]] = [
         ("periodic", 0.6, PERIOD, PAPERS_B),
         ("even", 0.6, PERIOD, PAPERS_B),
@@ -115,14 +124,19 @@ def measure(lab: Lab) -> Outcome:
     ]
     # Arrivals at equal intervals know no chance: one short run tells all.
     runs = [
-        Run(arrivals, load, burst, b, packets if arrivals == "poisson" else 100_000, seed)
+        Run(arrivals, load, burst, b, packets if arrivals == "poisson" else 100_000, seed, delay)
         for arrivals, load, burst, b in cases
         for seed in range(1, (seeds if arrivals == "poisson" else 1) + 1)
     ]
     seen = dict(zip(runs, lab.map(simulate, runs), strict=True))
-    off = lab.map(difference, [Run("poisson", 0.6, 4, PAPERS_B, 40_000, 1)])[0]
-    data = pl.DataFrame([_row(case, [seen[run] for run in runs if run[:4] == case]) for case in cases])
-    return _judged(data, off, scenario(Run("poisson", 0.6, 4, PAPERS_B, packets, 1)).to_toml())
+    return pl.DataFrame([_row(case, [seen[run] for run in runs if run[:4] == case]) for case in cases])
+
+
+def cell(data: pl.DataFrame, column: str, arrivals: Arrivals, load: float, burst: int) -> float:
+    """One mean of the table, with the paper's b."""
+    at = (pl.col("arrivals") == arrivals) & (pl.col("load") == load) & (pl.col("burst") == burst)
+    row = data.filter(at & (pl.col("b_packets") == PAPERS_B))
+    return float(row[column][0])
 
 
 def simulate(run: Run) -> Seen:
@@ -190,7 +204,7 @@ def scenario(run: Run, *, log: bool = False) -> Scenario:
         "window": window,
         "shortest_busy_period": units.time(run.shortest * SERVICE),
         "rho": {"weight": RHO_WEIGHT},
-        "eta": {"weight": ETA_WEIGHT},
+        "eta": {"weight": ETA_WEIGHT, "delay": run.delay},
     }
     link = {"from": "a", "to": "b", "rate": units.rate(RATE), "delay": "0 s", "buffer": "unlimited", "queue": queue}
     return tb.graph(
@@ -289,7 +303,8 @@ class Doubled(NamedTuple):
     """The relative change of rho."""
 
 
-def _doublings(data: pl.DataFrame, shortest: int, largest: int) -> list[Doubled]:
+def doublings(data: pl.DataFrame, shortest: int, largest: int) -> list[Doubled]:
+    """What each doubling of bursts does, up to the largest."""
     found = []
     for load in LOADS:
         rows = data.filter(
@@ -317,21 +332,13 @@ def _moves(doubled: Sequence[Doubled]) -> tuple[str, bool]:
 
 
 def _judged(data: pl.DataFrame, off: tuple[float, float], toml: str) -> Outcome:
-    def cell(column: str, arrivals: Arrivals, load: float, burst: int, shortest: int = PAPERS_B) -> float:
-        row = data.filter(
-            (pl.col("arrivals") == arrivals)
-            & (pl.col("load") == load)
-            & (pl.col("burst") == burst)
-            & (pl.col("b_packets") == shortest)
-        )
-        return float(row[column][0])
-
-    batch, smooth = cell("eta", "periodic", 0.6, PERIOD), cell("eta", "even", 0.6, PERIOD)
-    errors = {load: cell("rho", "poisson", load, 1) / load - 1.0 for load in LOADS}
-    etas = {str(load): round(cell("eta", "poisson", load, 1), 4) for load in LOADS}
-    stream = {shortest: cell("eta", "periodic", 0.6, 1, shortest) for shortest in (PAPERS_B, LONG_B)}
-    short, papers = _moves(_doublings(data, LONG_B, BURSTS[-1])), _moves(_doublings(data, PAPERS_B, 4))
-    beyond = [step.ratio for step in _doublings(data, PAPERS_B, BURSTS[-1]) if step.burst > PAPERS_B]
+    batch, smooth = cell(data, "eta", "periodic", 0.6, PERIOD), cell(data, "eta", "even", 0.6, PERIOD)
+    errors = {load: cell(data, "rho", "poisson", load, 1) / load - 1.0 for load in LOADS}
+    etas = {str(load): round(cell(data, "eta", "poisson", load, 1), 4) for load in LOADS}
+    long = data.filter((pl.col("arrivals") == "periodic") & (pl.col("load") == 0.6) & (pl.col("b_packets") == LONG_B))
+    stream = {PAPERS_B: cell(data, "eta", "periodic", 0.6, 1), LONG_B: float(long["eta"][0])}
+    short, papers = _moves(doublings(data, LONG_B, BURSTS[-1])), _moves(doublings(data, PAPERS_B, 4))
+    beyond = [step.ratio for step in doublings(data, PAPERS_B, BURSTS[-1]) if step.burst > PAPERS_B]
     return Outcome(
         measured={
             "eta_batch": round(batch, 6),
