@@ -2,7 +2,7 @@
 
 import pytest
 
-from tailback.validation import judge, reference, settings, table
+from tailback.validation import differences, judge, reference, settings, table
 from tailback.validation.judge import Verdict
 from tailback.validation.reference import Row
 
@@ -88,3 +88,11 @@ def test_a_row_says_its_network_in_the_scenarios_words() -> None:
     assert red["topology"]["queue"]["max"] == "144 packets"
     assert red["flows"][0]["transport"]["send_jitter"] == "250000 ns"
     assert red["flows"][0]["count"] == 64
+
+
+def test_differences_beyond_the_rows_are_told_with_options_that_the_script_takes() -> None:
+    for one in differences.BEYOND:
+        options = dict(option.split("=") for option in one.options.split())
+        assert set(options) <= set(reference.OPTIONS)
+        assert options["proto"] in {"newreno", "sack", "vegas"}
+        assert one.reason in table.markdown([])

@@ -120,9 +120,9 @@ BEYOND: tuple[Beyond, ...] = (
         "Halving windows below two packets and timing packets through a repair, two other habits of ns-2, move it by 2 % at most.",
     ),
     Beyond(
-        "proto=vegas n=64 bw=10, RED and drop-tail, with jitter and without",
-        "loss 11.1 % (RED), 10.0 % (drop-tail, jitter), 5.3 % (drop-tail)",
-        "loss 9.7 %, 11.1 %, 9.5 %",
+        "proto=vegas queue=red n=64 bw=10 jitter=0.0008",
+        "loss 11.1 %; drop-tail 10.0 %; drop-tail without jitter 5.3 %",
+        "9.7 %; 11.1 %; 9.5 %",
         "At windows of two to three packets ns-2's three habits (dumbbell/vegas/red/64, above) are not enough: with them alone "
         "Tailback loses 16 %. Two more act against them. ns-2's Vegas doubles its time-out at each fast retransmission, too, until "
         "the next sample; and it takes a round that ends with one packet or fewer to be sent, as each does after a time-out, for "
