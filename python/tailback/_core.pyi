@@ -53,6 +53,9 @@ def load_toml(path: str, /) -> str:
 def to_toml(scenario: str, /) -> str:
     """A scenario written as JSON, as TOML for people: what is at its default is left out. Raises ``ScenarioError``."""
 
+def lean(scenario: str, /) -> str:
+    """A complete scenario written as JSON, without what is at its default; whether it makes sense is not looked at."""
+
 def canonical(scenario: str, /) -> str:
     """A scenario written as JSON, checked, complete with defaults, with sorted keys. Raises ``ScenarioError``."""
 
@@ -94,11 +97,20 @@ class Network(TypedDict):
 def network(scenario: str, /) -> Network:
     """The network of a scenario written as JSON. Raises ``ScenarioError``."""
 
-def run(scenario: str, /, seed: int | None = None, progress: Callable[[float], object] | None = None) -> Result:
+def run(
+    scenario: str,
+    /,
+    seed: int | None = None,
+    progress: Callable[[float], object] | None = None,
+    memory: int | None = None,
+    wheel: bool = False,
+) -> Result:
     """Runs a scenario written as JSON, with its own seed or another.
 
     ``progress`` is told the share of simulated time that is done, 0 to 1, at most ten times a second. The interpreter is
-    free for other threads meanwhile; an interrupt ends the run. Raises ``ScenarioError``."""
+    free for other threads meanwhile; an interrupt ends the run, also while it is built. ``memory`` is what it may take, in bytes;
+    ``wheel`` takes the event queue that has no limit of time, which gives the same.
+    Raises ``ScenarioError``."""
 
 def estimate(estimator: str, observed: list[float], /) -> NDArray[np.float64]:
     """What an estimator of service times, written as JSON (``{"name": "fuzzy"}``), makes of a series of observations: its

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.commands import complete
+from tailback.commands import complete, helping
 
 app = typer.Typer(
     name="tailback",
@@ -38,6 +38,15 @@ Changes = Annotated[
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")]
 Keep = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep finished runs, and take them up.")]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="What runs may take of memory together, for example '4 GB'.",
+        show_default="half of what there is",
+        envvar="TAILBACK_MEMORY",
+    ),
+]
+Trust = Annotated[bool, typer.Option("--trust", help="Read files too that have changed since they were written.")]
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON on standard output instead of tables: one object per line.")
 ]
@@ -85,6 +94,7 @@ def run(  # noqa: PLR0917 (the command line has no positions here)
             "alpha-fairness.",
         ),
     ] = None,
+    memory: Memory = None,
     custom: Custom = None,
     json: Json = False,
 ) -> None:
@@ -93,7 +103,7 @@ def run(  # noqa: PLR0917 (the command line has no positions here)
     from tailback.commands.run import run_file
 
     use_files(custom or [])
-    run_file(file, seed=seed, out=out, changes=changes or [], plot=plot, predict=predict, as_json=json)
+    run_file(file, seed=seed, out=out, changes=changes or [], plot=plot, predict=predict, as_json=json, memory=memory)
 
 
 @app.command()
@@ -172,6 +182,7 @@ def sweep(  # noqa: PLR0917 (likewise)
     jobs: Jobs = None,
     out: Annotated[Path | None, typer.Option(help="Folder for tables, figures and the report.")] = None,
     cache: Keep = True,
+    memory: Memory = None,
     custom: Custom = None,
     json: Json = False,
 ) -> None:
@@ -183,7 +194,7 @@ def sweep(  # noqa: PLR0917 (likewise)
     from tailback.commands.sweep import How, sweep_file
 
     use_files(custom or [])
-    how = How(changes or [], seeds, jobs, out, cache, as_json=json, command=_typed())
+    how = How(changes or [], seeds, jobs, out, cache, as_json=json, command=_typed(), memory=memory)
     raise typer.Exit(sweep_file(file, over or [], how))
 
 
@@ -199,6 +210,7 @@ def compare(  # noqa: PLR0917 (likewise)
     jobs: Jobs = None,
     out: Annotated[Path, typer.Option(help="Folder for tables, figures and the report.")] = Path("out/compare"),
     cache: Keep = True,
+    memory: Memory = None,
     custom: Custom = None,
     json: Json = False,
 ) -> None:
@@ -207,7 +219,7 @@ def compare(  # noqa: PLR0917 (likewise)
     from tailback.commands.sweep import How, compare_schemes
 
     use_files(custom or [])
-    how = How(changes or [], seeds, jobs, out, cache, as_json=json, command=_typed())
+    how = How(changes or [], seeds, jobs, out, cache, as_json=json, command=_typed(), memory=memory)
     raise typer.Exit(compare_schemes(schemes, over, how))
 
 
@@ -228,22 +240,24 @@ def plot(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="An argument of the figures, by its name. Repeatable."),
     ] = None,
+    trust: Trust = False,
 ) -> None:
     """Draw figures of a saved result or sweep."""
     from tailback.commands.figures import draw_figures
 
-    draw_figures(folder, words or [], out=out, kind=kind, options=options or [])
+    draw_figures(folder, words or [], out=out, kind=kind, options=options or [], trust=trust)
 
 
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(help="A folder of `tailback run` or `tailback sweep`.")],
     out: Annotated[Path | None, typer.Option(help="Where to.", show_default="report in that folder")] = None,
+    trust: Trust = False,
 ) -> None:
     """Write the report of a saved result or sweep: one folder that works offline."""
     from tailback.commands.study import write_report
 
-    write_report(folder, out)
+    write_report(folder, out, trust=trust)
 
 
 @app.command()
@@ -262,6 +276,7 @@ def capture(  # noqa: PLR0917 (the command line has no positions here)
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
     changes: Changes = None,
     custom: Custom = None,
+    trust: Trust = False,
 ) -> None:
     """Write a run's packets, congestion state or deliveries in the formats of other programs.
 
@@ -271,7 +286,7 @@ def capture(  # noqa: PLR0917 (the command line has no positions here)
     from tailback.commands.custom import use_files
 
     use_files(custom or [])
-    capture_run(source, files, at=at, flow=flow, seed=seed, changes=changes or [])
+    capture_run(source, files, at=at, flow=flow, seed=seed, changes=changes or [], trust=trust)
 
 
 @app.command()
@@ -389,6 +404,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
+        helping.prepare(sys.argv[1:])
         app(prog_name="tailback")
     except TailbackError as error:
         typer.echo(f"tailback: {error}", err=True)

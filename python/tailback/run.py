@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tailback import _core
+from tailback import _core, forked
+from tailback.memory import budget
 from tailback.results.from_core import result_of
 from tailback.results.warnings import TailbackWarning
 from tailback.scenario.seeds import one
@@ -17,21 +18,39 @@ if TYPE_CHECKING:
     from tailback.scenario import Scenario
 
 
-def run(scenario: Scenario, seed: int | None = None, progress: Callable[[float], object] | None = None) -> Result:
+def run(
+    scenario: Scenario,
+    seed: int | None = None,
+    progress: Callable[[float], object] | None = None,
+    memory: str | int | None = None,
+) -> Result:
     """Simulates a scenario.
 
     Args:
         scenario: what to simulate.
         seed: in place of the scenario's own.
         progress: called now and then with the part of the run that is done, 0 to 1.
+        memory: what the run may take, ``"4 GB"``; half of what this process can have by default (see ``TAILBACK_MEMORY``).
 
     Raises:
-        ScenarioError: where the scenario makes no sense.
+        ScenarioError: where the scenario makes no sense, or the run needs more memory; the field is named.
+        TailbackError: in a process that was forked from one that had made tables.
     """
-    chosen = None if seed is None else one(seed)
-    began = time.monotonic()
-    raw = _core.run(scenario.to_json(), seed=chosen, progress=progress)
-    result = result_of(raw, time.monotonic() - began)
+    result = run_text(scenario.to_json(), seed, progress, memory)
     for warning in result.warnings:
         warnings.warn(warning, TailbackWarning, stacklevel=3)
     return result
+
+
+def run_text(
+    scenario: str,
+    seed: int | None = None,
+    progress: Callable[[float], object] | None = None,
+    memory: str | int | None = None,
+) -> Result:
+    """The same for a scenario as JSON; without warnings, which the result has."""
+    chosen = None if seed is None else one(seed)
+    forked.check()
+    began = time.monotonic()
+    raw = _core.run(scenario, seed=chosen, progress=progress, memory=budget(memory))
+    return result_of(raw, time.monotonic() - began)

@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from tailback.sweeps import Runs
 
 
-def load(folder: str | Path) -> Result | Runs:
+def load(folder: str | Path, *, trust: bool = False) -> Result | Runs:
     """The result or the sweep that was saved in a folder, in this version or an earlier one.
 
+    Args:
+        folder: where it was saved.
+        trust: whether files are read that have changed since; they may say anything.
+
     Raises:
-        StorageError: where there is neither, or it is damaged or of a newer version.
+        StorageError: where there is neither, it is damaged or of a newer version, or a file has changed.
     """
     from tailback.results.store import ABOUT as RESULT
     from tailback.results.store import load as load_result
@@ -25,7 +29,7 @@ def load(folder: str | Path) -> Result | Runs:
 
     place = Path(folder)
     if (place / SWEEP).is_file():
-        return load_sweep(place)
+        return load_sweep(place, trust=trust)
     if (place / RESULT).is_file():
-        return load_result(place)
+        return load_result(place, trust=trust)
     raise StorageError(f"{place}: holds neither a result nor a sweep; `tailback run` and `tailback sweep` write them")

@@ -4,6 +4,7 @@
 mod convert;
 mod custom;
 mod estimators;
+mod memory;
 mod network;
 mod probabilities;
 mod result;
@@ -15,7 +16,8 @@ use pyo3::pymodule;
 mod _core {
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
-    use tailback_scenario::{Run, Scenario};
+    use tailback_scenario::topology::GoOn;
+    use tailback_scenario::{Problems, Run, Scenario, Start};
 
     use crate::convert::raise;
     use crate::custom::take_failure;
@@ -72,8 +74,12 @@ mod _core {
     #[pyfunction]
     #[pyo3(signature = (scenario, /))]
     fn check<'py>(py: Python<'py>, scenario: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let errors = Scenario::from_json(scenario).err().map(|problems| problems.errors).unwrap_or_default();
+        let mut stopped = None;
+        let errors = Scenario::from_json_while(scenario, &mut || is_wanted(&mut stopped)).err();
+        stopped.map_or(Ok(()), Err)?;
         errors
+            .map(|problems| problems.errors)
+            .unwrap_or_default()
             .iter()
             .map(|error| {
                 let dict = PyDict::new(py);
@@ -101,6 +107,13 @@ mod _core {
         parse(py, scenario).map(|scenario| scenario.to_toml())
     }
 
+    /// A complete scenario written as JSON, without its defaults.
+    #[pyfunction]
+    #[pyo3(signature = (scenario, /))]
+    fn lean(py: Python<'_>, scenario: &str) -> PyResult<String> {
+        Scenario::lean_json(scenario).map_err(|problems| raise(py, &problems))
+    }
+
     /// A scenario written as JSON, checked and complete.
     #[pyfunction]
     #[pyo3(signature = (scenario, /))]
@@ -117,16 +130,19 @@ mod _core {
 
     /// Runs a scenario written as JSON.
     #[pyfunction]
-    #[pyo3(signature = (scenario, /, seed=None, progress=None))]
+    #[pyo3(signature = (scenario, /, seed=None, progress=None, memory=None, wheel=false))]
     fn run(
         py: Python<'_>,
         scenario: &str,
         seed: Option<u64>,
         progress: Option<&Bound<'_, PyAny>>,
+        memory: Option<u64>,
+        wheel: bool,
     ) -> PyResult<Result> {
         let scenario = parse(py, scenario)?;
         drop(take_failure());
-        let mut run = py.detach(|| Run::new(scenario, seed)).map_err(|problems| raise(py, &problems))?;
+        let budget = crate::memory::budget(memory);
+        let mut run = patiently(py, |go_on| Run::start(scenario, Start { seed, budget, wheel, go_on }))?;
         take_failure().map_or(Ok(()), Err)?;
         // The core reads no clock: the interpreter's own says when it is time to tell.
         let clock = py.import("time")?.getattr("monotonic")?;
@@ -153,6 +169,25 @@ mod _core {
     }
 
     fn parse(py: Python<'_>, scenario: &str) -> PyResult<Scenario> {
-        Scenario::from_json(scenario).map_err(|problems| raise(py, &problems))
+        patiently(py, |go_on| Scenario::from_json_while(scenario, go_on))
+    }
+
+    /// Work that takes long, which a signal stops.
+    fn patiently<T: Send>(
+        py: Python<'_>,
+        work: impl FnOnce(GoOn<'_>) -> std::result::Result<T, Problems> + Send,
+    ) -> PyResult<T> {
+        let mut stopped = None;
+        let done = py.detach(|| work(&mut || is_wanted(&mut stopped)));
+        stopped.map_or(Ok(()), Err)?;
+        done.map_err(|problems| raise(py, &problems))
+    }
+
+    /// Whether no signal has come that ends the work; the exception is kept.
+    fn is_wanted(stopped: &mut Option<PyErr>) -> bool {
+        if stopped.is_none() {
+            *stopped = Python::attach(|py| py.check_signals()).err();
+        }
+        stopped.is_none()
     }
 }

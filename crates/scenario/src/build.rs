@@ -13,26 +13,37 @@ use crate::loss::{LossConfig, LossPlace, PacketClass};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
 use crate::schedule::ScheduleStep;
-use crate::topology::{Network, NetworkLink, Role};
+use crate::topology::{GoOn, Network, NetworkLink, Role, SOME};
 use crate::trace::TraceConfig;
 
 /// A simulator of `scenario` on `network`, with random streams from `seed`.
 ///
 /// # Errors
-/// A trace that was not loaded, or what the simulator refuses.
+/// A trace that was not loaded, or what the simulator refuses; one complaint where `go_on` stopped it.
 pub fn simulator<R: Recorder>(
     scenario: &Scenario,
     network: &Network,
     seed: u64,
     recorder: R,
+    wheel: bool,
+    go_on: GoOn<'_>,
 ) -> Result<Simulator<R>, Problems> {
     let mut builder = NetworkBuilder::new(seed);
+    if wheel {
+        builder.without_limit_of_time();
+    }
     let packets = mean_packets(scenario, network);
-    for (link, packet) in network.links.iter().zip(packets) {
+    for (index, (link, packet)) in network.links.iter().zip(packets).enumerate() {
+        if index % SOME == 0 && !go_on() {
+            return Err(Problems::stopped());
+        }
         builder.link(link_spec(link, packet)?);
     }
     let assembly = Assembly::new(scenario, network, seed);
     for (index, flow) in network.flows.iter().enumerate() {
+        if index % SOME == 0 && !go_on() {
+            return Err(Problems::stopped());
+        }
         let id = builder.flow(flow_spec(&flow.name, (&flow.forward, &flow.reverse), assembly.flow(index)));
         if let Role::Group(members) = flow.role {
             builder.multicast(id, members_of(id, members).collect());

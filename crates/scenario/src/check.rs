@@ -4,17 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tailback_core::{Checker, FieldError, Span};
-use tailback_sim::{AccumulationSeries, FlowSeries, LinkSeries};
 
 use crate::link::LinkConfig;
 use crate::record::Which;
 use crate::scenario::Scenario;
-use crate::topology::Network;
+use crate::topology::{GoOn, Network};
 
 /// The longest run taken seriously.
 const LONGEST: Span = Span::from_secs(365 * 24 * 3600);
-/// The most that time series may take, in bytes; with the tables made of them a run takes up to three times that.
-const MOST_SERIES: f64 = 1e9;
 /// The most flows of a scenario.
 const MOST_FLOWS: usize = 1_000_000;
 
@@ -83,9 +80,9 @@ fn aggregates(scenario: &Scenario, checker: &mut Checker) {
     }
 }
 
-/// Complains about what does not fit together: nodes, routes, marks, names in `record`.
-pub(crate) fn meaning(scenario: &Scenario) -> Vec<FieldError> {
-    let (network, mut errors) = Network::new(scenario);
+/// Complains about what does not fit together: nodes, routes, marks, names in `record`; nothing where it was stopped.
+pub(crate) fn meaning(scenario: &Scenario, go_on: GoOn<'_>) -> Option<Vec<FieldError>> {
+    let (network, mut errors) = Network::new_while(scenario, go_on)?;
     let mut checker = Checker::new();
     if errors.is_empty() {
         marks(scenario, &network, &mut checker);
@@ -93,12 +90,9 @@ pub(crate) fn meaning(scenario: &Scenario) -> Vec<FieldError> {
         guaranteed_rates(scenario, &network, &mut checker);
     }
     member_names(scenario, &mut checker);
-    checker.within("record", |checker| {
-        recorded(scenario, &network, checker);
-        series_fit(scenario, &network, checker);
-    });
+    checker.within("record", |checker| recorded(scenario, &network, checker));
     errors.extend(checker.finish().err().unwrap_or_default());
-    errors
+    Some(errors)
 }
 
 /// Marks help only where somebody listens: a marking queue that no ECN-capable flow crosses is a slip.
@@ -204,25 +198,6 @@ fn recorded(scenario: &Scenario, network: &Network, checker: &mut Checker) {
             checker.require(ok, &format!("links[{index}]"), format_args!("{name:?}"), allowed);
         }
     }
-}
-
-/// Time series of many flows over a long time fill memory long before a run ends; better to say so at once.
-fn series_fit(scenario: &Scenario, network: &Network, checker: &mut Checker) {
-    let links = network.links.iter().filter(|link| scenario.record.records_link(link)).count();
-    let flows = network.flows.iter().filter(|flow| scenario.records_flow(flow)).count();
-    let bins = scenario.duration.as_nanos() / scenario.record.bin.as_nanos().max(1);
-    let accumulation = if scenario.record.accumulation { AccumulationSeries::COLUMNS.len() } else { 0 };
-    let columns = links * LinkSeries::COLUMNS.len() + flows * (FlowSeries::COLUMNS.len() + accumulation);
-    let bytes = bins as f64 * columns as f64 * size_of::<f64>() as f64;
-    checker.require(
-        bytes <= MOST_SERIES,
-        "bin",
-        format_args!("{} with {flows} flows and {links} links", scenario.record.bin),
-        format_args!("wider bins, or fewer of `flows` and `links`: these series take {:.1} GB, and at most {:.0} GB are allowed",
-            bytes / 1e9,
-            MOST_SERIES / 1e9,
-        ),
-    );
 }
 
 /// The nearest known name, then a few of all.

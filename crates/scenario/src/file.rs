@@ -4,16 +4,22 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The largest file taken seriously: a device or a pipe without end must not fill memory.
+/// The largest file taken seriously.
 const LARGEST: u64 = 256 << 20;
 
 /// The contents of a file, or what is wrong with it.
 pub(crate) fn read(path: &Path) -> Result<String, String> {
-    let mut text = String::new();
+    // Opening a pipe would wait for its writer, perhaps for ever.
+    let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !about.is_file() {
+        return Err(if about.is_dir() { "a folder" } else { "a pipe or a device" }.to_owned());
+    }
+    let mut data = Vec::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
-    file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    if text.len() as u64 > LARGEST {
+    file.take(LARGEST + 1).read_to_end(&mut data).map_err(|error| error.to_string())?;
+    if data.len() as u64 > LARGEST {
         return Err(format!("more than {} MiB", LARGEST >> 20));
     }
-    Ok(text)
+    String::from_utf8(data)
+        .map_err(|error| format!("no UTF-8 text from byte {} on", error.utf8_error().valid_up_to()))
 }

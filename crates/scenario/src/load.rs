@@ -14,6 +14,7 @@ use crate::problems::Problems;
 use crate::replay;
 use crate::scenario::Scenario;
 use crate::schema::schema;
+use crate::topology::GoOn;
 use crate::trace;
 use crate::walk::{Walked, walk};
 
@@ -113,7 +114,15 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with it, by field.
     pub fn from_json(text: &str) -> Result<Self, Problems> {
-        Self::from_value(&parse_json(text)?, Path::new(""))
+        Self::from_json_while(text, &mut || true)
+    }
+
+    /// The same, as long as `go_on` says so.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, by field; one complaint where it was stopped.
+    pub fn from_json_while(text: &str, go_on: GoOn<'_>) -> Result<Self, Problems> {
+        Self::from_value_while(&parse_json(text)?, Path::new(""), go_on)
     }
 
     /// The scenario that a parsed value describes; traces are looked for relative to `base`.
@@ -121,6 +130,10 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with it, by field.
     pub fn from_value(value: &Value, base: &Path) -> Result<Self, Problems> {
+        Self::from_value_while(value, base, &mut || true)
+    }
+
+    fn from_value_while(value: &Value, base: &Path, go_on: GoOn<'_>) -> Result<Self, Problems> {
         let Walked { value, mut errors, removed } = walk(value, schema());
         let fail = |errors| Err(Problems::new("scenario", errors));
         let mut scenario: Self = match serde_json::from_value(value.unwrap_or(Value::Null)) {
@@ -139,7 +152,7 @@ impl Scenario {
             );
         }
         if clean && errors.is_empty() {
-            errors = check::meaning(&scenario);
+            errors = check::meaning(&scenario, go_on).ok_or_else(Problems::stopped)?;
             errors.extend(trace::locate(&mut scenario, base));
             errors.extend(replay::inline(&mut scenario, base));
         }
@@ -166,6 +179,14 @@ impl Scenario {
     pub fn to_toml(&self) -> String {
         let table = from_json(&lean(&self.to_value(), schema())).expect("a scenario is a table");
         toml::to_string(&table).expect("a scenario has a TOML form")
+    }
+
+    /// A complete scenario as JSON, without what is at its default. Whether it makes sense is not looked at.
+    ///
+    /// # Errors
+    /// Text that is no JSON.
+    pub fn lean_json(text: &str) -> Result<String, Problems> {
+        Ok(lean(&parse_json(text)?, schema()).to_string())
     }
 
     /// A 128-bit digest (FNV-1a) of the canonical JSON. A trace counts by its contents, not by where its file lies.

@@ -30,6 +30,13 @@ impl Problems {
     }
 }
 
+impl Problems {
+    /// Whoever had a scenario built did not want it any more.
+    pub(crate) fn stopped() -> Self {
+        Self::one("scenario", "half built", "more time: it was stopped")
+    }
+}
+
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.errors.len();

@@ -4,18 +4,19 @@
 use tailback_core::{FlowId, LinkId, Observation, Span, Time};
 use tailback_link::LinkCounters;
 use tailback_sim::{
-    Accumulation, AccumulationPlan, AccumulationSeries, DelayRecorder, FlowDelays, PacketEvent, PacketLog,
-    Path, Recorder, Series, SeriesPlan, Simulator, TimeSeries,
+    Accumulation, AccumulationPlan, AccumulationSeries, DelayRecorder, FlowDelays, MemoryLimit, PacketEvent,
+    PacketLog, Path, Recorder, Series, SeriesPlan, Simulator, TimeSeries,
 };
 
 use crate::build::{hop, simulator};
+use crate::memory::Budget;
 use crate::outcome::{self, Outcome};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
-use crate::topology::Network;
+use crate::topology::{GoOn, Network};
 
-/// What the log of packets may take, and what published state may, in bytes: as much as series may.
-const MOST_LOGGED: u64 = 1_000_000_000;
+mod memory;
+
 /// The bytes of a row of packets: what its columns add up to when they leave.
 const PACKET_ROW: u64 = 39;
 /// The bytes of a row of state: its columns, and a name of usual length.
@@ -36,8 +37,21 @@ pub struct Run {
     stride: Span,
     /// Everything as of the end of the warm-up.
     warm: Option<Snapshot>,
-    /// The bytes that each log may take.
-    most_logged: u64,
+    /// What it may take of memory, and what was in use when it began.
+    budget: Budget,
+    limit: MemoryLimit,
+}
+
+/// How a run starts.
+pub struct Start<'a> {
+    /// In place of the scenario's seed.
+    pub seed: Option<u64>,
+    /// What the run may take of memory.
+    pub budget: Budget,
+    /// Whether it is driven by the event queue without a limit of time, also where the quicker one would do.
+    pub wheel: bool,
+    /// Asked while the run is built whether it is still wanted.
+    pub go_on: GoOn<'a>,
 }
 
 /// All counters at one instant.
@@ -152,6 +166,7 @@ trait Engine {
     fn link(&mut self, id: LinkId) -> LinkCounters;
     fn flow(&self, id: FlowId) -> FlowSnapshot;
     fn logged(&self) -> Logged;
+    fn is_stopped(&self) -> bool;
     fn finish(self: Box<Self>) -> Gathered;
 }
 
@@ -224,6 +239,10 @@ impl<R: Finish> Engine for Simulator<R> {
         self.recorder().logged()
     }
 
+    fn is_stopped(&self) -> bool {
+        Self::is_stopped(self)
+    }
+
     fn finish(self: Box<Self>) -> Gathered {
         self.into_recorder().gathered()
     }
@@ -234,12 +253,25 @@ impl Run {
     ///
     /// # Errors
     /// What is wrong with the scenario after all, or a trace that was not loaded.
-    pub fn new(mut scenario: Scenario, seed: Option<u64>) -> Result<Self, Problems> {
+    pub fn new(scenario: Scenario, seed: Option<u64>) -> Result<Self, Problems> {
+        let budget = Budget::default();
+        Self::start(scenario, Start { seed, budget, wheel: false, go_on: &mut || true })
+    }
+
+    /// The same, as the caller says.
+    ///
+    /// # Errors
+    /// Those of [`Run::new`], and where the scenario is sure to need more memory.
+    pub fn start(mut scenario: Scenario, start: Start<'_>) -> Result<Self, Problems> {
+        let Start { seed, budget, wheel, go_on } = start;
         scenario.seed = seed.unwrap_or(scenario.seed);
-        let (network, errors) = Network::new(&scenario);
+        let limit = budget.from_now();
+        budget.admits_flows(&scenario)?;
+        let (network, errors) = Network::new_while(&scenario, go_on).ok_or_else(Problems::stopped)?;
         if !errors.is_empty() {
             return Err(Problems { source: "scenario".to_owned(), errors });
         }
+        budget.admits(&scenario, &network)?;
         let record = &scenario.record;
         let links = chosen(&network.links, |link| record.records_link(link));
         // In the simulator the control loops of aggregates are flows too, behind all others.
@@ -255,6 +287,7 @@ impl Run {
             queue_state: record.queue_state,
         };
         let series = Series::new(plan.clone());
+        let bins = scenario.duration.as_nanos().div_ceil(plan.bin.as_nanos()) as usize;
         let seed = scenario.seed;
         let is_logged = record.packets || record.state || record.accumulation || record.delays;
         let engine: Box<dyn Engine + Send> = if is_logged {
@@ -265,17 +298,17 @@ impl Run {
                 flows,
                 accumulation: record
                     .accumulation
-                    .then(|| Accumulation::new(&accumulation_plan(&plan, &network))),
+                    .then(|| Accumulation::new(&accumulation_plan(&plan, bins, &network))),
                 delays: record
                     .delays
                     .then(|| DelayRecorder::new(network.flows.len(), Time::ZERO + scenario.warm_up)),
             };
-            Box::new(simulator(&scenario, &network, seed, (series, logs))?)
+            Box::new(limited(simulator(&scenario, &network, seed, (series, logs), wheel, go_on)?, limit))
         } else {
-            Box::new(simulator(&scenario, &network, seed, series)?)
+            Box::new(limited(simulator(&scenario, &network, seed, series, wheel, go_on)?, limit))
         };
         let stride = scenario.duration / STEPS / STEPS;
-        Ok(Self { scenario, network, engine, plan, stride, warm: None, most_logged: MOST_LOGGED })
+        Ok(Self { scenario, network, engine, plan, stride, warm: None, budget, limit })
     }
 
     /// The present of the run.
@@ -297,7 +330,7 @@ impl Run {
     /// takes, so that whoever drives the run can show progress and stop it, be its rates ever so absurd.
     ///
     /// # Errors
-    /// What is logged has become more than a run may keep (`record.packets`, `record.state`).
+    /// The run has outgrown its budget of memory; the field that takes most is named.
     pub fn step(&mut self) -> Result<(), Problems> {
         let before = self.engine.events();
         self.advance(self.stride.max(Span::from_nanos(1)));
@@ -307,20 +340,7 @@ impl Run {
         } else if handled < BUSY / 4 {
             self.stride = (self.stride * 2).min((self.scenario.duration / STEPS).max(Span::from_nanos(2)));
         }
-        let logged = self.engine.logged();
-        self.fits("record.packets", logged.packets, "fewer of `record.links`")?;
-        self.fits("record.state", logged.state, "fewer of `record.flows`")
-    }
-
-    fn fits(&self, field: &str, bytes: u64, fewer: &str) -> Result<(), Problems> {
-        if bytes <= self.most_logged {
-            return Ok(());
-        }
-        let (most, now) = (MOST_LOGGED / 1_000_000_000, self.now());
-        let allowed = format!(
-            "a log of at most {most} GB, which it exceeds {now} into the run: a shorter duration, or {fewer}"
-        );
-        Err(Problems::one(field, "true", allowed))
+        self.keep_within()
     }
 
     /// Goes on for `span` of simulated time, but not beyond the end; how much is logged meanwhile is not looked at.
@@ -363,7 +383,7 @@ impl Run {
 }
 
 /// Whose accumulation is recorded: that of the flows and aggregates with a time series.
-fn accumulation_plan(plan: &SeriesPlan, network: &Network) -> AccumulationPlan {
+fn accumulation_plan(plan: &SeriesPlan, bins: usize, network: &Network) -> AccumulationPlan {
     let hops = |links: &[usize]| links.iter().map(|&link| hop(network, link)).collect();
     let path = |flow: &FlowId| {
         if let Some(known) = network.flows.get(flow.index()) {
@@ -374,38 +394,14 @@ fn accumulation_plan(plan: &SeriesPlan, network: &Network) -> AccumulationPlan {
         let members = forth.iter().chain(back).map(|&member| FlowId::from(member)).collect();
         Path { flow: *flow, hops: hops(&aggregate.forward), members }
     };
-    AccumulationPlan { bin: plan.bin, flows: plan.flows.iter().map(path).collect() }
+    AccumulationPlan { bin: plan.bin, bins, flows: plan.flows.iter().map(path).collect() }
+}
+
+fn limited<R: Recorder>(mut simulator: Simulator<R>, limit: MemoryLimit) -> Simulator<R> {
+    simulator.limit_memory(limit);
+    simulator
 }
 
 fn chosen<T>(items: &[T], wanted: impl Fn(&T) -> bool) -> Vec<bool> {
     items.iter().map(wanted).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Two flows for a second, with everything logged, in logs that may take `most` bytes.
-    fn logged(most: u64) -> Result<Outcome, Problems> {
-        let text = r#"{"duration": "1 s", "topology": {"template": "dumbbell"}, "record": {"packets": true, "state": true},
-            "flows": [{"name": "a", "scheme": "reno", "count": 2}]}"#;
-        let mut run = Run::new(Scenario::from_json(text)?, None)?;
-        run.most_logged = most;
-        run.finish()
-    }
-
-    #[test]
-    fn logs_end_a_run_before_they_fill_memory() {
-        let whole = logged(MOST_LOGGED).expect("a second's packets");
-        let rows = whole.packets.counts("time_nanoseconds").len() as u64;
-        assert!(rows > 1000);
-        assert!(logged(PACKET_ROW * rows).is_ok());
-        let problems = logged(PACKET_ROW * (rows / 2)).expect_err("too much");
-        assert_eq!(problems.errors.len(), 1);
-        let message = problems.errors[0].to_string();
-        assert!(
-            message.starts_with("record.packets: true is not allowed; expected a log of at most 1 GB"),
-            "{message}"
-        );
-    }
 }

@@ -5,6 +5,7 @@ mod aggregates;
 mod buffers;
 mod flows;
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,6 +16,12 @@ use crate::scenario::Scenario;
 pub use aggregates::NetworkAggregate;
 
 use crate::template::{Graph, ParkingLot, Star, TopologyConfig};
+
+/// Asked now and then whether work that takes long is still wanted.
+pub type GoOn<'a> = &'a mut dyn FnMut() -> bool;
+
+/// It is asked after so many hosts or flows.
+pub(crate) const SOME: usize = 1024;
 
 /// A directed link. Thousands of access links share one configuration.
 #[derive(Clone, Debug)]
@@ -99,30 +106,41 @@ pub struct Network {
     pub flows: Vec<NetworkFlow>,
     /// The aggregates.
     pub aggregates: Vec<NetworkAggregate>,
+    /// Nodes by name, without the hosts that templates make; those are among `names`.
     by_name: BTreeMap<String, usize>,
-    by_ends: BTreeMap<(usize, usize), usize>,
+    /// The hosts of each flow's own, by the flow's number: known where they were made, so that nobody has to look for a
+    /// million of them by name.
+    own: Vec<(Option<usize>, Option<usize>)>,
+    /// All nodes by name, and all links by their ends, once somebody asks.
+    names: OnceCell<BTreeMap<String, usize>>,
+    by_ends: OnceCell<BTreeMap<(usize, usize), usize>>,
 }
 
 impl Network {
     /// The network of a scenario whose values have passed their checks, and every complaint about nodes and routes. The
     /// network is complete only where there are none.
     pub fn new(scenario: &Scenario) -> (Self, Vec<FieldError>) {
+        Self::new_while(scenario, &mut || true).unwrap_or_default()
+    }
+
+    /// The same, as long as `go_on` says so, which is asked after every few hosts and flows.
+    pub fn new_while(scenario: &Scenario, go_on: GoOn<'_>) -> Option<(Self, Vec<FieldError>)> {
         let mut network = Self::default();
         match &scenario.topology {
-            TopologyConfig::Dumbbell(dumbbell) => network.chain(
-                scenario,
-                &ParkingLot {
+            TopologyConfig::Dumbbell(dumbbell) => {
+                let lot = ParkingLot {
                     hops: 1,
                     link: dumbbell.bottleneck.clone(),
                     access: dumbbell.access.clone(),
                     receiver_access: dumbbell.receiver_access.clone(),
-                },
-            ),
-            TopologyConfig::ParkingLot(lot) => network.chain(scenario, lot),
+                };
+                network.chain(scenario, &lot, go_on)?;
+            }
+            TopologyConfig::ParkingLot(lot) => network.chain(scenario, lot, go_on)?,
             TopologyConfig::Star(star) => network.star(star),
             TopologyConfig::Graph(graph) => network.graph(graph),
         }
-        let mut errors = network.add_flows(scenario);
+        let mut errors = network.add_flows(scenario, go_on)?;
         if errors.is_empty() {
             errors = network.add_aggregates(scenario);
         }
@@ -131,8 +149,10 @@ impl Network {
         }
         // Only building needs to look nodes up by name; a network of thousands of hosts is kept for long.
         network.by_name = BTreeMap::new();
-        network.by_ends = BTreeMap::new();
-        (network, errors)
+        network.own = Vec::new();
+        network.names = OnceCell::new();
+        network.by_ends = OnceCell::new();
+        Some((network, errors))
     }
 
     fn node(&mut self, name: &str) -> usize {
@@ -147,16 +167,14 @@ impl Network {
 
     fn directed(
         &mut self,
-        ends: (&str, &str),
+        (from, to): (usize, usize),
         delay: Span,
         config: &Arc<LinkConfig>,
         path: &Arc<str>,
         is_access: bool,
     ) {
-        let (from, to) = (self.node(ends.0), self.node(ends.1));
-        self.by_ends.insert((from, to), self.links.len());
         self.links.push(NetworkLink {
-            name: format!("{}->{}", ends.0, ends.1),
+            name: format!("{}->{}", self.nodes[from], self.nodes[to]),
             from,
             to,
             delay,
@@ -168,19 +186,38 @@ impl Network {
         });
     }
 
+    /// A host that a template makes, of whose name there is no other.
+    fn host(&mut self, name: String) -> usize {
+        self.nodes.push(name);
+        self.nodes.len() - 1
+    }
+
+    /// The node of this name.
+    fn named(&self, name: &str) -> Option<usize> {
+        let all = || self.nodes.iter().cloned().zip(0..).collect();
+        self.by_name.get(name).or_else(|| self.names.get_or_init(all).get(name)).copied()
+    }
+
+    /// The link from one node to another.
+    fn between(&self, from: usize, to: usize) -> Option<usize> {
+        let all = || self.links.iter().zip(0..).map(|(link, index)| ((link.from, link.to), index)).collect();
+        self.by_ends.get_or_init(all).get(&(from, to)).copied()
+    }
+
     fn lay(&mut self, from: &str, to: &str, cable: &Cable) {
+        let (from, to) = (self.node(from), self.node(to));
         let Cable { forward, reverse, paths, is_access } = cable;
         self.directed((from, to), forward.delay, forward, &paths.0, *is_access);
         self.directed((to, from), reverse.delay, reverse, &paths.1, *is_access);
     }
 
-    fn lay_access(&mut self, from: &str, to: &str, cable: &Cable, delay: Span) {
+    fn lay_access(&mut self, (from, to): (usize, usize), cable: &Cable, delay: Span) {
         self.directed((from, to), delay, &cable.forward, &cable.paths.0, true);
         self.directed((to, from), delay, &cable.reverse, &cable.paths.1, true);
     }
 
     /// Routers in a chain, and hosts of their own for all flows that do not name another's.
-    fn chain(&mut self, scenario: &Scenario, lot: &ParkingLot) {
+    fn chain(&mut self, scenario: &Scenario, lot: &ParkingLot, go_on: GoOn<'_>) -> Option<()> {
         let hop = Cable::new(&lot.link, "topology", false);
         for number in 0..lot.hops {
             self.lay(&format!("r{number}"), &format!("r{}", number + 1), &hop);
@@ -195,16 +232,27 @@ impl Network {
         let far_cable = Cable::new(&far.link(0, count, &lot.link), far_path, true);
         for flow in &scenario.flows {
             let (from, to) = (flow.from.as_deref().unwrap_or("r0"), flow.to.as_deref().unwrap_or(&last));
+            let [near_router, far_router] =
+                [from, to].map(|name| is_router(name, lot.hops).then(|| self.node(name)));
             for _ in 0..flow.count {
-                if is_router(from, lot.hops) {
-                    self.lay_access(&format!("s{number}"), from, &near_cable, near.delay.of(number, count));
+                if number % SOME == 0 && !go_on() {
+                    return None;
                 }
-                if is_router(to, lot.hops) {
-                    self.lay_access(to, &format!("d{number}"), &far_cable, far.delay.of(number, count));
-                }
+                let near_host = near_router.map(|router| {
+                    let host = self.host(format!("s{number}"));
+                    self.lay_access((host, router), &near_cable, near.delay.of(number, count));
+                    host
+                });
+                let far_host = far_router.map(|router| {
+                    let host = self.host(format!("d{number}"));
+                    self.lay_access((router, host), &far_cable, far.delay.of(number, count));
+                    host
+                });
+                self.own.push((near_host, far_host));
                 number += 1;
             }
         }
+        Some(())
     }
 
     fn star(&mut self, star: &Star) {
@@ -218,7 +266,7 @@ impl Network {
         for (index, link) in graph.links.iter().enumerate() {
             let cable = Cable::new(&link.link, &format!("topology.links[{index}]"), false);
             if link.one_way {
-                let ends = (link.from.as_str(), link.to.as_str());
+                let ends = (self.node(&link.from), self.node(&link.to));
                 self.directed(ends, link.link.delay, &cable.forward, &cable.paths.0, false);
             } else {
                 self.lay(&link.from, &link.to, &cable);

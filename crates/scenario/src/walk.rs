@@ -8,6 +8,7 @@ use tailback_core::check::{brief, nearest};
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
 
 use crate::schema_node::{Node, all_constants, describe, quoted, shown, tags};
+use crate::unit_hint::meant;
 
 /// What a walk found.
 pub(crate) struct Walked {
@@ -106,7 +107,7 @@ impl<'a> Walker<'a> {
     }
 
     fn text(&mut self, path: &str, text: &str, node: &Node<'a>) -> Option<Value> {
-        let error = match node.text("format") {
+        let error = |text: &str| match node.text("format") {
             Some("time") => text.parse::<Span>().err(),
             Some("rate") => text.parse::<BitRate>().err(),
             Some("bytes") => text.parse::<Bytes>().err(),
@@ -114,13 +115,13 @@ impl<'a> Walker<'a> {
             Some("data") => text.parse::<DataAmount>().err(),
             _ => None,
         };
-        match error {
-            Some(error) => {
-                self.complain(path, format!("{text:?}"), error.expected);
-                None
-            }
-            None => Some(Value::from(text)),
-        }
+        let Some(found) = error(text) else { return Some(Value::from(text)) };
+        let allowed = match meant(text, |text| error(text).is_none()) {
+            Some(meant) => format!("{} (did you mean {meant:?}?)", found.expected),
+            None => found.expected.to_owned(),
+        };
+        self.complain(path, format!("{text:?}"), allowed);
+        None
     }
 
     fn number(&mut self, path: &str, number: &serde_json::Number, node: &Node<'a>) -> Option<Value> {

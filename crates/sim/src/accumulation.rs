@@ -53,6 +53,8 @@ pub struct Path {
 pub struct AccumulationPlan {
     /// The bin; must not be zero.
     pub bin: Span,
+    /// How many bins the run has. The end of a transmission may lie far beyond them, and is not kept.
+    pub bins: usize,
     /// The flows.
     pub flows: Vec<Path>,
 }
@@ -80,6 +82,8 @@ pub const ESTIMATE: &str = "accumulation";
 #[derive(Debug)]
 pub struct Accumulation {
     bin: Span,
+    /// Steps in later bins are of no use to anybody.
+    bins: usize,
     /// By flow, the rows of those whose data its packets are: its own, aggregates'.
     rows: Vec<Vec<u32>>,
     flows: Vec<Watched>,
@@ -110,7 +114,7 @@ impl Accumulation {
             }
         }
         let flows = plan.flows.iter().map(Watched::new).collect();
-        Self { bin: plan.bin, rows, flows }
+        Self { bin: plan.bin, bins: plan.bins, rows, flows }
     }
 
     /// What was recorded in the first `bins` bins, in the plan's order.
@@ -140,7 +144,7 @@ impl Recorder for Accumulation {
     const NOTES: bool = true;
 
     fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
-        let bin = self.bin;
+        let bin = (self.bin, self.bins);
         match event {
             PacketEvent::Offered(link, packet) => {
                 self.at(link, packet, |flow, hop| flow.waiting.step(flow.seen(hop, now), size(packet), bin));
@@ -169,6 +173,9 @@ impl Recorder for Accumulation {
             return;
         }
         let index = bin_of(now, self.bin);
+        if index >= self.bins {
+            return;
+        }
         for &row in self.rows.get(flow.index()).into_iter().flatten() {
             let watched = &mut self.flows[row as usize];
             if watched.flow != flow {
@@ -256,8 +263,12 @@ struct Steps {
 }
 
 impl Steps {
-    fn step(&mut self, at: Time, height: i64, bin: Span) {
+    /// A step in one of the first `bins` bins; a later one is forgotten.
+    fn step(&mut self, at: Time, height: i64, (bin, bins): (Span, usize)) {
         let index = bin_of(at, bin);
+        if index >= bins {
+            return;
+        }
         grow(&mut self.bins, index);
         let left = bin.as_nanos() - at.as_nanos() % bin.as_nanos();
         let (sum, area) = &mut self.bins[index];
@@ -306,12 +317,15 @@ mod tests {
         let bin = Span::from_millis(10);
         let mut steps = Steps::default();
         // 100 from 4 ms to 25 ms, told backwards.
-        steps.step(at(25), -100, bin);
-        steps.step(at(4), 100, bin);
+        steps.step(at(25), -100, (bin, 4));
+        steps.step(at(4), 100, (bin, 4));
         assert_eq!(steps.levels(4, bin), (vec![100, 100, 0, 0], vec![60.0, 100.0, 50.0, 0.0]));
         // A step at a bin's end belongs to the next.
-        steps.step(at(10), 7, bin);
+        steps.step(at(10), 7, (bin, 4));
         assert_eq!(steps.levels(2, bin), (vec![100, 107], vec![60.0, 107.0]));
+        // What lies behind the last bin takes no memory, be it a million years.
+        steps.step(at(u64::MAX / 2_000_000), 7, (bin, 4));
+        assert_eq!(steps.bins.len(), 3);
     }
 
     #[test]

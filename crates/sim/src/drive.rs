@@ -12,6 +12,9 @@ use crate::flow::{Flow, Port};
 use crate::paths::{End, Paths};
 use crate::recorder::{Message, PacketEvent, Recorder};
 
+/// So many packets that an endpoint sends at once are a reason to look at memory.
+const MANY: u32 = 1 << 16;
+
 /// Whether the endpoint said that it has finished.
 type Finished = bool;
 
@@ -57,13 +60,19 @@ impl Port {
         paths: &mut Paths<R>,
     ) -> Finished {
         let now = paths.now;
-        let mut finished = false;
+        let (mut finished, mut sent) = (false, 0_u32);
         if let Some(allowance) = endpoint.allowance() {
             paths.allow(id, &allowance);
         }
         let until = loop {
             match endpoint.poll(now, &mut self.cx(paths)) {
-                Output::Transmit(packet) => paths.transmit(packet, self.route),
+                Output::Transmit(packet) => {
+                    paths.transmit(packet, self.route);
+                    sent = sent.wrapping_add(1);
+                    if sent % MANY == 0 && paths.is_choked() {
+                        break now;
+                    }
+                }
                 Output::Event(Event::Delivered(_) | Event::Hint(_) | Event::GaveUp) => {}
                 Output::Event(Event::Finished) => finished = true,
                 Output::Event(Event::MessageDone { size, began }) => {

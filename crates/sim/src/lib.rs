@@ -20,6 +20,7 @@ mod event_queue;
 mod flow;
 mod leaves;
 mod links;
+mod memory;
 mod network;
 mod packet_log;
 mod paths;
@@ -31,6 +32,7 @@ pub use accumulation::{Accumulation, AccumulationPlan, AccumulationSeries, ESTIM
 pub use column::{ColumnInfo, ColumnKind, SeriesColumn, Unit};
 pub use delays::{DelayRecorder, Delays, FlowDelays};
 pub use flow::FlowSpec;
+pub use memory::MemoryLimit;
 pub use network::{NetworkBuilder, NetworkError};
 pub use packet_log::{Digest, LogKind, PacketLog};
 pub use paths::Codec;

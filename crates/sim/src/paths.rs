@@ -9,6 +9,7 @@ use tailback_link::{LinkCx, LinkDriver, Offer};
 use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
 use crate::links::{Links, Place};
+use crate::memory::MemoryLimit;
 use crate::network::{Branch, Edge, HOST, Routes, TO_RECEIVER, TO_SENDER};
 use crate::recorder::{PacketEvent, Recorder};
 
@@ -46,6 +47,9 @@ pub(crate) struct Paths<R> {
     pub(crate) cells_and_multicast: Option<Box<CellsAndMulticast>>,
     /// The links that the senders of aggregates govern.
     pub(crate) governed: BTreeMap<FlowId, LinkId>,
+    /// What the run may take of memory, and after which number of events it is looked at next.
+    pub(crate) memory: MemoryLimit,
+    pub(crate) look_at: u64,
     pub(crate) recorder: R,
 }
 
@@ -100,6 +104,8 @@ impl<R: Recorder> Paths<R> {
             codec: None,
             cells_and_multicast: None,
             governed: BTreeMap::new(),
+            memory: MemoryLimit::NONE,
+            look_at: MemoryLimit::EVERY,
             recorder,
         }
     }
@@ -157,6 +163,17 @@ impl<R: Recorder> Paths<R> {
             let (link, mut cx) = link!(self, self.links.place(id));
             link.allow(allowance, &mut cx);
         }
+    }
+
+    /// An endpoint sends very many packets at once. Whether it has to stop, as memory is used up; the run then ends with
+    /// this event.
+    #[cold]
+    pub(crate) fn is_choked(&mut self) -> bool {
+        let choked = self.memory.is_exceeded();
+        if choked {
+            self.look_at = 0;
+        }
+        choked
     }
 
     /// Where a packet goes next.

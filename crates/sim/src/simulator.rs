@@ -11,6 +11,7 @@ use crate::event_queue::EventQueue;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::{Leaf, Leaves};
 use crate::links::{Links, Place};
+use crate::memory::MemoryLimit;
 use crate::network::{Edge, NetworkError, Routes, check_routes};
 use crate::paths::{Codec, End, Hop, Paths};
 use crate::recorder::{Recorder, View};
@@ -23,6 +24,8 @@ pub struct Simulator<R: Recorder = ()> {
     flows: Vec<Flow>,
     paths: Paths<R>,
     events_handled: u64,
+    /// Whether memory is used up.
+    stopped: bool,
 }
 
 impl<R: Recorder> Simulator<R> {
@@ -38,7 +41,7 @@ impl<R: Recorder> Simulator<R> {
         recorder: R,
     ) -> Self {
         let paths = Paths::new(events, links, routes, recorder);
-        Self { seed, horizon, leaves, flows, paths, events_handled: 0 }
+        Self { seed, horizon, leaves, flows, paths, events_handled: 0, stopped: false }
     }
 
     /// Sends every packet through `codec` when it leaves its endpoint.
@@ -135,7 +138,9 @@ impl<R: Recorder> Simulator<R> {
     pub fn run_until(&mut self, until: Time) {
         loop {
             let sample = self.paths.recorder.next_sample();
-            self.run_events(until.min(sample));
+            if !self.run_events(until.min(sample)) {
+                return;
+            }
             if sample > until {
                 break;
             }
@@ -146,14 +151,35 @@ impl<R: Recorder> Simulator<R> {
         self.paths.now = self.paths.now.max(until);
     }
 
-    /// Handles all events before `limit`.
+    /// Ends runs that take more memory than this.
+    pub fn limit_memory(&mut self, limit: MemoryLimit) {
+        self.paths.memory = limit;
+    }
+
+    /// Whether memory has stopped the run: it goes no further, and what it has measured is not whole.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// Looks at memory, now and then; whether the run may go on.
+    #[cold]
+    fn may_go_on(&mut self) -> bool {
+        self.paths.look_at = self.events_handled + MemoryLimit::EVERY;
+        self.stopped |= self.paths.memory.is_exceeded();
+        !self.stopped
+    }
+
+    /// Handles all events before `limit`; false where memory is used up before.
     #[inline(never)]
-    fn run_events(&mut self, limit: Time) {
+    fn run_events(&mut self, limit: Time) -> bool {
         let limit = limit.min(self.paths.events.horizon());
         loop {
             let (time, leaf) = self.paths.events.next();
             if time >= limit {
-                break;
+                return true;
+            }
+            if self.events_handled >= self.paths.look_at && !self.may_go_on() {
+                return false;
             }
             debug_assert!(time >= self.paths.now, "the clock never goes back");
             self.paths.now = time;

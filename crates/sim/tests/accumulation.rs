@@ -69,6 +69,7 @@ fn burst(staged: bool, changes: &[(Time, Span)]) -> AccumulationSeries {
     let hops = vec![hop(links[0], 10), Hop { changes: changes.to_vec(), ..hop(links[1], 5) }];
     let recorder = Accumulation::new(&AccumulationPlan {
         bin: BIN,
+        bins: 60,
         flows: vec![Path { flow, hops, members: Vec::new() }],
     });
     let end = Time::ZERO + Span::from_millis(60);
@@ -182,7 +183,11 @@ const END: Time = Time::from_nanos(300_000_000);
 const BINS: usize = 300;
 
 fn exact(flow: FlowId, hops: Vec<Hop>) -> Accumulation {
-    Accumulation::new(&AccumulationPlan { bin: BIN, flows: vec![Path { flow, hops, members: Vec::new() }] })
+    Accumulation::new(&AccumulationPlan {
+        bin: BIN,
+        bins: 1000,
+        flows: vec![Path { flow, hops, members: Vec::new() }],
+    })
 }
 
 proptest! {

@@ -20,7 +20,14 @@ KINDS = (".pcapng", ".qlog", ".trace")
 
 
 def capture_run(
-    source: Path, files: Sequence[Path], *, at: str, flow: str | None, seed: int | None, changes: Sequence[str]
+    source: Path,
+    files: Sequence[Path],
+    *,
+    at: str,
+    flow: str | None,
+    seed: int | None,
+    changes: Sequence[str],
+    trust: bool = False,
 ) -> None:
     """Writes what the endings of ``files`` say, of a scenario that is run for it or of a saved result.
 
@@ -30,7 +37,7 @@ def capture_run(
     for file in files:
         if file.suffix not in KINDS:
             raise refused("OUT", str(file), f"a file that ends in {', '.join(KINDS)}")
-    result = _saved(source, seed, changes) if source.is_dir() else _ran(source, seed, changes)
+    result = _saved(source, seed, changes, trust=trust) if source.is_dir() else _ran(source, seed, changes)
     for file in files:
         typer.echo(str(_write(result, file, at, flow)))
 
@@ -44,13 +51,13 @@ def _ran(source: Path, seed: int | None, changes: Sequence[str]) -> Result:
         return scenario.run(seed=seed, progress=bar.reach)
 
 
-def _saved(source: Path, seed: int | None, changes: Sequence[str]) -> Result:
+def _saved(source: Path, seed: int | None, changes: Sequence[str], *, trust: bool) -> Result:
     from tailback.saved import load
     from tailback.sweeps import Runs
 
     if seed is not None or changes:
         raise refused("SOURCE", str(source), "a scenario where --seed or --set change it, not a saved result")
-    found = load(source)
+    found = load(source, trust=trust)
     if isinstance(found, Runs):
         raise StorageError(f"{source}: is a sweep, which keeps no packets; expected a scenario or a saved result")
     return found

@@ -14,7 +14,9 @@ from tailback.errors import TailbackError, refused, unknown
 from tailback.saved import load
 
 
-def draw_figures(folder: Path, words: Sequence[str], *, out: Path | None, kind: str, options: Sequence[str]) -> None:
+def draw_figures(
+    folder: Path, words: Sequence[str], *, out: Path | None, kind: str, options: Sequence[str], trust: bool = False
+) -> None:
     """Draws figures of what is in a folder and writes them beside it, or into ``out``.
 
     Raises:
@@ -24,7 +26,7 @@ def draw_figures(folder: Path, words: Sequence[str], *, out: Path | None, kind: 
     from tailback.plot.style import FORMATS, save
     from tailback.results.files import make_folder
 
-    found = load(folder)
+    found = load(folder, trust=trust)
     plots = found.plot
     known = figures_of(plots)
     if not words:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,18 +37,20 @@ def run_file(
     plot: bool,
     predict: str | None,
     as_json: bool,
+    memory: str | None = None,
 ) -> None:
     """Runs a scenario, saves its result, and shows it, beside a prediction where one is asked for."""
     from tailback.results.store import save
-    from tailback.results.warnings import TailbackWarning
-    from tailback.scenario import Scenario
+    from tailback.run import run_text
 
-    scenario = changed(Scenario.from_toml(file), changes)
-    if predict is not None:
-        scenario.predicted(predict)  # What cannot be predicted shows before the run.
-    warnings.simplefilter("ignore", TailbackWarning)  # Told with the figures.
-    with stoppable("nothing was written"), Bar(f"simulating {scenario.duration}", 1.0) as bar, part_errors():
-        result = scenario.run(seed=seed, progress=bar.reach)
+    with stoppable("nothing was written"), part_errors():
+        scenario = _read(file, changes)
+        if predict is not None:
+            from tailback.results.predicted import predict as predicted
+
+            predicted(scenario, predict)  # What cannot be predicted shows before the run.
+        with Bar(f"simulating {json.loads(scenario)['duration']}", 1.0) as bar:
+            result = run_text(scenario, seed, bar.reach, memory)
     folder = out if out is not None else Path("out") / f"{file.stem}-seed-{result.seed}"
     draw = plot and (result.flow_series.height > 0 or result.link_series.height > 0)
     save(result, folder, also=(lambda beside: _draw(result, beside)) if draw else None)
@@ -60,6 +61,17 @@ def run_file(
         _show(result, folder, drawn=draw)
         if prediction is not None:
             _show_prediction(prediction)
+
+
+def _read(file: Path, changes: Sequence[str]) -> str:
+    """The scenario as JSON. The types of scenarios take longer to make than most runs: only changes need them."""
+    from tailback.scenario.file import read
+
+    if not changes:
+        return read(file)
+    from tailback.scenario import Scenario
+
+    return changed(Scenario.from_toml(file), changes).to_json()
 
 
 def _draw(result: Result, folder: Path) -> None:

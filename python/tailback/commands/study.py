@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 
-def write_report(folder: Path, out: Path | None) -> None:
+def write_report(folder: Path, out: Path | None, *, trust: bool = False) -> None:
     """Writes the report of what is in a folder, by default into ``report`` in it.
 
     Raises:
@@ -17,7 +17,7 @@ def write_report(folder: Path, out: Path | None) -> None:
     from tailback.saved import load
     from tailback.sweeps import Runs
 
-    found = load(folder)
+    found = load(folder, trust=trust)
     target = out if out is not None else folder / "report"
     match found:
         case Runs():

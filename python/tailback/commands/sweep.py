@@ -47,6 +47,8 @@ class How:
     """Whether the summary is printed as JSON."""
     command: str
     """The command line as it was typed."""
+    memory: str | None = None
+    """What the runs may take together."""
 
 
 def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
@@ -56,7 +58,7 @@ def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
 
     base = changed(Scenario.from_toml(file), how.changes)
     with stoppable(_left(how.cache)):
-        runs = sweep(base, seeds=how.seeds, jobs=how.jobs, cache=how.cache, **axes(over))
+        runs = sweep(base, seeds=how.seeds, jobs=how.jobs, cache=how.cache, memory=how.memory, **axes(over))
     return _finish(runs, how.out or Path("out") / f"{file.stem}-sweep", how, differences="")
 
 
@@ -68,9 +70,12 @@ def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How) -> 
     bases = [changed(Scenario.from_toml(file), how.changes) for file in files]
     named = [base if base.name else base.replace(name=file.stem) for base, file in zip(bases, files, strict=True)]
     chosen = [scheme_of(scheme) for scheme in schemes]
+    for base in named:
+        for scheme in chosen:
+            base.replace(scheme=scheme)  # What makes no sense shows before anything is run.
     with stoppable(_left(how.cache)):
         over = named if len(named) > 1 else named[0]
-        runs = compare(chosen, over, seeds=how.seeds, jobs=how.jobs, cache=how.cache)
+        runs = compare(chosen, over, seeds=how.seeds, jobs=how.jobs, cache=how.cache, memory=how.memory)
     return _finish(runs, how.out or Path("out/compare"), how, differences="scheme" if len(chosen) > 1 else "")
 
 
@@ -104,10 +109,12 @@ def axes(texts: Sequence[str]) -> dict[str, Any]:
 def _finish(runs: Runs, folder: Path, how: How, *, differences: str) -> int:
     """Saves the runs, draws them, and prints what they say."""
     from tailback.report.sweep import write_sweep_report
+    from tailback.sweeps.store import save
 
     runs = replace(runs, command=how.command)
-    runs.save(folder)
-    page = write_sweep_report(runs, folder / "report", folder)
+    page = folder / "report" / "index.html"
+    # All or nothing: on a full disk no folder is left that lacks a part.
+    save(runs, folder, also=lambda beside: write_sweep_report(runs, beside / "report", folder))
     if how.as_json:
         typer.echo(json.dumps(_as_json(runs, folder), ensure_ascii=False))
     else:
@@ -150,5 +157,5 @@ def _show(runs: Runs, folder: Path, page: Path, differences: str) -> None:
     for error in runs.failed["error"].unique(maintain_order=True).head(5):
         # The way there is kept with the run; the user's own line is enough here.
         said = str(error).split("\nTraceback", 1)[0]
-        out.print(f"[red]failed:[/red] {escape(said)}", soft_wrap=True)
+        typer.echo(f"tailback: failed: {said}", err=True)
     out.print(f"Saved in {escape(str(folder))}; the report is {escape(str(page))}", soft_wrap=True)

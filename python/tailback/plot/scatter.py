@@ -46,7 +46,7 @@ def throughput_delay(
         colour, marker, filled = looks.of(values)
         axis.plot(x, y, linestyle="none", marker=marker, color=colour, alpha=0.3, markersize=3)
         middle = ([np.median(x)], [np.median(y)])
-        name = ", ".join(str(value) for value in values)
+        name = ", ".join(str(value) for value in values) or "all runs"
         face: dict[str, Any] = {"markerfacecolor": colour if filled else PAPER, "markeredgewidth": 1.6}
         axis.plot(*middle, linestyle="none", marker=marker, color=colour, label=name, markersize=7, **face)
         if x.size > 2:
@@ -66,7 +66,7 @@ class _Looks:
     colour are hollow, for in grey its neighbours look alike."""
 
     def __init__(self, points: pl.DataFrame, columns: Sequence[str]) -> None:
-        rows = points.select(columns).unique(maintain_order=True).rows()
+        rows = points.select(columns).unique(maintain_order=True).rows() if columns else [()]
         firsts = list(dict.fromkeys(row[:1] for row in rows))
         self._colours = {value: COLOURS[place % len(COLOURS)] for place, value in enumerate(firsts)}
         marked = list(dict.fromkeys(row[1:] if len(columns) > 1 else row for row in rows))

@@ -3,18 +3,21 @@ folder says about itself."""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tailback.errors import StorageError
+from tailback.results import checksums
 
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of linux/fs.h.
 _FULL = {errno.ENOSPC: "no space is left", errno.EDQUOT: "the quota is used up", errno.EFBIG: "the file is too large"}
 
 
@@ -47,15 +50,12 @@ def write_file(target: Path, write: Callable[[Path], object]) -> None:
         StorageError: where that fails; an older file of that name is then still there, whole.
     """
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
+        beside = _unused(target, lambda path: os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)))
     except OSError as error:
         raise explained(target, error) from error
-    os.close(handle)
-    beside = Path(name)
     try:
         write(beside)
         _to_disk(beside)
-        beside.chmod(0o666 & ~_umask())
         beside.replace(target)
     except BaseException as error:
         beside.unlink(missing_ok=True)
@@ -79,7 +79,7 @@ def new_folder(target: Path, *, mine: Callable[[Path], bool]) -> Iterator[Path]:
         )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        beside = _unused(target, os.mkdir)
     except OSError as error:
         raise explained(target, error) from error
     try:
@@ -87,7 +87,6 @@ def new_folder(target: Path, *, mine: Callable[[Path], bool]) -> Iterator[Path]:
         for file in beside.rglob("*"):
             if file.is_file():
                 _to_disk(file)
-        beside.chmod(0o777 & ~_umask())
         _swap(beside, target)
     except BaseException as error:
         shutil.rmtree(beside, ignore_errors=True)
@@ -102,7 +101,10 @@ def _swap(beside: Path, target: Path) -> None:
     if not target.exists():
         beside.rename(target)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    if exchange(beside, target):  # In one step, so that at no time there is nothing.
+        shutil.rmtree(beside, ignore_errors=True)
+        return
+    old = _unused(target, os.mkdir)
     target.rename(old)  # Onto an empty folder, which is allowed and keeps the name ours.
     try:
         beside.rename(target)
@@ -110,6 +112,27 @@ def _swap(beside: Path, target: Path) -> None:
         old.rename(target)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchanges two folders in one step, where the system can."""
+    try:
+        swap = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError, TypeError):  # Not on this system.
+        return False
+    return bool(swap(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0)
+
+
+def _unused(target: Path, make: Callable[[Path], object]) -> Path:
+    """Something new beside the target, hidden, with the permissions that the user's mask leaves."""
+    for _ in range(100):
+        beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}{target.suffix}")
+        try:
+            make(beside)
+        except FileExistsError:
+            continue
+        return beside
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
 
 
 def _is_storage(error: Exception) -> bool:
@@ -122,17 +145,12 @@ def _to_disk(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def read_about(folder: Path, file: str, what: str, newest: int) -> dict[str, Any]:
-    """What the JSON file of a folder says about it: a ``what`` of format ``newest`` or older.
+def read_about(folder: Path, file: str, what: str, newest: int, *, trust: bool = False) -> dict[str, Any]:
+    """What the JSON file of a folder says about it: a ``what`` of format ``newest`` or older, whose files are as they were
+    written, unless the caller trusts them. Folders of earlier versions have no checksums.
 
     Raises:
-        StorageError: where there is none, or one of a newer kind.
+        StorageError: where there is none, one of a newer kind, or one that has changed since.
     """
     try:
         about = json.loads((folder / file).read_text(encoding="utf-8"))
@@ -141,4 +159,6 @@ def read_about(folder: Path, file: str, what: str, newest: int) -> dict[str, Any
         raise StorageError(f"{folder}: holds no {what} of ours; expected {file} and Parquet tables") from error
     if written > newest:
         raise StorageError(f"{folder}: was written by a newer version (format {written}, this one reads {newest})")
+    if about.get("checksums") and not trust:
+        checksums.check(folder)
     return dict(about)

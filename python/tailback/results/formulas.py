@@ -59,7 +59,8 @@ def _utilization(links: Columns, window: float | Floats) -> Floats:
     traced = links.get("is_traced")
     if traced is not None and np.any(traced):  # Opportunities take no time: what was used of them counts.
         used = np.where(traced, _ratio(links["transmitted_bytes"], links["capacity_bytes"]), used)
-    return used
+    # A whole number of nanoseconds of transmission may begin before a window: a part of a part in 10^15 too much.
+    return np.minimum(used, 1.0)
 
 
 def _ratio(some: NDArray[Any], whole: NDArray[Any]) -> Floats:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tailback import _core
 from tailback.errors import StorageError
-from tailback.results import tables
+from tailback.results import checksums, tables
 from tailback.results.files import new_folder, read_about
 from tailback.results.result import Result
 
@@ -28,6 +29,7 @@ def save(result: Result, folder: Path, *, csv: bool = True, also: Callable[[Path
     """
     about = {
         "format": FORMAT,
+        "checksums": checksums.FILE,
         "what": "a result of tailback; tables are Parquet files, columns have the units given here",
         **{name: getattr(result, name) for name in _PLAIN},
         "versions": dict(result.versions),
@@ -36,7 +38,7 @@ def save(result: Result, folder: Path, *, csv: bool = True, also: Callable[[Path
     }
     with new_folder(folder, mine=lambda path: (path / ABOUT).is_file()) as beside:
         (beside / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        (beside / "scenario.toml").write_text(result.scenario.to_toml(), encoding="utf-8")
+        (beside / "scenario.toml").write_text(_as_toml(result), encoding="utf-8")
         for name in Result.TABLES:
             table = getattr(result, name)
             if name in _OPTIONAL and table.is_empty():
@@ -44,18 +46,27 @@ def save(result: Result, folder: Path, *, csv: bool = True, also: Callable[[Path
             tables.write_parquet(table, beside / f"{name}.parquet", result.units)
             if csv and name in {"flows", "links", "aggregates"}:
                 tables.write_csv(table, beside / f"{name}.csv")
+        checksums.write(beside)  # Figures may be drawn again and look otherwise: they are no measurement.
         if also:
             also(beside)
     return folder
 
 
-def load(folder: Path) -> Result:
-    """Reads what :func:`save` wrote.
+def _as_toml(result: Result) -> str:
+    """The scenario as a file. Made of plain data: the types of scenarios take longer to make than most runs."""
+    from tailback.scenario.toml import ORDER, dumps
+
+    data = json.loads(_core.lean(json.dumps(result.scenario_data)))
+    return dumps({name: data[name] for name in sorted(data, key=ORDER.index)})
+
+
+def load(folder: Path, *, trust: bool = False) -> Result:
+    """Reads what :func:`save` wrote; with ``trust`` also what has changed since.
 
     Raises:
         StorageError: where there is no result, or it is damaged or of a newer kind.
     """
-    about = read_about(folder, ABOUT, "result", FORMAT)
+    about = read_about(folder, ABOUT, "result", FORMAT, trust=trust)
     found: dict[str, Any] = {}
     units: dict[str, str] = {}
     for name in Result.TABLES:

@@ -40,8 +40,12 @@ def read_parquet(source: Path) -> tuple[pl.DataFrame, dict[str, str]]:
     """
     try:
         return pl.read_parquet(source), json.loads(pl.read_parquet_metadata(source).get(UNITS_KEY, "{}"))
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise StorageError(f"{source}: cannot be read ({str(error).splitlines()[0]})") from error
+    except BaseException as error:
+        # A panic inside polars is no Exception, but says no more than that the file is damaged.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        words = str(error).splitlines() or [type(error).__name__]
+        raise StorageError(f"{source}: cannot be read ({words[0]})") from error
 
 
 def write_csv(table: pl.DataFrame, target: Path, units: Mapping[str, str] | None = None) -> None:

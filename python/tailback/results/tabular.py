@@ -117,11 +117,15 @@ class Tabular:
         return written
 
     @classmethod
-    def load(cls, folder: str | Path) -> Self:
+    def load(cls, folder: str | Path, *, trust: bool = False) -> Self:
         """What :meth:`save` wrote, in this version or an earlier one.
 
+        Args:
+            folder: where it was saved.
+            trust: whether files are read that have changed since; they may say anything.
+
         Raises:
-            StorageError: where there is none, or it is damaged or of a newer version.
+            StorageError: where there is none, it is damaged or of a newer version, or a file has changed.
         """
-        found: Self = importlib.import_module(cls.STORE).load(Path(folder))
+        found: Self = importlib.import_module(cls.STORE).load(Path(folder), trust=trust)
         return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tailback.errors import ScenarioError
+from tailback.errors import Problem, ScenarioError
 from tailback.scenario import _models
 from tailback.scenario._base import plain
 from tailback.scenario.problems import from_core, from_pydantic
@@ -19,8 +19,8 @@ _RUN = ("name", "description", "warm_up", "seed", "record", "flows", "aggregates
 
 def dumbbell(
     *,
-    rate: str,
     delay: str,
+    rate: str | None = None,
     buffer: str = "1 BDP",
     duration: str = "60 s",
     queue: _models.QueueOrName | str | Mapping[str, Any] = "drop-tail",
@@ -29,8 +29,8 @@ def dumbbell(
     """Hosts on both sides of one bottleneck.
 
     Args:
-        rate: of the bottleneck, ``"32 Mbit/s"``.
         delay: one way over the bottleneck, ``"20 ms"``; access links add theirs.
+        rate: of the bottleneck, ``"32 Mbit/s"``; not where a ``trace`` says when it delivers.
         buffer: waiting room at the bottleneck, ``"50 packets"``, ``"64 kB"`` or ``"1 BDP"``.
         duration: of the run, in simulated time.
         queue: discipline at the bottleneck.
@@ -40,7 +40,11 @@ def dumbbell(
     Raises:
         ScenarioError: everything that is not allowed, at once.
     """
-    link = {"rate": rate, "delay": delay, "buffer": buffer, "queue": queue}
+    traced = fields.get("trace") is not None
+    if traced == (rate is not None):
+        allowed = "a rate or a `trace`, not both" if traced else "a rate, or a `trace` in its place"
+        raise ScenarioError([Problem("rate", repr(rate) if traced else "", allowed)], "dumbbell")
+    link = {"delay": delay, "buffer": buffer, "queue": queue, **({} if traced else {"rate": rate})}
     return _scenario("dumbbell", duration, {**link, **fields})
 
 

@@ -12,21 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from tailback import _core
-from tailback.errors import Problem, ScenarioError, StorageError
+from tailback.errors import Problem, ScenarioError
 from tailback.results.files import write_file
 from tailback.scenario import _models
 from tailback.scenario.fields import with_fields
+from tailback.scenario.file import read
 from tailback.scenario.problems import from_core, from_pydantic
-from tailback.scenario.toml import dumps
+from tailback.scenario.toml import ORDER, dumps
 
 if TYPE_CHECKING:
     from tailback.results import Result
     from tailback.results.predicted import Fairness, Prediction
     from tailback.sweeps import Runs
-
-# As people read it: what it is, where, who, and what is written down.
-_ORDER = ("name", "description", "duration", "warm_up", "seed", "topology", "flows", "aggregates", "record")
 
 
 class Scenario(_models.Scenario):
@@ -69,11 +66,7 @@ class Scenario(_models.Scenario):
             ScenarioError: everything that is wrong with it.
             StorageError: where the file cannot be read.
         """
-        file = Path(path)
-        if file.is_dir() or not file.exists():
-            found = "is a folder" if file.is_dir() else "there is no such file"
-            raise StorageError(f"{file}: {found}; expected a scenario in TOML")
-        return cls.of_complete(json.loads(_core.load_toml(str(file))))
+        return cls.of_complete(json.loads(read(path)))
 
     @classmethod
     def of_complete(cls, data: Mapping[str, Any]) -> Scenario:
@@ -99,7 +92,7 @@ class Scenario(_models.Scenario):
     def to_dict(self, *, full: bool = False) -> dict[str, Any]:
         """Plain data: what was said, and with ``full`` all defaults too."""
         data = self.model_dump(mode="json", exclude_none=True, exclude_unset=not full)
-        return {key: data[key] for key in sorted(data, key=_ORDER.index)}
+        return {key: data[key] for key in sorted(data, key=ORDER.index)}
 
     def to_json(self) -> str:
         """What the core reads."""
@@ -150,19 +143,25 @@ class Scenario(_models.Scenario):
         ]
         return type(self).of({**self.to_dict(), "flows": groups_said})
 
-    def run(self, seed: int | None = None, progress: Callable[[float], object] | None = None) -> Result:
+    def run(
+        self,
+        seed: int | None = None,
+        progress: Callable[[float], object] | None = None,
+        memory: str | int | None = None,
+    ) -> Result:
         """Simulates the scenario.
 
         Args:
             seed: in place of the scenario's own.
             progress: called now and then with the part of the run that is done, 0 to 1.
+            memory: what the run may take, ``"4 GB"``; half of what this process can have by default.
 
         Raises:
-            ScenarioError: where it makes no sense.
+            ScenarioError: where it makes no sense, or needs more memory than it may take.
         """
         from tailback.run import run
 
-        return run(self, seed=seed, progress=progress)
+        return run(self, seed=seed, progress=progress, memory=memory)
 
     def predicted(self, fairness: Fairness = "proportional", weights: Mapping[str, float] | None = None) -> Prediction:
         """What greedy flows would have at rest by theory, without a run; see :meth:`tailback.results.Result.predicted`.
@@ -183,6 +182,7 @@ class Scenario(_models.Scenario):
         executor: Executor | None = None,
         cache: bool | str | Path = True,
         progress: bool | Callable[[int, int], object] = True,
+        memory: str | int | None = None,
         **axes: Any,
     ) -> Runs:
         """Simulates every combination of values of some fields, with every seed, on all cores.
@@ -204,6 +204,7 @@ class Scenario(_models.Scenario):
             executor=executor,
             cache=cache,
             progress=progress,
+            memory=memory,
             **axes,
         )
 

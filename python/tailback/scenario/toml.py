@@ -10,6 +10,8 @@ from typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _INLINE_LIMIT = 80
+ORDER = ("name", "description", "duration", "warm_up", "seed", "topology", "flows", "aggregates", "record")
+"""A scenario's fields as people read them: what it is, where, who, and what is written down."""
 
 
 def dumps(data: Mapping[str, Any]) -> str:

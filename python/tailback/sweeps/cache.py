@@ -1,6 +1,6 @@
 """Finished runs on disk, by the digest of everything that decides their outcome: the scenario, the seed, the engine. A
 file is written beside and renamed, so that a killed sweep leaves whole files only; one that cannot be read for any
-other reason counts as absent."""
+other reason, or whose contents have changed since, counts as absent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pydantic_core
 from tailback import _core
 from tailback.errors import StorageError, refused
 
-FORMAT = 1
+FORMAT = 2
 """Raised when records of older versions no longer say what newer ones expect."""
 
 
@@ -56,7 +56,7 @@ class Cache:
         if path is None:
             return None
         try:
-            record = decoded(path.read_bytes())
+            record = decoded(_unsealed(path.read_bytes()))
         except (OSError, ValueError):
             return None
         return record if record.get("format") == FORMAT and record.get("key") == name else None
@@ -71,13 +71,14 @@ class Cache:
         data = encoded({"format": FORMAT, "key": name, **record})
         if path is None:
             return decoded(data)
+        sealed = _sealed(data)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             try:
-                beside.write_bytes(data)  # Not forced to the disk: a file cut short by a power failure fails to read.
+                beside.write_bytes(sealed)  # Not forced to the disk: a file cut short by a power failure fails to read.
             except FileNotFoundError:  # The first of its folder.
                 path.parent.mkdir(parents=True, exist_ok=True)
-                beside.write_bytes(data)
+                beside.write_bytes(sealed)
             beside.replace(path)
         except OSError as error:
             from tailback.results.files import explained  # Not on the workers' way.
@@ -86,6 +87,31 @@ class Cache:
             hint = "cache= names another folder, and cache=False keeps no runs"
             raise StorageError(f"{explained(path, error)}; {hint}") from error
         return decoded(data)
+
+
+_HEAD, _MIDDLE, _TAIL = b'{"digest":"', b'","record":', b"}"
+_DIGITS = 32
+
+
+def _sealed(data: bytes) -> bytes:
+    """A record with a digest of its very bytes."""
+    return _HEAD + _digest(data) + _MIDDLE + data + _TAIL
+
+
+def _unsealed(sealed: bytes) -> bytes:
+    """The record again.
+
+    Raises:
+        ValueError: where it is not as it was sealed.
+    """
+    data = sealed[len(_HEAD) + _DIGITS + len(_MIDDLE) : -len(_TAIL)]
+    if sealed != _sealed(data):
+        raise ValueError("expected the record that was written")
+    return data
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGITS // 2).hexdigest().encode()
 
 
 def encoded(record: dict[str, Any]) -> bytes:

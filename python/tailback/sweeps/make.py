@@ -7,13 +7,15 @@ import importlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tailback import _core
+from tailback import _core, forked
 from tailback.custom import shipping
 from tailback.errors import Problem, ScenarioError, refused
+from tailback.memory import budget
+from tailback.pool import cores
 from tailback.progress import Bar
 from tailback.results.versions import versions
 from tailback.scenario import Scenario
@@ -40,6 +42,7 @@ def sweep(
     executor: Executor | None = None,
     cache: bool | str | Path = True,
     progress: bool | Told = True,
+    memory: str | int | None = None,
     **axes: Any,
 ) -> Runs:
     """Runs every combination of the values of ``axes``, with every seed.
@@ -54,6 +57,8 @@ def sweep(
             cluster for example.
         cache: whether finished runs are kept and found again, or the folder to keep them in.
         progress: whether a bar is shown when it takes longer than two seconds, or a function to tell.
+        memory: what the runs may take together, ``"4 GB"``; half of what this process can have by default. Processes
+            share it equally.
         axes: values by field, as in :meth:`Scenario.replace`: ``buffer=["25 packets", "1 BDP"]``. Fields that are
             reached by a path are written ``**{"flows[0].scheme.beta": [0.5, 0.7]}``.
 
@@ -67,7 +72,15 @@ def sweep(
     _check_options(jobs, executor, progress)
     variants = _variants(base, axes, points)
     first = next(variant.scenario.seed for variant in variants if variant.scenario is not None)
-    return run_all(variants, several(seeds, first), jobs=jobs, executor=executor, cache=cache, progress=progress)
+    return run_all(
+        variants,
+        several(seeds, first),
+        jobs=jobs,
+        executor=executor,
+        cache=cache,
+        progress=progress,
+        memory=memory,
+    )
 
 
 def compare(
@@ -98,10 +111,13 @@ def run_all(
     executor: Executor | None = None,
     cache: bool | str | Path = True,
     progress: bool | Told = True,
+    memory: str | int | None = None,
 ) -> Runs:
     """Runs all variants with all seeds; options as in :func:`sweep`."""
+    forked.check()
     kept = Cache(folder_of(cache))
-    plan = _plan(variants, seeds, kept, jobs=jobs, executor=executor)
+    each = None if executor is not None and memory is None else budget(memory) // (jobs or cores())
+    plan = _plan(variants, seeds, kept, jobs=jobs, executor=executor, memory=each)
     _work_off(plan, kept, jobs=jobs, executor=executor, progress=progress)
     from tailback.sweeps import tables
     from tailback.sweeps.runs import Runs
@@ -129,7 +145,13 @@ class _Plan:
 
 
 def _plan(
-    variants: Sequence[Variant], seeds: Sequence[int], kept: Cache, *, jobs: int | None, executor: Executor | None
+    variants: Sequence[Variant],
+    seeds: Sequence[int],
+    kept: Cache,
+    *,
+    jobs: int | None,
+    executor: Executor | None,
+    memory: int | None,
 ) -> _Plan:
     """Looks every run up among those that are kept; processes begin to start with the first that is not."""
     plan = _Plan({}, [], [])
@@ -144,7 +166,7 @@ def _plan(
                     make_ready(jobs)
                     # Slow to import, and wanted at the end only: meanwhile, processes start.
                     threading.Thread(target=importlib.import_module, args=("tailback.sweeps.tables",)).start()
-                plan.tasks.append(made[offset])
+                plan.tasks.append(replace(made[offset], memory=memory))
     return plan
 
 

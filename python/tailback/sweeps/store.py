@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from tailback.errors import ScenarioError, StorageError
-from tailback.results import tables
+from tailback.results import checksums, tables
 from tailback.results.files import new_folder, read_about
 from tailback.scenario import Scenario
 from tailback.scenario.problems import from_pydantic
@@ -21,14 +22,15 @@ FORMAT = 1
 _FILES = {"table": "runs", "flows": "flows", "links": "links"}
 
 
-def save(runs: Runs, folder: Path, *, csv: bool = True) -> Path:
-    """Writes the runs of a sweep.
+def save(runs: Runs, folder: Path, *, csv: bool = True, also: Callable[[Path], object] | None = None) -> Path:
+    """Writes the runs of a sweep; ``also`` may put further files beside them, a report for example.
 
     Raises:
         StorageError: where that fails; nothing half-written is left and an older sweep is untouched.
     """
     about = {
         "format": FORMAT,
+        "checksums": checksums.FILE,
         "what": "a sweep of tailback; tables are Parquet files, columns have the units given here",
         "versions": dict(runs.versions),
         "command": runs.command,
@@ -49,16 +51,19 @@ def save(runs: Runs, folder: Path, *, csv: bool = True) -> Path:
             tables.write_parquet(table, beside / f"{_FILES[name]}.parquet", runs.units)
             if csv and name == "table":
                 tables.write_csv(table, beside / "runs.csv")
+        checksums.write(beside)
+        if also:
+            also(beside)
     return folder
 
 
-def load(folder: Path) -> Runs:
-    """Reads what :func:`save` wrote.
+def load(folder: Path, *, trust: bool = False) -> Runs:
+    """Reads what :func:`save` wrote; with ``trust`` also what has changed since.
 
     Raises:
         StorageError: where there is no sweep, or it is damaged or of a newer kind.
     """
-    about = read_about(folder, ABOUT, "sweep", FORMAT)
+    about = read_about(folder, ABOUT, "sweep", FORMAT, trust=trust)
     try:
         variants = [_variant(**entry) for entry in about["variants"]]
         versions, command = about["versions"], about["command"]

@@ -33,6 +33,8 @@ class Task:
     """Bins of time series that end later belong to that window."""
     parts: tuple[Shipped, ...] = ()
     """The custom parts that the scenario names."""
+    memory: int | None = None
+    """Bytes that it may take; what its process can have where nobody says."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ def work(task: Task) -> Done:
     """Makes one run. Never raises: whatever goes wrong is told."""
     # Not by who only drives: NumPy takes a while to import, and processes may start meanwhile.
     from tailback import _core
+    from tailback.memory import budget
     from tailback.sweeps.measure import measured
 
     try:
@@ -74,7 +77,7 @@ def work(task: Task) -> Done:
 
             receive(task.parts)
         began = time.perf_counter()
-        raw = _core.run(task.scenario, seed=task.seed)
+        raw = _core.run(task.scenario, seed=task.seed, memory=budget(task.memory))
         wall = time.perf_counter() - began
         record = measured(raw, task.window, task.after)
         return Done(task.number, {"seed": task.seed, "hash": raw.hash, "events": raw.events, "wall": wall, **record})

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tailback_core::FieldError;
 
-use super::{Network, NetworkFlow, Role, is_router};
+use super::{GoOn, Network, NetworkFlow, Role, SOME, is_router};
 use crate::check::some_of;
 use crate::flow::FlowConfig;
 use crate::route::Router;
@@ -16,6 +16,15 @@ pub(super) struct Way {
     pub(super) ends: (usize, usize),
     pub(super) forward: Vec<usize>,
     pub(super) reverse: Vec<usize>,
+}
+
+/// The nodes between the ends that were given, there and back.
+type Given<'a> = (Option<&'a [String]>, Option<&'a [String]>);
+
+impl FlowConfig {
+    fn given(&self) -> Given<'_> {
+        (self.route.as_deref(), self.return_route.as_deref())
+    }
 }
 
 /// A complaint about a field of a flow, which [`of_group`] completes.
@@ -50,7 +59,7 @@ impl Network {
         }
     }
 
-    pub(super) fn add_flows(&mut self, scenario: &Scenario) -> Vec<FieldError> {
+    pub(super) fn add_flows(&mut self, scenario: &Scenario, go_on: GoOn<'_>) -> Option<Vec<FieldError>> {
         let mut errors = Vec::new();
         let mut router =
             Router::new(self.nodes.len(), self.links.iter().map(|link| (link.from, link.to, link.delay)));
@@ -63,8 +72,15 @@ impl Network {
             }
             let mut complaints = BTreeSet::new();
             for member in 0..flow.count {
-                let named = Self::ends_of(scenario, group, number);
-                match self.routed(flow, named, &mut router) {
+                if number % SOME == 0 && !go_on() {
+                    return None;
+                }
+                let way = match self.own.get(number) {
+                    // The names of the ends are long known and need not be made again.
+                    Some(&(Some(from), Some(to))) => self.way_between((from, to), flow.given(), &mut router),
+                    _ => self.routed(flow, Self::ends_of(scenario, group, number), &mut router),
+                };
+                match way {
                     Ok(Way { ends, forward, reverse }) => {
                         let (name, role) = (flow.member(member), Role::Alone);
                         self.flows.push(NetworkFlow { name, group, ends, forward, reverse, role });
@@ -79,7 +95,7 @@ impl Network {
                 number += 1;
             }
         }
-        errors
+        Some(errors)
     }
 
     /// A multicast group: its sender's flow, then one for each receiver.
@@ -124,19 +140,26 @@ impl Network {
         (from, to): (Option<String>, Option<String>),
         router: &mut Router,
     ) -> Result<Way, FieldError> {
-        let given = (flow.route.as_deref(), flow.return_route.as_deref());
-        self.way((from.as_deref(), to.as_deref()), given, router)
+        self.way((from.as_deref(), to.as_deref()), flow.given(), router)
     }
 
     /// The way between two nodes, over the nodes between them that were given, or the shortest.
     pub(super) fn way(
         &self,
         (from, to): (Option<&str>, Option<&str>),
-        (route, return_route): (Option<&[String]>, Option<&[String]>),
+        (route, return_route): Given<'_>,
         router: &mut Router,
     ) -> Result<Way, FieldError> {
-        let from = self.find("from", from)?;
-        let to = self.find("to", to)?;
+        let ends = (self.find("from", from)?, self.find("to", to)?);
+        self.way_between(ends, (route, return_route), router)
+    }
+
+    fn way_between(
+        &self,
+        (from, to): (usize, usize),
+        (route, return_route): Given<'_>,
+        router: &mut Router,
+    ) -> Result<Way, FieldError> {
         if from == to {
             return Err(complaint("to", format!("{:?}", self.nodes[to]), "a node other than `from`"));
         }
@@ -180,8 +203,7 @@ impl Network {
                 format!("a node of the graph: {}", some_of(&known(), "")),
             ));
         };
-        let found = self.by_name.get(name).copied();
-        found.ok_or_else(|| {
+        self.named(name).ok_or_else(|| {
             complaint(field, format!("{name:?}"), format!("a node: {}", some_of(&known(), name)))
         })
     }
@@ -202,7 +224,7 @@ impl Network {
             if !passed.insert(next) {
                 return Err(complaint(field, format!("{there:?} twice"), "a route without loops"));
             }
-            let link = self.by_ends.get(&(at, next)).copied();
+            let link = self.between(at, next);
             let missing =
                 || complaint(field, format!("{here:?} to {there:?}"), "nodes that links join, in order");
             links.push(link.ok_or_else(missing)?);

@@ -38,7 +38,7 @@ impl EventQueue {
     }
 
     /// A queue of the kind that has no limit of time.
-    fn wheel(leaves: usize) -> Self {
+    pub(crate) fn wheel(leaves: usize) -> Self {
         Self { root: IDLE, bits: 0, mask: 0, kind: Kind::Wheel(Box::new(RadixWheel::new(leaves))) }
     }
 

@@ -53,8 +53,9 @@ impl RadixWheel {
             return;
         }
         let entry = Entry { time, leaf };
-        // Inside the batch in hand, or not later than the clock: it must be found in order there.
-        if time <= self.clock || self.batch.first().is_some_and(|last| entry < *last) {
+        // Inside the batch in hand, or before the clock: it must be found in order there. At the clock and behind the batch it
+        // need not: a million flows that begin at one instant would be put into order one by one.
+        if time < self.clock || self.batch.first().is_some_and(|last| entry < *last) {
             let place = self.batch.partition_point(|other| *other > entry);
             self.batch.insert(place, entry);
         } else {

@@ -1,0 +1,69 @@
+//! What was meant by a quantity in units of other tools ("10 Mbps", "5 msec", "50 pkts"). Units are never guessed: this is
+//! for the complaint only.
+
+/// Units as others write them, in small letters, and ours.
+const OTHERS: &[(&str, &str)] = &[
+    ("bps", "bit/s"),
+    ("kbps", "kbit/s"),
+    ("mbps", "Mbit/s"),
+    ("gbps", "Gbit/s"),
+    ("tbps", "Tbit/s"),
+    ("b/s", "bit/s"),
+    ("kb/s", "kbit/s"),
+    ("mb/s", "Mbit/s"),
+    ("gb/s", "Gbit/s"),
+    ("bit/s", "bit/s"),
+    ("kbit/s", "kbit/s"),
+    ("mbit/s", "Mbit/s"),
+    ("gbit/s", "Gbit/s"),
+    ("bit", "bit/s"),
+    ("kbit", "kbit/s"),
+    ("mbit", "Mbit/s"),
+    ("gbit", "Gbit/s"),
+    ("nsec", "ns"),
+    ("usec", "us"),
+    ("msec", "ms"),
+    ("msecs", "ms"),
+    ("sec", "s"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("minute", "min"),
+    ("minutes", "min"),
+    ("hour", "h"),
+    ("hours", "h"),
+    ("kb", "kB"),
+    ("mb", "MB"),
+    ("gb", "GB"),
+    ("pkt", "packets"),
+    ("pkts", "packets"),
+    ("segments", "packets"),
+    ("bdp", "BDP"),
+];
+
+/// The quantity in our units, where it is one that `fits`.
+pub(crate) fn meant(text: &str, fits: impl Fn(&str) -> bool) -> Option<String> {
+    let text = text.trim();
+    let split = text.find(char::is_alphabetic)?;
+    let unit = text[split..].trim().to_lowercase();
+    let (_, ours) = OTHERS.iter().find(|(other, _)| *other == unit)?;
+    let meant = format!("{} {ours}", text[..split].trim());
+    fits(&meant).then_some(meant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_core::{BitRate, Capacity, Span};
+
+    #[test]
+    fn other_tools_units_are_understood_where_they_fit() {
+        let rate = |text: &str| meant(text, |text| text.parse::<BitRate>().is_ok());
+        assert_eq!(rate("10 Mbps").as_deref(), Some("10 Mbit/s"));
+        assert_eq!(rate("2.5Gbps").as_deref(), Some("2.5 Gbit/s"));
+        assert_eq!(rate("10 msec"), None);
+        assert_eq!(rate("ten Mbps"), None);
+        assert_eq!(meant("5 msec", |text| text.parse::<Span>().is_ok()).as_deref(), Some("5 ms"));
+        assert_eq!(meant("50 pkts", |text| text.parse::<Capacity>().is_ok()).as_deref(), Some("50 packets"));
+    }
+}

@@ -1,0 +1,23 @@
+"""Scenario files as the core reads them. Scenarios as objects are in ``scenario.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tailback import _core
+from tailback.errors import StorageError
+
+
+def read(path: str | Path) -> str:
+    """The scenario in a TOML file as JSON, checked and complete; paths of traces in it are relative to the file.
+
+    Raises:
+        ScenarioError: everything that is wrong with it.
+        StorageError: where there is no such file, or what is there is none: a folder, a pipe, a device.
+    """
+    file = Path(path)
+    if not file.is_file():
+        kinds = {"a folder": file.is_dir(), "a pipe": file.is_fifo(), "no regular file": file.exists()}
+        found = next((f"is {kind}" for kind, so in kinds.items() if so), "there is no such file")
+        raise StorageError(f"{file}: {found}; expected a scenario in TOML")
+    return _core.load_toml(str(file))

@@ -1,0 +1,100 @@
+"""Scenarios that would fill memory: each is one complaint that names the field, and the process lives."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+
+import tailback as tb
+from tailback import memory
+
+resource = pytest.importorskip("resource")
+
+SMALL = {"rate": "10 Mbit/s", "delay": "5 ms", "duration": "1 s"}
+GREEDY: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    # Bins ahead of time: the end of a transmission that lies hours ahead.
+    (
+        {"rate": "1 bit/s", "buffer": "unlimited", "record": {"accumulation": True, "bin": "1 ms"}},
+        {"count": 1, "scheme": "reno"},
+        "",
+    ),
+    (
+        {},
+        {"count": 1000, "scheme": "reno", "transport": {"initial_window": "1048576 packets"}},
+        "flows[0].transport.initial_window",
+    ),
+    (
+        {},
+        {"count": 100, "scheme": {"name": "fixed-window", "window": "16777216 packets"}},
+        "flows[0].scheme.window",
+    ),
+    ({"duration": "100000 s", "record": {"bin": "10 ms"}}, {"count": 1000, "scheme": "reno"}, "record.bin"),
+    (
+        {"rate": "100 Mbit/s", "buffer": "unlimited", "duration": "1000 s"},
+        {
+            "count": 1,
+            "scheme": {"name": "fixed-rate", "rate": "90 Gbit/s"},
+            "source": {"name": "datagrams", "rate": "90 Gbit/s", "size": {"name": "constant", "value": "100 B"}},
+        },
+        "buffer",
+    ),
+    (
+        {"rate": "90 Gbit/s", "duration": "1000 s", "record": {"packets": True}},
+        {"count": 1, "scheme": {"name": "fixed-window", "window": "1000 packets"}},
+        "record.packets",
+    ),
+]
+LIMIT = 4 * 2**30
+
+
+@pytest.mark.parametrize(("fields", "flows", "field"), GREEDY, ids=[each[2] or "accumulation" for each in GREEDY])
+def test_too_much_is_one_complaint_under_an_address_limit(
+    fields: dict[str, Any], flows: dict[str, Any], field: str
+) -> None:
+    code = """
+        import json, resource, sys
+        resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]), int(sys.argv[2])))
+        import tailback as tb
+        fields, flows = json.loads(sys.argv[1])
+        scenario = tb.dumbbell(**fields, flows=[tb.flows(flows.pop("count"), flows.pop("scheme"), **flows)])
+        try:
+            print("ran", scenario.run().events > 0)
+        except tb.ScenarioError as error:
+            (problem,) = error.problems
+            print(problem.field, "|", problem)
+    """
+    asked = json.dumps([{**SMALL, **fields}, flows])
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), asked, str(LIMIT)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    if field:
+        assert field in done.stdout.split("|")[0], done.stdout
+        assert "a run may take" in done.stdout
+    else:
+        assert done.stdout == "ran True\n"
+
+
+def test_what_was_asked_for_is_obeyed(dumbbell: tb.Scenario) -> None:
+    logged = dumbbell.replace(packets=True)
+    assert logged.run(memory="1 GB").hash == logged.run().hash
+    with pytest.raises(tb.ScenarioError, match=r"record\.packets.*a run may take 0\.01|record\.packets.*10\.0 MB"):
+        logged.run(memory="10 MB")
+    runs = logged.sweep(seeds=2, jobs=1, cache=False, memory=10**7)
+    assert runs.failed.height == 2
+
+
+def test_budgets_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong in ("ten", "5 s", 0, -3, "1 Mbit/s"):
+        with pytest.raises(tb.ArgumentError, match='an amount of memory, as in "4 GB"'):
+            memory.budget(wrong)
+    monkeypatch.setenv("TAILBACK_MEMORY", "3 GB")
+    assert memory.budget() == 3 * 10**9
+    assert memory.budget("1 GiB") == 2**30
+    monkeypatch.setenv("TAILBACK_MEMORY", "")
+    assert 10**8 < memory.budget() < 10**14
