@@ -224,7 +224,7 @@ def compare(  # noqa: PLR0917 (likewise)
 
 
 @app.command()
-def plot(
+def plot(  # noqa: PLR0917 (the command line has no positions here)
     folder: Annotated[Path, typer.Argument(help="A folder of `tailback run` or `tailback sweep`.")],
     words: Annotated[
         list[str] | None,
