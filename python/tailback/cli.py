@@ -12,11 +12,26 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from tailback.commands import complete, helping
 
+
+class Commands(TyperGroup):
+    """Commands that are stopped without a traceback, wherever they are."""
+
+    def invoke(self, ctx: typer.Context) -> object:
+        """Runs the command; what a command says itself where it is stopped comes first."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("tailback: stopped", err=True)
+            raise typer.Exit(130) from None
+
+
 app = typer.Typer(
     name="tailback",
+    cls=Commands,
     help="A workbench for congestion control: simulate scenarios, and reproduce what papers claim.",
     no_args_is_help=True,
     rich_markup_mode="rich",

@@ -61,8 +61,17 @@ class Pool:
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._executor is not None and self._given is None:
-            # Nobody has to wait until processes without work have ended.
-            self._executor.shutdown(wait=value is not None, cancel_futures=value is not None)
+            if value is not None:
+                self.stop()
+            else:  # Nobody has to wait until processes without work have ended.
+                self._executor.shutdown(wait=False)
+
+    def stop(self) -> None:
+        """Stops what is under way, so that whoever asked for it need not wait: at once in processes of our own."""
+        if isinstance(self._executor, processes.Workers):
+            self._executor.stop()
+        elif self._executor is not None and self._given is None:
+            self._executor.shutdown(wait=False, cancel_futures=True)
 
     @property
     def executor(self) -> Executor:

@@ -38,10 +38,21 @@ class _Context(type(_ORIGINAL)):  # type: ignore[misc]  # Likewise.
 _CONTEXT: Any = _Context()
 
 
+class Workers(ProcessPoolExecutor):
+    """Processes that can be stopped at once."""
+
+    def stop(self) -> None:
+        """Ends all processes, whatever they are at; nobody waits for what they would have said."""
+        processes = list((self._processes or {}).values())
+        self.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+
+
 def start(jobs: int, preload: Sequence[str]) -> Executor:
     """An executor of ``jobs`` processes that import the modules ``preload`` once for all."""
     prepare(preload)
-    return ProcessPoolExecutor(max_workers=jobs, mp_context=_CONTEXT, initializer=_end_with_parent)
+    return Workers(max_workers=jobs, mp_context=_CONTEXT, initializer=_end_with_parent)
 
 
 def prepare(preload: Sequence[str]) -> None:

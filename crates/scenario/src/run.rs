@@ -167,6 +167,7 @@ trait Engine {
     fn flow(&self, id: FlowId) -> FlowSnapshot;
     fn logged(&self) -> Logged;
     fn is_stopped(&self) -> bool;
+    fn endless(&self) -> Option<FlowId>;
     fn finish(self: Box<Self>) -> Gathered;
 }
 
@@ -241,6 +242,10 @@ impl<R: Finish> Engine for Simulator<R> {
 
     fn is_stopped(&self) -> bool {
         Self::is_stopped(self)
+    }
+
+    fn endless(&self) -> Option<FlowId> {
+        Self::endless(self)
     }
 
     fn finish(self: Box<Self>) -> Gathered {

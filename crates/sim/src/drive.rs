@@ -69,7 +69,7 @@ impl Port {
                 Output::Transmit(packet) => {
                     paths.transmit(packet, self.route);
                     sent = sent.wrapping_add(1);
-                    if sent % MANY == 0 && paths.is_choked() {
+                    if sent % MANY == 0 && paths.is_choked(id, sent) {
                         break now;
                     }
                 }

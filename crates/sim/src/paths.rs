@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_core::{Allowance, Annexes, DropReason, FlowId, LinkId, Packet, RouteCursor, Time};
+use tailback_core::{Allowance, Annexes, Capacity, DropReason, FlowId, LinkId, Packet, RouteCursor, Time};
 use tailback_link::{LinkCx, LinkDriver, Offer};
 
 use crate::cells_and_multicast::CellsAndMulticast;
@@ -12,6 +12,9 @@ use crate::links::{Links, Place};
 use crate::memory::MemoryLimit;
 use crate::network::{Branch, Edge, HOST, Routes, TO_RECEIVER, TO_SENDER};
 use crate::recorder::{PacketEvent, Recorder};
+
+/// More packets than any window has: who sends so many at one instant does not end.
+const ENDLESS: u32 = 2 * Capacity::MOST_PACKETS;
 
 /// Encodes and decodes a packet, so that a run can prove that the wire format carries everything.
 pub type Codec = fn(Packet, &mut Annexes) -> Packet;
@@ -50,6 +53,8 @@ pub(crate) struct Paths<R> {
     /// What the run may take of memory, and after which number of events it is looked at next.
     pub(crate) memory: MemoryLimit,
     pub(crate) look_at: u64,
+    /// A flow that sends without end at one instant.
+    pub(crate) endless: Option<FlowId>,
     pub(crate) recorder: R,
 }
 
@@ -106,6 +111,7 @@ impl<R: Recorder> Paths<R> {
             governed: BTreeMap::new(),
             memory: MemoryLimit::NONE,
             look_at: MemoryLimit::EVERY,
+            endless: None,
             recorder,
         }
     }
@@ -165,11 +171,14 @@ impl<R: Recorder> Paths<R> {
         }
     }
 
-    /// An endpoint sends very many packets at once. Whether it has to stop, as memory is used up; the run then ends with
-    /// this event.
+    /// A flow's endpoint sends very many packets at once. Whether it has to stop, as memory is used up, or as no window is
+    /// so large and it would never end; the run then ends with this event.
     #[cold]
-    pub(crate) fn is_choked(&mut self) -> bool {
-        let choked = self.memory.is_exceeded();
+    pub(crate) fn is_choked(&mut self, flow: FlowId, sent: u32) -> bool {
+        if sent > ENDLESS {
+            self.endless = Some(flow);
+        }
+        let choked = self.endless.is_some() || self.memory.is_exceeded();
         if choked {
             self.look_at = 0;
         }

@@ -156,16 +156,21 @@ impl<R: Recorder> Simulator<R> {
         self.paths.memory = limit;
     }
 
-    /// Whether memory has stopped the run: it goes no further, and what it has measured is not whole.
+    /// Whether memory, or a flow that sends without end, has stopped the run: it goes no further, and what it has measured is not whole.
     pub fn is_stopped(&self) -> bool {
         self.stopped
+    }
+
+    /// The flow that has stopped the run because it sends without end at one instant, if one has.
+    pub fn endless(&self) -> Option<FlowId> {
+        self.paths.endless
     }
 
     /// Looks at memory, now and then; whether the run may go on.
     #[cold]
     fn may_go_on(&mut self) -> bool {
         self.paths.look_at = self.events_handled + MemoryLimit::EVERY;
-        self.stopped |= self.paths.memory.is_exceeded();
+        self.stopped |= self.paths.endless.is_some() || self.paths.memory.is_exceeded();
         !self.stopped
     }
 

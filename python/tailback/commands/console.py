@@ -3,7 +3,7 @@ say when somebody stops them. What they print is made by the commands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -25,13 +25,13 @@ def console() -> Console:
 
 
 @contextmanager
-def stoppable(left: str) -> Iterator[None]:
+def stoppable(left: str | Callable[[], str]) -> Iterator[None]:
     """What is said on standard error where the user stops the work inside: that it stopped, and what is ``left``. The exit
     status is 130, as shells have it."""
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(f"tailback: stopped; {left}", err=True)
+        typer.echo(f"tailback: stopped; {left if isinstance(left, str) else left()}", err=True)
         raise typer.Exit(130) from None
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from tailback.commands.console import stoppable
+
 if TYPE_CHECKING:
     from tailback.papers.reproduce import Verdict
     from tailback.validation.judge import Comparison
@@ -51,7 +53,15 @@ def reproduce_items(
     from tailback.validation.table import summary
 
     claims = ledger.select(what)
-    verdicts = reproduce(claims, "full" if full else "quick", out, jobs=jobs, each=_print_json if as_json else None)
+    left = [claim.id for claim in claims]
+
+    def each(verdict: Verdict) -> None:
+        left.remove(verdict.claim.id)
+        if as_json:
+            _print_json(verdict)
+
+    with stoppable(lambda: _left(left, len(claims), out, full=full)):
+        verdicts = reproduce(claims, "full" if full else "quick", out, jobs=jobs, each=each)
     # Whoever wants everything also wants to know how far the simulator itself can be trusted.
     compared = _compared(full=full, jobs=jobs) if "all" in what else []
     counted = fared(verdicts, ledger.unbuilt(what))
@@ -69,6 +79,12 @@ def reproduce_items(
     if not all(verdict.ran for verdict in verdicts):
         return 1
     return 1 if strict and not all(verdict.settled for verdict in verdicts) else 0
+
+
+def _left(left: Sequence[str], count: int, out: Path, *, full: bool) -> str:
+    """What there is of items whose reproduction was stopped, and how to get the rest."""
+    kept = f"figures and data of {count - len(left)} of {count} items are in {out}, the report is not"
+    return f"{kept}; the others: tailback reproduce {'--full ' if full else ''}{' '.join(left)}"
 
 
 def _compared(*, full: bool, jobs: int | None) -> list[Comparison]:

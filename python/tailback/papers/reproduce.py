@@ -154,7 +154,7 @@ def reproduce(
     verdicts: dict[str, Verdict] = {}
     shared = Shared()
     with Pool(jobs) as pool, Bar("reproducing", show=show_progress) as bar:
-        for verdict in _measured(claims, lambda claim: _measure(claim, Lab(fidelity, pool, bar, shared)), pool.jobs):
+        for verdict in _measured(claims, lambda claim: _measure(claim, Lab(fidelity, pool, bar, shared)), pool):
             _write(verdict, out)
             verdicts[verdict.claim.id] = verdict
             if each:
@@ -162,15 +162,23 @@ def reproduce(
     return [verdicts[claim.id] for claim in claims]
 
 
-def _measured(claims: Sequence[Claim], measure: Callable[[Claim], Verdict], jobs: int) -> Iterator[Verdict]:
+def _measured(claims: Sequence[Claim], measure: Callable[[Claim], Verdict], pool: Pool) -> Iterator[Verdict]:
+    jobs = pool.jobs
     if jobs <= 1:
         yield from map(measure, claims)
         return
     # Threads only wait for the pool's processes; a few more of them than cores keep the pool fed.
     with ThreadPoolExecutor(max_workers=max(1, min(len(claims), jobs + 2))) as threads:
         futures = [threads.submit(measure, claim) for claim in claims]
-        for future in as_completed(futures):
-            yield future.result()
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            # The threads wait for the pool, and this one for the threads: what they wait for must end first.
+            for future in futures:
+                future.cancel()
+            pool.stop()
+            raise
 
 
 def _measure(claim: Claim, lab: Lab) -> Verdict:

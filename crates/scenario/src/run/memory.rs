@@ -1,7 +1,7 @@
 //! Whether a run keeps to its budget of memory, and what takes most where it does not. The budget itself, and what a
 //! scenario needs from the beginning, are in `crate::memory`.
 
-use tailback_core::{Capacity, LinkId};
+use tailback_core::{Capacity, FlowId, LinkId};
 use tailback_sim::{FlowSeries, LinkSeries};
 
 use super::Run;
@@ -24,6 +24,9 @@ impl Run {
     ///
     /// What is recorded will be there several times at the end, so it counts as often already.
     pub(super) fn keep_within(&mut self) -> Result<(), Problems> {
+        if let Some(flow) = self.engine.endless() {
+            return Err(self.without_end(flow));
+        }
         let logged = self.engine.logged();
         let recorded = (logged.packets + logged.state).saturating_add(self.series());
         let ahead = (COPIES - 1).saturating_mul(recorded);
@@ -31,6 +34,19 @@ impl Run {
         let reckoned = COPIES.saturating_mul(recorded);
         let is_over = measured > self.limit.most || reckoned > self.budget.most.get();
         if is_over || self.engine.is_stopped() { Err(self.outgrown()) } else { Ok(()) }
+    }
+
+    /// The complaint about a flow that sends more at one instant than any window holds.
+    fn without_end(&self, flow: FlowId) -> Problems {
+        let now = self.now();
+        let allowed = format!("one that waits: it sends without end {now} into the run");
+        match self.network.flows.get(flow.index()) {
+            Some(flow) => {
+                let scheme = self.scenario.flows[flow.group].scheme.name();
+                Problems::one(format!("flows[{}].scheme", flow.group), format!("{scheme:?}"), allowed)
+            }
+            None => Problems::one("aggregates", "an aggregate", allowed),
+        }
     }
 
     /// What the series have taken so far.
