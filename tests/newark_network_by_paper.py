@@ -8,6 +8,7 @@ import heapq
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 RATE, SIZE, HEADER = 45e6, 1000, 40
@@ -186,7 +187,7 @@ class Sender:
             if self.deadline == float("inf"):
                 self.deadline = self.world.now + self.rto
                 self.world.after(self.rto, self.check_deadline)
-            self.world.after(THERE, lambda number=number: self.world.at_router(self, number))
+            self.world.after(THERE, partial(self.world.at_router, self, number))
 
     def acknowledge(self, number: int, rho: bool, eta: bool) -> None:
         """A packet has arrived, and the receiver echoes its bits."""
@@ -312,9 +313,9 @@ class World:
         self.files = [Sender(self, g) for _ in range(users[0])]
         self.bursts = [Sender(self, g) for _ in range(users[1])]
         for sender in self.files:
-            self.after(self.chance.random(), lambda sender=sender: sender.offer(float("inf")))
+            self.after(self.chance.random(), partial(sender.offer, float("inf")))
         for sender in self.bursts:
-            self.after(self.chance.random() + self.chance.expovariate(1.0), lambda s=sender: self.impulse(s, impulse))
+            self.after(self.chance.random() + self.chance.expovariate(1.0), partial(self.impulse, sender, impulse))
 
     def after(self, delay: float, action: Callable[[], None]) -> None:
         """Has something happen."""

@@ -192,7 +192,7 @@ def draw(outcome: Outcome) -> Figure:
             axis.set_xlabel("run")
         axes[0].axhspan(0.9, 1.0, color=FAINT, alpha=0.25, linewidth=0, label="between the ρ thresholds")
         axes[0].set_ylim(0.8, 1.0)
-        axes[1].set_ylim(0, None)
+        axes[1].set_ylim(0, 1.1 * float(data["queue"].max()))  # type: ignore[arg-type]
         axes[0].set_ylabel(r"average utilization $\rho$")
         axes[1].set_ylabel("average queue (packets)")
         made.legend(loc="outside lower center", ncols=3)

@@ -182,13 +182,15 @@ def draw(outcome: Outcome) -> Figure:
     from tailback.plot.style import COLOURS, FAINT, figure, style
 
     with style():
-        made, (axis,) = figure(height=3.0)
-        for index, (loop, label) in enumerate((("off", "without the ρ loop"), ("on", "with it"))):
+        made, axes = figure(2, 1, height=4.2, sharex=True)
+        for index, (axis, loop, label) in enumerate(
+            zip(axes, ("off", "on"), ("without the ρ loop", "with it"), strict=True)
+        ):
             rows = outcome.data.filter((pl.col("rho_loop") == loop) & (pl.col("time") < WARM_UP + 20))
-            axis.plot(rows["time"], rows["queue"], color=COLOURS[1 - index], linewidth=0.9, label=label)
-        axis.axhline(network.BUFFER, color=FAINT, linewidth=0.8)
-        axis.set_xlabel("time (s)")
-        axis.set_ylabel("queue (packets)")
-        axis.set_ylim(0, 1.05 * network.BUFFER)
-        made.legend(loc="outside lower center", ncols=2)
+            axis.plot(rows["time"], rows["queue"], color=COLOURS[1 - index], linewidth=0.9)
+            axis.axhline(network.BUFFER, color=FAINT, linewidth=0.8)
+            axis.set_title(label)
+            axis.set_ylabel("queue (packets)")
+            axis.set_ylim(0, 1.05 * network.BUFFER)
+        axes[-1].set_xlabel("time (s)")
     return made

@@ -203,11 +203,13 @@ def draw(outcome: Outcome) -> Figure:
             axes[0].plot(rows["round_trips"], rows[name], color=COLOURS[index], linewidth=1.0, label=label)
         for index, (name, label) in enumerate((("limit", r"$T_c$"), ("window", r"$W_p$"))):
             axes[1].plot(rows["round_trips"], rows[name], color=COLOURS[index + 2], linewidth=1.0, label=label)
+        axes[0].axhspan(*RHO, color=FAINT, alpha=0.25, linewidth=0, label=r"between the $\rho$ thresholds")
         for axis in axes:
-            axis.axvline(ROUNDS, color=FAINT, linewidth=0.8)
+            label = f"{ROUNDS} round trips" if axis is axes[0] else None
+            axis.axvline(ROUNDS, color=FAINT, linewidth=0.8, label=label)
             axis.set_xlabel("round trips from the start")
         axes[0].set_ylim(0, 1.02)
         axes[1].set_yscale("log")
         axes[1].set_ylabel("packets")
-        made.legend(loc="outside lower center", ncols=4)
+        made.legend(loc="outside lower center", ncols=3)
     return made
