@@ -22,6 +22,8 @@ RUST_SOURCES := $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) 2>/de
 # What to reproduce and how, for example: make reproduce WHAT=mtsc/fig-5 ARGS=--quick
 WHAT ?= all
 ARGS ?=
+# How long `make fuzz` takes.
+FUZZ_SECONDS ?= 300
 
 # pip and maturin both write into the environment: when both are wanted under -j, they take turns.
 ifneq ($(filter test mypy pytest docs,$(MAKECMDGOALS)),)
@@ -144,6 +146,14 @@ additions: $(STAMPS)/cargo $(STAMPS)/python ## A scheme, a discipline, a source 
 .PHONY: licences
 licences: $(STAMPS)/cargo $(STAMPS)/dev ## Every dependency's licence is one we may ship
 	$(BIN)/python tools/check_licences.py
+
+.PHONY: fuzz
+fuzz: ## Five minutes of all fuzz targets, where cargo-fuzz can be had; FUZZ_SECONDS=30 for a look
+	tools/fuzz $(FUZZ_SECONDS)
+
+.PHONY: advisories
+advisories: $(STAMPS)/run ## Known vulnerabilities among the dependencies, as far as their databases can be had
+	tools/check-advisories
 
 .PHONY: format
 format: $(STAMPS)/dev $(STAMPS)/cargo ## Format Rust and Python in place

@@ -370,6 +370,34 @@ def tune(  # noqa: PLR0917 (the command line has no positions here)
 
 
 @app.command()
+def shrink(  # noqa: PLR0917 (the command line has no positions here)
+    file: Annotated[Path, typer.Argument(help="A scenario in TOML.", metavar="SCENARIO")],
+    condition: Annotated[
+        str,
+        typer.Option(
+            "--while",
+            metavar="CONDITION",
+            help="What must go on to hold: comparisons of metrics, such as 'utilization < 0.5 and jain < 0.9', or 'failed'.",
+        ),
+    ],
+    changes: Changes = None,
+    out: Annotated[Path | None, typer.Option(help="File for it.", show_default="standard output")] = None,
+    tries: Annotated[int, typer.Option(min=1, help="Runs at most.")] = 1000,
+    memory: Memory = None,
+    custom: Custom = None,
+) -> None:
+    """Make a scenario as small as can be while a condition on its run holds.
+
+    Flows, links, fields and time go as long as what is left still shows what you look for.
+    """
+    from tailback.commands.custom import use_files
+    from tailback.commands.shrink import shrink_file
+
+    use_files(custom or [])
+    shrink_file(file, condition, changes=changes or [], out=out, tries=tries, memory=memory)
+
+
+@app.command()
 def schemes(
     names: Annotated[
         list[str] | None,

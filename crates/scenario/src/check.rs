@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tailback_core::{Checker, FieldError, Span};
+use tailback_core::{Checker, Controller, FieldError, Span};
 
 use crate::link::LinkConfig;
+use crate::parts::SchemeConfig;
 use crate::record::Which;
 use crate::scenario::Scenario;
 use crate::topology::{GoOn, Network};
@@ -89,6 +90,7 @@ pub(crate) fn meaning(scenario: &Scenario, go_on: GoOn<'_>) -> Option<Vec<FieldE
         flow_numbers(&network, &mut checker);
         guaranteed_rates(scenario, &network, &mut checker);
     }
+    nothing_limits(scenario, &mut checker);
     member_names(scenario, &mut checker);
     checker.within("record", |checker| recorded(scenario, &network, checker));
     errors.extend(checker.finish().err().unwrap_or_default());
@@ -160,6 +162,26 @@ fn guaranteed_rates(scenario: &Scenario, network: &Network, checker: &mut Checke
             let allowed = format_args!("at most {slowest}, the rate of the slowest link on the way");
             checker.require(false, &format!("flows[{}].scheme.{field}", flow.group), rate, allowed);
         }
+    }
+}
+
+/// Where neither a window nor a rate limits what is sent, the application must: one that always has more would send without
+/// end at one instant. Custom schemes are asked when they run.
+fn nothing_limits(scenario: &Scenario, checker: &mut Checker) {
+    for (index, flow) in scenario.flows.iter().enumerate() {
+        if !flow.is_greedy() || matches!(flow.scheme.0, SchemeConfig::Custom(_)) {
+            continue;
+        }
+        let directive = flow.scheme.build(&flow.controller_params()).controller.directive();
+        let limited = directive.window.is_some() || directive.rate.is_some() || !directive.gate.is_open();
+        let allowed =
+            format_args!("a source that ends or has a rate, since {:?} sets none", flow.scheme.name());
+        checker.require(
+            limited,
+            &format!("flows[{index}].source"),
+            format_args!("{:?}", flow.source.0.name()),
+            allowed,
+        );
     }
 }
 

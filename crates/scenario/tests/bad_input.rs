@@ -350,6 +350,16 @@ fn rates_that_no_network_guarantees() {
 }
 
 #[test]
+fn a_source_without_end_needs_a_limit() {
+    let text = with("\"reno\"", "\"probabilistic\"");
+    complains(
+        &text,
+        "flows[0].source",
+        &["\"bulk\" is not allowed", "ends or has a rate, since \"probabilistic\""],
+    );
+}
+
+#[test]
 fn what_both_directions_have_is_complained_of_once() {
     complains(
         &with("rate = \"10 Mbit/s\"", "rate = \"0 bit/s\"\nreverse = { delay = \"1 ms\" }"),

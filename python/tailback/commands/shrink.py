@@ -14,6 +14,19 @@ from tailback.commands.console import stoppable
 from tailback.errors import ArgumentError, TailbackError
 from tailback.progress import Bar
 
+METRICS = (
+    "flows",
+    "throughput",
+    "goodput",
+    "jain",
+    "mean_rtt",
+    "utilization",
+    "loss_rate",
+    "mean_queue",
+    "queueing_delay",
+)
+"""What conditions may name beside ``failed``: the numbers of a run's summary, those of links at the bottleneck."""
+
 
 def shrink_file(
     file: Path, condition: str, *, changes: Sequence[str], out: Path | None, tries: int, memory: str | None
@@ -48,7 +61,6 @@ def shrink_file(
 
 def values_of(scenario: str, memory: str | None = None) -> dict[str, Any]:
     """What conditions know of a run: its metrics, and whether it failed."""
-    from tailback.results.metrics import METRICS
     from tailback.run import run_text
 
     nothing = dict.fromkeys(METRICS)
@@ -56,4 +68,5 @@ def values_of(scenario: str, memory: str | None = None) -> dict[str, Any]:
         result = run_text(scenario, memory=memory)
     except TailbackError:
         return {**nothing, "failed": True}
-    return {**nothing, **result.summary().row(0, named=True), "failed": False}
+    summary = result.summary().row(0, named=True)
+    return {**{name: summary[name] for name in METRICS}, "failed": False}
