@@ -93,6 +93,19 @@ def test_peaks_and_shapes() -> None:
     assert not sac.turns_once([3.0, 1.0, 2.0])
 
 
+def test_a_step_counts_where_it_is_beyond_its_interval() -> None:
+    def noisy(total: float, seed: int) -> Measured:
+        noise = np.random.default_rng(seed).normal(0.0, 5.0, BATCHES)
+        return made(total)._replace(raw=(tuple((total + noise).tolist()),))
+
+    def runs(*totals: float) -> list[Measured]:
+        return [noisy(total, seed) for seed, total in enumerate(totals)]
+
+    assert sac.one_maximum(runs(500.0, 499.9, 520.0, 490.0, 490.1))
+    assert not sac.one_maximum(runs(500.0, 480.0, 520.0, 490.0))
+    assert not sac.one_maximum(runs(500.0, 520.0, 480.0, 500.0))
+
+
 def halved(value: int) -> float:
     """An experiment that fails where there is nothing to halve."""
     if value == 0:

@@ -1,23 +1,41 @@
-"""Runs the items of multiple time scale congestion control and writes what they measured, and how estimators fare on series of
-known H, into docs/mtsc.md; `make mtsc` does this."""
+"""Runs the items of multiple time scale congestion control and writes what they measured, what the paper leaves open, and how
+estimators fare on series of known H, into docs/mtsc.md; `make mtsc` does this."""
 
 import argparse
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tailback.analysis import lrd
 from tailback.papers.item import Fidelity
 from tailback.papers.ledger import select
-from tailback.papers.reproduce import reproduce
+from tailback.papers.mtsc import sac
+from tailback.papers.mtsc.network import Measured, Run, Setting, calibrated, scheme_of, simulate
+from tailback.papers.reproduce import Verdict, reproduce
+from tailback.pool import Pool
 from tools.pages import DOCS, replace
 from tools.write_items import rows
 
 PAGE = DOCS / "mtsc.md"
 ITEMS = ("<!-- items, written by make mtsc -->", "<!-- end of the items -->")
 ESTIMATES = ("<!-- estimators, written by make mtsc -->", "<!-- end of the estimators -->")
+BEYOND = ("<!-- beyond, written by make mtsc -->", "<!-- end of what is beyond -->")
+PREDICTORS: Mapping[str, Mapping[str, Any]] = {
+    "none: ε of the middle level, always": {"schedule": {"name": "table", "values": [1.0 / 4.5] * 8}},
+    "a random table": {"predictor": "random"},
+    "conditional expectation, on line": {},
+}
+"""What to change in SAC with the inverse schedule."""
+SURROUNDINGS: Mapping[str, Mapping[str, Any]] = {
+    "datagrams, drop-tail": {},
+    "datagrams, CoDel": {"queue": "codel"},
+    "CUBIC, drop-tail": {"clients": "cubic"},
+    "CUBIC, CoDel": {"clients": "cubic", "queue": "codel"},
+}
+"""What carries the background's files, and the queue before the bottleneck."""
 HURST = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 SAMPLES, SERIES = 1 << 16, 50
 
@@ -48,16 +66,53 @@ def estimators() -> str:
     return "\n".join(head + ["| " + " | ".join([name, *cells]) + " |" for name, cells in found.items()])
 
 
+def beyond(seconds: float) -> str:
+    """Two tables: what SAC gains under other predictors, and beside other traffic and another queue."""
+    with Pool() as pool:
+
+        def runs(place: Setting, schemes: Sequence[Mapping[str, Any]]) -> list[Measured]:
+            (pause,) = pool.map(calibrated, [place])
+            return pool.map(simulate, [Run(place, pause, scheme_of(scheme)) for scheme in schemes])
+
+        place = Setting(1.05, seconds)
+        schemes = [sac.inverse(**changed) for changed in PREDICTORS.values()]
+        base, *others = runs(place, [sac.GENERIC, *schemes])
+        lines = ["| prediction | γ_k (kB/s) | gain over no SAC | loss |", "| --- | --- | --- | --- |"]
+        lines += [_row(name, run, base) for name, run in zip(PREDICTORS, others, strict=True)]
+        lines += ["", "| background and queue | γ_k (kB/s) | gain over no SAC | loss |", "| --- | --- | --- | --- |"]
+        for name, changed in SURROUNDINGS.items():
+            for alpha in (1.05, 1.95):
+                around = place._replace(alpha=alpha, **changed)
+                plain, ours = runs(around, [sac.GENERIC, sac.inverse()])
+                lines.append(_row(f"{name}, shape {alpha:g}", ours, plain))
+    return f"Runs of {seconds:g} s, SAC with the inverse schedule over `lied`:\n\n" + "\n".join(lines)
+
+
+def _row(name: str, ours: Measured, plain: Measured) -> str:
+    gain = sac.gain(ours, plain)
+    said = f"{100.0 * gain.mean:+.1f} % ± {100.0 * gain.half_width:.1f}"
+    return f"| {name} | {ours.total:.0f} | {said} | {100.0 * ours.loss:.2f} % |"
+
+
+def items(verdicts: list[Verdict], fidelity: Fidelity) -> None:
+    """Writes the items' table."""
+    replace(PAGE, *ITEMS, f"At {fidelity} fidelity: {rows(verdicts)}\n")
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="not the paper's own durations")
+    parser.add_argument("--only", choices=("estimators", "beyond", "items"), help="one part of the page")
     given = parser.parse_args()
-    replace(PAGE, *ESTIMATES, estimators() + "\n")
     fidelity: Fidelity = "quick" if given.quick else "full"
-    with tempfile.TemporaryDirectory() as folder:
-        verdicts = reproduce(select(["mtsc"]), fidelity, Path(folder))
-    replace(PAGE, *ITEMS, f"At {fidelity} fidelity:\n\n{rows(verdicts)}\n")
+    if given.only in {None, "estimators"}:
+        replace(PAGE, *ESTIMATES, estimators() + "\n")
+    if given.only in {None, "beyond"}:
+        replace(PAGE, *BEYOND, beyond(300.0 if given.quick else 3000.0) + "\n")
+    if given.only in {None, "items"}:
+        with tempfile.TemporaryDirectory() as folder:
+            items(reproduce(select(["mtsc"]), fidelity, Path(folder)), fidelity)
 
 
 if __name__ == "__main__":

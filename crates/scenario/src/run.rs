@@ -291,7 +291,7 @@ impl Run {
             flows: ids(&flows).into_iter().map(FlowId::from).collect(),
             queue_state: record.queue_state,
         };
-        let series = Series::new(plan.clone());
+        let series = Series::new(plan.clone()).until(scenario.end());
         let bins = scenario.duration.as_nanos().div_ceil(plan.bin.as_nanos()) as usize;
         let seed = scenario.seed;
         let is_logged = record.packets || record.state || record.accumulation || record.delays;

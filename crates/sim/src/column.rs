@@ -238,6 +238,11 @@ macro_rules! series {
         }
 
         impl $series {
+            /// Asks for room for so many rows, without growing later; where there is no such room, columns grow.
+            fn reserve(&mut self, rows: usize) {
+                $(let _ = self.$field.try_reserve_exact(rows);)*
+            }
+
             /// Appends a row.
             #[inline]
             fn push(&mut self, before: &$row, now: &$row, _bin: tailback_core::Span) {

@@ -123,6 +123,9 @@ pub struct Series {
 /// So many bins are gathered before they go into columns.
 const GATHERED: usize = 16;
 
+/// Room is asked for at most so many rows beforehand: a run may be given more time than it is meant to take.
+const MOST_RESERVED: usize = 1 << 24;
+
 impl Series {
     /// A recorder for this plan.
     ///
@@ -143,6 +146,18 @@ impl Series {
             flow_before: vec![FlowRow::default(); plan.flows.len()],
             plan,
         }
+    }
+
+    /// With room for a run until `end`. Columns that grow are copied, and end with room that nobody needs; room that is
+    /// not written to takes no memory.
+    #[must_use]
+    pub fn until(mut self, end: Time) -> Self {
+        let rows = end.since(Time::ZERO).as_nanos() / self.plan.bin.as_nanos();
+        let rows = usize::try_from(rows).unwrap_or(usize::MAX).min(MOST_RESERVED);
+        let _ = self.columns.times.try_reserve_exact(rows);
+        self.columns.links.iter_mut().for_each(|series| series.reserve(rows));
+        self.columns.flows.iter_mut().for_each(|series| series.reserve(rows));
+        self
     }
 
     /// What is watched.
@@ -213,5 +228,29 @@ fn push_state(state: &mut QueueState, rows: usize, tell: impl FnOnce(&mut dyn Fn
     });
     for (_, column) in state {
         column.resize(rows, f64::NAN);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_have_room_for_the_run_and_no_more() {
+        let plan = SeriesPlan {
+            bin: Span::from_millis(10),
+            links: vec![LinkId(0)],
+            flows: vec![FlowId(0)],
+            queue_state: false,
+        };
+        let columns = Series::new(plan.clone()).until(Time::ZERO + Span::from_secs(20)).finish();
+        let room = [
+            columns.times.capacity(),
+            columns.links[0].marks.capacity(),
+            columns.flows[0].sent_bytes.capacity(),
+        ];
+        assert_eq!(room, [2000; 3]);
+        let endless = Series::new(plan).until(Time::NEVER).finish();
+        assert!(endless.times.capacity() <= MOST_RESERVED);
     }
 }

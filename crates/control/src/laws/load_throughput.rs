@@ -101,7 +101,8 @@ impl LoadThroughput {
         }
     }
 
-    /// Takes a report in: whether more load still brings more throughput. In doubt it does.
+    /// Takes a report in: whether more load still brings more throughput. In doubt, as at a rate that does not change, loss
+    /// decides.
     pub fn rises(&mut self, point: Point) -> bool {
         while self.points.len() >= self.keeps().max(1) {
             self.points.pop_front();
@@ -109,9 +110,9 @@ impl LoadThroughput {
         self.points.push_back((point.load, point.penalised(self.k), point.loss));
         match self.sign {
             Sign::Loss { above } => point.loss <= above,
-            Sign::Difference => point.loss == 0.0 || self.covariance() >= 0.0,
+            Sign::Difference => point.loss == 0.0 || self.covariance() > 0.0,
             Sign::Regression { .. } => {
-                self.points.iter().all(|(.., loss)| *loss == 0.0) || self.covariance() >= 0.0
+                self.points.iter().all(|(.., loss)| *loss == 0.0) || self.covariance() > 0.0
             }
         }
     }
@@ -154,6 +155,17 @@ mod tests {
             let mut watch = LoadThroughput::new(sign, 2.0);
             let noisy = [(1.0, 1.0), (1.1, 0.9), (1.2, 1.3), (1.3, 1.1)];
             assert!(noisy.iter().all(|(load, raw)| watch.rises(Point { load: *load, raw: *raw, loss: 0.0 })));
+        }
+    }
+
+    /// At the highest rate load does not change: loss there is congestion all the same.
+    #[test]
+    fn where_load_does_not_change_loss_decides() {
+        for sign in [Sign::Difference, Sign::Regression { reports: 4 }] {
+            let mut watch = LoadThroughput::new(sign, 2.0);
+            let full = |loss: f64| Point { load: 100.0, raw: 100.0 * (1.0 - loss), loss };
+            assert!(watch.rises(full(0.0)) && watch.rises(full(0.0)));
+            assert!(!watch.rises(full(0.1)) && !watch.rises(full(0.1)), "{sign:?}");
         }
     }
 

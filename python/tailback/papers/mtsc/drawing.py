@@ -23,9 +23,9 @@ def curves(
     y_label: str,
     lines: Mapping[str, float] | None = None,
     log: bool = False,
+    error: str = "ci95",
 ) -> Figure:
-    """One curve per value of ``by``, with intervals from the column ``ci95`` where there is one; "
-    "``lines`` are levels across."""
+    """One curve per value of ``by``, with intervals from the column ``error`` where there is one; ``lines`` are levels across."""
     with style():
         made, (axis,) = figure(height=3.6)
         parts = (
@@ -37,7 +37,7 @@ def curves(
             axis.errorbar(
                 part[x],
                 part[y],
-                part["ci95"] if "ci95" in part.columns and part["ci95"].null_count() == 0 else None,
+                part[error] if error in part.columns and part[error].null_count() == 0 else None,
                 color=COLOURS[index % len(COLOURS)],
                 linestyle=DASHES[index % len(DASHES)],
                 marker=MARKERS[index % len(MARKERS)],
@@ -58,7 +58,10 @@ def curves(
         axis.set_xlabel(x_label)
         axis.set_ylabel(y_label)
         axis.margins(y=0.12)
-        if by is not None or lines:
+        if len(parts) + len(lines or {}) > 3:
+            # So many entries would lie on the curves.
+            axis.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)
+        elif by is not None or lines:
             axis.legend()
     return made
 

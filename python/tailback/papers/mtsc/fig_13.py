@@ -87,11 +87,8 @@ def measure(lab: Lab) -> Outcome:
         units={"loss": "%"},
         why=sac.why(
             checks,
-            "at equal load the less heavy-tailed background is the burstier one within a round trip: nearly all "
-            "of its files are several packets "
-            "sent at once, while at shape 1.05 most are one packet and most bytes are in long, even streams. "
-            "With this buffer losses are made within "
-            "round trips",
+            "a connection that is aggressive at all times makes most of its losses itself, by overshooting what "
+            "is free, and these do not depend on the shape of the background",
         ),
         scenario=scenario(Run(sac.setting(lab.fidelity, 1.95), 0.13, scheme_of(sac.threshold(8)))).to_toml(),
     )

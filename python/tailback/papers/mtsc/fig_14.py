@@ -70,10 +70,8 @@ def measure(lab: Lab) -> Outcome:
         units={"gain": "fraction"},
         why=sac.why(
             checks,
-            "most of what SAC gains here it gains by being more aggressive, not by when: over the control with "
-            "the same mean increase little is left. "
-            "And at equal load the control without SAC does worse at 1.95, whose traffic is the burstier one "
-            "within a round trip (fig-13)",
+            "most of what SAC gains here it gains by being more aggressive, not by when; the page shows in which "
+            "region the gain at 1.95 stays small",
         ),
         scenario=scenario(Run(sac.setting(lab.fidelity, 1.05), 0.05, scheme_of(sac.inverse()))).to_toml(),
     )

@@ -89,9 +89,9 @@ def measure(lab: Lab) -> Outcome:
         units={"training_s": "s"},
         why=sac.why(
             checks,
-            "the schedule depends on E(L2 | L1) only as 1/x between 3 and 6, so a table's content moves the "
-            "increase by a third at most, up or down; a "
-            "foreign table that is on average lower is more aggressive on average, and gains by that",
+            "the schedule makes little of what tables say: expectations between 3 and 6 are an aggressiveness "
+            "between 1/3 and 1/6, and a table whose rows are all alike gives the mean of that, which gains as "
+            "much",
         ),
         scenario=scenario(Run(place, 0.05, scheme_of(sac.inverse(predictor="random")))).to_toml(),
     )

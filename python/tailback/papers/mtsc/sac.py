@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 GENERIC: Mapping[str, Any] = {
     "name": "lied",
-    "increase": "300 kbit/s",
+    "increase": "350 kbit/s",
     "decrease": 4.0,
     "severity": SEVERITY,
     "sign": "difference",
     "report_interval": "50 ms",
+    "max_rate": "10 Mbit/s",
 }
 """Linear increase and exponential decrease, the same for every item."""
-UNIT = 24.0
+UNIT = 36.0
 """How many of the control's own increases an aggressiveness of 1 adds to each."""
 THRESHOLDS = tuple(range(1, 9))
 LOAD = 5e6
@@ -50,13 +51,14 @@ PARAMETERS = (
     Parameter(
         "unit of ε", f"ε = 1 adds {UNIT:g} increases to each", "inferred", "not printed; one value for all items"
     ),
+    Parameter("highest rate", str(GENERIC["max_rate"]), "inferred", "a host sends no faster than its own link"),
     Parameter("T1 = T2", "2 s", "stated", "§2.3"),
     Parameter("levels", "8, bands of one standard deviation", "stated", "Appendix A.1"),
     Parameter(
         "contention",
-        "the level of one's own throughput, turned round",
-        "inferred",
-        "§3.2.1: it is correlated with the aggregate; little of it is much contention",
+        "the level of one's own throughput, by the letter",
+        "stated",
+        "§3.2.2: “let ℓ = L1(S_t)”, S_t what the receiver reported",
     ),
     Parameter(
         "throughput",
@@ -88,7 +90,8 @@ def setting(fidelity: Fidelity, alpha: float, **fields: Any) -> Setting:
 
 def inverse(**fields: Any) -> dict[str, Any]:
     """SAC with the inverse schedule, learning on line."""
-    return {"name": "sac", "over": dict(GENERIC), "unit": UNIT, "schedule": {"name": "inverse"}, **fields}
+    sac = {"name": "sac", "over": dict(GENERIC), "unit": UNIT, "reading": "throughput", "schedule": {"name": "inverse"}}
+    return {**sac, **fields}
 
 
 def threshold(theta: float, shift: float = 0.0) -> dict[str, Any]:
@@ -113,8 +116,8 @@ def perfect(lab: Lab, place: Setting) -> Measured:
 
 
 def background(place: Setting) -> Setting:
-    """What a setting's load is calibrated in: the paper's network, whatever the round trip."""
-    return place
+    """What a setting's load is calibrated in: clients that do not listen to the network send the same whatever the delay."""
+    return place._replace(delay=Setting(0.0, 0.0).delay)
 
 
 def gain(better: Measured, base: Measured, k: float = SEVERITY) -> Interval:
@@ -128,6 +131,12 @@ def gain(better: Measured, base: Measured, k: float = SEVERITY) -> Interval:
 def interval(run: Measured) -> Interval:
     """Throughput of all connections together, kB/s."""
     return mean_interval(run.batches)
+
+
+def apart(run: Measured, base: Measured) -> float:
+    """Half the width of the interval of what a run gets more than another one with the same random streams, kB/s. The intervals
+    of the two themselves are wider: both have the same hours of much and of little background."""
+    return paired_interval(run.batches, base.batches).half_width
 
 
 def table(run: Measured) -> Table:
@@ -148,6 +157,13 @@ def turns_once(values: Sequence[float]) -> bool:
     """Whether values rise to one maximum and then fall, either part possibly empty."""
     steps = [b - a for a, b in pairwise(values) if b != a]
     return all(not (a < 0.0 < b) for a, b in pairwise(steps))
+
+
+def one_maximum(runs: Sequence[Measured]) -> bool:
+    """Whether throughput rises to its maximum and then falls, as far as the intervals of single steps tell rising from falling."""
+    best = max(range(len(runs)), key=lambda index: runs[index].total)
+    steps = [gain(after, before) for before, after in pairwise(runs)]
+    return all(step.high >= 0.0 for step in steps[:best]) and all(step.low <= 0.0 for step in steps[best:])
 
 
 def said(values: Sequence[float]) -> str:
