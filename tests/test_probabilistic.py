@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
-from math import isnan, prod
+from math import inf, isnan, prod
 
 import pytest
 
 from tailback import _core
 from tailback.papers.pcc import example
+from tests.probabilistic_by_paper import Receiver as ByPaper
 
 
 class Receiver:
@@ -78,3 +80,64 @@ def test_the_papers_example() -> None:
 def test_absurd_input_is_refused() -> None:
     with pytest.raises(ValueError, match="finite"):
         _core.probabilities(0.0, 1.0, [[1.0, 1.0, 1.0]])
+
+
+def trace(rng: random.Random, seconds: float) -> list[tuple[float, int, int, float]]:
+    """Packets of 1000 B every 8 ms or so, lost alone and in bursts at a rate that changes, some late. Every 0.1 s one echoes a
+    new control packet, after a round trip of 60 to 140 ms; the others echo the same again."""
+    packets, now, loss, burst = [], 1.0, rng.uniform(0.01, 0.06), 0
+    for number in range(int(seconds / 0.008)):
+        now += 0.008 * rng.uniform(0.6, 1.4)
+        if rng.random() < 0.0005:
+            loss = rng.uniform(0.005, 0.12)
+        burst = max(burst - 1, 0) or (rng.randrange(1, 4) if rng.random() < loss / 2 else 0)
+        if not burst:
+            packets.append((now + (0.03 if rng.random() < 0.002 else 0.0), number))
+    arrivals, fresh, echo = [], 0.0, 0.0
+    for time, number in sorted(packets):
+        at = round(time, 6)  # In whole microseconds, so that an echo is the same to the nanosecond.
+        if at >= fresh:
+            fresh, echo = at + 0.1, round(at - rng.uniform(0.06, 0.14), 6)
+        arrivals.append((at, number, 1000, round(at - echo, 6)))
+    return arrivals
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_same_packets_give_the_same_decisions(seed: int) -> None:
+    """Both writings: p, p', T, who stays on and for how long who does not, at every evaluation up to the first that
+    turns the flow off."""
+    rng = random.Random(seed)
+    period, own = rng.uniform(5, 40), rng.uniform(200e3, 900e3)
+    arrivals = trace(rng, 60)
+    config = {
+        "period": f"{round(period * 1e3)} ms",
+        "jitter": 0,
+        "application_rate": {"name": "fixed", "rate": f"{round(own)} bit/s"},
+        "loss_intervals": {"discounting": False},
+        "protected_limit": "1000 s",
+    }
+    draws, rows = _core.probabilistic_receiver(json.dumps(config), arrivals, seed)
+    left = iter(draws[1:])  # The first goes to T's jitter.
+    receiver = ByPaper(round(period * 1e3) / 1e3, float(round(own)), 8000.0, lambda: next(left), credit=False)
+    at, decided, echoed = 0, 0, -1.0
+    for now, friendly, application, p, p_prime, on, off_for in rows:
+        while at < len(arrivals) and arrivals[at][0] <= now + 1e-9:
+            then, number, _, trip = arrivals[at]
+            is_fresh, echoed = then - trip > echoed + 1e-6, then - trip
+            receiver.arrival(then, number, trip if is_fresh else None)
+            at += 1
+        assert application == pytest.approx(receiver.own)
+        assert friendly == (inf if receiver.friendly() == inf else pytest.approx(receiver.friendly(), rel=1e-6))
+        decision = receiver.evaluate(now)
+        if decision is None:
+            assert on
+            continue
+        decided += 1
+        assert on == decision.stays, (now, decision)
+        if not decision.stays:
+            assert off_for == pytest.approx(decision.off_for, rel=1e-6)
+            break
+        expected = receiver.after(now)
+        assert p == pytest.approx(expected[0], rel=1e-6)
+        assert (None if isnan(p_prime) else pytest.approx(p_prime, rel=1e-6, abs=1e-9)) == expected[1]
+    assert decided > 0

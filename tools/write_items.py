@@ -5,8 +5,12 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from tailback.papers.lab import Lab
 from tailback.papers.ledger import select
+from tailback.papers.pcc import today
 from tailback.papers.reproduce import Verdict, reproduce, summary
+from tailback.pool import Pool
+from tailback.progress import Bar
 from tools.pages import DOCS, explained, fared, replace
 
 PAPERS = {"accumulation": "accumulation", "probabilistic": "pcc"}
@@ -43,6 +47,13 @@ def main() -> None:
         verdicts = reproduce(select([PAPERS[given.page]]), "quick" if given.quick else "full", Path(folder))
     marks = (f"<!-- items, written by make {given.page} -->", "<!-- end of the items -->")
     replace(DOCS / f"{given.page}.md", *marks, rows(verdicts) + "\n")
+    if given.page == "probabilistic":
+        with Pool() as pool, Bar("beside CUBIC, over managed queues", 0) as bar:
+            lab = Lab("quick" if given.quick else "full", pool, bar)
+            beside = today.table(today.measure(lab))
+        replace(
+            DOCS / "probabilistic.md", "<!-- today, written by make probabilistic -->", "<!-- end of today -->", beside
+        )
 
 
 if __name__ == "__main__":

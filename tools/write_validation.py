@@ -15,8 +15,9 @@ def main() -> None:
     """Runs, writes and sums up."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=None, help="per row (default: as many as ns-2 had)")
+    parser.add_argument("--jobs", type=int, default=None, help="processes (default: all cores)")
     given = parser.parse_args()
-    with Pool() as pool, Bar("Validating", run_count(seeds=given.seeds)) as bar:
+    with Pool(given.jobs) as pool, Bar("Validating", run_count(seeds=given.seeds)) as bar:
         comparisons = validate(pool, seeds=given.seeds, done=bar.advance)
     replace(PAGE, BEGIN, END, markdown(comparisons))
     print(summary(comparisons))

@@ -123,6 +123,14 @@ def probabilities(
     r_TCP, r_NA), the first at the end of the protected time: p, p' (not a number once that is made up for), and what an
     experiment with the step's draw came to (0 none, 1 stays on, 2 off, which ends the list). Raises ``ValueError``."""
 
+def probabilistic_receiver(
+    config: str, arrivals: Sequence[tuple[float, int, int, float]], seed: int = 1, /
+) -> tuple[list[float], list[tuple[float, float, float, float, float, bool, float]]]:
+    """What the receiver of probabilistic congestion control, with its parameters as JSON, makes of data packets, each
+    (arrival in s, number, bytes, round trip time in s): the draws that a stream of this seed gives, and for each evaluation
+    time in s, r_TCP and r_NA in bit/s, p and p' after it (not a number where it does not count), whether the flow is on,
+    and for how long it was turned off in s. Raises ``ValueError``."""
+
 @final
 class Result:
     """What a run measured. Arrays are the run's own memory, not copies."""

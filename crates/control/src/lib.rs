@@ -3,6 +3,7 @@
 
 pub mod accumulation;
 pub mod any;
+pub mod breaker;
 mod clock;
 pub mod custom;
 pub mod estimators;

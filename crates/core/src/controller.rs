@@ -48,6 +48,40 @@ impl Gate {
     }
 }
 
+/// How often a gate was closed and for how long, exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GateTimes {
+    /// How many times it was closed.
+    pub closings: u64,
+    /// How long it was closed, whatever time that took up to the last opening.
+    pub closed: Span,
+    /// Since when it is closed, if it is.
+    pub closed_since: Option<Time>,
+}
+
+impl GateTimes {
+    /// The gate is open or closed from now on.
+    #[inline]
+    pub fn set(&mut self, now: Time, gate: Gate) {
+        match (gate.is_open(), self.closed_since) {
+            (false, None) => {
+                self.closings += 1;
+                self.closed_since = Some(now);
+            }
+            (true, Some(since)) => {
+                self.closed += now.since(since);
+                self.closed_since = None;
+            }
+            (true, None) | (false, Some(_)) => {}
+        }
+    }
+
+    /// How long it was closed by now.
+    pub fn closed_by(&self, now: Time) -> Span {
+        self.closed + self.closed_since.map_or(Span::ZERO, |since| now.since(since))
+    }
+}
+
 /// How tokens arrive in the bucket that meters [`Directive::rate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -103,6 +103,8 @@ pub struct Observation {
     pub recoveries: u64,
     /// Sender: datagrams that a closed gate discarded at the source.
     pub gated_packets: u64,
+    /// Sender: when its gate was closed.
+    pub gate: crate::GateTimes,
     /// The congestion window, where there is one.
     pub window: Option<Bytes>,
     /// The directed rate, where there is one.

@@ -35,7 +35,7 @@ pub mod written;
 pub use annex::{AckBlocks, Annex, AnnexId, Annexes, ControlInfo, Envelope, Report, SeqRange};
 pub use check::{Checker, FieldError};
 pub use choice::Choice;
-pub use controller::{Burst, Controller, Cx, Directive, Gate, ProbePlan, Tokens};
+pub use controller::{Burst, Controller, Cx, Directive, Gate, GateTimes, ProbePlan, Tokens};
 pub use endpoint::{
     AppHint, AppInput, EdgeEndpoint, Endpoint, EndpointCx, Event, Input, Observation, Output,
 };

@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use crate::network::network;
     #[pymodule_export]
-    use crate::probabilities::probabilities;
+    use crate::probabilities::{probabilistic_receiver, probabilities};
     #[pymodule_export]
     use crate::result::RunResult as Result;
 

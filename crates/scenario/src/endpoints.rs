@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use tailback_control::{AnyController, Parts};
+use tailback_control::breaker::{ReceptionReports, UnderBreaker};
+use tailback_control::{AnyController, BoxedPolicy, Parts};
 use tailback_core::{FlowId, Stream, Time};
 use tailback_transport::{
     AnyReceiver, AnySender, DatagramConfig, DatagramReceiver, DatagramSender, Egress, Ingress,
@@ -162,6 +163,7 @@ impl<'a> Group<'a> {
                 (AnySender::Stream(sender.with_restart(Arc::clone(fresh))), AnyReceiver::Stream(receiver))
             }
             Shared::Datagram(config) => {
+                let (controller, policy) = under_breaker(config, controller, policy);
                 let sender = DatagramSender::new(id, Arc::clone(config), controller, source);
                 let receiver = DatagramReceiver::new(id, Arc::clone(config));
                 let receiver = match policy {
@@ -172,4 +174,16 @@ impl<'a> Group<'a> {
             }
         }
     }
+}
+
+/// Both halves under a circuit breaker, where the flow is to have one.
+fn under_breaker(
+    config: &DatagramConfig,
+    controller: AnyController,
+    policy: Option<BoxedPolicy>,
+) -> (AnyController, Option<BoxedPolicy>) {
+    let Some(interval) = config.circuit_breaker else { return (controller, policy) };
+    let reports = || -> BoxedPolicy { Box::new(ReceptionReports::new(interval)) };
+    let controller = AnyController::Custom(Box::new(UnderBreaker::new(controller, interval)));
+    (controller, Some(policy.unwrap_or_else(reports)))
 }

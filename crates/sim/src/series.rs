@@ -66,11 +66,15 @@ series! {
         /// The smoothed round trip time at the bin's end; not a number before the first sample.
         smoothed_rtt_seconds: f64 => f64, level, .named("smoothed_rtt"), .qlog("smoothed_rtt"),
             |flow| seconds(flow.sender.smoothed_rtt);
+        /// How long in the bin the sender's gate was closed: its scheme let no data leave.
+        closed_seconds: f64 => f64, counted, .named("closed"), .label("time switched off"), .undigested(),
+            |flow| flow.sender.gate.closed_by(flow.now).as_secs_f64();
     }
 }
 
 /// What the two ends of a flow tell at one instant.
 struct Ends {
+    now: Time,
     sender: Observation,
     receiver: Observation,
 }
@@ -200,7 +204,8 @@ impl Recorder for Series {
                 push_state(&mut self.columns.states[index], rows, |note| view.queue_state(id, note));
             }
         }
-        let ends = |&id: &FlowId| Ends { sender: view.sender(id), receiver: view.receiver(id) };
+        let ends =
+            |&id: &FlowId| Ends { now: view.now(), sender: view.sender(id), receiver: view.receiver(id) };
         self.rows.extend(self.plan.flows.iter().map(|id| FlowRow::read(&ends(id))));
         if self.rows.len() >= GATHERED * self.plan.flows.len() {
             self.put_into_columns();

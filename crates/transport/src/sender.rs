@@ -218,7 +218,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     fn stop(&mut self, now: Time) {
         self.app.stop(now);
         self.stopped = true;
-        self.steering.stop();
+        self.steering.stop(now);
     }
 
     /// Everything is acknowledged and the next offer wants a new connection: fresh state, numbers go on.
@@ -355,6 +355,7 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
         Observation {
             sent_packets: counters.sent_packets + self.steering.control_packets,
             sent_bytes: counters.sent_bytes + self.config.header * self.steering.control_packets,
+            gate: self.steering.gate_times(),
             window: self.window(),
             rate: self.steering.shaper.as_ref().and_then(|shaper| shaper.rate()),
             in_flight: self.in_flight(),

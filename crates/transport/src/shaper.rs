@@ -4,7 +4,7 @@
 
 mod bucket;
 
-use tailback_core::{BitRate, Directive, Gate, PairPosition, ProbePlan, Span, Stream, Time};
+use tailback_core::{BitRate, Directive, Gate, GateTimes, PairPosition, ProbePlan, Span, Stream, Time};
 
 use bucket::Bucket;
 
@@ -23,6 +23,7 @@ pub struct Shaper {
     rate: Option<BitRate>,
     bucket: Bucket,
     gate: Gate,
+    gate_times: GateTimes,
     /// The application has yet to hear of the gate.
     gate_changed: bool,
     /// The time that a lone packet waits for its partner, where data leaves in pairs.
@@ -49,6 +50,7 @@ impl Shaper {
             rate: None,
             bucket: Bucket::new(now, packet),
             gate: Gate::Open,
+            gate_times: GateTimes::default(),
             gate_changed: false,
             pairs: None,
             second_due: false,
@@ -61,13 +63,15 @@ impl Shaper {
     /// A fresh shaper in the place of this one. The application has heard of this one's gate: that stays, until it hears
     /// of another.
     pub(crate) fn renewed(&self, now: Time, packet: u64) -> Self {
-        Self { gate: self.gate, gate_changed: self.gate_changed, ..Self::new(now, packet) }
+        let Self { gate, gate_times, gate_changed, .. } = *self;
+        Self { gate, gate_times, gate_changed, ..Self::new(now, packet) }
     }
 
     /// Takes a new directive.
     pub fn direct(&mut self, now: Time, directive: &Directive, rng: &mut Stream) {
         self.gate_changed |= self.gate != directive.gate;
         self.gate = directive.gate;
+        self.gate_times.set(now, self.gate);
         self.pairs = None;
         match directive.probe {
             Some(ProbePlan::DataPairs { singleton_timeout }) => self.pairs = Some(singleton_timeout),
@@ -105,6 +109,16 @@ impl Shaper {
     /// Whether data may leave at all.
     pub(crate) fn gate(&self) -> Gate {
         self.gate
+    }
+
+    /// When the gate was closed.
+    pub(crate) fn gate_times(&self) -> GateTimes {
+        self.gate_times
+    }
+
+    /// The flow ends: from now on, no gate keeps it from sending.
+    pub(crate) fn end(&mut self, now: Time) {
+        self.gate_times.set(now, Gate::Open);
     }
 
     /// Whether a control packet must leave now.

@@ -2,8 +2,8 @@
 //! that it may ask for. What it is told is said in `teller.rs`; what data is sent is decided by the sender.
 
 use tailback_core::{
-    Annex, BitRate, Bytes, ControlInfo, Controller, EndpointCx, Envelope, FlowId, Gate, Kind, Lane, Packet,
-    Sent, Span, Time,
+    Annex, BitRate, Bytes, ControlInfo, Controller, EndpointCx, Envelope, FlowId, Gate, GateTimes, Kind,
+    Lane, Packet, Sent, Span, Time,
 };
 
 use crate::pacing::Pacing;
@@ -124,6 +124,11 @@ impl<C: Controller> Steering<C> {
         self.shaper.as_ref().map_or(Gate::Open, |shaper| shaper.gate())
     }
 
+    /// When the gate was closed.
+    pub(crate) fn gate_times(&self) -> GateTimes {
+        self.shaper.as_ref().map_or_else(GateTimes::default, |shaper| shaper.gate_times())
+    }
+
     /// Calls the controller if its time has come.
     pub(crate) fn on_timer(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         if now >= self.timer {
@@ -175,8 +180,11 @@ impl<C: Controller> Steering<C> {
     }
 
     /// Nothing is to be called any more.
-    pub(crate) fn stop(&mut self) {
+    pub(crate) fn stop(&mut self, now: Time) {
         self.timer = Time::NEVER;
+        if let Some(shaper) = &mut self.shaper {
+            shaper.end(now);
+        }
     }
 
     /// Whether a control packet must leave now.

@@ -82,6 +82,7 @@ def _draw(result: Result, folder: Path) -> None:
 
 def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dict[str, Any]:
     from tailback.papers.reproduce import plain
+    from tailback.results.gates import switched
 
     predicted = {}
     if prediction is not None:
@@ -107,6 +108,7 @@ def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dic
         "flows": plain(result.flows.to_dicts()),
         "links": plain(result.links.to_dicts()),
         **({"aggregates": plain(result.aggregates.to_dicts())} if result.aggregates.columns else {}),
+        **({"switched": [gated._asdict() for gated in switched(result)]} if switched(result) else {}),
         "units": {
             name: unit for name, unit in result.units.items() if name in {*result.flows.columns, *result.links.columns}
         },
@@ -117,6 +119,8 @@ def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dic
 
 def _show(result: Result, folder: Path, *, drawn: bool) -> None:
     from rich.markup import escape
+
+    from tailback.results.gates import switched, told
 
     out = console()
     window = f", figures from {result.warm_up:g} s on" if result.warm_up else ""
@@ -134,6 +138,8 @@ def _show(result: Result, folder: Path, *, drawn: bool) -> None:
         f"queueing delay {shown(row['queueing_delay'], 's')}.",
         soft_wrap=True,
     )
+    for gated in switched(result):
+        out.print(f"Switched on and off: {escape(told(gated))}", soft_wrap=True)
     for warning in result.warnings:
         out.print(f"[yellow]Warning:[/yellow] {escape(warning)}.", soft_wrap=True)
     out.print(f"[dim]{result.events:,} events in {result.wall:.2f} s; hash {result.hash[:16]}[/dim]", soft_wrap=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tailback.errors import NotFoundError
-from tailback.plot import distribution, fairness, overtime, phase, series, tokens, transfers
+from tailback.plot import distribution, fairness, gates, overtime, phase, series, tokens, transfers
 from tailback.plot.style import canvas, style
 
 if TYPE_CHECKING:
@@ -28,8 +28,11 @@ class Plots:
         """Throughput of the flows (what arrived, headers included), queue of a link (the bottleneck where none is named),
         windows and round trip times against time, one above the other. Where they were recorded, TDQM's averages and TCP
         Newark's virtual window, limit and stored tokens too; these stand in place of the window, which is not what limits
-        its senders."""
+        its senders. Where flows are switched on and off: who is on when, throughput, queue, how long flows were off, and
+        what each flow got."""
         result = self._result
+        if gates.has(result):
+            return self._gated(link, ax)
         notes = tokens.noted(result)
         drawn: list[overtime.Panel] = [overtime.throughput, overtime.queue, overtime.window, overtime.rtt]
         panels = [panel for panel in drawn if overtime.has(result, panel) and not (notes and panel is overtime.window)]
@@ -47,6 +50,48 @@ class Plots:
             axes[-1].set_xlabel("time (s)")
             series.legend(made, axes)
             axes[0].set_title(f"{result.title}, seed {result.seed}", pad=8)
+        return made
+
+    def _gated(self, link: str | None, ax: Sequence[Axes] | None) -> Figure:
+        """The overview of flows that are switched on and off."""
+        result = self._result
+        drawn: list[overtime.Panel] = [overtime.throughput, overtime.queue]
+        timed = [gates.raster, *(panel for panel in drawn if overtime.has(result, panel))]
+        others = [gates.durations, gates.shares]
+        heights = [gates.height(result), *(1.5 for _ in timed[1:]), *(1.35 for _ in others)]
+        with style():
+            made, axes = canvas(ax, len(heights), height=1.0 + 1.12 * sum(heights), height_ratios=heights)
+            for axis, panel in zip(axes, timed, strict=False):
+                panel(axis, result, link)
+                overtime.mark_warm_up(axis, result)
+                axis.set_xlim(0.0, result.duration)
+            axes[len(timed) - 1].set_xlabel("time (s)")
+            for axis, panel in zip(axes[len(timed) :], others, strict=True):
+                panel(axis, result, link)
+            series.legend(made, axes)
+            # The first panel has a title of its own.
+            axes[0].set_title(f"{result.title}, seed {result.seed}\n{axes[0].get_title(loc='left')}", pad=6)
+        return made
+
+    def gates(self, *, ax: Axes | None = None) -> Figure:
+        """Which flows are switched on when: a line for each, coloured while it is on."""
+        if not gates.has(self._result):
+            raise NotFoundError("no flow was switched off, or record.flows does not include those that were")
+        with style():
+            made, axes = canvas(ax, height=0.9 + gates.height(self._result))
+            gates.raster(axes[0], self._result, None)
+            overtime.mark_warm_up(axes[0], self._result)
+            axes[0].set_xlabel("time (s)")
+            axes[0].set_xlim(0.0, self._result.duration)
+        return made
+
+    def off_times(self, *, ax: Axes | None = None) -> Figure:
+        """How long flows were switched off: a histogram of the times that ended, and their median."""
+        if not gates.has(self._result):
+            raise NotFoundError("no flow was switched off, or record.flows does not include those that were")
+        with style():
+            made, axes = canvas(ax, height=2.8)
+            gates.durations(axes[0], self._result)
         return made
 
     def throughput(self, *, ax: Axes | None = None) -> Figure:

@@ -168,6 +168,14 @@ class Result(Tabular):
 
         return summary(self)
 
+    def off_times(self) -> pl.DataFrame:
+        """Every time that a flow was switched off: ``flow``, ``group``, when it ``began`` and ``ended``, how long it was
+        ``off``, in seconds, and whether the run's end cut it short (``is_cut``). Those that ended before ``warm_up`` are
+        left out; nothing where time series of flows were not recorded."""
+        from tailback.results.gates import off_times
+
+        return off_times(self)
+
     def predicted(self, fairness: Fairness = "proportional", weights: Mapping[str, float] | None = None) -> Prediction:
         """What the greedy flows would have at rest by theory, beside what was measured: a table of flows with predicted
         rate, goodput and difference, and a table of links with predicted and measured queueing delay.

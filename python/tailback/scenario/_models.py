@@ -1564,9 +1564,9 @@ class Probabilistic(Part):
     rate }``. Default measured.
     """
 
-    loss_intervals: LossIntervals = LossIntervals(intervals=32)
-    """How loss intervals are averaged. Default 32 of them: an experiment holds for T, so that the smallest of the
-    estimates within T decides, and with TFRC's 8 that lies a third below their mean.
+    loss_intervals: LossIntervals = LossIntervals()
+    """How loss intervals are averaged. Default as in TFRC, 8 of them. An experiment holds for T, so that the
+    smallest of the estimates within T decides; with more intervals it lies less far below their mean.
     """
 
     small_packets: bool = False
@@ -1579,6 +1579,11 @@ class Probabilistic(Part):
 
     report_interval: Span = "50 ms"
     """The least time between two control packets; else they leave once per round trip. Default 50 ms."""
+
+    evaluation_interval: Span = "0 s"
+    """How often p is computed anew and an experiment follows where it is due (§3.5: “periodically”); zero for with
+    every control packet, once per round trip. Default zero.
+    """
 
     silence: Span = "1 s"
     """A sender that has sent for so long, and for four round trips, without hearing anything stops. Default 1 s."""
@@ -2256,6 +2261,13 @@ class Datagram(Part):
     stamps: bool = False
     """Whether every datagram carries its send time for the receiver's policy; default false."""
 
+    circuit_breaker: Span | None = None
+    """Puts the flow under the circuit breaker of RFC 8083, which looks so often: a flow that sends ten times what
+    TCP would, or of which nothing arrives, or that nobody tells anything, ceases for good after three such looks.
+    Receivers of schemes without reports send one per look. Default none: load of an experiment stays as it is;
+    probabilistic control has a breaker in its ``guard``. For flows on a network that others use, take ``1 s``.
+    """
+
 
 Direction: TypeAlias = Literal["server", "client"]
 """Which way.
@@ -2662,14 +2674,39 @@ class VideoSource(Part):
     """What sets the quantiser. Default the directed rate."""
 
 
+class VoiceSource(Part):
+    """A voice call of fixed quality."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["voice"] = "voice"
+    rate: BitRate = "64 kbit/s"
+    """The codec's rate, headers not counted. Default 64 kbit/s, G.711."""
+
+    frame: Span = "20 ms"
+    """How much speech is in a packet. Default 20 ms."""
+
+    suppress_silence: bool = False
+    """Whether nothing is sent in pauses. Default false."""
+
+
 Source: TypeAlias = Annotated[
-    BulkSource | OnOffSource | FilesSource | DatagramsSource | GameSource | ReplaySource | SurgeSource | VideoSource,
+    BulkSource
+    | OnOffSource
+    | FilesSource
+    | DatagramsSource
+    | GameSource
+    | ReplaySource
+    | SurgeSource
+    | VideoSource
+    | VoiceSource,
     Field(discriminator="name"),
 ]
 """An application that sends."""
 
 
-SourceOrName: TypeAlias = Literal["bulk", "on-off", "files", "datagrams", "game", "replay", "surge", "video"] | Source
+SourceOrName: TypeAlias = (
+    Literal["bulk", "on-off", "files", "datagrams", "game", "replay", "surge", "video", "voice"] | Source
+)
 """The bare name stands for the table with this name and every parameter at its default."""
 
 
@@ -3608,6 +3645,7 @@ __all__ = [
     "VideoControl",
     "VideoSource",
     "VirtualClockQueue",
+    "VoiceSource",
     "WeibullBytesDistribution",
     "WeibullSpanDistribution",
     "WeightedFairQueueing",

@@ -1,5 +1,6 @@
 //! The circuit breaker of RFC 8083 for senders that nothing else stops: it looks at what reports tell of what was sent, and
-//! says when to cease. Who obeys is elsewhere (the probabilistic scheme's sender).
+//! says when to cease. Who obeys is elsewhere: `breaker.rs`, and the probabilistic
+//! scheme's sender.
 //!
 //! Once per interval `T_d` with a report:
 //!
@@ -30,6 +31,17 @@ pub enum Trip {
     Nothing,
     /// Ten times more was sent than TCP would have.
     Congestion,
+}
+
+impl Trip {
+    /// For recorders: 1 silence, 2 nothing arrived, 3 congestion.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Silence => 1,
+            Self::Nothing => 2,
+            Self::Congestion => 3,
+        }
+    }
 }
 
 /// What was sent and what arrived between two reports.
@@ -103,6 +115,8 @@ impl SentLog {
 #[derive(Clone, Debug)]
 pub struct CircuitBreaker {
     interval: Span,
+    /// The least size of packets of the TCP that is compared with.
+    nominal: f64,
     log: SentLog,
     round_trip: Span,
     congested: u32,
@@ -117,6 +131,7 @@ impl CircuitBreaker {
     pub fn new(interval: Span) -> Self {
         Self {
             interval,
+            nominal: 0.0,
             log: SentLog::default(),
             round_trip: Span::ZERO,
             congested: 0,
@@ -124,6 +139,13 @@ impl CircuitBreaker {
             compared_at: Time::ZERO,
             unanswered: None,
         }
+    }
+
+    /// The same beside a TCP whose packets have at least so many bytes, for flows of small packets; the RFC takes the
+    /// flow's own size.
+    #[must_use]
+    pub fn beside_packets_of(self, bytes: f64) -> Self {
+        Self { nominal: bytes, ..self }
     }
 
     /// `CB_INTERVAL` of §4.3, in intervals, for media without frames.
@@ -181,7 +203,7 @@ impl CircuitBreaker {
         if passed.loss <= 0.0 || passed.sent == 0 {
             return false;
         }
-        let packet = passed.bytes as f64 / passed.sent as f64;
+        let packet = (passed.bytes as f64 / passed.sent as f64).max(self.nominal);
         let tcp = packet / (self.round_trip.as_secs_f64().max(1e-9) * (2.0 * passed.loss / 3.0).sqrt());
         passed.bytes as f64 / passed.span.as_secs_f64().max(1e-9) > TIMES * tcp
     }

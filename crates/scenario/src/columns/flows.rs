@@ -76,6 +76,21 @@ pub(crate) const COLUMNS: &[Entry<Of>] = &[
     column(counted("gated_packets", "Datagrams that a closed gate discarded at the source."), |rows| {
         rows.change(|flow| flow.sender.gated_packets)
     }),
+    column(
+        counted("closings", "How many times the sender's gate was closed, so that no data left.")
+            .undigested(),
+        |rows| rows.change(|flow| flow.sender.gate.closings),
+    ),
+    column(
+        counted("closed_seconds", "How long it was closed, all in all.")
+            .named("closed")
+            .label("time switched off")
+            .undigested(),
+        |rows| {
+            let closed = |of: &Snapshot, index: usize| of.flows[index].sender.gate.closed_by(of.at);
+            rows.each(|index| (closed(rows.to, index) - closed(rows.from, index)).as_secs_f64())
+        },
+    ),
     column(counted("discarded_packets", "Damaged packets that an endpoint discarded."), |rows| {
         rows.change(|flow| flow.discarded)
     }),

@@ -13,7 +13,7 @@ pub use sender::DatagramSender;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_control::{Acks, ControllerParams, Needs};
-use tailback_core::{Bytes, Capacity, Checker, DataAmount};
+use tailback_core::{Bytes, Capacity, Checker, DataAmount, Span};
 
 use crate::config::{EcnMode, RtoConfig, check_sizes, check_windows, datagram_params};
 
@@ -46,6 +46,11 @@ pub struct DatagramConfig {
     pub ecn: EcnMode,
     /// Whether every datagram carries its send time for the receiver's policy; default false.
     pub stamps: bool,
+    /// Puts the flow under the circuit breaker of RFC 8083, which looks so often: a flow that sends ten times what TCP would,
+    /// or of which nothing arrives, or that nobody tells anything, ceases for good after three such looks. Receivers of
+    /// schemes without reports send one per look. Default none: load of an experiment stays as it is; probabilistic control
+    /// has a breaker in its `guard`. For flows on a network that others use, take `1 s`.
+    pub circuit_breaker: Option<Span>,
 }
 
 impl Default for DatagramConfig {
@@ -61,6 +66,7 @@ impl Default for DatagramConfig {
             window_limit: None,
             ecn: EcnMode::Off,
             stamps: false,
+            circuit_breaker: None,
         }
     }
 }
@@ -70,7 +76,7 @@ impl DatagramConfig {
     #[must_use]
     pub fn serving(mut self, needs: &Needs) -> Self {
         self.ecn = needs.ecn_mode(self.ecn);
-        self.stamps |= needs.stamps;
+        self.stamps |= needs.stamps || self.circuit_breaker.is_some();
         self.acks |= needs.acks != Acks::AsConfigured;
         self
     }
@@ -90,6 +96,10 @@ impl DatagramConfig {
         checker.require(buffer, "buffer", self.buffer, allowed);
         let threshold = self.dup_threshold;
         checker.require((1..=1000).contains(&threshold), "dup_threshold", threshold, "1 to 1000");
+        if let Some(interval) = self.circuit_breaker {
+            let ok = interval >= Span::from_millis(10) && interval <= Span::from_secs(60);
+            checker.require(ok, "circuit_breaker", interval, "a time from 10 ms to 60 s");
+        }
         checker.within("rto", |rto| self.rto.check(rto));
         let others = [("window_limit", self.window_limit)];
         check_windows(self.segment_size, self.initial_window, &others, checker);

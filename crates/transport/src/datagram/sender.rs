@@ -137,7 +137,7 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
             AppInput::Stop => {
                 self.source.stop(now);
                 self.queue.clear();
-                self.steering.stop();
+                self.steering.stop(now);
                 self.phase = Phase::Stopped;
             }
         }
@@ -335,6 +335,7 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
         Observation {
             sent_packets: counters.sent_packets + self.steering.control_packets,
             sent_bytes: counters.sent_bytes + self.config.header * self.steering.control_packets,
+            gate: self.steering.gate_times(),
             window: self.window(),
             rate: self.steering.shaper.as_ref().and_then(|shaper| shaper.rate()),
             in_flight: Bytes::new(self.ledger.in_flight()),

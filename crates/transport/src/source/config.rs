@@ -15,6 +15,7 @@ use super::parts::SourceKind;
 use super::replay::ReplayConfig;
 use super::surge::SurgeConfig;
 use super::video::VideoConfig;
+use super::voice::VoiceConfig;
 
 /// Makes the enum of sources, the list of their names, and the one match over them, of rows `Variant(Config)` whose
 /// `Config` is a [`SourceKind`].
@@ -59,6 +60,8 @@ sources! {
     Surge(SurgeConfig),
     /// A video coder, whose quantiser may follow the directed rate.
     Video(VideoConfig),
+    /// A voice call of fixed quality.
+    Voice(VoiceConfig),
 }
 
 impl Default for SourceConfig {

@@ -19,6 +19,7 @@ mod pushed;
 mod replay;
 mod surge;
 mod video;
+mod voice;
 
 pub use any::AnySource;
 pub use bulk::{Bulk, BulkConfig};
@@ -33,3 +34,4 @@ pub use pushed::Pushed;
 pub use replay::{Replay, ReplayConfig, ReplayEntry, ReplayError, parse as parse_trace};
 pub use surge::{Surge, SurgeConfig, SurgeConnection, SurgeSizes};
 pub use video::{Video, VideoConfig, VideoControl};
+pub use voice::{Voice, VoiceConfig};

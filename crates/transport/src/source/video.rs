@@ -298,6 +298,16 @@ impl Source for Video {
         self.hint = hint;
     }
 
+    /// Of a film of fixed quality: factors of frames and scenes have mean 1.
+    fn stated_rate(&self) -> Option<BitRate> {
+        match self.config.control {
+            VideoControl::Fixed { quantiser } => {
+                Some(self.config.rate.mul_f64(self.config.reference / quantiser))
+            }
+            VideoControl::Rate { .. } => None,
+        }
+    }
+
     fn notes(&self) -> &[(&'static str, f64)] {
         &self.notes
     }

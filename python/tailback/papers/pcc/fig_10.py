@@ -40,7 +40,7 @@ def run(seed: int, **fields: object) -> Run:
 def measure(lab: Lab) -> Outcome:
     """Pools the seconds of all seeds by how many flows are on."""
     runs = [run(seed) for seed in range(1, _seeds(lab.fidelity) + 1)]
-    seen = lab.map(scenes.simulate, runs)
+    seen = lab.once(scenes.simulate, runs)
     pcc = mean_interval([4 * scenes.mean(one.pcc) for one in seen])
     tcp = mean_interval([4 * scenes.mean(one.tcp) for one in seen])
     on = np.concatenate([one.on_flows[scenes.WARM_UP :] for one in seen])

@@ -36,7 +36,7 @@ def measure(lab: Lab) -> Outcome:
     """Pools the throughput of all flows, each over the mean of its kind in its run."""
     seconds, seeds = _effort(lab.fidelity)
     runs = [Run(pcc=n, tcp=n, seconds=seconds, seed=seed) for n in COUNTS for seed in range(1, seeds + 1)]
-    seen = lab.map(scenes.simulate, runs)
+    seen = lab.once(scenes.simulate, runs)
     pcc = np.concatenate([np.asarray(run.pcc) / scenes.mean(run.pcc) for run in seen])
     tcp = np.concatenate([np.asarray(run.tcp) / scenes.mean(run.tcp) for run in seen])
     cov_pcc, cov_tcp = float(pcc.std()), float(tcp.std())
@@ -94,4 +94,4 @@ def _by_renewal(on: float, seconds: float) -> float:
 
 
 def _effort(fidelity: Fidelity) -> tuple[float, int]:
-    return scenes.effort(fidelity, (1000, 2), (700, 1))
+    return scenes.effort(fidelity, (1000, 1), (500, 1))

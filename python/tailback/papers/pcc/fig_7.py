@@ -41,7 +41,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 def measure(lab: Lab) -> Outcome:
     """Averages over seeds and judges the averages."""
     runs = [run(seed) for seed in range(1, _seeds(lab.fidelity) + 1)]
-    seen = lab.map(scenes.simulate, runs)
+    seen = lab.once(scenes.simulate, runs)
     pcc = np.mean([one.pcc_series for one in seen], axis=0)
     tcp = np.mean([one.tcp_series for one in seen], axis=0)
     smooth = np.convolve(pcc, np.ones(SMOOTHING) / SMOOTHING, mode="same")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tailback.papers.lab import Lab
 
+SECONDS = 600
 RATES = (250, 375, 450, 500, 550, 625, 700, 750, 1000, 1500, 2000)
 
 
@@ -33,7 +34,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
             "application rate", ", ".join(f"{rate}" for rate in RATES) + " kbit/s", "inferred", "the figure's range"
         ),
         Parameter(
-            "duration", f"1000 s, the first 100 s not counted; {_seeds(fidelity)} seeds", "inferred", "not given"
+            "duration", f"{SECONDS} s, the first 100 s not counted; {_seeds(fidelity)} seeds", "inferred", "not given"
         ),
     )
 
@@ -90,8 +91,12 @@ UNITS = {"rate": "kbit/s", "pcc": "kbit/s", "pcc_ci95": "kbit/s", "tcp": "kbit/s
 def sweep(lab: Lab, options: tuple[tuple[str, Any], ...], rates: Sequence[int] = RATES) -> tuple[pl.DataFrame, str]:
     """Throughput and estimates at every rate, and one of the scenarios."""
     seeds = range(1, _seeds(lab.fidelity) + 1)
-    runs = [Run(rate=rate, seed=seed, estimates=seed == 1, options=options) for rate in rates for seed in seeds]
-    seen = dict(zip(runs, lab.map(scenes.simulate, runs), strict=True))
+    runs = [
+        Run(rate=rate, seed=seed, seconds=SECONDS, estimates=seed == 1, options=options)
+        for rate in rates
+        for seed in seeds
+    ]
+    seen = dict(zip(runs, lab.once(scenes.simulate, runs), strict=True))
     rows = []
     for rate in rates:
         of = [seen[run] for run in runs if run.rate == rate]

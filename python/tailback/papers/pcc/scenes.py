@@ -43,21 +43,25 @@ COMMON = (
     ),
     Parameter(
         "loss intervals",
-        "32, weighted as TFRC's",
-        "inferred",
-        "“a number of loss intervals”; TFRC has 8, with which the least estimate within T lies a third below the "
-        "mean. Chosen among 8, 16, 32 and 64 as the one that came closest to Fig. 5",
+        "8, weighted as TFRC's",
+        "stated",
+        "§3.3: “the measurement mechanisms proposed for” TFRC, which has 8; Fig. 5 shows others beside it",
     ),
     Parameter(
         "evaluation", "once per round trip", "inferred", "“periodically”; control packets leave once per round trip"
     ),
     Parameter(
         "T'",
-        "until 32 loss intervals are known, at most 10 s",
+        "until 8 loss intervals are known, at most 10 s",
         "inferred",
         "§3.6: until the estimate is sufficiently accurate; 10 s in §4",
     ),
-    Parameter("TCP's timers", "ticks of 100 ms, at least 200 ms", "inferred", "ns-2's at the time"),
+    Parameter(
+        "TCP's timers",
+        "ticks of 100 ms, at least 200 ms",
+        "inferred",
+        "ns-2's until June 2001, the year of the thesis behind the paper; at least 1 s after; Fig. 5 shows both",
+    ),
 )
 
 
@@ -73,7 +77,7 @@ class Run(NamedTuple):
     seconds: float = 1000
     seed: int = 1
     options: tuple[tuple[str, Any], ...] = ()
-    """Further parameters of the scheme."""
+    """Further parameters of the scheme; pairs stand for tables, so that runs can be told apart."""
     capacity: float | None = None
     """kbit/s of the bottleneck; by default the fair rate times the flows."""
     loss: tuple[tuple[float, float], ...] = ()
@@ -87,6 +91,10 @@ class Run(NamedTuple):
     estimates: bool = False
     """Whether the estimates of eight flows are kept."""
     warm_up: float = WARM_UP
+    rtt: float = 100
+    """Round trip time in ms with the queue half full."""
+    min_rto: float = 200
+    """TCP's least time-out, in ms."""
 
 
 class Seen(NamedTuple):
@@ -130,14 +138,15 @@ def scenario(run: Run) -> Scenario:
     import tailback as tb
 
     capacity = run.capacity or FAIR * (run.pcc + run.tcp)
-    options = {"period": f"{run.period:g} s", "jitter": run.jitter, **dict(run.options)}
+    options = {"period": f"{run.period:g} s", "jitter": run.jitter, **_table(run.options)}
+    transport = {**TRANSPORT, "rto": {**TRANSPORT["rto"], "min": f"{run.min_rto:g} ms"}}
     flows = [
         tb.flows(
             run.tcp,
             {"name": run.scheme} if run.scheme != "sack" else {"name": "sack", "halve": "window"},
             name="tcp",
             start={"from": "0 s", "to": "5 s"},
-            transport=dict(TRANSPORT) if run.scheme == "sack" else {"segment_size": f"{PACKET} B"},
+            transport=transport if run.scheme == "sack" else {"segment_size": f"{PACKET} B"},
         ),
         tb.flows(
             run.pcc,
@@ -157,7 +166,7 @@ def scenario(run: Run) -> Scenario:
                     name=f"burst{index}",
                     start=f"{200 * index + 100} s",
                     stop=f"{200 * index + 200} s",
-                    transport=dict(TRANSPORT),
+                    transport=transport,
                 )
             )
     fields: dict[str, Any] = {}
@@ -165,11 +174,12 @@ def scenario(run: Run) -> Scenario:
         capacity *= 10
         steps = [{"at": f"{at:g} s", "probability": share} for at, share in run.loss]
         fields["loss"] = {"name": "scheduled", "steps": steps}
-    delay = 40 if run.loss else 35
+    # Two access links of 5 ms each way, and half a buffer of 50 packets at 32 Mbit/s, 6 ms, as with 64 flows.
+    delay = run.rtt / 2 - (10 if run.loss else 15)
     return tb.dumbbell(
         name=f"{run.pcc} probabilistic flows of {run.rate:g} kbit/s beside {run.tcp} of TCP",
         rate=f"{capacity:g} kbit/s",
-        delay=f"{delay} ms",
+        delay=f"{delay:g} ms",
         buffer="50 packets",
         queue=run.queue,
         access={"rate": "100 Mbit/s", "delay": "5 ms"},
@@ -184,6 +194,10 @@ def scenario(run: Run) -> Scenario:
         },
         **fields,
     )
+
+
+def _table(pairs: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    return {name: _table(value) if isinstance(value, tuple) else value for name, value in pairs}
 
 
 def simulate(run: Run) -> Seen:

@@ -32,6 +32,8 @@ pub enum Finding {
 #[derive(Clone, Debug)]
 pub struct Guard {
     period: Span,
+    /// The least size of packets of the TCP that it compares with, in bytes.
+    nominal: f64,
     breaker: CircuitBreaker,
     log: SentLog,
     round_trip: Option<Span>,
@@ -45,11 +47,12 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// For a period T.
-    pub fn new(period: Span) -> Self {
+    /// For a period T, beside a TCP whose packets have at least so many bytes.
+    pub fn new(period: Span, nominal: f64) -> Self {
         Self {
             period,
-            breaker: CircuitBreaker::new(INTERVAL),
+            nominal,
+            breaker: CircuitBreaker::new(INTERVAL).beside_packets_of(nominal),
             log: SentLog::default(),
             round_trip: None,
             since: None,
@@ -90,7 +93,7 @@ impl Guard {
         let (packet, seconds) = (passed.bytes as f64 / passed.sent as f64, passed.span.as_secs_f64());
         // Losses of one second are too few to tell a rate: they are summed up with the bytes that TCP would send for them.
         self.sent += passed.bytes as f64;
-        let equation = ThroughputEquation::new(packet, AssumedTimeout::FourRoundTrips);
+        let equation = ThroughputEquation::new(packet.max(self.nominal), AssumedTimeout::FourRoundTrips);
         let friendly = LENIENCE * equation.rate(passed.loss, round_trip);
         let rate = passed.bytes as f64 / seconds.max(1e-9);
         self.friendly += friendly.min(rate * LENIENCE) * seconds;

@@ -18,7 +18,7 @@ mod monitor;
 mod receiver;
 mod sender;
 
-pub use receiver::ProbabilisticPolicy;
+pub use receiver::{Evaluation, ProbabilisticPolicy};
 pub use sender::Probabilistic;
 
 use schemars::JsonSchema;
@@ -92,17 +92,17 @@ impl Default for ProbesConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MonitorConfig {
-    /// How long before and after a switch losses are compared. Default 10 s.
+    /// How much of the time on after each switch is compared with the time off before it. Default 60 s.
     pub window: Span,
-    /// By which factor the loss rate must rise with the flow for it to be too large for its network. Default 1.2.
+    /// By which factor the loss rate must rise with the flow for it to be too large for its network. Default 1.1.
     pub factor: f64,
-    /// After how many switches at the earliest. Default 6.
+    /// After how many times that it was switched on, at the earliest. Default 8.
     pub switches: u32,
 }
 
 impl Default for MonitorConfig {
     fn default() -> Self {
-        Self { window: Span::from_secs(10), factor: 1.2, switches: 6 }
+        Self { window: Span::from_secs(60), factor: 1.1, switches: 8 }
     }
 }
 
@@ -119,16 +119,21 @@ pub struct ProbabilisticConfig {
     /// What the application sends: `{ name = "measured", memory }`, `{ name = "stated" }` or `{ name = "fixed", rate }`.
     /// Default measured.
     pub application_rate: ApplicationRate,
-    /// How loss intervals are averaged. Default 32 of them: an experiment holds for T, so that the smallest of the estimates
-    /// within T decides, and with TFRC's 8 that lies a third below their mean.
+    /// How loss intervals are averaged. Default as in TFRC, 8 of them. An experiment holds for T, so that the smallest of the
+    /// estimates within T decides; with more intervals it lies less far below their mean.
     pub loss_intervals: LossIntervalsConfig,
     /// Whether equation (1) takes packets of 1500 bytes in place of the flow's own smaller ones, as TFRC-SP does (RFC 4828
-    /// §4.1): else a flow of small packets is held to what a TCP with packets as small would get. Default false.
+    /// §4.1): else a flow of small packets is held to what a TCP with packets as small would get. As there, short loss
+    /// intervals count by their losses; where many packets leave together, take `friendly_rate = "normalised"` too.
+    /// Default false.
     pub small_packets: bool,
     /// The protected time T' lasts at most so long, whatever is known then. Default 10 s.
     pub protected_limit: Span,
     /// The least time between two control packets; else they leave once per round trip. Default 50 ms.
     pub report_interval: Span,
+    /// How often p is computed anew and an experiment follows where it is due (§3.5: “periodically”); zero for with every
+    /// control packet, once per round trip. Default zero.
+    pub evaluation_interval: Span,
     /// A sender that has sent for so long, and for four round trips, without hearing anything stops. Default 1 s.
     pub silence: Span,
     /// Whether the flow is on for T and then off for as long as that costs (§3.7.2). Default false.
@@ -148,10 +153,11 @@ impl Default for ProbabilisticConfig {
             jitter: 0.1,
             friendly_rate: FriendlyRate::Equation,
             application_rate: ApplicationRate::Measured { memory: five_seconds() },
-            loss_intervals: LossIntervalsConfig { intervals: 32, ..LossIntervalsConfig::default() },
+            loss_intervals: LossIntervalsConfig::default(),
             small_packets: false,
             protected_limit: Span::from_secs(10),
             report_interval: Span::from_millis(50),
+            evaluation_interval: Span::ZERO,
             silence: Span::from_secs(1),
             fixed_on_time: false,
             probes: None,
@@ -161,7 +167,15 @@ impl Default for ProbabilisticConfig {
     }
 }
 
+/// A large packet, where small ones are not to count for what they are: 1460 bytes and a header of 40 (RFC 4828 §4.1).
+const NOMINAL: f64 = 1500.0;
+
 impl ProbabilisticConfig {
+    /// The least size of packets of the TCP that the flow is compared with, in bytes.
+    fn nominal(&self) -> f64 {
+        if self.small_packets { NOMINAL } else { 0.0 }
+    }
+
     fn options(&self) -> Options {
         let probes = self.probes.as_ref();
         Options {
@@ -182,6 +196,9 @@ impl ProbabilisticConfig {
             let allowed = format!("{least} to 1000000 s");
             checker.require(span >= least && span <= Span::from_secs(1_000_000), name, span, &allowed);
         }
+        let (interval, period) = (self.evaluation_interval, self.period);
+        let allowed = format!("0 s to {period}, the period");
+        checker.require(interval <= period, "evaluation_interval", interval, allowed);
     }
 
     fn check_options(&self, checker: &mut Checker) {
@@ -271,3 +288,7 @@ impl SchemeConfig for ProbabilisticConfig {
         Parts::sender(controller).with_policy(Some(ProbabilisticPolicy::new(self, params)))
     }
 }
+
+#[cfg(test)]
+#[path = "hostile_tests.rs"]
+mod hostile_tests;

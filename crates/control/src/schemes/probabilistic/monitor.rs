@@ -1,36 +1,47 @@
 //! Loss rate monitoring (Widmer, Mauve and Damm, §3.7.1): does the loss rate rise when this flow is switched on? A flow for which
 //! it does is too large for its network, and its machine suspends it.
 //!
-//! At each switch the loss in a window before is compared with that in a window after, as the logarithm of their ratio, on over
-//! off. Whoever else is switched meanwhile moves single comparisons, not their mean; so the flow is judged when the mean
-//! lies above the factor by two standard errors. The paper names the idea alone; window, factor and test are ours.
-
-use std::collections::VecDeque;
+//! Each time that the flow is switched on, the loss of the time off before is compared with that of the time on after, as the
+//! logarithm of their ratio. Whoever else is switched meanwhile moves single comparisons, not their mean; so the flow is
+//! judged when the mean lies above the factor by three standard errors. Times at which it is switched off are not compared:
+//! it is switched off because loss was high, and what was high by chance falls by itself. The paper names the idea alone;
+//! window, factor and test are ours.
 
 use tailback_core::{Span, Time};
 
 use super::MonitorConfig;
 
-/// So much of a window is left out after a switch: queues need a moment.
+/// So much is left out after a switch: queues need a moment.
 const SETTLING: Span = Span::from_secs(1);
 /// Added to losses and packets, so that no ratio is infinite: half a loss in fifty packets.
 const PRIOR: (f64, f64) = (0.5, 50.0);
+/// By so many standard errors the mean must exceed the factor.
+const CERTAINTY: f64 = 3.0;
 
-/// Packets and losses at a moment.
-#[derive(Clone, Copy, Debug)]
-struct Seen {
-    at: Time,
+/// Packets and losses of a time on or off.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
     lost: u64,
     passed: u64,
+}
+
+impl Counts {
+    /// The loss rate, from packets enough to tell.
+    fn loss(self) -> Option<f64> {
+        let all = (self.lost + self.passed) as f64;
+        (all >= PRIOR.1).then(|| (self.lost as f64 + PRIOR.0) / (all + PRIOR.1))
+    }
 }
 
 /// Losses around the switches of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct Monitor {
     config: MonitorConfig,
-    recent: VecDeque<Seen>,
-    /// A switch whose second window is open: when, whether on, and the loss rate before.
-    open: Option<(Time, bool, f64)>,
+    /// Since when it is as it is, on or off.
+    since: Option<(Time, bool)>,
+    counts: Counts,
+    /// The loss rate of the time off before this time on, until they are compared.
+    before: Option<f64>,
     count: f64,
     mean: f64,
     /// The sum of squared differences from the mean.
@@ -41,8 +52,9 @@ impl Monitor {
     pub(super) fn new(config: &MonitorConfig) -> Self {
         Self {
             config: config.clone(),
-            recent: VecDeque::new(),
-            open: None,
+            since: None,
+            counts: Counts::default(),
+            before: None,
             count: 0.0,
             mean: 0.0,
             squares: 0.0,
@@ -51,42 +63,40 @@ impl Monitor {
 
     /// Packets that came, and packets that were found lost.
     pub(super) fn add(&mut self, now: Time, passed: u64, lost: u64) {
-        self.recent.push_back(Seen { at: now, lost, passed });
-        let window = self.config.window + SETTLING;
-        while self.recent.front().is_some_and(|seen| now.since(seen.at) > window) {
-            self.recent.pop_front();
+        let Some((since, on)) = self.since else { return };
+        let age = now.since(since);
+        if age < SETTLING {
+            return;
         }
-        self.close(now);
+        if on && age >= self.config.window {
+            self.compare();
+            return;
+        }
+        self.counts.lost += lost;
+        self.counts.passed += passed;
     }
 
     /// The flow is switched on or off.
     pub(super) fn switch(&mut self, now: Time, on: bool) {
-        self.open = self.loss_since(now - self.config.window).map(|before| (now, on, before));
-        self.recent.clear();
+        match self.since {
+            Some((_, false)) if on => self.before = self.counts.loss(),
+            // Half a window is enough of a time on.
+            Some((since, true)) if !on && now.since(since) * 2 >= self.config.window => self.compare(),
+            _ => {}
+        }
+        if !on {
+            self.before = None;
+        }
+        (self.since, self.counts) = (Some((now, on)), Counts::default());
     }
 
-    fn close(&mut self, now: Time) {
-        let Some((at, on, before)) = self.open else { return };
-        if now.since(at) < self.config.window + SETTLING {
-            return;
-        }
-        self.open = None;
-        let Some(after) = self.loss_since(at + SETTLING) else { return };
-        let ratio = if on { after / before } else { before / after };
-        let sample = ratio.ln();
+    fn compare(&mut self) {
+        let (Some(before), Some(after)) = (self.before.take(), self.counts.loss()) else { return };
+        let sample = (after / before).ln();
         self.count += 1.0;
         let difference = sample - self.mean;
         self.mean += difference / self.count;
         self.squares += difference * (sample - self.mean);
-    }
-
-    /// The loss rate since then, from packets enough to tell.
-    fn loss_since(&self, then: Time) -> Option<f64> {
-        let seen = self.recent.iter().filter(|seen| seen.at >= then);
-        let (lost, passed) =
-            seen.fold((0, 0), |(lost, passed), seen| (lost + seen.lost, passed + seen.passed));
-        let (lost, all) = (lost as f64, (lost + passed) as f64);
-        (all >= PRIOR.1).then(|| (lost + PRIOR.0) / (all + PRIOR.1))
     }
 
     /// The factor by which the loss rate rises with the flow, on average.
@@ -100,7 +110,7 @@ impl Monitor {
             return false;
         }
         let error = (self.squares / (self.count - 1.0) / self.count).sqrt();
-        self.mean - 2.0 * error > self.config.factor.ln()
+        self.mean - CERTAINTY * error > self.config.factor.ln()
     }
 }
 

@@ -20,8 +20,6 @@ use crate::parts::ControllerParams;
 
 /// A control packet on the wire.
 const REPORT_SIZE: Bytes = Bytes::new(40);
-/// A large packet, where small ones are not to count for what they are.
-const NOMINAL: f64 = 1500.0;
 /// The weight of history in the smoothed round trip time, as TFRC's.
 const RTT_HISTORY: f64 = 0.9;
 /// So many probes tell a loss rate.
@@ -60,6 +58,15 @@ impl ProbeLoss {
     }
 }
 
+/// What an evaluation went by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evaluation {
+    /// When it was.
+    pub at: Time,
+    /// Of the network.
+    pub known: Knowledge,
+}
+
 /// The receiver's half.
 #[derive(Clone, Debug)]
 pub struct ProbabilisticPolicy {
@@ -80,6 +87,10 @@ pub struct ProbabilisticPolicy {
     monitor: Option<Monitor>,
     protected_since: Time,
     next_report: Time,
+    /// When p is computed next, by whatever report follows.
+    evaluate_at: Time,
+    /// What the newest evaluation went by.
+    evaluated: Option<Evaluation>,
     /// A command is repeated once per round trip, not for every packet that was under way.
     quiet_until: Time,
     command: Option<Command>,
@@ -88,7 +99,9 @@ pub struct ProbabilisticPolicy {
 impl ProbabilisticPolicy {
     /// A connection's start.
     pub fn new(config: &ProbabilisticConfig, params: &ControllerParams) -> Self {
-        let events = || Box::new(LossEvents::new(&config.loss_intervals, LossCounting::Events));
+        let counting =
+            if config.small_packets { LossCounting::ShortIntervalsByLosses } else { LossCounting::Events };
+        let events = || Box::new(LossEvents::new(&config.loss_intervals, counting));
         let friendly = match config.friendly_rate {
             FriendlyRate::Equation => Friendly::Equation(events()),
             FriendlyRate::Normalised => Friendly::Normalised(Box::new(ThinnedLosses::new(
@@ -116,6 +129,8 @@ impl ProbabilisticPolicy {
             monitor: config.loss_monitoring.as_ref().map(Monitor::new),
             protected_since: Time::NEVER,
             next_report: Time::NEVER,
+            evaluate_at: Time::ZERO,
+            evaluated: None,
             quiet_until: Time::ZERO,
             command: None,
             config: config.clone(),
@@ -125,6 +140,16 @@ impl ProbabilisticPolicy {
     /// Where the flow stands, for recorders.
     pub fn state(&self) -> State {
         self.machine.state()
+    }
+
+    /// The newest evaluation, for checks against other implementations.
+    pub fn evaluated(&self) -> Option<Evaluation> {
+        self.evaluated
+    }
+
+    /// The machine, likewise.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
     }
 
     fn round(&self) -> Span {
@@ -154,8 +179,7 @@ impl ProbabilisticPolicy {
         }
         let size = packet.size().as_f64();
         self.segment += (size - self.segment) / 16.0;
-        let nominal = if self.config.small_packets { NOMINAL.max(self.segment) } else { self.segment };
-        self.equation = ThroughputEquation::new(nominal, AssumedTimeout::FourRoundTrips);
+        self.equation = ThroughputEquation::new(self.nominal(), AssumedTimeout::FourRoundTrips);
         // What is missing was sent, too.
         let steps = self.highest.map_or(1, |highest| packet.number.saturating_sub(highest)).min(10_000);
         self.highest = Some(self.highest.map_or(packet.number, |highest| highest.max(packet.number)));
@@ -175,9 +199,15 @@ impl ProbabilisticPolicy {
         }
     }
 
+    /// The size of the packets of the TCP that the flow is compared with.
+    fn nominal(&self) -> f64 {
+        self.config.nominal().max(self.segment)
+    }
+
     /// As many packets take part as a flow of TCP's rate would have sent.
     fn on_normalised(&mut self, now: Time, number: u64, marked: bool, round: Span) -> u64 {
-        let (friendly, application) = (self.friendly_rate(), self.application_rate());
+        let friendly = self.friendly_rate() * self.segment / self.nominal();
+        let application = self.application_rate();
         let share = if application > 0.0 { (friendly / application).clamp(0.001, 1.0) } else { 1.0 };
         let Friendly::Normalised(losses) = &mut self.friendly else { return 0 };
         let judged = losses.on_arrival(now, number, marked, true, round, share);
@@ -210,7 +240,7 @@ impl ProbabilisticPolicy {
         }
         let mut rate = self.equation.rate(loss, round);
         for _ in 0..30 {
-            let packets = rate / self.segment;
+            let packets = rate / self.nominal();
             let events = 1.0 / (1.0 / loss + packets * round.as_secs_f64());
             // The mean of old and new: the map turns around.
             rate = 0.5 * (rate + self.equation.rate(events, round));
@@ -280,7 +310,9 @@ impl ProbabilisticPolicy {
     // ── deciding ──
 
     fn evaluate(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.evaluate_at = now + self.config.evaluation_interval;
         let known = self.knowledge(now);
+        self.evaluated = Some(Evaluation { at: now, known });
         let was_on = self.machine.state().is_on();
         self.command = self.machine.on_knowledge(now, &known, cx.rng).or(self.command);
         let on = self.machine.state().is_on();
@@ -360,7 +392,9 @@ impl FeedbackPolicy for ProbabilisticPolicy {
     fn poll_report(&mut self, now: Time, cx: &mut Cx<'_>) -> Option<Outgoing> {
         self.machine.on_time(now);
         if now >= self.next_report && self.command.is_none() {
-            self.evaluate(now, cx);
+            if now >= self.evaluate_at {
+                self.evaluate(now, cx);
+            }
             if self.command.is_none() {
                 let state = self.machine.state();
                 let off_for = match state {

@@ -59,7 +59,7 @@ impl Probabilistic {
             unanswered: None,
             round_trip: Span::ZERO,
             failures: 0,
-            guard: config.guard.then(|| Guard::new(config.period)),
+            guard: config.guard.then(|| Guard::new(config.period, config.nominal())),
             probe: 0,
             probe_at: if asks { Time::ZERO } else { Time::NEVER },
             probe_gap: gap,
