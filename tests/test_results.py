@@ -145,7 +145,7 @@ def test_metrics_name_what_is_missing(result: tb.Result) -> None:
 
 
 def test_every_column_has_its_unit(result: tb.Result) -> None:
-    plain = "flow group scheme source from to link is_access is_traced timeouts recoveries name value"
+    plain = "flow group scheme source from to link is_access is_traced timeouts recoveries closings name value"
     without = set(plain.split())
     for name in tb.Result.TABLES:
         columns = set(getattr(result, name).columns)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tailback.papers.lab import Lab
 
 Options = tuple[tuple[str, Any], ...]
-MONITORING: Options = (("probes", (("interval", "100 ms"),)), ("loss_monitoring", ()))
+MONITORING: Options = (("probes", (("interval", "40 ms"),)), ("loss_monitoring", ()))
 FIXED: Options = (("fixed_on_time", True),)
 WHILE_OFF: Options = (("probes", (("interval", "100 ms"), ("while_off", True))),)
 BEFORE_ON: Options = (

@@ -92,7 +92,7 @@ impl Default for ProbesConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MonitorConfig {
-    /// How much of the time on after each switch is compared with the time off before it. Default 60 s.
+    /// How much of the time on after each switch is compared with the time off before it. Default 30 s.
     pub window: Span,
     /// By which factor the loss rate must rise with the flow for it to be too large for its network. Default 1.1.
     pub factor: f64,
@@ -102,7 +102,7 @@ pub struct MonitorConfig {
 
 impl Default for MonitorConfig {
     fn default() -> Self {
-        Self { window: Span::from_secs(60), factor: 1.1, switches: 8 }
+        Self { window: Span::from_secs(30), factor: 1.1, switches: 8 }
     }
 }
 

@@ -185,17 +185,15 @@ impl ProbabilisticPolicy {
         self.highest = Some(self.highest.map_or(packet.number, |highest| highest.max(packet.number)));
         self.sent.add(now, size * steps as f64);
         let (round, marked) = (self.round(), packet.ecn() == Ecn::Ce);
-        let losses = match &mut self.friendly {
-            Friendly::Equation(events) => events.on_arrival(now, packet.number, marked, true, round).losses,
+        match &mut self.friendly {
+            Friendly::Equation(events) => {
+                events.on_arrival(now, packet.number, marked, true, round);
+            }
             Friendly::Normalised(_) => self.on_normalised(now, packet.number, marked, round),
             Friendly::Tear(tear, events) => {
                 let judged = events.on_arrival(now, packet.number, marked, true, round);
                 tear.on_arrival(judged.losses, round);
-                judged.losses
             }
-        };
-        if let Some(monitor) = &mut self.monitor {
-            monitor.add(now, 1, losses);
         }
     }
 
@@ -205,13 +203,13 @@ impl ProbabilisticPolicy {
     }
 
     /// As many packets take part as a flow of TCP's rate would have sent.
-    fn on_normalised(&mut self, now: Time, number: u64, marked: bool, round: Span) -> u64 {
+    fn on_normalised(&mut self, now: Time, number: u64, marked: bool, round: Span) {
         let friendly = self.friendly_rate() * self.segment / self.nominal();
         let application = self.application_rate();
         let share = if application > 0.0 { (friendly / application).clamp(0.001, 1.0) } else { 1.0 };
-        let Friendly::Normalised(losses) = &mut self.friendly else { return 0 };
-        let judged = losses.on_arrival(now, number, marked, true, round, share);
-        (judged.losses as f64 / share) as u64
+        if let Friendly::Normalised(losses) = &mut self.friendly {
+            losses.on_arrival(now, number, marked, true, round, share);
+        }
     }
 
     fn application_rate(&self) -> f64 {
@@ -377,7 +375,7 @@ impl FeedbackPolicy for ProbabilisticPolicy {
             Kind::Control if arrival.packet.lane() == Lane::IN_BAND => {
                 self.machine.on_probe(cx.rng);
                 let lost = self.probes.on_probe(arrival.packet.number);
-                if let Some(monitor) = self.monitor.as_mut().filter(|_| !before.is_on()) {
+                if let Some(monitor) = &mut self.monitor {
                     monitor.add(now, 1, lost);
                 }
             }

@@ -32,6 +32,8 @@ pub struct Probabilistic {
     period: Span,
     silence: Span,
     probes: Option<ProbesConfig>,
+    /// Probes leave while data does, too: loss on and off is measured by the same packets.
+    monitors: bool,
     phase: Phase,
     /// The first packet sent since the newest control packet.
     unanswered: Option<Time>,
@@ -55,13 +57,14 @@ impl Probabilistic {
             period: config.period,
             silence: config.silence,
             probes: config.probes.clone(),
+            monitors: config.loss_monitoring.is_some(),
             phase: if asks { Phase::Asking } else { Phase::Open },
             unanswered: None,
             round_trip: Span::ZERO,
             failures: 0,
             guard: config.guard.then(|| Guard::new(config.period, config.nominal())),
             probe: 0,
-            probe_at: if asks { Time::ZERO } else { Time::NEVER },
+            probe_at: if asks || config.loss_monitoring.is_some() { Time::ZERO } else { Time::NEVER },
             probe_gap: gap,
             unsure: false,
         }
@@ -74,12 +77,15 @@ impl Probabilistic {
                 self.phase = Phase::Asking;
                 (self.probe_at, self.probe_gap) = (now, probes.interval);
             }
-            _ => (self.phase, self.probe_at) = (Phase::Open, Time::NEVER),
+            _ => self.open(),
         }
     }
 
     fn open(&mut self) {
-        (self.phase, self.probe_at) = (Phase::Open, Time::NEVER);
+        self.phase = Phase::Open;
+        if !self.monitors {
+            self.probe_at = Time::NEVER;
+        }
         self.unanswered = None;
     }
 
