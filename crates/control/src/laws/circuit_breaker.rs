@@ -57,6 +57,17 @@ pub struct Passed {
     pub span: Span,
 }
 
+impl Passed {
+    /// What passed next is added.
+    pub fn add(&mut self, next: &Self) {
+        let lost = self.loss * self.sent as f64 + next.loss * next.sent as f64;
+        self.sent += next.sent;
+        self.bytes += next.bytes;
+        self.span += next.span;
+        self.loss = lost / (self.sent.max(1) as f64);
+    }
+}
+
 /// Counts of what was sent, to be compared with reports.
 #[derive(Clone, Debug, Default)]
 pub struct SentLog {

@@ -9,13 +9,15 @@
 
 use tailback_core::{Envelope, Span, Time};
 
-use crate::laws::circuit_breaker::{CircuitBreaker, SentLog, Trip};
+use crate::laws::circuit_breaker::{CircuitBreaker, Passed, SentLog, Trip};
 use crate::laws::{AssumedTimeout, ThroughputEquation};
 
 /// An honest receiver is suspected this often.
 pub const SUSPICIOUS: f64 = 1e-3;
 /// How often the breaker looks.
 const INTERVAL: Span = Span::from_secs(1);
+/// So many losses tell a rate; fewer do not, and most short stretches have none.
+const LOSSES: f64 = 20.0;
 /// By how much the sender's estimate of TCP's rate may be too small.
 const LENIENCE: f64 = 2.0;
 
@@ -36,6 +38,8 @@ pub struct Guard {
     nominal: f64,
     breaker: CircuitBreaker,
     log: SentLog,
+    /// What passed since the last estimate.
+    passed: Passed,
     round_trip: Option<Span>,
     /// Since the last stop.
     since: Option<Time>,
@@ -54,6 +58,7 @@ impl Guard {
             nominal,
             breaker: CircuitBreaker::new(INTERVAL).beside_packets_of(nominal),
             log: SentLog::default(),
+            passed: Passed::default(),
             round_trip: None,
             since: None,
             sent: 0.0,
@@ -73,6 +78,7 @@ impl Guard {
     pub fn on_stop(&mut self) {
         self.breaker.rest();
         (self.since, self.sent, self.friendly, self.survival) = (None, 0.0, 0.0, 0.0);
+        self.passed = Passed::default();
     }
 
     /// The probability with which an honest receiver would still let it send, by the sender's estimate.
@@ -89,9 +95,12 @@ impl Guard {
             return Some(Finding::Breaker(trip));
         }
         let (Some(_), Some(round_trip)) = (self.since, self.round_trip) else { return None };
-        let passed = self.log.compare(envelope)?;
+        self.passed.add(&self.log.compare(envelope)?);
+        if self.passed.loss * (self.passed.sent as f64) < LOSSES && self.passed.span < self.period {
+            return None;
+        }
+        let passed = std::mem::take(&mut self.passed);
         let (packet, seconds) = (passed.bytes as f64 / passed.sent as f64, passed.span.as_secs_f64());
-        // Losses of one second are too few to tell a rate: they are summed up with the bytes that TCP would send for them.
         self.sent += passed.bytes as f64;
         let equation = ThroughputEquation::new(packet.max(self.nominal), AssumedTimeout::FourRoundTrips);
         let friendly = LENIENCE * equation.rate(passed.loss, round_trip);

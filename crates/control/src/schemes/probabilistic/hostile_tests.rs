@@ -135,6 +135,12 @@ fn what_exceeds_tcp_by_far_is_over_within_seconds() {
         let rate = times * tcp(0.05);
         let sending = run(rate as u64, 0.05, 1200, |_, truth| Some(truth));
         assert!(sending.most(MINUTE) <= rate * 5.0 / 60.0, "{:.0} per second", sending.most(MINUTE));
+        let last = sending.packets.iter().skip(600).sum::<u64>() as f64 / 600.0;
+        assert!(
+            last < tcp(0.05),
+            "{last:.0} per second in the last ten minutes, where TCP has {:.0}",
+            tcp(0.05)
+        );
     }
 }
 

@@ -38,8 +38,10 @@ pub struct Probabilistic {
     /// The first packet sent since the newest control packet.
     unanswered: Option<Time>,
     round_trip: Span,
-    /// How often in a row nothing was heard, or the breaker tripped.
+    /// How often in a row nothing was heard, or the breaker tripped, before it was open for T.
     failures: u32,
+    /// When the gate was opened last.
+    opened: Time,
     guard: Option<Guard>,
     probe: u64,
     probe_at: Time,
@@ -62,6 +64,7 @@ impl Probabilistic {
             unanswered: None,
             round_trip: Span::ZERO,
             failures: 0,
+            opened: Time::ZERO,
             guard: config.guard.then(|| Guard::new(config.period, config.nominal())),
             probe: 0,
             probe_at: if asks || config.loss_monitoring.is_some() { Time::ZERO } else { Time::NEVER },
@@ -77,12 +80,12 @@ impl Probabilistic {
                 self.phase = Phase::Asking;
                 (self.probe_at, self.probe_gap) = (now, probes.interval);
             }
-            _ => self.open(),
+            _ => self.open(now),
         }
     }
 
-    fn open(&mut self) {
-        self.phase = Phase::Open;
+    fn open(&mut self, now: Time) {
+        (self.phase, self.opened) = (Phase::Open, now);
         if !self.monitors {
             self.probe_at = Time::NEVER;
         }
@@ -117,7 +120,7 @@ impl Probabilistic {
             (true, Phase::Open) => {}
             // A report of the time before the gate closed opens nothing unless probes could have earned it.
             (true, Phase::Closed(_)) if !self.probes.as_ref().is_some_and(|probes| probes.while_off) => {}
-            (true, _) => self.open(),
+            (true, _) => self.open(now),
             (false, Phase::Asking) if off_for.is_zero() => {}
             (false, Phase::Closed(until)) if until >= now + off_for => {}
             (false, _) => self.close(now, off_for),
@@ -160,7 +163,8 @@ impl Controller for Probabilistic {
                 self.close(now, span.min(self.period * LONGEST_OFF));
             }
             _ => {
-                if finding.is_none() {
+                let for_long = self.phase == Phase::Open && now.since(self.opened) >= self.period;
+                if finding.is_none() && for_long {
                     self.failures = 0;
                 }
                 self.obey(now, on, off_for);
