@@ -1535,14 +1535,14 @@ class Probes(Part):
 class Monitor(Part):
     """Loss rate monitoring (§3.7.1)."""
 
-    window: Span = "10 s"
-    """How long before and after a switch losses are compared. Default 10 s."""
+    window: Span = "30 s"
+    """How much of the time on after each switch is compared with the time off before it. Default 30 s."""
 
-    factor: float = 1.2
-    """By which factor the loss rate must rise with the flow for it to be too large for its network. Default 1.2."""
+    factor: float = 1.1
+    """By which factor the loss rate must rise with the flow for it to be too large for its network. Default 1.1."""
 
-    switches: Annotated[int, Field(ge=0)] = 6
-    """After how many switches at the earliest. Default 6."""
+    switches: Annotated[int, Field(ge=0)] = 8
+    """After how many times that it was switched on, at the earliest. Default 8."""
 
 
 class Probabilistic(Part):
@@ -1571,7 +1571,9 @@ class Probabilistic(Part):
 
     small_packets: bool = False
     """Whether equation (1) takes packets of 1500 bytes in place of the flow's own smaller ones, as TFRC-SP does (RFC
-    4828 §4.1): else a flow of small packets is held to what a TCP with packets as small would get. Default false.
+    4828 §4.1): else a flow of small packets is held to what a TCP with packets as small would get. As there,
+    short loss intervals count by their losses; where many packets leave together, take ``friendly_rate =
+    "normalised"`` too. Default false.
     """
 
     protected_limit: Span = "10 s"
