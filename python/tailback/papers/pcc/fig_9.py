@@ -74,11 +74,11 @@ def measure(lab: Lab) -> Outcome:
         data=data,
         units=UNITS,
         why=(
-            f"The shape is the paper's: all of it below the fair rate, less than the fair rate at it "
-            f"({pcc[500]:.0f} kbit/s), and a "
-            f"rise beyond, since more packets per round trip make fewer loss events per packet. The fair rate is "
-            f"reached {told}: the "
-            "least of the estimates within T decides, not their mean, so PCC stays below its own mean estimate."
+            f"PCC has less than the fair rate at it ({pcc[500]:.0f} kbit/s) and rises beyond, since more packets per round "
+            "trip make fewer loss events per packet, as in the paper. But the least of the estimates within T decides, "
+            f"not their mean. So flows below the fair rate are switched off now and then (PCC is up to {100 * below:.0f} % "
+            f"below its own rate there), the fair rate is reached {told}, and PCC stays below its own mean estimate. How "
+            "much of that depends on what the paper does not print is said at `pcc/fig-5`."
         ),
         scenario=toml,
     )
