@@ -61,6 +61,26 @@ impl Controller for AnyController {
         each!(self, controller => controller.on_feedback(now, feedback, cx));
     }
 
+    /// Inline for the law that flows by the ten thousand have.
+    #[expect(
+        clippy::inline_always,
+        reason = "its closures are the rest of a call that nearly every packet makes"
+    )]
+    #[inline(always)]
+    fn answer<'a, T>(
+        &mut self,
+        now: Time,
+        feedback: impl FnOnce() -> Feedback<'a>,
+        cx: &mut Cx<'_>,
+        obey: impl FnOnce(&Directive, Option<Time>) -> T,
+    ) -> T {
+        if let Self::Reno(reno) = self {
+            return reno.answer(now, feedback, cx, obey);
+        }
+        self.on_feedback(now, &feedback(), cx);
+        obey(&self.directive(), self.next_timer())
+    }
+
     #[inline]
     fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {
         each!(self, controller => controller.on_timer(now, cx));

@@ -188,6 +188,24 @@ pub trait Controller {
     /// Feedback arrived.
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>);
 
+    /// Feedback arrives, and `obey` reads the directive and the next timer: the three calls of the contract in one. A
+    /// controller that is one of several makes its choice once; one whose code stands inline need not put into memory what
+    /// it does not read.
+    #[inline]
+    fn answer<'a, T>(
+        &mut self,
+        now: Time,
+        feedback: impl FnOnce() -> Feedback<'a>,
+        cx: &mut Cx<'_>,
+        obey: impl FnOnce(&Directive, Option<Time>) -> T,
+    ) -> T
+    where
+        Self: Sized,
+    {
+        self.on_feedback(now, &feedback(), cx);
+        obey(&self.directive(), self.next_timer())
+    }
+
     /// The time given by [`Controller::next_timer`] has come.
     fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {
         let _ = (now, cx);

@@ -210,6 +210,19 @@ impl Packet {
         }
     }
 
+    /// Whether this is an acknowledgement that says nothing but its number.
+    #[inline]
+    pub const fn is_bare_ack(&self) -> bool {
+        self.bits & (KIND | RHO | ETA | ack::ECE) == Kind::Ack as u16 && !self.annex.is_some()
+    }
+
+    /// Whether this is data without marks, flags for the receiver or an annex, and not ECN-capable.
+    #[inline]
+    pub const fn is_bare_data(&self) -> bool {
+        let said = KIND | 3 << ECN | RHO | ETA | CORRUPTED | data::CWR;
+        self.bits & said == Kind::Data as u16 && !self.annex.is_some()
+    }
+
     /// The forwarding lane.
     pub const fn lane(&self) -> Lane {
         Lane((self.bits >> LANE & 7) as u8)

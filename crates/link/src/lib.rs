@@ -29,7 +29,7 @@ mod trace;
 pub use counters::{Count, LinkCounters};
 pub use driver::{LinkCx, LinkDriver, LinkTimers};
 pub use impairment::{Chance, Impairments, LossModel, PacketClass, Reordering};
-pub use link::{Link, Offer};
+pub use link::{Entrance, Link, Offer};
 pub use schedule::Change;
 pub use spec::LinkSpec;
 pub use standalone::{Passage, StandaloneLink};

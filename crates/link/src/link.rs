@@ -50,6 +50,17 @@ pub enum Offer {
     AtLength,
 }
 
+/// How a packet enters a link: that never changes, so that whoever lays routes can note it there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entrance {
+    /// Nothing is checked.
+    Open,
+    /// Drop-tail is checked at once.
+    Plain,
+    /// It takes more to say what becomes of it: [`Link::offer_at_length`].
+    AtLength,
+}
+
 /// How a link treats what is offered to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -167,17 +178,31 @@ impl Link {
         }
     }
 
-    /// A packet is offered to the link; it will go on from `route` at the far end. Plain links answer at once, the
-    /// others through [`Link::offer_at_length`].
+    /// How packets enter.
+    pub fn entrance(&self) -> Entrance {
+        match self.mode {
+            Mode::Open => Entrance::Open,
+            Mode::Plain => Entrance::Plain,
+            Mode::Policed | Mode::Staged => Entrance::AtLength,
+        }
+    }
+
+    /// A packet is offered to the link; it will go on from `route` at the far end. Links with an open or plain
+    /// `entrance`, which must be the link's own, answer at once, the others through [`Link::offer_at_length`].
     #[inline(always)]
-    pub fn offer(&mut self, now: Time, packet: Packet, route: RouteCursor) -> Offer {
+    pub fn offer(&mut self, entrance: Entrance, now: Time, packet: Packet, route: RouteCursor) -> Offer {
+        debug_assert_eq!(entrance, self.entrance());
         self.arrived.add(packet.size());
-        if self.mode == Mode::Open {
-            return self.take_in(now, packet, route);
+        match entrance {
+            Entrance::Open => self.take_in(now, packet, route),
+            Entrance::Plain => self.admit(now, packet, route),
+            Entrance::AtLength => Offer::AtLength,
         }
-        if self.mode != Mode::Plain {
-            return Offer::AtLength;
-        }
+    }
+
+    /// Takes in a packet if the buffer has room.
+    #[inline(always)]
+    fn admit(&mut self, now: Time, packet: Packet, route: RouteCursor) -> Offer {
         let backlog = self.track.backlog(now);
         let idle = self.server.is_idle(now);
         if !self.limit.admits(&packet, &backlog, idle) {

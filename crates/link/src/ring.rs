@@ -108,11 +108,14 @@ impl<T: Copy + Default> Ring<T> {
     #[cold]
     #[inline(never)]
     fn resize(&mut self, slots: usize) {
-        let mut next = vec![T::default(); slots].into_boxed_slice();
-        for (slot, entry) in next.iter_mut().zip(self.iter()) {
-            *slot = *entry;
-        }
-        self.slots = next;
+        let (head, len) = (self.head as usize, self.len as usize);
+        // From the head to the end of the slots, then what wrapped around.
+        let straight = len.min(self.slots.len() - head);
+        let mut next = Vec::with_capacity(slots);
+        next.extend_from_slice(&self.slots[head..head + straight]);
+        next.extend_from_slice(&self.slots[..len - straight]);
+        next.resize(slots, T::default());
+        self.slots = next.into_boxed_slice();
         self.head = 0;
     }
 

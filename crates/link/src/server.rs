@@ -22,14 +22,11 @@ impl Server {
     /// Transmits a packet that is ready at `now`; gives the end of its transmission.
     #[inline]
     pub(crate) fn transmit(&mut self, now: Time, size: Bytes) -> Time {
-        let start = if now > self.busy_until {
-            self.remainder = 0;
-            now
-        } else {
-            self.busy_until
-        };
+        // Without a branch: whether a server is idle is nothing that a processor could foresee.
+        let start = self.busy_until.max(now);
+        let carried = self.remainder & u64::from(now <= self.busy_until).wrapping_neg();
         // A packet has at most 65535 bytes, so the product has 49 bits.
-        let work = size.get() * BIT_NANOS_PER_BYTE + self.remainder;
+        let work = size.get() * BIT_NANOS_PER_BYTE + carried;
         self.remainder = work % self.rate;
         self.busy_until = start.after(Span::from_nanos(work / self.rate));
         self.busy_until

@@ -119,7 +119,7 @@ impl StandaloneLink {
     /// A packet is offered to the link at `now`, after everything up to then; a `now` that is past counts as the present.
     pub fn offer(&mut self, now: Time, packet: Packet, annexes: &mut Annexes) {
         self.advance(now, annexes);
-        let offer = self.link.offer(self.now, packet, RouteCursor(0));
+        let offer = self.link.offer(self.link.entrance(), self.now, packet, RouteCursor(0));
         let mut cx = LinkCx { now: self.now, id: IDENTITY, annexes, driver: &mut self.keeper };
         match offer {
             Offer::Queued => {}

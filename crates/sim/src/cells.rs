@@ -37,7 +37,7 @@ pub(crate) struct Arrived {
     /// The packet that is complete.
     pub(crate) whole: Option<Packet>,
     /// How many packets turned out to be torn.
-    pub(crate) torn: u64,
+    pub(crate) torn: u32,
 }
 
 /// All that is carried in cells.
@@ -107,7 +107,7 @@ impl Cells {
             whole.packet.set_ecn(Ecn::Ce);
         }
         whole.packet.set_corrupted(whole.damaged);
-        Arrived { whole: Some(whole.packet), torn: torn as u64 }
+        Arrived { whole: Some(whole.packet), torn: torn as u32 }
     }
 }
 

@@ -7,9 +7,9 @@ use tailback_core::{AnnexId, FlowId, Kind, Packet, RouteCursor};
 
 use crate::cells::Cells;
 use crate::flow::Flow;
-use crate::network::Branch;
 use crate::paths::{End, Hop, Paths};
 use crate::recorder::Recorder;
+use crate::routes::Branch;
 
 /// Who is carried how.
 #[derive(Debug)]
@@ -51,7 +51,9 @@ impl<R: Recorder> Paths<R> {
     /// Into the first link of a route, or of all its branches.
     fn send(&mut self, packet: Packet) {
         match self.next_hop(&packet) {
-            Hop::Link(place) => self.enter(place, packet, RouteCursor(packet.route.0 + 1)),
+            Hop::Link(entrance, place) => {
+                self.enter(entrance, place, packet, RouteCursor(packet.route.0 + 1));
+            }
             Hop::Branch(end) => self.copies(packet, end).into_iter().for_each(|copy| self.send(copy)),
             // No route ends where it begins: whoever made it saw to that.
             Hop::End(_) => self.annexes.free(packet.annex),
@@ -83,7 +85,7 @@ impl<R: Recorder> Paths<R> {
     }
 
     /// The packet that an arrival completes, and how many turned out to be torn.
-    pub(crate) fn put_together(&mut self, packet: Packet, end: End) -> (Option<Packet>, u64) {
+    pub(crate) fn put_together(&mut self, packet: Packet, end: End) -> (Option<Packet>, u32) {
         match &mut self.cells_and_multicast {
             None => (Some(packet), 0),
             Some(special) => {

@@ -117,10 +117,17 @@ impl Port {
         if R::OBSERVED && !matches!(packet.kind(), Kind::Data | Kind::Control) {
             paths.recorder.observed(paths.now, packet.flow, &endpoint.observe());
         }
-        if self.due < paths.events.due(self.leaf) {
-            paths.events.arm(self.leaf, self.due);
-        }
+        self.bring_forward(self.due, paths);
         finished
+    }
+
+    /// Moves the timer's entry in the event queue if it must be earlier.
+    #[inline(always)]
+    fn bring_forward<R: Recorder>(&mut self, wanted: Time, paths: &mut Paths<R>) {
+        if wanted < self.armed {
+            self.armed = wanted;
+            paths.events.bring_forward(self.leaf, wanted);
+        }
     }
 
     /// The endpoint's timer is due, or its application speaks.
@@ -195,9 +202,7 @@ impl Flow {
         if port.drive(&mut **sender, id, Input::Packet(packet), paths) {
             self.finished_at = paths.now;
         }
-        if port.due < paths.events.due(port.leaf) {
-            paths.events.arm(port.leaf, port.due);
-        }
+        port.bring_forward(port.due, paths);
     }
 
     /// A packet of another flow passes one of the flow's ends, which is an edge of its aggregate.
@@ -218,50 +223,47 @@ impl Flow {
         if port.drain(&mut **edge, id, paths) {
             self.finished_at = paths.now;
         }
-        let (leaf, wanted) = (self.leaf(end), self.wanted(end));
-        if wanted < paths.events.due(leaf) {
-            paths.events.arm(leaf, wanted);
-        }
+        let wanted = self.wanted(end);
+        self.port(end).bring_forward(wanted, paths);
     }
 
     /// A leaf of an endpoint's timer is due; the endpoint itself may want to be called only later.
     pub(crate) fn timer<R: Recorder>(&mut self, id: FlowId, end: End, leaf: u32, paths: &mut Paths<R>) {
         if self.wanted(end) <= paths.now {
             let input = match end {
-                End::Sender if self.command_at <= paths.now => self.next_command(),
+                End::Sender if self.sender_port.command_at <= paths.now => self.next_command(),
                 _ => Input::Timeout,
             };
             if at_end!(self, end, input(paths, id, input)) {
                 self.finished_at = paths.now;
             }
         }
-        paths.events.arm(leaf, self.wanted(end));
+        let wanted = self.wanted(end);
+        self.port(end).armed = wanted;
+        paths.events.arm(leaf, wanted);
     }
 
-    /// The leaf of an end's timer.
-    fn leaf(&self, end: End) -> u32 {
+    fn port(&mut self, end: End) -> &mut Port {
         match end {
-            End::Sender => self.sender_port.leaf,
-            End::Receiver => self.receiver_port.leaf,
+            End::Sender => &mut self.sender_port,
+            End::Receiver => &mut self.receiver_port,
         }
     }
 
     /// When an end next wants to be called.
-    fn wanted(&self, end: End) -> Time {
-        match end {
-            End::Sender => self.sender_port.due.min(self.command_at),
-            End::Receiver => self.receiver_port.due,
-        }
+    fn wanted(&mut self, end: End) -> Time {
+        let port = self.port(end);
+        port.due.min(port.command_at)
     }
 
     /// The application's command that is due, and when the next one is.
     fn next_command(&mut self) -> Input {
         if self.started {
-            self.command_at = Time::NEVER;
+            self.sender_port.command_at = Time::NEVER;
             Input::App(AppInput::Stop)
         } else {
             self.started = true;
-            self.command_at = self.stop_at;
+            self.sender_port.command_at = self.stop_at;
             Input::App(AppInput::Start)
         }
     }

@@ -33,8 +33,12 @@ pub(crate) struct Port {
     /// The leaf of its timer, whose entry in the event queue is lazy: it moves earlier at once and later only when it
     /// expires, so that a retransmission timer that every acknowledgement pushes back costs nothing.
     pub(crate) leaf: u32,
+    /// When that entry is due: a look into the queue would be one into memory that is seldom at hand.
+    pub(crate) armed: Time,
     /// When the endpoint really wants to be called.
     pub(crate) due: Time,
+    /// A sender's application's next command: start, then stop, then never.
+    pub(crate) command_at: Time,
     pub(crate) rng: Stream,
 }
 
@@ -46,13 +50,12 @@ pub(crate) struct Flow {
     pub(crate) receiver: AnyReceiver,
     pub(crate) sender_port: Port,
     pub(crate) sender: AnySender,
-    /// The application's next command: start, then stop, then never.
-    pub(crate) command_at: Time,
     pub(crate) stop_at: Time,
     pub(crate) started: bool,
+    /// Damaged packets.
+    pub(crate) discarded: u32,
     /// When it carried its last byte; [`Time::NEVER`] before.
     pub(crate) finished_at: Time,
-    pub(crate) discarded: u64,
 }
 
 impl Flow {
@@ -61,15 +64,16 @@ impl Flow {
         let port = |what: &str| Port {
             route: 0,
             leaf: 0,
+            armed: Time::NEVER,
             due: Time::NEVER,
+            command_at: Time::NEVER,
             rng: Stream::new(seed, &format!("{} {what}", spec.name)),
         };
         Self {
             receiver_port: port("receiver"),
-            sender_port: port("sender"),
+            sender_port: Port { command_at: spec.start, ..port("sender") },
             receiver: spec.receiver,
             sender: spec.sender,
-            command_at: spec.start,
             stop_at: spec.stop.unwrap_or(Time::NEVER),
             started: false,
             finished_at: Time::NEVER,
@@ -81,7 +85,9 @@ impl Flow {
     pub(crate) fn settle(&mut self, routes: (u32, u32), leaves: (u32, u32), events: &mut EventQueue) {
         (self.sender_port.route, self.receiver_port.route) = routes;
         (self.sender_port.leaf, self.receiver_port.leaf) = leaves;
-        events.arm(leaves.0, self.command_at);
+        let start = self.sender_port.command_at;
+        self.sender_port.armed = start;
+        events.arm(leaves.0, start);
     }
 }
 

@@ -122,7 +122,7 @@ impl LeafOrder {
 
     /// Numbers them all.
     pub(crate) fn lay_out(mut self) -> Leaves {
-        self.ranked.sort_by_key(|&(kind, rank, _)| (kind, rank));
+        self.ranked.sort_unstable_by_key(|&(kind, rank, _)| (kind, rank));
         let is_wire = |&(_, _, leaf): &(u8, u64, Leaf)| matches!(leaf, Leaf::Wire(_));
         let first = self.ranked.iter().position(is_wire).unwrap_or_default();
         let mut leaves = Leaves {

@@ -25,6 +25,7 @@ mod network;
 mod packet_log;
 mod paths;
 mod recorder;
+mod routes;
 mod series;
 mod simulator;
 

@@ -3,7 +3,7 @@
 //! lives in the crate `link`.
 
 use tailback_core::LinkId;
-use tailback_link::Link;
+use tailback_link::{Entrance, Link};
 
 /// Where a link stands here; outside, links go by their [`LinkId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,11 @@ impl Links {
     #[inline(always)]
     pub(crate) fn id(&self, place: Place) -> LinkId {
         self.ids[place.0 as usize]
+    }
+
+    /// How packets enter a link.
+    pub(crate) fn entrance(&self, id: LinkId) -> Entrance {
+        self.by_place[self.place(id).0 as usize].entrance()
     }
 
     /// Where a link stands.

@@ -1,9 +1,6 @@
 //! Puts links, flows and routes together into a simulator, and refuses what cannot run. Names, units and files are
 //! the scenario's business.
 
-use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use tailback_core::{FlowId, LinkId, Time};
 use tailback_link::{Link, LinkSpec};
 
@@ -12,8 +9,9 @@ use crate::event_queue::EventQueue;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::LeafOrder;
 use crate::links::Links;
-use crate::paths::{End, Watch};
+use crate::paths::Watch;
 use crate::recorder::Recorder;
+use crate::routes::{Branch, Routes, hash_of};
 use crate::simulator::Simulator;
 
 /// Why a network cannot be built.
@@ -38,150 +36,6 @@ pub enum NetworkError {
     /// A schedule out of order.
     #[error("link {0:?}: the schedule's changes are not in the order of time")]
     UnorderedSchedule(String),
-}
-
-/// The end of a route: the packet is handed to its flow's receiver or sender.
-pub(crate) const HOST: u32 = 1 << 31;
-pub(crate) const TO_RECEIVER: u32 = HOST;
-pub(crate) const TO_SENDER: u32 = HOST | 1;
-
-/// Ends beyond these two: where the routes of a group's receivers part, and the group's sender.
-const PARTS: u32 = HOST | 2;
-
-/// Where a route leads that neither enters a link nor ends at its own flow.
-#[derive(Clone, Debug)]
-pub(crate) enum Branch {
-    /// Past an end of this flow, which is an aggregate, and on.
-    Edge(Edge),
-    /// To all these cursors, as a packet of these flows.
-    Copies(Vec<(FlowId, u32)>),
-    /// To the sender of this flow.
-    Sender(FlowId),
-}
-
-/// An edge of an aggregate, as packets pass it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Edge {
-    /// The aggregate's flow.
-    pub(crate) flow: FlowId,
-    /// Its end.
-    pub(crate) end: End,
-    /// The link that the sending end governs.
-    pub(crate) governs: LinkId,
-}
-
-/// Where the routes over an aggregate's link pass its edges.
-#[derive(Clone, Copy, Debug)]
-struct Stretch {
-    /// The marks in routes.
-    edges: (u32, u32),
-    /// How many links lie between them.
-    links: usize,
-}
-
-/// The flattened table of routes; equal routes share their entries, so that it stays small and in cache.
-#[derive(Debug, Default)]
-pub(crate) struct Routes {
-    table: Vec<u32>,
-    /// Where routes begin, by their hash: the routes themselves stand in the table.
-    known: BTreeMap<u64, u32>,
-    branches: Vec<Branch>,
-    /// Aggregates, by the links that they govern.
-    aggregates: BTreeMap<LinkId, Stretch>,
-}
-
-impl Routes {
-    /// Where the route over these links to this end begins.
-    fn intern(&mut self, links: &Links, route: &[LinkId], end: u32) -> u32 {
-        let mut route = self.past_edges(links, route);
-        route.push(end);
-        let hash = hash_of(&route);
-        if let Some(&start) = self.known.get(&hash)
-            && self.table[start as usize..].starts_with(&route)
-        {
-            return start;
-        }
-        let start = self.table.len() as u32;
-        self.table.extend(route);
-        self.known.insert(hash, start);
-        start
-    }
-
-    /// The places of a route's links, with marks where it passes the edges of aggregates.
-    fn past_edges(&self, links: &Links, route: &[LinkId]) -> Vec<u32> {
-        let mut laid = Vec::with_capacity(route.len() + 1);
-        let mut far_edges: Vec<(usize, u32)> = Vec::new();
-        for (at, &link) in route.iter().enumerate() {
-            laid.push(links.place(link).0);
-            if let Some(&Stretch { edges: (near, far), links }) = self.aggregates.get(&link) {
-                laid.push(near);
-                far_edges.push((at + links, far));
-            }
-            laid.extend(far_edges.extract_if(.., |(last, _)| *last == at).map(|(_, far)| far));
-        }
-        laid
-    }
-
-    /// An aggregate over `span` links governs a link: routes over it pass its edges.
-    fn aggregate(&mut self, flow: FlowId, governs: LinkId, links: usize) {
-        let edge = |end| Branch::Edge(Edge { flow, end, governs });
-        let edges = (self.part(edge(End::Sender)), self.part(edge(End::Receiver)));
-        self.aggregates.insert(governs, Stretch { edges, links });
-    }
-
-    /// Where a flow's two routes begin.
-    pub(crate) fn intern_both(
-        &mut self,
-        links: &Links,
-        forward: &[LinkId],
-        reverse: &[LinkId],
-    ) -> (u32, u32) {
-        (self.intern(links, forward, TO_RECEIVER), self.intern(links, reverse, TO_SENDER))
-    }
-
-    fn part(&mut self, branch: Branch) -> u32 {
-        self.branches.push(branch);
-        PARTS + self.branches.len() as u32 - 1
-    }
-
-    /// Where the tree to these receivers begins: the links that all their routes have in common, then a branch.
-    fn intern_tree(&mut self, links: &Links, routes: &[(FlowId, &[LinkId])]) -> u32 {
-        let first = routes[0].1;
-        if let [(_, route)] = routes {
-            return self.intern(links, route, TO_RECEIVER);
-        }
-        let common = (0..first.len())
-            .take_while(|&hop| routes.iter().all(|(_, route)| route.get(hop) == Some(&first[hop])))
-            .count();
-        let mut branches: BTreeMap<Option<LinkId>, Vec<(FlowId, &[LinkId])>> = BTreeMap::new();
-        for &(flow, route) in routes {
-            let rest = &route[common..];
-            branches.entry(rest.first().copied()).or_default().push((flow, rest));
-        }
-        // Receivers at one node are copies with no link to pass.
-        let copies = branches
-            .into_iter()
-            .flat_map(|(next, branch)| match next {
-                Some(_) => vec![(branch[0].0, self.intern_tree(links, &branch))],
-                None => {
-                    branch.iter().map(|&(flow, _)| (flow, self.intern(links, &[], TO_RECEIVER))).collect()
-                }
-            })
-            .collect();
-        let end = self.part(Branch::Copies(copies));
-        self.intern(links, &first[..common], end)
-    }
-
-    /// What an end beyond a flow's own two is.
-    pub(crate) fn branch(&self, end: u32) -> Option<&Branch> {
-        self.branches.get(end.wrapping_sub(PARTS) as usize)
-    }
-
-    /// The link or end at a cursor.
-    #[inline]
-    pub(crate) fn at(&self, cursor: u32) -> u32 {
-        self.table[cursor as usize]
-    }
 }
 
 /// Collects links and flows. Each becomes at once what it will be in the run, so that a large network is never held
@@ -353,12 +207,6 @@ fn check_link(link: &LinkSpec) -> Result<(), NetworkError> {
         return Err(NetworkError::UnorderedSchedule(link.name.clone()));
     }
     Ok(())
-}
-
-fn hash_of(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
 }
 
 fn check_unique(names: &[String]) -> Result<(), NetworkError> {

@@ -4,14 +4,16 @@
 use std::collections::BTreeMap;
 
 use tailback_core::{Allowance, Annexes, Capacity, DropReason, FlowId, LinkId, Packet, RouteCursor, Time};
-use tailback_link::{LinkCx, LinkDriver, Offer};
+use tailback_link::{Entrance, LinkCx, LinkDriver, Offer};
 
 use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
 use crate::links::{Links, Place};
 use crate::memory::MemoryLimit;
-use crate::network::{Branch, Edge, HOST, Routes, TO_RECEIVER, TO_SENDER};
 use crate::recorder::{PacketEvent, Recorder};
+use crate::routes::{
+    Branch, Edge, INTO_OPEN, INTO_OTHER, INTO_PLAIN, KIND_OF_STEP, RECEIVER, Routes, SENDER, place_of,
+};
 
 /// More packets than any window has: who sends so many at one instant does not end.
 const ENDLESS: u32 = 2 * Capacity::MOST_PACKETS;
@@ -30,7 +32,7 @@ pub(crate) enum End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hop {
     /// Into a link.
-    Link(Place),
+    Link(Entrance, Place),
     /// To an endpoint.
     End(End),
     /// Where routes branch, or to another flow's sender.
@@ -188,11 +190,19 @@ impl<R: Recorder> Paths<R> {
     /// Where a packet goes next.
     #[inline(always)]
     pub(crate) fn next_hop(&self, packet: &Packet) -> Hop {
-        match self.routes.at(packet.route.0) {
-            link if link & HOST == 0 => Hop::Link(Place(link)),
-            TO_RECEIVER => Hop::End(End::Receiver),
-            TO_SENDER => Hop::End(End::Sender),
-            end => Hop::Branch(end),
+        self.hop(packet.route.0)
+    }
+
+    #[inline(always)]
+    fn hop(&self, cursor: u32) -> Hop {
+        let step = self.routes.at(cursor);
+        match step >> KIND_OF_STEP {
+            INTO_OPEN => Hop::Link(Entrance::Open, Place(place_of(step))),
+            INTO_PLAIN => Hop::Link(Entrance::Plain, Place(place_of(step))),
+            INTO_OTHER => Hop::Link(Entrance::AtLength, Place(place_of(step))),
+            RECEIVER => Hop::End(End::Receiver),
+            SENDER => Hop::End(End::Sender),
+            _ => Hop::Branch(step),
         }
     }
 
@@ -201,14 +211,14 @@ impl<R: Recorder> Paths<R> {
     /// The route travels beside the packet and is written where the packet comes to rest. A packet that is changed
     /// and then copied costs a failed store-to-load forwarding, which was a third of a hop.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, place: Place, packet: Packet, route: RouteCursor) {
+    pub(crate) fn enter(&mut self, entrance: Entrance, place: Place, packet: Packet, route: RouteCursor) {
         let begins = if R::PACKETS {
             self.recorder.packet(self.now, PacketEvent::Offered(self.links.id(place), &packet));
             self.links.at(place).busy_until().max(self.now)
         } else {
             self.now
         };
-        let offer = self.links.at(place).offer(self.now, packet, route);
+        let offer = self.links.at(place).offer(entrance, self.now, packet, route);
         if R::PACKETS && matches!(offer, Offer::Queued | Offer::Leads(..)) {
             let ends = self.links.at(place).busy_until();
             self.recorder.packet(
@@ -218,7 +228,7 @@ impl<R: Recorder> Paths<R> {
         }
         match offer {
             Offer::Queued => {}
-            Offer::Leads(leaf, arrives) => self.events.arm(leaf, arrives),
+            Offer::Leads(leaf, arrives) => self.events.bring_forward(leaf, arrives),
             Offer::Overflow => {
                 let (number, way, rest) = packet.words();
                 self.overflow(place, number, way, rest);
@@ -256,8 +266,8 @@ impl<R: Recorder> Paths<R> {
         if self.cells_and_multicast.is_some() {
             let (number, way, rest) = packet.words();
             self.transmit_otherwise(route, number, way, rest);
-        } else {
-            self.enter(Place(self.routes.at(route)), packet, RouteCursor(route + 1));
+        } else if let Hop::Link(entrance, place) = self.hop(route) {
+            self.enter(entrance, place, packet, RouteCursor(route + 1));
         }
     }
 }

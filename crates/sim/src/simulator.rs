@@ -12,9 +12,10 @@ use crate::flow::{Flow, FlowSpec};
 use crate::leaves::{Leaf, Leaves};
 use crate::links::{Links, Place};
 use crate::memory::MemoryLimit;
-use crate::network::{Edge, NetworkError, Routes, check_routes};
+use crate::network::{NetworkError, check_routes};
 use crate::paths::{Codec, End, Hop, Paths};
 use crate::recorder::{Recorder, View};
+use crate::routes::{Edge, Routes};
 
 /// A network at work: its flows, and the paths between their endpoints.
 pub struct Simulator<R: Recorder = ()> {
@@ -110,7 +111,7 @@ impl<R: Recorder> Simulator<R> {
 
     /// Damaged packets that a flow's endpoints discarded.
     pub fn discarded(&self, flow: FlowId) -> u64 {
-        self.flows[flow.index()].discarded
+        self.flows[flow.index()].discarded.into()
     }
 
     /// When a flow carried its last byte, if it has.
@@ -128,7 +129,8 @@ impl<R: Recorder> Simulator<R> {
         let leaves = self.leaves.add_flow();
         self.paths.events.grow(self.leaves.len(), self.horizon);
         let mut flow = Flow::new(spec, self.seed);
-        flow.command_at = flow.command_at.max(self.paths.now);
+        let start = &mut flow.sender_port.command_at;
+        *start = (*start).max(self.paths.now);
         flow.settle(routes, leaves, &mut self.paths.events);
         self.flows.push(flow);
         Ok(FlowId::from(self.flows.len() - 1))
@@ -207,7 +209,9 @@ impl<R: Recorder> Simulator<R> {
     #[inline(always)]
     fn forward(&mut self, packet: Packet) {
         match self.paths.next_hop(&packet) {
-            Hop::Link(place) => self.paths.enter(place, packet, RouteCursor(packet.route.0 + 1)),
+            Hop::Link(entrance, place) => {
+                self.paths.enter(entrance, place, packet, RouteCursor(packet.route.0 + 1));
+            }
             Hop::End(end) => {
                 let (number, way, rest) = packet.words();
                 self.deliver(end, number, way, rest);

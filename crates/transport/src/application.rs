@@ -200,6 +200,28 @@ impl<S: Source> Application<S> {
         if left > 0 { left.min(max) } else { self.waiting.front().map_or(0, |chunk| chunk.left.min(max)) }
     }
 
+    /// When the oldest message not yet done ends: one beyond its last segment's number, or never.
+    #[inline(always)]
+    pub(crate) fn next_end(&self) -> u64 {
+        self.next_end
+    }
+
+    /// Whether more than `payload` waits of one message.
+    #[inline(always)]
+    pub(crate) fn has_more_than(&self, payload: u64) -> bool {
+        self.left() > payload
+    }
+
+    /// A segment of `payload` was cut, with which no message ends.
+    #[inline(always)]
+    pub(crate) fn take_part(&mut self, payload: u64) {
+        if let Some(front) = &mut self.front
+            && front.left != u64::MAX
+        {
+            front.left -= payload;
+        }
+    }
+
     /// A segment of `payload` was cut; the next one's number is `next`. Whether it ends a message.
     #[inline]
     pub(crate) fn cut(&mut self, payload: u64, next: u64) -> bool {

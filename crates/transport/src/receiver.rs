@@ -3,6 +3,7 @@
 
 pub(crate) mod reassembly;
 pub(crate) mod reports;
+mod straight;
 
 use std::sync::Arc;
 
@@ -23,6 +24,9 @@ pub struct Receiver {
     config: Arc<ReceiverConfig>,
     flow: FlowId,
     header: u16,
+    /// Whether segments in order may go the straight way, and whether the acknowledgement of one is due.
+    may_go_straight: bool,
+    next_due: bool,
     /// An acknowledgement must leave now.
     ack_due: bool,
     /// Congestion Experienced was seen and is echoed.
@@ -48,6 +52,8 @@ impl Receiver {
         let config: Arc<ReceiverConfig> = config.into();
         Self {
             stream: Reassembly::default(),
+            may_go_straight: Self::is_plain(&config),
+            next_due: false,
             header: u16::try_from(config.header.get()).unwrap_or(u16::MAX),
             config,
             flow,
@@ -69,6 +75,7 @@ impl Receiver {
     /// Adds the receiver's half of a scheme, whose reports travel beside the acknowledgements.
     #[must_use]
     pub fn with_policy(mut self, policy: Box<dyn FeedbackPolicy + Send>) -> Self {
+        self.may_go_straight = false;
         self.reports = Some(Box::new(Reports::new(policy)));
         self
     }
@@ -218,6 +225,7 @@ impl Endpoint for Receiver {
     #[inline(always)]
     fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
         match input {
+            Input::Packet(packet) if self.take_next(&packet) => {}
             Input::Packet(packet) => self.on_packet(now, &packet, cx),
             Input::Timeout => self.ack_due |= now >= self.ack_deadline,
             Input::App(_) => {}
@@ -226,6 +234,9 @@ impl Endpoint for Receiver {
 
     #[inline(always)]
     fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
+        if self.next_due {
+            return Output::Transmit(self.acknowledge_next());
+        }
         if self.ack_due {
             return Output::Transmit(self.acknowledge(cx));
         }

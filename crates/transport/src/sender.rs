@@ -2,6 +2,7 @@
 //! What is retransmitted is decided in `stream`, how much may be sent by the controller, when by the shaper.
 
 mod output;
+mod straight;
 
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ fn second_of(time: Time) -> u32 {
 }
 
 /// A reliable byte stream's sender.
+#[expect(clippy::struct_excessive_bools, reason = "facts about a connection, independent of each other")]
 pub struct Sender<C = AnyController, S = AnySource> {
     recovery: LossRecovery,
     steering: Steering<C>,
@@ -55,6 +57,9 @@ pub struct Sender<C = AnyController, S = AnySource> {
     payload: u16,
     opening: Opening,
     stopped: bool,
+    /// Whether the next acknowledgement may go the straight way, and whether any may.
+    straight: bool,
+    may_go_straight: bool,
     /// It stopped by itself, which the application has yet to hear.
     gave_up: bool,
     stamps: bool,
@@ -81,6 +86,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
             payload: wire_size(config.segment_size.saturating_sub(config.header)),
             opening: if config.handshake { Opening::Due } else { Opening::Done },
             stopped: false,
+            straight: false,
+            may_go_straight: true,
             gave_up: false,
             stalled_at: 0,
             stamps: config.stamps
@@ -133,6 +140,11 @@ impl<C: Controller, S: Source> Sender<C, S> {
     /// The controller, for recorders.
     pub fn controller(&self) -> &C {
         &self.steering.teller.controller
+    }
+
+    /// The controller, when all is over.
+    pub fn into_controller(self) -> C {
+        self.steering.teller.controller
     }
 
     /// The source, for recorders.
@@ -304,33 +316,10 @@ impl<C: Controller, S: Source> Sender<C, S> {
         }
         (self.recovery.is_idle() && self.app.finish()).then_some(Event::Finished)
     }
-}
 
-impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
+    /// What to do, whatever that is.
     #[inline(always)]
-    fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
-        match input {
-            Input::Packet(packet) => {
-                self.counters.received += 1;
-                self.counters.received_bytes += packet.size();
-                if self.stopped {
-                    cx.annexes.free(packet.annex);
-                } else if packet.kind() == Kind::Ack {
-                    self.on_ack(now, &packet, cx);
-                } else if let Some(Annex::Report(report)) = cx.take_annex(&packet) {
-                    self.on_report(now, &packet, &report, cx);
-                }
-            }
-            Input::Timeout => self.on_timers(now, cx),
-            Input::App(input) => self.on_app(now, input, cx),
-        }
-        if self.app.next_offer() <= now {
-            self.take_offers(now, cx);
-        }
-    }
-
-    #[inline(always)]
-    fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
+    fn poll_any(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
         if self.stopped {
             let told = std::mem::take(&mut self.gave_up);
             return if told { Output::Event(Event::GaveUp) } else { Output::Wait(None) };
@@ -348,6 +337,50 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
         }
         let timers = self.recovery.deadline().min(self.steering.timer());
         Output::Wait(timers.min(self.wake).min(self.app.next_offer()).finite())
+    }
+}
+
+impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
+    #[inline(always)]
+    fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
+        match input {
+            Input::Packet(packet) => {
+                self.counters.received += 1;
+                self.counters.received_bytes += packet.size();
+                if self.take_next(now, &packet, cx) {
+                    if self.app.next_offer() <= now {
+                        self.take_offers(now, cx);
+                    }
+                    return;
+                }
+                if self.stopped {
+                    cx.annexes.free(packet.annex);
+                } else if packet.kind() == Kind::Ack {
+                    self.on_ack(now, &packet, cx);
+                } else if let Some(Annex::Report(report)) = cx.take_annex(&packet) {
+                    self.on_report(now, &packet, &report, cx);
+                }
+            }
+            Input::Timeout => self.on_timers(now, cx),
+            Input::App(input) => self.on_app(now, input, cx),
+        }
+        if self.app.next_offer() <= now {
+            self.take_offers(now, cx);
+        }
+        self.straight = self.is_straight();
+    }
+
+    #[inline(always)]
+    fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
+        if self.straight {
+            if let Some(output) = self.poll_next(now) {
+                return output;
+            }
+            let output = self.poll_any(now, cx);
+            self.straight = self.is_straight();
+            return output;
+        }
+        self.poll_any(now, cx)
     }
 
     fn observe(&self) -> Observation {

@@ -8,7 +8,7 @@ use tailback_core::{
 
 use crate::pacing::Pacing;
 use crate::shaper::Shaper;
-use crate::stream::Outcome;
+use crate::stream::{Next, Outcome};
 use crate::teller::{Books, SoFar, Teller};
 
 /// A controller and what obeys it.
@@ -16,8 +16,8 @@ pub(crate) struct Steering<C> {
     pub(crate) teller: Teller<C>,
     /// The window in force; `u64::MAX` without any.
     pub(crate) window: u64,
-    /// The controller's own retransmission time-out.
-    pub(crate) timeout: Option<Span>,
+    /// The controller's own retransmission time-out; [`Span::MAX`] where it has none.
+    timeout: Span,
     timer: Time,
     /// There is none as long as a window is all that was ever directed.
     pub(crate) shaper: Option<Box<Shaper>>,
@@ -36,7 +36,7 @@ impl<C: Controller> Steering<C> {
         Self {
             teller: Teller::new(controller),
             window: 0,
-            timeout: None,
+            timeout: Span::MAX,
             timer: Time::NEVER,
             shaper: None,
             pacing: None,
@@ -59,6 +59,12 @@ impl<C: Controller> Steering<C> {
         self.timer
     }
 
+    /// The controller's own retransmission time-out.
+    #[inline]
+    pub(crate) fn timeout(&self) -> Option<Span> {
+        (self.timeout != Span::MAX).then_some(self.timeout)
+    }
+
     /// Reads the directive and the timer; after every call to the controller.
     #[inline]
     pub(crate) fn obey(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
@@ -67,7 +73,7 @@ impl<C: Controller> Steering<C> {
             pacing.apply(&mut directive);
         }
         self.window = if self.silent { 0 } else { directive.window.map_or(u64::MAX, Bytes::get) };
-        self.timeout = directive.timeout;
+        self.timeout = directive.timeout.unwrap_or(Span::MAX);
         self.timer = self.teller.controller.next_timer().unwrap_or(Time::NEVER);
         if Shaper::is_needed(&directive) || self.shaper.is_some() {
             let packet = u64::from(self.packet);
@@ -96,6 +102,37 @@ impl<C: Controller> Steering<C> {
             pacing.note(sample);
         }
         self.obey(now, cx);
+    }
+
+    /// Whether nothing but a window is in force, of a controller that does not watch what is sent.
+    pub(crate) fn is_window_only(&self) -> bool {
+        !self.silent
+            && self.timeout == Span::MAX
+            && self.shaper.is_none()
+            && self.pacing.is_none()
+            && !self.teller.watches_sent()
+    }
+
+    /// Tells the controller that the next number was acknowledged, and obeys, where a window only was in force; whether it
+    /// still is so.
+    #[inline(always)]
+    pub(crate) fn tell_next(
+        &mut self,
+        now: Time,
+        next: &Next,
+        books: &impl Books,
+        cx: &mut EndpointCx<'_>,
+    ) -> bool {
+        let Self { teller, window, timer, .. } = self;
+        let straight = teller.tell_next(now, next, books, cx, |directive, next_timer| {
+            *window = directive.window.map_or(u64::MAX, Bytes::get);
+            *timer = next_timer.unwrap_or(Time::NEVER);
+            !Shaper::is_needed(directive) && directive.timeout.is_none()
+        });
+        if !straight {
+            self.obey(now, cx);
+        }
+        straight
     }
 
     /// A packet leaves; returns the controller's note.

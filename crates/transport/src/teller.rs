@@ -2,11 +2,11 @@
 //! and stamps are filled, for all sending endpoints. What the controller then directs is obeyed in `steering.rs`.
 
 use tailback_core::{
-    Acked, BitRate, Bytes, ControlInfo, Controller, EndpointCx, Envelope, Feedback, Lost, Packet, Recovery,
-    Sent, Span, Time,
+    Acked, BitRate, Bytes, ControlInfo, Controller, Directive, Echoes, EndpointCx, Envelope, Feedback, Lost,
+    Packet, Recovery, Sent, Span, Time,
 };
 
-use crate::stream::Outcome;
+use crate::stream::{Next, Outcome};
 
 /// What a sender knows of what it sent, by whoever keeps account of it.
 pub(crate) trait Books {
@@ -89,6 +89,39 @@ impl<C: Controller> Teller<C> {
             report,
         };
         self.controller.on_feedback(now, &feedback, &mut cx.control());
+    }
+
+    /// Whether the controller hears of packets sent.
+    pub(crate) fn watches_sent(&self) -> bool {
+        self.watches_sent
+    }
+
+    /// Tells that the next number was acknowledged, with nothing missing, and gives directive and timer to `obey`.
+    #[inline(always)]
+    pub(crate) fn tell_next<T>(
+        &mut self,
+        now: Time,
+        next: &Next,
+        books: &impl Books,
+        cx: &mut EndpointCx<'_>,
+        obey: impl FnOnce(&Directive, Option<Time>) -> T,
+    ) -> T {
+        let window_limited = !self.app_limited;
+        let feedback = || Feedback {
+            acked: std::slice::from_ref(&next.acked),
+            advanced: next.acked.size,
+            lost: &[],
+            rtt: Some(next.rtt),
+            event: None,
+            recovery: Recovery::Open,
+            echoes: Echoes::NONE,
+            outstanding: Bytes::new(next.outstanding),
+            in_flight: Bytes::new(books.in_flight()),
+            window_limited,
+            gain: 1.0,
+            report: None,
+        };
+        self.controller.answer(now, feedback, &mut cx.control(), obey)
     }
 
     /// Tells of a packet that leaves; the controller's note, or nothing if it does not watch.

@@ -187,7 +187,8 @@ impl Controller for Reno {
         false
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "feedback that it does not read is then never put into memory")]
+    #[inline(always)]
     fn on_feedback(&mut self, _: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         if let Some(event) = feedback.event {
             return self.on_event(event, feedback, cx);

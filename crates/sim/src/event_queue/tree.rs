@@ -1,6 +1,9 @@
 //! A winner tree: one leaf per element, inner nodes the minimum of their two children. Arming a leaf is a fixed walk
 //! of log2(n) minima without a branch on data; there are no stale entries to skip.
 //!
+//! Nodes lie as walks need them: two levels share a line of memory, which holds four nodes of the lower level and before
+//! them the minima of their pairs; the lesser of these two is a node in a line of the levels above.
+//!
 //! The walk's length is a constant of the type, so that it unrolls and needs no bounds checks: measured, that is
 //! worth a sixth of a whole run. [`WinnerTree`] picks the walk for its size when it is made.
 
@@ -9,84 +12,156 @@ use tailback_core::Time;
 /// The key of a leaf that is not armed.
 pub(crate) const IDLE: u64 = u64::MAX;
 
-/// Keys are `time * leaves + leaf`, so that one integer comparison orders by time and then by leaf. Node 1 is the
-/// root, node `i` has children `2i` and `2i + 1`.
-#[derive(Debug)]
-pub(crate) struct WinnerTree {
-    nodes: Box<[u64]>,
-    arm: Arm,
+/// Two levels of the tree.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Line {
+    pairs: [u64; 2],
+    nodes: [u64; 4],
 }
 
-/// The walk for one size: arms a leaf in the nodes and gives the new root.
-type Arm = fn(&mut [u64], u32, Time) -> u64;
+/// Keys are `time * leaves + leaf`, so that one integer comparison orders by time and then by leaf.
+///
+/// The lines of the leaves come first, then those above them, and so on to the one line at the top.
+#[derive(Debug)]
+pub(crate) struct WinnerTree {
+    lines: Box<[Line]>,
+    bits: u32,
+    walks: Walks,
+}
+
+/// The walks for one size.
+#[derive(Clone, Copy, Debug)]
+struct Walks {
+    /// Arms a leaf and gives the new root.
+    arm: fn(&mut [Line], u32, Time) -> u64,
+    /// Arms a leaf that was due later, and gives its key.
+    bring_forward: fn(&mut [Line], u32, Time) -> u64,
+}
+
+/// How many pairs of levels a tree of `1 << bits` leaves has.
+const fn levels(bits: u32) -> u32 {
+    bits.div_ceil(2)
+}
+
+/// How many lines such a tree has.
+const fn lines(bits: u32) -> usize {
+    let (mut all, mut wide, mut level) = (0, 1_usize << bits, 0);
+    while level < levels(bits) {
+        wide = wide.div_ceil(4);
+        all += wide;
+        level += 1;
+    }
+    all
+}
+
+impl Walks {
+    const fn of<const BITS: u32, const LINES: usize>() -> Self {
+        const { assert!(LINES == lines(BITS) && levels(BITS) >= 3) };
+        Self { arm: arm::<BITS, LINES>, bring_forward: bring_forward::<BITS, LINES> }
+    }
+}
+
+/// The walks for each number of bits.
+macro_rules! walks {
+    ($given:expr, $($bits:literal)+) => {
+        match $given {
+            $($bits => Some(Walks::of::<$bits, { lines($bits) }>()),)+
+            _ => None,
+        }
+    };
+}
 
 impl WinnerTree {
     /// A tree for these leaves, or `None` where they are too many, or where `horizon` and a leaf's number do not fit
     /// 64 bits together.
     pub(crate) fn new(leaves: usize, horizon: Time) -> Option<Self> {
-        let (nodes, arm) = Self::size_for(leaves)?;
-        let tree = Self { nodes: vec![IDLE; nodes].into_boxed_slice(), arm };
+        let bits = leaves.next_power_of_two().trailing_zeros().max(6);
+        let walks = walks!(bits, 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24)?;
+        let empty = Line { pairs: [IDLE; 2], nodes: [IDLE; 4] };
         // Two more bits for good measure: timers may be set beyond the horizon.
-        (horizon.as_nanos() >> (62 - tree.bits()) == 0).then_some(tree)
-    }
-
-    fn size_for(leaves: usize) -> Option<(usize, Arm)> {
-        Some(match leaves.next_power_of_two() {
-            0..=32 => (64, arm::<64>),
-            64 => (128, arm::<128>),
-            128 => (256, arm::<256>),
-            256 => (512, arm::<512>),
-            512 => (1024, arm::<1024>),
-            1024 => (2048, arm::<2048>),
-            2048 => (4096, arm::<4096>),
-            4096 => (8192, arm::<8192>),
-            8192 => (16_384, arm::<16_384>),
-            16_384 => (32_768, arm::<32_768>),
-            32_768 => (65_536, arm::<65_536>),
-            65_536 => (131_072, arm::<131_072>),
-            131_072 => (262_144, arm::<262_144>),
-            _ => return None,
-        })
+        let fits = horizon.as_nanos() >> (62 - bits) == 0;
+        fits.then(|| Self { lines: vec![empty; lines(bits)].into_boxed_slice(), bits, walks })
     }
 
     /// How many leaves there is room for.
     pub(crate) fn leaves(&self) -> usize {
-        self.nodes.len() / 2
+        1 << self.bits
     }
 
     /// How many of a key's low bits are the leaf's number.
     pub(crate) fn bits(&self) -> u32 {
-        self.leaves().trailing_zeros()
+        self.bits
     }
 
     /// Arms a leaf and gives the new root, whose meaning [`WinnerTree::bits`] tells.
     #[inline(always)]
     pub(crate) fn arm(&mut self, leaf: u32, time: Time) -> u64 {
-        (self.arm)(&mut self.nodes, leaf, time)
+        (self.walks.arm)(&mut self.lines, leaf, time)
+    }
+
+    /// Arms a leaf that was due later, or not at all, and gives its key, below which the root cannot stay.
+    #[inline(always)]
+    pub(crate) fn bring_forward(&mut self, leaf: u32, time: Time) -> u64 {
+        (self.walks.bring_forward)(&mut self.lines, leaf, time)
     }
 
     /// The key of a leaf.
     #[inline]
     pub(crate) fn key(&self, leaf: u32) -> u64 {
-        self.nodes[leaf as usize + self.nodes.len() / 2]
+        self.lines[leaf as usize / 4].nodes[leaf as usize % 4]
     }
 }
 
-/// Arms a leaf of a tree of `NODES / 2` leaves and gives the new root.
-fn arm<const NODES: usize>(nodes: &mut [u64], leaf: u32, time: Time) -> u64 {
-    const { assert!(NODES.is_power_of_two()) };
-    let Ok(nodes) = <&mut [u64; NODES]>::try_from(nodes) else { return IDLE };
-    let leaves = NODES / 2;
-    let bits = leaves.trailing_zeros();
-    // A time that does not fit is later than anything the run reaches: the leaf is idle as far as it matters.
-    let key = time.as_nanos().min(IDLE >> bits) << bits | u64::from(leaf);
-    let mut node = leaf as usize % leaves + leaves;
-    let mut winner = key;
-    nodes[node] = key;
-    for _ in 0..bits {
-        winner = winner.min(nodes[(node ^ 1) % NODES]);
-        node >>= 1;
-        nodes[node % NODES] = winner;
+/// A time that does not fit is later than anything the run reaches: the leaf is idle as far as it matters.
+#[inline(always)]
+const fn key_of(bits: u32, leaf: u32, time: Time) -> u64 {
+    let latest = IDLE >> bits;
+    let time = if time.as_nanos() < latest { time.as_nanos() } else { latest };
+    time << bits | leaf as u64
+}
+
+/// Arms a leaf: the walk of [`Walks::arm`].
+fn arm<const BITS: u32, const LINES: usize>(lines: &mut [Line], leaf: u32, time: Time) -> u64 {
+    let Ok(lines) = <&mut [Line; LINES]>::try_from(lines) else { return IDLE };
+    let (mut winner, mut node) = (key_of(BITS, leaf, time), leaf as usize % (1 << BITS));
+    let (mut from, mut wide) = (0, 1_usize << BITS);
+    for _ in 0..levels(BITS) {
+        wide = wide.div_ceil(4);
+        let line = &mut lines[from + node / 4];
+        let (place, pair) = (node % 4, node / 2 % 2);
+        line.nodes[place] = winner;
+        let lesser = winner.min(line.nodes[place ^ 1]);
+        line.pairs[pair] = lesser;
+        winner = lesser.min(line.pairs[pair ^ 1]);
+        node /= 4;
+        from += wide;
     }
     winner
+}
+
+/// So many lines are walked without a look whether that is enough: nearly always it is, so that the look is foreseen.
+const UNSEEN: u32 = 2;
+
+/// Brings a leaf forward: the walk of [`Walks::bring_forward`]. Above a node that is earlier, nothing changes.
+fn bring_forward<const BITS: u32, const LINES: usize>(lines: &mut [Line], leaf: u32, time: Time) -> u64 {
+    let Ok(lines) = <&mut [Line; LINES]>::try_from(lines) else { return IDLE };
+    let key = key_of(BITS, leaf, time);
+    let mut node = leaf as usize % (1 << BITS);
+    let (mut from, mut wide) = (0, 1_usize << BITS);
+    for level in 0..levels(BITS) {
+        wide = wide.div_ceil(4);
+        let line = &mut lines[from + node / 4];
+        let (place, pair) = (node % 4, node / 2 % 2);
+        debug_assert!(level > 0 || key <= line.nodes[place], "brought forward");
+        line.nodes[place] = line.nodes[place].min(key);
+        let before = line.pairs[pair];
+        line.pairs[pair] = before.min(key);
+        if level + 1 >= UNSEEN && before <= key {
+            break;
+        }
+        node /= 4;
+        from += wide;
+    }
+    key
 }

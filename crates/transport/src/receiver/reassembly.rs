@@ -59,8 +59,9 @@ pub(crate) struct Reassembly {
     next: u64,
     /// Sorted, disjoint, never touching, all above `next`.
     ranges: VecDeque<Range>,
-    /// Numbers within the ranges that changed last, the newest first; repetitions are allowed.
-    recent: [u64; RECENT],
+    /// Numbers within the ranges that changed last, the newest first; repetitions are allowed. Their low halves, which tell
+    /// all, since nothing further ahead than [`REACH`] is kept.
+    recent: [u32; RECENT],
 }
 
 impl Reassembly {
@@ -74,6 +75,14 @@ impl Reassembly {
     #[inline]
     pub(crate) fn has_holes(&self) -> bool {
         !self.ranges.is_empty()
+    }
+
+    /// Takes the number if it is the next one and nothing lies beyond; whether it was.
+    #[inline(always)]
+    pub(crate) fn take_next(&mut self, number: u64) -> bool {
+        let next = number == self.next && self.ranges.is_empty();
+        self.next += u64::from(next);
+        next
     }
 
     /// A segment arrived.
@@ -155,10 +164,16 @@ impl Reassembly {
     /// The range of `number` changed last.
     fn remember(&mut self, number: u64) {
         // A range that grows at its end keeps its place by moving its number along.
-        if self.recent[0] + 1 != number {
+        let low = number as u32;
+        if self.recent[0].wrapping_add(1) != low {
             self.recent.copy_within(..RECENT - 1, 1);
         }
-        self.recent[0] = number;
+        self.recent[0] = low;
+    }
+
+    /// The number at or above the next one expected of which this is the low half.
+    fn whole(&self, low: u32) -> u64 {
+        self.next + u64::from(low.wrapping_sub(self.next as u32))
     }
 
     fn range_of(&self, number: u64) -> Option<SeqRange> {
@@ -173,7 +188,7 @@ impl Reassembly {
     pub(crate) fn report(&self, blocks: &mut [SeqRange; 4], most: u8) -> u8 {
         let most = usize::from(most).min(blocks.len()).min(self.ranges.len());
         let mut count = 0;
-        let recent = self.recent.iter().filter_map(|number| self.range_of(*number));
+        let recent = self.recent.iter().filter_map(|low| self.range_of(self.whole(*low)));
         let lowest = self.ranges.iter().map(|range| SeqRange { start: range.start, end: range.end });
         for range in recent.chain(lowest) {
             if count == most {

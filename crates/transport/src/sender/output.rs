@@ -147,7 +147,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         let sent =
             Sent { number, size: bytes, in_flight, retransmission: again, pair, app_limited: false, tag: 0 };
         let tag = self.steering.sent(now, sent, cx);
-        self.recovery.direct_timeout(self.steering.timeout);
+        self.recovery.direct_timeout(self.steering.timeout());
         let mut packet = Packet::new(Kind::Data, self.flow, number, bytes);
         packet.set_pair(pair);
         if again {

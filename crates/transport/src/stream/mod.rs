@@ -22,6 +22,7 @@ pub(crate) mod ring;
 pub(crate) mod rtt;
 mod sack;
 mod spurious;
+mod straight;
 #[cfg(test)]
 mod tests;
 mod vegas_timer;
@@ -39,6 +40,7 @@ pub(crate) use choice::{Choice, Room};
 use ring::{Record, Ring};
 use rtt::RttEstimator;
 use spurious::Doubt;
+pub(crate) use straight::Next;
 use vegas_timer::VegasTimer;
 
 /// An acknowledgement, taken apart.

@@ -61,6 +61,12 @@ impl Record {
         }
     }
 
+    /// Whether it was sent once and nothing else is known of it.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.transmissions == 1 && self.state & !(3 << PAIR) == IN_FLIGHT
+    }
+
     /// Bytes that it counts for in the network.
     pub(crate) const fn in_network(&self) -> u64 {
         let copies = (self.state & IN_FLIGHT != 0) as u64 + (self.state & TWICE != 0) as u64;
@@ -134,7 +140,7 @@ impl Record {
 /// Records of consecutive numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
-    slots: Vec<Record>,
+    slots: Box<[Record]>,
     first: u64,
     end: u64,
 }
@@ -199,6 +205,17 @@ impl Ring {
         Some(record)
     }
 
+    /// Takes the lowest record if it is held and `fits`.
+    #[inline(always)]
+    pub(crate) fn pop_if(&mut self, fits: impl FnOnce(&Record) -> bool) -> Option<Record> {
+        let record = *self.slots.get(self.slot(self.first))?;
+        if self.is_empty() || !fits(&record) {
+            return None;
+        }
+        self.first += 1;
+        Some(record)
+    }
+
     /// Gives memory back where little of it is used; cheap otherwise.
     #[inline]
     pub(crate) fn tidy(&mut self) {
@@ -216,7 +233,7 @@ impl Ring {
 
     #[cold]
     fn resize(&mut self, capacity: usize) {
-        let mut slots = vec![EMPTY; capacity];
+        let mut slots = vec![EMPTY; capacity].into_boxed_slice();
         for number in self.first..self.end {
             slots[number as usize & (capacity - 1)] = *self.get(number);
         }

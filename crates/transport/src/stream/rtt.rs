@@ -146,6 +146,11 @@ impl RttEstimator {
         self.directed = timeout.map_or(Span::MAX, |timeout| timeout.max(LEAST));
     }
 
+    /// Whether the controller has its own time-out.
+    pub(crate) fn is_directed(&self) -> bool {
+        self.directed != Span::MAX
+    }
+
     /// The timer expired (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self, config: &RtoConfig) {
         // Bounded, lest an endless outage overflow it; the maximum is reached long before.

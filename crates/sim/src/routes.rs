@@ -1,0 +1,187 @@
+//! Where packets go: the flattened table of routes, and where routes branch. How a route is found is the scenario's
+//! business; what happens on it is in `paths.rs`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+
+use tailback_core::{FlowId, LinkId};
+use tailback_link::Entrance;
+
+use crate::links::Links;
+use crate::paths::End;
+
+/// A step of a route in four bytes: what comes next in the uppermost bits, where that stands in the others. All that decides
+/// how a packet goes on is in one place, so that it takes one jump, which a processor must guess, and not three in turn.
+pub(crate) const KIND_OF_STEP: u32 = 29;
+
+/// Into a link, by its entrance.
+pub(crate) const INTO_OPEN: u32 = 0;
+pub(crate) const INTO_PLAIN: u32 = 1;
+pub(crate) const INTO_OTHER: u32 = 2;
+
+/// The end of a route: the packet is handed to its flow's receiver or sender.
+pub(crate) const RECEIVER: u32 = 3;
+pub(crate) const SENDER: u32 = 4;
+const TO_RECEIVER: u32 = RECEIVER << KIND_OF_STEP;
+const TO_SENDER: u32 = SENDER << KIND_OF_STEP;
+
+/// Ends beyond these two: where the routes of a group's receivers part, and the group's sender.
+const PARTS: u32 = 5 << KIND_OF_STEP;
+
+/// Where a step leads among links, ends or branches.
+pub(crate) const fn place_of(step: u32) -> u32 {
+    step & ((1 << KIND_OF_STEP) - 1)
+}
+
+/// Where a route leads that neither enters a link nor ends at its own flow.
+#[derive(Clone, Debug)]
+pub(crate) enum Branch {
+    /// Past an end of this flow, which is an aggregate, and on.
+    Edge(Edge),
+    /// To all these cursors, as a packet of these flows.
+    Copies(Vec<(FlowId, u32)>),
+    /// To the sender of this flow.
+    Sender(FlowId),
+}
+
+/// The step into a link.
+fn step_into(links: &Links, id: LinkId) -> u32 {
+    let kind = match links.entrance(id) {
+        Entrance::Open => INTO_OPEN,
+        Entrance::Plain => INTO_PLAIN,
+        Entrance::AtLength => INTO_OTHER,
+    };
+    kind << KIND_OF_STEP | links.place(id).0
+}
+
+/// An edge of an aggregate, as packets pass it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    /// The aggregate's flow.
+    pub(crate) flow: FlowId,
+    /// Its end.
+    pub(crate) end: End,
+    /// The link that the sending end governs.
+    pub(crate) governs: LinkId,
+}
+
+/// Where the routes over an aggregate's link pass its edges.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    /// The marks in routes.
+    edges: (u32, u32),
+    /// How many links lie between them.
+    links: usize,
+}
+
+/// The flattened table of routes; equal routes share their entries, so that it stays small and in cache.
+#[derive(Debug, Default)]
+pub(crate) struct Routes {
+    table: Vec<u32>,
+    /// Where routes begin, by their hash: the routes themselves stand in the table.
+    known: HashMap<u64, u32, BuildHasherDefault<DefaultHasher>>,
+    branches: Vec<Branch>,
+    /// Aggregates, by the links that they govern.
+    aggregates: BTreeMap<LinkId, Stretch>,
+}
+
+impl Routes {
+    /// Where the route over these links to this end begins.
+    pub(crate) fn intern(&mut self, links: &Links, route: &[LinkId], end: u32) -> u32 {
+        let mut route = self.past_edges(links, route);
+        route.push(end);
+        let hash = hash_of(&route);
+        if let Some(&start) = self.known.get(&hash)
+            && self.table[start as usize..].starts_with(&route)
+        {
+            return start;
+        }
+        let start = self.table.len() as u32;
+        self.table.extend(route);
+        self.known.insert(hash, start);
+        start
+    }
+
+    /// The places of a route's links, with marks where it passes the edges of aggregates.
+    fn past_edges(&self, links: &Links, route: &[LinkId]) -> Vec<u32> {
+        let mut laid = Vec::with_capacity(route.len() + 1);
+        let mut far_edges: Vec<(usize, u32)> = Vec::new();
+        for (at, &link) in route.iter().enumerate() {
+            laid.push(step_into(links, link));
+            if let Some(&Stretch { edges: (near, far), links }) = self.aggregates.get(&link) {
+                laid.push(near);
+                far_edges.push((at + links, far));
+            }
+            laid.extend(far_edges.extract_if(.., |(last, _)| *last == at).map(|(_, far)| far));
+        }
+        laid
+    }
+
+    /// An aggregate over `span` links governs a link: routes over it pass its edges.
+    pub(crate) fn aggregate(&mut self, flow: FlowId, governs: LinkId, links: usize) {
+        let edge = |end| Branch::Edge(Edge { flow, end, governs });
+        let edges = (self.part(edge(End::Sender)), self.part(edge(End::Receiver)));
+        self.aggregates.insert(governs, Stretch { edges, links });
+    }
+
+    /// Where a flow's two routes begin.
+    pub(crate) fn intern_both(
+        &mut self,
+        links: &Links,
+        forward: &[LinkId],
+        reverse: &[LinkId],
+    ) -> (u32, u32) {
+        (self.intern(links, forward, TO_RECEIVER), self.intern(links, reverse, TO_SENDER))
+    }
+
+    pub(crate) fn part(&mut self, branch: Branch) -> u32 {
+        self.branches.push(branch);
+        PARTS + self.branches.len() as u32 - 1
+    }
+
+    /// Where the tree to these receivers begins: the links that all their routes have in common, then a branch.
+    pub(crate) fn intern_tree(&mut self, links: &Links, routes: &[(FlowId, &[LinkId])]) -> u32 {
+        let first = routes[0].1;
+        if let [(_, route)] = routes {
+            return self.intern(links, route, TO_RECEIVER);
+        }
+        let common = (0..first.len())
+            .take_while(|&hop| routes.iter().all(|(_, route)| route.get(hop) == Some(&first[hop])))
+            .count();
+        let mut branches: BTreeMap<Option<LinkId>, Vec<(FlowId, &[LinkId])>> = BTreeMap::new();
+        for &(flow, route) in routes {
+            let rest = &route[common..];
+            branches.entry(rest.first().copied()).or_default().push((flow, rest));
+        }
+        // Receivers at one node are copies with no link to pass.
+        let copies = branches
+            .into_iter()
+            .flat_map(|(next, branch)| match next {
+                Some(_) => vec![(branch[0].0, self.intern_tree(links, &branch))],
+                None => {
+                    branch.iter().map(|&(flow, _)| (flow, self.intern(links, &[], TO_RECEIVER))).collect()
+                }
+            })
+            .collect();
+        let end = self.part(Branch::Copies(copies));
+        self.intern(links, &first[..common], end)
+    }
+
+    /// What an end beyond a flow's own two is.
+    pub(crate) fn branch(&self, end: u32) -> Option<&Branch> {
+        self.branches.get(end.wrapping_sub(PARTS) as usize)
+    }
+
+    /// The link or end at a cursor.
+    #[inline]
+    pub(crate) fn at(&self, cursor: u32) -> u32 {
+        self.table[cursor as usize]
+    }
+}
+
+/// The same number for the same value, in every run.
+pub(crate) fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,216 @@
+//! The straight way of what nearly always happens gives what the general way gives: the same packets at the same times,
+//! the same words to the controller, the same observations.
+
+mod pipe;
+
+use pipe::{Departure, FLOW, Fate, Pipe, Told};
+use proptest::prelude::*;
+use tailback_control::schemes::{Reno, RenoConfig};
+use tailback_control::{AnyController, Reliability, SCHEMES};
+use tailback_core::{
+    Bytes, Controller, Cx, DataAmount, Directive, Endpoint, Event, Feedback, Observation, Packet, Span, Time,
+};
+use tailback_transport::source::AnySource;
+use tailback_transport::{EcnMode, Receiver, ReceiverConfig, RttSampling, Sender, StreamConfig};
+
+/// Reno's law, which notes all that it is told.
+struct Noting {
+    law: Reno,
+    told: Vec<(Told, Bytes)>,
+}
+
+impl Controller for Noting {
+    fn watches_sent(&self) -> bool {
+        self.law.watches_sent()
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        let told = Told {
+            at: now,
+            acked: feedback.acked.iter().map(|one| one.number).collect(),
+            lost: feedback.lost.iter().map(|one| one.number).collect(),
+            advanced: feedback.advanced.get(),
+            outstanding: feedback.outstanding.get(),
+            in_flight: feedback.in_flight.get(),
+            event: feedback.event,
+            recovery: feedback.recovery,
+            rtt: feedback.rtt.map(|sample| sample.smoothed),
+            window_limited: feedback.window_limited,
+            echoes: feedback.echoes,
+            report: feedback.report.is_some(),
+            tags: feedback.acked.iter().map(|one| one.tag).collect(),
+        };
+        let sizes = feedback.acked.iter().map(|one| one.size).sum();
+        self.told.push((told, sizes));
+        self.law.on_feedback(now, feedback, cx);
+    }
+
+    fn directive(&self) -> Directive {
+        self.law.directive()
+    }
+}
+
+/// What goes wrong on a path, as probabilities; mostly little, so that the straight way is taken again and again.
+#[derive(Clone, Copy, Debug)]
+struct Trouble {
+    loss: f64,
+    late: f64,
+    twice: f64,
+    ack_loss: f64,
+    seed: u64,
+}
+
+fn trouble() -> impl Strategy<Value = Trouble> {
+    let rare = || prop_oneof![2 => Just(0.0), 3 => 0.0..0.02_f64, 1 => 0.0..0.2_f64];
+    (rare(), rare(), rare(), rare(), any::<u64>()).prop_map(|(loss, late, twice, ack_loss, seed)| Trouble {
+        loss,
+        late,
+        twice,
+        ack_loss,
+        seed,
+    })
+}
+
+prop_compose! {
+    fn stream_config()(
+        reliability in prop_oneof![
+            1 => Just(Reliability::Reno),
+            1 => Just(Reliability::NewReno),
+            1 => Just(Reliability::Vegas),
+            3 => Just(Reliability::Sack),
+            1 => Just(Reliability::Offsets)
+        ],
+        rtt_sampling in prop_oneof![
+            4 => Just(RttSampling::EveryAck),
+            1 => Just(RttSampling::PerRoundTrip),
+            1 => Just(RttSampling::Timestamps)
+        ],
+        ecn in prop_oneof![4 => Just(EcnMode::Off), 1 => Just(EcnMode::Ect0)],
+        flags in any::<[bool; 5]>(),
+        jitter in prop_oneof![5 => Just(0_u64), 1 => 1_u64..2000],
+        receive_window in prop::option::of(2_u64..40),
+        window_limit in 4_u64..60,
+        dup_threshold in 1_u32..6,
+    ) -> StreamConfig {
+        StreamConfig {
+            reliability,
+            rtt_sampling,
+            ecn,
+            limited_transmit: flags[0] || flags[1],
+            keep_scoreboard: flags[2],
+            rescue: flags[3],
+            handshake: flags[4],
+            send_jitter: Span::from_micros(jitter),
+            receive_window: receive_window.map(|packets| DataAmount::Packets(packets as f64)),
+            window_limit: Some(DataAmount::Packets(window_limit as f64)),
+            dup_threshold,
+            ..StreamConfig::default()
+        }
+    }
+}
+
+/// All that can be seen of a transfer.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    departures: Vec<Departure>,
+    acks: Vec<(Time, Packet)>,
+    events: Vec<(Time, Event)>,
+    observed: [Observation; 2],
+    notes: Vec<(&'static str, f64)>,
+}
+
+/// The other end.
+fn receiver(ack_every: u32, config: &StreamConfig) -> Receiver {
+    Receiver::new(FLOW, ReceiverConfig { ack_every, ..ReceiverConfig::default() }.matching(config))
+}
+
+fn run<C: Controller>((sender, receiver): (Sender<C>, Receiver), trouble: Trouble) -> (Seen, C) {
+    let test = Pipe::new(sender, receiver, Span::from_millis(20))
+        .seed(trouble.seed)
+        .script(move |_, _, rng| {
+            if rng.chance(trouble.loss) {
+                Fate::Drop
+            } else if rng.chance(trouble.late) {
+                Fate::Late(Span::from_millis(1 + rng.below(60)))
+            } else if rng.chance(trouble.twice) {
+                Fate::Twice
+            } else {
+                Fate::Deliver
+            }
+        })
+        .ack_script(move |_, _, rng| if rng.chance(trouble.ack_loss) { Fate::Drop } else { Fate::Deliver })
+        .start()
+        .run(Span::from_secs(1000));
+    let observed = [test.sender.observe(), test.receiver.observe()];
+    let seen = Seen {
+        departures: test.departures,
+        acks: test.acks,
+        events: test.events,
+        observed,
+        notes: test.notes,
+    };
+    (seen, test.sender.into_controller())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn both_ways_tell_and_send_the_same(
+        config in stream_config(),
+        trouble in trouble(),
+        size in prop_oneof![1_u64..5000, 1_u64..400_000],
+        ack_every in prop_oneof![3 => Just(1_u32), 1 => Just(2)],
+    ) {
+        let sender = || {
+            let law = Reno::new(&RenoConfig::default(), &config.controller_params());
+            let noting = Noting { law, told: Vec::new() };
+            Sender::new(FLOW, config.clone(), noting, AnySource::finite(Bytes::new(size)))
+        };
+        let receiver = || receiver(ack_every, &config);
+        let (straight, told) = run((sender(), receiver()), trouble);
+        let (general, expected) = run((sender().on_general_way(), receiver().on_general_way()), trouble);
+        prop_assert_eq!(straight, general);
+        prop_assert_eq!(told.told, expected.told);
+    }
+
+    #[test]
+    fn every_scheme_sends_the_same_on_both_ways(
+        which in 0..SCHEMES.len(),
+        trouble in trouble(),
+        size in 1_u64..200_000,
+    ) {
+        let scheme = (SCHEMES[which].default)();
+        prop_assume!(scheme.needs().reliability != Reliability::Datagram);
+        let config = StreamConfig::default().serving(&scheme.needs());
+        let sender = || -> Sender<AnyController> {
+            let parts = scheme.build(&config.controller_params());
+            Sender::new(FLOW, config.clone(), parts.controller, AnySource::finite(Bytes::new(size)))
+        };
+        let receiver = || receiver(1, &config);
+        let (straight, _) = run((sender(), receiver()), trouble);
+        let (general, _) = run((sender().on_general_way(), receiver().on_general_way()), trouble);
+        prop_assert_eq!(straight, general);
+    }
+}
+
+#[test]
+fn the_straight_way_is_taken() {
+    let config = StreamConfig { reliability: Reliability::Sack, ..StreamConfig::default() };
+    let law = Reno::new(&RenoConfig::default(), &config.controller_params());
+    let sender = Sender::new(FLOW, config.clone(), law, AnySource::infinite());
+    let receiver = Receiver::new(FLOW, ReceiverConfig::default().matching(&config));
+    let mut test = Pipe::new(sender, receiver, Span::from_millis(20)).dropping(&[(30, 1)]).start();
+    while test.sender.counters().acked_packets < 10 {
+        assert!(test.step(Time::from_secs_f64(10.0)));
+    }
+    assert!(test.sender.goes_straight(), "nothing is missing");
+    while test.sender.counters().recoveries == 0 {
+        assert!(test.step(Time::from_secs_f64(10.0)));
+    }
+    assert!(!test.sender.goes_straight(), "a segment is missing");
+    while test.sender.counters().acked_packets < 200 {
+        assert!(test.step(Time::from_secs_f64(10.0)));
+    }
+    assert!(test.sender.goes_straight(), "all is repaired");
+}
