@@ -123,7 +123,8 @@ fn a_receiver_that_never_asks_to_stop_gains_at_most_twice_tcp_over_hours() {
         let sending = run(rate, 0.05, 3600 * hours, |_, truth| Some(truth));
         let mean = sending.packets.iter().sum::<u64>() as f64 / sending.packets.len() as f64;
         assert!(mean < 2.3 * tcp(0.05), "{times} times TCP: {:.2} times on average", mean / tcp(0.05));
-        assert!(sending.unsure > 0, "and it says that it cannot know");
+        // Beyond ten times, the breaker trips long before there is anything to suspect.
+        assert!(times > 10 || sending.unsure > 0, "and it says that it cannot know");
     }
 }
 
