@@ -4,8 +4,8 @@ keep of each, is decided by callers (sweeps, paper items)."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from types import TracebackType
 from typing import TypeVar
 
@@ -14,10 +14,34 @@ from tailback import processes
 T = TypeVar("T")
 A = TypeVar("A")
 
+TURN = 0.1
+"""Seconds after which a thread that waits looks whether it was interrupted."""
+
 
 def cores() -> int:
     """How many processes this one may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def first_done(futures: Iterable[Future[T]]) -> set[Future[T]]:
+    """Waits until some of them are done, and gives these.
+
+    In short turns: once polars is imported, an interrupt no longer wakes a thread that waits, and would be noticed when
+    the next run ends, which may take hours.
+    """
+    while True:
+        done, _ = wait(futures, timeout=TURN, return_when=FIRST_COMPLETED)
+        if done:
+            return done
+
+
+def as_done(futures: Iterable[Future[T]]) -> Iterator[Future[T]]:
+    """All of them, each as soon as it is done."""
+    left = set(futures)
+    while left:
+        done = first_done(left)
+        left -= done
+        yield from done
 
 
 class Serial(Executor):
@@ -95,7 +119,7 @@ class Pool:
                 if isinstance(self.executor, Serial) and done:
                     done()
             if not isinstance(self.executor, Serial):
-                for future in as_completed(futures):
+                for future in as_done(futures):
                     future.result()
                     if done:
                         done()

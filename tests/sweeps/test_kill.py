@@ -46,6 +46,38 @@ def test_a_killed_sweep_goes_on(tmp_path: Path) -> None:
     assert all(record.stat().st_mtime_ns == when for record, when in before.items())
 
 
+INTERRUPTED = """
+    import sys
+    import tailback as tb
+
+    if __name__ == "__main__":
+        base = tb.dumbbell(rate="20 Mbit/s", delay="10 ms").with_flows(tb.flows(8, "reno"))
+        told = lambda done, of: print(done, flush=True)
+        # Two runs are done at once, the two others would take many minutes.
+        base = base.replace(record={"flows": "none", "links": "none", "bin": "1 h"})
+        base.sweep(duration=["1 s", "2 s", "8000 h", "8001 h"], jobs=2, cache=sys.argv[1], progress=told)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signals here")
+def test_an_interrupt_ends_a_sweep_at_once(tmp_path: Path) -> None:
+    script, cache = tmp_path / "sweep.py", tmp_path / "runs"
+    script.write_text(textwrap.dedent(INTERRUPTED), encoding="utf-8")
+    command = [sys.executable, str(script), str(cache)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) == 2:
+                break
+        process.send_signal(signal.SIGINT)  # To the process alone: nobody tells its workers.
+        process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert len(list(cache.rglob("*.json"))) == 2, "what was finished is kept"
+    _wait_until_gone(process.pid)
+
+
 def _wait_until_gone(group: int) -> None:
     """No worker outlives the process that made it by more than some seconds."""
     for _ in range(100):

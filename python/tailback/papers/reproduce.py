@@ -9,7 +9,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,7 +18,7 @@ from tailback.errors import StorageError, TailbackError
 from tailback.papers.item import Fidelity, Outcome, Parameter, Word
 from tailback.papers.lab import Lab, Shared
 from tailback.papers.ledger import Claim
-from tailback.pool import Pool
+from tailback.pool import Pool, as_done
 from tailback.progress import Bar
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _measured(claims: Sequence[Claim], measure: Callable[[Claim], Verdict], pool
     with ThreadPoolExecutor(max_workers=max(1, min(len(claims), jobs + 2))) as threads:
         futures = [threads.submit(measure, claim) for claim in claims]
         try:
-            for future in as_completed(futures):
+            for future in as_done(futures):
                 yield future.result()
         except BaseException:
             # The threads wait for the pool, and this one for the threads: what they wait for must end first.

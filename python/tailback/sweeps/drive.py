@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import BrokenExecutor, Executor, Future
 
 from tailback import processes
-from tailback.pool import Pool, Serial, cores
+from tailback.pool import Pool, Serial, cores, first_done
 from tailback.sweeps.work import Done, Task, work
 
 AHEAD = 4
@@ -76,7 +76,7 @@ def _through(
                     return
                 yield Done(waiting.popleft().number, error=refused, lasting=False)
                 continue
-            finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
+            finished = first_done(under_way)
             for future in finished:
                 error = future.exception()
                 if error is None:
