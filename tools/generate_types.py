@@ -8,18 +8,22 @@ python/tailback/scenario; what is allowed is decided in the core alone.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import keyword
 import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 TARGET = Path(__file__).parent.parent / "python" / "tailback" / "scenario" / "_models.py"
 WIDTH = 114
 Json = dict[str, Any]
+Fields = dict[str, str]
+"""The source of fields by name."""
 
 # What a choice is called in Python, and what its members' names end with.
 CHOICES = {
@@ -29,6 +33,16 @@ CHOICES = {
     "SourceConfig": ("Source", "Source"),
     "TopologyConfig": ("Topology", ""),
 }
+
+# Groups of models that have fields in common, said once in a base class of this name: those that are equal in all of them.
+BASES = {
+    "AccumulationFields": ("AccumulationAiad", "AccumulationMw", "AccumulationP", "Monaco"),
+    "LinkFields": ("GraphLink", "Dumbbell", "ParkingLot", "Star"),
+    "RenoFields": ("Reno", "Newreno", "Sack"),
+    "VegasFields": ("Vegas", "VegasK"),
+}
+MOST_REPEATED = 12
+"""Lines that two models may have in common without a base class."""
 
 HEADER = '''"""The types of scenarios, generated from the core's schema by tools/generate_types.py: do not edit.
 
@@ -49,7 +63,10 @@ from tailback.scenario._base import Part, Quantity
 class Generator:
     """Turns definitions of a schema into Python source, each after those that it needs."""
 
-    def __init__(self, schema: Json) -> None:
+    def __init__(self, schema: Json, bases: Mapping[str, Fields] | None = None) -> None:
+        schema = dict(schema)
+        self.bases = bases or {}
+        self.models: dict[str, Fields] = {}
         self.definitions: dict[str, Json] = dict(schema.pop("$defs"))
         self.definitions[schema["title"]] = schema
         self.root = schema["title"]
@@ -133,9 +150,28 @@ class Generator:
             field = python_field(tag[0])
             body.append(f"    TAG: ClassVar[str] = {quoted(tag[0])}\n")
             body.append(f"    {field}: Literal[{quoted(tag[1])}] = {quoted(tag[1])}\n")
-        for key in sorted(properties, key=lambda key: key not in required):
-            body.append(self._field(key, properties[key], key in required))
-        self.lines.append(f"class {target}(Part):\n{docstring(description, 4)}\n\n{''.join(body)}\n")
+        keys = sorted(properties, key=lambda key: key not in required)
+        fields = self.models[target] = {
+            python_field(key): self._field(key, properties[key], key in required) for key in keys
+        }
+        base, shared = self._base_of(target)
+        body += [source for name, source in fields.items() if name not in shared]
+        # Inherited fields come first, unless their order is said.
+        if [*shared, *(name for name in fields if name not in shared)] != [*fields]:
+            body.insert(0, f"    ORDER: ClassVar[tuple[str, ...]] = ({', '.join(map(quoted, fields))})\n")
+        self.lines.append(f"class {target}({base}):\n{docstring(description, 4)}\n\n{''.join(body)}\n")
+
+    def _base_of(self, target: str) -> tuple[str, Fields]:
+        """The base class of a model, written before its first member, and the fields that it has."""
+        for base, members in BASES.items():
+            if target in members and base in self.bases:
+                if base not in self.written.values():
+                    self.written[base] = base
+                    text = f"What {', '.join(members[:-1])} and {members[-1]} have in common."
+                    body = "".join(self.bases[base].values())
+                    self.lines.append(f"class {base}(Part):\n{docstring(text, 4)}\n\n{body}\n")
+                return base, self.bases[base]
+        return "Part", {}
 
     def _field(self, key: str, schema: Json, required: bool) -> str:
         source = self.type_of(schema)
@@ -226,6 +262,26 @@ class Generator:
         return f"{target}({', '.join(arguments)})"
 
 
+def shared(models: Mapping[str, Fields]) -> dict[str, Fields]:
+    """The fields of every base class: those that are equal in all its members.
+
+    Raises:
+        SystemExit: where models without a common base class repeat each other.
+    """
+    bases = {}
+    for base, members in BASES.items():
+        first, *others = (models[member] for member in members)
+        bases[base] = {
+            name: source for name, source in first.items() if all(other.get(name) == source for other in others)
+        }
+    related = {frozenset(pair) for members in BASES.values() for pair in itertools.combinations(members, 2)}
+    for one, other in itertools.combinations(models, 2):
+        repeated = sum(source.count("\n") for name, source in models[one].items() if models[other].get(name) == source)
+        if repeated > MOST_REPEATED and frozenset((one, other)) not in related:
+            raise SystemExit(f"{one} and {other} repeat {repeated} lines: give them a base class in BASES")
+    return bases
+
+
 def ref(schema: Json) -> str | None:
     """The definition that a schema refers to, if it does."""
     target = schema.get("$ref")
@@ -301,7 +357,9 @@ def docstring(text: str, indent: int) -> str:
 
 def generated(schema: Json) -> str:
     """The formatted source for a schema."""
-    source = Generator(schema).generate()
+    first = Generator(schema)
+    first.generate()
+    source = Generator(schema, shared(first.models)).generate()
     command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TARGET), "-"]
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tailback import _core, forked
+from tailback import forked
+from tailback.custom import runs
 from tailback.memory import budget
 from tailback.results.from_core import result_of
 from tailback.results.warnings import TailbackWarning
@@ -34,6 +35,7 @@ def run(
 
     Raises:
         ScenarioError: where the scenario makes no sense, or the run needs more memory; the field is named.
+        PartError: where a custom part fails; what it raised is the cause.
         TailbackError: in a process that was forked from one that had made tables.
     """
     result = run_text(scenario.to_json(), seed, progress, memory)
@@ -52,5 +54,5 @@ def run_text(
     chosen = None if seed is None else one(seed)
     forked.check()
     began = time.monotonic()
-    raw = _core.run(scenario, seed=chosen, progress=progress, memory=budget(memory))
+    raw = runs.run(scenario, chosen, progress, budget(memory))
     return result_of(raw, time.monotonic() - began)

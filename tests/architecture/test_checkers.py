@@ -22,6 +22,7 @@ def load(name: str) -> ModuleType:
 
 
 architecture = load("check_architecture")
+circles = load("module_circles")
 licences = load("check_licences")
 
 
@@ -137,6 +138,47 @@ def test_heads_name_files_of_their_crate(tmp_path: Path, monkeypatch: pytest.Mon
         architecture.head_faults(path)
     )
     assert len(list(architecture.head_faults(path))) == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({"a.rs": "use crate::b::B;", "b.rs": "use crate::a::A;"}, [["a", "b"]]),
+        ({"a.rs": "use crate::b::B;", "b.rs": "use std::fmt;"}, []),
+        # Through a re-export, through a tree of imports, and by a path without an import.
+        ({"lib.rs": "pub use b::B;", "a.rs": "use crate::{B, c};", "b.rs": "fn f() { crate::a::g() }"}, [["a", "b"]]),
+        (
+            {"a.rs": "use super::b::{self, B};", "b.rs": "use crate::c::C;", "c.rs": "use crate::a::A;"},
+            [["a", "b", "c"]],
+        ),
+        # A folder's file and its parts are one thing; two of its parts are not.
+        ({"d/mod.rs": "use part::Part;", "d/part.rs": "use super::Whole;"}, []),
+        (
+            {"d/mod.rs": "", "d/one.rs": "use super::two::Two;", "d/two.rs": "use super::one::One;"},
+            [["d::one", "d::two"]],
+        ),
+        # Neither tests nor comments import.
+        (
+            {
+                "a.rs": "use crate::b::B;",
+                "b.rs": "// use crate::a::A;\n#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}",
+            },
+            [],
+        ),
+    ],
+)
+def test_circles_of_modules_are_found(files: dict[str, str], found: list[list[str]], tmp_path: Path) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"//! Holds this.\n{text}\n", encoding="utf-8")
+    assert circles.circles(tmp_path) == found
+
+
+def test_no_circle_is_excused_that_is_not_there(tmp_path: Path) -> None:
+    crate = tmp_path / "control"
+    (crate / "src").mkdir(parents=True)
+    (crate / "src" / "lib.rs").write_text("//! Holds this.\n", encoding="utf-8")
+    assert [fault for fault in architecture.circle_faults(crate) if "any more" in fault]
 
 
 @pytest.mark.parametrize(

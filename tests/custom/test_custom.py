@@ -135,7 +135,7 @@ def test_reports_are_of_their_policys_type(base: tb.Scenario) -> None:
     class Confused(Echo):
         policy = Other
 
-    with pytest.raises(TypeError, match=r"Other.poll_report \(.*custom_parts.py, line \d+\): Count.*type, Mean"):
+    with pytest.raises(tb.PartError, match=r"Other.poll_report \(.*custom_parts.py, line \d+\): Count.*type, Mean"):
         base.with_flows(tb.flows(1, Confused.scheme())).run()
 
     class Untyped(Reporter):
@@ -144,7 +144,7 @@ def test_reports_are_of_their_policys_type(base: tb.Scenario) -> None:
     class Silent(Echo):
         policy = Untyped
 
-    with pytest.raises(TypeError, match="whose Report names no type"):
+    with pytest.raises(tb.PartError, match="whose Report names no type"):
         base.with_flows(tb.flows(1, Silent.scheme())).run()
     with pytest.raises(TypeError, match=r"\[1.0\] is not allowed; expected a data class of numbers"):
         tb.Outgoing([1.0])
@@ -207,7 +207,7 @@ def test_classes_are_checked_on_registration() -> None:
         def directive(self) -> tb.Directive:
             return tb.Directive()
 
-    with pytest.raises(tb.PartError, match=r"Lacking \(.*test_own.py, line \d+\): lacks on_feedback"):
+    with pytest.raises(tb.PartError, match=r"Lacking \(.*test_custom.py, line \d+\): lacks on_feedback"):
         tb.register(Lacking)
 
     class Wrong(Aimd):
@@ -304,16 +304,26 @@ def raising(body: str, tmp_path: Path) -> tuple[type[tb.Controller], int]:
 
 def test_what_a_part_raises_names_its_line(base: tb.Scenario, tmp_path: Path) -> None:
     broken, line = raising("self.window = 1 / 0", tmp_path)
-    with pytest.raises(ZeroDivisionError) as found:
+    with pytest.raises(tb.PartError, match=rf"broken_part.py, line {line}, in on_feedback: ZeroDivisionError") as found:
         base.replace(scheme=broken.scheme()).run()
-    assert f"broken_part.py, line {line}, in on_feedback: ZeroDivisionError" in registry.explained(found.value)
+    assert isinstance(found.value.__cause__, ZeroDivisionError), "the original is at hand"
+
+
+def test_who_ends_the_program_ends_the_run_alone(base: tb.Scenario, tmp_path: Path) -> None:
+    broken, line = raising("raise SystemExit(0)", tmp_path)
+    with pytest.raises(tb.PartError, match=rf"broken_part.py, line {line}, in on_feedback: SystemExit: 0") as found:
+        base.replace(scheme=broken.scheme()).run()
+    assert isinstance(found.value.__cause__, SystemExit)
+    interrupted, _ = raising("raise KeyboardInterrupt", tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        base.replace(scheme=interrupted.scheme()).run()
 
 
 def test_negative_windows_name_the_line(base: tb.Scenario, tmp_path: Path) -> None:
     broken, _ = raising("self.window = -1.0", tmp_path)
-    with pytest.raises(ValueError, match="window: -1 is not allowed; expected bytes of at least 0") as found:
+    allowed = "line 6, in directive: ValueError: window: -1 is not allowed; expected bytes of at least 0"
+    with pytest.raises(tb.PartError, match=f"broken_part.py, {allowed}"):
         base.replace(scheme=broken.scheme()).run()
-    assert "broken_part.py, line 6, in directive" in registry.explained(found.value)
 
 
 def test_wrong_answers_name_the_method(base: tb.Scenario) -> None:
@@ -321,7 +331,7 @@ def test_wrong_answers_name_the_method(base: tb.Scenario) -> None:
         def directive(self) -> tb.Directive:
             return 3000.0  # type: ignore[return-value]
 
-    with pytest.raises(ValueError, match=r"Number.directive \(.*test_own.py, line \d+\): 3000.0 is not allowed"):
+    with pytest.raises(tb.PartError, match=r"Number.directive \(.*test_custom.py, line \d+\): 3000.0 is not allowed"):
         base.replace(scheme=Number.scheme()).run()
 
 
@@ -331,7 +341,7 @@ def test_queues_that_double_packets_are_found_out(base: tb.Scenario) -> None:
             del now, cx
             return self.waiting[0] if self.waiting else None
 
-    with pytest.raises(ValueError, match="Doubling gave out a packet that was not in the queue"):
+    with pytest.raises(tb.PartError, match="Doubling gave out a packet that was not in the queue"):
         base.replace(queue=Doubling.queue()).run()
 
 

@@ -173,14 +173,14 @@ def explained(error: BaseException) -> str:
     """What a part raised, with the user's own line: the last one in the traceback outside this package."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}, line {error.lineno}: SyntaxError: {error.msg}\n    {(error.text or '').strip()}"
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "tailback" not in _package_of(frame)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_ours(frame.filename)]
     head = "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
-    if not frames:
-        return head
+    if not frames:  # The core's own, about an answer: it says where.
+        return str(error) if isinstance(error, TypeError | ValueError) else head
     last = frames[-1]
     return f"{last.filename}, line {last.lineno}, in {last.name}: {head}" + (f"\n    {last.line}" if last.line else "")
 
 
-def _package_of(frame: traceback.FrameSummary) -> str:
-    here = __file__.rsplit("custom", 1)[0]
-    return "tailback" if frame.filename.startswith(here) else ""
+def is_ours(filename: str) -> bool:
+    """Whether a file is of this package."""
+    return filename.startswith(__file__.rsplit("custom", 1)[0])

@@ -41,14 +41,15 @@ class Part(BaseModel):
     )
     TAG: ClassVar[str] = ""
     """The field that tells this member of a choice from the others."""
+    ORDER: ClassVar[tuple[str, ...]] = ()
+    """The fields as they are told, where inherited ones do not come first."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         """Lets ``help`` and notebooks tell the fields."""
         super().__pydantic_init_subclass__(**kwargs)
-        told = [
-            (field.alias or name, field.description) for name, field in cls.model_fields.items() if field.description
-        ]
+        fields = {name: cls.model_fields[name] for name in (*cls.ORDER, *cls.model_fields)}
+        told = [(field.alias or name, field.description) for name, field in fields.items() if field.description]
         if told:
             listed = "\n".join(f"- {name}: {' '.join(text.split())}" for name, text in told)
             cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or cls.__name__)}\n\nFields:\n\n{listed}"
@@ -82,6 +83,9 @@ class Part(BaseModel):
     def _with_tag(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         # The tag stays when what was not said is left out: without it, nobody could read the rest.
         data: dict[str, Any] = handler(self)
+        fields = type(self).model_fields
+        names = [fields[name].alias or name for name in self.ORDER]
+        data = {**{name: data[name] for name in names if name in data}, **data}
         return {self.TAG: getattr(self, self.TAG), **data} if self.TAG else data
 
 

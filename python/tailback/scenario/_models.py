@@ -803,70 +803,45 @@ Halve: TypeAlias = Literal["flight", "window"]
 """
 
 
-class Reno(Part):
+class RenoFields(Part):
+    """What Reno, Newreno and Sack have in common."""
+
+    counting: Counting = "per-ack"
+    """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
+
+    slow_start_limit: float = 2.0
+    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per acknowledgement in
+    slow start. In segments, at least 1; default 2.
+    """
+
+    halve: Halve = "flight"
+    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
+
+    grow_on_exit: bool = False
+    """Whether the acknowledgement that ends fast recovery also grows the window, as in ns-2's Reno and NewReno;
+    default false: RFC 5681 §3.2 step 6 and RFC 6582 §3.2 step 3 set the window to the threshold and no more.
+    """
+
+
+class Reno(RenoFields):
     """TCP Reno (RFC 5681)."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["reno"] = "reno"
-    counting: Counting = "per-ack"
-    """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
-
-    slow_start_limit: float = 2.0
-    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per acknowledgement in
-    slow start. In segments, at least 1; default 2.
-    """
-
-    halve: Halve = "flight"
-    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
-
-    grow_on_exit: bool = False
-    """Whether the acknowledgement that ends fast recovery also grows the window, as in ns-2's Reno and NewReno;
-    default false: RFC 5681 §3.2 step 6 and RFC 6582 §3.2 step 3 set the window to the threshold and no more.
-    """
 
 
-class Newreno(Part):
+class Newreno(RenoFields):
     """TCP NewReno (RFC 6582)."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["newreno"] = "newreno"
-    counting: Counting = "per-ack"
-    """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
-
-    slow_start_limit: float = 2.0
-    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per acknowledgement in
-    slow start. In segments, at least 1; default 2.
-    """
-
-    halve: Halve = "flight"
-    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
-
-    grow_on_exit: bool = False
-    """Whether the acknowledgement that ends fast recovery also grows the window, as in ns-2's Reno and NewReno;
-    default false: RFC 5681 §3.2 step 6 and RFC 6582 §3.2 step 3 set the window to the threshold and no more.
-    """
 
 
-class Sack(Part):
+class Sack(RenoFields):
     """TCP with selective acknowledgements (RFC 6675) and Reno's window law."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["sack"] = "sack"
-    counting: Counting = "per-ack"
-    """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
-
-    slow_start_limit: float = 2.0
-    """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per acknowledgement in
-    slow start. In segments, at least 1; default 2.
-    """
-
-    halve: Halve = "flight"
-    """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
-
-    grow_on_exit: bool = False
-    """Whether the acknowledgement that ends fast recovery also grows the window, as in ns-2's Reno and NewReno;
-    default false: RFC 5681 §3.2 step 6 and RFC 6582 §3.2 step 3 set the window to the threshold and no more.
-    """
 
 
 class Cubic(Part):
@@ -910,45 +885,39 @@ Retransmission: TypeAlias = Literal["fine-grained", "sack"]
 """
 
 
-class Vegas(Part):
+class VegasFields(Part):
+    """What Vegas and VegasK have in common."""
+
+    alpha: float = 1.0
+    """α (ε1 of equation 9): with a backlog below this the window grows, in packets. Default 1."""
+
+    beta: float = 3.0
+    """β (ε2 of equation 9): with a backlog above this the window shrinks, in packets, at least α. Default 3."""
+
+    gamma: float = 1.0
+    """γ: with a backlog above this slow start ends, in packets. Default 1."""
+
+    retransmission: Retransmission = "fine-grained"
+    """How losses are repaired. Default fine-grained, as published."""
+
+
+class Vegas(VegasFields):
     """TCP Vegas (Brakmo and Peterson 1995)."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["vegas"] = "vegas"
-    alpha: float = 1.0
-    """α (ε1 of equation 9): with a backlog below this the window grows, in packets. Default 1."""
-
-    beta: float = 3.0
-    """β (ε2 of equation 9): with a backlog above this the window shrinks, in packets, at least α. Default 3."""
-
-    gamma: float = 1.0
-    """γ: with a backlog above this slow start ends, in packets. Default 1."""
-
-    retransmission: Retransmission = "fine-grained"
-    """How losses are repaired. Default fine-grained, as published."""
 
 
-class VegasK(Part):
+class VegasK(VegasFields):
     """TCP Vegas with a bounded memory of round trip times (Mo et al. 1999; Xia et al., §IV-A)."""
 
+    ORDER: ClassVar[tuple[str, ...]] = ("alpha", "beta", "gamma", "history", "retransmission")
     TAG: ClassVar[str] = "name"
     name: Literal["vegas-k"] = "vegas-k"
-    alpha: float = 1.0
-    """α (ε1 of equation 9): with a backlog below this the window grows, in packets. Default 1."""
-
-    beta: float = 3.0
-    """β (ε2 of equation 9): with a backlog above this the window shrinks, in packets, at least α. Default 3."""
-
-    gamma: float = 1.0
-    """γ: with a backlog above this slow start ends, in packets. Default 1."""
-
     history: Annotated[int, Field(ge=0)] = 10
     """k: the propagation delay is the smallest round trip time of so many rounds, at least 1 (Mo et al. 1999).
     Default 10: neither paper gives one.
     """
-
-    retransmission: Retransmission = "fine-grained"
-    """How losses are repaired. Default fine-grained, as published."""
 
 
 Estimator: TypeAlias = Literal["monaco", "vegas", "vegas-k"]
@@ -960,216 +929,83 @@ Estimator: TypeAlias = Literal["monaco", "vegas", "vegas-k"]
 """
 
 
-class AccumulationAiad(Part):
+class AccumulationFields(Part):
+    """What AccumulationAiad, AccumulationMw, AccumulationP and Monaco have in common."""
+
+    target: DataAmount = "3 packets"
+    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
+    (Table I).
+    """
+
+    kappa: float | None = None
+    """κ, the law's gain per round trip: 0.5 for the proportional law and 0.5 packets for AIAD (Table I), 100 packets
+    per second for MW. Unset: the law's.
+    """
+
+    estimator: Estimator = "monaco"
+    """How accumulation is measured. Default monaco."""
+
+    history: Annotated[int, Field(ge=0)] = 10
+    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
+
+    egress_gain: float = 0.5
+    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
+    Default 0.5: the paper gives none.
+    """
+
+    gamma: DataAmount | None = "1 packets"
+    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
+    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
+    """
+
+    decrease: float = 0.5
+    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
+
+    pace: bool = True
+    """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
+    Default true.
+    """
+
+    min_timeout: Span = "200 ms"
+    """The shortest time-out of control packets. Default 200 ms."""
+
+    early_pairs: bool = True
+    """Whether a pair of control packets is given up, and the next one sent, as soon as data that left well after it
+    is acknowledged. Default true; the paper has the time-out alone.
+    """
+
+    clock: Span = "0 s"
+    """The granularity of both ends' clocks, in multiples of which the estimators measure; ``"0 s"``, the default,
+    for exact ones.
+    """
+
+
+class AccumulationAiad(AccumulationFields):
     """Additive increase and decrease towards a target accumulation (Xia et al., equation 3)."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["accumulation-aiad"] = "accumulation-aiad"
-    target: DataAmount = "3 packets"
-    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
-    (Table I).
-    """
-
-    kappa: float | None = None
-    """κ, the law's gain per round trip: 0.5 for the proportional law and 0.5 packets for AIAD (Table I), 100 packets
-    per second for MW. Unset: the law's.
-    """
-
-    estimator: Estimator = "monaco"
-    """How accumulation is measured. Default monaco."""
-
-    history: Annotated[int, Field(ge=0)] = 10
-    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
-
-    egress_gain: float = 0.5
-    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
-    Default 0.5: the paper gives none.
-    """
-
-    gamma: DataAmount | None = "1 packets"
-    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
-    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
-    """
-
-    decrease: float = 0.5
-    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
-
-    pace: bool = True
-    """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
-    Default true.
-    """
-
-    min_timeout: Span = "200 ms"
-    """The shortest time-out of control packets. Default 200 ms."""
-
-    early_pairs: bool = True
-    """Whether a pair of control packets is given up, and the next one sent, as soon as data that left well after it
-    is acknowledged. Default true; the paper has the time-out alone.
-    """
-
-    clock: Span = "0 s"
-    """The granularity of both ends' clocks, in multiples of which the estimators measure; ``"0 s"``, the default,
-    for exact ones.
-    """
 
 
-class AccumulationMw(Part):
+class AccumulationMw(AccumulationFields):
     """Mo and Walrand's law towards a target accumulation (Xia et al., equation 5)."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["accumulation-mw"] = "accumulation-mw"
-    target: DataAmount = "3 packets"
-    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
-    (Table I).
-    """
-
-    kappa: float | None = None
-    """κ, the law's gain per round trip: 0.5 for the proportional law and 0.5 packets for AIAD (Table I), 100 packets
-    per second for MW. Unset: the law's.
-    """
-
-    estimator: Estimator = "monaco"
-    """How accumulation is measured. Default monaco."""
-
-    history: Annotated[int, Field(ge=0)] = 10
-    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
-
-    egress_gain: float = 0.5
-    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
-    Default 0.5: the paper gives none.
-    """
-
-    gamma: DataAmount | None = "1 packets"
-    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
-    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
-    """
-
-    decrease: float = 0.5
-    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
-
-    pace: bool = True
-    """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
-    Default true.
-    """
-
-    min_timeout: Span = "200 ms"
-    """The shortest time-out of control packets. Default 200 ms."""
-
-    early_pairs: bool = True
-    """Whether a pair of control packets is given up, and the next one sent, as soon as data that left well after it
-    is acknowledged. Default true; the paper has the time-out alone.
-    """
-
-    clock: Span = "0 s"
-    """The granularity of both ends' clocks, in multiples of which the estimators measure; ``"0 s"``, the default,
-    for exact ones.
-    """
 
 
-class AccumulationP(Part):
+class AccumulationP(AccumulationFields):
     """Proportional control towards a target accumulation (Xia et al., equation 6)."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["accumulation-p"] = "accumulation-p"
-    target: DataAmount = "3 packets"
-    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
-    (Table I).
-    """
-
-    kappa: float | None = None
-    """κ, the law's gain per round trip: 0.5 for the proportional law and 0.5 packets for AIAD (Table I), 100 packets
-    per second for MW. Unset: the law's.
-    """
-
-    estimator: Estimator = "monaco"
-    """How accumulation is measured. Default monaco."""
-
-    history: Annotated[int, Field(ge=0)] = 10
-    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
-
-    egress_gain: float = 0.5
-    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
-    Default 0.5: the paper gives none.
-    """
-
-    gamma: DataAmount | None = "1 packets"
-    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
-    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
-    """
-
-    decrease: float = 0.5
-    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
-
-    pace: bool = True
-    """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
-    Default true.
-    """
-
-    min_timeout: Span = "200 ms"
-    """The shortest time-out of control packets. Default 200 ms."""
-
-    early_pairs: bool = True
-    """Whether a pair of control packets is given up, and the next one sent, as soon as data that left well after it
-    is acknowledged. Default true; the paper has the time-out alone.
-    """
-
-    clock: Span = "0 s"
-    """The granularity of both ends' clocks, in multiples of which the estimators measure; ``"0 s"``, the default,
-    for exact ones.
-    """
 
 
-class Monaco(Part):
+class Monaco(AccumulationFields):
     """Monaco (Xia et al., §IV-B): proportional control of an accumulation measured at the receiver."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["monaco"] = "monaco"
-    target: DataAmount = "3 packets"
-    """a*: how much of the flow is to be queued in the network, and its weight in the fair shares. Default 3 packets
-    (Table I).
-    """
-
-    kappa: float | None = None
-    """κ, the law's gain per round trip: 0.5 for the proportional law and 0.5 packets for AIAD (Table I), 100 packets
-    per second for MW. Unset: the law's.
-    """
-
-    estimator: Estimator = "monaco"
-    """How accumulation is measured. Default monaco."""
-
-    history: Annotated[int, Field(ge=0)] = 10
-    """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
-
-    egress_gain: float = 0.5
-    """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
-    Default 0.5: the paper gives none.
-    """
-
-    gamma: DataAmount | None = "1 packets"
-    """γ: slow start, in which the window doubles every other round trip, ends when more than this is queued; nothing
-    for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
-    """
-
-    decrease: float = 0.5
-    """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
-
-    pace: bool = True
-    """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
-    Default true.
-    """
-
-    min_timeout: Span = "200 ms"
-    """The shortest time-out of control packets. Default 200 ms."""
-
-    early_pairs: bool = True
-    """Whether a pair of control packets is given up, and the next one sent, as soon as data that left well after it
-    is acknowledged. Default true; the paper has the time-out alone.
-    """
-
-    clock: Span = "0 s"
-    """The granularity of both ends' clocks, in multiples of which the estimators measure; ``"0 s"``, the default,
-    for exact ones.
-    """
 
 
 PacketPairControlledAt: TypeAlias = Literal["sender", "receiver"]
@@ -3132,17 +2968,8 @@ class Reverse(Part):
     """A recorded trace of delivery opportunities."""
 
 
-class GraphLink(Part):
-    """One link of a graph, in both directions unless it is one-way."""
-
-    from_: Annotated[str, Field(alias="from")]
-    """The node at its near end."""
-
-    to: str
-    """The node at its far end."""
-
-    one_way: bool = False
-    """Whether there is no reverse direction."""
+class LinkFields(Part):
+    """What GraphLink, Dumbbell, ParkingLot and Star have in common."""
 
     rate: BitRate = "10 Mbit/s"
     """The rate of the server, in both directions unless ``reverse`` says otherwise."""
@@ -3181,6 +3008,35 @@ class GraphLink(Part):
     """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
     impairments, schedule and trace are absent there where not given.
     """
+
+
+class GraphLink(LinkFields):
+    """One link of a graph, in both directions unless it is one-way."""
+
+    ORDER: ClassVar[tuple[str, ...]] = (
+        "from_",
+        "to",
+        "one_way",
+        "rate",
+        "delay",
+        "buffer",
+        "queue",
+        "loss",
+        "corruption",
+        "duplication",
+        "reordering",
+        "schedule",
+        "trace",
+        "reverse",
+    )
+    from_: Annotated[str, Field(alias="from")]
+    """The node at its near end."""
+
+    to: str
+    """The node at its far end."""
+
+    one_way: bool = False
+    """Whether there is no reverse direction."""
 
 
 WhichClass: TypeAlias = Literal["all", "main", "none"]
@@ -3242,51 +3098,13 @@ class Record(Part):
     """
 
 
-class Dumbbell(Part):
+class Dumbbell(LinkFields):
     """Two routers, ``r0`` and ``r1``, joined by the bottleneck link whose parameters stand here. Flow number k
     (counted over all groups from 0) runs from its host ``s<k>`` behind ``r0`` to its host ``d<k>`` behind ``r1``.
     """
 
     TAG: ClassVar[str] = "template"
     template: Literal["dumbbell"] = "dumbbell"
-    rate: BitRate = "10 Mbit/s"
-    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
-
-    delay: Span = "20 ms"
-    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
-
-    buffer: Capacity = "1 BDP"
-    """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
-    or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
-    trip time of the flows whose data crosses it. Never more than 16 777 216 packets.
-    """
-
-    queue: QueueOrName = DropTailQueue()
-    """The queue discipline, by name or as a table with its parameters."""
-
-    loss: LossOrName | None = None
-    """Loss besides overflow; none where absent. Forward direction only."""
-
-    corruption: Corruption | None = None
-    """Damage on the wire; none where absent. Forward direction only."""
-
-    duplication: Duplication | None = None
-    """Duplicated packets; none where absent. Forward direction only."""
-
-    reordering: Reordering | None = None
-    """Packets held back so that others overtake them; none where absent. Forward direction only."""
-
-    schedule: Sequence[ScheduleStep] = ()
-    """Changes of rate and delay at given times, in order. Forward direction only."""
-
-    trace: Trace | None = None
-    """A recorded trace of delivery opportunities in place of a constant rate. Forward direction only."""
-
-    reverse: Reverse | None = None
-    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
-    impairments, schedule and trace are absent there where not given.
-    """
-
     access: Access = Access()
     """The links between senders and ``r0``, and between receivers and ``r1`` unless ``receiver_access`` says
     otherwise.
@@ -3296,54 +3114,32 @@ class Dumbbell(Part):
     """The links between ``r1`` and the receivers; as ``access`` where absent."""
 
 
-class ParkingLot(Part):
+class ParkingLot(LinkFields):
     """Routers ``r0`` to ``r<hops>`` in a chain; every link between them has the parameters that stand here. Flow
     number k runs from its host ``s<k>`` to its host ``d<k>``, behind the routers that it names by ``from`` and
     ``to``, or behind the first and the last.
     """
 
+    ORDER: ClassVar[tuple[str, ...]] = (
+        "hops",
+        "rate",
+        "delay",
+        "buffer",
+        "queue",
+        "loss",
+        "corruption",
+        "duplication",
+        "reordering",
+        "schedule",
+        "trace",
+        "reverse",
+        "access",
+        "receiver_access",
+    )
     TAG: ClassVar[str] = "template"
     template: Literal["parking-lot"] = "parking-lot"
     hops: Annotated[int, Field(ge=1, le=1000)] = 3
     """How many links the chain has."""
-
-    rate: BitRate = "10 Mbit/s"
-    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
-
-    delay: Span = "20 ms"
-    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
-
-    buffer: Capacity = "1 BDP"
-    """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
-    or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
-    trip time of the flows whose data crosses it. Never more than 16 777 216 packets.
-    """
-
-    queue: QueueOrName = DropTailQueue()
-    """The queue discipline, by name or as a table with its parameters."""
-
-    loss: LossOrName | None = None
-    """Loss besides overflow; none where absent. Forward direction only."""
-
-    corruption: Corruption | None = None
-    """Damage on the wire; none where absent. Forward direction only."""
-
-    duplication: Duplication | None = None
-    """Duplicated packets; none where absent. Forward direction only."""
-
-    reordering: Reordering | None = None
-    """Packets held back so that others overtake them; none where absent. Forward direction only."""
-
-    schedule: Sequence[ScheduleStep] = ()
-    """Changes of rate and delay at given times, in order. Forward direction only."""
-
-    trace: Trace | None = None
-    """A recorded trace of delivery opportunities in place of a constant rate. Forward direction only."""
-
-    reverse: Reverse | None = None
-    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
-    impairments, schedule and trace are absent there where not given.
-    """
 
     access: Access = Access()
     """The links between senders and routers, and between receivers and routers unless ``receiver_access`` says
@@ -3354,54 +3150,30 @@ class ParkingLot(Part):
     """The links between routers and receivers; as ``access`` where absent."""
 
 
-class Star(Part):
+class Star(LinkFields):
     """Hosts ``h0``, ``h1``, … around the node ``hub``. The parameters that stand here are those of the links from
     the hub to each host, and of the reverse direction unless ``reverse`` says otherwise. By default all flows
     send to ``h0``, from ``h1``, ``h2``, … in turn.
     """
 
+    ORDER: ClassVar[tuple[str, ...]] = (
+        "hosts",
+        "rate",
+        "delay",
+        "buffer",
+        "queue",
+        "loss",
+        "corruption",
+        "duplication",
+        "reordering",
+        "schedule",
+        "trace",
+        "reverse",
+    )
     TAG: ClassVar[str] = "template"
     template: Literal["star"] = "star"
     hosts: Annotated[int, Field(ge=2, le=100000)] = 5
     """How many hosts."""
-
-    rate: BitRate = "10 Mbit/s"
-    """The rate of the server, in both directions unless ``reverse`` says otherwise."""
-
-    delay: Span = "20 ms"
-    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
-
-    buffer: Capacity = "1 BDP"
-    """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
-    or multiples of the bandwidth-delay product (``"1 BDP"``): this link's rate times the mean propagation round
-    trip time of the flows whose data crosses it. Never more than 16 777 216 packets.
-    """
-
-    queue: QueueOrName = DropTailQueue()
-    """The queue discipline, by name or as a table with its parameters."""
-
-    loss: LossOrName | None = None
-    """Loss besides overflow; none where absent. Forward direction only."""
-
-    corruption: Corruption | None = None
-    """Damage on the wire; none where absent. Forward direction only."""
-
-    duplication: Duplication | None = None
-    """Duplicated packets; none where absent. Forward direction only."""
-
-    reordering: Reordering | None = None
-    """Packets held back so that others overtake them; none where absent. Forward direction only."""
-
-    schedule: Sequence[ScheduleStep] = ()
-    """Changes of rate and delay at given times, in order. Forward direction only."""
-
-    trace: Trace | None = None
-    """A recorded trace of delivery opportunities in place of a constant rate. Forward direction only."""
-
-    reverse: Reverse | None = None
-    """What is different in the reverse direction. Rate, delay, buffer and queue are the same where not given; loss,
-    impairments, schedule and trace are absent there where not given.
-    """
 
 
 class Graph(Part):
@@ -3455,6 +3227,7 @@ class Scenario(Part):
 __all__ = [
     "Access",
     "AccumulationAiad",
+    "AccumulationFields",
     "AccumulationMw",
     "AccumulationP",
     "AckDetail",
@@ -3534,6 +3307,7 @@ __all__ = [
     "Lane",
     "Level",
     "Lied",
+    "LinkFields",
     "LognormalBytesDistribution",
     "LognormalSpanDistribution",
     "Loss",
@@ -3587,6 +3361,7 @@ __all__ = [
     "RegressionSign",
     "RemQueue",
     "Reno",
+    "RenoFields",
     "Reordering",
     "ReplayEntry",
     "ReplaySource",
@@ -3642,6 +3417,7 @@ __all__ = [
     "UniformBytesDistribution",
     "UniformSpanDistribution",
     "Vegas",
+    "VegasFields",
     "VegasK",
     "Victim",
     "VideoControl",

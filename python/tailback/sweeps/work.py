@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tailback.errors import TailbackError
+from tailback.errors import PartError, TailbackError
 
 if TYPE_CHECKING:
     from tailback.custom.shipping import Shipped
@@ -67,7 +67,7 @@ class Row:
 def work(task: Task) -> Done:
     """Makes one run. Never raises: whatever goes wrong is told."""
     # Not by who only drives: NumPy takes a while to import, and processes may start meanwhile.
-    from tailback import _core
+    from tailback.custom import runs
     from tailback.memory import budget
     from tailback.sweeps.measure import measured
 
@@ -77,10 +77,12 @@ def work(task: Task) -> Done:
 
             receive(task.parts)
         began = time.perf_counter()
-        raw = _core.run(task.scenario, seed=task.seed, memory=budget(task.memory))
+        raw = runs.run(task.scenario, task.seed, memory=budget(task.memory))
         wall = time.perf_counter() - began
         record = measured(raw, task.window, task.after)
         return Done(task.number, {"seed": task.seed, "hash": raw.hash, "events": raw.events, "wall": wall, **record})
+    except PartError as error:
+        return Done(task.number, error=_told(error))
     except TailbackError as error:
         return Done(task.number, error=str(error))
     except Exception as error:
@@ -91,4 +93,5 @@ def _told(error: Exception) -> str:
     """What a reader needs: the line of a custom part where one raised, and the way there."""
     from tailback.custom.registry import explained
 
-    return f"{explained(error)}\n{''.join(traceback.format_exception(error)).strip()}"
+    said = str(error) if isinstance(error, PartError) else explained(error)
+    return f"{said}\n{''.join(traceback.format_exception(error)).strip()}"
