@@ -56,7 +56,7 @@ EXCUSED: dict[str, list[list[str]]] = {
         ["aggregate", "link", "record", "scenario", "schedule", "template", "topology", "trace"],
         ["columns::aggregates", "columns::flows", "columns::links", "outcome", "run"],
     ],
-    "sim": [["cells", "cells_and_multicast", "network", "paths", "simulator"]],
+    "sim": [["cells", "cells_and_multicast", "paths", "routes"], ["network", "simulator"]],
     "transport": [["stream", "teller"]],
 }
 HOME_OF_CLOCKS = "net"
