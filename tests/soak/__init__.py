@@ -1,0 +1,1 @@
+"""Random scenarios in number, and the laws that all of them keep."""
