@@ -211,7 +211,7 @@ fn check_link(link: &LinkSpec) -> Result<(), NetworkError> {
 
 fn check_unique(names: &[String]) -> Result<(), NetworkError> {
     // Millions of names are alike in their first letters: their hashes are told apart much sooner.
-    let mut hashed: Vec<(u64, usize)> = names.iter().map(|name| hash_of(name)).zip(0..).collect();
+    let mut hashed: Vec<(u64, usize)> = names.iter().map(hash_of).zip(0..).collect();
     hashed.sort_unstable();
     let alike = |pair: &&[(u64, usize)]| pair[0].0 == pair[1].0 && names[pair[0].1] == names[pair[1].1];
     match hashed.windows(2).find(alike) {
