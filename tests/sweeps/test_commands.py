@@ -117,7 +117,7 @@ def test_a_file_named_as_a_module_is_told_apart(tmp_path: Path) -> None:
         use_files([file])
 
 
-def test_what_fails_is_told_in_one_place_with_the_users_part_errors(folder: Path) -> None:
+def test_what_fails_is_told_in_one_place_with_the_users_own_line(folder: Path) -> None:
     lines = ["import tailback as tb", "class Raises(tb.Controller):", "    def on_feedback(self, now, feedback, cx):"]
     lines += [
         "        raise RuntimeError('[red] ideas')",
