@@ -190,13 +190,11 @@ mod tests {
         let many = r#"{"name": "a", "scheme": "reno", "count": 1000000, "source": "files"}"#;
         let one = r#"{"name": "a", "scheme": "reno", "count": 10}"#;
         let fine = r#", "record": {"bin": "200 ns"}"#;
-        let deep = r#", "record": {"bin": "2 us", "accumulation": true, "links": "none"}"#;
         for (text, field) in [
             (with(windows, ""), "flows[0].transport.initial_window: 1048576 packets for each of 1000 flows"),
             (with(held, ""), "flows[0].scheme.window: 16777216 packets for each of 100 flows"),
             (with(many, ""), "flows[0].count: 1000000"),
             (with(one, fine), "record.bin: 200 ns with 10 flows and 2 links"),
-            (with(one, deep), "record.accumulation: true with 10 flows"),
         ] {
             let message = complaint(&text, 1_000_000_000, 0);
             assert!(message.starts_with(field), "{message}");
