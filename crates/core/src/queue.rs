@@ -50,7 +50,7 @@ pub struct QueueCx<'a> {
     pub idle_since: Option<Time>,
     /// Packets dropped in this call; the caller counts them and frees their annexes.
     pub drops: &'a mut Vec<(Packet, DropReason)>,
-    /// How many packets were marked in this call.
+    /// How many marks were set in this call; one that a packet had come with is not set.
     pub marks: u32,
 }
 
@@ -60,12 +60,12 @@ impl QueueCx<'_> {
         self.drops.push((packet, reason));
     }
 
-    /// Marks a packet with congestion experienced; `false` where it is not ECN-capable.
+    /// Marks a packet with congestion experienced, unless it is so; `false` where it is not ECN-capable.
     pub fn mark_ce(&mut self, packet: &mut Packet) -> bool {
         let capable = packet.is_ecn_capable();
         if capable {
+            self.marks += u32::from(packet.ecn() != Ecn::Ce);
             packet.set_ecn(Ecn::Ce);
-            self.marks += 1;
         }
         capable
     }

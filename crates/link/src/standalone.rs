@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use tailback_core::{Allowance, Annexes, DropReason, LinkId, Packet, RouteCursor, Time};
+use tailback_core::{Allowance, Annexes, DropReason, LinkId, Packet, Time};
 
 use crate::counters::LinkCounters;
 use crate::driver::{LinkCx, LinkDriver, LinkTimers};
@@ -117,15 +117,16 @@ impl StandaloneLink {
     }
 
     /// A packet is offered to the link at `now`, after everything up to then; a `now` that is past counts as the present.
+    /// Where it is on its route stays as it is.
     pub fn offer(&mut self, now: Time, packet: Packet, annexes: &mut Annexes) {
         self.advance(now, annexes);
-        let offer = self.link.offer(self.link.entrance(), self.now, packet, RouteCursor(0));
+        let offer = self.link.offer(self.link.entrance(), self.now, packet, packet.route);
         let mut cx = LinkCx { now: self.now, id: IDENTITY, annexes, driver: &mut self.keeper };
         match offer {
             Offer::Queued => {}
             Offer::Leads(timer, at) => cx.driver.arm(timer, at),
             Offer::Overflow => self.link.drop(packet, DropReason::Overflow, &mut cx),
-            Offer::AtLength => self.link.offer_at_length(packet, RouteCursor(0), &mut cx),
+            Offer::AtLength => self.link.offer_at_length(packet, packet.route, &mut cx),
         }
     }
 

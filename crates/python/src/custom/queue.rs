@@ -71,9 +71,9 @@ impl CustomDiscipline {
         (self.timer, self.ready) = (timer, ready);
         for (serial, packet) in marks {
             if let Some(inside) = self.inside.get_mut(&serial) {
+                cx.marks += u32::from(inside.ecn() != packet.ecn());
                 *inside = packet;
             }
-            cx.marks += 1;
         }
         for (serial, reason) in drops {
             match self.take(serial) {
