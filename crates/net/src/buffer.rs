@@ -122,7 +122,8 @@ pub struct ReceiveBuffer {
 
 impl ReceiveBuffer {
     /// An empty buffer for packets of which `header` bytes are not payload. Bytes more than `limit` beyond what was
-    /// delivered are refused, so that no peer can make it grow without end.
+    /// delivered are refused, and so are pieces that overlap others, which an honest sender has none of: no peer can have
+    /// more than `limit` kept.
     pub fn new(header: Bytes, limit: Bytes) -> Self {
         Self {
             header: header.get(),
@@ -136,6 +137,16 @@ impl ReceiveBuffer {
     /// Takes the bytes that can be read.
     pub fn read(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.readable)
+    }
+
+    /// Whether a piece shares bytes with another one that is here, and is not that one again.
+    fn overlaps(&self, offset: u64, end: u64) -> bool {
+        // Pieces that are here overlap none, so that of those which begin before the end the last one ends last.
+        let last = self.waiting.range(..end).next_back();
+        last.is_some_and(|(&start, piece)| {
+            let is_same = start == offset && piece.len() as u64 == end - offset;
+            !is_same && start + piece.len() as u64 > offset
+        })
     }
 }
 
@@ -157,6 +168,9 @@ impl Payload for ReceiveBuffer {
             return false;
         }
         if frame.offset >= self.next && length > 0 {
+            if self.overlaps(frame.offset, end) {
+                return false;
+            }
             self.waiting.entry(frame.offset).or_insert_with(|| frame.payload.into());
         }
         true
@@ -220,6 +234,24 @@ mod tests {
         assert!(!buffer.incoming(&frame(u64::MAX, 2, b"ab")));
         assert!(!buffer.incoming(&frame(0, 3, b"ab")));
         assert!(!buffer.delivered(Bytes::new(2)), "what is not here cannot be delivered");
+    }
+
+    #[test]
+    fn overlapping_pieces_do_not_pile_up() {
+        let mut buffer = ReceiveBuffer::new(HEADER, Bytes::new(100));
+        let frame = |offset, payload: &'static [u8]| {
+            let packet = data(0, payload.len() as u64);
+            Frame { packet, annex: None, offset, payload }
+        };
+        assert!(buffer.incoming(&frame(10, b"abcd")));
+        assert!(buffer.incoming(&frame(10, b"abcd")), "the same again");
+        for (offset, piece) in [(10, &b"abc"[..]), (9, b"xy"), (13, b"xy"), (11, b"x"), (8, b"xxxxxxxx")] {
+            assert!(!buffer.incoming(&frame(offset, piece)), "{offset}");
+        }
+        assert!(buffer.incoming(&frame(14, b"e")) && buffer.incoming(&frame(8, b"xx")));
+        let taken: usize = (0..200).filter(|offset| buffer.incoming(&frame(*offset, b"xyz"))).count();
+        let kept: usize = buffer.waiting.values().map(|piece| piece.len()).sum();
+        assert!(taken > 0 && kept <= 100, "{kept} bytes");
     }
 
     proptest! {

@@ -6,6 +6,7 @@ use std::io;
 use std::net::UdpSocket;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use tailback_core::{
     Annexes, AppInput, Bytes, Ecn, Endpoint, EndpointCx, Event, FlowId, Input, Kind, Output, Packet, Span,
     Stream, Time,
@@ -47,6 +48,10 @@ pub struct Driver<E, P> {
     annexes: Annexes,
     impairment: Option<Impairment>,
     wake: Option<Time>,
+    /// When the peer was last heard.
+    heard: Time,
+    /// For how long the peer may say nothing.
+    patience: Option<Span>,
     events: Vec<Event>,
     buffer: Box<[u8]>,
     frame: Vec<u8>,
@@ -79,6 +84,8 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
             annexes: Annexes::new(),
             impairment,
             wake: None,
+            heard: Time::ZERO,
+            patience: None,
             events: Vec::new(),
             buffer: vec![0; usize::from(u16::MAX)].into(),
             frame: Vec::new(),
@@ -86,6 +93,13 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
         };
         driver.handle(Input::App(AppInput::Start))?;
         Ok(driver)
+    }
+
+    /// Lets [`Driver::turn`] fail when the peer has said nothing for so long: for a receiver, whose sender may be gone for
+    /// good. A sender has its user timeout (RFC 9293 §3.8.3).
+    pub fn give_up_after(&mut self, silence: Span) {
+        self.heard = self.clock.now();
+        self.patience = Some(silence);
     }
 
     /// The endpoint, for counters.
@@ -107,14 +121,21 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
     /// since the last call.
     ///
     /// # Errors
-    /// Of the socket, or where payload and endpoint disagree about the stream.
+    /// Of the socket, where payload and endpoint disagree about the stream, or where the peer is silent for too long.
     pub fn turn(&mut self, longest: Span) -> io::Result<Vec<Event>> {
         let now = self.clock.now();
         let limit = if self.events.is_empty() { now + longest } else { now };
         let held = self.impairment.as_ref().and_then(Impairment::next_release);
-        let until = [self.wake, held].into_iter().flatten().fold(limit, Time::min);
+        let given_up = self.patience.map(|patience| self.heard + patience);
+        let until = [self.wake, held, given_up].into_iter().flatten().fold(limit, Time::min);
         if self.wait(until.since(now))? {
             self.receive()?;
+        }
+        if let Some(patience) = self.patience
+            && self.clock.now() >= self.heard + patience
+        {
+            let what = format!("the peer has said nothing for {patience}");
+            return Err(io::Error::new(io::ErrorKind::TimedOut, what));
         }
         self.release()?;
         if self.wake.is_some_and(|wake| wake <= self.clock.now()) {
@@ -132,7 +153,7 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
         };
         match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&timeout)) {
             Ok(ready) => Ok(ready > 0),
-            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(Errno::INTR) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -163,6 +184,7 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
             self.counters.refused += 1;
             return Ok(());
         };
+        self.heard = self.clock.now();
         let mut packet = frame.packet;
         if let Some(annex) = frame.annex.take() {
             packet.annex = self.annexes.insert(annex);
@@ -231,6 +253,13 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
         match self.socket.send(frame, ecn) {
             Ok(()) => self.counters.sent += 1,
             Err(error) if is_momentary(&error) => self.counters.unsent += 1,
+            Err(error) if error.raw_os_error() == Some(Errno::MSGSIZE.raw_os_error()) => {
+                let length = frame.len();
+                let what = format!(
+                    "a datagram of {length} bytes is longer than the way to the peer takes; expected a smaller segment size"
+                );
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+            }
             Err(error) => return Err(error),
         }
         Ok(())
@@ -278,12 +307,36 @@ impl<E: Endpoint> Driver<E, ReceiveBuffer> {
     }
 }
 
-/// Errors that mean no more than a lost datagram, or that none is there: a full buffer, a peer that does not listen
-/// yet or any more.
+/// Errors that mean no more than a lost datagram, or that none is there: a full buffer, a peer that does not listen yet or any
+/// more, a way that is not there for the moment. Who sends gives up when nothing is acknowledged for too long; who
+/// receives, by [`Driver::give_up_after`].
 fn is_momentary(error: &io::Error) -> bool {
-    let full = error.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error());
+    let full = error.raw_os_error() == Some(Errno::NOBUFS.raw_os_error());
     full || matches!(
         error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::ConnectionRefused
+        io::ErrorKind::WouldBlock
+            | io::ErrorKind::Interrupted
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::NetworkUnreachable
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkDown
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_that_is_not_there_for_a_moment_is_a_lost_datagram() {
+        let is_momentary = |errno: Errno| is_momentary(&errno.into());
+        for errno in
+            [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::NOBUFS, Errno::CONNREFUSED]
+        {
+            assert!(is_momentary(errno), "{errno}");
+        }
+        for errno in [Errno::MSGSIZE, Errno::BADF, Errno::PERM] {
+            assert!(!is_momentary(errno), "{errno}");
+        }
+    }
 }

@@ -154,3 +154,38 @@ fn foreign_datagrams_are_refused() {
     assert_eq!(driver.counters().sent, 0);
     assert_eq!(driver.read(), Vec::<u8>::new());
 }
+
+#[test]
+fn silence_ends_a_receiver_that_was_told_so() {
+    let (_peer, socket) = sockets();
+    let receiver = Receiver::new(FLOW, ReceiverConfig::default());
+    let buffer = ReceiveBuffer::new(Bytes::new(40), Bytes::new(1000));
+    let mut driver =
+        Driver::new(socket, FLOW, receiver, buffer, Stream::new(1, "receiver"), None).expect("a driver");
+    let clock = Clock::start();
+    driver.give_up_after(Span::from_millis(50));
+    let error = loop {
+        if let Err(error) = driver.turn(TURN) {
+            break error;
+        }
+        assert!(clock.now() < DEADLINE);
+    };
+    assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+    assert_eq!(error.to_string(), "the peer has said nothing for 50 ms");
+    assert!(clock.now() >= Time::ZERO + Span::from_millis(50));
+}
+
+#[test]
+fn a_datagram_that_is_too_long_for_the_way_is_an_error_that_says_so() {
+    let (socket, _peer) = sockets();
+    let config = StreamConfig { segment_size: Bytes::new(65_535), ..config("reno") };
+    let info = SCHEMES.iter().find(|info| info.name == "reno").expect("registered");
+    let parts = (info.default)().build(&config.controller_params());
+    let header = config.header;
+    let sender = Sender::new(FLOW, config, parts.controller, AnySource::pushed());
+    let buffer = SendBuffer::new(header);
+    let mut driver =
+        Driver::new(socket, FLOW, sender, buffer, Stream::new(1, "sender"), None).expect("a driver");
+    let error = driver.write(&vec![7; 200_000]).expect_err("beyond what UDP carries");
+    assert!(error.to_string().contains("is longer than the way to the peer takes"), "{error}");
+}
