@@ -35,6 +35,17 @@ def registry() -> str:
     with ``reliability`` and ``expects``, queues with ``family`` and ``state`` (the names of what ``record.queue_state``
     records)."""
 
+def emulate(scenario: str, told: str, /) -> tuple[Result, str]:
+    """Runs programs at the ends of the links of a scenario's first flow, in real time, on Linux. ``told`` says in JSON what
+    runs: ``command``, ``server`` or null, ``outside``, ``mtu``, ``held`` (the number of a file: the run ends when nobody
+    holds its other end), and the budget of lateness, ``median_seconds`` and ``p99_seconds``. Gives the result, and a
+    report as JSON: ``status``, ``stopped``, ``valid``, ``reasons``, ``lateness``, ``directions``.
+
+    Raises:
+        ScenarioError: where the scenario makes no sense.
+        OSError: where the system does not let us.
+    """
+
 def columns() -> str:
     """All columns of the tables of a :class:`Result`, as JSON: by table (``links``, ``flows``, ``aggregates``,
     ``messages``, ``state``, ``packets``, ``link_series``, ``flow_series``, and ``queue_state`` for what queue disciplines

@@ -22,6 +22,8 @@ NAMED = re.compile(r"# ([\w-]+\.(?:py|toml))")
 ELSEWHERE = {
     "make setup": "continuous integration has done it in a fresh clone, as part of `make test`, before this test runs",
     "make reproduce": "takes minutes; the tests of the papers make every item of it",
+    "tailback shell --rate '20 Mbit/s' --delay '20 ms' --queue fq-codel --server 'iperf3 -s' -- "
+    "sh -c 'iperf3 -c $TAILBACK_FAR'": "needs namespaces and iperf3; tests/test_shell.py does the same with programs of its own",
     "source .venv/bin/activate": "changes a shell and does nothing else; commands here run in that environment",
 }
 """What blocks of the documentation say and this test does not run, and who does."""

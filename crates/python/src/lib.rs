@@ -3,6 +3,8 @@
 
 mod convert;
 mod custom;
+#[cfg(target_os = "linux")]
+mod emulation;
 mod estimators;
 mod memory;
 mod network;
@@ -28,6 +30,9 @@ mod _core {
     };
     #[pymodule_export]
     use crate::custom::{register_queue, register_scheme};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::emulation::emulate;
     #[pymodule_export]
     use crate::estimators::estimate;
     #[pymodule_export]

@@ -63,6 +63,15 @@ pub fn simulator<R: Recorder>(
     builder.build(scenario.end(), recorder).map_err(refused)
 }
 
+/// What the links are made of, in the network's order.
+///
+/// # Errors
+/// A trace that was not loaded.
+pub(crate) fn link_specs(scenario: &Scenario, network: &Network) -> Result<Vec<LinkSpec>, Problems> {
+    let packets = mean_packets(scenario, network);
+    network.links.iter().zip(packets).map(|(link, packet)| link_spec(link, packet)).collect()
+}
+
 /// A flow over these routes.
 fn flow_spec(name: &str, (forward, reverse): (&[usize], &[usize]), ends: Ends) -> FlowSpec {
     let Ends { sender, receiver, start, stop } = ends;

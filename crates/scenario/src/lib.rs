@@ -7,6 +7,7 @@ pub mod aggregate;
 pub mod build;
 mod check;
 pub mod columns;
+pub mod emulation;
 pub mod endpoints;
 mod file;
 pub mod flow;

@@ -18,7 +18,7 @@ use crate::topology::{GoOn, Network};
 mod memory;
 
 /// The bytes of a row of packets: what its columns add up to when they leave.
-const PACKET_ROW: u64 = 39;
+pub(crate) const PACKET_ROW: u64 = 39;
 /// The bytes of a row of state: its columns, and a name of usual length.
 const STATE_ROW: u64 = 50;
 

@@ -38,5 +38,5 @@ pub use network::{NetworkBuilder, NetworkError};
 pub use packet_log::{Digest, LogKind, PacketLog};
 pub use paths::Codec;
 pub use recorder::{Message, PacketEvent, Recorder, View};
-pub use series::{FlowSeries, LinkSeries, QueueState, Series, SeriesPlan, TimeSeries};
+pub use series::{FlowBins, FlowSeries, LinkBins, LinkSeries, QueueState, Series, SeriesPlan, TimeSeries};
 pub use simulator::Simulator;

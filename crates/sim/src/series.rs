@@ -83,6 +83,62 @@ fn seconds(span: Option<Span>) -> f64 {
     span.map_or(f64::NAN, Span::as_secs_f64)
 }
 
+/// The series of one link, of counters read at the ends of bins by whoever drives it.
+#[derive(Debug, Default)]
+pub struct LinkBins {
+    before: LinkRow,
+    series: LinkSeries,
+    state: QueueState,
+}
+
+impl LinkBins {
+    /// Appends a bin that has ended.
+    pub fn push(&mut self, counters: &LinkCounters, bin: Span) {
+        let now = LinkRow::read(counters);
+        let before = std::mem::replace(&mut self.before, now);
+        self.series.push(&before, &now, bin);
+    }
+
+    /// Adds to the last bin what the link's queue discipline tells of its state.
+    pub fn push_state(&mut self, tell: impl FnOnce(&mut dyn FnMut(&'static str, f64))) {
+        push_state(&mut self.state, self.series.queue_packets.len(), tell);
+    }
+
+    /// The columns, and those of the queue's state.
+    pub fn finish(self) -> (LinkSeries, QueueState) {
+        (self.series, self.state)
+    }
+}
+
+/// The series of one flow, of what its ends are seen to do by whoever carries its packets.
+#[derive(Debug, Default)]
+pub struct FlowBins {
+    before: FlowRow,
+    series: FlowSeries,
+}
+
+impl FlowBins {
+    /// A flow that came after so many bins, in which it did nothing.
+    pub fn after(bins: usize, bin: Span) -> Self {
+        let mut made = Self::default();
+        let nothing = Observation::default();
+        (0..bins).for_each(|_| made.push(&nothing, &nothing, bin));
+        made
+    }
+
+    /// Appends a bin that has ended.
+    pub fn push(&mut self, sender: &Observation, receiver: &Observation, bin: Span) {
+        let now = FlowRow::read(&Ends { sender: *sender, receiver: *receiver });
+        let before = std::mem::replace(&mut self.before, now);
+        self.series.push(&before, &now, bin);
+    }
+
+    /// The columns.
+    pub fn finish(self) -> FlowSeries {
+        self.series
+    }
+}
+
 /// Which links and flows to watch, and how finely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeriesPlan {
@@ -120,7 +176,7 @@ pub struct Series {
     /// What was seen of the flows and is not in columns yet, all flows of a bin side by side. A thousand flows with a
     /// column for each figure would be ten thousand places in memory to write to at the end of every bin.
     rows: Vec<FlowRow>,
-    link_before: Vec<LinkRow>,
+    links: Vec<LinkBins>,
     flow_before: Vec<FlowRow>,
 }
 
@@ -140,13 +196,11 @@ impl Series {
         Self {
             next: Time::ZERO + plan.bin,
             columns: TimeSeries {
-                links: vec![LinkSeries::default(); plan.links.len()],
-                states: vec![QueueState::new(); plan.links.len()],
                 flows: vec![FlowSeries::default(); plan.flows.len()],
                 ..TimeSeries::default()
             },
             rows: Vec::new(),
-            link_before: vec![LinkRow::default(); plan.links.len()],
+            links: std::iter::repeat_with(LinkBins::default).take(plan.links.len()).collect(),
             flow_before: vec![FlowRow::default(); plan.flows.len()],
             plan,
         }
@@ -172,6 +226,7 @@ impl Series {
     /// What was recorded.
     pub fn finish(mut self) -> TimeSeries {
         self.put_into_columns();
+        (self.columns.links, self.columns.states) = self.links.into_iter().map(LinkBins::finish).unzip();
         self.columns
     }
 
@@ -196,12 +251,9 @@ impl Recorder for Series {
     fn sample(&mut self, view: &mut View<'_>) {
         self.columns.times.push(view.now());
         for (index, &id) in self.plan.links.iter().enumerate() {
-            let now = LinkRow::read(&view.link(id));
-            let before = std::mem::replace(&mut self.link_before[index], now);
-            self.columns.links[index].push(&before, &now, self.plan.bin);
+            self.links[index].push(&view.link(id), self.plan.bin);
             if self.plan.queue_state {
-                let rows = self.columns.times.len();
-                push_state(&mut self.columns.states[index], rows, |note| view.queue_state(id, note));
+                self.links[index].push_state(|note| view.queue_state(id, note));
             }
         }
         let ends =

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tailback import _core
 
 
-def result_of(raw: _core.Result, wall: float) -> Result:
-    """The result of a run that took ``wall`` seconds."""
+def result_of(raw: _core.Result, wall: float, real: Mapping[str, Any] | None = None) -> Result:
+    """The result of a run that took ``wall`` seconds; ``real`` tells what is particular to real packets."""
     scenario: dict[str, Any] = json.loads(raw.scenario)
     duration, warm_up = number(scenario["duration"]), number(scenario.get("warm_up", "0 s"))
     bin_width = number(scenario["record"]["bin"])
@@ -53,6 +53,7 @@ def result_of(raw: _core.Result, wall: float) -> Result:
         aggregate_series=_series(raw.aggregate_series, raw.times, "aggregate", bin_width),
         packets=_packets(raw.packets, everybody, links["link"]),
         units=UNITS,
+        real=real or {},
     )
 
 

@@ -82,6 +82,9 @@ class Result(Tabular):
     """What happened to packets, one row per event, where ``record.packets`` was on."""
     units: Mapping[str, str] = field(default_factory=lambda: UNITS, repr=False)
     """The unit of each column of the tables that has one."""
+    real: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Of real packets: whether the run counts (``valid``, ``reasons``), how late packets left (``lateness``), and the
+    delays of both ``directions``. Empty for simulated runs."""
 
     def __repr__(self) -> str:
         things = f"{self.flows.height} flows, {self.links.height} links"

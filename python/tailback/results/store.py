@@ -35,6 +35,7 @@ def save(result: Result, folder: Path, *, csv: bool = True, also: Callable[[Path
         "versions": dict(result.versions),
         "units": {name: tables.units_of(getattr(result, name), result.units) for name in Result.TABLES},
         "scenario": result.scenario_data,
+        **({"real": dict(result.real)} if result.real else {}),
     }
     with new_folder(folder, mine=lambda path: (path / ABOUT).is_file()) as beside:
         (beside / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -76,6 +77,7 @@ def load(folder: Path, *, trust: bool = False) -> Result:
         units.update(known)
     try:
         plain = {name: about[name] for name in _PLAIN}
-        return Result(**plain, scenario_data=about["scenario"], versions=about["versions"], units=units, **found)
+        said = {"scenario_data": about["scenario"], "versions": about["versions"], "real": about.get("real", {})}
+        return Result(**plain, **said, units=units, **found)
     except KeyError as error:
         raise StorageError(f"{folder}: {ABOUT} lacks {error}; expected a whole result") from error

@@ -22,7 +22,8 @@ class TailbackWarning(UserWarning):
 
 def found(result: Result) -> tuple[str, ...]:
     """The warnings about a result, each a sentence."""
-    return (*_hosts_that_limit(result), *_nothing_received(result))
+    invalid = [f"the run does not count: {reason}" for reason in result.real.get("reasons", [])]
+    return (*invalid, *_hosts_that_limit(result), *_nothing_received(result))
 
 
 def _hosts_that_limit(result: Result) -> list[str]:

@@ -1,0 +1,306 @@
+//! A scenario's links in the hands of somebody with a clock and real packets, and the tables of what they did: the same as of a
+//! simulated run. Clocks, devices and namespaces are the driver's; simulated runs are `run.rs`'s.
+
+use tailback_core::{LinkId, Observation, Span, Time};
+use tailback_link::{LinkCounters, LinkSpec};
+use tailback_sim::{
+    DelayRecorder, FlowBins, LinkBins, PacketEvent, PacketLog, Recorder, SeriesPlan, TimeSeries,
+};
+
+use crate::build::link_specs;
+use crate::flow::FlowConfig;
+use crate::outcome::{self, Outcome};
+use crate::problems::Problems;
+use crate::run::{FlowSnapshot, Gathered, PACKET_ROW, Snapshot};
+use crate::scenario::Scenario;
+use crate::table::{Column, Table};
+use crate::topology::Network;
+
+/// So many flows have rows in tables: those that came first.
+pub const MOST_FLOWS: usize = 1000;
+/// What the log of packets may take, in bytes.
+const MOST_LOGGED: u64 = 1_000_000_000;
+/// So many flows have a time series.
+const MOST_SERIES: usize = 256;
+
+/// A flow of somebody's programs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeenFlow {
+    /// Its name in results.
+    pub name: String,
+    /// What stands in place of its scheme, which nobody knows: its protocol.
+    pub protocol: String,
+    /// The node where it comes from.
+    pub from: String,
+    /// The node where it goes.
+    pub to: String,
+    /// What it sent and what arrived of it.
+    pub counts: FlowCounts,
+}
+
+/// What a flow has sent, and what has arrived of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FlowCounts {
+    /// As its sender would tell.
+    pub sender: Observation,
+    /// As its receiver would.
+    pub receiver: Observation,
+}
+
+/// Links that somebody drives, and what is recorded of them.
+#[derive(Debug)]
+pub struct Emulation {
+    scenario: Scenario,
+    network: Network,
+    next: Time,
+    times: Vec<Time>,
+    links: Vec<LinkBins>,
+    flows: Vec<FlowBins>,
+    packets: Option<PacketLog>,
+    delays: Option<DelayRecorder>,
+    is_log_full: bool,
+}
+
+impl Emulation {
+    /// The emulation of a checked scenario.
+    ///
+    /// # Errors
+    /// What is wrong with its network after all.
+    pub fn new(scenario: Scenario) -> Result<Self, Problems> {
+        let (network, errors) = Network::new(&scenario);
+        if !errors.is_empty() {
+            return Err(Problems { source: "scenario".to_owned(), errors });
+        }
+        let record = &scenario.record;
+        Ok(Self {
+            next: Time::ZERO + record.bin,
+            times: Vec::new(),
+            links: std::iter::repeat_with(LinkBins::default).take(network.links.len()).collect(),
+            flows: Vec::new(),
+            packets: record.packets.then(PacketLog::default),
+            delays: record.delays.then(|| DelayRecorder::new(MOST_FLOWS, Time::ZERO)),
+            is_log_full: false,
+            scenario,
+            network,
+        })
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// Nodes, links and routes.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// What the links are made of, in the network's order.
+    ///
+    /// # Errors
+    /// A trace that was not loaded.
+    pub fn link_specs(&self) -> Result<Vec<LinkSpec>, Problems> {
+        link_specs(&self.scenario, &self.network)
+    }
+
+    /// When [`Emulation::sample`] is to be called next.
+    pub fn next_sample(&self) -> Time {
+        self.next
+    }
+
+    /// A bin has ended. `links` are all links' counters, `state` tells of a link's queue, and `flows` are the flows' counts
+    /// in the order of their numbers.
+    pub fn sample(
+        &mut self,
+        links: &[LinkCounters],
+        state: impl Fn(usize, &mut dyn FnMut(&'static str, f64)),
+        flows: impl Iterator<Item = FlowCounts>,
+    ) {
+        let bin = self.scenario.record.bin;
+        for (index, (bins, counters)) in self.links.iter_mut().zip(links).enumerate() {
+            bins.push(counters, bin);
+            if self.scenario.record.queue_state {
+                bins.push_state(|note| state(index, note));
+            }
+        }
+        for (index, counts) in flows.take(MOST_SERIES).enumerate() {
+            if index == self.flows.len() {
+                self.flows.push(FlowBins::after(self.times.len(), bin));
+            }
+            self.flows[index].push(&counts.sender, &counts.receiver, bin);
+        }
+        self.times.push(self.next);
+        self.next += bin;
+    }
+
+    /// Something happened to a packet.
+    pub fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
+        if let Some(delays) = &mut self.delays {
+            delays.packet(now, event);
+        }
+        if let Some(log) = &mut self.packets {
+            self.is_log_full |= log.time.len() as u64 * PACKET_ROW >= MOST_LOGGED;
+            if !self.is_log_full {
+                log.packet(now, event);
+            }
+        }
+    }
+
+    /// Whether the log of packets grew to what it may have, and ends there.
+    pub fn is_log_full(&self) -> bool {
+        self.is_log_full
+    }
+
+    /// The tables of an emulation that ended at `end`, with the flows that were seen in place of the scenario's own.
+    ///
+    /// # Errors
+    /// Flows that the scenario's network cannot carry.
+    pub fn finish(
+        mut self,
+        end: Time,
+        links: Vec<LinkCounters>,
+        mut seen: Vec<SeenFlow>,
+    ) -> Result<Outcome, Problems> {
+        seen.truncate(MOST_FLOWS);
+        if !seen.is_empty() {
+            let like = self.scenario.flows[0].clone();
+            self.scenario.flows = seen.iter().map(|flow| named(&like, flow)).collect();
+        }
+        self.scenario.duration = end.since(Time::ZERO).max(Span::from_nanos(1));
+        let (network, errors) = Network::new(&self.scenario);
+        if !errors.is_empty() {
+            return Err(Problems { source: "scenario".to_owned(), errors });
+        }
+        let counts: Vec<FlowCounts> = if seen.is_empty() {
+            vec![FlowCounts::default(); network.flows.len()]
+        } else {
+            seen.iter().map(|flow| flow.counts).collect()
+        };
+        let plan = SeriesPlan {
+            bin: self.scenario.record.bin,
+            links: (0..self.links.len()).map(LinkId::from).collect(),
+            flows: (0..self.flows.len()).map(Into::into).collect(),
+            queue_state: self.scenario.record.queue_state,
+        };
+        let last = Snapshot { at: end, links, flows: counts.iter().map(snapshot).collect() };
+        let first = Snapshot {
+            at: Time::ZERO,
+            links: vec![LinkCounters::default(); last.links.len()],
+            flows: vec![FlowSnapshot::default(); last.flows.len()],
+        };
+        let gathered = self.gathered(network.flows.len());
+        let mut outcome = outcome::tell(self.scenario, &network, &plan, 0, (&first, &last), gathered);
+        for table in [&mut outcome.flows, &mut outcome.flows_measured] {
+            say(table, "scheme", seen.iter().map(|flow| flow.protocol.clone()));
+            say(table, "source", seen.iter().map(|_| "program".to_owned()));
+        }
+        Ok(outcome)
+    }
+
+    /// What was recorded, of so many flows.
+    fn gathered(&mut self, flows: usize) -> Gathered {
+        let (links, states) = std::mem::take(&mut self.links).into_iter().map(LinkBins::finish).unzip();
+        let series = TimeSeries {
+            times: std::mem::take(&mut self.times),
+            links,
+            states,
+            flows: std::mem::take(&mut self.flows).into_iter().map(FlowBins::finish).collect(),
+            messages: Vec::new(),
+        };
+        let mut delays = self.delays.take().map(DelayRecorder::finish).unwrap_or_default();
+        delays.truncate(flows);
+        Gathered { series, packets: self.packets.take(), state: None, accumulation: Vec::new(), delays }
+    }
+}
+
+/// A flow of this name and way, in all else like another.
+fn named(like: &FlowConfig, flow: &SeenFlow) -> FlowConfig {
+    FlowConfig {
+        name: flow.name.clone(),
+        from: Some(flow.from.clone()),
+        to: Some(flow.to.clone()),
+        count: 1,
+        ..like.clone()
+    }
+}
+
+fn snapshot(counts: &FlowCounts) -> FlowSnapshot {
+    FlowSnapshot { sender: counts.sender, receiver: counts.receiver, ..FlowSnapshot::default() }
+}
+
+/// Puts other words into a column.
+fn say(table: &mut Table, name: &str, words: impl Iterator<Item = String>) {
+    if let Some((_, Column::Text(said))) = table.0.iter_mut().find(|(known, _)| *known == name) {
+        said.iter_mut().zip(words).for_each(|(said, word)| *said = word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_core::{Bytes, FlowId, Kind, Packet};
+    use tailback_link::StandaloneLink;
+
+    const SCENARIO: &str = r#"{"duration": "1 h", "topology": {"template": "graph", "links": [{"from": "inside",
+        "to": "outside", "rate": "8 Mbit/s", "delay": "5 ms", "buffer": "20 packets"}]}, "flows": [{"name": "programs",
+        "scheme": "reno", "from": "inside", "to": "outside"}], "record": {"packets": true, "delays": true}}"#;
+
+    fn seen(name: &str, packets: u64) -> SeenFlow {
+        let bytes = Bytes::new(packets * 1000);
+        let sender = Observation { sent_packets: packets, sent_bytes: bytes, ..Observation::default() };
+        let receiver =
+            Observation { received_packets: packets, received_bytes: bytes, ..Observation::default() };
+        SeenFlow {
+            name: name.to_owned(),
+            protocol: "tcp".to_owned(),
+            from: "inside".to_owned(),
+            to: "outside".to_owned(),
+            counts: FlowCounts { sender, receiver },
+        }
+    }
+
+    #[test]
+    fn what_a_driver_did_comes_out_as_a_simulated_run_does() {
+        let mut emulation = Emulation::new(Scenario::from_json(SCENARIO).unwrap()).unwrap();
+        let mut specs = emulation.link_specs().unwrap();
+        assert_eq!(specs.len(), 2, "both directions");
+        let mut link = StandaloneLink::new(specs.remove(0), 1);
+        let mut annexes = tailback_core::Annexes::new();
+        let packet = |number| Packet::new(Kind::Data, FlowId(0), number, Bytes::new(1000));
+        for number in 0..100_u64 {
+            let now = Time::from_nanos(number * 2_000_000);
+            let packet = packet(number);
+            emulation.packet(now, PacketEvent::Sent(FlowId(0), &packet));
+            emulation.packet(now, PacketEvent::Offered(LinkId(0), &packet));
+            link.offer(now, packet, &mut annexes);
+            emulation.packet(now + Span::from_millis(6), PacketEvent::Delivered(FlowId(0), &packet));
+            if emulation.next_sample() <= now {
+                let counters = [link.counters(), LinkCounters::default()];
+                let flows = [seen("a", number).counts].into_iter();
+                emulation.sample(&counters, |_, _| {}, flows);
+            }
+        }
+        let end = Time::from_nanos(300_000_000);
+        link.advance(end, &mut annexes);
+        let counters = vec![link.counters(), LinkCounters::default()];
+        let outcome = emulation.finish(end, counters, vec![seen("a", 100)]).unwrap();
+        assert_eq!(outcome.scenario.duration, Span::from_millis(300));
+        assert_eq!(outcome.links_measured.counts("delivered_packets"), [100, 0]);
+        assert_eq!(outcome.flows_measured.counts("received_bytes"), [100_000]);
+        assert_eq!(outcome.flows_measured.get("scheme"), Some(&Column::Text(vec!["tcp".to_owned()])));
+        let delay = outcome.flows_measured.quantities("delay_p50_seconds")[0];
+        assert!((delay - 6e-3).abs() < 5e-5, "{delay}");
+        assert_eq!(outcome.times.len(), 1);
+        assert_eq!(outcome.link_series[0].1.counts("arrived_packets"), [51]);
+        assert_eq!(outcome.flow_series[0].0, "a");
+        assert_eq!(outcome.packets.counts("number").len(), 300);
+    }
+
+    #[test]
+    fn without_flows_there_are_tables_all_the_same() {
+        let emulation = Emulation::new(Scenario::from_json(SCENARIO).unwrap()).unwrap();
+        let outcome = emulation.finish(Time::ZERO, vec![LinkCounters::default(); 2], Vec::new()).unwrap();
+        assert_eq!(outcome.links.counts("arrived_packets"), [0, 0]);
+        assert_eq!(outcome.flows.counts("sent_bytes"), [0]);
+    }
+}

@@ -1,0 +1,69 @@
+"""``tailback shell``: a command behind an emulated link. The link's scenario and the namespaces are made in ``shell/``."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from tailback.errors import refused
+from tailback.shell.launch import ShellError, launch, namespaces
+from tailback.shell.links import Link, scenario_of
+from tailback.units import number
+
+
+def run_shell(
+    link: Link,
+    command: Sequence[str],
+    *,
+    server: str | None,
+    outside: bool | None,
+    mtu: int,
+    budget: str,
+    record: Path | None,
+) -> int:
+    """Runs a command, or a shell where none is given, behind a link; its exit status.
+
+    Raises:
+        TailbackError: options that make no sense, or a system that does not let us.
+    """
+    median, p99 = _budget(budget)
+    scenario = scenario_of(link)
+    words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
+    how, is_free = namespaces()
+    if outside and server:
+        raise refused("--server", server, "no server together with --outside, where others answer")
+    if outside and not is_free:
+        raise ShellError(
+            "--outside needs power over the network that this process is in; expected root, or a shell within a shell"
+        )
+    outward = is_free and server is None if outside is None else outside
+    if outside is None and not outward and server is None:
+        typer.echo(
+            "tailback: the far end is a host of its own ($TAILBACK_FAR); to reach others takes root (see --outside)",
+            err=True,
+        )
+    told = {
+        "scenario": scenario.to_json(),
+        "outside": outward,
+        "mtu": mtu,
+        "command": words,
+        "server": shlex.split(server) if server else None,
+        "median_seconds": median,
+        "p99_seconds": p99,
+        "record": str(record.absolute()) if record else None,
+    }
+    return launch(how, told)
+
+
+def _budget(written: str) -> tuple[float, float]:
+    """The median and the 99th percentile of lateness that a run may have."""
+    parts = written.split(",")
+    try:
+        median, p99 = (number(part) for part in parts)
+    except ValueError:
+        raise refused("--budget", written, "two times, such as '0.2 ms, 1 ms'") from None
+    return median, p99

@@ -1,0 +1,81 @@
+"""What runs within the namespaces: the router with the command, then the result and a summary on standard error. Started by
+``launch.py`` only."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tailback.results import Result
+
+
+def main() -> int:
+    """Does what the first argument says, in JSON; the command's exit status, or 1 where there was none."""
+    from tailback.errors import TailbackError
+
+    signal.signal(signal.SIGINT, lambda *_: None)  # It is the command's.
+    told = json.loads(sys.argv[1])
+    os.set_inheritable(told["held"], False)
+    try:
+        return _run(told)
+    except TailbackError as error:
+        print(f"tailback: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"tailback: {error}", file=sys.stderr)
+        return 1
+
+
+def _run(told: dict[str, Any]) -> int:
+    from tailback import _core
+
+    is_prompt = _sooner()
+    began = time.monotonic()
+    raw, text = _core.emulate(told["scenario"], json.dumps(told))
+    wall = time.monotonic() - began
+    _at_leisure(is_prompt)
+    report = json.loads(text) | {"is_real_time": is_prompt}
+    from tailback.results.from_core import result_of
+    from tailback.shell.summary import summary
+
+    result = result_of(raw, wall, real=report)
+    if told["record"]:
+        _save(result, Path(told["record"]))
+    print(summary(result, told["record"]), file=sys.stderr)
+    return int(report["status"])
+
+
+def _sooner() -> bool:
+    """Asks for this thread to be woken before others; whether it is granted. What it starts does not inherit it."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+    except OSError:
+        return False
+    return True
+
+
+def _at_leisure(was_sooner: bool) -> None:
+    if was_sooner:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+def _save(result: Result, folder: Path) -> None:
+    from tailback.plot.style import save as save_figure
+    from tailback.results.store import save
+
+    def draw(beside: Path) -> None:
+        # What was measured beyond the budget is told, and not drawn.
+        if result.real["valid"] and result.link_series.height:
+            save_figure(result.plot.overview(), beside / "overview.svg")
+
+    save(result, folder, also=draw)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""Starts the process in which the router and the command run, in namespaces of its own: of users where this process may not
+make others, and of processes, so that whatever ends the first ends all. The networks are made by the core, inside."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from types import FrameType
+from typing import Any
+
+from tailback.errors import TailbackError
+
+_PROCESSES = ("--pid", "--fork", "--kill-child")
+_USERS = ("--user", "--map-current-user", "--keep-caps")
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+class ShellError(TailbackError):
+    """The system does not let us do what a shell needs; the message says what that is."""
+
+
+def namespaces() -> tuple[list[str], bool]:
+    """How to call ``unshare`` here, and whether that gives power over the network that this process is in.
+
+    Raises:
+        ShellError: where no namespaces can be made, with what the system says.
+    """
+    tool = shutil.which("unshare")
+    if not sys.platform.startswith("linux") or tool is None:
+        raise ShellError("tailback shell needs Linux and the program unshare, of util-linux")
+    said = ""
+    for users in ((), _USERS):
+        # In some containers /proc cannot be mounted anew; the one that is there does then.
+        for mounts in (("--mount-proc",), ()):
+            command = [tool, *users, *_PROCESSES, *mounts]
+            tried = subprocess.run([*command, "true"], capture_output=True, text=True, check=False)
+            if tried.returncode == 0:
+                return command, not users
+            said = tried.stderr.strip() or said
+    raise ShellError(
+        f"namespaces cannot be made here: {said}; expected root, or a system that allows user namespaces "
+        "(kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0)"
+    )
+
+
+def launch(command: list[str], told: Mapping[str, Any]) -> int:
+    """Runs ``inside.py`` in new namespaces and waits for it; its exit status. It ends when this process does, however that
+    ends."""
+    held, holding = os.pipe()
+    _let_the_command_have_interrupts()
+    words = [*command, sys.executable, "-m", "tailback.shell.inside", json.dumps({**told, "held": held})]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
+    with subprocess.Popen(words, pass_fds=[held], env=environment) as inside:
+        os.close(held)
+        ended_by = 0
+
+        def end(number: int, _frame: FrameType | None) -> None:
+            nonlocal ended_by, holding
+            if not ended_by:
+                ended_by = number
+                os.close(holding)  # Whoever is inside ends now, and tells what it has measured.
+
+        for number in _ENDING:
+            signal.signal(number, end)
+        status = inside.wait()
+    if ended_by:
+        return 128 + ended_by
+    return status if status >= 0 else 128 - status
+
+
+def _let_the_command_have_interrupts() -> None:
+    """An interrupt from the keyboard goes to the command too, which decides what becomes of it. To ignore it here would have
+    the command ignore it as well."""
+    signal.signal(signal.SIGINT, lambda *_: None)

@@ -1,0 +1,135 @@
+"""From the options of ``tailback shell`` to a scenario of one link between two hosts. Whether it makes sense is checked by the
+core."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from tailback.errors import Problem, ScenarioError
+from tailback.scenario.fields import from_text
+
+if TYPE_CHECKING:
+    from tailback.scenario import Scenario
+
+INSIDE: Final = "inside"
+OUTSIDE: Final = "outside"
+_PLACE: Final = re.compile(r"topology\.links\[0\](\.reverse)?(?:\.(.*))?")
+_WITHOUT_DELAY: Final = "100 packets"
+"""The buffer of a link without a delay, which has no bandwidth-delay product."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """What the command line says of the link, as it was written; the two directions are alike but for ``up`` and ``down``."""
+
+    rate: str
+    delay: str = "0 ms"
+    buffer: str | None = None
+    queue: str = "drop-tail"
+    loss: str | None = None
+    trace: str | None = None
+    schedule: str | None = None
+    up: Sequence[str] = ()
+    down: Sequence[str] = ()
+    seed: int = 1
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+
+def scenario_of(link: Link) -> Scenario:
+    """The scenario: two hosts, the link in both directions, and flows in place of whatever programs will send.
+
+    Raises:
+        ScenarioError: everything that is wrong with the options, by their names.
+    """
+    from tailback.scenario import Scenario
+
+    both = {
+        "rate": link.rate,
+        "delay": link.delay,
+        "buffer": link.buffer,
+        "queue": from_text(link.queue),
+        "loss": _loss(link.loss),
+        "trace": _trace(link.trace) if link.trace else None,
+        "schedule": _schedule(link.schedule) if link.schedule else None,
+    }
+    common = {name: value for name, value in both.items() if value is not None}
+    up, down = common | _fields(link.up, "--up"), common | _fields(link.down, "--down")
+    if link.buffer is None:
+        without = all(_is_nothing(each.get("delay")) for each in (up, down))
+        for each in (up, down):
+            each.setdefault("buffer", _WITHOUT_DELAY if without else "1 BDP")
+    data = {
+        "name": f"tailback shell, {link.rate}, {link.delay}",
+        "description": "What programs did behind an emulated link. Their flows stand here as endless transfers.",
+        "duration": "24 h",
+        "seed": link.seed,
+        "topology": {"template": "graph", "links": [{"from": INSIDE, "to": OUTSIDE, **up, "reverse": down}]},
+        # Programs may speak ECN, so queues may mark, both ways.
+        "flows": [_flow("programs", INSIDE, OUTSIDE), _flow("answers", OUTSIDE, INSIDE)],
+        "record": {"links": "all", **link.record},
+    }
+    try:
+        return Scenario.of(data)
+    except ScenarioError as error:
+        raise ScenarioError([_by_option(problem) for problem in error.problems], "tailback shell") from None
+
+
+def _flow(name: str, start: str, end: str) -> dict[str, Any]:
+    return {"name": name, "from": start, "to": end, "scheme": "cubic", "transport": {"ecn": "ect0"}}
+
+
+def _is_nothing(delay: object) -> bool:
+    return isinstance(delay, str) and re.match(r"\s*0*\.?0*\s*[a-z]", delay) is not None
+
+
+def _loss(written: str | None) -> Any:
+    """A probability, or a loss model by name or as a table."""
+    if written is None:
+        return None
+    value = from_text(written)
+    return {"name": "independent", "probability": value} if isinstance(value, int | float) else value
+
+
+def _trace(file: str) -> Any:
+    return {"file": file}
+
+
+def _schedule(written: str) -> Any:
+    """Steps as scenario files have them, or ``10 s: 5 Mbit/s, 20 s: 20 Mbit/s``."""
+    value = from_text(written)
+    if not isinstance(value, str):
+        return value
+    steps = []
+    for part in written.split(","):
+        at, colon, rate = part.partition(":")
+        if not colon:
+            allowed = "steps such as '10 s: 5 Mbit/s, 20 s: 20 Mbit/s'"
+            raise ScenarioError([Problem("--schedule", repr(part.strip()), allowed)], "tailback shell")
+        steps.append({"at": at.strip(), "rate": rate.strip()})
+    return steps
+
+
+def _fields(texts: Sequence[str], option: str) -> dict[str, Any]:
+    """Fields of one direction, each as FIELD=VALUE."""
+    found = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign:
+            allowed = "FIELD=VALUE, as in rate='5 Mbit/s'"
+            raise ScenarioError([Problem(option, repr(text), allowed)], "tailback shell")
+        name, value = name.strip(), value.strip()
+        made: Callable[[str], Any] = {"loss": _loss, "schedule": _schedule, "trace": _trace}.get(name, from_text)
+        found[name] = made(value)
+    return found
+
+
+def _by_option(problem: Problem) -> Problem:
+    """A complaint that names the option which the scenario's field came from."""
+    match = _PLACE.fullmatch(problem.field)
+    if match is None:
+        return problem
+    option = f"--{match[2]}" if match[2] else "the link"
+    return Problem(f"{option} (down)" if match[1] else option, problem.value, problem.allowed)

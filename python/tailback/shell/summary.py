@@ -1,0 +1,50 @@
+"""What ``tailback shell`` says at its end: packets, drops, marks and delays of both directions, and how late it was."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tailback.results import Result
+
+_NAMES = {"up": "inside->outside", "down": "outside->inside"}
+
+
+def summary(result: Result, folder: str | None) -> str:
+    """The lines, without color: they may end up in a log."""
+    import polars as pl
+
+    from tailback.commands.run import shown
+
+    real = result.real
+    lines = [f"tailback: {shown(result.duration, 's')} behind the link"]
+    for name, link in _NAMES.items():
+        way = real["directions"][name]
+        row = result.links.row(by_predicate=pl.col("link") == link, named=True)
+        lines.append(
+            f"  {name + ':':6}{way['left_packets']:,} of {way['arrived_packets']:,} packets, "
+            f"{row['dropped_packets']:,} dropped, {way['marked_packets']:,} marked; {shown(row['throughput'], 'bit/s')}; "
+            f"delay {_quantiles(way['delay'])}"
+        )
+        lines += [f"        {way[f'{kind}_packets']:,} malformed" for kind in ("malformed",) if way[f"{kind}_packets"]]
+    late, budget = real["lateness"], real["budget"]
+    allowed = f"{shown(budget['median_seconds'], 's')}, {shown(budget['p99_seconds'], 's')}"
+    lines.append(f"  late: {_quantiles(late, ('p50', 'p99'))} (median, 99 %); allowed {allowed}")
+    lines += [f"  INVALID: {reason}" for reason in real["reasons"]]
+    if real["flows"] > result.flows.height:
+        lines.append(f"  flows beyond the first {result.flows.height:,} have no rows: {real['flows']:,} in all")
+    if real["is_log_full"]:
+        lines.append("  the log of packets grew to 1 GB and ends there")
+    if folder:
+        lines.append(f"  saved in {folder}")
+    return "\n".join(lines)
+
+
+def _quantiles(spans: dict[str, Any], which: tuple[str, ...] = ("p50", "p90", "p99")) -> str:
+    """Quantiles of spans of time."""
+    from tailback.commands.run import shown
+
+    if not spans["packets"]:
+        return "—"
+    values = ", ".join(shown(spans[f"{name}_seconds"], "s") for name in which)
+    return f"{values} (median, 90 %, 99 %)" if which == ("p50", "p90", "p99") else values

@@ -1,0 +1,269 @@
+"""The shell end to end: commands behind an emulated link, in namespaces of their own, where the system lets a test make them."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import tailback as tb
+from tailback.errors import ScenarioError
+from tailback.shell.links import Link, scenario_of
+
+SHELL = [sys.executable, "-m", "tailback", "shell"]
+LONG = 60
+"""Seconds; only a hang gets there."""
+
+SERVER = """
+import socket
+listener = socket.create_server(("0.0.0.0", 5001))
+while True:
+    connection, _ = listener.accept()
+    while chunk := connection.recv(65536):
+        connection.sendall(chunk[:1])
+    connection.close()
+"""
+CLIENT = """
+import os, socket, sys
+connection = socket.create_connection((os.environ["TAILBACK_FAR"] if len(sys.argv) < 3 else sys.argv[2], 5001))
+connection.sendall(bytes(int(sys.argv[1])))
+connection.shutdown(socket.SHUT_WR)
+while connection.recv(65536):
+    pass
+"""
+PINGS = """
+import os, socket, time
+peer = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+peer.connect((os.environ["TAILBACK_FAR"], 5001))
+least = 9.0
+for _ in range(5):
+    began = time.monotonic()
+    peer.send(b"x")
+    peer.recv(1)
+    least = min(least, time.monotonic() - began)
+print(least)
+"""
+
+
+def shell(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """What became of a command line."""
+    return subprocess.run([*SHELL, *words], capture_output=True, text=True, timeout=LONG, check=False, **options)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.fixture(scope="session")
+def able() -> None:
+    """Skips where the system makes no namespaces or devices for us, with its reason."""
+    tried = shell("--rate", "10 Mbit/s", "--no-outside", "--", "true")
+    if tried.returncode:
+        pytest.skip(tried.stderr.strip())
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    """A server and its clients, as programs."""
+    made = {}
+    for name, text in (("server", SERVER), ("client", CLIENT), ("pings", PINGS)):
+        path = tmp_path / f"{name}.py"
+        path.write_text(text, encoding="utf-8")
+        made[name] = str(path)
+    return made
+
+
+def test_options_become_a_scenario() -> None:
+    link = Link(
+        "20 Mbit/s",
+        delay="10 ms",
+        queue="fq-codel",
+        loss="0.01",
+        schedule="10 s: 5 Mbit/s, 20 s: 20 Mbit/s",
+        up=["rate=2 Mbit/s", "loss=0.1"],
+        down=["queue={ name = 'codel', ecn = true }"],
+    )
+    said = scenario_of(link).model_dump(exclude_unset=True)["topology"]["links"][0]
+    assert said["rate"] == "2 Mbit/s"
+    assert said["loss"]["probability"] == 0.1
+    assert said["reverse"]["rate"] == "20 Mbit/s"
+    assert said["reverse"]["loss"]["probability"] == 0.01
+    assert [step["rate"] for step in said["reverse"]["schedule"]] == ["5 Mbit/s", "20 Mbit/s"]
+    assert (said["buffer"], said["reverse"]["queue"]["name"]) == ("1 BDP", "codel")
+    assert (
+        scenario_of(Link("1 Mbit/s")).model_dump(exclude_unset=True)["topology"]["links"][0]["buffer"] == "100 packets"
+    )
+
+
+@pytest.mark.parametrize(
+    ("link", "said"),
+    [
+        (Link("20"), "--rate"),
+        (Link("20 Mbit/s", delay="-1 ms"), "--delay"),
+        (Link("20 Mbit/s", queue="fq-coddle"), "fq-codel"),
+        (Link("20 Mbit/s", loss="2"), "--loss"),
+        (Link("20 Mbit/s", schedule="5 Mbit/s"), "--schedule"),
+        (Link("20 Mbit/s", trace="no-such.trace"), "no-such.trace"),
+        (Link("20 Mbit/s", up=["rate"]), "--up"),
+        (Link("20 Mbit/s", down=["delay=9"]), "--delay (down)"),
+    ],
+)
+def test_a_wrong_option_is_named(link: Link, said: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario_of(link)
+    assert said in str(caught.value)
+
+
+def test_a_wrong_option_ends_before_anything_starts() -> None:
+    ended = shell("--rate", "fast", "--", "echo", "started")
+    assert ended.returncode == 1
+    assert "--rate" in ended.stderr
+    assert not ended.stdout
+
+
+@pytest.mark.usefixtures("able")
+def test_status_input_and_output_are_the_commands() -> None:
+    link = ["--rate", "10 Mbit/s", "--no-outside", "--"]
+    assert shell(*link, "sh", "-c", "exit 7").returncode == 7
+    assert shell(*link, "sh", "-c", "kill -9 $$").returncode == 137
+    echoed = shell(*link, "cat", input="said and heard\n")
+    assert (echoed.returncode, echoed.stdout) == (0, "said and heard\n")
+    absent = shell(*link, "no-such-program")
+    assert absent.returncode == 1
+    assert "no-such-program" in absent.stderr
+
+
+@pytest.mark.usefixtures("able")
+def test_a_round_trip_takes_both_delays(files: dict[str, str]) -> None:
+    server = f"{sys.executable} {files['server']}"
+    link = ["--rate", "100 Mbit/s", "--delay", "15 ms", "--up", "delay=30 ms", "--server", server]
+    ended = shell(*link, "--", sys.executable, files["pings"])
+    assert ended.returncode == 0, ended.stderr
+    assert float(ended.stdout) >= 0.045
+
+
+@pytest.mark.usefixtures("able")
+def test_a_recorded_run_is_a_result(files: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / "result"
+    size = 1_000_000
+    server = f"{sys.executable} {files['server']}"
+    link = ["--rate", "8 Mbit/s", "--delay", "5 ms", "--queue", "fq-codel", "--server", server]
+    recorded = ["--record", str(folder), "--packets", "--budget", "1 s, 10 s"]
+    ended = shell(*link, *recorded, "--", sys.executable, files["client"], str(size))
+    assert ended.returncode == 0, ended.stderr
+    assert "up:" in ended.stderr
+    assert str(folder) in ended.stderr
+    result = tb.load(folder)
+    assert isinstance(result, tb.Result)
+    assert result.real["valid"] is True
+    assert (folder / "overview.svg").exists()
+    up = result.links.row(by_predicate=pl.col("link") == "inside->outside", named=True)
+    assert up["delivered_bytes"] > size
+    assert up["throughput"] < 8.1e6
+    assert up["delivered_packets"] == result.real["directions"]["up"]["left_packets"]
+    flow = result.flows.sort("received_bytes", descending=True).row(0, named=True)
+    assert flow["scheme"] == "tcp"
+    assert flow["flow"].startswith("tcp 198.18.0.2 ")
+    assert flow["flow"].endswith(" to 198.18.0.1 5001")
+    assert flow["received_bytes"] > size
+    assert flow["one_way_delay_p50"] >= 5e-3
+    series = result.series(link="inside->outside")
+    assert series["transmitted_bytes"].sum() <= up["transmitted_bytes"]
+    assert set(result.packets["event"].unique()) >= {"sent", "offered", "delivered"}
+    assert result.scenario.replace(duration="1 s").run().links.height == 2, "a simulation may begin where it ended"
+
+
+@pytest.mark.usefixtures("able")
+def test_a_run_beyond_its_budget_says_so_and_is_not_drawn(tmp_path: Path) -> None:
+    folder = tmp_path / "result"
+    talk = "import os, socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', (os.environ['TAILBACK_FAR'], 9))"
+    link = ["--rate", "10 Mbit/s", "--no-outside", "--budget", "0 ms, 0 ms", "--record", str(folder)]
+    ended = shell(*link, "--", sys.executable, "-c", f"{talk}; import time; time.sleep(0.1)")
+    assert ended.returncode == 0, ended.stderr
+    assert "INVALID" in ended.stderr
+    result = tb.load(folder)
+    assert isinstance(result, tb.Result)
+    assert result.real["valid"] is False
+    assert "does not count" in " ".join(result.warnings)
+    assert not (folder / "overview.svg").exists()
+
+
+@pytest.mark.usefixtures("able")
+def test_shells_nest(files: dict[str, str]) -> None:
+    if shutil.which("nft") is None:
+        pytest.skip("nft is not installed")
+    server = f"{sys.executable} {files['server']}"
+    outer = ["--rate", "50 Mbit/s", "--delay", "10 ms", "--server", server]
+    inner = [*SHELL, "--rate", "50 Mbit/s", "--delay", "15 ms", "--outside", "--", sys.executable, files["client"]]
+    ended = shell(*outer, "--", "sh", "-c", 'exec "$@" 20000 $TAILBACK_FAR', "sh", *inner)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.count("behind the link") == 2, ended.stderr
+
+
+def test_who_is_not_root_gets_a_far_host(able: None, tmp_path: Path) -> None:
+    del able
+    if os.geuid() != 0:
+        pytest.skip("all tests here ran without root")
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    if subprocess.run([*nobody, sys.executable, "-c", "import tailback"], check=False, capture_output=True).returncode:
+        pytest.skip("this Python is root's own")
+    # Here the device may be root's own too: one that is everybody's, as systems commonly have it, is put in its place.
+    device = tmp_path / "tun"
+    open_up = f"mknod {device} c 10 200 && chmod 666 {device} && mount --bind {device} /dev/net/tun"
+    words = [*nobody, *SHELL, "--rate", "10 Mbit/s", "--", "sh", "-c", "id -u; echo $TAILBACK_FAR"]
+    ended = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", f'{open_up} && exec "$@"', "sh", *words],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        check=False,
+        cwd="/",
+    )
+    if "mount" in ended.stderr or "user namespaces" in ended.stderr:
+        pytest.skip(ended.stderr.strip())
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.split() == ["65534", "198.18.0.1"]
+    assert "a host of its own" in ended.stderr
+
+
+@pytest.mark.usefixtures("able")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_stays_behind(number: signal.Signals, tmp_path: Path) -> None:
+    mark = uuid.uuid4().hex
+    begun = tmp_path / "begun"
+    script = f"sh -c 'sleep 1000; echo {mark}' & echo > {begun}; sleep 1000; echo {mark}"
+    interfaces = set(os.listdir("/sys/class/net"))
+    with subprocess.Popen([*SHELL, "--rate", "1 Mbit/s", "--no-outside", "--", "sh", "-c", script]) as running:
+        _await(begun.exists)
+        assert len(_with(mark)) >= 3, "the script, its child, and what started them"
+        running.send_signal(number)
+        status = running.wait(LONG)
+    assert status == (-9 if number == signal.SIGKILL else 143)
+    _await(lambda: not _with(mark))
+    assert set(os.listdir("/sys/class/net")) == interfaces
+
+
+def _with(mark: str) -> list[str]:
+    """The processes whose command lines have this word."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (process / "cmdline").read_bytes():
+                found.append(process.name)
+        except OSError:  # It has just ended.
+            continue
+    return found
+
+
+def _await(holds: object) -> None:
+    deadline = time.monotonic() + LONG
+    while not holds():  # type: ignore[operator]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_the_network_of_the_test_is_as_before() -> None:
+    assert not [name for _, name in socket.if_nameindex() if name.startswith("tailback")]
