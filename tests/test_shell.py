@@ -15,6 +15,7 @@ import pytest
 
 import tailback as tb
 from tailback.errors import ScenarioError
+from tailback.shell.launch import ShellError, namespaces
 from tailback.shell.links import Link, scenario_of
 
 SHELL = [sys.executable, "-m", "tailback", "shell"]
@@ -59,10 +60,14 @@ def shell(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="session")
 def able() -> None:
-    """Skips where the system makes no namespaces or devices for us, with its reason."""
-    tried = shell("--rate", "10 Mbit/s", "--no-outside", "--", "true")
-    if tried.returncode:
-        pytest.skip(tried.stderr.strip())
+    """Skips where the system lacks what a shell needs, with what that is. Whether the shell then works is not asked here."""
+    try:
+        namespaces()
+        os.close(os.open("/dev/net/tun", os.O_RDWR))
+    except (ShellError, OSError) as error:
+        pytest.skip(str(error))
+    if shutil.which("ip") is None:
+        pytest.skip("ip is not installed: apt-get install iproute2")
 
 
 @pytest.fixture
@@ -205,7 +210,7 @@ def test_shells_nest(files: dict[str, str]) -> None:
 
 def test_who_is_not_root_gets_a_far_host(able: None, tmp_path: Path) -> None:
     del able
-    if os.geuid() != 0:
+    if os.geteuid() != 0:
         pytest.skip("all tests here ran without root")
     nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
     if subprocess.run([*nobody, sys.executable, "-c", "import tailback"], check=False, capture_output=True).returncode:

@@ -75,7 +75,3 @@ def _save(result: Result, folder: Path) -> None:
             save_figure(result.plot.overview(), beside / "overview.svg")
 
     save(result, folder, also=draw)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -53,9 +54,11 @@ def launch(command: list[str], told: Mapping[str, Any]) -> int:
     ends."""
     held, holding = os.pipe()
     _let_the_command_have_interrupts()
-    words = [*command, sys.executable, "-m", "tailback.shell.inside", json.dumps({**told, "held": held})]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
-    with subprocess.Popen(words, pass_fds=[held], env=environment) as inside:
+    # This very package, without a word in the environment, which is the command's too; and nothing from the working folder.
+    home = str(Path(__file__).parents[2])
+    start = f"import sys; sys.path.insert(0, {home!r}); from tailback.shell.inside import main; sys.exit(main())"
+    words = [*command, sys.executable, "-P", "-c", start, json.dumps({**told, "held": held})]
+    with subprocess.Popen(words, pass_fds=[held]) as inside:
         os.close(held)
         ended_by = 0
 

@@ -178,13 +178,13 @@ impl Ends {
         let mut running = Running::start(&program, &self.near)?;
         let ended = running.as_file()?;
         let routed = router.run(Time::NEVER, &[ended.as_fd(), held.as_fd()]);
+        let unread = self.unread()?;
         let is_stopped = running.has_ended()?.is_none();
         let status = status_of(running.end()?);
         if let Some(server) = server {
             server.end()?;
         }
         routed?;
-        let unread = self.unread()?;
         Ok(Ended { status, is_stopped, router, unread })
     }
 }
