@@ -103,7 +103,7 @@ fn marks_in_headers_are_the_marks_that_the_queue_counted() {
         r#"{"name": "red", "min": "5 packets", "max": "15 packets", "ecn": true}"#,
         r#"{"name": "codel", "ecn": true}"#,
         r#"{"name": "fq-codel", "ecn": true}"#,
-        r#"{"name": "pie", "ecn": true}"#,
+        r#"{"name": "pie", "ecn": true, "mark_limit": 1.0}"#,
     ];
     for queue in marking {
         let mut forwarder = forwarder(vec![link(spec(8_000_000, Span::from_millis(5), 1000, queue))]);
