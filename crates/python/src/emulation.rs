@@ -150,14 +150,14 @@ fn session(scenario: Scenario, told: &Told) -> Result<(Outcome, Value), Failure>
     let config = told.config();
     let ends = Ends::new(config.far, config.mtu)?;
     let recording = Recording { emulation, is_logged };
-    let mut ended = ends.run(&config, links, routes, recording, held)?;
+    let mut ended = ends.run(&config, links, routes, recording, &held)?;
     let report = report(&mut ended, &told.budget());
     let inside = ended.router.inside();
     let end = inside.now();
     let counters =
         (0..inside.recorder().emulation.network().links.len()).map(|link| inside.link(link)).collect();
-    let seen = inside.flows().iter().map(seen).collect();
-    let outcome = ended.router.into_recorder().emulation.finish(end, counters, seen)?;
+    let carried = inside.flows().iter().map(seen).collect();
+    let outcome = ended.router.into_recorder().emulation.finish(end, counters, carried)?;
     Ok((outcome, report))
 }
 

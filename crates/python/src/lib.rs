@@ -190,8 +190,12 @@ mod _core {
 
     /// Whether no signal has come that ends the work; the exception is kept.
     fn is_wanted(stopped: &mut Option<PyErr>) -> bool {
+        // A function, since the method itself is not general over lifetimes.
+        fn signals(py: Python<'_>) -> PyResult<()> {
+            py.check_signals()
+        }
         if stopped.is_none() {
-            *stopped = Python::attach(|py| py.check_signals()).err();
+            *stopped = Python::attach(signals).err();
         }
         stopped.is_none()
     }

@@ -56,7 +56,6 @@ pub(crate) fn probabilities(
 /// for each evaluation: time in s, `r_TCP` and `r_NA` in bit/s (infinite while no loss is known), p and p' after it (p' not a
 /// number where it does not count), whether the flow is on, and for how long it is turned off by it in s (0 where it is not).
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "Python hands over lists of its own")]
 #[pyo3(signature = (config, arrivals, seed=1, /))]
 pub(crate) fn probabilistic_receiver(
     config: &str,

@@ -42,7 +42,7 @@ struct Need {
 
 impl Budget {
     /// The limit for the simulator of a run that begins now.
-    pub(crate) fn from_now(self) -> MemoryLimit {
+    pub(crate) fn starting_now(self) -> MemoryLimit {
         MemoryLimit { most: (self.in_use)().saturating_add(self.most.get()), in_use: self.in_use }
     }
 

@@ -270,7 +270,7 @@ impl Run {
     pub fn start(mut scenario: Scenario, start: Start<'_>) -> Result<Self, Problems> {
         let Start { seed, budget, wheel, go_on } = start;
         scenario.seed = seed.unwrap_or(scenario.seed);
-        let limit = budget.from_now();
+        let limit = budget.starting_now();
         budget.admits_flows(&scenario)?;
         let (network, errors) = Network::new_while(&scenario, go_on).ok_or_else(Problems::stopped)?;
         if !errors.is_empty() {

@@ -113,6 +113,7 @@ impl LinkBins {
 /// The series of one flow, of what its ends are seen to do by whoever carries its packets.
 #[derive(Debug, Default)]
 pub struct FlowBins {
+    now: Time,
     before: FlowRow,
     series: FlowSeries,
 }
@@ -128,7 +129,8 @@ impl FlowBins {
 
     /// Appends a bin that has ended.
     pub fn push(&mut self, sender: &Observation, receiver: &Observation, bin: Span) {
-        let now = FlowRow::read(&Ends { sender: *sender, receiver: *receiver });
+        self.now += bin;
+        let now = FlowRow::read(&Ends { now: self.now, sender: *sender, receiver: *receiver });
         let before = std::mem::replace(&mut self.before, now);
         self.series.push(&before, &now, bin);
     }

@@ -54,7 +54,9 @@ impl Namespace {
             // Nobody listens only where the maker is gone.
             let _ = ready.send(outcome);
             if is_in {
-                told.into_iter().for_each(|job| job());
+                for job in told {
+                    job();
+                }
             }
         })?;
         let thread = entered.recv().map_err(io::Error::other)??;

@@ -68,7 +68,7 @@ impl<R: RouterRecorder> Router<R> {
         let delays = vec![Spans::default(); devices.len()];
         let devices =
             Devices { files: devices.into(), clock: Clock::start(), lateness: Spans::default(), delays };
-        Ok(Self { forwarder, waiter, devices })
+        Ok(Self { forwarder, devices, waiter })
     }
 
     /// Forwards until `end`, or until something can be read from one of `stops`, or whoever could write there

@@ -159,7 +159,7 @@ impl Ends {
         links: Vec<StandaloneLink>,
         (up, down): (Vec<usize>, Vec<usize>),
         recorder: R,
-        held: OwnedFd,
+        held: &OwnedFd,
     ) -> io::Result<Ended<R>> {
         let mut server = None;
         if let Some(program) = &config.server {
@@ -177,14 +177,14 @@ impl Ends {
         program.variables.extend(self.variables());
         let mut running = Running::start(&program, &self.near)?;
         let ended = running.as_file()?;
-        let routed = router.run(Time::NEVER, &[ended.as_fd(), held.as_fd()]);
+        let outcome = router.run(Time::NEVER, &[ended.as_fd(), held.as_fd()]);
         let unread = self.unread()?;
         let is_stopped = running.has_ended()?.is_none();
         let status = status_of(running.end()?);
         if let Some(server) = server {
             server.end()?;
         }
-        routed?;
+        outcome?;
         Ok(Ended { status, is_stopped, router, unread })
     }
 }
