@@ -1,5 +1,7 @@
 """The schemes `lied` and `sac`, decision by decision beside the law as written down a second time in `mtsc_by_paper.py`."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,7 +15,7 @@ LIED = {"name": "lied", "increase": "400 kbit/s", "decrease": 3.0, "severity": 4
 SAC = {"name": "sac", "over": LIED, "unit": 20.0, "reading": "throughput"}
 
 
-def watched(scheme: object) -> Result:
+def watched(scheme: dict[str, Any]) -> Result:
     """One connection beside traffic that comes and goes, looked at more often than it hears reports."""
     others = {
         "name": "on-off",
@@ -39,7 +41,7 @@ def told(result: Result) -> list[Report]:
 
 
 @pytest.mark.parametrize(("scheme", "unit"), [(LIED, 0.0), (SAC, 20.0)], ids=["lied", "sac"])
-def test_every_decision_is_the_one_the_text_asks_for(scheme: object, unit: float) -> None:
+def test_every_decision_is_the_one_the_text_asks_for(scheme: dict[str, Any], unit: float) -> None:
     result = watched(scheme)
     reports = told(result)
     series = result.series(flow="greedy")

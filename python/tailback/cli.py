@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -20,7 +20,7 @@ from tailback.commands import complete, helping
 class Commands(TyperGroup):
     """Commands that are stopped without a traceback, wherever they are."""
 
-    def invoke(self, ctx: typer.Context) -> object:
+    def invoke(self, ctx: Any) -> object:
         """Runs the command; what a command says itself where it is stopped comes first."""
         try:
             return super().invoke(ctx)

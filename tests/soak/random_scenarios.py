@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tailback import _core
@@ -77,7 +77,7 @@ def _link(draw: random.Random, turn: int) -> dict[str, Any]:
         "buffer": draw.choice(("1 BDP", "3 packets", "20 packets", "9 kB", "unlimited")),
         "queue": {"name": queue, **_NEEDED.get(queue, {})},
     }
-    harms = {
+    harms: dict[str, Callable[[], Any]] = {
         "loss": lambda: {"name": "independent", "probability": draw.choice((0.01, 0.1))},
         "corruption": lambda: {"probability": 0.03},
         "duplication": lambda: {"probability": 0.03},

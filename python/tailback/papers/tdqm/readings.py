@@ -52,7 +52,7 @@ def simulate(run: Run) -> Seen:
     """One run. The meters' w and b stay those of the paper's buffer, whatever the buffer is."""
     import tailback as tb
 
-    times = {
+    times: dict[str, Any] = {
         "window": f"{1e3 * network.DRAIN / 2:.6f} ms",
         "shortest_busy_period": f"{25.0 * network.DRAIN / 2:.6f} ms",
     }

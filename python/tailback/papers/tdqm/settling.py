@@ -205,8 +205,8 @@ def draw(outcome: Outcome) -> Figure:
             axes[1].plot(rows["round_trips"], rows[name], color=COLOURS[index + 2], linewidth=1.0, label=label)
         axes[0].axhspan(*RHO, color=FAINT, alpha=0.25, linewidth=0, label=r"between the $\rho$ thresholds")
         for axis in axes:
-            label = f"{ROUNDS} round trips" if axis is axes[0] else None
-            axis.axvline(ROUNDS, color=FAINT, linewidth=0.8, label=label)
+            said = f"{ROUNDS} round trips" if axis is axes[0] else None
+            axis.axvline(ROUNDS, color=FAINT, linewidth=0.8, label=said)
             axis.set_xlabel("round trips from the start")
         axes[0].set_ylim(0, 1.02)
         axes[1].set_yscale("log")

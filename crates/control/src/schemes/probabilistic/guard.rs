@@ -41,6 +41,8 @@ pub struct Guard {
     /// What passed since the last estimate.
     passed: Passed,
     round_trip: Option<Span>,
+    /// The newest time echoed so far.
+    newest: Option<Time>,
     /// Since the last stop.
     since: Option<Time>,
     /// What was sent since, and what TCP would have, in bytes.
@@ -60,6 +62,7 @@ impl Guard {
             log: SentLog::default(),
             passed: Passed::default(),
             round_trip: None,
+            newest: None,
             since: None,
             sent: 0.0,
             friendly: 0.0,
@@ -88,7 +91,9 @@ impl Guard {
 
     /// A report came.
     pub fn on_report(&mut self, now: Time, envelope: &Envelope) -> Option<Finding> {
-        if let Some(span) = envelope.round_trip(now) {
+        // A report that is repeated, or late, would give its own age as the round trip.
+        if let Some(span) = envelope.round_trip(now).filter(|_| envelope.echo > self.newest) {
+            self.newest = envelope.echo;
             self.round_trip = Some(self.round_trip.map_or(span, |old| (old * 9 + span) / 10));
         }
         if let Some(trip) = self.breaker.on_report(now, envelope) {
