@@ -16,6 +16,7 @@ from matplotlib.container import ErrorbarContainer
 
 import tailback as tb
 from tailback.analysis.columns import greatest, median
+from tailback.errors import PartError
 from tailback.results import metrics
 from tailback.results.warnings import TailbackWarning
 
@@ -183,7 +184,7 @@ def test_a_queue_that_loses_packets_is_found_out() -> None:
             return self.waiting.pop(0) if self.waiting else None
 
     base = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", duration="2 s", queue=Losing.queue())
-    with pytest.raises(ValueError, match="Losing lost a packet"):
+    with pytest.raises(PartError, match="Losing lost a packet"):
         base.with_flows(tb.flows(1, "cubic")).run()
 
 

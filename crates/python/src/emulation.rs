@@ -235,8 +235,8 @@ fn direction(from: &DeviceCounters, to: &DeviceCounters, delays: &Spans) -> Valu
         "arrived_bytes": from.arrived.bytes.get(),
         "malformed_packets": from.malformed,
         "link_local_packets": from.link_local,
-        "left_packets": to.left.packets,
-        "left_bytes": to.left.bytes.get(),
+        "delivered_packets": to.left.packets,
+        "delivered_bytes": to.left.bytes.get(),
         "marked_packets": to.marked,
         "delay": spans(delays),
     })

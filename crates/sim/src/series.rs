@@ -215,7 +215,7 @@ impl Series {
         let rows = end.since(Time::ZERO).as_nanos() / self.plan.bin.as_nanos();
         let rows = usize::try_from(rows).unwrap_or(usize::MAX).min(MOST_RESERVED);
         let _ = self.columns.times.try_reserve_exact(rows);
-        self.columns.links.iter_mut().for_each(|series| series.reserve(rows));
+        self.links.iter_mut().for_each(|bins| bins.series.reserve(rows));
         self.columns.flows.iter_mut().for_each(|series| series.reserve(rows));
         self
     }

@@ -23,7 +23,7 @@ def summary(result: Result, folder: str | None) -> str:
         came = way["arrived_packets"] - way["link_local_packets"]  # Neighbours' talk is not for the link.
         row = result.links.row(by_predicate=pl.col("link") == link, named=True)
         lines.append(
-            f"  {name + ':':6}{way['left_packets']:,} of {came:,} packets, "
+            f"  {name + ':':6}{way['delivered_packets']:,} of {came:,} packets, "
             f"{row['dropped_packets']:,} dropped, {way['marked_packets']:,} marked; {shown(row['throughput'], 'bit/s')}; "
             f"delay {_quantiles(way['delay'])}"
         )

@@ -13,7 +13,7 @@ use tailback_control::{AnyController, ControllerParams, Parts, Reliability, SCHE
 use tailback_core::{
     AckBlocks, Annex, Annexes, AppInput, BitRate, Bytes, ControlInfo, Controller, Cx, Directive, Echoes,
     Endpoint, EndpointCx, Envelope, Event, Feedback, FlowId, Input, Kind, Output, Packet, Report, Sent,
-    SeqRange, Span, Stream, Time,
+    SeqRange, Span, Stream, Time, Tokens,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
@@ -108,11 +108,14 @@ struct Meter {
     sent: u128,
     earned: u128,
     depth: u64,
+    is_poisson: bool,
     at: Time,
 }
 
 impl Meter {
     const BYTE: u128 = 8_000_000_000;
+    /// What a Poisson token is worth at most here.
+    const TOKEN: u128 = 1500 * Self::BYTE;
 
     fn pass(&mut self, now: Time, directive: &Directive) {
         let span = u128::from(now.since(self.at).as_nanos());
@@ -123,6 +126,7 @@ impl Meter {
             Some(rate) => self.earned = self.earned.saturating_add(span * u128::from(rate.bits_per_sec())),
         }
         self.depth = self.depth.max(directive.burst.depth.get());
+        self.is_poisson |= directive.burst.tokens == Tokens::Poisson;
     }
 
     fn spend(&mut self, size: u64, rate: BitRate, name: &str) {
@@ -131,6 +135,9 @@ impl Meter {
         let most =
             u128::from(self.depth.max(2000)).saturating_mul(2 * Self::BYTE).saturating_add(self.earned);
         let most = most.saturating_add(u128::from(rate.bits_per_sec()));
+        // Of Poisson tokens, the rate is the mean only: eight standard deviations more, as no run will ever see.
+        let tokens = if self.is_poisson { self.earned / Self::TOKEN + 1 } else { 0 };
+        let most = most.saturating_add((8 * tokens.isqrt()).saturating_mul(Self::TOKEN));
         assert!(
             self.sent <= most,
             "{name}: {} bytes at a rate that lets {} go",
