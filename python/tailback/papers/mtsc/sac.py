@@ -159,6 +159,13 @@ def turns_once(values: Sequence[float]) -> bool:
     return all(not (a < 0.0 < b) for a, b in pairwise(steps))
 
 
+STEPS = (
+    "neighbouring thresholds often give runs that differ by a tenth of a percent, so that chance decides whether "
+    "every single step rises or falls; here a step counts only beyond its paired interval"
+)
+"""Why a curve's shape is tested a second time."""
+
+
 def one_maximum(runs: Sequence[Measured]) -> bool:
     """Whether throughput rises to its maximum and then falls, as far as the intervals of single steps tell rising from falling."""
     best = max(range(len(runs)), key=lambda index: runs[index].total)

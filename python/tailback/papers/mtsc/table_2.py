@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter
 from tailback.papers.mtsc import sac
 from tailback.papers.mtsc.drawing import curves
 from tailback.papers.mtsc.network import Run, Setting, scenario, scheme_of
@@ -46,7 +46,7 @@ def measure(lab: Lab) -> Outcome:
     place = place_of(lab.fidelity)
     found = sac.measured(lab, [(place, sac.threshold(theta), count) for count in COUNTS for theta in sac.THRESHOLDS])
     totals = {count: [run.total for run in found[8 * index : 8 * index + 8]] for index, count in enumerate(COUNTS)}
-    fours = found[8 * COUNTS.index(4) :][:8]
+    runs = {count: found[8 * index : 8 * index + 8] for index, count in enumerate(COUNTS)}
     peaks = []
     for theta in sac.THRESHOLDS:
         column = {count: row[theta - 1] for count, row in totals.items()}
@@ -57,23 +57,23 @@ def measure(lab: Lab) -> Outcome:
             Check(
                 f"{count} rising with the threshold",
                 f"{sac.said(totals[count])} kB/s",
-                "best at 8",
-                sac.peak(totals[count]) == 8,
+                "best at 8, every step up to it",
+                sac.peak(totals[count]) == 8 and sac.turns_once(totals[count]),
             )
             for count in (1, 2)
         ),
         Check(
             "4 with one maximum",
             f"{sac.said(totals[4])} kB/s",
-            "strictly inside",
-            1 < sac.peak(totals[4]) < 8 and sac.one_maximum(fours),
+            "strictly inside, rising before it and falling behind it",
+            1 < sac.peak(totals[4]) < 8 and sac.turns_once(totals[4]),
         ),
         *(
             Check(
                 f"{count} falling with the threshold",
                 f"{sac.said(totals[count])} kB/s",
-                "best at 1",
-                sac.peak(totals[count]) == 1,
+                "best at 1, every step down from it",
+                sac.peak(totals[count]) == 1 and sac.turns_once(totals[count]),
             )
             for count in (8, 10)
         ),
@@ -85,6 +85,16 @@ def measure(lab: Lab) -> Outcome:
             all(b <= a for a, b in pairwise(peaks)) and peaks[-1] < peaks[0],
         ),
     )
+    places = {1: (8, 8), 2: (8, 8), 4: (2, 7), 8: (1, 1), 10: (1, 1)}
+    within = [
+        Check(
+            f"{count} connections",
+            f"{sac.said(totals[count])} kB/s",
+            f"best from {first} to {last}; no step against it beyond its interval",
+            first <= sac.peak(totals[count]) <= last and sac.one_maximum(runs[count]),
+        )
+        for count, (first, last) in places.items()
+    ]
     data = pl.DataFrame(
         [
             {"connections": count, "theta": theta, "total_kBps": value, "each_kBps": value / count}
@@ -95,6 +105,7 @@ def measure(lab: Lab) -> Outcome:
     return Outcome(
         measured={"total_kBps": {count: dict(zip(sac.THRESHOLDS, row, strict=True)) for count, row in totals.items()}},
         checks=checks,
+        changed=ChangedTest((*within, *checks[-2:]), sac.STEPS),
         data=data,
         units={},
         why=sac.why(

@@ -34,7 +34,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 
 def run(seed: int, **fields: object) -> Run:
     """One run."""
-    return Run(pcc=4, tcp=4, rate=500, capacity=2000, seed=seed, series=True)._replace(**fields)  # type: ignore[arg-type]
+    return Run(pcc=4, tcp=4, rate=500, capacity=2000, seed=seed, series=True)._replace(**fields)  # type: ignore[arg-type]  # Fields of Run, as callers name them.
 
 
 def measure(lab: Lab) -> Outcome:

@@ -119,9 +119,9 @@ class Seen(NamedTuple):
     """Flows on, by second."""
     drops: list[float]
     """Loss rate at the bottleneck, by second."""
-    on_each: list[list[bool]] = []  # noqa: RUF012 -- a tuple's default, never changed
+    on_each: Sequence[Sequence[bool]] = ()
     """Whether each flow is on, by flow and second."""
-    first_data: list[float] = []  # noqa: RUF012 -- likewise
+    first_data: Sequence[float] = ()
     """Seconds from each flow's start to the second in which its first data left."""
 
 

@@ -55,9 +55,9 @@ def simulate(run: Run) -> Seen:
     eta = result.series(link=network.LINK, after_warm_up=True)["eta"]
     return Seen(
         link["utilization"],
-        float(eta.mean()),  # type: ignore[arg-type]
+        float(eta.mean()),  # type: ignore[arg-type]  # A number: the column is.
         link["mean_queue"],
-        1e3 * float(pings.std() or 0.0),  # type: ignore[arg-type]
+        1e3 * float(pings.std() or 0.0),  # type: ignore[arg-type]  # A number: the column is.
         link["loss_rate"],
     )
 
@@ -126,7 +126,7 @@ def hidden(seed: int) -> tuple[float, float, float, float]:
         for group in scenario["flows"][:liars]:
             group["receiver"] = {**group.get("receiver", {}), "ecn_echo": "hidden"}
         goodputs = _of(scenario).run(seed=seed).flows.filter(pl.col("flow").str.starts_with("ftp"))["goodput"] / 1e6
-        found += [float(goodputs[0]), float(goodputs[1:].mean())]  # type: ignore[arg-type]
+        found += [float(goodputs[0]), float(goodputs[1:].mean())]  # type: ignore[arg-type]  # A number: the column is.
     return found[0], found[1], found[2], found[3]
 
 
@@ -217,7 +217,7 @@ def alone(case: tuple[int, float, float, int]) -> tuple[float, float]:
     result = scenario.run(seed=seed)
     link = result.links.filter(pl.col("link") == network.LINK).row(0, named=True)
     rho = result.series(link=network.LINK, after_warm_up=True)["rho"]
-    return link["utilization"], float(rho.std())  # type: ignore[arg-type]
+    return link["utilization"], float(rho.std())  # type: ignore[arg-type]  # A number: the column is.
 
 
 def told(lab: Lab, seeds: int) -> Iterable[tuple[str, list[str], list[list[str]]]]:
