@@ -1,4 +1,4 @@
-"""Where ``tailback`` and ``python -m tailback`` begin: the command line is in ``cli.py``. Nothing else lives here."""
+"""Where ``tailback`` and ``python -m tailback`` begin: the command line is in ``cli``. Nothing else lives here."""
 
 import sys
 

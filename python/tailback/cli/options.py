@@ -1,0 +1,42 @@
+"""Options that several commands share, and the command line as it was typed. The commands stand beside this file."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Custom = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--custom", metavar="FILE.py", help="Use the controllers and queues that a Python file defines. Repeatable."
+    ),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="FIELD=VALUE", help="Change a field, for example --set buffer='25 packets'. Repeatable."
+    ),
+]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")]
+Keep = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep finished runs, and take them up.")]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="What runs may take of memory together, for example '4 GB'.",
+        show_default="half of what there is",
+        envvar="TAILBACK_MEMORY",
+    ),
+]
+Trust = Annotated[bool, typer.Option("--trust", help="Read files too that have changed since they were written.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON on standard output instead of tables: one object per line.")
+]
+
+
+def typed() -> str:
+    """The command line as it was typed, for reports."""
+    return shlex.join(["tailback", *sys.argv[1:]])
