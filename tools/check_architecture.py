@@ -1,8 +1,8 @@
 """Checks the house rules that no compiler checks: which way dependencies point, where clocks and unsafe code may be.
 
-And that modules of a crate do not import each other around a circle, that every source file begins by saying what it
-holds, and that files and Rust items named on the documentation's pages exist. Licences and formatting are other tools'
-business.
+And that modules of a crate do not import each other around a circle, that no file of tests is left out, that every source
+file begins by saying what it holds, and that files and Rust items named on the documentation's pages exist. Licences and
+formatting are other tools' business.
 """
 
 import json
@@ -120,6 +120,17 @@ def circle_faults(crate: Path) -> Iterator[str]:
             yield f"crates/{crate.name}: no circle {', '.join(circle)} any more; strike it from EXCUSED"
 
 
+def test_faults(crate: Path) -> Iterator[str]:
+    """Files of integration tests that the crate's one test program does not name, so that they would never run."""
+    program = crate / "tests" / "all.rs"
+    if not program.exists():
+        return
+    named = set(re.findall(r"^mod (\w+);", program.read_text(encoding="utf-8"), re.MULTILINE))
+    for path in sorted(program.parent.glob("*.rs")):
+        if path != program and path.stem not in named:
+            yield f"{path.relative_to(ROOT)}: not named in {program.relative_to(ROOT)}, so it would not run"
+
+
 def rust_faults(path: Path) -> Iterator[str]:
     """Clocks, unsafe code and a missing or late first line in one Rust file."""
     text = path.read_text(encoding="utf-8")
@@ -213,6 +224,7 @@ def main() -> None:
     faults = list(dependency_faults(metadata()["packages"]))
     for crate in sorted((ROOT / "crates").iterdir()):
         faults.extend(circle_faults(crate))
+        faults.extend(test_faults(crate))
     rust, python = sources(".rs"), sources(".py")
     for path in rust:
         faults.extend(rust_faults(path))

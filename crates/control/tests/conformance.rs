@@ -1,7 +1,7 @@
 //! Every registered scheme under random operations, against what holds for all controllers and against the laws of its
 //! family. A scheme joins by being registered; numbers that belong to one scheme are tested in `reference.rs`.
 
-mod script;
+use crate::script;
 
 use proptest::prelude::*;
 use script::{Op, Script, ops, params};

@@ -4,7 +4,7 @@
 //! them anew, and the difference is read before it is committed.
 
 #[expect(dead_code, reason = "shared with the conformance suite, which uses all of it")]
-mod script;
+use crate::script;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! The laws of active queue management: spacing of drops, control of queue, delay and utilization, and who is marked.
 
-mod common;
+use crate::common;
 
 use common::{Job, MEAN_PACKET, Outcome, RATE, config, link, run};
 use tailback_core::{

@@ -1,7 +1,7 @@
 //! CoDel and FlowQueue-CoDel: when they drop or mark, and who is served (RFC 8289, RFC 8290). Other active queue
 //! management is tested in `active`.
 
-mod common;
+use crate::common;
 
 use common::{Job, config, run};
 use tailback_core::{Capacity, DropReason, Ecn, Span, Time};

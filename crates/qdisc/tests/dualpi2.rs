@@ -1,7 +1,7 @@
 //! DualPI2: its ramp, its coupling, its overload, and who goes into which of its queues (RFC 9332). Other active queue
 //! management is tested in `active`.
 
-mod common;
+use crate::common;
 
 use common::{Job, RATE, config, run};
 use tailback_core::{

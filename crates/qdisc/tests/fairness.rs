@@ -1,6 +1,6 @@
 //! The published bounds of the fair servers, over random arrivals. What holds of every discipline is tested in `laws`.
 
-mod common;
+use crate::common;
 
 use std::collections::VecDeque;
 

@@ -2,7 +2,7 @@
 //! promised, marks only where they may be, and the same outcome for the same seed. Bounds of single disciplines are
 //! tested in files of their own.
 
-mod common;
+use crate::common;
 
 use common::{all, arrivals, build, config, run, serve};
 use proptest::prelude::*;

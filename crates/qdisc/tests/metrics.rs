@@ -1,7 +1,7 @@
 //! The meters of two-dimensional queue management on synthetic arrivals (Li and Mills, Eq. 1, 2, Fig. 1): the ledger item
 //! `tdqm/metrics`. The marks are tested with the discipline at the end.
 
-mod common;
+use crate::common;
 
 use common::{Job, RATE, config, run};
 use tailback_core::{

@@ -2,7 +2,7 @@
 //! go out in batches, early or late; timers are late; flows and packets are numbered as hashes are. The exact server of
 //! the other tests lives in `common`.
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 

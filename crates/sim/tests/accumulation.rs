@@ -1,7 +1,7 @@
 //! The recorder of accumulation against cases computed by hand and against laws: of conservation, of paths without
 //! propagation, and of the two forms of a link.
 
-mod common;
+use crate::common;
 
 use common::{Echo, chat, drop_tail, link};
 use proptest::prelude::*;

@@ -2,7 +2,7 @@
 //! switched on and off, rates from interval reports, routers that hold foreign bytes. Each runs through the traits as they
 //! are, which is what is tested; the sketches are far from the papers' schemes.
 
-mod common;
+use crate::common;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

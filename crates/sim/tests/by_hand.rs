@@ -1,7 +1,7 @@
 //! One link in the simulator and the same link driven by hand, offered the same packets at the same instants: they deliver and
 //! drop the same packets at the same instants, whatever the discipline and whatever goes wrong on the wire.
 
-mod common;
+use crate::common;
 
 use common::{built, chat, link};
 use proptest::prelude::*;

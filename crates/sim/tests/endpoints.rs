@@ -1,7 +1,7 @@
 //! Real endpoints in the simulator: every packet through the wire codec changes nothing, transfers end whatever the
 //! path does to them, flows born while running cost nothing once gone, and streams keep the laws of the network.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

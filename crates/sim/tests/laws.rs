@@ -1,7 +1,7 @@
 //! Laws that every run obeys: packets are conserved, a busy link is never idle, the two forms of a link agree packet
 //! by packet, equal seeds give equal runs, and adding a flow changes nobody else's draws.
 
-mod common;
+use crate::common;
 
 use common::{chat, drop_tail, link, unbounded};
 use proptest::prelude::*;

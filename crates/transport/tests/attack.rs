@@ -3,7 +3,7 @@
 
 #[path = "common/attacked.rs"]
 mod attacked;
-mod pipe;
+use crate::pipe;
 
 use std::cell::Cell;
 

@@ -1,6 +1,6 @@
 //! Datagram flows: numbering, acknowledgements, losses and their events, time-outs.
 
-mod pipe;
+use crate::pipe;
 
 use pipe::{FLOW, Fate, Pipe, Scripted};
 use tailback_core::{Bytes, CongestionEvent, Event, Span};

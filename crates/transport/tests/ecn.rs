@@ -1,7 +1,7 @@
 //! Explicit Congestion Notification at both ends of a stream, rule by rule of RFC 3168 §6.1. Over a pipe of 50 ms each
 //! way whose path marks by script. What a window does about an echo is tested with the controllers.
 
-mod pipe;
+use crate::pipe;
 
 use pipe::{Departure, FLOW, Fate, Pipe, Scripted};
 use tailback_control::{MarkResponse, Needs};

@@ -1,6 +1,6 @@
 //! Endpoints face whatever arrives: forged numbers, ranges, kinds and annexes change nothing and break nothing.
 
-mod pipe;
+use crate::pipe;
 
 use pipe::{FLOW, Scripted};
 use proptest::prelude::*;

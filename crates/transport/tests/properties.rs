@@ -1,7 +1,7 @@
 //! Laws over random paths: whatever is lost, reordered, duplicated or delayed, a transfer completes, every byte is
 //! delivered once and in order, and no window is overrun. With the real window laws, not scripted ones.
 
-mod pipe;
+use crate::pipe;
 
 use pipe::{FLOW, Fate, Pipe};
 use proptest::prelude::*;

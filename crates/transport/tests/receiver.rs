@@ -1,6 +1,6 @@
 //! The receiver's side: delayed acknowledgements, echoes of marks, details, reports of a feedback policy.
 
-mod pipe;
+use crate::pipe;
 
 use pipe::{FLOW, Fate, Pipe, Scripted};
 use tailback_control::Reliability;

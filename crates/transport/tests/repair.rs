@@ -1,7 +1,7 @@
 //! Loss recovery, packet by packet: scenarios of RFC 5681, RFC 6582, RFC 6675 and RFC 3042 over a pipe of 50 ms each way
 //! with scripted losses. Windows are scripted, so each trace follows from the RFC alone.
 
-mod pipe;
+use crate::pipe;
 
 use pipe::Scripted;
 use pipe::stream::{config, events, transfer};

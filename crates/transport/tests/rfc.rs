@@ -1,7 +1,7 @@
 //! What the RFCs of loss recovery promise on every path, as properties over random losses of data and
 //! acknowledgements: samples, time-outs, limited transmit, retransmissions. Traces by hand are in `stream.rs`.
 
-mod pipe;
+use crate::pipe;
 
 use std::collections::{BTreeMap, BTreeSet};
 

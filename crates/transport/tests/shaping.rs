@@ -1,7 +1,7 @@
 //! Every field of a directive is obeyed: a rate that reaches only a plot is a bug. Each is driven through both kinds
 //! of senders, over a pipe of 50 ms each way.
 
-mod pipe;
+use crate::pipe;
 
 use pipe::{FLOW, Pipe, Scripted};
 use tailback_core::{

@@ -1,7 +1,7 @@
 //! Losses and time-outs that were none: what F-RTO (RFC 5682) and Eifel detection (RFC 3522) find out, and what
 //! becomes of the window (RFC 9438 §4.9). Over a pipe of 50 ms each way.
 
-mod pipe;
+use crate::pipe;
 
 use pipe::{FLOW, Fate, Pipe};
 use tailback_control::schemes::{Cubic, CubicConfig, Reno, RenoConfig};

@@ -1,7 +1,7 @@
 //! The straight way of what nearly always happens gives what the general way gives: the same packets at the same times,
 //! the same words to the controller, the same observations.
 
-mod pipe;
+use crate::pipe;
 
 use pipe::{Departure, FLOW, Fate, Pipe, Told};
 use proptest::prelude::*;

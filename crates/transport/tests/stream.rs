@@ -1,7 +1,7 @@
 //! A stream over a pipe of 50 ms each way without much trouble: windows, the receiver's window, the opening, random delays
 //! and connections one after the other. Repair is in `repair.rs`, the timer in `timer.rs`.
 
-mod pipe;
+use crate::pipe;
 
 use pipe::stream::{ONE_WAY, config, transfer};
 use pipe::{FLOW, Pipe, Scripted};

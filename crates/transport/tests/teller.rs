@@ -1,6 +1,6 @@
 //! What a sender tells: its controller of reports and marks, its receiver by stamps, its application of gates.
 
-mod pipe;
+use crate::pipe;
 
 use pipe::{FLOW, Fate, Pipe, Scripted};
 use tailback_core::{

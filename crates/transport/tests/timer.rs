@@ -1,7 +1,7 @@
 //! The retransmission timer of RFC 6298 over a pipe of 50 ms each way: its constants, its samples, its restart and its
 //! back-off; and what a sender does after a rest (RFC 5681 §4.1).
 
-mod pipe;
+use crate::pipe;
 
 use pipe::stream::{ONE_WAY, config, events, transfer};
 use pipe::{FLOW, Fate, Pipe, Scripted};

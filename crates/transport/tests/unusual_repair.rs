@@ -1,7 +1,7 @@
 //! Loss recovery that is nobody's standard: packet-pair's offsets and soft time-outs (Keshav 1994, §6), Vegas's timer of
 //! fine grain (Brakmo and Peterson 1995, §III-A). Over a pipe of 50 ms each way with scripted losses.
 
-mod pipe;
+use crate::pipe;
 
 use pipe::Scripted;
 use pipe::stream::{Test, config, events, transfer};

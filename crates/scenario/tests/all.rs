@@ -1,0 +1,17 @@
+//! Every integration test of this crate, as one program: to link each file by itself took most of a build. A new file is
+//! named here; nothing else lives here.
+
+mod absurd_input;
+mod accumulation;
+mod aggregates;
+mod altered;
+mod bad_input;
+mod bad_queues;
+mod carriage;
+mod endpoints;
+mod examples;
+mod marks;
+mod monaco;
+mod properties;
+mod runs;
+mod topology;

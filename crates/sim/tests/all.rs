@@ -1,0 +1,9 @@
+//! Every integration test of this crate, as one program: to link each file by itself took most of a build. A new file is
+//! named here; nothing else lives here.
+
+mod accumulation;
+mod announced;
+mod by_hand;
+mod common;
+mod endpoints;
+mod laws;

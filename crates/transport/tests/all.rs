@@ -1,0 +1,21 @@
+//! Every integration test of this crate, as one program: to link each file by itself took most of a build. A new file is
+//! named here; nothing else lives here.
+
+mod attack;
+mod datagrams;
+mod ecn;
+mod hostile;
+mod pipe;
+mod properties;
+mod receiver;
+mod repair;
+mod rfc;
+mod shaping;
+mod sources;
+mod spurious;
+mod straight;
+mod stream;
+mod teller;
+mod timer;
+mod unusual_repair;
+mod wire;
