@@ -80,6 +80,10 @@ packet-pair: $(STAMPS)/core ## Packet-pair's items and its comparison with TCP, 
 validation: $(STAMPS)/core ## TCP and queues beside ns-2's figures, row by row, into docs/validation.md
 	$(BIN)/python -m tools.write_validation
 
+.PHONY: parity
+parity: $(STAMPS)/core ## Simulated and real networks side by side, and the router's figures, into docs/parity.md; ARGS=--quick
+	$(BIN)/python -m tools.write_parity $(ARGS)
+
 .PHONY: docs
 docs: $(STAMPS)/docs $(STAMPS)/core ## The documentation as a web site that works offline: docs/_build/html/index.html
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

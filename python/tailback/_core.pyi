@@ -46,6 +46,36 @@ def emulate(scenario: str, told: str, /) -> tuple[Result, str]:
         OSError: where the system does not let us.
     """
 
+def load_lab(path: str, /) -> tuple[str, dict[str, str]]:
+    """The scenario in a file whose flows may have schemes of the kernel, such as ``kernel-cubic``, as canonical JSON with
+    counterparts of ours in their places; and by group of flows the kernel's name of the congestion control. Linux only.
+
+    Raises:
+        ScenarioError: everything that is wrong with it.
+    """
+
+def for_lab(scenario: str, kernel: dict[str, str], /) -> str:
+    """A scenario as JSON with the headers of real packets; ``kernel`` as of :func:`load_lab`. Linux only.
+
+    Raises:
+        ScenarioError: everything in it that cannot be had with real packets.
+    """
+
+def kernel_schemes() -> list[tuple[str, str | None]]:
+    """The congestion controls that the kernel has, each with the scheme of ours that does the same, where there is one.
+    Linux only."""
+
+def laboratory(scenario: str, told: str, /) -> tuple[Result, str]:
+    """Runs a scenario with real packets, in real time, on Linux. ``told`` says in JSON: ``kernel``, as of :func:`load_lab`,
+    ``held`` (the number of a file: the run ends when nobody holds its other end), and the budget of lateness,
+    ``median_seconds`` and ``p99_seconds``. Gives the result, and a report as JSON: ``kernel``, ``valid``, ``reasons``,
+    ``lateness`` of packets and ``timers``.
+
+    Raises:
+        ScenarioError: where the scenario makes no sense, or cannot be had with real packets.
+        OSError: where the system does not let us.
+    """
+
 def columns() -> str:
     """All columns of the tables of a :class:`Result`, as JSON: by table (``links``, ``flows``, ``aggregates``,
     ``messages``, ``state``, ``packets``, ``link_series``, ``flow_series``, and ``queue_state`` for what queue disciplines

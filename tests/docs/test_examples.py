@@ -24,6 +24,10 @@ ELSEWHERE = {
     "make reproduce": "takes minutes; the tests of the papers make every item of it",
     "tailback shell --rate '20 Mbit/s' --delay '20 ms' --queue fq-codel --server 'iperf3 -s' -- "
     "sh -c 'iperf3 -c $TAILBACK_FAR'": "needs namespaces and iperf3; tests/test_shell.py does the same with programs of its own",
+    **dict.fromkeys(
+        ("tailback lab wire.toml", "tailback lab beside.toml", "tailback parity beside.toml"),
+        "needs namespaces and real time; tests/test_lab.py does the same, quickly",
+    ),
     "source .venv/bin/activate": "changes a shell and does nothing else; commands here run in that environment",
 }
 """What blocks of the documentation say and this test does not run, and who does."""
@@ -129,7 +133,8 @@ def test_scenarios_load(page: Path, tmp_path: Path) -> None:
             continue
         path = tmp_path / "scenario.toml"
         path.write_text(body, encoding="utf-8")
-        assert _core.load_toml(str(path))
+        # Only a laboratory has the kernel's schemes.
+        assert _core.load_lab(str(path)) if '"kernel-' in body else _core.load_toml(str(path))
 
 
 def commands(page: Path) -> list[str]:

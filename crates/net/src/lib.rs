@@ -5,6 +5,8 @@ pub mod buffer;
 pub mod clock;
 pub mod impair;
 #[cfg(target_os = "linux")]
+pub mod lab;
+#[cfg(target_os = "linux")]
 pub mod router;
 pub mod socket;
 pub mod udp;

@@ -66,31 +66,29 @@ struct Recording {
     is_logged: bool,
 }
 
+/// Tells of what happened in a router as simulators do. In logs, packets are numbered in the order in which they came.
+pub(crate) fn recorded(event: RouterEvent<'_>, tell: impl FnOnce(PacketEvent<'_>)) {
+    let numbered = |packet: &Packet| {
+        let mut numbered = *packet;
+        numbered.number = serial(packet);
+        numbered
+    };
+    match event {
+        RouterEvent::Arrived(_, packet) => tell(PacketEvent::Sent(packet.flow, &numbered(packet))),
+        RouterEvent::Offered(link, packet) => tell(PacketEvent::Offered(link, &numbered(packet))),
+        RouterEvent::Dropped(link, packet, reason) => {
+            tell(PacketEvent::Dropped(link, &numbered(packet), reason));
+        }
+        RouterEvent::Left(_, packet) => tell(PacketEvent::Delivered(packet.flow, &numbered(packet))),
+    }
+}
+
 impl RouterRecorder for Recording {
     fn packet(&mut self, now: Time, event: RouterEvent<'_>) {
         if !self.is_logged {
             return;
         }
-        // In logs, packets are numbered in the order in which they came.
-        let numbered = |packet: &Packet| {
-            let mut numbered = *packet;
-            numbered.number = serial(packet);
-            numbered
-        };
-        match event {
-            RouterEvent::Arrived(_, packet) => {
-                self.emulation.packet(now, PacketEvent::Sent(packet.flow, &numbered(packet)));
-            }
-            RouterEvent::Offered(link, packet) => {
-                self.emulation.packet(now, PacketEvent::Offered(link, &numbered(packet)));
-            }
-            RouterEvent::Dropped(link, packet, reason) => {
-                self.emulation.packet(now, PacketEvent::Dropped(link, &numbered(packet), reason));
-            }
-            RouterEvent::Left(_, packet) => {
-                self.emulation.packet(now, PacketEvent::Delivered(packet.flow, &numbered(packet)));
-            }
-        }
+        recorded(event, |event| self.emulation.packet(now, event));
     }
 
     fn next_sample(&self) -> Time {
@@ -111,10 +109,7 @@ impl RouterRecorder for Recording {
 pub(crate) fn emulate(py: Python<'_>, scenario: &str, told: &str) -> PyResult<(RunResult, String)> {
     let scenario = Scenario::from_json(scenario).map_err(|problems| raise(py, &problems))?;
     let told: Told = serde_json::from_str(told).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let (outcome, report) = py.detach(|| session(scenario, &told)).map_err(|failure| match failure {
-        Failure::Scenario(problems) => raise(py, &problems),
-        Failure::System(error) => PyOSError::new_err(error.to_string()),
-    })?;
+    let (outcome, report) = py.detach(|| session(scenario, &told)).map_err(|failure| failure.raised(py))?;
     Ok((RunResult::new(py, outcome)?, report.to_string()))
 }
 
@@ -122,9 +117,19 @@ pub(crate) fn emulate(py: Python<'_>, scenario: &str, told: &str) -> PyResult<(R
 const NEAR: usize = 0;
 
 /// Why a session failed.
-enum Failure {
+pub(crate) enum Failure {
     Scenario(Problems),
     System(io::Error),
+}
+
+impl Failure {
+    /// As Python's exception.
+    pub(crate) fn raised(self, py: Python<'_>) -> PyErr {
+        match self {
+            Self::Scenario(problems) => raise(py, &problems),
+            Self::System(error) => PyOSError::new_err(error.to_string()),
+        }
+    }
 }
 
 impl From<Problems> for Failure {
@@ -242,7 +247,7 @@ fn direction(from: &DeviceCounters, to: &DeviceCounters, delays: &Spans) -> Valu
     })
 }
 
-fn spans(spans: &Spans) -> Value {
+pub(crate) fn spans(spans: &Spans) -> Value {
     json!({
         "packets": spans.count(),
         "mean_seconds": spans.mean().as_secs_f64(),

@@ -6,6 +6,8 @@ mod custom;
 #[cfg(target_os = "linux")]
 mod emulation;
 mod estimators;
+#[cfg(target_os = "linux")]
+mod lab;
 mod memory;
 mod network;
 mod probabilities;
@@ -35,6 +37,9 @@ mod _core {
     use crate::emulation::emulate;
     #[pymodule_export]
     use crate::estimators::estimate;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::lab::{for_lab, kernel_schemes, laboratory, load_lab};
     #[pymodule_export]
     use crate::network::network;
     #[pymodule_export]

@@ -16,6 +16,10 @@ use crate::scenario::Scenario;
 use crate::table::{Column, Table};
 use crate::topology::Network;
 
+mod driven;
+
+pub use driven::DrivenFlow;
+
 /// So many flows have rows in tables: those that came first.
 pub const MOST_FLOWS: usize = 1000;
 /// What the log of packets may take, in bytes.
@@ -78,7 +82,7 @@ impl Emulation {
             links: std::iter::repeat_with(LinkBins::default).take(network.links.len()).collect(),
             flows: Vec::new(),
             packets: record.packets.then(PacketLog::default),
-            delays: record.delays.then(|| DelayRecorder::new(MOST_FLOWS, Time::ZERO)),
+            delays: record.delays.then(|| DelayRecorder::new(MOST_FLOWS, Time::ZERO + scenario.warm_up)),
             is_log_full: false,
             scenario,
             network,
@@ -191,8 +195,10 @@ impl Emulation {
         let gathered = self.gathered(network.flows.len());
         let mut outcome = outcome::tell(self.scenario, &network, &plan, 0, (&first, &last), gathered);
         for table in [&mut outcome.flows, &mut outcome.flows_measured] {
-            say(table, "scheme", seen.iter().map(|flow| flow.protocol.clone()));
-            say(table, "source", seen.iter().map(|_| "program".to_owned()));
+            for (index, flow) in seen.iter().enumerate() {
+                say(table, "scheme", index, flow.protocol.clone());
+                say(table, "source", index, "program".to_owned());
+            }
         }
         Ok(outcome)
     }
@@ -228,10 +234,10 @@ fn snapshot(counts: &FlowCounts) -> FlowSnapshot {
     FlowSnapshot { sender: counts.sender, receiver: counts.receiver, ..FlowSnapshot::default() }
 }
 
-/// Puts other words into a column.
-fn say(table: &mut Table, name: &str, words: impl Iterator<Item = String>) {
+/// Puts another word into a row of a column.
+fn say(table: &mut Table, name: &str, row: usize, word: String) {
     if let Some((_, Column::Text(said))) = table.0.iter_mut().find(|(known, _)| *known == name) {
-        said.iter_mut().zip(words).for_each(|(said, word)| *said = word);
+        said[row] = word;
     }
 }
 
@@ -241,11 +247,11 @@ mod tests {
     use tailback_core::{Bytes, FlowId, Kind, Packet};
     use tailback_link::StandaloneLink;
 
-    const SCENARIO: &str = r#"{"duration": "1 h", "topology": {"template": "graph", "links": [{"from": "inside",
+    pub(super) const SCENARIO: &str = r#"{"duration": "1 h", "topology": {"template": "graph", "links": [{"from": "inside",
         "to": "outside", "rate": "8 Mbit/s", "delay": "5 ms", "buffer": "20 packets"}]}, "flows": [{"name": "programs",
         "scheme": "reno", "from": "inside", "to": "outside"}], "record": {"packets": true, "delays": true}}"#;
 
-    fn seen(name: &str, packets: u64) -> SeenFlow {
+    pub(super) fn seen(name: &str, packets: u64) -> SeenFlow {
         let bytes = Bytes::new(packets * 1000);
         let sender = Observation { sent_packets: packets, sent_bytes: bytes, ..Observation::default() };
         let receiver =

@@ -13,6 +13,7 @@ mod file;
 pub mod flow;
 pub mod hash;
 pub mod impairment;
+pub mod lab;
 mod lean;
 pub mod link;
 pub mod load;

@@ -79,6 +79,32 @@ def paired_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95) ->
     return mean_interval(a - b, level)
 
 
+def difference_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95) -> Interval:
+    """Welch's t interval for the difference of the means of two independent samples, which need not have the same spread
+    (Welch, 1947, equation 28 for the degrees of freedom).
+
+    Raises:
+        ValueError: without samples, or for a level outside 0 to 1.
+    """
+    a, b = mean_interval(first, level), mean_interval(second, level)
+    sizes = np.array([a.samples, b.samples])
+    spreads = [np.asarray(one, dtype=np.float64).ravel() for one in (first, second)]
+    if sizes.min() < 2:
+        return Interval(a.mean - b.mean, math.inf, level, int(sizes.sum()))
+    errors = np.array([one.var(ddof=1) / one.size for one in spreads])
+    total = float(errors.sum())
+    if total == 0.0:
+        return Interval(a.mean - b.mean, 0.0, level, int(sizes.sum()))
+    freedom = total**2 / float((errors**2 / (sizes - 1)).sum())
+    return Interval(a.mean - b.mean, _quantile(freedom, level) * math.sqrt(total), level, int(sizes.sum()))
+
+
+def _quantile(freedom: float, level: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.5 + level / 2.0))
+
+
 def batch_means(series: ArrayLike, batches: int = 20, level: float = 0.95) -> Interval:
     """An interval for the mean of one long, correlated series, by non-overlapping batch means.
 

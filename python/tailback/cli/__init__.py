@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tailback.cli import emulating, listing, looking, papers, running
+from tailback.cli import emulating, listing, looking, measuring, papers, running
 from tailback.commands import helping
 
 # Whatever follows the first word that is no option belongs to the command that is run.
@@ -73,6 +73,8 @@ for _command in (
     looking.lrd,
     running.tune,
     emulating.shell,
+    measuring.lab,
+    measuring.parity,
     running.shrink,
     listing.schemes,
     listing.queues,

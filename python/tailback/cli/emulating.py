@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tailback.cli.options import Budget
 from tailback.commands import complete
 
 
@@ -54,9 +55,7 @@ def shell(  # noqa: PLR0917 (the command line has no positions here)
     ] = None,
     record: Annotated[Path | None, typer.Option(help="Folder for the result.", metavar="FOLDER")] = None,
     packets: Annotated[bool, typer.Option("--packets", help="With --record: log every packet.")] = False,
-    budget: Annotated[
-        str, typer.Option(help="How late packets may leave in a run that counts: median and 99th percentile.")
-    ] = "0.2 ms, 1 ms",
+    budget: Budget = "0.2 ms, 1 ms",
     mtu: Annotated[int, typer.Option(min=1280, max=65535, help="The longest packet, in bytes.")] = 1500,
     seed: Annotated[int, typer.Option(min=0, help="Of random losses and queues.")] = 1,
 ) -> None:

@@ -36,6 +36,10 @@ Json = Annotated[
     bool, typer.Option("--json", help="Print JSON on standard output instead of tables: one object per line.")
 ]
 
+Budget = Annotated[
+    str, typer.Option(help="How late packets may leave in a run that counts: median and 99th percentile.")
+]
+
 
 def typed() -> str:
     """The command line as it was typed, for reports."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MANY = 24
 """More flows than this are shown as groups."""
+_NOTABLE = 0.01
+"""A part of the processors' time that is worth telling."""
 FULL = 0.999
 """Links with a predicted load above this have a queue."""
 
@@ -40,7 +42,6 @@ def run_file(
     memory: str | None = None,
 ) -> None:
     """Runs a scenario, saves its result, and shows it, beside a prediction where one is asked for."""
-    from tailback.results.store import save
     from tailback.run import run_text
 
     with stoppable("nothing was written"), part_errors():
@@ -52,7 +53,16 @@ def run_file(
         with Bar(f"simulating {json.loads(scenario)['duration']}", 1.0) as bar:
             result = run_text(scenario, seed, bar.reach, memory)
     folder = out if out is not None else Path("out") / f"{file.stem}-seed-{result.seed}"
-    draw = plot and (result.flow_series.height > 0 or result.link_series.height > 0)
+    keep_and_tell(result, folder, plot=plot, predict=predict, as_json=as_json)
+
+
+def keep_and_tell(result: Result, folder: Path, *, plot: bool, predict: str | None, as_json: bool) -> None:
+    """Saves a result, and prints it."""
+    from tailback.results.store import save
+
+    # What was measured beyond the budget is told, and not drawn.
+    counts = result.real.get("valid", True) and (result.flow_series.height > 0 or result.link_series.height > 0)
+    draw = plot and counts
     save(result, folder, also=(lambda beside: _draw(result, beside)) if draw else None)
     prediction = result.predicted(predict) if predict is not None else None
     if as_json:
@@ -112,6 +122,7 @@ def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dic
         "units": {
             name: unit for name, unit in result.units.items() if name in {*result.flows.columns, *result.links.columns}
         },
+        **({"real": plain(dict(result.real))} if result.real else {}),
         **predicted,
         "out": str(folder),
     }
@@ -142,8 +153,29 @@ def _show(result: Result, folder: Path, *, drawn: bool) -> None:
         out.print(f"Switched on and off: {escape(told(gated))}", soft_wrap=True)
     for warning in result.warnings:
         out.print(f"[yellow]Warning:[/yellow] {escape(warning)}.", soft_wrap=True)
-    out.print(f"[dim]{result.events:,} events in {result.wall:.2f} s; hash {result.hash[:16]}[/dim]", soft_wrap=True)
+    if result.real:
+        out.print(f"[dim]{escape(_lateness(result))}[/dim]", soft_wrap=True)
+    else:
+        out.print(
+            f"[dim]{result.events:,} events in {result.wall:.2f} s; hash {result.hash[:16]}[/dim]", soft_wrap=True
+        )
     out.print(f"Saved in {escape(str(folder))}{' with overview.svg' if drawn else ''}", soft_wrap=True)
+
+
+def _lateness(result: Result) -> str:
+    """How late the router and the endpoints of a run with real packets were."""
+
+    def told(spans: Mapping[str, float]) -> str:
+        return ", ".join(shown(spans[f"{name}_seconds"], "s") for name in ("p50", "p99"))
+
+    budget = result.real["budget"]
+    allowed = f"{shown(budget['median_seconds'], 's')}, {shown(budget['p99_seconds'], 's')}"
+    late = [f"packets {told(result.real['lateness'])}"]
+    if "timers" in result.real:
+        late.append(f"timers {told(result.real['timers'])}")
+    stolen = result.real.get("stolen", 0.0)
+    by_host = f"; the machine's host kept {100 * stolen:.0f} % of its processors' time" if stolen > _NOTABLE else ""
+    return f"late: {'; '.join(late)} (median, 99 %); allowed {allowed}{by_host}"
 
 
 def _flow_table(result: Result) -> Table:

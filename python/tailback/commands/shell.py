@@ -10,9 +10,9 @@ from pathlib import Path
 import typer
 
 from tailback.errors import refused
+from tailback.lab.run import lateness
 from tailback.shell.launch import ShellError, launch, namespaces
 from tailback.shell.links import Link, scenario_of
-from tailback.units import number
 
 
 def run_shell(
@@ -30,7 +30,7 @@ def run_shell(
     Raises:
         TailbackError: options that make no sense, or a system that does not let us.
     """
-    median, p99 = _budget(budget)
+    median, p99 = lateness(budget)
     scenario = scenario_of(link)
     words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
     how, is_free = namespaces()
@@ -57,13 +57,3 @@ def run_shell(
         "record": str(record.absolute()) if record else None,
     }
     return launch(how, told)
-
-
-def _budget(written: str) -> tuple[float, float]:
-    """The median and the 99th percentile of lateness that a run may have."""
-    parts = written.split(",")
-    try:
-        median, p99 = (number(part) for part in parts)
-    except ValueError:
-        raise refused("--budget", written, "two times, such as '0.2 ms, 1 ms'") from None
-    return median, p99

@@ -51,6 +51,22 @@ pub struct FlowTally {
     pub delay: Span,
 }
 
+impl FlowTally {
+    fn new(key: &FlowKey, device: usize, now: Time) -> Self {
+        Self {
+            key: *key,
+            device,
+            arrived: Tally::default(),
+            left: Tally::default(),
+            dropped: Tally::default(),
+            marked: 0,
+            first: now,
+            last: now,
+            delay: Span::ZERO,
+        }
+    }
+}
+
 /// The flows seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
@@ -83,17 +99,16 @@ impl Flows {
         }
         let number = FlowId::from(self.tallies.len());
         self.numbers.insert(*key, number);
-        self.tallies.push(FlowTally {
-            key: *key,
-            device,
-            arrived: Tally::default(),
-            left: Tally::default(),
-            dropped: Tally::default(),
-            marked: 0,
-            first: now,
-            last: now,
-            delay: Span::ZERO,
-        });
+        self.tallies.push(FlowTally::new(key, device, now));
+        number
+    }
+
+    /// A flow whose number somebody else has given; those before it that have not come yet are there too from now on.
+    #[inline]
+    pub(crate) fn named(&mut self, number: FlowId, key: &FlowKey, device: usize, now: Time) -> FlowId {
+        while self.tallies.len() <= number.index() {
+            self.tallies.push(FlowTally::new(key, device, now));
+        }
         number
     }
 

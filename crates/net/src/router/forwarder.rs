@@ -5,10 +5,11 @@
 use std::io;
 use std::net::IpAddr;
 
-use tailback_core::{Annexes, Bytes, DropReason, Ecn, LinkId, Packet, Time};
+use tailback_core::{Annexes, Bytes, DropReason, Ecn, FlowId, LinkId, Packet, Time};
 use tailback_link::{LinkCounters, Passage, StandaloneLink};
 
 use super::flows::{FlowTally, Flows, Tally};
+use super::frame;
 use super::ip::{self, Header, Refusal};
 use super::store::{Place, Store};
 
@@ -23,6 +24,12 @@ pub struct Rule {
     pub destinations: Vec<IpAddr>,
     /// The links on the way, in order.
     pub route: Vec<usize>,
+    /// The number of the flow that its packets are of; by default every flow gets the next free one, by addresses and ports.
+    /// Either all rules say it or none.
+    pub flow: Option<FlowId>,
+    /// Whether the payload of datagrams is frames of ours in the clear: then links see their kind, lane and pairs, and what
+    /// links write into them arrives, marks and virtual delay.
+    pub reads_frames: bool,
 }
 
 /// Something that happened to a packet inside.
@@ -196,12 +203,20 @@ impl<R: RouterRecorder> Forwarder<R> {
             self.store.give_back(place);
             return;
         };
-        let flow = self.flows.number(&header.flow, device, now);
+        let Rule { flow, reads_frames, .. } = self.rules[rule];
+        let flow = match flow {
+            Some(flow) => self.flows.named(flow, &header.flow, device, now),
+            None => self.flows.number(&header.flow, device, now),
+        };
         let size = Bytes::new(header.length as u64);
         let mut packet = Packet::new(header.kind, flow, self.store.number(place), size);
-        packet.set_ecn(header.ecn);
         let held = self.store.at(place);
         held.cut(header.length);
+        if let Some((bits, annex)) = reads_frames.then(|| frame::read(held.bytes())).flatten() {
+            packet = packet.with_bits(bits);
+            packet.annex = annex.map_or(packet.annex, |annex| self.annexes.insert(annex));
+        }
+        packet.set_ecn(header.ecn);
         (held.rule, held.arrived, held.came_with, held.ecn) = (rule, now, header.ecn, header.ecn);
         let tally = self.flows.tally(flow);
         tally.arrived.add(size);
@@ -276,9 +291,12 @@ impl<R: RouterRecorder> Forwarder<R> {
 
     fn leave(&mut self, due: Time, packet: Packet, device: usize, outlet: &mut impl Outlet) {
         let place = Place::of(&packet);
-        self.annexes.free(packet.annex);
+        let annex = self.annexes.take(packet.annex);
         self.recorder.packet(due, RouterEvent::Left(device, &packet));
         let held = self.store.at(place);
+        if self.rules[held.rule].reads_frames {
+            frame::write(held.bytes_mut(), &packet, annex.as_ref());
+        }
         let is_marked = packet.ecn() == Ecn::Ce && held.came_with != Ecn::Ce;
         // Copies share their bytes, and need not have met with the same.
         if packet.ecn() != held.ecn {

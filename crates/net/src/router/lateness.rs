@@ -35,6 +35,14 @@ impl Spans {
         self.greatest = self.greatest.max(span);
     }
 
+    /// Others beside these.
+    pub fn merge(&mut self, others: &Self) {
+        // All have the same bounds, so that none is refused.
+        let _ = self.histogram.add(&others.histogram);
+        self.sum += others.sum;
+        self.greatest = self.greatest.max(others.greatest);
+    }
+
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.histogram.len()
@@ -88,10 +96,10 @@ impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Median(was, may) => {
-                write!(f, "packets left {was} late at the median, and {may} is allowed")
+                write!(f, "packets left {} late at the median, and {may} is allowed", millis(*was))
             }
             Self::P99(was, may) => {
-                write!(f, "packets left {was} late at the 99th percentile, and {may} is allowed")
+                write!(f, "packets left {} late at the 99th percentile, and {may} is allowed", millis(*was))
             }
             Self::Unread(packets) => {
                 write!(f, "the router did not read {packets} packets in time, which were lost")
@@ -101,6 +109,11 @@ impl fmt::Display for Invalid {
             }
         }
     }
+}
+
+/// A measured span for a reader, who has no use for its last nanosecond.
+fn millis(span: Span) -> String {
+    format!("{:.3} ms", span.as_secs_f64() * 1e3)
 }
 
 impl Budget {
@@ -137,6 +150,10 @@ mod tests {
         }
         assert_eq!((spans.count(), spans.greatest()), (10_000, Span::from_millis(10)));
         assert_eq!(spans.mean(), Span::from_nanos(5_000_500));
+        let mut both = super::tests::spans([20_000]);
+        both.merge(&spans);
+        assert_eq!((both.count(), both.greatest()), (10_001, Span::from_millis(20)));
+        assert_eq!(both.quantile(0.5), spans.quantile(0.5));
         assert_eq!(Spans::default().quantile(0.99), Span::ZERO);
     }
 

@@ -4,6 +4,7 @@
 mod checksum;
 mod flows;
 mod forwarder;
+mod frame;
 pub mod ip;
 mod lateness;
 mod namespace;
@@ -23,6 +24,7 @@ pub use lateness::{Budget, Invalid, Spans};
 pub use namespace::Namespace;
 pub use programs::Program;
 pub use router::Router;
+pub(crate) use session::unread_of;
 pub use session::{Ended, Ends, FarEnd, SessionConfig};
 pub use store::serial;
 pub use tun::Tun;

@@ -71,6 +71,12 @@ impl<R: RouterRecorder> Router<R> {
         Ok(Self { forwarder, devices, waiter })
     }
 
+    /// Time zero is now, and this is the clock that says so, for others who are to agree. Before any packet was let in.
+    pub fn begin(&mut self) -> Clock {
+        self.devices.clock = Clock::start();
+        self.devices.clock
+    }
+
     /// Forwards until `end`, or until something can be read from one of `stops`, or whoever could write there
     /// is gone.
     ///

@@ -190,7 +190,7 @@ impl Ends {
 }
 
 /// What the system dropped of an interface's outgoing packets, as the calling thread's namespace tells.
-fn unread_of(device: &str) -> u64 {
+pub(crate) fn unread_of(device: &str) -> u64 {
     /// Behind the colon there are eight figures of what came in, then those of what went out: bytes, packets, errors, drops.
     const DROPPED: usize = 8 + 3;
     let table = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();

@@ -1,0 +1,240 @@
+//! Scenarios for real packets between real hosts: which flows the kernel's TCP carries, what of a scenario cannot be had in real
+//! time, and the headers that packets really have. Hosts and clocks are the driver's; what it measured becomes tables in
+//! `emulation`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+use tailback_control::SCHEMES;
+use tailback_core::{Bytes, Checker};
+use tailback_transport::config::{EcnMode, RttSampling, SpuriousDetection};
+use tailback_transport::wire::DATA_OVERHEAD;
+
+use crate::file;
+use crate::flow::FlowConfig;
+use crate::load::{parse_json, parse_toml};
+use crate::parts::{ReceiverConfig, SchemeConfig, SourceConfig, StreamConfig};
+use crate::problems::Problems;
+use crate::scenario::Scenario;
+
+/// Flows whose scheme begins so are the kernel's.
+const KERNEL: &str = "kernel-";
+/// The scheme that stands in a scenario for one of the kernel's that has no counterpart.
+const STAND_IN: &str = "cubic";
+/// Header bytes of IPv4 and UDP, and of our frame around its payload.
+const FRAMED: u64 = 28 + DATA_OVERHEAD as u64;
+/// What a stamp adds in most packets: its fields, the echo of a report and the round trip time.
+const STAMPED: u64 = 73;
+/// Header bytes of IPv4 and TCP with timestamps.
+const TCP: u64 = 52;
+/// The header that scenarios have where they say nothing of it.
+const USUAL: Bytes = Bytes::new(40);
+/// So many hosts make for as many namespaces.
+const MOST_FLOWS: usize = 64;
+/// The longest packet that a device takes, with room for what an annex says beyond the usual.
+const LONGEST: u64 = 65_000;
+
+/// By group of flows, the kernel's name of the congestion control that carries it.
+pub type Kernel = BTreeMap<String, String>;
+
+/// The scheme of ours that does what one of the kernel's does, if there is one.
+pub fn counterpart(congestion: &str) -> Option<&'static str> {
+    let name = match congestion {
+        // The kernel's Reno repairs by selective acknowledgements.
+        "reno" => "sack",
+        other => other,
+    };
+    SCHEMES.iter().find(|info| info.name == name).map(|info| info.name)
+}
+
+/// Loads a scenario in which flows may have schemes of the kernel, such as `kernel-cubic`; in their places stand the
+/// counterparts of ours.
+///
+/// # Errors
+/// Everything that is wrong with it, by field.
+pub fn load(path: &Path) -> Result<(Scenario, Kernel), Problems> {
+    let source = path.display().to_string();
+    let from_here = |problems: Problems| Problems { source: source.clone(), ..problems };
+    let text = file::read(path)
+        .map_err(|problem| from_here(Problems::one("file", problem, "a readable scenario file")))?;
+    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let value = if is_json { parse_json(&text) } else { parse_toml(&text) }.map_err(from_here)?;
+    of_value(value, path.parent().unwrap_or(Path::new(""))).map_err(from_here)
+}
+
+/// The same, of a parsed value; traces are looked for relative to `base`.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn of_value(mut value: Value, base: &Path) -> Result<(Scenario, Kernel), Problems> {
+    let mut kernel = Kernel::new();
+    for group in value.get_mut("flows").and_then(Value::as_array_mut).into_iter().flatten() {
+        let name = group.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let congestion =
+            group.get("scheme").and_then(Value::as_str).and_then(|name| name.strip_prefix(KERNEL));
+        if let Some(congestion) = congestion.map(str::to_owned) {
+            group["scheme"] = counterpart(&congestion).unwrap_or(STAND_IN).into();
+            kernel.insert(name, congestion);
+        }
+    }
+    Ok((Scenario::from_value(&value, base)?, kernel))
+}
+
+impl Scenario {
+    /// The scenario as it is with real packets: their headers are those of real ones.
+    ///
+    /// # Errors
+    /// Everything in it that cannot be had in real time; `known` are the congestion controls that the kernel has.
+    pub fn for_lab(mut self, kernel: &Kernel, known: &[String]) -> Result<Self, Problems> {
+        let mut checker = Checker::new();
+        let no = |checker: &mut Checker, ok: bool, field: &str, value: &str, allowed: &str| {
+            checker.require(ok, field, value, format_args!("{allowed} with real packets"));
+        };
+        no(&mut checker, self.aggregates.is_empty(), "aggregates", "a list", "none");
+        no(&mut checker, !self.record.state, "record.state", "true", "false");
+        no(&mut checker, !self.record.accumulation, "record.accumulation", "true", "false");
+        let count = self.flow_count();
+        checker.require(
+            count <= MOST_FLOWS,
+            "flows",
+            format_args!("{count} flows"),
+            format_args!("at most {MOST_FLOWS} flows with real packets"),
+        );
+        for (index, flow) in self.flows.iter_mut().enumerate() {
+            checker.within(format!("flows.[{index}]"), |checker| {
+                no(checker, flow.receivers.is_none(), "receivers", "a list", "none");
+                no(checker, !flow.cells, "cells", "true", "false");
+                let congestion = kernel.get(&flow.name);
+                let header = if let Some(congestion) = congestion {
+                    check_kernel(flow, congestion, known, checker);
+                    TCP
+                } else {
+                    let is_custom = matches!(flow.scheme.0, SchemeConfig::Custom(_));
+                    no(checker, !is_custom, "scheme", "a custom scheme", "one of Tailback's own");
+                    FRAMED + if flow.is_stamped() { STAMPED } else { 0 }
+                };
+                flow.set_header(Bytes::new(header), checker);
+            });
+        }
+        checker.finish().map_err(|errors| Problems::new("scenario", errors))?;
+        Ok(self)
+    }
+}
+
+/// Complains about what the kernel's TCP does not do for us.
+fn check_kernel(flow: &FlowConfig, congestion: &str, known: &[String], checker: &mut Checker) {
+    let has = known.iter().any(|name| name == congestion);
+    let names: Vec<String> = known.iter().map(|name| format!("{KERNEL}{name}")).collect();
+    let allowed = format_args!("one of those that this kernel has: {}", names.join(", "));
+    checker.require(has, "scheme", format_args!("{KERNEL}{congestion}"), allowed);
+    let source = matches!(flow.source.0, SourceConfig::Bulk(_) | SourceConfig::Files(_));
+    checker.require(source, "source", flow.source.0.name(), "bulk or files over the kernel's TCP");
+    let StreamConfig { segment_size, ecn, header, .. } = flow.transport;
+    let like_the_kernel = StreamConfig { segment_size, ecn, header, ..StreamConfig::default() };
+    let allowed = "nothing but segment_size and ecn over the kernel's TCP, which has settings of its own";
+    checker.require(flow.transport == like_the_kernel, "transport", "a table", allowed);
+    checker.require(flow.receiver == ReceiverConfig::default(), "receiver", "a table", allowed);
+    let codepoint = ecn != EcnMode::Ect1;
+    checker.require(codepoint, "transport.ecn", "ect1", "off or ect0 over the kernel's TCP");
+}
+
+impl FlowConfig {
+    /// Whether packets carry their send times.
+    fn is_stamped(&self) -> bool {
+        let needs = self.scheme.needs();
+        if self.sends_datagrams() {
+            self.datagram.clone().serving(&needs).stamps
+        } else {
+            let transport = self.transport.clone().serving(&needs);
+            transport.stamps
+                || transport.rtt_sampling == RttSampling::Timestamps
+                || transport.spurious == SpuriousDetection::Eifel
+        }
+    }
+
+    /// Puts the real header in place of the usual one.
+    fn set_header(&mut self, real: Bytes, checker: &mut Checker) {
+        let is_datagrams = self.sends_datagrams();
+        let (field, header, segment) = if is_datagrams {
+            ("datagram", &mut self.datagram.header, self.datagram.segment_size)
+        } else {
+            ("transport", &mut self.transport.header, self.transport.segment_size)
+        };
+        checker.within(field, |checker| {
+            let ok = *header == USUAL || *header == real || is_datagrams;
+            let allowed = format_args!("{USUAL}, in whose place the real {real} stand with real packets");
+            checker.require(ok, "header", *header, allowed);
+            let ok = segment > real && segment.get() <= LONGEST;
+            let allowed = format_args!("more than the {real} of real headers, at most {LONGEST} B");
+            checker.require(ok, "segment_size", segment, allowed);
+        });
+        *header = real;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn scenario(flows: Value) -> Value {
+        json!({"duration": "1 s", "topology": {"template": "dumbbell", "rate": "8 Mbit/s", "delay": "5 ms",
+            "buffer": "20 packets"}, "flows": flows})
+    }
+
+    fn known() -> Vec<String> {
+        vec!["cubic".to_owned(), "reno".to_owned()]
+    }
+
+    fn problems(flows: Value) -> String {
+        let (scenario, kernel) = of_value(scenario(flows), Path::new("")).unwrap();
+        scenario.for_lab(&kernel, &known()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn schemes_of_the_kernel_have_counterparts() {
+        let flows = json!([{"name": "a", "scheme": "kernel-reno"}, {"name": "b", "scheme": "kernel-cubic"},
+            {"name": "c", "scheme": "vegas"}]);
+        let (scenario, kernel) = of_value(scenario(flows), Path::new("")).unwrap();
+        let schemes: Vec<_> = scenario.flows.iter().map(|flow| flow.scheme.name()).collect();
+        assert_eq!(schemes, ["sack", "cubic", "vegas"]);
+        let said: Vec<_> = kernel.iter().map(|(group, name)| (group.as_str(), name.as_str())).collect();
+        assert_eq!(said, [("a", "reno"), ("b", "cubic")]);
+        let made = scenario.for_lab(&kernel, &known()).unwrap();
+        let headers: Vec<_> = made.flows.iter().map(|flow| flow.transport.header.get()).collect();
+        assert_eq!(headers, [52, 52, 58]);
+        assert!(made.clone().for_lab(&kernel, &known()).is_ok(), "once more");
+        assert_eq!(counterpart("westwood"), None);
+    }
+
+    #[test]
+    fn stamps_are_part_of_the_header() {
+        let flows = json!([{"name": "a", "scheme": "monaco"}]);
+        let (scenario, kernel) = of_value(scenario(flows), Path::new("")).unwrap();
+        let flow = &scenario.for_lab(&kernel, &[]).unwrap().flows[0];
+        let header = flow.transport.header.get();
+        assert!(header == FRAMED || header == FRAMED + STAMPED, "{header}");
+        assert_eq!(header > FRAMED, flow.is_stamped());
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_named() {
+        let said = problems(json!([{"name": "a", "scheme": "kernel-bbr"}]));
+        assert!(said.contains("flows[0].scheme: kernel-bbr") && said.contains("kernel-cubic"), "{said}");
+        let said = problems(json!([{"name": "a", "scheme": "kernel-reno", "source": "voice"}]));
+        assert!(said.contains("flows[0].source: voice"), "{said}");
+        let said = problems(json!([{"name": "a", "scheme": "kernel-reno",
+            "transport": {"initial_window": "2 packets"}}]));
+        assert!(said.contains("flows[0].transport: a table"), "{said}");
+        let said = problems(json!([{"name": "a", "scheme": "reno", "cells": true}]));
+        assert!(said.contains("flows[0].cells: true"), "{said}");
+        let said = problems(json!([{"name": "a", "scheme": "reno", "transport": {"segment_size": "50 B"}}]));
+        assert!(said.contains("flows[0].transport.segment_size: 50 B"), "{said}");
+        let said = problems(json!([{"name": "a", "scheme": "reno", "transport": {"header": "20 B"}}]));
+        assert!(said.contains("flows[0].transport.header: 20 B"), "{said}");
+        let said = problems(json!([{"name": "a", "count": 65, "scheme": "reno"}]));
+        assert!(said.contains("flows: 65 flows"), "{said}");
+    }
+}

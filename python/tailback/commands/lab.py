@@ -1,0 +1,46 @@
+"""``tailback lab``: a scenario with real packets on this machine; its tables on the terminal, its result in a folder. How it is
+run is said in ``lab/``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tailback.commands.changes import changed
+from tailback.commands.console import stoppable
+from tailback.commands.run import keep_and_tell
+from tailback.lab.run import Setup, load, run
+from tailback.progress import Bar
+
+
+def lab_file(
+    file: Path,
+    *,
+    seed: int | None,
+    out: Path | None,
+    changes: Sequence[str],
+    plot: bool,
+    budget: str,
+    as_json: bool,
+) -> None:
+    """Runs a scenario with real packets, saves its result, and shows it."""
+    setup = read(file, changes)
+    with stoppable("nothing was written"):
+        duration = json.loads(setup.scenario)["duration"]
+        with Bar(f"running {duration} in real time", 1.0) as bar:
+            result = run(setup, seed=seed, budget=budget, progress=bar.reach)
+    folder = out if out is not None else Path("out") / f"{file.stem}-lab-{result.seed}"
+    keep_and_tell(result, folder, plot=plot, predict=None, as_json=as_json)
+
+
+def read(file: Path, changes: Sequence[str]) -> Setup:
+    """The scenario of a file, with changes."""
+    setup = load(file)
+    if not changes:
+        return setup
+    from tailback.scenario import Scenario
+
+    scenario = Scenario.of_complete(json.loads(setup.scenario))
+    return replace(setup, scenario=changed(scenario, changes).to_json()).checked()

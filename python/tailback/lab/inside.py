@@ -1,0 +1,71 @@
+"""What runs within the namespaces of a laboratory: hosts and router, until the end or the word to stop, then the result in a
+folder. Started by ``run.py`` only."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+STOPPED = 3
+"""The exit status where somebody has stopped it: there is no result."""
+
+
+def main() -> int:
+    """Runs what the folder that is named first says; 0 where there is a result."""
+    from tailback.errors import TailbackError
+
+    signal.signal(signal.SIGINT, lambda *_: None)  # Whoever started this decides.
+    folder, held = Path(sys.argv[1]), int(sys.argv[2])
+    os.set_inheritable(held, False)
+    try:
+        return _run(folder, held)
+    except (TailbackError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _run(folder: Path, held: int) -> int:
+    from tailback import _core
+    from tailback.results.from_core import result_of
+    from tailback.results.store import save
+
+    told = json.loads((folder / "told.json").read_text(encoding="utf-8"))
+    scenario = (folder / "scenario.json").read_text(encoding="utf-8")
+    is_prompt = _sooner()
+    began, busy = time.monotonic(), _processors()
+    raw, text = _core.laboratory(scenario, json.dumps({**told, "held": held}))
+    wall = time.monotonic() - began
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    report = json.loads(text) | {"is_real_time": is_prompt, "stolen": _stolen(busy, _processors())}
+    if report["stopped"]:
+        shutil.rmtree(folder, ignore_errors=True)  # Whoever made it may be gone.
+        return STOPPED
+    save(result_of(raw, wall, real=report), folder / "result", csv=False)
+    return 0
+
+
+def _sooner() -> bool:
+    """Asks for this thread to be woken before others, and with it those that it starts, which are the flows' ends; whether it
+    is granted."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError:
+        return False
+    return True
+
+
+def _processors() -> list[int]:
+    """What the processors have done so far, in ticks: user, nice, system, idle, iowait, irq, softirq, steal."""
+    with open("/proc/stat", encoding="ascii") as table:
+        return [int(word) for word in table.readline().split()[1:9]]
+
+
+def _stolen(before: list[int], after: list[int]) -> float:
+    """The part of the processors' time that the machine's own host kept from it, where it is a virtual one."""
+    spent = [late - early for early, late in zip(before, after, strict=True)]
+    return spent[7] / max(sum(spent), 1)

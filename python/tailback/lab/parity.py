@@ -1,0 +1,202 @@
+"""A scenario in the simulator and with real packets, side by side: each figure's difference with its interval over replicates,
+and whether the shares agree. Runs are made by ``tailback.run`` and ``run.py``; how a comparison is printed is decided elsewhere."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+
+from tailback.analysis.confidence import Interval, difference_interval, mean_interval
+from tailback.lab.run import BUDGET, LabError, Setup, run
+
+if TYPE_CHECKING:
+    from tailback.results import Result
+
+BOUND: Final = 0.10
+"""Shares agree within this part of the simulator's."""
+WITHIN: Final = "within 10 %"
+BEYOND: Final = "beyond 10 %"
+UNSURE: Final = "not decided"
+_FLOWS: Final = {"goodput": ("mean", "bit/s"), "share": ("sum", ""), "mean_rtt": ("mean", "s")}
+_LINKS: Final = {
+    "throughput": "bit/s",
+    "utilization": "",
+    "loss_rate": "",
+    "mean_queue": "packets",
+    "queueing_delay": "s",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure in both worlds."""
+
+    of: str
+    """The group of flows, or the link."""
+    metric: str
+    unit: str
+    simulated: Interval
+    measured: Interval
+    difference: Interval
+    """Measured less simulated (Welch)."""
+
+    @property
+    def relative(self) -> float:
+        """The difference as a part of what was simulated; not a number where that is zero."""
+        return self.difference.mean / self.simulated.mean if self.simulated.mean else math.nan
+
+    @property
+    def verdict(self) -> str:
+        """Of shares: whether they agree, as far as the interval lets one say; empty for other figures."""
+        if self.metric != "share":
+            return ""
+        off, width = abs(self.relative), self.difference.half_width / self.simulated.mean
+        if off + width <= BOUND:
+            return WITHIN
+        return BEYOND if off - width > BOUND else UNSURE
+
+
+@dataclass(frozen=True)
+class Parity:
+    """A comparison."""
+
+    title: str
+    kernel: dict[str, str]
+    rows: list[Row]
+    simulated: list[Result]
+    measured: list[Result]
+    """The runs that are compared: those that count, or all, where fewer than two do."""
+    invalid: int
+    """How many runs with real packets did not count."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether all that is compared counts."""
+        return all(result.real["valid"] for result in self.measured)
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the shares' verdicts; how far off they are is in the rows."""
+        found = {row.verdict for row in self.rows if row.verdict}
+        return next(verdict for verdict in (BEYOND, UNSURE, WITHIN) if verdict in found)
+
+    @property
+    def worst(self) -> float:
+        """The greatest relative difference of a share."""
+        return max(abs(row.relative) for row in self.rows if row.metric == "share")
+
+    def table(self) -> pl.DataFrame:
+        """All rows, one figure each, in base units."""
+        return pl.DataFrame(
+            [
+                {
+                    "of": row.of,
+                    "metric": row.metric,
+                    "unit": row.unit,
+                    **_interval("simulated", row.simulated),
+                    **_interval("measured", row.measured),
+                    **_interval("difference", row.difference),
+                    "relative": row.relative,
+                    "verdict": row.verdict,
+                }
+                for row in self.rows
+            ]
+        )
+
+
+def _interval(name: str, interval: Interval) -> dict[str, float]:
+    return {name: interval.mean, f"{name}_half_width": interval.half_width}
+
+
+def compare(
+    setup: Setup,
+    *,
+    replicates: int = 3,
+    more: int = 0,
+    simulations: int = 10,
+    budget: str = BUDGET,
+    progress: Callable[[float], object] | None = None,
+) -> Parity:
+    """Runs a scenario in both worlds, from the same seed on.
+
+    Args:
+        setup: the scenario.
+        replicates: how many runs with real packets.
+        more: so many further runs with real packets are made at most in place of those that do not count.
+        simulations: how many simulated runs; they cost little, so that the difference's interval is that of the real runs.
+        budget: how late a run that counts may be.
+        progress: called now and then with the part of the work that is done.
+
+    Raises:
+        LabError: where a flow is the kernel's and has no counterpart of ours.
+    """
+    from tailback.run import run_text
+
+    unmatched = [name for name in setup.kernel.values() if dict(_known()).get(name) is None]
+    if unmatched:
+        raise LabError(f"kernel-{unmatched[0]} has no counterpart among Tailback's schemes; `tailback lab` can run it")
+    first = int(json.loads(setup.scenario)["seed"])
+    counted: list[Result] = []
+    late: list[Result] = []
+
+    def tell(part: float) -> None:
+        if progress is not None:
+            progress((len(counted) + min(len(late), more) + part) / (replicates + more))
+
+    while len(counted) < replicates and len(counted) + len(late) < replicates + more:
+        result = run(setup, seed=first + len(counted), budget=budget, progress=tell)
+        (counted if result.real["valid"] else late).append(result)
+    measured = counted if len(counted) > 1 else [*counted, *late]
+    simulated = [run_text(setup.scenario, first + index) for index in range(simulations)]
+    return of_results(simulated, measured, dict(setup.kernel), len(late))
+
+
+def of_results(simulated: Sequence[Result], measured: Sequence[Result], kernel: dict[str, str], late: int) -> Parity:
+    """The comparison of runs that were made."""
+    link, both = simulated[0].bottleneck, (simulated, measured)
+    rows = []
+    for group in simulated[0].flows["group"].unique(maintain_order=True):
+        for metric, (how, unit) in _FLOWS.items():
+            rows.append(_row(group, metric, unit, *(_of_flows(runs, group, link, metric, how) for runs in both)))
+    for metric, unit in _LINKS.items():
+        rows.append(_row(link, metric, unit, *(_of_link(runs, link, metric) for runs in both)))
+    # Datagrams that nobody acknowledges have no round trip times.
+    rows = [row for row in rows if math.isfinite(row.difference.mean)]
+    return Parity(simulated[0].title, kernel, rows, list(simulated), list(measured), late)
+
+
+def _known() -> list[tuple[str, str | None]]:
+    from tailback import _core
+
+    return _core.kernel_schemes()
+
+
+def _row(of: str, metric: str, unit: str, simulated: list[float], measured: list[float]) -> Row:
+    difference = difference_interval(measured, simulated)
+    return Row(of, metric, unit, mean_interval(simulated), mean_interval(measured), difference)
+
+
+def _of_flows(runs: Sequence[Result], group: str, link: str, metric: str, how: str) -> list[float]:
+    """A group's figure in each run; its share is that of the link's rate, by what arrived."""
+    found = []
+    for result in runs:
+        flows = result.flows.filter(pl.col("group") == group)
+        if metric == "share":
+            rate = result.links.filter(pl.col("link") == link)["rate"].item()
+            values = flows["throughput"] / rate
+        else:
+            values = flows[metric]
+        whole = values.to_numpy().astype(float)
+        known = whole[np.isfinite(whole)]
+        found.append(float(known.sum() if how == "sum" else known.mean()) if known.size else math.nan)
+    return found
+
+
+def _of_link(runs: Sequence[Result], link: str, metric: str) -> list[float]:
+    return [float(result.links.filter(pl.col("link") == link)[metric].item()) for result in runs]

@@ -1,0 +1,235 @@
+"""Scenarios with real packets end to end, where the system lets a test make namespaces; and comparisons with the simulator."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import tailback as tb
+from tailback.errors import ArgumentError, ScenarioError
+from tailback.lab import LabError, Setup, load, run
+from tailback.lab.parity import BEYOND, UNSURE, WITHIN, Row, of_results
+from tailback.lab.run import available
+
+LONG = 60
+"""Seconds; only a hang gets there."""
+LOOSE = "10 s, 60 s"
+"""A budget that a machine with other work keeps, too."""
+SCENARIO = """
+name = "in both worlds"
+duration = "1500 ms"
+warm_up = "500 ms"
+record = { delays = true, queue_state = true }
+[topology]
+template = "dumbbell"
+rate = "10 Mbit/s"
+delay = "5 ms"
+buffer = "30 packets"
+access = { delay = "0.1 ms" }
+[[flows]]
+name = "ours"
+scheme = "cubic"
+transport = { segment_size = "1500 B" }
+[[flows]]
+name = "kernel"
+scheme = "kernel-reno"
+transport = { segment_size = "1500 B" }
+[[flows]]
+name = "files"
+scheme = "monaco"
+source.name = "files"
+source.size = { name = "constant", value = "20 kB" }
+source.pause = { name = "constant", value = "100 ms" }
+source.count = 2
+[[flows]]
+name = "tone"
+scheme = { name = "fixed-rate", rate = "400 kbit/s" }
+source = { name = "datagrams", rate = "384 kbit/s" }
+stop = "1 s"
+"""
+
+
+@pytest.fixture(scope="session")
+def able() -> None:
+    """Skips where the system lacks what a laboratory needs, with what that is. Whether it then works is not asked here."""
+    try:
+        available()
+    except LabError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A scenario in a file."""
+    path = tmp_path / "scenario.toml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def result(able: None, tmp_path_factory: pytest.TempPathFactory) -> tb.Result:
+    """One run of the scenario."""
+    del able
+    path = tmp_path_factory.mktemp("lab") / "scenario.toml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return run(load(path), seed=7, budget=LOOSE)
+
+
+def test_all_flows_run_with_real_packets(result: tb.Result) -> None:
+    assert result.real["valid"], result.real["reasons"]
+    assert result.real["kernel"] == {"kernel": "reno"}
+    assert result.real["encrypted"] is False
+    assert result.real["timers"]["packets"] > 0
+    assert result.seed == 7
+    flows = {row["flow"]: row for row in result.flows.iter_rows(named=True)}
+    assert list(flows) == ["ours", "kernel", "files", "tone"]
+    for name in ("ours", "kernel"):
+        flow = flows[name]
+        assert flow["throughput"] > 1e6, name
+        assert flow["goodput_bytes"] <= flow["received_bytes"] * 1.1
+        assert flow["app_bytes"] < flow["goodput_bytes"]
+        assert flow["mean_rtt"] > 0.0102, "the delay of both directions, at least"
+        assert flow["one_way_delay_p50"] > 0.0051
+    assert flows["kernel"]["app_bytes"] / flows["kernel"]["goodput_bytes"] == pytest.approx(1448 / 1500, rel=0.01)
+    assert flows["tone"]["throughput"] == pytest.approx(200e3, rel=0.5), "half of the window it was stopped"
+    row = result.links.row(by_predicate=pl.col("link") == "r0->r1", named=True)
+    assert 0.8 < row["utilization"] <= 1.0
+    assert row["transmitted_bytes"] * 8 <= 10e6 * 1.01
+    assert result.link_series["time"].n_unique() == 15
+    assert result.flow_series.height == 4 * 15
+    series = result.series(flow="kernel")
+    assert series["window"].max() > 3000
+    assert series["received_bytes"].sum() >= flows["kernel"]["received_bytes"]
+
+
+def test_files_are_told_one_by_one(result: tb.Result) -> None:
+    files = result.messages.filter(pl.col("flow") == "files")
+    assert files["size"].to_list() == [20_000, 20_000] if "size" in files.columns else files.height == 2
+    assert (files["completion_time"] > 0.0102).all()
+    finished = result.flows.filter(pl.col("flow") == "files")["finished"].item()
+    assert finished == pytest.approx(files["ended"].max(), abs=0.01)
+
+
+def test_a_result_is_a_simulation_to_begin_with(result: tb.Result) -> None:
+    again = result.scenario.run()
+    assert again.flows["flow"].to_list() == result.flows["flow"].to_list()
+    assert result.scenario_data["flows"][0]["transport"]["header"] == "58 B"
+
+
+def test_what_the_lab_cannot_do_is_named_before_anything_starts(able: None, file: Path) -> None:
+    del able
+    for before, after, field in (
+        ("kernel-reno", "kernel-nonesuch", "flows[1].scheme"),
+        ('stop = "1 s"', "cells = true", "flows[3].cells"),
+        ("delays = true", "state = true", "record.state"),
+    ):
+        file.write_text(SCENARIO.replace(before, after), encoding="utf-8")
+        with pytest.raises(ScenarioError) as caught:
+            load(file)
+        assert field in str(caught.value)
+    with pytest.raises(ArgumentError, match="--budget"):
+        run(Setup("{}"), budget="soon")
+
+
+@pytest.mark.usefixtures("able")
+def test_the_command_saves_a_result_that_others_read(file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = [sys.executable, "-m", "tailback", "lab", str(file), "--out", str(out), "--budget", "0 s, 0 s"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=LONG, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "does not count" in ended.stdout
+    loaded = tb.load(out)
+    assert isinstance(loaded, tb.Result)
+    assert not loaded.real["valid"]
+    assert not (out / "overview.svg").exists(), "what does not count is not drawn"
+
+
+@pytest.mark.usefixtures("able")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_stays_behind(number: signal.Signals, file: Path, tmp_path: Path) -> None:
+    interfaces = set(os.listdir("/sys/class/net"))
+    words = [
+        sys.executable,
+        "-m",
+        "tailback",
+        "lab",
+        str(file),
+        "--out",
+        str(tmp_path / "out"),
+        "--set",
+        "duration=60 s",
+    ]
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with subprocess.Popen(
+        words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(temporary)}
+    ) as running:
+        _await(lambda: any(temporary.glob("*/told.json")) and _inside(temporary))
+        time.sleep(0.2)
+        running.send_signal(number)
+        status = running.wait(LONG)
+    assert status == (-9 if number == signal.SIGKILL else 130)
+    _await(lambda: not _inside(temporary))
+    _await(lambda: not any(temporary.iterdir()))
+    assert not (tmp_path / "out").exists()
+    assert set(os.listdir("/sys/class/net")) == interfaces
+
+
+def _inside(folder: Path) -> bool:
+    """Whether a process has this folder in its command line."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(folder).encode() in (process / "cmdline").read_bytes() and process.name != str(os.getpid()):
+                return True
+        except OSError:  # It has just ended.
+            continue
+    return False
+
+
+def _await(holds: object) -> None:
+    deadline = time.monotonic() + LONG
+    while not holds():  # type: ignore[operator]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# --- comparisons ---
+
+
+def _simulated(*seeds: int, rate: str = "10 Mbit/s") -> list[tb.Result]:
+    base = tb.dumbbell(rate="10 Mbit/s", delay="5 ms", buffer="20 packets", duration="5 s", warm_up="1 s")
+    shy = tb.flows(1, {"name": "fixed-rate", "rate": rate}, name="a", source={"name": "bulk"})
+    return [base.with_flows(shy).run(seed=seed) for seed in seeds]
+
+
+def test_a_comparison_has_differences_with_intervals() -> None:
+    slow, quick = _simulated(1, 2, rate="4 Mbit/s"), _simulated(1, 2, rate="5 Mbit/s")
+    for result in (*slow, *quick):
+        object.__setattr__(result, "real", {"valid": True, "reasons": []})
+    same = of_results(slow, slow, {}, 0)
+    assert same.verdict == WITHIN
+    assert all(row.difference.mean == 0 for row in same.rows)
+    apart = of_results(slow, quick, {}, 1)
+    assert apart.verdict == BEYOND
+    assert apart.worst == pytest.approx(0.25, abs=0.01)
+    assert apart.invalid == 1
+    share = next(row for row in apart.rows if row.metric == "share")
+    assert share.simulated.mean == pytest.approx(0.4, abs=0.01)
+    assert share.measured.mean == pytest.approx(0.5, abs=0.01)
+    assert apart.table().height == len(apart.rows)
+    assert json.dumps(apart.table().to_dicts())
+
+
+def test_one_run_decides_nothing() -> None:
+    (one,) = _simulated(1)
+    object.__setattr__(one, "real", {"valid": True, "reasons": []})
+    assert of_results([one], [one], {}, 0).verdict == UNSURE
+    row = of_results([one], [one], {}, 0).rows[0]
+    assert isinstance(row, Row)
+    assert row.verdict == ""

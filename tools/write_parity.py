@@ -1,0 +1,261 @@
+"""Runs the standard dumbbells in both worlds and measures the router, and writes what came out into docs/parity.md; `make parity`
+does this. With --only the other part of the page stays as it is; with --quick runs are few and short."""
+
+import argparse
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import tailback as tb
+from tailback.commands.parity import as_data
+from tailback.lab.parity import compare
+from tailback.lab.run import LabError, Setup, available
+from tailback.units import scaled
+from tools.pages import DOCS, replace
+
+PAGE = DOCS / "parity.md"
+CELLS = (("5 Mbit/s", "20 ms"), ("20 Mbit/s", "5 ms"), ("50 Mbit/s", "2 ms"))
+"""Rates, and one-way delays of the bottleneck."""
+PAIRS = (
+    ("reno", "cubic"),
+    ("cubic", "cubic"),
+    ("vegas", "vegas"),
+    ("monaco", "monaco"),
+    ("packet-pair", "packet-pair"),
+    ("tfrc", "cubic"),
+    ("kernel-reno", "kernel-reno"),
+    ("kernel-cubic", "kernel-cubic"),
+    ("kernel-reno", "kernel-cubic"),
+    ("kernel-bbr", "kernel-cubic"),
+    ("cubic", "kernel-cubic"),
+    ("sack", "kernel-reno"),
+)
+"""Who shares a bottleneck; the second flow's round trip is longer by half where both are the same."""
+FAIR = {"packet-pair"}
+"""Schemes that need a fair queue."""
+DATAGRAMS = {"tfrc"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A dumbbell."""
+
+    rate: str
+    delay: str
+    pair: tuple[str, str]
+
+    def setup(self, seconds: float, known: dict[str, str | None]) -> Setup:
+        """Its scenario, in which counterparts stand for the kernel's schemes."""
+        kernel = {}
+        flows = []
+        for name, scheme in zip("ab", self.pair, strict=True):
+            ours = scheme
+            if scheme.startswith("kernel-"):
+                kernel[name] = scheme.removeprefix("kernel-")
+                ours = known[kernel[name]] or ""
+            kind = "datagram" if ours in DATAGRAMS else "transport"
+            flows.append(
+                tb.flows(
+                    1, ours, name=name, start={"from": "0 s", "to": "300 ms"}, **{kind: {"segment_size": "1500 B"}}
+                )
+            )
+        longer = self._longer() if self.pair[0] == self.pair[1] else "0.1 ms"
+        base = tb.dumbbell(
+            rate=self.rate,
+            delay=self.delay,
+            buffer="50 packets",
+            queue="weighted-fair-queueing" if FAIR & set(self.pair) else "drop-tail",
+            access={"delay": ["0.1 ms", longer]},
+            duration=f"{seconds:g} s",
+            warm_up=f"{0.3 * seconds:g} s",
+            name=f"{self.pair[0]} and {self.pair[1]}, {self.rate}, {self.delay}",
+        )
+        return Setup(base.with_flows(*flows).to_json(), kernel)
+
+    def _longer(self) -> str:
+        return f"{float(self.delay.split()[0]) / 4 + 0.1:g} ms"
+
+
+def cells(known: dict[str, str | None]) -> Iterable[Cell]:
+    """All dumbbells that can be run here."""
+    for pair in PAIRS:
+        names = [scheme.removeprefix("kernel-") for scheme in pair if scheme.startswith("kernel-")]
+        if all(known.get(name) for name in names):
+            yield from (Cell(rate, delay, pair) for rate, delay in CELLS)
+
+
+def matrix(seconds: float, runs: int, more: int, wanted: str, kept: Path) -> list[dict[str, object]]:
+    """Every comparison as plain data, the newest of each kept in a folder: one is made again only where it is better."""
+    from tailback import _core
+
+    known = dict(_core.kernel_schemes())
+    found = []
+    for cell in cells(known):
+        setup = cell.setup(seconds, known)
+        file = kept / f"{json.loads(setup.scenario)['name'].replace('/', ' per ')}.json"
+        if wanted in file.stem:
+            parity = compare(setup.checked(), replicates=runs, more=more)
+            data = as_data(parity) | {"pair": list(cell.pair), "rate": cell.rate, "delay": cell.delay}
+            print(told(data), file=sys.stderr, flush=True)
+            if parity.is_valid or not file.exists() or not json.loads(file.read_text("utf-8"))["valid"]:
+                file.write_text(json.dumps(data) + "\n", "utf-8")
+        if file.exists():
+            found.append(json.loads(file.read_text("utf-8")))
+    return found
+
+
+def told(data: dict) -> str:
+    """One comparison as a row of a table."""
+
+    def rows(metric: str) -> list[dict]:
+        return [row for row in data["rows"] if row["metric"] == metric]
+
+    def both(row: dict, factor: float = 1.0, digits: int = 3) -> str:
+        width = row["difference_half_width"]
+        half = "" if width is None or not math.isfinite(width) else f" ± {width * factor:.2g}"
+        difference = row["difference"] * factor
+        return f"{row['simulated'] * factor:.{digits}g}, {difference:+.2g}{half}"
+
+    shares = "; ".join(both(row, 100) for row in rows("share"))
+    apart = 100 * max(abs(row["relative"] or 0) for row in rows("share"))
+    rtts = "; ".join(both(row, 1000) for row in rows("mean_rtt"))
+    (loss,), (queue,) = rows("loss_rate"), rows("mean_queue")
+    runs = data["runs"]["measured"]
+    mark = "" if data["valid"] else " **late**"
+    verdict = data["verdict"] if data["verdict"].startswith("within") else f"**{data['verdict']}**"
+    cells = [
+        f"{data['pair'][0]}, {data['pair'][1]}",
+        f"{data['rate']}, {data['delay']}",
+        f"{runs}{mark}",
+        shares,
+        f"{apart:.1f} %",
+        verdict,
+        both(loss, 100),
+        both(queue),
+        rtts,
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def matrix_page(found: list[dict]) -> str:
+    """The table and what it says."""
+    head = [
+        "flows a, b",
+        "rate, delay",
+        "real runs",
+        "shares of the rate, %",
+        "apart",
+        "shares",
+        "loss, %",
+        "mean queue, packets",
+        "round trip, ms",
+    ]
+    lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head), *map(told, found)]
+    valid = [data for data in found if data["valid"]]
+    counts = {
+        word: sum(data["verdict"] == word for data in valid) for word in ("within 10 %", "not decided", "beyond 10 %")
+    }
+    near = sum(
+        max(abs(row["relative"] or 0) for row in data["rows"] if row["metric"] == "share") <= 0.1 for data in valid
+    )
+    said = [
+        f"{len(valid)} of {len(found)} dumbbells have real runs within the budget of lateness. Of these, shares are within 10 % "
+        f"at the mean in {near}; with the intervals looked at, {counts['within 10 %']} are surely within, "
+        f"{counts['beyond 10 %']} surely beyond, and {counts['not decided']} are not decided by so few runs. {machine()}"
+    ]
+    return "\n".join([*said, "", *lines]) + "\n"
+
+
+def machine() -> str:
+    """Where it was measured."""
+    cores = os.cpu_count()
+    load = os.getloadavg()[0]
+    return f"Linux {platform.release()}, {cores} cores, load {load:.1f} at the end."
+
+
+def router(seconds_of: str = "release") -> str:
+    """What the router does, measured by its example program."""
+    build = ["cargo", "build", f"--{seconds_of}", "--quiet", "-p", "tailback-net", "--example", "router_figures"]
+    subprocess.run(build, check=True)
+    program = f"target/{seconds_of}/examples/router_figures"
+    figures = []
+    for what in ("speed", "served", "delay"):
+        # Who pours without a pause would take a core from everybody else.
+        before = [] if what == "speed" else ["chrt", "--fifo", "1"]
+        done = subprocess.run([*before, program, what], check=True, capture_output=True, text=True)
+        figures += [json.loads(line) for line in done.stdout.splitlines()]
+    return router_page(figures)
+
+
+def router_page(figures: list[dict]) -> str:
+    """The router's figures as tables."""
+
+    def those(what: str) -> list[dict]:
+        return [figure for figure in figures if figure["figure"] == what]
+
+    def time(seconds: float | None) -> str:
+        if seconds is None:
+            return "—"
+        value, unit = scaled(seconds, "s")
+        return f"{value:.3g} {unit}"
+
+    lines = [
+        "| queue | packet | packets per second of a core's time | of that in the kernel |",
+        "| --- | --- | --- | --- |",
+    ]
+    for figure in those("speed"):
+        lines.append(
+            f"| {figure['queue']} | {figure['packet_bytes']} B | {figure['packets_per_cpu_second']:,.0f} | "
+            f"{100 * figure['in_the_kernel']:.0f} % |"
+        )
+    lines += ["", "| rate | by | served | off | late, 99 % |", "| --- | --- | --- | --- | --- |"]
+    for figure in those("served"):
+        lines.append(
+            f"| {figure['rate'] / 1e6:g} Mbit/s | {figure['of']} | {figure['served'] / 1e6:.2f} Mbit/s | "
+            f"{100 * figure['difference']:+.2f} % | {time(figure['late_p99_seconds'])} |"
+        )
+    lines += [
+        "",
+        "| rate | by | delay asked | added, median | added, 99 % | of that late in the router |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for figure in those("delay"):
+        late = ", ".join(time(figure[f"late_{name}_seconds"]) for name in ("p50", "p99"))
+        lines.append(
+            f"| {figure['rate'] / 1e6:g} Mbit/s | {figure['of']} | {time(figure['asked_seconds'])} | "
+            f"{time(figure['added_p50_seconds'])} | {time(figure['added_p99_seconds'])} | {late} |"
+        )
+    return "\n".join([machine(), "", *lines]) + "\n"
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("matrix", "router"))
+    parser.add_argument("--quick", action="store_true", help="two runs of 6 s each instead of five of 20 s")
+    parser.add_argument(
+        "--cells", default="", help="only dumbbells whose names contain this; the others stay as they were"
+    )
+    given = parser.parse_args()
+    try:
+        available()
+    except LabError as error:
+        sys.exit(f"skipped: {error}")
+    if given.only != "router":
+        kept = Path("out/parity")
+        kept.mkdir(parents=True, exist_ok=True)
+        seconds, runs, more = (6.0, 2, 1) if given.quick else (20.0, 5, 5)
+        text = matrix_page(matrix(seconds, runs, more, given.cells, kept))
+        replace(PAGE, "<!-- matrix, written by make parity -->", "<!-- end of the matrix -->", text)
+    if given.only != "matrix":
+        replace(PAGE, "<!-- router, written by make parity -->", "<!-- end of the router -->", router())
+
+
+if __name__ == "__main__":
+    main()
