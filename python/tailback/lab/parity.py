@@ -120,6 +120,7 @@ def compare(
     replicates: int = 3,
     more: int = 0,
     simulations: int = 10,
+    jitter: str | None = None,
     budget: str = BUDGET,
     progress: Callable[[float], object] | None = None,
 ) -> Parity:
@@ -130,6 +131,8 @@ def compare(
         replicates: how many runs with real packets.
         more: so many further runs with real packets are made at most in place of those that do not count.
         simulations: how many simulated runs; they cost little, so that the difference's interval is that of the real runs.
+        jitter: in the simulator, counterparts of the kernel's flows delay what they send by a random time up to this
+            (``send_jitter``). The kernel has such delays by itself; without any, flows of equal packets lock in phase.
         budget: how late a run that counts may be.
         progress: called now and then with the part of the work that is done.
 
@@ -153,8 +156,18 @@ def compare(
         result = run(setup, seed=first + len(counted), budget=budget, progress=tell)
         (counted if result.real["valid"] else late).append(result)
     measured = counted if len(counted) > 1 else [*counted, *late]
-    simulated = [run_text(setup.scenario, first + index) for index in range(simulations)]
+    scenario = _jittered(setup, jitter) if jitter else setup.scenario
+    simulated = [run_text(scenario, first + index) for index in range(simulations)]
     return of_results(simulated, measured, dict(setup.kernel), len(late))
+
+
+def _jittered(setup: Setup, jitter: str) -> str:
+    """The scenario with this jitter in the flows that are the kernel's."""
+    scenario = json.loads(setup.scenario)
+    for group in scenario["flows"]:
+        if group["name"] in setup.kernel:
+            group["transport"]["send_jitter"] = jitter
+    return json.dumps(scenario)
 
 
 def of_results(simulated: Sequence[Result], measured: Sequence[Result], kernel: dict[str, str], late: int) -> Parity:

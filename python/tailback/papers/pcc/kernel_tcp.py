@@ -52,7 +52,9 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter("application rate", f"{RATE} kbit/s", "stated", "§5.1"),
         Parameter("T", "60 s", "stated", "§5.1"),
         Parameter("starts", "PCC over the first 50 s", "stated", "§5.1"),
-        Parameter("round trip", "75 ms and the queue", "inferred", "100 ms with the queue half full, as in the other items"),
+        Parameter(
+            "round trip", "75 ms and the queue", "inferred", "100 ms with the queue half full, as in the other items"
+        ),
         Parameter("duration", f"{SECONDS} s, the first 100 s not counted", "inferred", "not given"),
         Parameter("runs", f"{SEEDS} simulated, one real, late by at most {BUDGET} (median, 99 %)", "inferred", "ours"),
     )
@@ -118,7 +120,9 @@ def measure(lab: Lab) -> Outcome:
     checks = (
         Check(
             "PCC's mean over TCP's, real against simulated",
-            missing if apart is None else f"{ratios['real']:.2f} against {ratios['simulator']:.2f} ({100 * apart:+.0f} %)",
+            missing
+            if apart is None
+            else f"{ratios['real']:.2f} against {ratios['simulator']:.2f} ({100 * apart:+.0f} %)",
             f"within {100 * TOLERANCE:.0f} %",
             None if apart is None else abs(apart) <= TOLERANCE,
         ),
