@@ -99,7 +99,7 @@ fn session(scenario: Scenario, told: &Told) -> Result<(Outcome, Value), Failure>
         .zip(flows)
         .zip(schemes)
         .map(|((ends, seen), scheme)| driven(ends, seen, scheme))
-        .collect();
+        .collect::<Vec<_>>();
     let warm = warm.unwrap_or_else(|| vec![LinkCounters::default(); links]);
     Ok((emulation.finish_driven(end, (warm, last), &driven), report))
 }
