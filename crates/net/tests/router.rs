@@ -164,12 +164,7 @@ fn what_is_not_forwarded_is_counted_by_its_reason() {
     let mut forwarder: Forwarder<()> = Forwarder::new(
         2,
         Vec::new(),
-        vec![Rule {
-            from: 0,
-            to: 1,
-            destinations: vec!["10.0.0.2".parse().expect("an address")],
-            route: Vec::new(),
-        }],
+        vec![Rule { to: 1, destinations: vec!["10.0.0.2".parse().expect("an address")], ..Rule::default() }],
         MTU,
         (),
     )
