@@ -1,5 +1,5 @@
-"""What holds of every run, whatever its scenario: books that balance with the packet log, clocks that never go back, and
-the same bits by one thread and by two."""
+"""What holds of every run, whatever its scenario: books that balance with the packet log, clocks that never go back, links
+that do not transmit more than they can, and the same bits by one thread and by two, and by both event queues."""
 
 from __future__ import annotations
 
@@ -59,11 +59,22 @@ def _flows(raw: Any) -> str:
 
 
 def _use(raw: Any, scenario: Mapping[str, Any]) -> str:
-    busiest = float(np.max(raw.links["busy_seconds"])) / number(scenario["duration"])
-    return "" if busiest <= 1.0 + 1e-12 else f"a link is busy {busiest} of the time"
+    """No link is busy for longer than the run or its window lasts, nor transmits more than it can meanwhile."""
+    duration = number(scenario["duration"])
+    longest = int(raw.packets["size_bytes"].max(initial=0))  # May have begun before the window.
+    for links, time in ((raw.links, duration), (raw.links_measured, duration - number(scenario["warm_up"]))):
+        busiest = float(np.max(links["busy_seconds"])) / time
+        if busiest > 1.0 + 1e-8:  # Whole nanoseconds.
+            return f"a link is busy {busiest} of the time"
+        if np.any(links["transmitted_bytes"] > links["capacity_bytes"] + longest):
+            return "a link transmits more than it can"
+    return ""
 
 
 def _repeats(scenario: str, digest: str) -> str:
+    """By two threads at once, the second of which uses the other event queue."""
     with ThreadPoolExecutor(2) as threads:
-        both = list(threads.map(lambda _: _core.run(scenario).hash, range(2)))
-    return "" if both == [digest, digest] else "two threads at once give another hash than one"
+        alone, wheel = threads.map(lambda wheel: _core.run(scenario, wheel=wheel).hash, (False, True))
+    if wheel != digest:
+        return "the two event queues give different hashes"
+    return "" if alone == digest else "two threads at once give another hash than one"

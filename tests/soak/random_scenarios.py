@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from tailback import _core
@@ -23,6 +24,14 @@ _NEEDED: Mapping[str, Mapping[str, Any]] = {
     "fixed-window": {"window": "12 packets"},
     "fixed-rate": {"rate": "700 kbit/s"},
 }
+_LOSSES: Mapping[str, Mapping[str, Any]] = {
+    "independent": {"probability": 0.05},
+    "selective": {"probability": 0.2, "class": "acknowledgements"},
+    "gilbert-elliott": {"good_to_bad": 0.02},
+    "periodic": {"every": 17, "offset": 3},
+    "scheduled": {"steps": [{"at": "50 ms", "probability": 0.1}, {"at": "200 ms", "probability": 0.0}]},
+}
+_TRACE = Path(__file__).resolve().parents[2] / "examples" / "cellular.trace"
 _TEMPLATES = ("dumbbell", "dumbbell", "parking-lot", "star", "graph")
 
 
@@ -78,14 +87,25 @@ def _link(draw: random.Random, turn: int) -> dict[str, Any]:
         "queue": {"name": queue, **_NEEDED.get(queue, {})},
     }
     harms: dict[str, Callable[[], Any]] = {
-        "loss": lambda: {"name": "independent", "probability": draw.choice((0.01, 0.1))},
+        "loss": lambda: _loss(draw),
         "corruption": lambda: {"probability": 0.03},
         "duplication": lambda: {"probability": 0.03},
         "reordering": lambda: {"probability": 0.05, "hold": "9 ms"},
         "schedule": lambda: [{"at": "100 ms", "rate": "400 kbit/s"}, {"at": "150 ms", "delay": "3 ms"}],
         "reverse": lambda: {"rate": "300 kbit/s"},
+        "trace": lambda: {"file": str(_TRACE)},
     }
-    return made | {name: make() for name, make in harms.items() if draw.random() < 0.25}
+    made |= {name: make() for name, make in harms.items() if draw.random() < 0.25}
+    if "trace" in made:
+        # Which takes the place of a rate, and of its changes.
+        made = {name: value for name, value in made.items() if name not in ("rate", "schedule")}
+        made["buffer"] = draw.choice(("3 packets", "20 packets", "9 kB", "unlimited"))
+    return made
+
+
+def _loss(draw: random.Random) -> dict[str, Any]:
+    name = draw.choice(tuple(_LOSSES))
+    return {"name": name, **_LOSSES[name], "place": draw.choice(("before-queue", "after-queue"))}
 
 
 def _flow(draw: random.Random, turn: int, place: int, template: str) -> dict[str, Any]:
