@@ -150,7 +150,7 @@ mod tests {
         }
         assert_eq!((spans.count(), spans.greatest()), (10_000, Span::from_millis(10)));
         assert_eq!(spans.mean(), Span::from_nanos(5_000_500));
-        let mut both = super::tests::spans([20_000]);
+        let mut both = self::spans([20_000]);
         both.merge(&spans);
         assert_eq!((both.count(), both.greatest()), (10_001, Span::from_millis(20)));
         assert_eq!(both.quantile(0.5), spans.quantile(0.5));
