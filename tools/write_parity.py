@@ -1,5 +1,5 @@
 """Runs the standard dumbbells in both worlds and measures the router, and writes what came out into docs/parity.md; `make parity`
-does this. With --only the other part of the page stays as it is; with --quick runs are few and short."""
+does this, in about an hour. With --only the other part of the page stays as it is."""
 
 import argparse
 import json
@@ -20,8 +20,8 @@ from tailback.units import scaled
 from tools.pages import DOCS, replace
 
 PAGE = DOCS / "parity.md"
-CELLS = (("5 Mbit/s", "20 ms"), ("20 Mbit/s", "5 ms"), ("50 Mbit/s", "2 ms"))
-"""Rates, and one-way delays of the bottleneck."""
+CELLS = (("5 Mbit/s", "20 ms", 60.0), ("20 Mbit/s", "5 ms", 30.0), ("50 Mbit/s", "2 ms", 20.0))
+"""Rates, one-way delays of the bottleneck, and how long a run lasts in seconds: ten losses of a Reno flow and more."""
 PAIRS = (
     ("reno", "cubic"),
     ("cubic", "cubic"),
@@ -48,6 +48,7 @@ class Cell:
 
     rate: str
     delay: str
+    seconds: float
     pair: tuple[str, str]
     is_jittered: bool = True
 
@@ -56,7 +57,7 @@ class Cell:
         """A packet's transmission at the bottleneck."""
         return f"{12 / float(self.rate.split()[0]):g} ms"
 
-    def setup(self, seconds: float, known: dict[str, str | None]) -> Setup:
+    def setup(self, known: dict[str, str | None]) -> Setup:
         """Its scenario, in which counterparts stand for the kernel's schemes."""
         kernel = {}
         flows = []
@@ -78,8 +79,8 @@ class Cell:
             buffer="50 packets",
             queue="weighted-fair-queueing" if FAIR & set(self.pair) else "drop-tail",
             access={"delay": ["0.1 ms", longer]},
-            duration=f"{seconds:g} s",
-            warm_up=f"{0.3 * seconds:g} s",
+            duration=f"{self.seconds:g} s",
+            warm_up=f"{0.3 * self.seconds:g} s",
             name=f"{self.pair[0]} and {self.pair[1]}, {self.rate}, {self.delay}{'' if self.is_jittered else ', no jitter'}",
         )
         return Setup(base.with_flows(*flows).to_json(), kernel)
@@ -93,18 +94,18 @@ def cells(known: dict[str, str | None]) -> Iterable[Cell]:
     for pair in PAIRS:
         names = [scheme.removeprefix("kernel-") for scheme in pair if scheme.startswith("kernel-")]
         if all(known.get(name) for name in names):
-            yield from (Cell(rate, delay, pair) for rate, delay in CELLS)
-    yield Cell("20 Mbit/s", "5 ms", ("cubic", "cubic"), is_jittered=False)
+            yield from (Cell(*cell, pair) for cell in CELLS)
+    yield Cell(*CELLS[1], ("cubic", "cubic"), is_jittered=False)
 
 
-def matrix(seconds: float, runs: int, more: int, wanted: str, kept: Path) -> list[dict[str, object]]:
+def matrix(runs: int, more: int, wanted: str, kept: Path) -> list[dict[str, object]]:
     """Every comparison as plain data, the newest of each kept in a folder: one is made again only where it is better."""
     from tailback import _core
 
     known = dict(_core.kernel_schemes())
     found = []
     for cell in cells(known):
-        setup = cell.setup(seconds, known)
+        setup = cell.setup(known)
         file = kept / f"{json.loads(setup.scenario)['name'].replace('/', ' per ')}.json"
         if wanted in file.stem:
             jitter = cell.jitter if cell.is_jittered else None
@@ -192,11 +193,11 @@ def machine() -> str:
     return f"Linux {platform.release()}, {cores} cores, load {load:.1f} at the end."
 
 
-def router(seconds_of: str = "release") -> str:
+def router(profile: str) -> str:
     """What the router does, measured by its example program."""
-    build = ["cargo", "build", f"--{seconds_of}", "--quiet", "-p", "tailback-net", "--example", "router_figures"]
+    build = ["cargo", "build", "--profile", profile, "--quiet", "-p", "tailback-net", "--example", "router_figures"]
     subprocess.run(build, check=True)
-    program = f"target/{seconds_of}/examples/router_figures"
+    program = f"target/{profile}/examples/router_figures"
     figures = []
     for what in ("speed", "served", "delay"):
         # Who pours without a pause would take a core from everybody else.
@@ -251,7 +252,8 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=("matrix", "router"))
-    parser.add_argument("--quick", action="store_true", help="three runs of 12 s each instead of five of 30 s")
+    parser.add_argument("--runs", type=int, default=3, help="runs with real packets of each dumbbell; default 3")
+    parser.add_argument("--profile", default="release", help="how the router's program is built; default release")
     parser.add_argument(
         "--cells", default="", help="only dumbbells whose names contain this; the others stay as they were"
     )
@@ -263,11 +265,10 @@ def main() -> None:
     if given.only != "router":
         kept = Path("out/parity")
         kept.mkdir(parents=True, exist_ok=True)
-        seconds, runs, more = (12.0, 3, 1) if given.quick else (30.0, 5, 5)
-        text = matrix_page(matrix(seconds, runs, more, given.cells, kept))
+        text = matrix_page(matrix(given.runs, given.runs, given.cells, kept))
         replace(PAGE, "<!-- matrix, written by make parity -->", "<!-- end of the matrix -->", text)
     if given.only != "matrix":
-        replace(PAGE, "<!-- router, written by make parity -->", "<!-- end of the router -->", router())
+        replace(PAGE, "<!-- router, written by make parity -->", "<!-- end of the router -->", router(given.profile))
 
 
 if __name__ == "__main__":
