@@ -49,6 +49,7 @@ pub(crate) fn load_lab(py: Python<'_>, path: &str) -> PyResult<(String, BTreeMap
 /// The scenario with the headers of real packets, as JSON, where it can be had with real packets.
 #[pyfunction]
 #[pyo3(signature = (scenario, kernel, /))]
+#[expect(clippy::needless_pass_by_value, reason = "Python hands over tables of its own")]
 pub(crate) fn for_lab(py: Python<'_>, scenario: &str, kernel: Kernel) -> PyResult<String> {
     Scenario::from_json(scenario)
         .and_then(|scenario| scenario.for_lab(&kernel, &congestion_controls()))
