@@ -13,6 +13,12 @@ use tailback_core::{BitRate, Bytes, FlowId, Span, Time};
 
 use crate::fair::shares::FlowHasher;
 
+/// The nanoseconds that a packet's service takes.
+#[inline]
+pub fn service(size: Bytes, rate: BitRate) -> f64 {
+    size.as_f64() * 1e9 / rate.bytes_per_sec()
+}
+
 /// The unfinished work of a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Workload {
@@ -62,7 +68,7 @@ impl Workload {
     /// Adds a packet's service at `rate`: the nanoseconds that it waits, and those of its service.
     #[inline]
     pub fn add(&mut self, size: Bytes, rate: BitRate) -> (f64, f64) {
-        let (wait, service) = (self.work, size.as_f64() * 1e9 / rate.bytes_per_sec());
+        let (wait, service) = (self.work, service(size, rate));
         self.work += service;
         (wait, service)
     }
@@ -73,25 +79,46 @@ impl Workload {
     }
 }
 
-/// The utilization factor ρ (Li and Mills, §II-A): the busy part of each window of length w.
+/// What the utilization factor ρ is measured by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// The part of the time in which the server is busy: at most 1.
+    #[default]
+    Busy,
+    /// The service of what arrives, dropped or not, over the time: λ/μ, which is above 1 in overload.
+    Offered,
+}
+
+/// The utilization factor ρ (Li and Mills, §II-A) of each window of length w: its busy part, or what arrives in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Utilization {
     window: f64,
-    /// Nanoseconds of the present window passed, and of these busy.
+    load: Load,
+    /// Nanoseconds of the present window passed, and of service in it.
     passed: f64,
     busy: f64,
 }
 
 impl Utilization {
     /// A meter with windows of length `window`, which must not be zero.
-    pub fn new(window: Span) -> Self {
-        Self { window: window.as_nanos().max(1) as f64, passed: 0.0, busy: 0.0 }
+    pub fn new(window: Span, load: Load) -> Self {
+        Self { window: window.as_nanos().max(1) as f64, load, passed: 0.0, busy: 0.0 }
+    }
+
+    /// A packet of so many nanoseconds of service arrives.
+    #[inline]
+    pub fn arrive(&mut self, service: f64) {
+        if self.load == Load::Offered {
+            self.busy += service;
+        }
     }
 
     /// Takes a stretch in; `sample` gets the ρ of each window that ends in it, and how often it repeats.
     #[inline]
     pub fn feed(&mut self, stretch: &Stretch, mut sample: impl FnMut(f64, u64)) {
-        self.pass(stretch.busy, 1.0, &mut sample);
+        let busy = if self.load == Load::Busy { 1.0 } else { 0.0 };
+        self.pass(stretch.busy, busy, &mut sample);
         self.pass(stretch.idle, 0.0, &mut sample);
     }
 

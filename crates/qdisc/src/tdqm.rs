@@ -38,7 +38,7 @@ use tailback_core::{
 };
 
 use crate::limit::Limit;
-use crate::meters::{Burstiness, Delay, Utilization, Workload};
+use crate::meters::{Burstiness, Delay, Load, Utilization, Workload, service};
 use crate::parts::{BuildCx, Info, QueueConfig};
 use crate::spacing::Spacing;
 
@@ -105,15 +105,19 @@ impl MarkForm {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RhoConfig {
-    /// Average below which nothing is marked, 0 to 1. Default 0.9.
+    /// Average below which nothing is marked, 0 to 1, or to 1000 with `load = "offered"`. Default 0.9.
     pub min: f64,
-    /// Average above which every packet is marked, `min` to 1; with both at 1 nothing is ever marked. Default 1.0.
+    /// Average above which every packet is marked, `min` to 1, or to 1000 with `load = "offered"`; with both at the largest
+    /// value nothing is ever marked. Default 1.0.
     pub max: f64,
     /// Probability of a mark at `max`, above 0, at most 1. Default 0.02 (Floyd and Jacobson
     /// 1993, §10).
     pub max_p: f64,
     /// Weight of a window in the average, above 0, at most 1. Default 0.25.
     pub weight: f64,
+    /// What ρ is measured by: `busy`, the part of the time that the link transmits, or `offered`, all that arrives. Default
+    /// `busy`.
+    pub load: Load,
 }
 
 /// Marks for burstiness η.
@@ -136,7 +140,7 @@ pub struct EtaConfig {
 
 impl Default for RhoConfig {
     fn default() -> Self {
-        Self { min: 0.9, max: 1.0, max_p: 0.02, weight: 0.25 }
+        Self { min: 0.9, max: 1.0, max_p: 0.02, weight: 0.25, load: Load::Busy }
     }
 }
 
@@ -148,6 +152,8 @@ impl Default for EtaConfig {
 
 /// The window where the buffer suggests none.
 const WINDOW: Span = Span::from_millis(10);
+/// The largest threshold where ρ is offered load, which may be above 1.
+const LARGEST_LOAD: f64 = 1000.0;
 /// b as a part of w (§IV-B).
 const SHORTEST: f64 = 0.025;
 
@@ -161,12 +167,13 @@ impl TdqmConfig {
             checker.require(shortest <= window, "shortest_busy_period", shortest, "at most the window");
         }
         let (rho, eta) = (&self.rho, &self.eta);
+        let most = if rho.load == Load::Offered { LARGEST_LOAD } else { 1.0 };
         let marks = [
-            ("rho", Marks::new(rho.min, rho.max, rho.max_p, rho.weight)),
-            ("eta", Marks::new(eta.min, eta.max, eta.max_p, eta.weight)),
+            ("rho", most, Marks::new(rho.min, rho.max, rho.max_p, rho.weight)),
+            ("eta", 1.0, Marks::new(eta.min, eta.max, eta.max_p, eta.weight)),
         ];
-        for (name, marks) in marks {
-            checker.within(name, |checker| marks.check(checker));
+        for (name, most, marks) in marks {
+            checker.within(name, |checker| marks.check(most, checker));
         }
     }
 }
@@ -208,14 +215,15 @@ impl Marks {
         Self { min, max, max_p, weight, average: 0.0, spacing: Spacing::new() }
     }
 
-    fn check(&self, checker: &mut Checker) {
+    /// `most` is the largest value that the metric can have.
+    fn check(&self, most: f64, checker: &mut Checker) {
         let &Self { min, max, max_p, weight, .. } = self;
-        checker.require((0.0..=1.0).contains(&min), "min", min, "a number from 0 to 1");
+        checker.require((0.0..=most).contains(&min), "min", min, format!("a number from 0 to {most}"));
         checker.require(
-            max >= min && max <= 1.0,
+            max >= min && max <= most,
             "max",
             max,
-            format!("a number from {min}, which is min, to 1"),
+            format!("a number from {min}, which is min, to {most}"),
         );
         checker.require(max_p > 0.0 && max_p <= 1.0, "max_p", max_p, "above 0, at most 1");
         checker.require(weight > 0.0 && weight <= 1.0, "weight", weight, "above 0, at most 1");
@@ -271,7 +279,7 @@ impl Tdqm {
         Self {
             limit: Limit::new(cx.capacity),
             work: Workload::new(),
-            utilization: Utilization::new(window),
+            utilization: Utilization::new(window, rho.load),
             burstiness: Burstiness::new(shortest, eta.delay),
             rho: Marks::new(rho.min, rho.max, rho.max_p, rho.weight),
             eta: Marks::new(eta.min, eta.max, eta.max_p, eta.weight),
@@ -300,6 +308,7 @@ impl Tdqm {
 impl ArrivalPolicy for Tdqm {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
         self.measure(now);
+        self.utilization.arrive(service(packet.size(), cx.rate));
         if !self.limit.admits(packet, backlog, cx.idle_since.is_some()) {
             return Verdict::Drop(DropReason::Overflow);
         }

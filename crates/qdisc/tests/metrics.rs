@@ -7,7 +7,7 @@ use common::{Job, RATE, config, run};
 use tailback_core::{
     Annexes, Bytes, Capacity, Ecn, FlowId, Kind, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
 };
-use tailback_qdisc::meters::{Burstiness, Delay, FlowRates, Utilization, Workload};
+use tailback_qdisc::meters::{Burstiness, Delay, FlowRates, Load, Utilization, Workload, service};
 
 const PACKET: Bytes = Bytes::new(1000);
 /// A packet's service time, in seconds.
@@ -25,7 +25,8 @@ fn measure_as(
     shortest: Span,
 ) -> (f64, f64) {
     let mut work = Workload::new();
-    let (mut utilization, mut burstiness) = (Utilization::new(window), Burstiness::new(shortest, delay));
+    let mut utilization = Utilization::new(window, Load::Busy);
+    let mut burstiness = Burstiness::new(shortest, delay);
     let (mut rho, mut windows) = (0.0, 0);
     let (mut eta, mut periods) = (0.0, 0);
     let mut last = 0.0;
@@ -105,26 +106,39 @@ fn poisson_arrivals_lie_between_the_papers_thresholds_at_any_load() {
     }
 }
 
+/// The mean of ρ's samples.
+fn utilization(kind: Load, times: &[f64]) -> f64 {
+    let mut work = Workload::new();
+    let mut meter = Utilization::new(WINDOW, kind);
+    let (mut sum, mut count) = (0.0, 0);
+    for time in times {
+        let stretch = work.advance(Time::from_secs_f64(*time));
+        meter.feed(&stretch, |sample, repeats| {
+            sum += sample * repeats as f64;
+            count += repeats;
+        });
+        meter.arrive(service(PACKET, RATE));
+        work.add(PACKET, RATE);
+    }
+    sum / count as f64
+}
+
 #[test]
 fn utilization_is_the_load() {
     for load in [0.3, 0.6, 0.9] {
         let times = bursts(load, 1, 400_000);
-        let span = times.last().copied().unwrap_or(0.0);
-        // Without the empty time after the last arrival, which is not part of the load.
-        let mut work = Workload::new();
-        let mut meter = Utilization::new(WINDOW);
-        let (mut sum, mut count) = (0.0, 0);
-        for time in times {
-            let stretch = work.advance(Time::from_secs_f64(time));
-            meter.feed(&stretch, |sample, repeats| {
-                sum += sample * repeats as f64;
-                count += repeats;
-            });
-            work.add(PACKET, RATE);
+        for kind in [Load::Busy, Load::Offered] {
+            let found = utilization(kind, &times);
+            assert!((found / load - 1.0).abs() < 0.02, "{kind:?}: {found} at load {load}");
         }
-        let found = sum / count as f64;
-        assert!((found / load - 1.0).abs() < 0.02, "{found} at load {load} over {span} s");
     }
+}
+
+#[test]
+fn offered_load_shows_overload_that_a_busy_server_hides() {
+    let times = bursts(1.5, 1, 100_000);
+    assert!((utilization(Load::Busy, &times) - 1.0).abs() < 0.001);
+    assert!((utilization(Load::Offered, &times) - 1.5).abs() < 0.02);
 }
 
 #[test]

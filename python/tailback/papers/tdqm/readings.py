@@ -130,6 +130,7 @@ READINGS: Sequence[tuple[str, Start]] = (
     ("W_p begins at 1 packet, as in the ns-2 of its time", Start(initial=1.0)),
     ("ρ: no filter (weight 1)", Start((("weight", 1.0),))),
     ("ρ: max_p 0.02", Start((("max_p", 0.02),))),
+    ("ρ as λ/μ, above 1 in overload", Start((("load", "offered"),))),
     ("endless files alone", Start(impulses=False)),
     (f"a buffer of {LARGE} packets", Start(buffer=LARGE)),
 )
