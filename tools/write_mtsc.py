@@ -27,6 +27,9 @@ PREDICTORS: Mapping[str, Mapping[str, Any]] = {
     "none: ε of the middle level, always": {"schedule": {"name": "table", "values": [1.0 / 4.5] * 8}},
     "a random table": {"predictor": "random"},
     "conditional expectation, on line": {},
+    "fractional ARIMA": {"predictor": {"name": "forecast", "method": "fractional"}},
+    "linear, of wavelet coefficients": {"predictor": {"name": "forecast", "method": "wavelet"}},
+    "perceptron": {"predictor": {"name": "forecast", "method": "perceptron"}},
 }
 """What to change in SAC with the inverse schedule."""
 SURROUNDINGS: Mapping[str, Mapping[str, Any]] = {

@@ -42,6 +42,20 @@ impl Levels {
         }
     }
 
+    /// How far an amount lies from the mean, in deviations; zero where nothing varied.
+    pub fn standard(&self, amount: f64) -> f64 {
+        let deviation = self.moments.deviation();
+        if deviation > 0.0 { (amount - self.moments.mean()) / deviation } else { 0.0 }
+    }
+
+    /// The level of what is expected, in deviations from the mean: between two levels where bands are even.
+    pub fn expected(&self, standard: f64) -> f64 {
+        if self.quantiles.is_some() {
+            return self.level(self.moments.mean() + standard * self.moments.deviation()) as f64;
+        }
+        (0.5 * (self.count + 1) as f64 + standard).clamp(1.0, self.count as f64)
+    }
+
     /// The amount's level by what was learnt so far.
     pub fn level(&self, amount: f64) -> usize {
         if let Some(quantiles) = &self.quantiles {

@@ -8,21 +8,30 @@
 //! | [`CondProb`] | which level follows which: `Pr{L2 \| L1}` and its expectation |
 //! | [`OnLine`] | all of it, fed report by report |
 //! | [`Foreseen`] | the same question, answered by somebody who knows the future |
+//! | [`Forecaster`] | the same question, answered from several periods: [`Fractional`], [`Haar`], [`Perceptron`] |
 //! | [`Schedule`] | how aggressive to be at an expected level |
 
 mod cond_prob;
+mod forecast;
 mod foreseen;
+mod fractional;
+mod haar;
 mod levels;
 mod moments;
 mod on_line;
+mod perceptron;
 mod quantiles;
 mod schedule;
 
 pub use cond_prob::CondProb;
+pub use forecast::{Forecast, ForecastConfig, Forecaster};
 pub use foreseen::{Foreseen, ForeseenConfig};
+pub use fractional::Fractional;
+pub use haar::Haar;
 pub use levels::{Levels, Quantiser};
 pub use moments::Moments;
 pub use on_line::{OnLine, Periods, Reading};
+pub use perceptron::Perceptron;
 pub use quantiles::Quantiles;
 pub use schedule::Schedule;
 

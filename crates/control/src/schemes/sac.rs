@@ -26,7 +26,8 @@ use crate::any::AnyController;
 use crate::needs::{Needs, Reliability};
 use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 use crate::prediction::{
-    CondProb, Foreseen, ForeseenConfig, MAX_LEVELS, OnLine, Periods, Quantiser, Reading, Schedule,
+    CondProb, ForecastConfig, Forecaster, Foreseen, ForeseenConfig, MAX_LEVELS, OnLine, Periods, Quantiser,
+    Reading, Schedule,
 };
 use crate::scheme::Scheme;
 
@@ -52,6 +53,11 @@ pub enum PredictorConfig {
     Random,
     /// Perfect knowledge of the aggregate's future (§4.3.2).
     Perfect(ForeseenConfig),
+    /// Another method than conditional expectation, from several periods of the connection's own throughput.
+    Forecast {
+        /// The method, by name or as a table with its parameters.
+        method: Choice<ForecastConfig>,
+    },
 }
 
 impl Default for PredictorConfig {
@@ -142,6 +148,7 @@ impl SacConfig {
                 checker.require(ok, "counts", format_args!("{} lists", counts.len()), allowed);
             }
             PredictorConfig::Perfect(future) => future.check(checker),
+            PredictorConfig::Forecast { method } => checker.within("method", |checker| method.check(checker)),
             PredictorConfig::Online { .. } | PredictorConfig::Random => {}
         });
         let ok = self.slower.is_empty() || matches!(*self.predictor, PredictorConfig::Online { .. });
@@ -225,7 +232,9 @@ impl SchemeConfig for SacConfig {
 /// One level of prediction.
 struct Scale {
     learner: OnLine,
+    /// Who knows or predicts in the table's place.
     foreseen: Option<Box<Foreseen>>,
+    forecaster: Option<Box<Forecaster>>,
     schedule: Schedule,
     /// What 1 is for this level's aggressiveness: 1 for the first level, ε of the middle one for slower levels.
     unit: f64,
@@ -249,9 +258,19 @@ impl Scale {
             }
             _ => None,
         };
+        let forecaster = match &*config.predictor {
+            PredictorConfig::Forecast { method } => Some(Box::new(Forecaster::new(
+                method,
+                periods.future,
+                config.quantiser,
+                config.reading,
+                levels,
+            ))),
+            _ => None,
+        };
         let middle = 0.5 * f64::from(config.levels + 1);
         let unit = if is_first { 1.0 } else { schedule.aggressiveness(middle) };
-        Self { learner, foreseen, schedule: schedule.clone(), unit, aggressiveness: None }
+        Self { learner, foreseen, forecaster, schedule: schedule.clone(), unit, aggressiveness: None }
     }
 
     /// What arrived is taken in; the aggressiveness in force from now on, or none where nothing can be said yet.
@@ -262,6 +281,8 @@ impl Scale {
         }
         let expected = if let Some(foreseen) = &self.foreseen {
             foreseen.level(now) as f64
+        } else if let Some(forecaster) = &mut self.forecaster {
+            forecaster.report(now, amount, cx.rng)?
         } else {
             let level = self.learner.level(now)?;
             self.learner.table().expected(level)
