@@ -20,6 +20,11 @@ def replace(page: Path, begin: str, end: str, text: str) -> None:
     beside.replace(page)
 
 
+def table(head: list[str], lines: list[list[str]]) -> str:
+    """A table as Markdown."""
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines])
+
+
 def fared(verdict: Verdict) -> str:
     """The verdict on an item, and that of a changed test beside it."""
     word = verdict.word if verdict.holds else f"**{verdict.word}**"

@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from tailback.analysis import lrd
+from tailback.analysis import lrd, mean_interval
 from tailback.papers.item import Fidelity
+from tailback.papers.lab import Lab
 from tailback.papers.ledger import select
-from tailback.papers.mtsc import sac
-from tailback.papers.mtsc.network import Measured, Run, Setting, calibrated, scheme_of, simulate
+from tailback.papers.mtsc import reasons, sac
+from tailback.papers.mtsc.network import Measured, Setting
 from tailback.papers.reproduce import Verdict, reproduce
 from tailback.pool import Pool
-from tools.pages import DOCS, replace
+from tailback.progress import Bar
+from tools.pages import DOCS, replace, table
 from tools.write_items import rows
 
 PAGE = DOCS / "mtsc.md"
@@ -69,32 +71,52 @@ def estimators() -> str:
     return "\n".join(head + ["| " + " | ".join([name, *cells]) + " |" for name, cells in found.items()])
 
 
-def beyond(seconds: float) -> str:
+def beyond(lab: Lab) -> str:
     """Two tables: what SAC gains under other predictors, and beside other traffic and another queue."""
-    with Pool() as pool:
+    seconds, seeds = (1000.0, 4) if lab.full else (300.0, 2)
+    places = [Setting(1.05, seconds, seed) for seed in range(1, seeds + 1)]
+    schemes = {name: sac.inverse(**changed) for name, changed in PREDICTORS.items()}
+    found = [
+        dict(zip(["", *schemes], reasons.runs(lab, place, [sac.GENERIC, *schemes.values()]), strict=True))
+        for place in places
+    ]
+    for place, runs in zip(places, found, strict=True):
+        runs["perfect knowledge of what the clients send"] = sac.told(lab, place, sac.inverse(), runs[""])
+    lines = [
+        "| prediction | γ_k (kB/s) | gain over no SAC | gain over a constant ε | loss |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    constant = next(iter(PREDICTORS))
+    for name in list(found[0])[1:]:
+        over = _gain([(runs[name], runs[constant]) for runs in found]) if name != constant else ""
+        lines.append(_row(name, [(runs[name], runs[""]) for runs in found], over))
+    lines += ["", "| background and queue | γ_k (kB/s) | gain over no SAC | loss |", "| --- | --- | --- | --- |"]
+    for name, changed in SURROUNDINGS.items():
+        for alpha in (1.05, 1.95):
+            around = [place._replace(alpha=alpha, **changed) for place in places]
+            pairs = [tuple(reasons.runs(lab, place, [sac.inverse(), sac.GENERIC])) for place in around]
+            lines.append(_row(f"{name}, shape {alpha:g}", [(ours, plain) for ours, plain in pairs]))
+    head = f"{seeds} runs of {seconds:g} s each, SAC with the inverse schedule over `lied`; intervals over the runs:"
+    return "\n".join([head, "", *lines])
 
-        def runs(place: Setting, schemes: Sequence[Mapping[str, Any]]) -> list[Measured]:
-            (pause,) = pool.map(calibrated, [place])
-            return pool.map(simulate, [Run(place, pause, scheme_of(scheme)) for scheme in schemes])
 
-        place = Setting(1.05, seconds)
-        schemes = [sac.inverse(**changed) for changed in PREDICTORS.values()]
-        base, *others = runs(place, [sac.GENERIC, *schemes])
-        lines = ["| prediction | γ_k (kB/s) | gain over no SAC | loss |", "| --- | --- | --- | --- |"]
-        lines += [_row(name, run, base) for name, run in zip(PREDICTORS, others, strict=True)]
-        lines += ["", "| background and queue | γ_k (kB/s) | gain over no SAC | loss |", "| --- | --- | --- | --- |"]
-        for name, changed in SURROUNDINGS.items():
-            for alpha in (1.05, 1.95):
-                around = place._replace(alpha=alpha, **changed)
-                plain, ours = runs(around, [sac.GENERIC, sac.inverse()])
-                lines.append(_row(f"{name}, shape {alpha:g}", ours, plain))
-    return f"Runs of {seconds:g} s, SAC with the inverse schedule over `lied`:\n\n" + "\n".join(lines)
+def _gain(pairs: Sequence[tuple[Measured, Measured]]) -> str:
+    gain = mean_interval([ours.total / plain.total - 1.0 for ours, plain in pairs])
+    return f"{100.0 * gain.mean:+.1f} % ± {100.0 * gain.half_width:.1f}"
 
 
-def _row(name: str, ours: Measured, plain: Measured) -> str:
-    gain = sac.gain(ours, plain)
-    said = f"{100.0 * gain.mean:+.1f} % ± {100.0 * gain.half_width:.1f}"
-    return f"| {name} | {ours.total:.0f} | {said} | {100.0 * ours.loss:.2f} % |"
+def _row(name: str, pairs: Sequence[tuple[Measured, Measured]], *more: str) -> str:
+    total = float(np.mean([ours.total for ours, _ in pairs]))
+    loss = float(np.mean([ours.loss for ours, _ in pairs]))
+    return " | ".join([f"| {name}", f"{total:.0f}", _gain(pairs), *more, f"{100.0 * loss:.2f} % |"])
+
+
+def why(lab: Lab) -> None:
+    """Writes the experiments behind the reasons."""
+    seconds = 1000.0 if lab.full else 200.0
+    for name, head, lines in reasons.tables(lab, seconds):
+        marks = (f"<!-- {name}, written by make mtsc -->", f"<!-- end of {name} -->")
+        replace(PAGE, *marks, table(head, lines) + "\n")
 
 
 def items(verdicts: list[Verdict], fidelity: Fidelity) -> None:
@@ -106,13 +128,17 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="not the paper's own durations")
-    parser.add_argument("--only", choices=("estimators", "beyond", "items"), help="one part of the page")
+    parser.add_argument("--only", choices=("estimators", "beyond", "reasons", "items"), help="one part of the page")
     given = parser.parse_args()
     fidelity: Fidelity = "quick" if given.quick else "full"
     if given.only in {None, "estimators"}:
         replace(PAGE, *ESTIMATES, estimators() + "\n")
-    if given.only in {None, "beyond"}:
-        replace(PAGE, *BEYOND, beyond(300.0 if given.quick else 3000.0) + "\n")
+    with Pool() as pool, Bar("experiments") as bar:
+        lab = Lab(fidelity, pool, bar)
+        if given.only in {None, "beyond"}:
+            replace(PAGE, *BEYOND, beyond(lab) + "\n")
+        if given.only in {None, "reasons"}:
+            why(lab)
     if given.only in {None, "items"}:
         with tempfile.TemporaryDirectory() as folder:
             items(reproduce(select(["mtsc"]), fidelity, Path(folder)), fidelity)

@@ -17,7 +17,7 @@ from tailback.papers.tdqm import experiments, readings
 from tailback.pool import Pool
 from tailback.progress import Bar
 from tests.newark_network_by_paper import Seen, World
-from tools.pages import DOCS, replace
+from tools.pages import DOCS, replace, table
 from tools.write_items import rows
 
 PAGE = DOCS / "tdqm.md"
@@ -26,11 +26,6 @@ PAGE = DOCS / "tdqm.md"
 def marks(name: str) -> tuple[str, str]:
     """The comments between which a table stands."""
     return f"<!-- {name}, written by make tdqm -->", f"<!-- end of {name} -->"
-
-
-def table(head: list[str], lines: list[list[str]]) -> str:
-    """A table as Markdown."""
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines])
 
 
 def comparison(measured: Mapping[str, Any]) -> str:

@@ -158,11 +158,42 @@ pub struct SetpointProbing {
     pub every: u32,
     /// What it is multiplied by at a loss. Default 0.75 (Table 2, `B_DEC_FACTOR`).
     pub decrease: f64,
+    /// What counts as one loss: `round-trip` (the default), all that is lost of what left before the sender knew of the
+    /// last loss; or `packet`, each lost packet, as the memorandum's program has it.
+    pub cut: SetpointCut,
+}
+
+/// How often losses lower a setpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SetpointCut {
+    /// Once per round trip of losses.
+    #[default]
+    RoundTrip,
+    /// For each lost packet.
+    Packet,
+}
+
+impl SetpointCut {
+    /// How many cuts so many lost packets are, where `is_new` says whether they are the first of a round trip.
+    pub fn count(self, packets: usize, is_new: bool) -> usize {
+        match self {
+            Self::RoundTrip => usize::from(is_new),
+            Self::Packet => packets,
+        }
+    }
 }
 
 impl Default for SetpointProbing {
     fn default() -> Self {
-        Self { initial: 5.0, least: 2.0, increase: 2.0, every: 2, decrease: 0.75 }
+        Self {
+            initial: 5.0,
+            least: 2.0,
+            increase: 2.0,
+            every: 2,
+            decrease: 0.75,
+            cut: SetpointCut::default(),
+        }
     }
 }
 
@@ -191,6 +222,13 @@ impl SetpointProbing {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_counts_as_a_loss() {
+        let cuts = |cut: SetpointCut| [(3, true), (2, false), (0, false)].map(|(lost, new)| cut.count(lost, new));
+        assert_eq!(cuts(SetpointCut::RoundTrip), [1, 0, 0]);
+        assert_eq!(cuts(SetpointCut::Packet), [3, 2, 0]);
+    }
 
     const LAW: ContinuousLaw = ContinuousLaw { attack_up: 1.5, attack_down: 0.8 };
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter
 from tailback.papers.mtsc import sac
 from tailback.papers.mtsc.drawing import curves
 from tailback.papers.mtsc.network import Run, scenario, scheme_of
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 LOADS = (2.5, 5.0, 7.5)
 """Mbit/s."""
+SHAPES = {
+    2.5: ("rising", "best at 8", 8, 8),
+    5.0: ("a dome", "best strictly inside", 2, 7),
+    7.5: ("falling", "best at 1", 1, 1),
+}
+"""What the paper sees at each load: its name, where the best threshold lies in words, and from which to which it may be."""
 
 
 def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
@@ -35,17 +41,14 @@ def measure(lab: Lab) -> Outcome:
     best = {load: sac.peak(each) for load, each in values.items()}
     falls = all(a > b > c for a, b, c in zip(*(values[load] for load in LOADS), strict=True))
     checks = (
-        Check(
-            "rising at 2.5 Mbit/s", f"best at {best[2.5]}: {sac.said(values[2.5])} kB/s", "best at 8", best[2.5] == 8
-        ),
-        Check(
-            "a dome at 5 Mbit/s",
-            f"best at {best[5.0]}: {sac.said(values[5.0])} kB/s",
-            "best strictly inside",
-            1 < best[5.0] < 8,
-        ),
-        Check(
-            "falling at 7.5 Mbit/s", f"best at {best[7.5]}: {sac.said(values[7.5])} kB/s", "best at 1", best[7.5] == 1
+        *(
+            Check(
+                f"{name} at {load:g} Mbit/s",
+                f"best at {best[load]}: {sac.said(values[load])} kB/s",
+                f"{where}, every step up to the best and down from it",
+                low <= best[load] <= high and sac.turns_once(values[load]),
+            )
+            for load, (name, where, low, high) in SHAPES.items()
         ),
         Check(
             "less throughput with more background",
@@ -54,6 +57,15 @@ def measure(lab: Lab) -> Outcome:
             falls,
         ),
     )
+    within = [
+        Check(
+            f"{name} at {load:g} Mbit/s",
+            f"best at {best[load]}: {sac.said(values[load])} kB/s",
+            f"{where}; no step against it beyond its interval",
+            low <= best[load] <= high and sac.one_maximum(runs[load]),
+        )
+        for load, (name, where, low, high) in SHAPES.items()
+    ]
     data = pl.DataFrame(
         [
             {
@@ -74,6 +86,7 @@ def measure(lab: Lab) -> Outcome:
             "peak_theta": best,
         },
         checks=checks,
+        changed=ChangedTest((*within, checks[-1]), sac.STEPS),
         data=data,
         units={"loss": "fraction"},
         why=sac.why(

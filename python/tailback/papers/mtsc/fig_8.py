@@ -22,14 +22,16 @@ SHAPES = (1.05, 1.95)
 
 def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     """Every parameter of the set-up."""
-    return sac.parameters(fidelity, Parameter("populated", "seen at least 20 times", "inferred", "as in Table 1"))
+    return sac.parameters(
+        fidelity, Parameter("populated", f"seen at least {_least(fidelity)} times", "inferred", "Table 1 has 20")
+    )
 
 
 def measure(lab: Lab) -> Outcome:
     """Two densities per shape."""
     wanted = [(sac.setting(lab.fidelity, shape), sac.inverse(), 1) for shape in SHAPES]
     tables = {shape: sac.table(run) for shape, run in zip(SHAPES, sac.measured(lab, wanted), strict=True)}
-    least = 20 if lab.full else 5
+    least = _least(lab.fidelity)
     rows = []
     for shape, table in tables.items():
         for name, density in zip(("lowest", "highest"), table.marginals(least), strict=True):
@@ -60,3 +62,7 @@ def measure(lab: Lab) -> Outcome:
 def draw(outcome: Outcome) -> Figure:
     """The densities."""
     return curves(outcome.data, "level", "probability", "of", x_label="$L_2$", y_label="$P(L_2 | L_1)$")
+
+
+def _least(fidelity: Fidelity) -> int:
+    return 20 if fidelity == "full" else 5

@@ -110,8 +110,13 @@ def perfect(lab: Lab, place: Setting) -> Measured:
     """SAC with the inverse schedule that knows the aggregate's future: a first run, of the control without SAC, is recorded, and
     a second one told, with the same random streams."""
     (first,) = measured(lab, [(place, GENERIC, 1)])
+    return told(lab, place, inverse(), first)
+
+
+def told(lab: Lab, place: Setting, scheme: Mapping[str, Any], first: Measured) -> Measured:
+    """A run of SAC that knows what the clients sent in the first one."""
     (pause,) = lab.once(calibrated, [background(place)])
-    (second,) = lab.once(simulate, [Run(place, pause, scheme_of(inverse()), 1, first.loads)])
+    (second,) = lab.once(simulate, [Run(place, pause, scheme_of(scheme), 1, first.loads)])
     return second
 
 

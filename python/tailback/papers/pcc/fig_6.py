@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tailback.papers.lab import Lab
 
+LONGER = 4
+"""How many times as long 32 flows are watched beside."""
 COUNTS = (2, 4, 8, 16, 32, 64, 128)
 
 
@@ -40,6 +42,9 @@ def measure(lab: Lab) -> Outcome:
     pcc = np.concatenate([np.asarray(run.pcc) / scenes.mean(run.pcc) for run in seen])
     tcp = np.concatenate([np.asarray(run.tcp) / scenes.mean(run.tcp) for run in seen])
     cov_pcc, cov_tcp = float(pcc.std()), float(tcp.std())
+    longer = LONGER * seconds
+    (long,) = lab.once(scenes.simulate, [Run(seconds=longer)])
+    once, later = scenes.variation(long.pcc), longer - scenes.WARM_UP
     expected = _by_renewal(scenes.mean([scenes.mean(run.on) for run in seen]), seconds - scenes.WARM_UP)
     by_count = {
         str(n): float(
@@ -50,7 +55,13 @@ def measure(lab: Lab) -> Outcome:
     edges = np.linspace(0, 2, 41)
     density = {name: np.histogram(values, edges, density=True)[0] for name, values in (("pcc", pcc), ("tcp", tcp))}
     return Outcome(
-        measured={"cov_pcc": cov_pcc, "cov_tcp": cov_tcp, "cov_pcc_by_flows": by_count, "cov_by_renewal": expected},
+        measured={
+            "cov_pcc": cov_pcc,
+            "cov_tcp": cov_tcp,
+            "cov_pcc_by_flows": by_count,
+            "cov_by_renewal": expected,
+            "cov_longer": once,
+        },
         checks=(
             Check("coefficient of variation of PCC", f"{cov_pcc:.3f}", "0.08 to 0.25", 0.08 <= cov_pcc <= 0.25),
             Check("over that of TCP", f"{cov_pcc / cov_tcp:.1f}", "at least 2", cov_pcc >= 2 * cov_tcp),
@@ -62,7 +73,9 @@ def measure(lab: Lab) -> Outcome:
             f"that is on for "
             f"whole periods, geometrically many, and then off for one has {expected:.2f} over "
             f"{seconds - scenes.WARM_UP:g} s by "
-            f"renewal theory, here {cov_pcc:.2f}."
+            f"renewal theory, here {cov_pcc:.2f}. 32 flows watched for {later:g} s differ by {once:.2f} (theory: "
+            f"{_by_renewal(scenes.mean(long.on), later):.2f}), so that the paper's 0.15 is what one sees after a longer time or "
+            "with shorter periods; how long its runs were is not printed."
         ),
         scenario=scenes.scenario(runs[0]).to_toml(),
     )

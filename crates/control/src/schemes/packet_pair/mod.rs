@@ -18,8 +18,8 @@
 //! | time-out `1.5 (R + S ŝ)` after the last packet sent; then the setpoint starts anew | §6, appendix |
 //!
 //! Deviations:
-//! * the setpoint falls at most once per round trip of losses; in the program, once per hole that comes to the head of
-//!   the window, which is late and, where a retransmission is lost, never;
+//! * the setpoint falls at most once per round trip of losses, or for each lost packet (`cut`); in the program, once per
+//!   hole that comes to the head of the window, which is late and, where a retransmission is lost, never;
 //! * `J` is in round trip times `R + n̂_b ŝ`, the time-out in `R + S ŝ` (§6); the program takes `J` for both;
 //! * the program sends nothing more when its first probe is lost; here the probe is repeated;
 //! * no rate is kept for longer than a round trip, whatever the timer says (`rate_timer.rs`);
@@ -139,7 +139,7 @@ impl PacketPair {
 
     fn on_event(&mut self, event: CongestionEvent) {
         match event {
-            CongestionEvent::Ecn => self.lower_setpoint(),
+            CongestionEvent::Ecn => self.lower_setpoint(1),
             CongestionEvent::Timeout { consecutive } => {
                 self.setpoint = self.config.setpoint.initial();
                 self.rest();
@@ -154,9 +154,18 @@ impl PacketPair {
         }
     }
 
-    fn lower_setpoint(&mut self) {
-        if let Some(probing) = &self.probing {
-            self.setpoint = (self.setpoint * probing.decrease).max(probing.least);
+    /// So many packets are lost; `is_new` where they are the first of a round trip.
+    fn lose(&mut self, packets: usize, is_new: bool) {
+        let cut = self.probing.as_ref().map(|probing| probing.cut).unwrap_or_default();
+        self.lower_setpoint(cut.count(packets, is_new));
+    }
+
+    fn lower_setpoint(&mut self, times: usize) {
+        if times > 0
+            && let Some(probing) = &self.probing
+        {
+            let times = i32::try_from(times).unwrap_or(i32::MAX);
+            self.setpoint = (self.setpoint * probing.decrease.powi(times)).max(probing.least);
         }
     }
 
@@ -294,9 +303,8 @@ impl Controller for PacketPair {
         if reading.is_some_and(|reading| reading.round_passed) {
             self.count_round_trip();
         }
-        if self.probes.is_new_loss(feedback.lost) {
-            self.lower_setpoint();
-        }
+        let is_new = self.probes.is_new_loss(feedback.lost);
+        self.lose(feedback.lost.len(), is_new);
         if let Some(event) = feedback.event {
             self.on_event(event);
         }

@@ -129,11 +129,12 @@ impl PacketPairPolicy {
             self.round_trip = now.since(echo + info.held);
         }
         let outstanding = self.outstanding(now, packet.size(), info);
-        if packet.number > self.expected
-            && (self.loss_told == Time::ZERO || Self::knows(info, self.loss_told))
-        {
-            self.pair.lower_setpoint();
-            self.loss_told = now;
+        if packet.number > self.expected {
+            let is_new = self.loss_told == Time::ZERO || Self::knows(info, self.loss_told);
+            self.pair.lose((packet.number - self.expected) as usize, is_new);
+            if is_new {
+                self.loss_told = now;
+            }
         }
         self.expected = self.expected.max(packet.number.saturating_add(1));
         let round_passed = Self::knows(info, self.round_began);

@@ -1,0 +1,145 @@
+"""Why claims of this paper fail here: one experiment for each reason. ``make mtsc`` writes the tables; nothing is judged here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tailback.papers.mtsc import sac
+from tailback.papers.mtsc.network import SEVERITY, Measured, Setting
+from tailback.papers.mtsc.sac_on_tcp import RENO
+
+if TYPE_CHECKING:
+    from tailback.papers.lab import Lab
+
+MEAN_LEVEL = 4.5
+Schemes = Sequence[tuple[str, Mapping[str, Any]]]
+
+
+class Table(NamedTuple):
+    """One table of the page: what its columns are, and its lines."""
+
+    name: str
+    head: list[str]
+    lines: list[list[str]]
+
+
+def percent(better: Measured, base: Measured, k: float = SEVERITY) -> str:
+    """A gain with its interval."""
+    found = sac.gain(better, base, k)
+    return f"{100 * found.mean:+.1f} % ± {100 * found.half_width:.1f}"
+
+
+def runs(lab: Lab, place: Setting, schemes: Iterable[Mapping[str, Any]], count: int = 1) -> list[Measured]:
+    """A run of each scheme in one place."""
+    return sac.measured(lab, [(place, scheme, count) for scheme in schemes])
+
+
+def steep(power: float, **fields: Any) -> dict[str, Any]:
+    """SAC whose schedule falls with a power of the expected level; at the middle level it is the inverse one's."""
+    values = [(MEAN_LEVEL / level) ** power / MEAN_LEVEL for level in range(1, 9)]
+    return sac.inverse(schedule={"name": "table", "values": values}, **fields)
+
+
+def prediction(lab: Lab, seconds: float) -> Table:
+    """Figures 12 and 16: whether prediction would matter more under a schedule that makes more of it."""
+    place = Setting(1.05, seconds)
+    (base,) = runs(lab, place, [sac.GENERIC])
+    lines = []
+    for name, power in (("constant", 0.0), ("1/x, the inverse one", 1.0), ("1/x²", 2.0), ("1/x⁴", 4.0)):
+        learnt, contention, random = runs(
+            lab, place, [steep(power), steep(power, reading="contention"), steep(power, predictor="random")]
+        )
+        told = sac.told(lab, place, steep(power), base)
+        lines.append([name, *(percent(run, base) for run in (learnt, contention, told, random))])
+    head = ["schedule", "on line, by the letter", "on line, levels turned round", "perfect", "random table"]
+    return Table("prediction", head, lines)
+
+
+def own_losses(lab: Lab, seconds: float) -> Table:
+    """Figure 13: what a connection loses beside much background, little and next to none."""
+    lines = []
+    for name, alpha, load in (
+        ("5 Mbit/s, shape 1.05", 1.05, 5e6),
+        ("5 Mbit/s, shape 1.95", 1.95, 5e6),
+        ("0.5 Mbit/s, shape 1.95", 1.95, 0.5e6),
+        ("0.05 Mbit/s, shape 1.95", 1.95, 0.05e6),
+    ):
+        found = runs(lab, Setting(alpha, seconds, load=load), [sac.GENERIC, sac.inverse(), sac.threshold(8)])
+        lines.append([name, *(f"{100 * run.loss:.2f} %" for run in found)])
+    return Table("losses", ["background", "without SAC", "inverse schedule", "θ = 8"], lines)
+
+
+def shifts(lab: Lab, seconds: float) -> Table:
+    """Figure 11: smaller shifts than the paper's, in our unit."""
+    thetas = (1, 4, 5, 8)
+    lines = []
+    for shift in (0.0, 0.02, 0.05, 0.1, 0.2, 0.5, 2.0):
+        found = runs(lab, Setting(1.05, seconds), [sac.threshold(theta, shift) for theta in thetas])
+        values = [run.total for run in found]
+        best = thetas[values.index(max(values))]
+        lines.append([f"{shift:g}", *(f"{value:.0f}" for value in values), str(best)])
+    return Table("shifts", ["shift", *(f"θ = {theta}, kB/s" for theta in thetas), "best"], lines)
+
+
+def round_trips(lab: Lab, seconds: float) -> Table:
+    """Figure 15: the gain at two round trips, as the control is scaled with the round trip or not."""
+    lines = []
+    short, long = Setting(1.05, seconds), Setting(1.05, seconds, delay=0.04)
+    cases: Sequence[tuple[str, Mapping[str, Any], float]] = (
+        ("as in the item", {}, SEVERITY),
+        ("the same runs without the penalty, k = 0", {}, 0.0),
+        ("a report per 240 ms", {"report_interval": "240 ms"}, SEVERITY),
+        ("δ an eighth", {"increase": "43.75 kbit/s"}, SEVERITY),
+        ("both", {"report_interval": "240 ms", "increase": "43.75 kbit/s"}, SEVERITY),
+    )
+    for name, changed, k in cases:
+        control = {**sac.GENERIC, **changed}
+        gains = []
+        for place in (short, long):
+            base, ours = runs(lab, place, [control, sac.inverse(over=control)])
+            gains.append(percent(ours, base, k))
+        lines.append([name, *gains])
+    return Table("round-trips", ["the control", "gain at 30 ms", "gain at 240 ms"], lines)
+
+
+def much_background(lab: Lab, seconds: float) -> Table:
+    """Figure 10: what aggressiveness gains beside 7.5 Mbit/s, by how losses count, and who pays for it."""
+    lines = []
+    for load in (2.5e6, 5e6, 7.5e6):
+        careful, bold = runs(lab, Setting(1.05, seconds, load=load), [sac.threshold(1), sac.threshold(8)])
+        gains = [percent(bold, careful, k) for k in (0.0, SEVERITY, 8.0, 16.0)]
+        lost = f"{100 * (bold.background / careful.background - 1):+.1f} %"
+        lines.append([f"{load / 1e6:g} Mbit/s", *gains, lost])
+    head = ["background", "k = 0", "k = 4, as reported", "k = 8", "k = 16", "what it takes of the background"]
+    return Table("background", ["θ = 8 over θ = 1", *head[1:]], lines)
+
+
+def over_reno(lab: Lab, seconds: float) -> Table:
+    """SAC over Reno with smaller units of ε."""
+    lines = []
+    for unit in (36.0, 9.0, 3.0, 1.0):
+        gains = []
+        for alpha in (1.05, 1.95):
+            base, ours = runs(lab, Setting(alpha, seconds), [RENO, sac.inverse(over=RENO, unit=unit)])
+            gains.append(percent(ours, base, 0.0))
+        lines.append([f"{unit:g}", *gains])
+    return Table("reno", ["unit of ε", "gain at shape 1.05", "gain at shape 1.95"], lines)
+
+
+def severity(lab: Lab, seconds: float) -> Table:
+    """Tables 2 and 3: totals under the inverse schedule by how severely the control and the report take losses."""
+    counts = (1, 2, 4, 8, 10)
+    place = Setting(1.05, seconds, bottleneck=20e6)
+    lines = [["published", "1153", "1702", "1948", "1676", "1594"]]
+    for k in (4.0, 3.0, 2.0, 1.0):
+        scheme = sac.inverse(over={**sac.GENERIC, "severity": k})
+        found = [runs(lab, place, [scheme], count)[0] for count in counts]
+        lines.append([f"k = {k:g}", *(f"{run.penalised(k).sum(axis=0).mean():.0f}" for run in found)])
+    return Table("severity", ["total, kB/s", *(f"{count} connections" for count in counts)], lines)
+
+
+def tables(lab: Lab, seconds: float) -> Iterable[Table]:
+    """All of them."""
+    for experiment in (prediction, own_losses, shifts, round_trips, much_background, over_reno, severity):
+        yield experiment(lab, seconds)
