@@ -1,6 +1,7 @@
 """Multiple time scale congestion control: the network and its calibration, what is kept of runs, and the items' judgements."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from tailback.papers.item import Outcome
 from tailback.papers.lab import Lab, Shared
-from tailback.papers.mtsc import fig_9, fig_10, fig_11, fig_14, fig_18, sac, table_2
+from tailback.papers.mtsc import fig_9, fig_10, fig_11, fig_14, fig_18, reasons, sac, table_2
 from tailback.papers.mtsc.network import (
     BATCHES,
     SEVERITY,
@@ -155,6 +156,35 @@ def test_figure_10_wants_three_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not judged(
         monkeypatch, fig_10, lambda place, scheme: 900.0 - place.load / 1e5 - (theta(scheme) - 4.0) ** 2
     ).holds
+
+
+def test_figure_10_wants_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dipped(place: Setting, scheme: Mapping[str, Any]) -> float:
+        top = {2.5e6: 9.0, 5e6: 4.0, 7.5e6: 0.0}[place.load]
+        dip = 20.0 if place.load < 3e6 and theta(scheme) == 5.0 else 0.0
+        return 2000.0 - place.load / 5e3 - (theta(scheme) - top) ** 2 - dip
+
+    assert not judged(monkeypatch, fig_10, dipped).holds
+
+
+def test_a_steeper_schedule_moves_more_about_the_same_middle() -> None:
+    values = {power: reasons.steep(power)["schedule"]["values"] for power in (0.0, 1.0, 4.0)}
+    assert values[1.0] == pytest.approx([1.0 / level for level in range(1, 9)])
+    assert len(set(values[0.0])) == 1
+    assert values[4.0][0] > values[1.0][0] > values[0.0][0]
+    assert values[4.0][7] < values[1.0][7] < values[0.0][7]
+
+
+def test_every_table_of_reasons_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measured(_: Lab, wanted: Sequence[tuple[Setting, Mapping[str, Any], int]]) -> list[Measured]:
+        return [made(*[500.0] * count) for _, _, count in wanted]
+
+    monkeypatch.setattr(sac, "measured", measured)
+    monkeypatch.setattr(sac, "told", lambda *_: made(500.0))
+    page = (Path(__file__).parent.parent / "docs" / "mtsc.md").read_text(encoding="utf-8")
+    for name, head, lines in reasons.tables(lab(), 100.0):
+        assert all(len(line) == len(head) for line in lines)
+        assert f"<!-- {name}, written by make mtsc -->" in page
 
 
 def test_figure_11_wants_the_peak_to_move(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,65 @@
+"""What the items of probabilistic congestion control judge, on made-up runs. The scheme itself is tested elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from tailback.papers.lab import Lab
+from tailback.papers.pcc import fig_9, fig_11, options, scenes
+from tailback.papers.pcc.scenes import Run, Seen
+from tailback.pool import Pool
+from tailback.progress import Bar
+
+
+class Made(Lab):
+    """Gives every run the throughput that a function says, and TCP the fair rate."""
+
+    def __init__(self, pcc: Callable[[Run], float]) -> None:
+        super().__init__("quick", Pool(1), Bar("x", show=False))
+        self.pcc = pcc
+
+    def once(self, _: Any, arguments: Iterable[Any]) -> list[Any]:
+        """A run of each."""
+        empty: list[float] = []
+        return [
+            Seen([rate] * run.pcc, [500.0] * run.tcp, 0.02, rate, [0.5], empty, empty, empty, empty, empty, [], empty)
+            for run in arguments
+            for rate in [self.pcc(run)]
+        ]
+
+
+def published(run: Run) -> float:
+    """Figure 9 as the paper draws it, without its small gap at the fair rate."""
+    return run.rate if run.rate < 500 else 470 + 0.2 * (run.rate - 500)
+
+
+@pytest.mark.parametrize(("off", "holds"), [(None, True), (450, False), (550, False)])
+def test_figure_9_judges_every_rate_on_both_sides_of_the_fair_one(off: int | None, holds: bool) -> None:
+    lab = Made(lambda run: 0.8 * published(run) if run.rate == off else published(run))
+    assert fig_9.measure(lab).holds is holds
+
+
+@pytest.mark.parametrize(("dip", "holds"), [(0.0, True), (200.0, False)])
+def test_figure_11_wants_a_rise_at_every_step(dip: float, holds: bool) -> None:
+    def pcc(run: Run) -> float:
+        return 400 + 2 * run.tcp / run.pcc - (dip if (run.pcc, run.tcp) == (1, 64) else 0.0)
+
+    assert fig_11.measure(Made(pcc)).holds is holds
+
+
+def test_evaluated_once_is_an_option_of_the_scheme() -> None:
+    flows = scenes.scenario(Run(options=scenes.evaluated_once(20), buffer=7)).to_dict()["flows"]
+    assert flows[1]["scheme"]["evaluation_interval"] == "20 s"
+
+
+def test_no_data_before_a_passed_experiment_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(options, "STARTS", 12.0)
+    begun = options.starts(1)
+    assert begun
+    assert all(opened <= data < 12.0 for opened, data in begun)
+    # A flow that is on from its start is caught.
+    monkeypatch.setattr(options, "BEFORE_ON", ())
+    assert any(data < opened for opened, data in options.starts(1))
