@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tailback.analysis import mean_interval
 from tailback.papers.mtsc import sac
 from tailback.papers.mtsc.network import SEVERITY, Measured, Setting
 from tailback.papers.mtsc.sac_on_tcp import RENO
@@ -54,6 +55,46 @@ def prediction(lab: Lab, seconds: float) -> Table:
         lines.append([name, *(percent(run, base) for run in (learnt, contention, told, random))])
     head = ["schedule", "on line, by the letter", "on line, levels turned round", "perfect", "random table"]
     return Table("prediction", head, lines)
+
+
+def steps(lab: Lab) -> Table:
+    """Figure 9: the same with a table that is known from the beginning, so that runs differ by the threshold alone and not by
+    what is tried while the table is learnt. Runs of full length."""
+    place = sac.setting(lab.fidelity, 1.05)
+    (own,) = runs(lab, place, [sac.inverse()])
+    known = {"name": "table", "counts": sac.table(own).counts.tolist()}
+    learnt, given = (
+        runs(lab, place, [{**sac.threshold(theta), **changed} for theta in sac.THRESHOLDS])
+        for changed in ({}, {"predictor": known})
+    )
+    lines = []
+    for name, found in (("learnt on line", learnt), ("known", given)):
+        values = [f"{run.total:.2f}" for run in found]
+        lines.append([name, *values, str(sac.peak([run.total for run in found])), _answer(found)])
+    return Table("steps", ["γ_k, kB/s", *(f"θ = {theta}" for theta in sac.THRESHOLDS), "best", "one maximum"], lines)
+
+
+def _answer(found: Sequence[Measured]) -> str:
+    return "yes" if sac.turns_once([run.total for run in found]) else "no"
+
+
+def seeds(lab: Lab) -> Table:
+    """Figure 14: the gains of further runs of full length, by k of the report."""
+    severities = (SEVERITY, 3.5, 3.0)
+    count = 4
+    lines = []
+    for alpha in (1.05, 1.95):
+        pairs = [
+            runs(lab, sac.setting(lab.fidelity, alpha, seed=seed), [sac.inverse(), sac.GENERIC])
+            for seed in range(1, count + 1)
+        ]
+        cells = [f"{100 * sac.gain(ours, base).mean:.1f} %" for ours, base in pairs]
+        for k in severities:
+            mean = mean_interval([sac.gain(ours, base, k).mean for ours, base in pairs])
+            cells.append(f"{100 * mean.mean:.1f} % ± {100 * mean.half_width:.1f}")
+        lines.append([f"{alpha:g}", *cells])
+    head = [f"seed {seed}, k = 4" for seed in range(1, count + 1)]
+    return Table("seeds", ["shape", *head, *(f"all, k = {k:g}" for k in severities)], lines)
 
 
 def own_losses(lab: Lab, seconds: float) -> Table:
@@ -141,5 +182,7 @@ def severity(lab: Lab, seconds: float) -> Table:
 
 def tables(lab: Lab, seconds: float) -> Iterable[Table]:
     """All of them."""
+    yield steps(lab)
+    yield seeds(lab)
     for experiment in (prediction, own_losses, shifts, round_trips, much_background, over_reno, severity):
         yield experiment(lab, seconds)
