@@ -225,7 +225,8 @@ mod tests {
 
     #[test]
     fn what_counts_as_a_loss() {
-        let cuts = |cut: SetpointCut| [(3, true), (2, false), (0, false)].map(|(lost, new)| cut.count(lost, new));
+        let cuts =
+            |cut: SetpointCut| [(3, true), (2, false), (0, false)].map(|(lost, new)| cut.count(lost, new));
         assert_eq!(cuts(SetpointCut::RoundTrip), [1, 0, 0]);
         assert_eq!(cuts(SetpointCut::Packet), [3, 2, 0]);
     }

@@ -9,7 +9,9 @@ pub mod load_throughput;
 pub mod throughput;
 pub mod window;
 
-pub use bottleneck::{AdaptiveRise, Bottleneck, ContinuousLaw, DiscreteLaw, Epoch, SetpointCut, SetpointProbing};
+pub use bottleneck::{
+    AdaptiveRise, Bottleneck, ContinuousLaw, DiscreteLaw, Epoch, SetpointCut, SetpointProbing,
+};
 pub use hystart::HyStart;
 pub use throughput::{AssumedTimeout, ThroughputEquation};
 pub use window::{Counting, Halve, WindowLaw, echo_forbids_growth};
