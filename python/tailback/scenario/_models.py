@@ -536,20 +536,35 @@ class AvdQueue(Part):
     """The gain α of the virtual capacity, above 0. Default 0.15 (Kunniyur and Srikant 2001, §4)."""
 
 
+Load: TypeAlias = Literal["busy", "offered"]
+"""What the utilization factor ρ is measured by.
+
+- ``busy``: The part of the time in which the server is busy: at most 1.
+- ``offered``: The service of what arrives, dropped or not, over the time: λ/μ, which is above 1 in overload.
+"""
+
+
 class Rho(Part):
     """Marks for utilization ρ."""
 
     min: float = 0.9
-    """Average below which nothing is marked, 0 to 1. Default 0.9."""
+    """Average below which nothing is marked, 0 to 1, or to 1000 with ``load = "offered"``. Default 0.9."""
 
     max: float = 1.0
-    """Average above which every packet is marked, ``min`` to 1; with both at 1 nothing is ever marked. Default 1.0."""
+    """Average above which every packet is marked, ``min`` to 1, or to 1000 with ``load = "offered"``; with both at
+    the largest value nothing is ever marked. Default 1.0.
+    """
 
     max_p: float = 0.02
     """Probability of a mark at ``max``, above 0, at most 1. Default 0.02 (Floyd and Jacobson 1993, §10)."""
 
     weight: float = 0.25
     """Weight of a window in the average, above 0, at most 1. Default 0.25."""
+
+    load: Load = "busy"
+    """What ρ is measured by: ``busy``, the part of the time that the link transmits, or ``offered``, all that
+    arrives. Default ``busy``.
+    """
 
 
 Delay: TypeAlias = Literal["waiting", "work"]
@@ -1026,6 +1041,14 @@ class FixedPacketPairSetpoint(Part):
     """The setpoint in packets."""
 
 
+SetpointCut: TypeAlias = Literal["round-trip", "packet"]
+"""How often losses lower a setpoint.
+
+- ``round-trip``: Once per round trip of losses.
+- ``packet``: For each lost packet.
+"""
+
+
 class ProbedPacketPairSetpoint(Part):
     """To the largest that causes no loss, found by probing: for the risk-taking (§7)."""
 
@@ -1045,6 +1068,11 @@ class ProbedPacketPairSetpoint(Part):
 
     decrease: float = 0.75
     """What it is multiplied by at a loss. Default 0.75 (Table 2, ``B_DEC_FACTOR``)."""
+
+    cut: SetpointCut = "round-trip"
+    """What counts as one loss: ``round-trip`` (the default), all that is lost of what left before the sender knew of
+    the last loss; or ``packet``, each lost packet, as the memorandum's program has it.
+    """
 
 
 class Table2PacketPairSetpoint(Part):
@@ -1693,13 +1721,66 @@ class PerfectPredictor(Part):
     """How much traffic the aggregate brings in each interval from the run's begin on, in any unit."""
 
 
+class FractionalForecast(Part):
+    """The best linear prediction of fractionally integrated noise, ARIMA(0, d, 0), with d estimated on line (Hosking
+    1981).
+    """
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["fractional"] = "fractional"
+    memory: Annotated[int, Field(ge=0)] = 32
+    """How many past periods it rests on. Default 32."""
+
+
+class WaveletForecast(Part):
+    """A linear prediction from Haar wavelet coefficients of the past, by recursive least squares."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["wavelet"] = "wavelet"
+    scales: Annotated[int, Field(ge=0)] = 4
+    """How many dyadic scales, from one period up. Default 4: the past 16 periods."""
+
+
+class PerceptronForecast(Part):
+    """A perceptron with one hidden layer, trained on line by stochastic gradients."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["perceptron"] = "perceptron"
+    inputs: Annotated[int, Field(ge=0)] = 8
+    """How many past periods are its inputs. Default 8."""
+
+    hidden: Annotated[int, Field(ge=0)] = 8
+    """How many hidden units. Default 8."""
+
+    step: float = 0.02
+    """The step of a gradient. Default 0.02."""
+
+
+Forecast: TypeAlias = Annotated[FractionalForecast | WaveletForecast | PerceptronForecast, Field(discriminator="name")]
+"""How the next period is predicted from those before it."""
+
+
+ForecastOrName: TypeAlias = Literal["fractional", "wavelet", "perceptron"] | Forecast
+"""The bare name stands for the table with this name and every parameter at its default."""
+
+
+class ForecastPredictor(Part):
+    """Another method than conditional expectation, from several periods of the connection's own throughput."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["forecast"] = "forecast"
+    method: ForecastOrName
+    """The method, by name or as a table with its parameters."""
+
+
 Predictor: TypeAlias = Annotated[
-    OnlinePredictor | TablePredictor | RandomPredictor | PerfectPredictor, Field(discriminator="name")
+    OnlinePredictor | TablePredictor | RandomPredictor | PerfectPredictor | ForecastPredictor,
+    Field(discriminator="name"),
 ]
 """Where a prediction comes from."""
 
 
-PredictorOrName: TypeAlias = Literal["online", "table", "random", "perfect"] | Predictor
+PredictorOrName: TypeAlias = Literal["online", "table", "random", "perfect", "forecast"] | Predictor
 """The bare name stands for the table with this name and every parameter at its default."""
 
 
@@ -3291,7 +3372,11 @@ __all__ = [
     "FixedVideoControl",
     "FixedWindow",
     "Flow",
+    "Forecast",
+    "ForecastOrName",
+    "ForecastPredictor",
     "FqCodelQueue",
+    "FractionalForecast",
     "FramedRoundRobinQueue",
     "FriendlyRate",
     "FuzzyServiceEstimator",
@@ -3308,6 +3393,7 @@ __all__ = [
     "Level",
     "Lied",
     "LinkFields",
+    "Load",
     "LognormalBytesDistribution",
     "LognormalSpanDistribution",
     "Loss",
@@ -3337,6 +3423,7 @@ __all__ = [
     "ParetoBytesDistribution",
     "ParetoSpanDistribution",
     "ParkingLot",
+    "PerceptronForecast",
     "PerfectPredictor",
     "PeriodicLoss",
     "PiQueue",
@@ -3385,6 +3472,7 @@ __all__ = [
     "SelectiveLoss",
     "SelfClockedFairQueueing",
     "ServiceEstimator",
+    "SetpointCut",
     "Setting",
     "Share",
     "Sign",
@@ -3424,6 +3512,7 @@ __all__ = [
     "VideoSource",
     "VirtualClockQueue",
     "VoiceSource",
+    "WaveletForecast",
     "WeibullBytesDistribution",
     "WeibullSpanDistribution",
     "WeightedFairQueueing",
