@@ -67,11 +67,10 @@ def test_evaluated_once_is_an_option_of_the_scheme() -> None:
     assert flows[1]["scheme"]["evaluation_interval"] == "20 s"
 
 
-def test_no_data_before_a_passed_experiment_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options, "STARTS", 12.0)
-    begun = options.starts(1)
+def test_data_before_a_passed_experiment_would_be_seen() -> None:
+    few = Run(pcc=8, tcp=1, seconds=70, warm_up=1, loss=((0.0, 0.05),), options=options.BEFORE_ON)
+    begun = options.starts(few)
     assert begun
-    assert all(opened <= data < 12.0 for opened, data in begun)
-    # A flow that is on from its start is caught.
-    monkeypatch.setattr(options, "BEFORE_ON", ())
-    assert any(data < opened for opened, data in options.starts(1))
+    assert all(opened <= data for opened, data in begun)
+    # Flows that are on from their start are caught.
+    assert any(data < opened for opened, data in options.starts(few._replace(options=())))

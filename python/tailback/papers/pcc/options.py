@@ -70,7 +70,11 @@ def measure(lab: Lab) -> Outcome:
     ended_few, ended_many = (scenes.mean([_ended(one) for one in part]) for part in of[:2])
     fixed = scenes.mean([scenes.mean(one.pcc) / scenes.mean(one.tcp) for one in of[2]])
     without, with_probes = (scenes.mean([_after(one) for one in part]) for part in of[3:5])
-    begun = [pair for part in lab.map(starts, seeds) for pair in part]
+    begun = [
+        pair
+        for part in lab.map(starts, [Run(seed=seed, options=BEFORE_ON, seconds=STARTS, warm_up=1) for seed in seeds])
+        for pair in part
+    ]
     early = sum(data < opened for opened, data in begun)
     soonest = min(data for _, data in begun)
     return Outcome(
@@ -153,14 +157,13 @@ def _after(seen: scenes.Seen) -> float:
     return float(np.mean(seen.pcc_series[420:460]))
 
 
-def starts(seed: int) -> list[tuple[float, float]]:
+def starts(run: Run) -> list[tuple[float, float]]:
     """When the receiver of each flow passed its first experiment, and when the bin ended in which its first data left, both in
     seconds from the flow's start; of the flows that came on within the run."""
-    run = Run(seed=seed, options=BEFORE_ON, seconds=STARTS, warm_up=1)
     data = scenes.scenario(run).to_dict()
     flows = [f"pcc-{flow}" for flow in range(run.pcc)]
     data["record"] = {"flows": flows, "links": "none", "state": True, "bin": f"{1000 * BIN:g} ms"}
-    result = Scenario.of(data).run(seed=seed)
+    result = Scenario.of(data).run(seed=run.seed)
     notes = result.state.filter((pl.col("name") == "on") & (pl.col("value") == 1.0))
     opened = dict(notes.group_by("flow").agg(pl.col("time").min()).iter_rows())
     # Probes are far below half of the application's rate.
