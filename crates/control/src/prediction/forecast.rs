@@ -6,19 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Span, Stream, Time};
 
-use super::{Fractional, Haar, Levels, Perceptron, Quantiser, Reading};
-
-/// A way to predict the next of a series of numbers of mean zero and deviation one, as far as these are known.
-pub trait Forecast: Send {
-    /// How many past values it looks at.
-    fn memory(&self) -> usize;
-
-    /// What came after `past`, whose newest value is the last.
-    fn learn(&mut self, past: &[f64], next: f64, stream: &mut Stream);
-
-    /// What comes after `past`.
-    fn predict(&self, past: &[f64]) -> f64;
-}
+use super::{Forecast, Fractional, Haar, Levels, Perceptron, Quantiser, Reading};
 
 /// How the next period is predicted from those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,7 @@
 
 use tailback_core::Stream;
 
-use super::forecast::Forecast;
+use super::method::Forecast;
 
 /// d up to here: at one half the noise would no longer be stationary.
 const HIGHEST: f64 = 0.49;

@@ -3,7 +3,7 @@
 
 use tailback_core::Stream;
 
-use super::forecast::Forecast;
+use super::method::Forecast;
 
 /// How uncertain weights are at the start: large beside the squares of standard units, so that data soon decides.
 const UNCERTAIN: f64 = 10.0;

@@ -4,7 +4,7 @@
 
 use tailback_core::Stream;
 
-use super::forecast::Forecast;
+use super::method::Forecast;
 
 /// A gradient counts an error of at most so many standard units, so that one burst does not undo what was learnt.
 const WORST: f64 = 3.0;
