@@ -73,7 +73,7 @@ def estimators() -> str:
 
 def beyond(lab: Lab) -> str:
     """Two tables: what SAC gains under other predictors, and beside other traffic and another queue."""
-    seconds, seeds = (1000.0, 4) if lab.full else (300.0, 2)
+    seconds, seeds = 1000.0 if lab.full else 300.0, 4
     places = [Setting(1.05, seconds, seed) for seed in range(1, seeds + 1)]
     schemes = {name: sac.inverse(**changed) for name, changed in PREDICTORS.items()}
     found = [
@@ -113,7 +113,7 @@ def _row(name: str, pairs: Sequence[tuple[Measured, Measured]], *more: str) -> s
 
 def why(lab: Lab) -> None:
     """Writes the experiments behind the reasons."""
-    seconds = 1000.0 if lab.full else 200.0
+    seconds = 1000.0 if lab.full else 400.0
     for name, head, lines in reasons.tables(lab, seconds):
         marks = (f"<!-- {name}, written by make mtsc -->", f"<!-- end of {name} -->")
         replace(PAGE, *marks, table(head, lines) + "\n")
