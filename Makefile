@@ -12,10 +12,13 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 # Absolute, and one value for every call: cargo rebuilds PyO3 whenever it changes.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
-export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+# The shell's own would meet hashes that it does not have.
+unexport PIP_CONSTRAINT
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 PIP := $(BIN)/python -m pip
+# What constraints.txt pins for the named groups; pip refuses every file whose hash is not there.
+install = $(BIN)/python tools/requirements.py $(1) > $@.txt; $(PIP) install --require-hashes -r $@.txt
 
 RUST_SOURCES := $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) 2>/dev/null) Cargo.toml Cargo.lock rust-toolchain.toml
 
@@ -166,10 +169,8 @@ format: $(STAMPS)/dev $(STAMPS)/cargo ## Format Rust and Python in place
 	$(BIN)/ruff format .
 
 .PHONY: lock
-lock: $(STAMPS)/dev $(STAMPS)/docs ## Write what is installed to constraints.txt
-	$(PIP) install $$($(BIN)/python tools/requirements.py pandas)
-	{ head -n 1 constraints.txt; PIP_QUIET=0 $(BIN)/python -m pip freeze --exclude-editable; } > constraints.new
-	mv constraints.new constraints.txt
+lock: $(STAMPS)/lock ## Pin what pyproject.toml asks for, with hashes, in constraints.txt; ARGS=--upgrade for the newest
+	$(BIN)/python -m tools.lock $(ARGS)
 
 .PHONY: clean
 clean: ## Remove everything that make made
@@ -188,20 +189,25 @@ $(STAMPS)/cargo: tools/check-cargo rust-toolchain.toml | $(STAMPS)/python
 
 $(STAMPS)/run: constraints.txt pyproject.toml | $(STAMPS)/python
 	@echo "Installing pinned Python packages into $(VENV)"
-	$(PIP) install $$($(BIN)/python tools/requirements.py build run pandas arrow)
+	$(call install,build run pandas arrow)
 	touch $@
 
 # One pip at a time: each further group waits for the one before it.
 $(STAMPS)/dev: $(STAMPS)/run
-	$(PIP) install $$($(BIN)/python tools/requirements.py dev cluster oracle)
+	$(call install,dev cluster oracle)
 	touch $@
 
 $(STAMPS)/docs: $(STAMPS)/run | $(STAMPS)/dev
-	$(PIP) install $$($(BIN)/python tools/requirements.py docs)
+	$(call install,docs)
 	touch $@
 
 $(STAMPS)/wheel: $(STAMPS)/run | $(STAMPS)/dev
-	$(PIP) install $$($(BIN)/python tools/requirements.py wheel)
+	$(call install,wheel)
+	touch $@
+
+# Not anew whenever constraints.txt changes, which it writes.
+$(STAMPS)/lock: | $(STAMPS)/run
+	$(call install,lock)
 	touch $@
 
 $(STAMPS)/core: $(RUST_SOURCES) $(STAMPS)/run | $(STAMPS)/cargo $(TURN)
