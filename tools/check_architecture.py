@@ -42,6 +42,8 @@ RESERVED: dict[str, set[str]] = {
     "socket2": {"net"},
     "quinn-udp": {"net"},
     "tun-rs": {"net"},
+    "ring": {"net"},
+    "snow": {"net"},
     "libc": {"net"},
 }
 # Circles of modules that there are; a new one is a fault. Recursion of the matter are queues within queues (`bucket` and its

@@ -1,5 +1,6 @@
--- Wireshark's dissector of the frames that Tailback's endpoints exchange over UDP (docs/wire-format.md, version 2).
--- Nothing is decrypted or checked beyond lengths; UDP ports are recognized by what a datagram looks like.
+-- Wireshark's dissector of the frames that Tailback's endpoints exchange over UDP, and of the envelopes around them
+-- (docs/wire-format.md, versions 2 and 3). Nothing is decrypted or checked beyond lengths; UDP ports are recognized by what
+-- a datagram looks like.
 
 local tailback = Proto("tailback", "Tailback")
 
@@ -9,6 +10,10 @@ local PAIRS = { [0] = "single", [1] = "first", [2] = "second" }
 local ANNEXES = { [0] = "none", [1] = "acknowledgement", [2] = "control", [3] = "report", [4] = "custom" }
 local REPORTS = { [1] = "interval", [2] = "loss", [3] = "accumulation", [4] = "gate", [5] = "custom", [6] = "rate" }
 local VERSION, HEAD, DATA = 2, 20, 0
+local ENVELOPE, ENVELOPE_HEAD, TAG = 3, 24, 16
+local ENVELOPES =
+    { [1] = "hello", [2] = "cookie", [3] = "initiation", [4] = "response", [5] = "sealed", [6] = "open" }
+local MESSAGES = { [0x81] = "ping", [0x82] = "pong", [0x83] = "verdict", [0x84] = "farewell" }
 
 local f = {
     version = ProtoField.uint8("tailback.version", "Version"),
@@ -52,6 +57,17 @@ local f = {
     offset = ProtoField.uint64("tailback.offset", "Offset in the stream"),
     payload_length = ProtoField.uint16("tailback.payload_length", "Length of the payload"),
     payload = ProtoField.bytes("tailback.payload", "Payload"),
+    envelope = ProtoField.uint8("tailback.envelope", "Kind of envelope", base.DEC, ENVELOPES),
+    nonce = ProtoField.uint64("tailback.nonce", "Nonce of the handshake", base.HEX),
+    hello_length = ProtoField.uint16("tailback.hello_length", "Length of the hello"),
+    cookie = ProtoField.bytes("tailback.cookie", "Cookie"),
+    noise = ProtoField.bytes("tailback.noise", "Noise's message"),
+    code = ProtoField.bytes("tailback.code", "Code of the invitation"),
+    session = ProtoField.uint32("tailback.session", "Session of who gets it", base.HEX),
+    own_session = ProtoField.uint32("tailback.own_session", "Session of who sends it", base.HEX),
+    counter = ProtoField.uint64("tailback.counter", "Counter"),
+    sealed = ProtoField.bytes("tailback.sealed", "Sealed"),
+    message = ProtoField.uint8("tailback.message", "Message", base.HEX, MESSAGES),
 }
 tailback.fields = f
 
@@ -126,10 +142,18 @@ local function is_frame(buffer)
     return buffer:len() >= beyond + 10 and buffer:len() == beyond + 10 + buffer(beyond + 8, 2):uint()
 end
 
-function tailback.dissector(buffer, info, root)
-    if not is_frame(buffer) then
-        return 0
+-- Whether a datagram is an envelope: its lengths fit its kind.
+local function is_envelope(buffer)
+    if buffer:len() < 20 or buffer(0, 1):uint() ~= ENVELOPE then
+        return false
     end
+    local kind, length = buffer(1, 1):uint(), buffer:len()
+    local least = { 64, 46, 80, 12, ENVELOPE_HEAD + TAG + 1, ENVELOPE_HEAD + 1 }
+    return least[kind] ~= nil and length >= least[kind] and (kind ~= 2 or length == 46)
+end
+
+-- A frame, and what the columns say of it.
+local function frame(buffer, info, root)
     local bits = buffer(2, 2):uint()
     local kind = bit32.band(bits, 3)
     info.cols.protocol = "Tailback"
@@ -159,8 +183,68 @@ function tailback.dissector(buffer, info, root)
     return buffer:len()
 end
 
+local envelopes = {}
+
+envelopes[1] = function(tree, buffer)
+    add(tree, buffer, 4, { { f.nonce, 8 } })
+end
+
+envelopes[2] = function(tree, buffer)
+    add(tree, buffer, 4, { { f.nonce, 8 }, { f.hello_length, 2 }, { f.cookie, 32 } })
+end
+
+envelopes[3] = function(tree, buffer)
+    local at = add(tree, buffer, 4, { { f.nonce, 8 }, { f.own_session, 4 }, { f.cookie, 32 } })
+    add(tree, buffer, at, { { f.noise, buffer:len() - at - 32 }, { f.code, 32 } })
+end
+
+envelopes[4] = function(tree, buffer)
+    local at = add(tree, buffer, 4, { { f.session, 4 }, { f.own_session, 4 } })
+    if buffer:len() > at then
+        tree:add(f.noise, buffer(at))
+    end
+end
+
+-- The head of what is sealed or open; where its inside begins.
+local function visible(tree, buffer)
+    for _, field in ipairs({ f.lane, f.ecn, f.pair, f.rho, f.eta }) do
+        tree:add(field, buffer(2, 2))
+    end
+    return add(tree, buffer, 4, { { f.session, 4 }, { f.counter, 8 }, { f.virtual_delay, 8 } })
+end
+
+envelopes[5] = function(tree, buffer)
+    tree:add(f.sealed, buffer(visible(tree, buffer)))
+end
+
+envelopes[6] = function(tree, buffer, info)
+    local inside = buffer(visible(tree, buffer)):tvb()
+    if is_frame(inside) then
+        frame(inside, info, tree)
+    else
+        tree:add(f.message, inside(0, 1))
+    end
+end
+
+function tailback.dissector(buffer, info, root)
+    if is_frame(buffer) then
+        return frame(buffer, info, root)
+    end
+    if not is_envelope(buffer) then
+        return 0
+    end
+    local kind = buffer(1, 1):uint()
+    info.cols.protocol = "Tailback"
+    info.cols.info = ENVELOPES[kind]
+    local tree = root:add(tailback, buffer())
+    tree:add(f.version, buffer(0, 1))
+    tree:add(f.envelope, buffer(1, 1))
+    envelopes[kind](tree, buffer, info)
+    return buffer:len()
+end
+
 tailback:register_heuristic("udp", function(buffer, info, root)
-    if not is_frame(buffer) then
+    if not is_frame(buffer) and not is_envelope(buffer) then
         return false
     end
     tailback.dissector(buffer, info, root)

@@ -76,3 +76,35 @@ def test_what_is_no_frame_is_left_alone(tmp_path: Path) -> None:
     whole = data(1, b"hello")
     others = [whole[:-1], whole + b"x", b"\1" + whole[1:], b"\2\5" + whole[2:], b"", b"\2" * 19]
     assert read(others, tmp_path) == [{}] * len(others)
+
+
+def test_every_kind_of_envelope(tmp_path: Path) -> None:
+    bits = 1 << 2 | 2 << 5 | 1 << 9
+
+    def envelope(kind: int, rest: bytes, visible: int = 0) -> bytes:
+        return struct.pack(">BBH", 3, kind, visible) + rest
+
+    def head(counter: int) -> bytes:
+        return struct.pack(">IQQ", 0xABCD, counter, 5_000)
+
+    datagrams = [
+        envelope(1, struct.pack(">Q", 7) + bytes(60)),
+        envelope(2, struct.pack(">QH", 7, 72) + b"c" * 32),
+        envelope(3, struct.pack(">QI", 7, 9) + b"c" * 32 + b"n" * 100 + b"k" * 32),
+        envelope(4, struct.pack(">II", 9, 8) + b"n" * 60),
+        envelope(5, head(99) + bytes(60), bits),
+        envelope(6, head(3) + data(41, b"hello"), bits),
+        envelope(6, head(4) + b"\x81" + bytes(8)),
+    ]
+    hello, cookie, initiation, response, sealed, opened, ping = read(datagrams, tmp_path)
+    assert (hello["tailback.envelope"], int(hello["tailback.nonce"], 0)) == ("1", 7)
+    assert (cookie["tailback.hello_length"], len(cookie["tailback.cookie"])) == ("72", 3 * 32 - 1)
+    assert (int(initiation["tailback.own_session"], 0), len(initiation["tailback.noise"])) == (9, 3 * 100 - 1)
+    assert (int(response["tailback.session"], 0), int(response["tailback.own_session"], 0)) == (9, 8)
+    assert (int(sealed["tailback.session"], 0), sealed["tailback.counter"]) == (0xABCD, "99")
+    assert (sealed["tailback.virtual_delay"], int(sealed["tailback.lane"], 0)) == ("5000", 1)
+    assert sealed["tailback.rho"] in {"1", "True"}
+    assert len(sealed["tailback.sealed"]) == 3 * 60 - 1
+    assert opened["tailback.counter"] == "3"
+    assert "68:65:6c:6c:6f" in str(opened), "the frame inside is taken apart"
+    assert int(ping["tailback.message"], 0) == 0x81

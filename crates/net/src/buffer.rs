@@ -114,10 +114,13 @@ pub struct ReceiveBuffer {
     header: u64,
     /// How far beyond what was delivered bytes are taken.
     limit: u64,
+    /// Pieces beyond a hole.
     waiting: BTreeMap<u64, Box<[u8]>>,
-    /// The stream offset up to which bytes were delivered.
+    /// The stream offset up to which bytes were delivered, and up to which there is no hole.
     next: u64,
-    readable: Vec<u8>,
+    end: u64,
+    /// The bytes from what was read last up to `end`.
+    bytes: Vec<u8>,
 }
 
 impl ReceiveBuffer {
@@ -130,13 +133,17 @@ impl ReceiveBuffer {
             limit: limit.get(),
             waiting: BTreeMap::new(),
             next: 0,
-            readable: Vec::new(),
+            end: 0,
+            bytes: Vec::new(),
         }
     }
 
     /// Takes the bytes that can be read.
     pub fn read(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.readable)
+        // What is there and was not delivered is the last of the bytes.
+        let ahead = (self.end - self.next) as usize;
+        let rest = self.bytes.split_off(self.bytes.len() - ahead);
+        std::mem::replace(&mut self.bytes, rest)
     }
 
     /// Whether a piece shares bytes with another one that is here, and is not that one again.
@@ -147,6 +154,16 @@ impl ReceiveBuffer {
             let is_same = start == offset && piece.len() as u64 == end - offset;
             !is_same && start + piece.len() as u64 > offset
         })
+    }
+
+    /// Takes a piece that begins where there is no hole before, and those that waited for it.
+    fn append(&mut self, piece: &[u8]) {
+        self.bytes.extend_from_slice(piece);
+        self.end += piece.len() as u64;
+        while let Some(piece) = self.waiting.remove(&self.end) {
+            self.bytes.extend_from_slice(&piece);
+            self.end += piece.len() as u64;
+        }
     }
 }
 
@@ -167,28 +184,27 @@ impl Payload for ReceiveBuffer {
         if end > self.next.saturating_add(self.limit) {
             return false;
         }
-        if frame.offset >= self.next && length > 0 {
-            if self.overlaps(frame.offset, end) {
-                return false;
-            }
+        if end <= self.end || length == 0 {
+            return true;
+        }
+        if frame.offset < self.end || self.overlaps(frame.offset, end) {
+            // What was delivered is nobody's business any more.
+            return frame.offset < self.next;
+        }
+        if frame.offset == self.end {
+            self.append(frame.payload);
+        } else {
             self.waiting.entry(frame.offset).or_insert_with(|| frame.payload.into());
         }
         true
     }
 
     fn delivered(&mut self, bytes: Bytes) -> bool {
-        let mut left = bytes.get();
-        while left > 0 {
-            // Segments are never cut anew, so that the pieces fit one another.
-            let Some(piece) = self.waiting.remove(&self.next).filter(|piece| piece.len() as u64 <= left)
-            else {
-                return false;
-            };
-            left -= piece.len() as u64;
-            self.next += piece.len() as u64;
-            self.readable.extend_from_slice(&piece);
+        let is_here = bytes.get() <= self.end - self.next;
+        if is_here {
+            self.next += bytes.get();
         }
-        true
+        is_here
     }
 }
 

@@ -1,19 +1,37 @@
-//! A connected UDP socket that carries the ECN field of the IP header both ways, IPv4 and IPv6. What a mark means for
-//! the packet inside is decided here, too; driving endpoints is not.
+//! A UDP socket that carries the ECN field of the IP header both ways, IPv4 and IPv6, and takes and gives several datagrams
+//! at once where the system can. What a mark means for the packet inside is decided here, too; driving endpoints is not.
 
 use std::io::{self, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use tailback_core::{Ecn, Packet};
 
-/// A UDP socket, connected to its peer, whose datagrams carry and tell the ECN field of their IP headers.
+/// What the socket's buffers should hold, where the system allows it: some milliseconds of a fast link.
+const BUFFER: usize = 4 << 20;
+
+/// A UDP socket whose datagrams carry and tell the ECN field of their IP headers.
 #[derive(Debug)]
 pub struct MarkedSocket {
     socket: UdpSocket,
     state: UdpSocketState,
-    peer: SocketAddr,
+    peer: Option<SocketAddr>,
+}
+
+/// Datagrams of one length, but for the last, that leave at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Train<'a> {
+    /// Where to.
+    pub to: SocketAddr,
+    /// From which of the host's addresses; the system's choice where absent.
+    pub from: Option<IpAddr>,
+    /// All datagrams, one after another.
+    pub contents: &'a [u8],
+    /// Bytes of each but the last.
+    pub each: usize,
+    /// Their ECN field.
+    pub ecn: Ecn,
 }
 
 impl MarkedSocket {
@@ -23,8 +41,41 @@ impl MarkedSocket {
     /// Where it is not connected or cannot be set up.
     pub fn new(socket: UdpSocket) -> io::Result<Self> {
         let peer = socket.peer_addr()?;
+        Self::set_up(socket, Some(peer))
+    }
+
+    /// Takes over a socket that hears everybody, and makes it non-blocking.
+    ///
+    /// # Errors
+    /// Where it cannot be set up.
+    pub fn hearing_all(socket: UdpSocket) -> io::Result<Self> {
+        Self::set_up(socket, None)
+    }
+
+    fn set_up(socket: UdpSocket, peer: Option<SocketAddr>) -> io::Result<Self> {
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        // What the system does not grant is lost like on a full queue.
+        let _ = state.set_send_buffer_size(UdpSockRef::from(&socket), BUFFER);
+        let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), BUFFER);
         Ok(Self { socket, state, peer })
+    }
+
+    /// The peer that it is connected to, if it is.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.peer
+    }
+
+    /// Its own address.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub fn local(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// How many datagrams can leave at once.
+    pub fn longest_train(&self) -> usize {
+        self.state.max_gso_segments()
     }
 
     /// Sends one datagram with this ECN field.
@@ -32,12 +83,21 @@ impl MarkedSocket {
     /// # Errors
     /// Of the socket.
     pub fn send(&self, contents: &[u8], ecn: Ecn) -> io::Result<()> {
+        let to = self.peer.ok_or(io::ErrorKind::NotConnected)?;
+        self.send_train(&Train { to, from: None, contents, each: contents.len(), ecn })
+    }
+
+    /// Sends datagrams that leave at once.
+    ///
+    /// # Errors
+    /// Of the socket.
+    pub fn send_train(&self, train: &Train<'_>) -> io::Result<()> {
         let transmit = Transmit {
-            destination: self.peer,
-            ecn: EcnCodepoint::from_bits(ecn as u8),
-            contents,
-            segment_size: None,
-            src_ip: None,
+            destination: train.to,
+            ecn: EcnCodepoint::from_bits(train.ecn as u8),
+            contents: train.contents,
+            segment_size: (train.contents.len() > train.each).then_some(train.each),
+            src_ip: train.from,
         };
         self.state.try_send(UdpSockRef::from(&self.socket), &transmit)
     }
@@ -57,7 +117,7 @@ impl MarkedSocket {
             Some(EcnCodepoint::Ect1) => Ecn::Ect1,
             Some(EcnCodepoint::Ce) => Ecn::Ce,
         };
-        Ok(Arrived { length: meta.len, each: meta.stride.max(1), ecn })
+        Ok(Arrived { length: meta.len, each: meta.stride.max(1), ecn, from: meta.addr, at: meta.dst_ip })
     }
 }
 
@@ -70,6 +130,10 @@ pub struct Arrived {
     pub each: usize,
     /// The ECN field of all their IP headers.
     pub ecn: Ecn,
+    /// Where they come from.
+    pub from: SocketAddr,
+    /// Which of the host's addresses they came to, where the system says.
+    pub at: Option<IpAddr>,
 }
 
 impl Arrived {
@@ -77,6 +141,11 @@ impl Arrived {
     pub fn datagrams<'a>(&self, buffer: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let empty = (self.length == 0).then_some(&[][..]);
         empty.into_iter().chain(buffer[..self.length].chunks(self.each))
+    }
+
+    /// The same, to be changed in place; empty ones are left out.
+    pub fn datagrams_mut<'a>(&self, buffer: &'a mut [u8]) -> impl Iterator<Item = &'a mut [u8]> {
+        buffer[..self.length].chunks_mut(self.each)
     }
 }
 

@@ -1,6 +1,6 @@
-//! One endpoint over one connected UDP socket: a plain loop that waits for a datagram or for the endpoint's next
+//! One endpoint over a channel to its peer: a plain loop that waits for a datagram or for the endpoint's next
 //! time, whichever is first. Data leaves with the packet's own ECN field in its IP header, and a mark that routers on
-//! the way put there counts like one inside the frame.
+//! the way put there counts like one inside the frame. What carries frames is said in `channel`.
 
 use std::io;
 use std::net::UdpSocket;
@@ -8,15 +8,18 @@ use std::net::UdpSocket;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use tailback_core::{
-    Annexes, AppInput, Bytes, Ecn, Endpoint, EndpointCx, Event, FlowId, Input, Kind, Output, Packet, Span,
-    Stream, Time,
+    Annex, Annexes, AppInput, Bytes, Ecn, Endpoint, EndpointCx, Event, FlowId, Input, Kind, Output, Packet,
+    Span, Stream, Time,
 };
 use tailback_transport::wire::{decode, encode};
 
+use crate::batch::is_momentary;
 use crate::buffer::{Payload, ReceiveBuffer, SendBuffer};
+use crate::channel::{Channel, Opened, PlainChannel};
 use crate::clock::Clock;
 use crate::impair::Impairment;
-use crate::socket::{MarkedSocket, combine};
+use crate::secure::Visible;
+use crate::socket::{Arrived, combine};
 
 /// Datagrams taken in a row before the endpoint's timers get their turn.
 const BATCH: usize = 64;
@@ -32,16 +35,17 @@ pub struct EdgeCounters {
     pub received: u64,
     /// Of those received, datagrams whose IP header carried Congestion Experienced.
     pub marked: u64,
-    /// Datagrams that were no frame, marked although not capable of it, of another flow, or refused by the payload's buffer.
+    /// Datagrams that were no frame, forged, repeated, marked although not capable of it, of another flow, or refused by the
+    /// payload's buffer.
     pub refused: u64,
 }
 
-/// Drives one endpoint over one connected UDP socket.
-pub struct Driver<E, P> {
+/// Drives one endpoint over a channel.
+pub struct Driver<E, P, C = PlainChannel> {
     endpoint: E,
     payload: P,
     flow: FlowId,
-    socket: MarkedSocket,
+    channel: C,
     clock: Clock,
     now: Time,
     rng: Stream,
@@ -52,6 +56,8 @@ pub struct Driver<E, P> {
     heard: Time,
     /// For how long the peer may say nothing.
     patience: Option<Span>,
+    margin: Span,
+    trouble: Option<io::ErrorKind>,
     events: Vec<Event>,
     buffer: Box<[u8]>,
     frame: Vec<u8>,
@@ -59,8 +65,8 @@ pub struct Driver<E, P> {
 }
 
 impl<E: Endpoint, P: Payload> Driver<E, P> {
-    /// A driver of an endpoint that was not used yet, over a socket that is connected to its peer. `rng` is the
-    /// endpoint's random stream.
+    /// A driver of an endpoint that was not used yet, in the clear, over a socket that is connected to its peer. `rng` is
+    /// the endpoint's random stream.
     ///
     /// # Errors
     /// Where the socket is not connected, or cannot be made non-blocking.
@@ -72,27 +78,68 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
         rng: Stream,
         impairment: Option<Impairment>,
     ) -> io::Result<Self> {
-        let socket = MarkedSocket::new(socket)?;
+        Self::over(PlainChannel::new(socket)?, Clock::start(), flow, endpoint, payload, rng, impairment)
+    }
+}
+
+impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
+    /// A driver of an endpoint that was not used yet, over a channel, with the clock that the channel knows.
+    ///
+    /// # Errors
+    /// Of the channel.
+    pub fn over(
+        channel: C,
+        clock: Clock,
+        flow: FlowId,
+        endpoint: E,
+        payload: P,
+        rng: Stream,
+        impairment: Option<Impairment>,
+    ) -> io::Result<Self> {
         let mut driver = Self {
             endpoint,
             payload,
             flow,
-            socket,
-            clock: Clock::start(),
+            channel,
+            clock,
             now: Time::ZERO,
             rng,
             annexes: Annexes::new(),
             impairment,
             wake: None,
-            heard: Time::ZERO,
+            heard: clock.now(),
             patience: None,
+            margin: Span::ZERO,
+            trouble: None,
             events: Vec::new(),
             buffer: vec![0; usize::from(u16::MAX)].into(),
             frame: Vec::new(),
             counters: EdgeCounters::default(),
         };
         driver.handle(Input::App(AppInput::Start))?;
+        driver.channel.flush()?;
         Ok(driver)
+    }
+
+    /// The channel.
+    pub fn channel(&self) -> &C {
+        &self.channel
+    }
+
+    /// The channel, to say and hear what is not the endpoints'.
+    pub fn channel_mut(&mut self) -> &mut C {
+        &mut self.channel
+    }
+
+    /// The channel, when the endpoint has done its work.
+    pub fn into_channel(self) -> C {
+        self.channel
+    }
+
+    /// Gets up so much earlier than a time that the endpoint waits for, and spends the rest awake: the system wakes sleepers
+    /// late, and packets that are paced would leave late with it.
+    pub fn wake_early(&mut self, margin: Span) {
+        self.margin = margin;
     }
 
     /// Lets [`Driver::turn`] fail when the peer has said nothing for so long: for a receiver, whose sender may be gone for
@@ -102,6 +149,11 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
         self.patience = Some(silence);
     }
 
+    /// What the network said of datagrams since the peer was last heard, if anything: that nobody listens there, for example.
+    pub fn trouble(&self) -> Option<io::ErrorKind> {
+        self.trouble
+    }
+
     /// The endpoint, for counters.
     pub fn endpoint(&self) -> &E {
         &self.endpoint
@@ -109,7 +161,8 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
 
     /// What happened at the edge.
     pub fn counters(&self) -> EdgeCounters {
-        self.counters
+        let (sent, unsent) = self.channel.counts();
+        EdgeCounters { sent, unsent, ..self.counters }
     }
 
     /// The impairments, for their counts.
@@ -128,7 +181,7 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
         let held = self.impairment.as_ref().and_then(Impairment::next_release);
         let given_up = self.patience.map(|patience| self.heard + patience);
         let until = [self.wake, held, given_up].into_iter().flatten().fold(limit, Time::min);
-        if self.wait(until.since(now))? {
+        if self.wait_until(until)? {
             self.receive()?;
         }
         if let Some(patience) = self.patience
@@ -141,7 +194,23 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
         if self.wake.is_some_and(|wake| wake <= self.clock.now()) {
             self.handle(Input::Timeout)?;
         }
+        self.channel.flush()?;
         Ok(std::mem::take(&mut self.events))
+    }
+
+    /// Waits for a datagram, until a time; whether one is there.
+    fn wait_until(&self, until: Time) -> io::Result<bool> {
+        let sleep = until.since(self.clock.now());
+        if self.wait(sleep.saturating_sub(self.margin))? {
+            return Ok(true);
+        }
+        // Only what is to leave on the dot is worth being awake for.
+        while self.wake == Some(until) && self.clock.now() < until {
+            if self.wait(Span::ZERO)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Waits for a datagram; whether one is there.
@@ -151,7 +220,7 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
             tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX),
             tv_nsec: i64::try_from(nanos).unwrap_or(0),
         };
-        match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&timeout)) {
+        match poll(&mut [PollFd::new(&self.channel, PollFlags::IN)], Some(&timeout)) {
             Ok(ready) => Ok(ready > 0),
             Err(Errno::INTR) => Ok(false),
             Err(error) => Err(error.into()),
@@ -159,37 +228,70 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
     }
 
     fn receive(&mut self) -> io::Result<()> {
-        for _ in 0..BATCH {
-            let mut buffer = std::mem::take(&mut self.buffer);
-            let arrived = self.socket.receive(&mut buffer);
-            let taken = arrived.and_then(|arrived| {
-                arrived.datagrams(&buffer).try_for_each(|datagram| self.on_datagram(datagram, arrived.ecn))
-            });
-            self.buffer = buffer;
-            match taken {
-                Ok(()) => {}
-                Err(error) if is_momentary(&error) => return Ok(()),
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let taken = self.receive_into(&mut buffer);
+        self.buffer = buffer;
+        taken
+    }
+
+    fn receive_into(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        let mut taken = 0;
+        while taken < BATCH {
+            let arrived = match self.channel.receive(buffer) {
+                Ok(arrived) => arrived,
+                Err(error) if is_momentary(&error) => {
+                    if error.kind() != io::ErrorKind::WouldBlock {
+                        self.trouble = Some(error.kind());
+                    }
+                    return Ok(());
+                }
                 Err(error) => return Err(error),
+            };
+            if arrived.length == 0 {
+                self.on_datagram(&arrived, &mut [])?;
+                taken += 1;
+            }
+            for datagram in arrived.datagrams_mut(buffer) {
+                self.on_datagram(&arrived, datagram)?;
+                taken += 1;
             }
         }
         Ok(())
     }
 
-    fn on_datagram(&mut self, datagram: &[u8], ecn: Ecn) -> io::Result<()> {
+    fn on_datagram(&mut self, arrived: &Arrived, datagram: &mut [u8]) -> io::Result<()> {
         self.counters.received += 1;
-        self.counters.marked += u64::from(ecn == Ecn::Ce);
-        let frame = decode(datagram).ok().filter(|frame| frame.packet.flow == self.flow);
-        let frame = frame.and_then(|mut frame| combine(&mut frame.packet, ecn).then_some(frame));
-        let Some(mut frame) = frame.filter(|frame| self.payload.incoming(frame)) else {
+        self.counters.marked += u64::from(arrived.ecn == Ecn::Ce);
+        let now = self.clock.now();
+        let packet = match self.channel.open(now, arrived, datagram) {
+            Opened::Frame(frame, visible) => self.packet(frame, arrived.ecn, visible),
+            Opened::Message => return Ok(()),
+            Opened::Refused => None,
+        };
+        let Some(packet) = packet else {
             self.counters.refused += 1;
             return Ok(());
         };
-        self.heard = self.clock.now();
+        self.heard = now;
+        self.trouble = None;
+        self.handle(Input::Packet(packet))
+    }
+
+    /// The packet of a frame, its payload taken and marks of the way put on; `None` where it is refused.
+    fn packet(&mut self, frame: &[u8], ecn: Ecn, visible: Visible) -> Option<Packet> {
+        let mut frame = decode(frame).ok().filter(|frame| frame.packet.flow == self.flow)?;
+        if !combine(&mut frame.packet, ecn) || !self.payload.incoming(&frame) {
+            return None;
+        }
         let mut packet = frame.packet;
-        if let Some(annex) = frame.annex.take() {
+        visible.mark(&mut packet);
+        if let Some(mut annex) = frame.annex.take() {
+            if let Annex::Control(info) = &mut annex {
+                info.virtual_delay = info.virtual_delay.max(visible.virtual_delay);
+            }
             packet.annex = self.annexes.insert(annex);
         }
-        self.handle(Input::Packet(packet))
+        Some(packet)
     }
 
     /// One mutation, then drain.
@@ -242,48 +344,33 @@ impl<E: Endpoint, P: Payload> Driver<E, P> {
         frame.clear();
         encode(&packet, annex.as_ref(), offset, payload, &mut frame).map_err(io::Error::other)?;
         let passes = self.impairment.as_mut().is_none_or(|impairment| impairment.pass(self.now, &frame));
-        if passes {
-            self.send(&frame, packet.ecn())?;
-        }
+        let sent = if passes { self.channel.send(self.now, &frame, &packet) } else { Ok(()) };
         self.frame = frame;
-        Ok(())
-    }
-
-    fn send(&mut self, frame: &[u8], ecn: Ecn) -> io::Result<()> {
-        match self.socket.send(frame, ecn) {
-            Ok(()) => self.counters.sent += 1,
-            Err(error) if is_momentary(&error) => self.counters.unsent += 1,
-            Err(error) if error.raw_os_error() == Some(Errno::MSGSIZE.raw_os_error()) => {
-                let length = frame.len();
-                let what = format!(
-                    "a datagram of {length} bytes is longer than the way to the peer takes; expected a smaller segment size"
-                );
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        sent
     }
 
     /// Sends held frames whose time has come.
     fn release(&mut self) -> io::Result<()> {
         let now = self.clock.now();
         while let Some(frame) = self.impairment.as_mut().and_then(|impairment| impairment.release(now)) {
-            let ecn = decode(&frame).map_or(Ecn::NotEct, |frame| frame.packet.ecn());
-            self.send(&frame, ecn)?;
+            // What was held is what was encoded.
+            if let Ok(decoded) = decode(&frame) {
+                self.channel.send(now, &frame, &decoded.packet)?;
+            }
         }
         Ok(())
     }
 }
 
-impl<E: Endpoint> Driver<E, SendBuffer> {
+impl<E: Endpoint, C: Channel> Driver<E, SendBuffer, C> {
     /// Appends to the stream.
     ///
     /// # Errors
     /// Of the socket: some of it may leave at once.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.payload.write(bytes);
-        self.handle(Input::App(AppInput::Write(Bytes::new(bytes.len() as u64))))
+        self.handle(Input::App(AppInput::Write(Bytes::new(bytes.len() as u64))))?;
+        self.channel.flush()
     }
 
     /// Ends the stream: [`Event::Finished`] comes when all of it was acknowledged.
@@ -291,7 +378,8 @@ impl<E: Endpoint> Driver<E, SendBuffer> {
     /// # Errors
     /// Of the socket.
     pub fn close(&mut self) -> io::Result<()> {
-        self.handle(Input::App(AppInput::Close))
+        self.handle(Input::App(AppInput::Close))?;
+        self.channel.flush()
     }
 
     /// How many bytes are written and not yet acknowledged.
@@ -300,43 +388,9 @@ impl<E: Endpoint> Driver<E, SendBuffer> {
     }
 }
 
-impl<E: Endpoint> Driver<E, ReceiveBuffer> {
+impl<E: Endpoint, C: Channel> Driver<E, ReceiveBuffer, C> {
     /// Takes the bytes that can be read.
     pub fn read(&mut self) -> Vec<u8> {
         self.payload.read()
-    }
-}
-
-/// Errors that mean no more than a lost datagram, or that none is there: a full buffer, a peer that does not listen yet or any
-/// more, a way that is not there for the moment. Who sends gives up when nothing is acknowledged for too long; who
-/// receives, by [`Driver::give_up_after`].
-fn is_momentary(error: &io::Error) -> bool {
-    let full = error.raw_os_error() == Some(Errno::NOBUFS.raw_os_error());
-    full || matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock
-            | io::ErrorKind::Interrupted
-            | io::ErrorKind::ConnectionRefused
-            | io::ErrorKind::NetworkUnreachable
-            | io::ErrorKind::HostUnreachable
-            | io::ErrorKind::NetworkDown
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_way_that_is_not_there_for_a_moment_is_a_lost_datagram() {
-        let is_momentary = |errno: Errno| is_momentary(&errno.into());
-        for errno in
-            [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::NOBUFS, Errno::CONNREFUSED]
-        {
-            assert!(is_momentary(errno), "{errno}");
-        }
-        for errno in [Errno::MSGSIZE, Errno::BADF, Errno::PERM] {
-            assert!(!is_momentary(errno), "{errno}");
-        }
     }
 }

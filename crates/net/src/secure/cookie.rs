@@ -1,0 +1,103 @@
+//! Cookies: what a receiver gives to whoever says hello, so that it keeps nothing before the sender has shown that it
+//! receives where it says it is (as in RFC 9147 §5.1 and RFC 9000 §8.1). Only the secret is kept, and it changes.
+
+use std::net::{IpAddr, SocketAddr};
+
+use ring::{hmac, rand::SystemRandom};
+use tailback_core::{Span, Time};
+
+use super::envelope::COOKIE;
+
+/// For how long one secret serves. A cookie is taken for as long again.
+const LIFE: Span = Span::from_secs(60);
+
+/// Makes and checks cookies.
+#[derive(Debug)]
+pub struct Cookies {
+    current: hmac::Key,
+    previous: hmac::Key,
+    since: Time,
+    random: SystemRandom,
+}
+
+impl Cookies {
+    /// With a fresh secret.
+    ///
+    /// # Errors
+    /// Where the system has no random numbers.
+    pub fn new(now: Time) -> Result<Self, ring::error::Unspecified> {
+        let random = SystemRandom::new();
+        let (current, previous) = (fresh(&random)?, fresh(&random)?);
+        Ok(Self { current, previous, since: now, random })
+    }
+
+    /// The cookie of a sender at this address, with this nonce.
+    pub fn make(&mut self, now: Time, from: SocketAddr, nonce: u64) -> [u8; COOKIE] {
+        self.renew(now);
+        let mut cookie = [0; COOKIE];
+        cookie.copy_from_slice(hmac::sign(&self.current, &named(from, nonce)).as_ref());
+        cookie
+    }
+
+    /// Whether a sender has shown a cookie that it was given.
+    pub fn is_valid(&mut self, now: Time, from: SocketAddr, nonce: u64, shown: &[u8; COOKIE]) -> bool {
+        self.renew(now);
+        let named = named(from, nonce);
+        [&self.current, &self.previous].into_iter().any(|key| hmac::verify(key, &named, shown).is_ok())
+    }
+
+    fn renew(&mut self, now: Time) {
+        let age = now.since(self.since);
+        if age < LIFE {
+            return;
+        }
+        // Without random numbers the old secret goes on, which is no worse than a longer life.
+        let Ok(next) = fresh(&self.random) else { return };
+        let last = std::mem::replace(&mut self.current, next);
+        if age < LIFE * 2 {
+            self.previous = last;
+        } else if let Ok(unknown) = fresh(&self.random) {
+            self.previous = unknown;
+        }
+        self.since = now;
+    }
+}
+
+fn fresh(random: &SystemRandom) -> Result<hmac::Key, ring::error::Unspecified> {
+    hmac::Key::generate(hmac::HMAC_SHA256, random)
+}
+
+/// What a cookie is the code of.
+fn named(from: SocketAddr, nonce: u64) -> [u8; 26] {
+    let address = match from.ip() {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    };
+    let mut bytes = [0; 26];
+    bytes[..16].copy_from_slice(&address.octets());
+    bytes[16..18].copy_from_slice(&from.port().to_be_bytes());
+    bytes[18..].copy_from_slice(&nonce.to_be_bytes());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_for_one_address_and_nonce_and_grows_old() {
+        let mut cookies = Cookies::new(Time::ZERO).unwrap();
+        let at = |seconds| Time::ZERO + Span::from_secs(seconds);
+        let here: SocketAddr = "192.0.2.1:9".parse().unwrap();
+        let given = cookies.make(Time::ZERO, here, 7);
+        for elsewhere in ["192.0.2.2:9", "192.0.2.1:10", "[2001:db8::1]:9"] {
+            assert!(!cookies.is_valid(Time::ZERO, elsewhere.parse().unwrap(), 7, &given), "{elsewhere}");
+        }
+        assert!(!cookies.is_valid(Time::ZERO, here, 8, &given));
+        assert!(cookies.is_valid(at(59), here, 7, &given));
+        assert!(cookies.is_valid(at(61), here, 7, &given), "the secret before is still taken");
+        assert!(!cookies.is_valid(at(122), here, 7, &given));
+        let again = cookies.make(at(122), here, 7);
+        assert!(!cookies.is_valid(at(400), here, 7, &again), "both secrets are too old");
+    }
+}

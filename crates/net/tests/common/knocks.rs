@@ -1,0 +1,162 @@
+//! A handshake in an attacker's hands: any bytes are what an attacker does who sees all datagrams and may repeat, change and
+//! make up any, from two addresses. Shared by a property test and a fuzz target.
+
+use std::net::SocketAddr;
+use std::sync::OnceLock;
+
+use tailback_core::{Span, Time};
+use tailback_net::secure::envelope::{Envelope, HEAD, Visible, head};
+use tailback_net::secure::handshake::{Accepted, Answer};
+use tailback_net::secure::{Initiator, Invitation, KeyPair, Responder};
+
+const OFFER: &[u8] = b"what the sender offers";
+const ANSWER: &[u8] = b"what the receiver answers";
+
+fn pairs() -> &'static (KeyPair, KeyPair) {
+    static PAIRS: OnceLock<(KeyPair, KeyPair)> = OnceLock::new();
+    PAIRS.get_or_init(|| {
+        (KeyPair::generate().expect("random numbers"), KeyPair::generate().expect("random numbers"))
+    })
+}
+
+struct World {
+    initiator: Initiator,
+    responder: Responder,
+    now: Time,
+    /// All that was ever on the wire, and of these the initiations that the sender made itself.
+    wire: Vec<Vec<u8>>,
+    genuine: Vec<Vec<u8>>,
+    sessions: Vec<Accepted>,
+}
+
+fn address(which: u8) -> SocketAddr {
+    if which.is_multiple_of(2) { ([192, 0, 2, 1], 1000).into() } else { ([192, 0, 2, 2], 2000).into() }
+}
+
+impl World {
+    fn new() -> Self {
+        let (sender, receiver) = pairs();
+        let keys = (sender.clone(), Invitation::of(receiver));
+        Self {
+            initiator: Initiator::new(Some(keys)).expect("random numbers"),
+            responder: Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers"),
+            now: Time::ZERO,
+            wire: Vec::new(),
+            genuine: Vec::new(),
+            sessions: Vec::new(),
+        }
+    }
+
+    fn seen(&self, which: u8) -> Vec<u8> {
+        let count = self.wire.len().max(1);
+        self.wire.get(usize::from(which) % count).cloned().unwrap_or_default()
+    }
+
+    /// What was seen, with one bit changed or cut short.
+    fn changed(&self, [_, which, at, how]: [u8; 4]) -> Vec<u8> {
+        let mut bytes = self.seen(which);
+        let place = usize::from(at) * bytes.len() / 256;
+        if how.is_multiple_of(4) {
+            bytes.truncate(place);
+        } else if let Some(byte) = bytes.get_mut(place) {
+            *byte ^= 1 << (how % 8);
+        }
+        bytes
+    }
+
+    fn to_receiver(&mut self, from: SocketAddr, bytes: &[u8]) {
+        match self.responder.read(self.now, from, bytes) {
+            Answer::Nothing => {}
+            Answer::Reply(reply) => {
+                assert!(reply.len() <= 3 * bytes.len(), "{} bytes for {}", reply.len(), bytes.len());
+                self.wire.push(reply);
+            }
+            Answer::Knock(knock) => {
+                assert_eq!(knock.offer, OFFER);
+                assert_eq!(knock.sender, Some(pairs().0.public));
+                assert!(self.genuine.iter().any(|made| made == bytes), "an initiation that nobody made");
+                let (accepted, reply) = self.responder.answer(*knock, ANSWER).expect("short enough");
+                assert!(reply.len() <= 3 * bytes.len(), "{} bytes for {}", reply.len(), bytes.len());
+                self.sessions.push(accepted);
+                self.wire.push(reply);
+            }
+        }
+    }
+
+    fn to_sender(&mut self, bytes: &[u8]) {
+        if let Some((cookie, _)) = self.initiator.cookie(bytes) {
+            let made = self.initiator.initiation(&cookie, OFFER).expect("short enough");
+            self.genuine.push(made.clone());
+            self.wire.push(made);
+        }
+        if let Some((accepted, answer)) = self.initiator.finish(bytes) {
+            assert_eq!(answer, ANSWER);
+            assert_eq!(accepted.peer, Some(pairs().1.public));
+            self.talk(accepted);
+        }
+    }
+
+    /// Whoever finished the handshake has the keys of a session that the receiver knows.
+    fn talk(&mut self, mut here: Accepted) {
+        let there = self.sessions.iter_mut().find(|there| there.here == here.there).expect("a session");
+        let (Some((sealer, _)), Some((_, opener))) = (&mut here.keys, &mut there.keys) else {
+            panic!("no keys");
+        };
+        let counter = sealer.next_counter();
+        let mut bytes = Vec::new();
+        head(here.there, counter, Visible::default(), false, &mut bytes);
+        bytes.extend(b"hello");
+        sealer.seal(here.there, counter, &mut bytes, 0);
+        self.wire.push(bytes.clone());
+        assert!(bytes.len() > HEAD);
+        assert!(matches!(Envelope::read(&bytes), Some(Envelope::Sealed { .. })));
+        let opened = opener.open(there.here, counter, &mut bytes).expect("the keys of both ends fit");
+        assert_eq!(opened.0, b"hello");
+    }
+
+    fn step(&mut self, step: [u8; 4], rest: &[u8]) {
+        let [what, which, from, _] = step;
+        match what % 8 {
+            0 => {
+                let hello = self.initiator.hello(u16::from(from) * 8);
+                self.to_receiver(address(which), &hello);
+                self.wire.push(hello);
+            }
+            1 => self.to_receiver(address(from), &self.seen(which)),
+            2 => self.to_receiver(address(from), &self.changed(step)),
+            3 => self.to_sender(&self.seen(which)),
+            4 => self.to_sender(&self.changed(step)),
+            5 => self.to_receiver(address(from), rest),
+            6 => self.to_sender(rest),
+            _ => self.now += Span::from_secs(u64::from(which)),
+        }
+        // The newest of what is on the wire is what counts.
+        if self.wire.len() > 64 {
+            self.wire.drain(..32);
+        }
+    }
+}
+
+/// Does what the bytes say.
+pub(crate) fn exercise(bytes: &[u8]) {
+    let mut world = World::new();
+    let mut rest = bytes;
+    while let Some((step, after)) = rest.split_first_chunk::<4>() {
+        rest = after;
+        world.step(*step, rest);
+    }
+    let _ = Envelope::read(bytes);
+    // Whatever was done to it, a handshake that is let alone succeeds: after a minute's rest, at most.
+    world.now += Span::from_secs(200);
+    let sessions = world.sessions.len();
+    world.step([0, 0, 0, 0], &[]);
+    for _ in 0..2 {
+        let newest = world.wire.iter().rev().find(|seen| world.initiator.cookie(seen).is_some()).cloned();
+        world.to_sender(&newest.unwrap_or_default());
+    }
+    let made = world.genuine.last().cloned().unwrap_or_default();
+    world.to_receiver(address(0), &made);
+    assert_eq!(world.sessions.len(), sessions + 1);
+    let response = world.wire.last().cloned().unwrap_or_default();
+    world.to_sender(&response);
+}

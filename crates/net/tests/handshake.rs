@@ -1,0 +1,102 @@
+//! The handshake under attack: whoever has no invitation gets nothing but a cookie, nothing is kept of floods, and nobody
+//! gets more bytes than three times what he sent.
+
+#[path = "common/knocks.rs"]
+mod knocks;
+
+use std::net::SocketAddr;
+
+use proptest::prelude::*;
+use tailback_core::{Span, Time};
+use tailback_net::secure::envelope;
+use tailback_net::secure::handshake::{Answer, LONGEST_OFFER};
+use tailback_net::secure::{Initiator, Invitation, KeyPair, Responder};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn whatever_an_attacker_does(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
+        knocks::exercise(&bytes);
+    }
+}
+
+fn here() -> SocketAddr {
+    ([192, 0, 2, 1], 1000).into()
+}
+
+fn pair() -> KeyPair {
+    KeyPair::generate().expect("random numbers")
+}
+
+/// An initiation of a sender that has this invitation, with a cookie of this receiver.
+fn initiation(responder: &mut Responder, invitation: Invitation, offer: &[u8]) -> Vec<u8> {
+    let mut initiator = Initiator::new(Some((pair(), invitation))).expect("random numbers");
+    let Answer::Reply(reply) = responder.read(Time::ZERO, here(), &initiator.hello(1232)) else {
+        panic!("a cookie")
+    };
+    let (cookie, length) = initiator.cookie(&reply).expect("a cookie");
+    assert_eq!(length, 1232);
+    initiator.initiation(&cookie, offer).expect("made")
+}
+
+#[test]
+fn who_has_no_invitation_is_not_answered() {
+    let receiver = pair();
+    let mut responder = Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers");
+    let right = Invitation::of(&receiver);
+    let wrong_secret = Invitation { secret: [0; 16], ..right.clone() };
+    let wrong_key = Invitation { public: pair().public, ..right.clone() };
+    for (invitation, is_let_in) in [(right, true), (wrong_secret, false), (wrong_key, false)] {
+        let made = initiation(&mut responder, invitation, b"offer");
+        let answer = responder.read(Time::ZERO, here(), &made);
+        assert_eq!(matches!(answer, Answer::Knock(_)), is_let_in, "{answer:?}");
+    }
+}
+
+#[test]
+fn a_repeated_initiation_is_answered_with_the_same_bytes_and_an_old_one_not_at_all() {
+    let receiver = pair();
+    let mut responder = Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers");
+    let made = initiation(&mut responder, Invitation::of(&receiver), b"offer");
+    let Answer::Knock(knock) = responder.read(Time::ZERO, here(), &made) else { panic!("a knock") };
+    let (_, first) = responder.answer(*knock, b"answer").expect("answers");
+    let Answer::Reply(again) = responder.read(Time::ZERO, here(), &made) else { panic!("a reply") };
+    assert_eq!(again, first);
+    let elsewhere: SocketAddr = ([192, 0, 2, 9], 1000).into();
+    assert!(matches!(responder.read(Time::ZERO, elsewhere, &made), Answer::Nothing));
+    let later = Time::ZERO + Span::from_secs(200);
+    assert!(matches!(responder.read(later, here(), &made), Answer::Nothing));
+}
+
+#[test]
+fn a_flood_gets_so_many_answers_a_second_and_those_with_the_invitation_are_let_in_afterwards() {
+    let receiver = pair();
+    let mut responder = Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers");
+    let mut answered = 0;
+    for sender in 0..50_000_u32 {
+        let hello = envelope::hello(sender.into(), 64);
+        let from = SocketAddr::from((sender.to_be_bytes(), 7));
+        if let Answer::Reply(reply) = responder.read(Time::ZERO, from, &hello) {
+            assert!(reply.len() < hello.len());
+            answered += 1;
+        }
+    }
+    assert_eq!(answered, 20_000);
+    let later = Time::ZERO + Span::from_secs(1);
+    let mut initiator = Initiator::new(Some((pair(), Invitation::of(&receiver)))).expect("random numbers");
+    let Answer::Reply(reply) = responder.read(later, here(), &initiator.hello(64)) else {
+        panic!("a cookie")
+    };
+    let (cookie, _) = initiator.cookie(&reply).expect("a cookie");
+    let made = initiator.initiation(&cookie, b"offer").expect("made");
+    assert!(matches!(responder.read(later, here(), &made), Answer::Knock(_)));
+}
+
+#[test]
+fn an_offer_that_is_too_long_is_an_error_that_says_so() {
+    let mut initiator = Initiator::new(Some((pair(), Invitation::of(&pair())))).expect("random numbers");
+    let error = initiator.initiation(&[0; 32], &vec![7; LONGEST_OFFER + 1]).expect_err("too long");
+    assert!(error.to_string().starts_with("the offer of "), "{error}");
+    assert_eq!(initiator.initiation(&[0; 32], &vec![7; LONGEST_OFFER]).expect("fits").len(), 1232);
+}
