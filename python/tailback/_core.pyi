@@ -76,6 +76,30 @@ def laboratory(scenario: str, told: str, /) -> tuple[Result, str]:
         OSError: where the system does not let us.
     """
 
+class TransferError(Exception):
+    """A transfer has ended without its file; the message says why, in one sentence."""
+
+def new_keys() -> tuple[bytes, bytes]:
+    """A new long-term key pair (X25519): private and public, 32 bytes each."""
+
+def invitation(private: bytes, public: bytes, /) -> bytes:
+    """What the owner of a key pair gives to senders: 48 bytes."""
+
+def send_file(scenario: str, told: str, progress: Callable[[str], object], /) -> tuple[Result, str]:
+    """Sends a file over UDP under the scheme of the scenario's one flow, on Linux. ``told`` says in JSON: ``file``, ``peer``,
+    ``keys`` and ``invitation`` (without: in the clear), ``patience_seconds``, ``packet_bytes``. ``progress`` hears about ten
+    times per second, in JSON: ``phase``, ``done``, ``total``, ``rtt_seconds``. Gives the result, and a report as JSON.
+
+    Raises:
+        ScenarioError: where the scenario makes no sense.
+        TransferError: whatever keeps the file from arriving.
+    """
+
+def receive_file(told: str, progress: Callable[[str], object], /) -> tuple[Result, str]:
+    """Receives a file, as ``send_file``. ``told`` says in JSON: ``folder``, ``address`` or null, ``port``, ``keys`` or null,
+    ``only`` (a public key) or null, ``patience_seconds``, ``overwrite``. ``progress`` also hears of the phases ``listening``
+    with the ``port``, and ``offer`` with ``name``, ``total`` and ``scheme``."""
+
 def columns() -> str:
     """All columns of the tables of a :class:`Result`, as JSON: by table (``links``, ``flows``, ``aggregates``,
     ``messages``, ``state``, ``packets``, ``link_series``, ``flow_series``, and ``queue_state`` for what queue disciplines

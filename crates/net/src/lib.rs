@@ -1,17 +1,23 @@
 //! Real packets: the sole home of clocks and sockets. Endpoints are the same state machines as in the simulator; here
 //! they are driven by real time and real datagrams, and payload bytes are copied at the edge.
 
+pub mod batch;
 pub mod buffer;
+pub mod channel;
 pub mod clock;
 pub mod impair;
+pub mod margin;
 #[cfg(target_os = "linux")]
 pub mod lab;
 #[cfg(target_os = "linux")]
 pub mod router;
+pub mod secure;
 pub mod socket;
+pub mod transfer;
 pub mod udp;
 
 pub use buffer::{Payload, ReceiveBuffer, SendBuffer};
+pub use channel::{Channel, PlainChannel, SecuredChannel};
 pub use clock::Clock;
 pub use impair::{Impairment, ImpairmentConfig};
 pub use socket::MarkedSocket;

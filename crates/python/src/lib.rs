@@ -12,6 +12,8 @@ mod memory;
 mod network;
 mod probabilities;
 mod result;
+#[cfg(target_os = "linux")]
+mod transfer;
 
 use pyo3::pymodule;
 
@@ -46,6 +48,9 @@ mod _core {
     use crate::probabilities::{probabilistic_receiver, probabilities};
     #[pymodule_export]
     use crate::result::RunResult as Result;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::transfer::{TransferError, invitation, new_keys, receive_file, send_file};
 
     /// The least wall time between two calls of `progress`, in seconds.
     const PROGRESS_EVERY: f64 = 0.1;

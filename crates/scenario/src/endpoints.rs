@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tailback_control::breaker::{ReceptionReports, UnderBreaker};
 use tailback_control::{AnyController, BoxedPolicy, Parts};
 use tailback_core::{FlowId, Stream, Time};
+use tailback_transport::source::AnySource;
 use tailback_transport::{
     AnyReceiver, AnySender, DatagramConfig, DatagramReceiver, DatagramSender, Egress, Ingress,
     MulticastSender, Receiver, ReceiverConfig, Sender, Silent, StreamConfig,
@@ -79,6 +80,28 @@ impl<'a> Assembly<'a> {
             stop: None,
         }
     }
+}
+
+/// The two ends of a flow that carries bytes from outside, for drivers of sockets: flow 0, whatever application the
+/// configuration names. `None` where the scheme sends datagrams, which are not repaired.
+pub fn piped(config: &FlowConfig) -> Option<(Sender, Receiver)> {
+    if config.sends_datagrams() {
+        return None;
+    }
+    let (needs, id) = (config.scheme.needs(), FlowId(0));
+    let stream = config.transport.clone().serving(&needs);
+    let mut receiving = config.receiver.clone().serving(&needs).matching(&stream);
+    receiving.delivery_events = true;
+    let Parts { controller, policy } = config.scheme.build(&config.controller_params());
+    let sender = Sender::new(id, stream, controller, AnySource::pushed());
+    let receiver = Receiver::new(id, receiving);
+    Some((
+        sender,
+        match policy {
+            Some(policy) => receiver.with_policy(policy),
+            None => receiver,
+        },
+    ))
 }
 
 /// The flows of a group's receivers: those that follow it.

@@ -270,6 +270,13 @@ impl StreamConfig {
         self.receive_window.map_or(u64::MAX, |amount| amount.in_bytes(self.segment_size).get())
     }
 
+    /// Whether data packets carry their send time, with all that a stamp says.
+    pub fn stamps_data(&self) -> bool {
+        self.stamps
+            || self.rtt_sampling == RttSampling::Timestamps
+            || self.spurious == SpuriousDetection::Eifel
+    }
+
     /// What a controller needs to know of this connection.
     pub fn controller_params(&self) -> ControllerParams {
         let bytes = |amount: DataAmount| amount.in_bytes(self.segment_size);

@@ -13,7 +13,7 @@ use tailback_core::{
 };
 
 use crate::application::Application;
-use crate::config::{RttSampling, SpuriousDetection, StreamConfig, wire_size};
+use crate::config::{StreamConfig, wire_size};
 use crate::counters::SenderCounters;
 use crate::pacing::Pacing;
 use crate::source::{AnySource, Source};
@@ -90,9 +90,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             may_go_straight: true,
             gave_up: false,
             stalled_at: 0,
-            stamps: config.stamps
-                || config.rtt_sampling == RttSampling::Timestamps
-                || config.spurious == SpuriousDetection::Eifel,
+            stamps: config.stamps_data(),
             restart: None,
             counters: SenderCounters::default(),
             config,

@@ -32,6 +32,8 @@ pub const VERSION: u8 = 2;
 pub const HEAD: usize = 20;
 /// Bytes of a data frame around its payload when it carries no annex.
 pub const DATA_OVERHEAD: usize = HEAD + 10;
+/// Bytes of the longest control annex, which stamped data packets carry.
+pub const LONGEST_CONTROL: usize = 7 * 8 + 3 * 9;
 
 /// What is wrong with a frame, or with what should become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

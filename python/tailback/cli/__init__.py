@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tailback.cli import emulating, listing, looking, measuring, papers, running
+from tailback.cli import emulating, listing, looking, measuring, papers, running, transferring
 from tailback.commands import helping
 
 # Whatever follows the first word that is no option belongs to the command that is run.
@@ -75,6 +75,8 @@ for _command in (
     emulating.shell,
     measuring.lab,
     measuring.parity,
+    transferring.send,
+    transferring.recv,
     running.shrink,
     listing.schemes,
     listing.queues,

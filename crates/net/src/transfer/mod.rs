@@ -1,0 +1,110 @@
+//! A file from one host to another: what is offered, how the two ends talk, and what is kept where it breaks off. Under
+//! which scheme the bytes travel is decided by the endpoints that the caller makes.
+
+mod error;
+mod hash;
+mod listen;
+mod offer;
+mod partial;
+mod reach;
+mod receive;
+mod send;
+
+use std::path::{Path, PathBuf};
+
+use tailback_core::{Bytes, Observation, Span, Stream, Time};
+
+use crate::impair::Impairment;
+use crate::secure::envelope;
+pub use error::TransferError;
+pub use hash::{Hash, hash_of};
+pub use offer::{LONGEST_NAME, Offer};
+pub use partial::Partial;
+pub use receive::{ReceiveConfig, Received, receive};
+pub use send::{SendConfig, Sent, send};
+
+/// How much of a stream may be on its way beyond what was delivered, and waits at the receiver at most.
+pub const RECEIVE_WINDOW: Bytes = Bytes::new(64 << 20);
+/// The longest turn of a loop: so soon is a word to stop heard.
+const TURN: Span = Span::from_millis(20);
+/// How often somebody who has nothing else to say shows that he is there.
+const SIGN_OF_LIFE: Span = Span::from_millis(500);
+
+/// The bytes of an IP packet that carries data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// All of it, as the way was found to carry it.
+    pub packet: Bytes,
+    /// Headers of IP and UDP, the envelope, and the frame around the payload, without an annex.
+    pub around: Bytes,
+}
+
+impl Sizes {
+    fn new(datagram: usize, is_ipv6: bool, is_sealed: bool) -> Self {
+        let below = if is_ipv6 { 48 } else { 28 };
+        let tag = if is_sealed { envelope::TAG } else { 0 };
+        let around = below + envelope::HEAD + tag + tailback_transport::wire::DATA_OVERHEAD;
+        Self { packet: Bytes::new((below + datagram) as u64), around: Bytes::new(around as u64) }
+    }
+}
+
+/// An end of the flow, ready to be driven.
+pub struct Prepared<E> {
+    /// The endpoint.
+    pub endpoint: E,
+    /// Bytes of its packets that are no payload.
+    pub header: Bytes,
+    /// Its random stream.
+    pub rng: Stream,
+    /// Where bytes are to be lost on purpose.
+    pub impairment: Option<Impairment>,
+}
+
+/// What there is to see of a transfer at a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// Since the session began.
+    pub now: Time,
+    /// Bytes that are safe: acknowledged to the sender, written by the receiver; those of earlier attempts included.
+    pub done: Bytes,
+    /// Of how many.
+    pub total: Bytes,
+    /// What the endpoint tells.
+    pub observation: Observation,
+    /// What it is busy with.
+    pub phase: Phase,
+}
+
+/// What a transfer is busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Reading the file for its hash.
+    Hashing,
+    /// Waiting for the other side.
+    Waiting,
+    /// Moving bytes.
+    Moving,
+    /// All bytes are there; their hash is compared.
+    Checking,
+}
+
+/// Looks at a transfer every now and then; `false` stops it.
+pub type Watch<'a> = &'a mut dyn FnMut(&Seen) -> bool;
+
+impl Seen {
+    /// Before there is a session.
+    fn before(phase: Phase, done: u64, total: u64) -> Self {
+        let (done, total) = (Bytes::new(done), Bytes::new(total));
+        Self { now: Time::ZERO, done, total, observation: Observation::default(), phase }
+    }
+}
+
+/// The name of a file without its folders, if it can be given to another host.
+fn bare_name(path: &Path) -> Option<String> {
+    path.file_name()?.to_str().filter(|name| name.len() <= LONGEST_NAME).map(str::to_owned)
+}
+
+/// A path and what became of it, for errors.
+fn about(path: &Path) -> impl FnOnce(std::io::Error) -> TransferError + '_ {
+    move |source| TransferError::File { path: PathBuf::from(path), source }
+}

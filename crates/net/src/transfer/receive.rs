@@ -1,0 +1,298 @@
+//! The receiving end of a transfer: waits for an offer, writes what arrives, checks the hash, gives the file its name and
+//! tells the sender. A sender that comes again, after it was stopped, is taken up where it was.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+
+use tailback_core::{Bytes, Endpoint, FlowId, Span, Time};
+
+use super::error::TransferError;
+use super::hash::Hash;
+use super::listen::{Way, bound, listen, reply};
+use super::offer::{Offer, write_answer};
+use super::partial::Partial;
+use super::{Phase, Prepared, RECEIVE_WINDOW, SIGN_OF_LIFE, Seen, TURN, Watch, about};
+use crate::buffer::ReceiveBuffer;
+use crate::channel::{Message, SecuredChannel};
+use crate::clock::Clock;
+use crate::secure::KeyPair;
+use crate::secure::handshake::{Knock, Responder};
+use crate::secure::keys::KEY;
+use crate::socket::MarkedSocket;
+use crate::udp::{Driver, EdgeCounters};
+
+/// How long, and how often, the verdict is repeated until the sender has heard it.
+const LINGER: Span = Span::from_secs(2);
+const SAY_AGAIN: Span = Span::from_millis(100);
+
+/// Where to receive, from whom and into what.
+#[derive(Clone, Debug)]
+pub struct ReceiveConfig {
+    /// Where the file goes.
+    pub folder: PathBuf,
+    /// The address to hear on; all of the host's without.
+    pub address: Option<IpAddr>,
+    /// The port; one that is free where 0.
+    pub port: u16,
+    /// This host's keys; in the clear without.
+    pub keys: Option<KeyPair>,
+    /// The one sender that may come; anybody with the invitation without.
+    pub only: Option<[u8; KEY]>,
+    /// How long the sender may say nothing.
+    pub patience: Span,
+    /// Whether a file of the same name is replaced.
+    pub overwrite: bool,
+}
+
+/// A file that has arrived.
+#[derive(Clone, Debug)]
+pub struct Received {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size.
+    pub size: Bytes,
+    /// Its SHA-256.
+    pub hash: Hash,
+    /// How many bytes were there from earlier attempts.
+    pub resumed: Bytes,
+    /// The sender's address at the end, and its key.
+    pub peer: SocketAddr,
+    /// Its long-term key; `None` in the clear.
+    pub sender: Option<[u8; KEY]>,
+    /// How long the session lasted.
+    pub span: Span,
+    /// What happened at the edge.
+    pub edge: EdgeCounters,
+    /// How often the sender's address changed.
+    pub moves: u64,
+}
+
+/// An offer that was accepted.
+struct Session<R> {
+    driver: Driver<R, ReceiveBuffer, SecuredChannel>,
+    partial: Partial,
+    offer: Offer,
+    sender: Option<[u8; KEY]>,
+    resumed: u64,
+    began: Time,
+}
+
+/// How a session ended, if not with an error.
+enum Ended {
+    Whole,
+    /// The same sender begins anew.
+    Again(Box<(Knock, Way)>),
+}
+
+/// Receives one file. `listening` hears the address, once there is one. `prepare` makes the receiving endpoint from what the
+/// sender says of the flow, for each session that begins.
+///
+/// # Errors
+/// Whatever keeps the file from arriving, once a sender has come.
+pub fn receive<R: Endpoint>(
+    config: &ReceiveConfig,
+    listening: impl FnOnce(SocketAddr),
+    mut prepare: impl FnMut(&Offer) -> Result<Prepared<R>, String>,
+    mut watch: Watch<'_>,
+) -> Result<Received, TransferError> {
+    let clock = Clock::start();
+    let mut socket = MarkedSocket::hearing_all(bound(config.address, config.port)?)?;
+    let mut responder = Responder::new(config.keys.clone(), clock.now())?;
+    listening(socket.local()?);
+    crate::margin::measured();
+    let mut next = None;
+    loop {
+        let (knock, way) = match next.take() {
+            Some(knocked) => knocked,
+            None => listen(&socket, &mut responder, clock, &mut watch)?,
+        };
+        let (sender, from) = (knock.sender, knock.from);
+        let opened = open(config, &knock, &mut prepare);
+        let answer =
+            write_answer(&opened.as_ref().map(|(_, partial, _)| partial.have()).map_err(Clone::clone));
+        let (accepted, bytes) = responder.answer(knock, &answer)?;
+        reply(&socket, way, &bytes);
+        let Ok((offer, partial, prepared)) = opened else { continue };
+        let mut channel = SecuredChannel::called(socket, from, accepted.into(), responder, clock.now());
+        channel.answer_from(way.from);
+        let Prepared { endpoint, header, rng, impairment } = prepared;
+        let buffer = ReceiveBuffer::new(header, RECEIVE_WINDOW);
+        let driver = Driver::over(channel, clock, FlowId(0), endpoint, buffer, rng, impairment)?;
+        let resumed = partial.have();
+        let mut session = Session { driver, partial, offer, sender, resumed, began: clock.now() };
+        match session.run(config, clock, &mut watch) {
+            Ok(Ended::Whole) => return session.finish(clock),
+            Ok(Ended::Again(knocked)) => {
+                next = Some(*knocked);
+                let (kept_socket, kept) = session.driver.into_channel().into_parts();
+                socket = kept_socket;
+                let Some(kept) = kept else { unreachable!("who was called keeps answering") };
+                responder = kept;
+            }
+            Err(error) => return Err(session.fail(clock, error)),
+        }
+    }
+}
+
+/// What becomes of an offer: all that a session needs, or why there is none, in words for the sender.
+fn open<R>(
+    config: &ReceiveConfig,
+    knock: &Knock,
+    prepare: &mut impl FnMut(&Offer) -> Result<Prepared<R>, String>,
+) -> Result<(Offer, Partial, Prepared<R>), String> {
+    if config.only.is_some() && knock.sender != config.only {
+        return Err("this sender's key is not the one that may send".to_owned());
+    }
+    let offer = Offer::read(&knock.offer).ok_or("the offer makes no sense")?;
+    let prepared = prepare(&offer)?;
+    let partial = Partial::open(&config.folder, &offer, config.overwrite)?;
+    Ok((offer, partial, prepared))
+}
+
+impl<R: Endpoint> Session<R> {
+    fn run(
+        &mut self,
+        config: &ReceiveConfig,
+        clock: Clock,
+        watch: &mut Watch<'_>,
+    ) -> Result<Ended, TransferError> {
+        let mut checking: Option<JoinHandle<std::io::Result<bool>>> = None;
+        loop {
+            self.driver.turn(TURN)?;
+            let bytes = self.driver.read();
+            if !bytes.is_empty() {
+                self.partial.append(&bytes).map_err(about(self.partial.path()))?;
+            }
+            if self.partial.is_complete() && checking.is_none() {
+                if let Some(is_right) = self.partial.check() {
+                    return self.judge(is_right);
+                }
+                // The sender must go on hearing that this end is there.
+                checking = Some(self.partial.check_beside());
+            }
+            if let Some(checked) = checking.take_if(|checked| checked.is_finished()) {
+                let is_right = checked.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()));
+                return self.judge(is_right.map_err(about(self.partial.path()))?);
+            }
+            self.listen(config, clock)?;
+            if let Some(again) = self.visitors() {
+                return Ok(Ended::Again(Box::new(again)));
+            }
+            let phase = if checking.is_some() { Phase::Checking } else { Phase::Moving };
+            if !watch(&self.seen(clock, phase)) {
+                return Err(TransferError::Stopped);
+            }
+        }
+    }
+
+    fn judge(&self, is_right: bool) -> Result<Ended, TransferError> {
+        if is_right { Ok(Ended::Whole) } else { Err(TransferError::Hash { name: self.offer.name.clone() }) }
+    }
+
+    fn seen(&self, clock: Clock, phase: Phase) -> Seen {
+        Seen {
+            now: Time::ZERO + clock.now().since(self.began),
+            done: Bytes::new(self.partial.have()),
+            total: self.offer.size,
+            observation: self.driver.endpoint().observe(),
+            phase,
+        }
+    }
+
+    /// What the sender says beside data, and whether it is there at all.
+    fn listen(&mut self, config: &ReceiveConfig, clock: Clock) -> Result<(), TransferError> {
+        let now = clock.now();
+        let channel = self.driver.channel_mut();
+        while let Some(message) = channel.take_message() {
+            if let Message::Verdict(Err(text)) = message {
+                return Err(TransferError::Peer { who: "sender", text });
+            }
+        }
+        if now.since(channel.said()) >= SIGN_OF_LIFE {
+            channel.say(now, &Message::Ping(0));
+        }
+        if now.since(channel.heard()) >= config.patience {
+            let (kept, total) = (Bytes::new(self.partial.have()), self.offer.size);
+            return Err(TransferError::Silent {
+                who: "sender",
+                patience: config.patience,
+                hint: None,
+                kept,
+                total,
+            });
+        }
+        Ok(())
+    }
+
+    /// Somebody else who wants to send is told to wait; the same sender begins anew.
+    fn visitors(&mut self) -> Option<(Knock, Way)> {
+        let sender = self.sender;
+        let channel = self.driver.channel_mut();
+        let (knock, responder) = channel.take_knock()?;
+        let to = knock.from;
+        if knock.sender == sender {
+            return Some((knock, Way { to, from: None }));
+        }
+        let refusal = write_answer(&Err("another transfer is under way".to_owned()));
+        if let Ok((_, bytes)) = responder.answer(knock, &refusal) {
+            channel.reply(to, None, &bytes);
+        }
+        None
+    }
+
+    /// The file gets its name, and the sender hears of it.
+    fn finish(self, clock: Clock) -> Result<Received, TransferError> {
+        let Self { mut driver, partial, offer, sender, resumed, began } = self;
+        let span = clock.now().since(began);
+        let path = partial.path().to_owned();
+        let kept = partial.keep().map_err(about(&path));
+        let verdict = kept.as_ref().map(|_| ()).map_err(ToString::to_string);
+        tell(&mut driver, clock, &Message::Verdict(verdict));
+        Ok(Received {
+            path: kept?,
+            size: offer.size,
+            hash: offer.hash,
+            resumed: Bytes::new(resumed),
+            peer: driver.channel().peer(),
+            sender,
+            span,
+            edge: driver.counters(),
+            moves: driver.channel().moves(),
+        })
+    }
+
+    /// The sender hears why it failed; what is of no use is thrown away.
+    fn fail(mut self, clock: Clock, error: TransferError) -> TransferError {
+        if !matches!(error, TransferError::Peer { .. } | TransferError::Silent { .. }) {
+            tell(&mut self.driver, clock, &Message::Verdict(Err(error.to_string())));
+        }
+        if matches!(error, TransferError::Hash { .. }) || self.partial.have() == 0 {
+            // The error that led here is the one to tell.
+            let _ = self.partial.discard();
+        }
+        error
+    }
+}
+
+/// Says something until the sender has heard it, or for a while.
+fn tell<R: Endpoint>(driver: &mut Driver<R, ReceiveBuffer, SecuredChannel>, clock: Clock, message: &Message) {
+    let until = clock.now() + LINGER;
+    let mut next = clock.now();
+    while clock.now() < until {
+        if clock.now() >= next {
+            driver.channel_mut().say(clock.now(), message);
+            next = clock.now() + SAY_AGAIN;
+        }
+        // Nothing that goes wrong now changes what happened.
+        if driver.turn(TURN).is_err() {
+            return;
+        }
+        driver.read();
+        while let Some(heard) = driver.channel_mut().take_message() {
+            if matches!(heard, Message::Farewell | Message::Verdict(_)) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A way between two hosts that treats datagrams as badly as it is told to: it loses, repeats, holds back, changes, cuts,
+//! makes up and throws back, and goes dead. Seeded; what it does to which datagram still depends on the system's timing.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+use tailback_core::Stream;
+
+/// How badly: probabilities per datagram.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Treatment {
+    pub(crate) loss: f64,
+    pub(crate) duplication: f64,
+    pub(crate) reordering: f64,
+    pub(crate) corruption: f64,
+    pub(crate) truncation: f64,
+    /// An earlier datagram comes again.
+    pub(crate) replay: f64,
+    /// Random bytes, or a frame's head with random bytes behind it.
+    pub(crate) forgery: f64,
+    /// A datagram goes back to where it came from, too.
+    pub(crate) reflection: f64,
+    /// After so many datagrams nothing passes any more; 0 for never.
+    pub(crate) dead_after: u64,
+    /// Every so many datagrams the receiver sees the sender at another address; 0 for never.
+    pub(crate) moves_every: u64,
+}
+
+/// A relay between whoever sends to it and `to`; it ends with the test's process.
+pub(crate) struct Relay {
+    pub(crate) address: SocketAddr,
+}
+
+impl Relay {
+    pub(crate) fn new(to: SocketAddr, treatment: Treatment) -> Self {
+        let near = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        near.set_read_timeout(Some(Duration::from_micros(200))).expect("set");
+        let address = near.local_addr().expect("bound");
+        thread::spawn(move || carry(&near, to, treatment));
+        Self { address }
+    }
+}
+
+fn far(to: SocketAddr) -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.connect(to).expect("connects");
+    socket.set_nonblocking(true).expect("set");
+    socket
+}
+
+/// One direction's memory.
+#[derive(Default)]
+struct Memory {
+    held: Vec<Vec<u8>>,
+    seen: Vec<Vec<u8>>,
+}
+
+fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment) {
+    let mut rng = Stream::new(4, "relay");
+    let (mut sender, mut far_socket) = (None, far(to));
+    let (mut there, mut back) = (Memory::default(), Memory::default());
+    let (mut buffer, mut passed) = (vec![0; 65_536], 0);
+    loop {
+        let arrived = near.recv_from(&mut buffer);
+        let is_alive = treatment.dead_after == 0 || passed < treatment.dead_after;
+        if let Ok((length, from)) = arrived
+            && is_alive
+        {
+            sender = Some(from);
+            passed += 1;
+            if treatment.moves_every > 0 && passed % treatment.moves_every == 0 {
+                far_socket = far(to);
+            }
+            for datagram in treated(&buffer[..length], treatment, &mut there, &mut rng) {
+                let _ = far_socket.send(&datagram);
+            }
+            if rng.chance(treatment.reflection) {
+                let _ = near.send_to(&buffer[..length], from);
+            }
+        }
+        while let Ok(length) = far_socket.recv(&mut buffer) {
+            let Some(sender) = sender.filter(|_| is_alive) else { continue };
+            for datagram in treated(&buffer[..length], treatment, &mut back, &mut rng) {
+                let _ = near.send_to(&datagram, sender);
+            }
+            if rng.chance(treatment.reflection) {
+                let _ = far_socket.send(&buffer[..length]);
+            }
+        }
+    }
+}
+
+/// What comes out for a datagram that goes in.
+fn treated(datagram: &[u8], treatment: Treatment, memory: &mut Memory, rng: &mut Stream) -> Vec<Vec<u8>> {
+    let mut out = Vec::new();
+    if memory.seen.len() < 500 {
+        memory.seen.push(datagram.to_vec());
+    }
+    if rng.chance(treatment.reordering) {
+        memory.held.push(datagram.to_vec());
+    } else if !rng.chance(treatment.loss) {
+        let mut changed = datagram.to_vec();
+        if rng.chance(treatment.corruption) {
+            let at = rng.below(changed.len().max(1) as u64) as usize;
+            changed[at] ^= 1 << rng.below(8);
+        }
+        if rng.chance(treatment.truncation) {
+            changed.truncate(rng.below(changed.len() as u64 + 1) as usize);
+        }
+        out.push(changed);
+        out.append(&mut memory.held);
+    }
+    if rng.chance(treatment.duplication) {
+        out.push(datagram.to_vec());
+    }
+    if rng.chance(treatment.replay) {
+        out.push(memory.seen[rng.below(memory.seen.len() as u64) as usize].clone());
+    }
+    if rng.chance(treatment.forgery) {
+        let mut forged = datagram.to_vec();
+        let from = if rng.chance(0.5) { 0 } else { forged.len().min(24) };
+        forged[from..].iter_mut().for_each(|byte| *byte = rng.below(256) as u8);
+        out.push(forged);
+    }
+    out
+}

@@ -1,0 +1,384 @@
+//! A file to or from another host: moving it is `net`'s, making the endpoints and the tables `scenario`'s, and here the two meet
+//! with the interpreter, which hears how far it is.
+
+use std::cell::RefCell;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tailback_core::{Bytes, Observation, Span, Stream, Time};
+use tailback_link::LinkCounters;
+use tailback_net::Clock;
+use tailback_net::secure::{Invitation, KeyPair};
+use tailback_net::transfer::{
+    self as moving, Offer, Phase, Prepared, ReceiveConfig, Seen, SendConfig, Sizes, receive, send,
+};
+use tailback_net::udp::EdgeCounters;
+use tailback_scenario::emulation::{Emulation, FlowCounts, SeenFlow};
+use tailback_scenario::endpoints::piped;
+use tailback_scenario::{Outcome, Problems, Scenario};
+use tailback_transport::{Receiver, Sender};
+
+use crate::convert::raise;
+use crate::result::RunResult;
+
+create_exception!(tailback._core, TransferError, PyException, "A transfer has ended without its file.");
+
+/// How often the interpreter hears.
+const TELL_EVERY: Span = Span::from_millis(100);
+
+/// This host's keys, as bytes.
+#[derive(Deserialize)]
+struct ToldKeys {
+    private: Vec<u8>,
+    public: Vec<u8>,
+}
+
+impl ToldKeys {
+    fn pair(&self) -> PyResult<KeyPair> {
+        Ok(KeyPair { private: sized(&self.private)?, public: sized(&self.public)? })
+    }
+}
+
+fn sized<const N: usize>(bytes: &[u8]) -> PyResult<[u8; N]> {
+    let wrong = |_| PyValueError::new_err(format!("{} bytes of a key; expected {N}", bytes.len()));
+    bytes.try_into().map_err(wrong)
+}
+
+/// What to send, as Python says it.
+#[derive(Deserialize)]
+struct ToldSend {
+    file: PathBuf,
+    peer: SocketAddr,
+    keys: Option<ToldKeys>,
+    invitation: Option<Vec<u8>>,
+    patience_seconds: f64,
+    packet_bytes: u64,
+}
+
+/// Where to receive.
+#[derive(Deserialize)]
+struct ToldReceive {
+    folder: PathBuf,
+    address: Option<IpAddr>,
+    port: u16,
+    keys: Option<ToldKeys>,
+    only: Option<Vec<u8>>,
+    patience_seconds: f64,
+    overwrite: bool,
+}
+
+/// A new key pair: private and public bytes.
+#[pyfunction]
+pub(crate) fn new_keys() -> PyResult<(Vec<u8>, Vec<u8>)> {
+    let pair = KeyPair::generate().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok((pair.private.to_vec(), pair.public.to_vec()))
+}
+
+/// What the owner of a key pair gives to senders.
+#[pyfunction]
+#[pyo3(signature = (private, public, /))]
+pub(crate) fn invitation(private: Vec<u8>, public: Vec<u8>) -> PyResult<Vec<u8>> {
+    Ok(Invitation::of(&ToldKeys { private, public }.pair()?).to_bytes().to_vec())
+}
+
+/// Sends a file as `told` says in JSON, under the scheme of the scenario's one flow.
+#[pyfunction]
+#[pyo3(signature = (scenario, told, progress, /))]
+pub(crate) fn send_file(
+    py: Python<'_>,
+    scenario: &str,
+    told: &str,
+    progress: &Bound<'_, PyAny>,
+) -> PyResult<(RunResult, String)> {
+    let scenario = Scenario::from_json(scenario).map_err(|problems| raise(py, &problems))?;
+    let told: ToldSend = read(told)?;
+    let keys = match (&told.keys, &told.invitation) {
+        (Some(keys), Some(bytes)) => Some((keys.pair()?, Invitation::from_bytes(&sized(bytes)?))),
+        _ => None,
+    };
+    let config = SendConfig {
+        file: told.file,
+        peer: told.peer,
+        keys,
+        patience: Span::from_secs_f64(told.patience_seconds),
+        packet: Bytes::new(told.packet_bytes),
+        move_after: None,
+    };
+    let teller = Teller::new(progress);
+    let (finished, teller) = py.detach(move || (sent(&config, scenario, &teller), teller));
+    conclude(py, finished, &teller)
+}
+
+/// What one end has of a transfer when it is over.
+type Finished = Result<(Option<Recording>, Span, Value), moving::TransferError>;
+
+fn sent(config: &SendConfig, scenario: Scenario, teller: &Teller) -> Finished {
+    let recording = RefCell::new(None);
+    let prepare = |sizes| {
+        let (prepared, scenario) = sender(scenario, sizes)?;
+        let flow = Scenario::lean_json(&scenario.to_json()).map_err(|problems| problems.to_string())?;
+        *recording.borrow_mut() = Some(Recording::new(scenario, true)?);
+        Ok((prepared, flow))
+    };
+    let sent = send(config, prepare, &mut |seen| watch(&recording, teller, seen))?;
+    let report = json!({
+        "name": sent.name,
+        "bytes": sent.size.get(),
+        "sha256": hex(&sent.hash),
+        "resumed_bytes": sent.resumed.get(),
+        "peer": sent.peer.to_string(),
+        "peer_key": config.keys.as_ref().map(|(_, invitation)| hex(&invitation.public)),
+        "seconds": sent.span.as_secs_f64(),
+        "address_changes": sent.moves,
+        "edge": edge(sent.edge),
+    });
+    Ok((recording.into_inner(), sent.span, report))
+}
+
+/// Receives a file as `told` says in JSON.
+#[pyfunction]
+#[pyo3(signature = (told, progress, /))]
+pub(crate) fn receive_file(
+    py: Python<'_>,
+    told: &str,
+    progress: &Bound<'_, PyAny>,
+) -> PyResult<(RunResult, String)> {
+    let told: ToldReceive = read(told)?;
+    let config = ReceiveConfig {
+        folder: told.folder,
+        address: told.address,
+        port: told.port,
+        keys: told.keys.as_ref().map(ToldKeys::pair).transpose()?,
+        only: told.only.as_deref().map(sized).transpose()?,
+        patience: Span::from_secs_f64(told.patience_seconds),
+        overwrite: told.overwrite,
+    };
+    let teller = Teller::new(progress);
+    let (finished, teller) = py.detach(move || (received(&config, &teller), teller));
+    conclude(py, finished, &teller)
+}
+
+fn received(config: &ReceiveConfig, teller: &Teller) -> Finished {
+    let recording = RefCell::new(None);
+    let prepare = |offer: &Offer| {
+        let (prepared, scenario) = receiver(offer)?;
+        teller.tell(&json!({"phase": "offer", "name": offer.name, "total": offer.size.get(),
+            "scheme": scenario.flows[0].scheme.name()}));
+        *recording.borrow_mut() = Some(Recording::new(scenario, false)?);
+        Ok(prepared)
+    };
+    let listening = |address: SocketAddr| {
+        teller.tell(&json!({"phase": "listening", "port": address.port()}));
+    };
+    let received = receive(config, listening, prepare, &mut |seen| watch(&recording, teller, seen))?;
+    let report = json!({
+        "path": received.path,
+        "bytes": received.size.get(),
+        "sha256": hex(&received.hash),
+        "resumed_bytes": received.resumed.get(),
+        "peer": received.peer.to_string(),
+        "peer_key": received.sender.map(|key| hex(&key)),
+        "seconds": received.span.as_secs_f64(),
+        "address_changes": received.moves,
+        "edge": edge(received.edge),
+    });
+    Ok((recording.into_inner(), received.span, report))
+}
+
+fn read<'a, T: Deserialize<'a>>(told: &'a str) -> PyResult<T> {
+    serde_json::from_str(told).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn edge(edge: EdgeCounters) -> Value {
+    json!({
+        "sent_datagrams": edge.sent,
+        "unsent_datagrams": edge.unsent,
+        "received_datagrams": edge.received,
+        "marked_datagrams": edge.marked,
+        "refused_datagrams": edge.refused,
+    })
+}
+
+// ── endpoints ──
+
+/// The sending endpoint of the scenario's flow on a way that carries packets of this size, and the scenario with that size.
+fn sender(mut scenario: Scenario, sizes: Sizes) -> Result<(Prepared<Sender>, Scenario), String> {
+    let flow = one_flow(&mut scenario)?;
+    let stamps = flow.transport.clone().serving(&flow.scheme.needs()).stamps_data();
+    let annex = if stamps { tailback_transport::wire::LONGEST_CONTROL } else { 0 };
+    flow.transport.segment_size = sizes.packet;
+    flow.transport.header = sizes.around + Bytes::new(annex as u64);
+    let (endpoint, _) = piped(flow).ok_or(NO_STREAM)?;
+    let header = flow.transport.header;
+    let rng = Stream::new(scenario.seed, "transfer sender");
+    Ok((Prepared { endpoint, header, rng, impairment: None }, scenario))
+}
+
+/// The receiving endpoint of the flow that a sender offers.
+fn receiver(offer: &Offer) -> Result<(Prepared<Receiver>, Scenario), String> {
+    let mut scenario = Scenario::from_json(&offer.flow).map_err(|problems| problems.to_string())?;
+    let flow = one_flow(&mut scenario)?;
+    let (_, endpoint) = piped(flow).ok_or(NO_STREAM)?;
+    let header = flow.transport.header;
+    let rng = Stream::new(scenario.seed, "transfer receiver");
+    Ok((Prepared { endpoint, header, rng, impairment: None }, scenario))
+}
+
+const NO_STREAM: &str =
+    "this scheme sends datagrams, of which some get lost; expected a scheme with a reliable stream";
+
+fn one_flow(scenario: &mut Scenario) -> Result<&mut tailback_scenario::flow::FlowConfig, String> {
+    match &mut scenario.flows[..] {
+        [flow] if flow.count == 1 => Ok(flow),
+        flows => Err(format!("{} groups of flows; expected one flow", flows.len())),
+    }
+}
+
+// ── recording ──
+
+/// What one end sees of its flow, as the tables of a run.
+struct Recording {
+    emulation: Emulation,
+    links: usize,
+    is_sender: bool,
+    last: Option<Seen>,
+    first: Option<Bytes>,
+}
+
+impl Recording {
+    fn new(scenario: Scenario, is_sender: bool) -> Result<Self, String> {
+        let emulation = Emulation::new(scenario).map_err(|problems| problems.to_string())?;
+        let links = emulation.network().links.len();
+        Ok(Self { emulation, links, is_sender, last: None, first: None })
+    }
+
+    fn see(&mut self, seen: &Seen) {
+        self.first.get_or_insert(seen.done);
+        self.last = Some(*seen);
+        let counts = self.counts(seen);
+        while self.emulation.next_sample() <= seen.now {
+            // Nothing is known of the network between.
+            let links = vec![LinkCounters::default(); self.links];
+            self.emulation.sample(&links, |_, _| {}, std::iter::once(counts));
+        }
+    }
+
+    /// What the other end must have seen, as far as this one knows.
+    fn counts(&self, seen: &Seen) -> FlowCounts {
+        let own = seen.observation;
+        let app_bytes = seen.done.saturating_sub(self.first.unwrap_or(seen.done));
+        if self.is_sender {
+            let receiver = Observation {
+                received_packets: own.goodput_packets,
+                received_bytes: own.goodput_bytes,
+                goodput_packets: own.goodput_packets,
+                goodput_bytes: own.goodput_bytes,
+                app_bytes,
+                ..Observation::default()
+            };
+            return FlowCounts { sender: own, receiver };
+        }
+        let sender = Observation {
+            sent_packets: own.received_packets,
+            sent_bytes: own.received_bytes,
+            ..Observation::default()
+        };
+        FlowCounts { sender, receiver: own }
+    }
+
+    fn finish(self, span: Span) -> Result<Outcome, Problems> {
+        let counts = self.last.map(|seen| self.counts(&seen)).unwrap_or_default();
+        let flow = &self.emulation.scenario().flows[0];
+        let seen = SeenFlow {
+            name: flow.name.clone(),
+            protocol: flow.scheme.name().to_owned(),
+            from: flow.from.clone().unwrap_or_default(),
+            to: flow.to.clone().unwrap_or_default(),
+            counts,
+        };
+        let links = vec![LinkCounters::default(); self.links];
+        self.emulation.finish(Time::ZERO + span, links, vec![seen])
+    }
+}
+
+/// Records, and tells the interpreter every now and then; whether to go on.
+fn watch(recording: &RefCell<Option<Recording>>, teller: &Teller, seen: &Seen) -> bool {
+    if matches!(seen.phase, Phase::Moving | Phase::Checking)
+        && let Some(recording) = &mut *recording.borrow_mut()
+    {
+        recording.see(seen);
+    }
+    teller.tell_sometimes(seen)
+}
+
+/// Tells the interpreter, and hears whether it wants to go on.
+struct Teller {
+    progress: Py<PyAny>,
+    clock: Clock,
+    state: RefCell<Telling>,
+}
+
+#[derive(Default)]
+struct Telling {
+    told: Option<Time>,
+    phase: Option<Phase>,
+    stopped: Option<PyErr>,
+}
+
+impl Teller {
+    fn new(progress: &Bound<'_, PyAny>) -> Self {
+        Self { progress: progress.clone().unbind(), clock: Clock::start(), state: RefCell::default() }
+    }
+
+    fn tell_sometimes(&self, seen: &Seen) -> bool {
+        let now = self.clock.now();
+        {
+            let state = &mut *self.state.borrow_mut();
+            let is_due = state.told.is_none_or(|told| now.since(told) >= TELL_EVERY);
+            if !is_due && state.phase == Some(seen.phase) {
+                return state.stopped.is_none();
+            }
+            (state.told, state.phase) = (Some(now), Some(seen.phase));
+        }
+        let phase = match seen.phase {
+            Phase::Hashing => "hashing",
+            Phase::Waiting => "waiting",
+            Phase::Moving => "moving",
+            Phase::Checking => "checking",
+        };
+        self.tell(&json!({"phase": phase, "done": seen.done.get(), "total": seen.total.get(),
+            "rtt_seconds": seen.observation.smoothed_rtt.map(Span::as_secs_f64)}))
+    }
+
+    /// Whether to go on.
+    fn tell(&self, what: &Value) -> bool {
+        let text = what.to_string();
+        let told = Python::attach(|py| {
+            py.check_signals()?;
+            self.progress.call1(py, (text,)).map(drop)
+        });
+        let state = &mut *self.state.borrow_mut();
+        state.stopped = state.stopped.take().or(told.err());
+        state.stopped.is_none()
+    }
+}
+
+/// From what happened to what Python gets.
+fn conclude(py: Python<'_>, finished: Finished, teller: &Teller) -> PyResult<(RunResult, String)> {
+    if let Some(stopped) = teller.state.borrow_mut().stopped.take() {
+        return Err(stopped);
+    }
+    let (recording, span, report) = finished.map_err(|error| TransferError::new_err(error.to_string()))?;
+    let recording = recording.ok_or_else(|| TransferError::new_err("nothing was recorded"))?;
+    let outcome = recording.finish(span).map_err(|problems| raise(py, &problems))?;
+    Ok((RunResult::new(py, outcome)?, report.to_string()))
+}

@@ -1,0 +1,307 @@
+"""``tailback send`` and ``tailback recv``: a file from one host to another, with what is seen of it on the way and a result at
+the end. How bytes travel is the core's business, keys and scenarios that of ``transfer/``."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import shlex
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from tailback.commands.console import stoppable
+from tailback.errors import TailbackError, refused
+from tailback.transfer import keys
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from tailback.results import Result
+
+PORT: Final = 4747
+"""Where receivers listen unless told otherwise."""
+_LAB: Final = tuple(
+    ipaddress.ip_network(network) for network in ("127.0.0.0/8", "::1/128", "198.18.0.0/15", "2001:2::/48")
+)
+"""Networks in which nothing needs to be secret: this host's own, and those for measurements (RFC 2544, RFC 5180), which
+``tailback shell`` and ``tailback lab`` use."""
+
+
+class TransferError(TailbackError):
+    """A transfer has ended without its file; the message says why."""
+
+
+@dataclass(frozen=True)
+class Common:
+    """What both ends can be told."""
+
+    patience: str
+    plaintext: bool
+    out: Path | None
+    as_json: bool
+
+    def seconds(self) -> float:
+        """How long the other side may say nothing."""
+        from tailback.units import number
+
+        try:
+            found = number(self.patience)
+        except ValueError:
+            found = 0.0
+        if not 0.1 <= found <= 3600:
+            raise refused("--patience", self.patience, "a time from 0.1 s to 1 h, such as '10 s'")
+        return found
+
+
+def show_key() -> None:
+    """Prints this user's public key, for ``tailback recv --only``."""
+    typer.echo(keys.written(keys.own().public))
+
+
+def send_file(
+    file: Path,
+    host: str,
+    key: str | None,
+    common: Common,
+    *,
+    scheme: str,
+    changes: Sequence[str],
+    mtu: int,
+    seed: int,
+) -> None:
+    """Sends a file, and says how it went.
+
+    Raises:
+        TailbackError: whatever keeps it from arriving.
+    """
+    from tailback import _core
+    from tailback.transfer.flow import scenario_of
+
+    peer, shown = _resolved(host)
+    told: dict[str, Any] = {
+        "file": str(file.absolute()),
+        "peer": shown,
+        "patience_seconds": common.seconds(),
+        "packet_bytes": mtu,
+    }
+    if common.plaintext:
+        _in_a_lab(peer)
+    elif key is None:
+        raise refused("--key", "", "what `tailback recv` printed at the other host")
+    else:
+        told |= {"invitation": list(keys.invitation(key)), "keys": keys.own().told()}
+    scenario = scenario_of(file.name, scheme, changes, seed)
+    with _Seen(common) as seen, stoppable("the receiver keeps what has arrived; the same commands go on from there"):
+        result, report = _moved(_core.send_file, scenario.to_json(), json.dumps(told), seen.hear)
+    _tell(result, report, common, f"sent {report['name']} to {report['peer']}")
+
+
+def receive_file(
+    folder: Path, common: Common, *, address: str | None, port: int, only: str | None, overwrite: bool, new_key: bool
+) -> None:
+    """Waits for a file, and says how it went.
+
+    Raises:
+        TailbackError: whatever keeps it from arriving.
+    """
+    from tailback import _core
+
+    if not folder.is_dir():
+        raise refused("FOLDER", str(folder), "a folder that is there")
+    told: dict[str, Any] = {
+        "folder": str(folder),
+        "address": None if address is None else str(_address(address)),
+        "port": port,
+        "keys": None,
+        "only": None if only is None else list(keys.public(only)),
+        "patience_seconds": common.seconds(),
+        "overwrite": overwrite,
+    }
+    key = None
+    if common.plaintext:
+        if address is None:
+            raise refused("--address", "", "with --plaintext, one address of a lab's network")
+        _in_a_lab(_address(address))
+    else:
+        own = keys.own(fresh=new_key)
+        told["keys"], key = own.told(), own.invitation()
+
+    def listening(actual: int) -> None:
+        where = address or _own_address()
+        there = f"[{where}]" if ":" in where else where
+        words = ["tailback", "send", "FILE", there if actual == PORT else f"{there}:{actual}"]
+        words += ["--key", key] if key else ["--plaintext"]
+        typer.echo(f"Waiting for a file. At the other host: {shlex.join(words)}", err=True)
+
+    with _Seen(common, listening) as seen, stoppable("what has arrived is kept; the same commands go on from there"):
+        result, report = _moved(_core.receive_file, json.dumps(told), seen.hear)
+    _tell(result, report, common, f"received {report['path']} from {report['peer']}")
+
+
+def _moved(move: Callable[..., Any], *words: Any) -> tuple[Result, dict[str, Any]]:
+    from tailback import _core
+
+    began = time.monotonic()
+    try:
+        raw, said = move(*words)
+    except _core.TransferError as error:
+        raise TransferError(str(error)) from None
+    from tailback.results.from_core import result_of
+
+    report = json.loads(said)
+    return result_of(raw, time.monotonic() - began, real=report), report
+
+
+def _tell(result: Result, report: dict[str, Any], common: Common, what: str) -> None:
+    """The last line, and the folder."""
+    from tailback.commands.run import shown
+
+    if common.out is not None:
+        _save(result, common.out)
+    moved = report["bytes"] - report["resumed_bytes"]
+    rate = 8 * moved / report["seconds"] if report["seconds"] > 0 else 0.0
+    if common.as_json:
+        saved = {} if common.out is None else {"out": str(common.out)}
+        typer.echo(json.dumps({**report, "rate": rate, **saved}, ensure_ascii=False))
+        return
+    resumed = f", {report['resumed_bytes']:,} of them before" if report["resumed_bytes"] else ""
+    typer.echo(f"{what}: {report['bytes']:,} bytes{resumed} in {shown(report['seconds'], 's')}, {shown(rate, 'bit/s')}")
+    typer.echo(f"sha256 {report['sha256']}, equal at both ends")
+    if common.out is not None:
+        typer.echo(f"saved in {common.out}")
+
+
+def _save(result: Result, folder: Path) -> None:
+    from tailback.plot.style import save as save_figure
+    from tailback.results.store import save
+
+    def draw(beside: Path) -> None:
+        if result.flow_series.height:
+            save_figure(result.plot.overview(), beside / "overview.svg")
+
+    save(result, folder, also=draw)
+
+
+# --- Addresses ------------------------------------------------------------------------------------------------------
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        raise refused("--address", text, "an IP address of this host") from None
+
+
+def _resolved(host: str) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, str]:
+    """The address behind ``HOST``, ``HOST:PORT`` or ``[ADDRESS]:PORT``, and how the core reads it with its port."""
+    name, port = host, str(PORT)
+    if host.startswith("["):
+        name, _, rest = host[1:].partition("]")
+        port = rest.removeprefix(":") or port
+    elif host.count(":") == 1:
+        name, _, port = host.partition(":")
+    if not (port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
+        raise refused("HOST", host, "HOST, HOST:PORT or [ADDRESS]:PORT")
+    try:
+        found = socket.getaddrinfo(name, int(port), type=socket.SOCK_DGRAM)
+    except (OSError, UnicodeError) as error:
+        raise TransferError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
+    where = found[0][4]
+    address = ipaddress.ip_address(str(where[0]).partition("%")[0])
+    return address, f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
+
+
+def _in_a_lab(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> None:
+    if not any(address in network for network in _LAB if network.version == address.version):
+        networks = ", ".join(str(network) for network in _LAB)
+        raise refused("--plaintext", str(address), f"an address of a lab's own network ({networks}); others need keys")
+
+
+def _own_address() -> str:
+    """The address by which this host reaches others, which are not asked."""
+    for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect((elsewhere, 9))
+            except OSError:
+                continue
+            return str(probe.getsockname()[0])
+    return socket.gethostname()
+
+
+# --- What is seen on the way ----------------------------------------------------------------------------------------
+
+_PHASES: Final = {"hashing": "hashing", "waiting": "waiting", "moving": "moving", "checking": "checking"}
+
+
+class _Seen:
+    """Hears from the core, and shows a bar with live rates to somebody on a terminal."""
+
+    def __init__(self, common: Common, listening: Callable[[int], None] | None = None) -> None:
+        self._listening = listening
+        self._is_seen = sys.stderr.isatty() and not common.as_json
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+        self._what = ""
+
+    def __enter__(self) -> _Seen:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def hear(self, text: str) -> None:
+        """What the core says, in JSON."""
+        said = json.loads(text)
+        phase = said["phase"]
+        if phase == "listening":
+            if self._listening is not None:
+                self._listening(said["port"])
+        elif phase == "offer":
+            typer.echo(f"{said['name']}, {said['total']:,} bytes, comes under {said['scheme']}", err=True)
+        elif self._is_seen and said["total"]:
+            self._show(phase, said["done"], said["total"], said["rtt_seconds"])
+
+    def _show(self, phase: str, done: int, total: int, rtt: float | None) -> None:
+        progress = self._progress or self._begin()
+        if self._task is None or phase != self._what:
+            # A phase of its own, so that its rate is no mean with that of the one before.
+            if self._task is not None:
+                progress.remove_task(self._task)
+            self._what = phase
+            self._task = progress.add_task(_PHASES[phase], total=total, completed=done, rtt="")
+        shown = "" if rtt is None else f"RTT {1e3 * rtt:.3g} ms"
+        progress.update(self._task, completed=done, rtt=shown)
+
+    def _begin(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
+
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TextColumn("{task.fields[rtt]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            refresh_per_second=4,
+        )
+        self._progress.start()
+        return self._progress

@@ -1,0 +1,181 @@
+"""Files between two processes of this host, from the command line: whole under their names, or one clear error."""
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tailback as tb
+from tailback.errors import TailbackError
+from tailback.transfer import keys
+
+COMMAND = [sys.executable, "-m", "tailback"]
+LONG = 60
+"""Seconds; only a hang gets there."""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    """An environment in which the user has no keys yet."""
+    return {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")}
+
+
+@pytest.fixture
+def film(tmp_path: Path) -> Path:
+    """A file that does not fit into any buffer."""
+    path = tmp_path / "film"
+    path.write_bytes(os.urandom(1 << 20) * 6)
+    return path
+
+
+class Waiting:
+    """A receiver, and the command that it printed."""
+
+    def __init__(
+        self, folder: Path, home: dict[str, str], *words: str, limit: Callable[[], None] | None = None
+    ) -> None:
+        folder.mkdir(exist_ok=True)
+        address = ["--address", "127.0.0.1", "--port", "0"]
+        self.process = subprocess.Popen(
+            [*COMMAND, "recv", str(folder), *address, *words],
+            env=home,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=limit,  # noqa: PLW1509 (nothing else runs in this process)
+        )
+        assert self.process.stderr is not None
+        said = self.process.stderr.readline()
+        found = re.search(r"send FILE (\S+) (?:--key (\S+)|--plaintext)", said)
+        assert found, said
+        self.host, self.key = found[1], found[2]
+
+    def send(self, home: dict[str, str], file: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        """What becomes of the command with this file."""
+        key = ["--key", self.key] if self.key else ["--plaintext"]
+        return subprocess.run(
+            [*COMMAND, "send", str(file), self.host, *key, *words],
+            env=home,
+            text=True,
+            capture_output=True,
+            timeout=LONG,
+            check=False,
+        )
+
+    def end(self) -> tuple[int, str, str]:
+        """Status, output and errors, when it is over."""
+        out, err = self.process.communicate(timeout=LONG)
+        return self.process.returncode, out, err
+
+
+def test_a_file_arrives_and_both_ends_have_a_result(tmp_path: Path, home: dict[str, str], film: Path) -> None:
+    receiver = Waiting(tmp_path / "in", home, "--out", str(tmp_path / "received"))
+    sent = receiver.send(home, film, "--scheme", "monaco", "--out", str(tmp_path / "sent"), "--json")
+    status, out, err = receiver.end()
+    assert (sent.returncode, status) == (0, 0), sent.stderr + err
+    assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
+    assert "equal at both ends" in out
+    told = json.loads(sent.stdout)
+    assert (told["bytes"], told["resumed_bytes"]) == (film.stat().st_size, 0)
+    for folder in ("sent", "received"):
+        result = tb.load(tmp_path / folder)
+        row = result.flows.row(0, named=True)
+        assert (row["flow"], row["scheme"]) == ("transfer", "monaco")
+        assert row["received_bytes"] > film.stat().st_size
+        assert result.real["sha256"] == told["sha256"]
+        assert (tmp_path / folder / "overview.svg").exists()
+        assert result.flow_series["throughput"].max() > 0
+    assert keys.place().name == "keys.json"
+    assert (tmp_path / "config" / "tailback" / "keys.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_killed_sender_goes_on_where_it_was(tmp_path: Path, home: dict[str, str], film: Path) -> None:
+    receiver = Waiting(tmp_path / "in", home, "--patience", "20 s")
+    slow = ["--scheme", "{ name = 'fixed-rate', rate = '20 Mbit/s' }"]
+    words = [*COMMAND, "send", str(film), receiver.host, "--key", receiver.key, *slow]
+    with subprocess.Popen(words, env=home, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as sender:
+        until = time.monotonic() + LONG
+        while not any(part.stat().st_size > 1 << 18 for part in (tmp_path / "in").glob(".film.*.partial")):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        sender.send_signal(signal.SIGKILL)
+    assert [path.name for path in (tmp_path / "in").glob("film")] == [], "no partial file under its name"
+    sent = receiver.send(home, film, "--json")
+    assert sent.returncode == 0, sent.stderr
+    assert json.loads(sent.stdout)["resumed_bytes"] >= 1 << 18
+    assert receiver.end()[0] == 0
+    assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
+    assert [path.name for path in (tmp_path / "in").iterdir()] == ["film"]
+
+
+def test_a_full_disk_is_one_clear_error_at_both_ends(tmp_path: Path, home: dict[str, str], film: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 21, 1 << 21))
+
+    receiver = Waiting(tmp_path / "in", home, limit=limit)
+    sent = receiver.send(home, film)
+    status, _, err = receiver.end()
+    assert (sent.returncode, status) == (1, 1)
+    assert "partial: File too large" in err
+    assert re.fullmatch(r"tailback: the receiver says: .*partial: File too large.*\n", sent.stderr), sent.stderr
+    assert not (tmp_path / "in" / "film").exists()
+
+
+def test_a_receiver_that_was_killed_is_missed(tmp_path: Path, home: dict[str, str], film: Path) -> None:
+    receiver = Waiting(tmp_path / "in", home)
+    receiver.process.kill()
+    receiver.process.wait()
+    began = time.monotonic()
+    sent = receiver.send(home, film, "--patience", "0.5 s")
+    assert sent.returncode == 1
+    assert sent.stderr == f"tailback: {receiver.host} did not answer for 500 ms (nobody listens there)\n"
+    assert time.monotonic() - began < LONG / 2
+
+
+def test_plain_text_stays_in_the_lab(tmp_path: Path, home: dict[str, str], film: Path) -> None:
+    receiver = Waiting(tmp_path / "in", home, "--plaintext")
+    assert receiver.send(home, film).returncode == 0
+    assert receiver.end()[0] == 0
+    assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
+    for words in (["send", str(film), "192.0.2.1", "--plaintext"], ["recv", "--plaintext", "--address", "0.0.0.0"]):
+        ended = subprocess.run([*COMMAND, *words], env=home, text=True, capture_output=True, timeout=LONG, check=False)
+        assert ended.returncode == 1
+        assert "others need keys" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["send", "FILM", "127.0.0.1"], "--key"),
+        (["send", "FILM", "127.0.0.1", "--key", "abc"], "what `tailback recv` printed"),
+        (["send", "FILM", "127.0.0.1:99999", "--key", "KEY"], "HOST"),
+        (["send", "FILM", "127.0.0.1", "--key", "KEY", "--scheme", "cubik"], "cubic"),
+        (["send", "FILM", "127.0.0.1", "--key", "KEY", "--patience", "soon"], "--patience"),
+        (["send", "no-such-file", "127.0.0.1", "--key", "KEY"], "no-such-file: No such file"),
+        (["recv", "no-such-folder"], "no-such-folder"),
+        (["recv", "--only", "abc"], "--show-key"),
+    ],
+)
+def test_what_makes_no_sense_is_named(words: list[str], said: str, home: dict[str, str], film: Path) -> None:
+    put = {"FILM": str(film), "KEY": keys.written(bytes(48))}
+    command = [*COMMAND, *(put.get(word, word) for word in words)]
+    ended = subprocess.run(command, env=home, text=True, capture_output=True, timeout=LONG, check=False)
+    assert ended.returncode == 1
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_keys_are_written_and_read_again() -> None:
+    assert keys.invitation(
+        f" {keys.written(bytes(range(48))).upper()[:40]} {keys.written(bytes(range(48)))[40:]}"
+    ) == bytes(range(48))
+    with pytest.raises(TailbackError, match="--only"):
+        keys.public(keys.written(bytes(48)))
