@@ -17,7 +17,7 @@ use tailback_core::{Bytes, Span, Stream, Time};
 use tailback_net::Clock;
 use tailback_net::secure::{Invitation, KeyPair};
 use tailback_net::transfer::{
-    Phase, ReceiveConfig, Received, SendConfig, Sent, TransferError, receive, send,
+    Phase, ReceiveConfig, Received, Seen, SendConfig, Sent, TransferError, receive, send,
 };
 
 const SIZE: usize = 1_500_000;
@@ -114,6 +114,11 @@ fn sent(config: &SendConfig, scheme: &str) -> Result<Sent, TransferError> {
     send(config, |sizes| ends::sender(scheme, sizes), &mut |_| true)
 }
 
+/// Stops when so many bytes have moved.
+fn until_moved(bytes: u64) -> impl FnMut(&Seen) -> bool {
+    move |seen| seen.phase != Phase::Moving || seen.done < Bytes::new(bytes)
+}
+
 fn arrives_through(scheme: &str, treatment: Treatment) -> (Sent, Received) {
     let folder = Folder::new(&format!("{scheme}-{}", treatment.loss + treatment.moves_every as f64));
     let file = folder.file(SIZE);
@@ -176,7 +181,7 @@ fn an_interrupted_transfer_goes_on_where_it_was() {
     let file = folder.file(SIZE);
     let pair = KeyPair::generate().expect("random numbers");
     let receiver = waiting(config(&folder.target(), &pair));
-    let mut watch = |seen: &tailback_net::transfer::Seen| seen.done < Bytes::new(400_000);
+    let mut watch = until_moved(400_000);
     let sending = receiver.sending(&file, receiver.address);
     let error = send(&sending, |sizes| ends::sender("cubic", sizes), &mut watch).expect_err("stopped");
     assert!(matches!(error, TransferError::Stopped), "{error}");
@@ -216,7 +221,7 @@ fn silence_ends_both_within_their_patience() {
     let receiver = waiting(ReceiveConfig { patience, ..receiving });
     let relay = Relay::new(receiver.address, Treatment { dead_after: 400, ..Treatment::default() });
     let (clock, mut last) = (Clock::start(), Time::ZERO);
-    let mut watch = |seen: &tailback_net::transfer::Seen| {
+    let mut watch = |seen: &Seen| {
         if seen.phase == Phase::Moving && seen.done > Bytes::ZERO && last == Time::ZERO {
             last = clock.now();
         }
@@ -286,7 +291,7 @@ fn a_damaged_partial_file_is_found_out_and_thrown_away() {
     let file = folder.file(SIZE);
     let pair = KeyPair::generate().expect("random numbers");
     let receiver = waiting(config(&folder.target(), &pair));
-    let mut watch = |seen: &tailback_net::transfer::Seen| seen.done < Bytes::new(400_000);
+    let mut watch = until_moved(400_000);
     let sending = receiver.sending(&file, receiver.address);
     send(&sending, |sizes| ends::sender("cubic", sizes), &mut watch).expect_err("stopped");
     receiver.end().expect_err("stopped");

@@ -25,7 +25,7 @@ pub enum TransferError {
     #[error("{} has changed while it was sent", .0.display())]
     Changed(PathBuf),
     /// Nobody answered at the beginning.
-    #[error("{peer} did not answer for {patience}{}", because(.hint))]
+    #[error("{peer} did not answer for {patience}{}", because(*.hint))]
     NoAnswer {
         /// Who.
         peer: String,
@@ -38,7 +38,7 @@ pub enum TransferError {
     #[error("the receiver refuses: {0}")]
     Refused(String),
     /// The other side has gone silent.
-    #[error("the {who} has said nothing for {patience}{}; {kept} of {total} are there: the same commands go on from there", because(.hint))]
+    #[error("the {who} has said nothing for {patience}{}; {kept} of {total} are there: the same commands go on from there", because(*.hint))]
     Silent {
         /// The other side.
         who: &'static str,
@@ -79,6 +79,6 @@ pub enum TransferError {
     Socket(#[from] io::Error),
 }
 
-fn because(hint: &Option<&'static str>) -> String {
+fn because(hint: Option<&'static str>) -> String {
     hint.map(|hint| format!(" ({hint})")).unwrap_or_default()
 }
