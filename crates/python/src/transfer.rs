@@ -237,10 +237,12 @@ const NO_STREAM: &str =
     "this scheme sends datagrams, of which some get lost; expected a scheme with a reliable stream";
 
 fn one_flow(scenario: &mut Scenario) -> Result<&mut tailback_scenario::flow::FlowConfig, String> {
-    match &mut scenario.flows[..] {
-        [flow] if flow.count == 1 => Ok(flow),
-        flows => Err(format!("{} groups of flows; expected one flow", flows.len())),
+    if let [flow] = &scenario.flows[..]
+        && flow.count == 1
+    {
+        return Ok(&mut scenario.flows[0]);
     }
+    Err(format!("{} groups of flows; expected one flow", scenario.flows.len()))
 }
 
 // ── recording ──
