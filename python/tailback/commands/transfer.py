@@ -156,7 +156,18 @@ def _moved(move: Callable[..., Any], *words: Any) -> tuple[Result, dict[str, Any
     from tailback.results.from_core import result_of
 
     report = json.loads(said)
-    return result_of(raw, time.monotonic() - began, real=report), report
+    return _of_one_end(result_of(raw, time.monotonic() - began, real=report)), report
+
+
+def _of_one_end(result: Result) -> Result:
+    """The result without figures of links: nobody has seen the network between, and zeros would say that it was idle."""
+    import dataclasses
+
+    import polars as pl
+
+    numbers = [name for name, kind in result.links.schema.items() if kind.is_numeric()]
+    unknown = result.links.with_columns(pl.lit(None, dtype=result.links.schema[name]).alias(name) for name in numbers)
+    return dataclasses.replace(result, links=unknown, link_series=result.link_series.clear())
 
 
 def _tell(result: Result, report: dict[str, Any], common: Common, what: str) -> None:
