@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import threading
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,6 +122,8 @@ def test_directives_say_what_they_were_made_of() -> None:
         ({"burst": -1}, "burst: -1"),
         ({"tokens": "even"}, "tokens: .even"),
         ({"timeout": float("nan")}, "timeout: NaN"),
+        ({"timeout": 0.0}, "timeout: 0 is not allowed; expected seconds of at least 1e-6"),
+        ({"rate": 1e15}, "rate: 1e15 is not allowed; expected bit/s from 0 to 1e14"),
     ):
         with pytest.raises(ValueError, match=words):
             tb.Directive(**cast(Any, wrong))
@@ -319,6 +322,35 @@ def test_who_ends_the_program_ends_the_run_alone(base: tb.Scenario, tmp_path: Pa
         base.replace(scheme=interrupted.scheme()).run()
 
 
+def test_a_context_that_another_thread_is_using_is_told(base: tb.Scenario) -> None:
+    class Slow:
+        """A number that takes its time."""
+
+        def __init__(self, entered: threading.Event, done: threading.Event) -> None:
+            self.entered, self.done = entered, done
+
+        def __float__(self) -> float:
+            self.entered.set()
+            self.done.wait(30)
+            return 0.0
+
+    class Sharing(Aimd):
+        """Lets another thread use what was lent to this one."""
+
+        def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+            del now, feedback
+            entered, done = threading.Event(), threading.Event()
+            finished.append(done)
+            threading.Thread(target=lambda: cx.note("slow", cast(Any, Slow(entered, done))), daemon=True).start()
+            entered.wait(30)
+
+    finished: list[threading.Event] = []
+    with pytest.raises(tb.PartError, match="cx is in use by another thread"):
+        base.replace(scheme=Sharing.scheme()).run()
+    for done in finished:
+        done.set()
+
+
 def test_negative_windows_name_the_line(base: tb.Scenario, tmp_path: Path) -> None:
     broken, _ = raising("self.window = -1.0", tmp_path)
     allowed = "line 6, in directive: ValueError: window: -1 is not allowed; expected bytes of at least 0"
@@ -343,6 +375,17 @@ def test_queues_that_double_packets_are_found_out(base: tb.Scenario) -> None:
 
     with pytest.raises(tb.PartError, match="Doubling gave out a packet that was not in the queue"):
         base.replace(queue=Doubling.queue()).run()
+
+
+def test_queues_that_keep_packets_for_ever_are_found_out(base: tb.Scenario) -> None:
+    class Hoarding(Fifo):
+        """Takes ten packets and gives none."""
+
+        def dequeue(self, now: float, cx: tb.QueueCx) -> tb.Packet | None:
+            return super().dequeue(now, cx) if len(self.waiting) < 10 else None
+
+    with pytest.raises(tb.PartError, match=r"Hoarding gave nothing out although \d+ packets wait; expected"):
+        base.replace(queue=Hoarding.queue()).run()
 
 
 def test_failing_parts_leave_other_runs_of_a_sweep_alone(base: tb.Scenario, tmp_path: Path) -> None:

@@ -28,6 +28,11 @@ impl Bridge {
         Self { part, context }
     }
 
+    /// Whether the part has not failed yet.
+    pub(crate) fn is_alive(&self) -> bool {
+        self.part.is_some()
+    }
+
     /// Calls into the part without a context, for what only asks.
     pub(crate) fn ask<T>(
         &mut self,
@@ -52,13 +57,17 @@ impl Bridge {
         let (part, context) = (self.part.as_ref()?, self.context.as_ref()?);
         let answer = Python::attach(|py| {
             let context = context.bind(py);
-            context.borrow_mut().lend(stream.clone(), notes.is_some());
-            let answer = call(py, part.bind(py), context);
-            let mut returned = context.borrow_mut();
-            *stream = returned.take_back().unwrap_or_else(|| stream.clone());
-            if let Some(notes) = notes {
-                notes.append(&mut returned.notes);
-            }
+            let answer = Context::hold(context).and_then(|mut lent| {
+                lent.lend(stream.clone(), notes.is_some());
+                drop(lent);
+                let answer = call(py, part.bind(py), context);
+                let mut returned = Context::hold(context)?;
+                *stream = returned.take_back().unwrap_or_else(|| stream.clone());
+                if let Some(notes) = notes {
+                    notes.append(&mut returned.notes);
+                }
+                answer
+            });
             answer.map_err(|error| failure::tell(py, error)).ok()
         });
         if answer.is_none() {

@@ -1,6 +1,5 @@
 //! A sender's controller written in Python.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use tailback_control::ControllerParams;
@@ -8,9 +7,10 @@ use tailback_core::custom::Settings;
 use tailback_core::{Controller, Cx, Directive, Feedback, Gate, Sent, Time};
 
 use super::Maker;
+use super::answers::{timer, wrong};
 use super::bridge::Bridge;
 use super::patience::Patience;
-use super::values::{Connection, Context, PyDirective, PyFeedback, PySent, seconds, time_of};
+use super::values::{Connection, Context, PyDirective, PyFeedback, PySent, seconds};
 
 /// More packets than this leave at one instant only where a directive bounds nothing: the simulation would never come to
 /// the next instant.
@@ -106,32 +106,6 @@ fn answers(py: Python<'_>, part: &Bound<'_, PyAny>, has_timer: bool) -> PyResult
     Ok((directive, if has_timer { timer(py, part)? } else { None }))
 }
 
-/// What `next_timer` says.
-pub(crate) fn timer(py: Python<'_>, part: &Bound<'_, PyAny>) -> PyResult<Option<Time>> {
-    let said = part.call_method0(intern!(py, "next_timer"))?;
-    if said.is_none() {
-        return Ok(None);
-    }
-    let value = said.extract::<f64>().map_err(|_| wrong(part, "next_timer", &said, "seconds, or None"))?;
-    time_of(value).map(Some).ok_or_else(|| wrong(part, "next_timer", &said, "seconds of at least 0, or None"))
-}
-
-/// The error for a method's wrong answer, with the place where the method is written.
-pub(crate) fn wrong(part: &Bound<'_, PyAny>, method: &str, said: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
-    let place = || -> PyResult<String> {
-        let code = part.getattr(method)?.getattr("__code__")?;
-        let (file, line) = (code.getattr("co_filename")?, code.getattr("co_firstlineno")?);
-        Ok(format!(" ({file}, line {line})"))
-    };
-    let class = part.get_type().name().map_or_else(|_| "part".to_owned(), |name| name.to_string());
-    let shown = said.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
-    let message = format!(
-        "{class}.{method}{}: {shown} is not allowed; expected {allowed}",
-        place().unwrap_or_default()
-    );
-    if said.extract::<f64>().is_ok() { PyValueError::new_err(message) } else { PyTypeError::new_err(message) }
-}
-
 impl Controller for CustomController {
     fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
         self.bound(now);
@@ -143,7 +117,7 @@ impl Controller for CustomController {
         self.call(cx, |py, part, context| {
             let object = Bound::new(py, PySent(copy))?;
             part.call_method1(intern!(py, "on_sent"), (seconds(now), &object, context))?;
-            tag = object.borrow().0.tag;
+            tag = object.try_borrow()?.0.tag;
             Ok(())
         });
         sent.tag = tag;

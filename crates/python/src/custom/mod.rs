@@ -1,6 +1,7 @@
 //! Controllers, feedback policies and queue disciplines written in Python, behind the traits of `core`. The interpreter's
 //! lock is taken for each call. What Python raises stops the part, and is raised again where the run was started.
 
+mod answers;
 mod bridge;
 mod controller;
 mod failure;

@@ -4,8 +4,8 @@
 use pyo3::prelude::*;
 use tailback_core::Time;
 
+use super::answers::wrong;
 use super::bridge::Bridge;
-use super::controller::wrong;
 use super::values::seconds;
 
 /// So often in a row a timer may have passed. A few times it does where seconds were rounded to nanoseconds, and as often

@@ -6,8 +6,8 @@ use tailback_core::custom::Settings;
 use tailback_core::{Arrival, Cx, FeedbackPolicy, Outgoing, Time};
 
 use super::Maker;
+use super::answers::{timer, wrong};
 use super::bridge::Bridge;
-use super::controller::{timer, wrong};
 use super::patience::Patience;
 use super::values::{Connection, PyArrival, PyOutgoing, seconds};
 

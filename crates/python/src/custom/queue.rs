@@ -10,8 +10,8 @@ use tailback_core::custom::Settings;
 use tailback_core::{Backlog, Packet, QueueCx, QueueDiscipline, Time};
 
 use super::Maker;
+use super::answers::{timer, wrong};
 use super::bridge::Bridge;
-use super::controller::{timer, wrong};
 use super::patience::Patience;
 use super::values::{Context, Gone, LinkInfo, PyPacket, QueueContext, Ticket, seconds};
 
@@ -61,7 +61,7 @@ impl CustomDiscipline {
             let given = call(py, part, &queue)?;
             let timer = if has_timer { timer(py, part)? } else { None };
             let ready = if has_ready { ready(py, part, now)? } else { None };
-            let mut done = queue.borrow_mut();
+            let mut done = queue.try_borrow_mut()?;
             Ok((given, timer, ready, std::mem::take(&mut done.drops), std::mem::take(&mut done.marks)))
         });
         let Some((given, timer, ready, drops, marks)) = answer else {
@@ -161,6 +161,14 @@ impl QueueDiscipline for CustomDiscipline {
         let again = self.ready.filter(|_| given.is_none() && self.backlog.packets > 0);
         if self.patience.1.is_lost(&mut self.bridge, "next_ready", now, again) {
             self.fall_silent();
+        }
+        let waits = self.backlog.packets;
+        let stands = given.is_none() && waits > 0 && self.ready.is_none() && self.timer.is_none();
+        if stands && self.bridge.is_alive() {
+            self.accuse(&format!(
+                "gave nothing out although {waits} packets wait; expected a packet from `dequeue`, or seconds from `next_ready` \
+                 or `next_timer`"
+            ));
         }
         given
     }

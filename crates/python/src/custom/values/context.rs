@@ -29,6 +29,15 @@ impl Context {
         self.stream.take()
     }
 
+    /// A context for the time of a call's preparation or end.
+    ///
+    /// # Errors
+    /// Where another thread is in a call of it.
+    pub(crate) fn hold<'py>(context: &Bound<'py, Self>) -> PyResult<PyRefMut<'py, Self>> {
+        let allowed = "cx is in use by another thread; a context is good for the call it was given to";
+        context.try_borrow_mut().map_err(|_| PyRuntimeError::new_err(allowed))
+    }
+
     fn stream(&mut self) -> PyResult<&mut Stream> {
         let allowed = "a context is good for the call it was given to; keep what you need, not the context";
         self.stream.as_mut().ok_or_else(|| PyRuntimeError::new_err(allowed))

@@ -8,6 +8,8 @@ use super::{not_allowed, positive, seconds};
 
 /// No link is faster: what a directive asks for beyond leaves at one instant without end.
 const MOST_RATE: f64 = 1e14;
+/// A shorter time-out would make an event of every few nanoseconds.
+const LEAST_TIMEOUT: f64 = 1e-6;
 
 /// All data leaves as back-to-back pairs.
 #[pyclass(frozen, from_py_object, module = "tailback")]
@@ -102,8 +104,15 @@ impl PyDirective {
             }
             Ok(BitRate::from_bits_per_sec_f64(rate))
         };
-        let span =
-            |value| positive("timeout", value, "seconds of at least 0, or None").map(Span::from_secs_f64);
+        let span = |value| {
+            let allowed = "seconds of at least 1e-6, or None for the transport's own";
+            let timeout = positive("timeout", value, allowed)?;
+            if timeout < LEAST_TIMEOUT {
+                Err(not_allowed("timeout", timeout, allowed))
+            } else {
+                Ok(Span::from_secs_f64(timeout))
+            }
+        };
         let tokens = match tokens {
             "constant" => Tokens::Constant,
             "poisson" => Tokens::Poisson,

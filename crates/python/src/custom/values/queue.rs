@@ -123,10 +123,10 @@ impl QueueContext {
     }
     /// Uniform on [0, 1).
     fn uniform(&self, py: Python<'_>) -> PyResult<f64> {
-        self.common.bind(py).borrow_mut().uniform()
+        Context::hold(self.common.bind(py))?.uniform()
     }
     /// True with the given probability.
     fn chance(&self, py: Python<'_>, probability: f64) -> PyResult<bool> {
-        self.common.bind(py).borrow_mut().chance(probability)
+        Context::hold(self.common.bind(py))?.chance(probability)
     }
 }
