@@ -91,7 +91,7 @@ impl SchemeConfig for CustomSchemeConfig {
         }
     }
 
-    fn increases(&self) -> bool {
+    fn heeds_gain(&self) -> bool {
         true
     }
 

@@ -52,6 +52,8 @@ pub enum Family {
     Window,
     /// A rate; a window, where there is one, only cuts off what the rate lets go.
     Rate,
+    /// A gate alone: while it is open, the application sends as it does.
+    Gate,
     /// Nothing: it stays as it is configured.
     Unresponsive,
 }
@@ -114,9 +116,10 @@ pub trait SchemeConfig {
         false
     }
 
-    /// Whether it grows by addition and heeds [`Feedback::gain`](tailback_core::Feedback), so that selective aggressiveness
-    /// can scale its increases.
-    fn increases(&self) -> bool {
+    /// Whether it grows by addition and multiplies that by [`Feedback::gain`](tailback_core::Feedback). A scheme that wraps
+    /// another asks it before it scales increases; the conformance suite holds those that say so to it, and all others to
+    /// that no gain moves them.
+    fn heeds_gain(&self) -> bool {
         false
     }
 }

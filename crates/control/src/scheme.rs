@@ -121,7 +121,7 @@ trait Described {
     fn held(&self, segment: Bytes) -> Option<f64>;
     fn guaranteed_rate(&self) -> Option<(&'static str, BitRate)>;
     fn lives_on_reports(&self) -> bool;
-    fn increases(&self) -> bool;
+    fn heeds_gain(&self) -> bool;
 }
 
 impl<S: SchemeConfig> Described for S
@@ -161,8 +161,8 @@ where
         SchemeConfig::lives_on_reports(self)
     }
 
-    fn increases(&self) -> bool {
-        SchemeConfig::increases(self)
+    fn heeds_gain(&self) -> bool {
+        SchemeConfig::heeds_gain(self)
     }
 }
 
@@ -208,9 +208,9 @@ impl Scheme {
         self.ask(|scheme| scheme.lives_on_reports())
     }
 
-    /// Whether it grows by addition, so that selective aggressiveness can scale its increases.
-    pub fn increases(&self) -> bool {
-        self.ask(|scheme| scheme.increases())
+    /// Whether it grows by addition and heeds the gain of a batch, so that a wrapping scheme can scale its increases.
+    pub fn heeds_gain(&self) -> bool {
+        self.ask(|scheme| scheme.heeds_gain())
     }
 
     /// Complains about every parameter that is not allowed.

@@ -4,9 +4,9 @@
 use crate::script;
 
 use proptest::prelude::*;
-use script::{Op, Script, ops, params};
-use tailback_control::{AnyController, Family, SCHEMES, Scheme};
-use tailback_core::{BitRate, Checker, Controller, Cx, Directive, Feedback, Time};
+use script::{NEWEST_PAIR, Op, Script, ops, params};
+use tailback_control::{AnyController, ControllerParams, Family, SCHEMES, Scheme};
+use tailback_core::{BitRate, Checker, Controller, Cx, Directive, Feedback, Report, Span, Time};
 
 /// Every scheme with its defaults, and with options that change its path through the code.
 fn schemes() -> Vec<Scheme> {
@@ -79,9 +79,8 @@ proptest! {
                     prop_assert!(rate > BitRate::ZERO, "{}: {rate}", scheme.name());
                     prop_assert!(rate.bits_per_sec() < 1 << 50, "{}: {rate}", scheme.name());
                 }
-                // A flow of the application's own rate has a gate and nothing else.
                 let bounded = directive.window.is_some() || directive.rate.is_some();
-                prop_assert!(bounded || scheme.name() == "probabilistic", "{}", scheme.name());
+                prop_assert_eq!(bounded, scheme.family() != Family::Gate, "{}", scheme.name());
             }
         }
     }
@@ -119,6 +118,58 @@ proptest! {
                     _ => {}
                 }
             }
+        }
+    }
+
+    /// A loss, an echo of a mark or a time-out never raises a rate.
+    #[test]
+    fn congestion_never_raises_a_rate(script in ops()) {
+        for scheme in of(Family::Rate) {
+            let mut runner = Script::new(scheme.build(&params()).controller);
+            for op in &script {
+                runner.fire_timers();
+                let before = runner.directive().rate;
+                let after = runner.apply(op).rate;
+                if matches!(op, Op::Loss | Op::Ecn | Op::Timeout) && before.is_some() {
+                    prop_assert!(after <= before, "{}: {before:?} to {after:?} at {op:?}", scheme.name());
+                }
+            }
+        }
+    }
+
+    /// A gate closes when the receiver says so, has a timer while it is closed, so that it closes nothing for ever, and is
+    /// not moved by what tells of acknowledged packets.
+    #[test]
+    fn gates_obey_and_open_again(script in ops()) {
+        for scheme in of(Family::Gate) {
+            let mut runner = Script::new(scheme.build(&params()).controller);
+            for op in &script {
+                runner.fire_timers();
+                let before = runner.directive().gate;
+                let after = runner.apply(op).gate;
+                match op {
+                    Op::Report(Report::Gate { on: false, off_for }, _) if *off_for > Span::ZERO => {
+                        prop_assert!(!after.is_open(), "{}: {op:?}", scheme.name());
+                    }
+                    Op::Ack(..) | Op::Marked(..) | Op::Loss | Op::Ecn | Op::Timeout => {
+                        prop_assert!(after.is_open() <= before.is_open(), "{}: {op:?}", scheme.name());
+                    }
+                    _ => {}
+                }
+                let waits = runner.next_timer().is_some();
+                prop_assert!(after.is_open() || waits, "{}: closed for ever", scheme.name());
+            }
+        }
+    }
+
+    /// The gain of a batch moves those that heed it, and no others; and by more it never makes anybody smaller that only
+    /// hears acknowledgements.
+    #[test]
+    fn gain_moves_those_that_heed_it(script in ops()) {
+        for scheme in schemes().into_iter().filter(|scheme| !scheme.heeds_gain()) {
+            let mut runner = Script::new(scheme.build(&params()).controller).with_gain(3.0);
+            let directives: Vec<Directive> = script.iter().map(|op| runner.apply(op)).collect();
+            prop_assert_eq!(directives, run(&scheme, &script), "{}", scheme.name());
         }
     }
 
@@ -186,11 +237,57 @@ fn every_scheme_is_in_the_family_that_it_should_be_in() {
         ("vegas", Family::Window),
         ("monaco", Family::Window),
         ("packet-pair", Family::Rate),
+        ("tfrc", Family::Rate),
+        ("lied", Family::Rate),
+        ("sac", Family::Rate),
+        ("newark", Family::Window),
+        ("probabilistic", Family::Gate),
         ("fixed-window", Family::Unresponsive),
         ("fixed-rate", Family::Unresponsive),
     ];
     for (name, wanted) in families {
         assert!(of(wanted).iter().any(|scheme| scheme.name() == name), "{name}: {wanted:?}");
+    }
+}
+
+/// Who says that he heeds the gain of a batch grows by more under more of it, when nothing but acknowledgements and reports
+/// of a free network comes; the law above holds of all others.
+#[test]
+fn who_heeds_gain_grows_by_it() {
+    let calm: Vec<Op> = (0..400_u16)
+        .flat_map(|step| {
+            let received = tailback_core::Bytes::new(100_000);
+            let span = Span::from_millis(50);
+            let report = match step % 2 {
+                0 => Report::Interval { span, received, packets: 100, lost: 0 },
+                _ => Report::Accumulation {
+                    pair: NEWEST_PAIR,
+                    backlog: 0.0,
+                    lost: tailback_core::Bytes::ZERO,
+                    egress_rate: BitRate::from_bits_per_sec(16_000_000),
+                    virtual_delay: Span::ZERO,
+                },
+            };
+            [Op::Send(4), Op::Ack(2, 100, false), Op::Wait(20), Op::Report(report, 100)]
+        })
+        .collect();
+    let reached = |scheme: &Scheme, gain: f64| {
+        // Beyond slow start from the first batch on.
+        let params = ControllerParams { initial_ssthresh: Some(params().segment * 2), ..params() };
+        let mut runner = Script::new(scheme.build(&params).controller).with_gain(gain);
+        let mut area = 0.0;
+        for op in &calm {
+            let Directive { window, rate, .. } = runner.apply(op);
+            area += window.map_or(0.0, tailback_core::Bytes::as_f64);
+            area += rate.map_or(0.0, |rate| rate.bits_per_sec() as f64);
+        }
+        area
+    };
+    let heeding: Vec<Scheme> = schemes().into_iter().filter(Scheme::heeds_gain).collect();
+    assert!(heeding.len() >= 10, "{}", heeding.len());
+    for scheme in heeding {
+        let (plain, more) = (reached(&scheme, 1.0), reached(&scheme, 2.0));
+        assert!(more > plain, "{}: {plain} and {more}", scheme.name());
     }
 }
 

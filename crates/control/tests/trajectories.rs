@@ -65,6 +65,7 @@ fn trajectory(scheme: &Scheme) -> String {
             Op::Ecn => "ecn",
             Op::Timeout => "timeout",
             Op::Wait(_) => "wait",
+            Op::Report(..) => "report",
         };
         let window = directive.window.map(Bytes::get).map(|window| window.to_string()).unwrap_or_default();
         let rate = directive.rate.map(BitRate::bits_per_sec).map(|rate| rate.to_string()).unwrap_or_default();

@@ -14,48 +14,29 @@
 //!
 //! At rest a flow's rate is the weighted proportionally fair one, its target being its weight (appendix).
 //!
-//! The paper is silent on slow start, and its figures rise within seconds. Here the window doubles every other round
-//! trip while less than γ is queued, as Vegas does (Brakmo and Peterson 1995), so that the measurement that ends it
-//! was made with the window in force.
+//! What the paper leaves open, and how it is done here (measurements of each: `docs/accumulation.md`):
 //!
-//! Loss shows twice, in Monaco's byte counts and in the repair of the stream; whichever comes first halves the window,
-//! the other is then silent for a round trip. The counts also tell the transport what to send again
-//! (`crates/transport/src/stream/arrivals.rs`), an extension of ours: in windows of a packet or two the paper's sender would wait for TCP's timer.
-//!
-//! Both limits act: the window, as whole packets, and the rate. A rate of `cwnd / rtt` alone, with the round trip time
-//! smoothed as RFC 6298 does, was tried and is unstable for ten flows: the smoothing delays the very effect by which a
-//! growing queue slows a window down.
-//!
-//! Monaco's round trip time is that of its control packets, whose way back skips the queues there (§IV-B.1): with a
-//! congested way back acknowledgements take longer, and a window that counts packets until they are acknowledged would
-//! hold the flow back for what it cannot help. So the rate is `cwnd / rtt` with that round trip time, and the transport's
-//! window is the `cwnd` stretched by how much longer acknowledgements take. Equations 3, 5 and 6 divide by the round trip
-//! time of the window that they move, which is the longer one: each change is divided by the stretch, too. Without that,
-//! the loop of a flow whose acknowledgements wait four fifths of their time oscillated and left 5 % of a link unused.
-//!
-//! The next pair of control packets leaves a random part of a packet's time after the report on the last. A pair that
-//! left at once would keep its place between two packets of data from round trip to round trip, see the flow's own queue
-//! always at its longest or shortest, and estimates were off by a tenth in either direction (seen with two flows).
-//!
-//! Where AVD routers keep the queue virtual (§IV-D), little of the accumulation is in flight, and windows become a packet
-//! or two: there the rate alone decides, and the window is rounded up to whole packets, lest a window of 1.5 act as one
-//! of 1. Nor does the round trip time lengthen with a virtual queue, and with it the time between two changes of the
-//! window, by which equations 3, 5 and 6 divide; so each change is scaled by `rtt / (rtt + virtual delay)`. The paper
-//! does not say what it does there.
-//!
-//! How well Monaco's estimate holds, against what the simulator knows to be queued (Figure 4's network): it errs by 0.1 to
-//! 1.4 % of the target on average. The plain mean of estimates lies some percent below that of the accumulation over time,
-//! since one is made per round trip and round trips are long when queues are.
-//!
-//! A clock of 10 ms, in which most queueing times are none and some a tick, does no harm (measured: four flows over 10 Mbit/s
-//! get their shares to 1.5 % and keep 13.0 packets for 12): a tick is as likely as the time is long, and the law takes means.
-//! Without a priority lane it costs a seventh of the throughput, see `schemes/monaco.rs`.
-//!
-//! What a receiver gains by lying: reports are taken only for the pair that is waited for, and not earlier than half
-//! the smallest round trip time after it left; a negative or absurd accumulation counts as zero, losses are seen here
-//! too. So it gains what AIMD(κ a*, 1/2) would give it, at most every half of a round trip, after a slow start that only loss
-//! ends: what a flow gains that heeds nothing but loss. Measured, one of five that always reports nothing queued and nothing
-//! lost gets 17.7 of 20 Mbit/s, TCP with selective acknowledgements in its place 18.2.
+//! - *Slow start*: the window doubles every other round trip while less than γ is queued, as Vegas does (Brakmo and
+//!   Peterson 1995), so that the measurement that ends it was made with the window in force.
+//! - *Losses* show twice, in Monaco's byte counts and in the repair of the stream; whichever comes first halves the window,
+//!   the other is then silent for a round trip. The counts also tell the transport what to send again
+//!   (`crates/transport/src/stream/arrivals.rs`), an extension of ours.
+//! - *Window and rate* both act: the window as whole packets, and the rate `cwnd / rtt`. By the rate alone, with RFC 6298's
+//!   smoothing, ten flows are unstable.
+//! - *The way back*: Monaco's round trip time is that of control packets, whose way back skips the queues there (§IV-B.1). A
+//!   window counts packets until they are acknowledged, which takes longer where the way back is congested. So the rate is
+//!   `cwnd / rtt` with Monaco's round trip time, and the window is the `cwnd` stretched by how much longer
+//!   acknowledgements take. Equations 3, 5 and 6 divide by the round trip time of the window that they move: each change
+//!   is divided by the stretch, too.
+//! - *The next pair* of control packets leaves a random part of a packet's time after the report on the last: at once, it
+//!   would keep its place between two packets of data for ever, and see the flow's own queue always at its longest or
+//!   shortest.
+//! - *Virtual queues* (AVD routers, §IV-D) leave windows of a packet or two: there the rate alone decides, and the window
+//!   is rounded up to whole packets. The round trip time does not lengthen with a virtual queue, so each change is scaled
+//!   by `rtt / (rtt + virtual delay)`.
+//! - *Lies*: reports are taken only for the pair that is waited for, and not earlier than half the smallest round trip time
+//!   after it left; a negative or absurd accumulation counts as zero. So a receiver gains at most AIMD(κ a*, 1/2), every
+//!   half of a round trip.
 //!
 //! Open problems: standing queues grow with the number of flows (§III-C; AVD answers it); stability with delay is
 //! shown by experiment only (§III-C, and the ledger's `accumulation/stability`).
@@ -227,7 +208,7 @@ impl SchemeConfig for AccumulationScheme<'_> {
         checker.require(ok, "estimator", name, "monaco; the scheme accumulation-p takes any estimator");
     }
 
-    fn increases(&self) -> bool {
+    fn heeds_gain(&self) -> bool {
         true
     }
 

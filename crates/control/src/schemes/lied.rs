@@ -82,7 +82,7 @@ impl SchemeConfig for LiedConfig {
         Needs { stamps: true, marks: MarkResponse::Controller, ..Needs::over(Reliability::Datagram) }
     }
 
-    fn increases(&self) -> bool {
+    fn heeds_gain(&self) -> bool {
         true
     }
 

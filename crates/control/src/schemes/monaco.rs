@@ -24,23 +24,13 @@
 //! than a tick count, and the smallest delay lies up to a tick below the true one, which then looks queued.
 //!
 //! Where one of several congested hops lacks the lane, OB still overtakes at the others, and the queue of that hop is not
-//! counted: a flow over both gets what it would get over the others alone, 1.5 to 1.9 times its share with one to ten flows
-//! more on each of two hops. This, too, is seen and said: the note is 0.5 once OB's one-way delay has swung up and down by
-//! more than [`SWING`] packet times at the egress rate, four times within fifty pairs. With lanes everywhere OB waits for the
-//! one packet in transmission at each hop, in those packet times the flow's share of the hop's rate; the sum over hops
-//! hardly passes 2, let alone from one extreme to the other and back. A longer route and a clock that steps are
-//! one swing, a clock that drifts is none. Measured: at most one such swing in each of 21 networks with lanes (flows alone and in
-//! company, over one to eight hops, with loss, with TCP beside them, with routes and rates that change every few seconds).
-//! What else makes delays swing, as radio links do, is taken for queues. AVD routers have no lane and need none: where virtual
-//! delay was added, nothing is concluded.
-//!
-//! Not every lack is seen: a queue that stands still delays as a longer way would. With one to five flows beside, 28 of 30
-//! runs were noticed, mostly while the flows began; with ten, whose queues are smooth, four of ten; beside TCP that kept the
-//! queue full, none.
-//!
-//! The estimate stays as it is then. How much of OB's delay is queueing is known only against a delay without queues, which a
-//! standing queue hides and a change of route makes wrong for good: the trouble that out-of-band measurement was made to
-//! end (§IV-A, §IV-C). A flow misled by it starves; one that overlooks a hop does not.
+//! counted. This, too, is seen and said: the note is 0.5 once OB's one-way delay has swung up and down by more than
+//! [`SWING`] packet times at the egress rate, four times within fifty pairs. With lanes everywhere OB waits for the one
+//! packet in transmission at each hop, in those packet times the flow's share of the hop's rate; the sum over hops hardly
+//! passes 2, let alone from one extreme to the other and back. A longer route and a clock that steps are one swing, a
+//! clock that drifts is none. What else makes delays swing, as radio links do, is taken for queues. AVD routers have no
+//! lane and need none: where virtual delay was added, nothing is concluded. A queue that stands still delays as a longer
+//! way would and is not noticed; how often one is, and what overlooking it costs, is in `docs/accumulation.md`.
 
 use tailback_core::{
     Arrival, BitRate, Bytes, ControlInfo, Cx, FeedbackPolicy, Kind, Lane, Outgoing, Report, Span, Time,

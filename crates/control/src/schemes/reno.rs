@@ -107,7 +107,7 @@ impl SchemeConfig for RenoScheme<'_> {
         self.info
     }
 
-    fn increases(&self) -> bool {
+    fn heeds_gain(&self) -> bool {
         true
     }
 

@@ -195,7 +195,7 @@ impl SchemeConfig for SacConfig {
         self.check_predictor(checker);
         let over = self.over.name();
         let allowed = "a scheme that increases by addition, and not `sac` itself (slower levels are its field `slower`)";
-        checker.require(self.over.increases() && over != "sac", "over", over, allowed);
+        checker.require(self.over.heeds_gain() && over != "sac", "over", over, allowed);
         checker.within("over", |checker| self.over.check(checker));
     }
 
@@ -219,7 +219,7 @@ impl SchemeConfig for SacConfig {
         self.over.lives_on_reports()
     }
 
-    fn increases(&self) -> bool {
+    fn heeds_gain(&self) -> bool {
         true
     }
 

@@ -125,7 +125,7 @@ impl SchemeConfig for VegasConfig {
         Some(0.5 * (self.alpha + self.beta) * segment.as_f64())
     }
 
-    fn increases(&self) -> bool {
+    fn heeds_gain(&self) -> bool {
         true
     }
 
@@ -171,7 +171,7 @@ impl SchemeConfig for VegasKConfig {
         self.common().held(segment)
     }
 
-    fn increases(&self) -> bool {
+    fn heeds_gain(&self) -> bool {
         true
     }
 

@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use tailback_control::{AnyController, ControllerParams};
 use tailback_core::{
-    Acked, Bytes, CongestionEvent, Controller, Cx, Directive, Echoes, Feedback, PairPosition, ProbePlan,
-    Recovery, RttSample, Sent, Span, Stream, Time,
+    Acked, BitRate, Bytes, CongestionEvent, Controller, Cx, Directive, Echoes, Envelope, Feedback,
+    PairPosition, ProbePlan, Recovery, Report, RttSample, Sent, Span, Stream, Time,
 };
 
 /// What happens next.
@@ -30,6 +30,8 @@ pub(crate) enum Op {
     Timeout,
     /// So many milliseconds pass.
     Wait(u32),
+    /// A receiver's report, whose echo is as many milliseconds old.
+    Report(Report, u16),
 }
 
 /// Sequences of operations, mostly acknowledgements, as in life.
@@ -44,8 +46,39 @@ pub(crate) fn ops() -> impl Strategy<Value = Vec<Op>> {
         1 => Just(Op::Ecn),
         1 => Just(Op::Timeout),
         2 => prop_oneof![0..100_u32, 0..10_000_000_u32].prop_map(Op::Wait),
+        4 => (reports(), 0..500_u16).prop_map(|(report, age)| Op::Report(report, age)),
     ];
     prop::collection::vec(op, 1..300)
+}
+
+/// In a report: of the pair of control packets that was asked for last.
+pub(crate) const NEWEST_PAIR: u64 = u64::MAX;
+
+/// Reports of every kind, sensible ones and others.
+fn reports() -> impl Strategy<Value = Report> {
+    let rate = || prop_oneof![0..20_000_000_u64, any::<u64>()].prop_map(BitRate::from_bits_per_sec);
+    let bytes = || prop_oneof![0..100_000_u64, any::<u64>()].prop_map(Bytes::new);
+    let span = || prop_oneof![0..10_000_u64, 0..10_000_000_u64].prop_map(Span::from_millis);
+    let part = || prop_oneof![4 => 0.0..1.0, 1 => Just(0.0), 1 => prop::num::f64::ANY];
+    prop_oneof![
+        (span(), bytes(), any::<u16>(), any::<u16>()).prop_map(|(span, received, packets, lost)| {
+            Report::Interval { span, received, packets: packets.into(), lost: lost.into() }
+        }),
+        (part(), rate()).prop_map(|(event_rate, receive_rate)| Report::Loss { event_rate, receive_rate }),
+        (
+            prop_oneof![0..50_u64, Just(NEWEST_PAIR)],
+            prop_oneof![-1e6..1e6, prop::num::f64::ANY],
+            bytes(),
+            rate(),
+            span()
+        )
+            .prop_map(|(pair, backlog, lost, egress_rate, virtual_delay)| {
+                Report::Accumulation { pair, backlog, lost, egress_rate, virtual_delay }
+            }),
+        (any::<bool>(), span()).prop_map(|(on, off_for)| Report::Gate { on, off_for }),
+        (rate(), bytes()).prop_map(|(rate, setpoint)| Report::Rate { rate, setpoint }),
+        prop::collection::vec(prop::num::f64::ANY, 0..4).prop_map(|all| Report::Custom(all.into())),
+    ]
 }
 
 /// A connection as in most tests: segments of 1000 bytes, a window of 2 to begin with and of 100 at most.
@@ -70,6 +103,7 @@ pub(crate) struct Script {
     recovery: Recovery,
     timeouts: u32,
     smoothed: Span,
+    gain: f64,
 }
 
 impl Script {
@@ -85,7 +119,19 @@ impl Script {
             recovery: Recovery::Open,
             timeouts: 0,
             smoothed: Span::from_millis(100),
+            gain: 1.0,
         }
+    }
+
+    /// With this gain in every batch.
+    pub(crate) fn with_gain(mut self, gain: f64) -> Self {
+        self.gain = gain;
+        self
+    }
+
+    /// When the controller wants to be called.
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        self.controller.next_timer()
     }
 
     /// The controller's present answer.
@@ -112,7 +158,8 @@ impl Script {
 
     fn feed(&mut self, feedback: &Feedback<'_>) {
         self.fire_timers();
-        self.controller.on_feedback(self.now, feedback, &mut Cx { rng: &mut self.rng, notes: None });
+        let feedback = Feedback { gain: self.gain, ..*feedback };
+        self.controller.on_feedback(self.now, &feedback, &mut Cx { rng: &mut self.rng, notes: None });
     }
 
     fn event(&mut self, event: CongestionEvent) {
@@ -164,6 +211,7 @@ impl Script {
                 self.event(CongestionEvent::Timeout { consecutive: self.timeouts });
             }
             Op::Wait(millis) => self.now += Span::from_millis(millis.into()),
+            Op::Report(ref report, age) => self.report(report.clone(), Span::from_millis(age.into())),
         }
         self.directive()
     }
@@ -186,6 +234,27 @@ impl Script {
         let mut cx = Cx { rng: &mut self.rng, notes: None };
         self.controller.on_sent(self.now, &mut sent, &mut cx);
         self.sent.push((sent.pair, sent.tag));
+    }
+
+    fn report(&mut self, mut report: Report, age: Span) {
+        if let (Report::Accumulation { pair: pair @ NEWEST_PAIR, .. }, Some(ProbePlan::ControlPair { id })) =
+            (&mut report, self.directive().probe)
+        {
+            *pair = id;
+        }
+        let now = self.now.as_nanos();
+        let echo = Some(Time::from_nanos(now.saturating_sub(age.as_nanos())));
+        let arrived_bytes = Bytes::new(self.acknowledged * 1000);
+        let envelope =
+            Envelope { echo, arrived_bytes, arrived_packets: self.acknowledged, ..Envelope::bare(report) };
+        let feedback = Feedback {
+            recovery: self.recovery,
+            outstanding: self.outstanding(),
+            in_flight: self.outstanding(),
+            report: Some(&envelope),
+            ..Feedback::empty()
+        };
+        self.feed(&feedback);
     }
 
     /// The next packet's place in a probe, where data leaves in pairs.

@@ -253,7 +253,7 @@ impl SchemeConfig for ProbabilisticConfig {
     }
 
     fn family(&self) -> Family {
-        Family::Rate
+        Family::Gate
     }
 
     fn needs(&self) -> Needs {
