@@ -33,6 +33,12 @@ impl Echoes {
         self.eta = self.eta.saturating_add(u32::from(packet.eta()));
     }
 
+    /// Counts the marks of a data packet where two of them share the ECN field: ECT(1) is one of burstiness.
+    pub fn count_shared(&mut self, packet: &Packet) {
+        self.count(packet);
+        self.eta = self.eta.saturating_add(u32::from(packet.ecn() == crate::Ecn::Ect1));
+    }
+
     /// What a newer count of all marks adds to this one, which becomes the newer. An older count, of an acknowledgement
     /// that was overtaken, adds nothing.
     pub fn take_newer(&mut self, counted: Self) -> Self {

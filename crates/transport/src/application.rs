@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use tailback_core::{AppHint, BitRate, Bytes, Gate, Stream, Time};
 
+use crate::hints::Hints;
 use crate::source::{Offer, Source};
 
 /// Data offered and not yet cut into segments. Segments never cross the end of a message.
@@ -26,6 +27,15 @@ struct End {
     began: Time,
 }
 
+/// What most flows have nothing of.
+#[derive(Debug, Default)]
+struct Rare {
+    /// An offer that begins a new connection waits here until everything before it is acknowledged.
+    held: Option<(Offer, Time)>,
+    /// What a real application has heard, where one listens.
+    hints: Option<Hints>,
+}
+
 /// The application's side of a sender.
 #[derive(Debug)]
 pub(crate) struct Application<S> {
@@ -36,8 +46,7 @@ pub(crate) struct Application<S> {
     ends: VecDeque<End>,
     next_offer: Time,
     next_end: u64,
-    /// An offer that begins a new connection waits here until everything before it is acknowledged.
-    held: Option<Box<(Offer, Time)>>,
+    rare: Option<Box<Rare>>,
     /// When data was last written.
     written_at: Time,
     finished: bool,
@@ -52,7 +61,7 @@ impl<S: Source> Application<S> {
             ends: VecDeque::new(),
             next_offer: Time::NEVER,
             next_end: u64::MAX,
-            held: None,
+            rare: None,
             written_at: Time::ZERO,
             finished: false,
         }
@@ -80,13 +89,15 @@ impl<S: Source> Application<S> {
         self.waiting = VecDeque::new();
         self.ends = VecDeque::new();
         self.next_end = u64::MAX;
-        self.held = None;
+        if let Some(rare) = &mut self.rare {
+            rare.held = None;
+        }
         self.finished = true;
     }
 
     fn refresh(&mut self) {
         self.next_offer =
-            if self.held.is_some() { Time::NEVER } else { self.source.next_offer().unwrap_or(Time::NEVER) };
+            if self.is_holding() { Time::NEVER } else { self.source.next_offer().unwrap_or(Time::NEVER) };
     }
 
     /// When the source will offer more.
@@ -111,7 +122,7 @@ impl<S: Source> Application<S> {
                 return;
             };
             if offer.new_connection && (next > 0 || self.has_data()) {
-                self.held = Some(Box::new((offer, now)));
+                self.rare.get_or_insert_default().held = Some((offer, now));
             } else {
                 self.write(offer.bytes, offer.ends_message, now, next);
             }
@@ -125,8 +136,8 @@ impl<S: Source> Application<S> {
         if self.has_data() || self.next_end != u64::MAX {
             return false;
         }
-        let Some(held) = self.held.take() else { return false };
-        let (offer, at) = *held;
+        let held = self.rare.as_mut().and_then(|rare| rare.held.take());
+        let Some((offer, at)) = held else { return false };
         self.write(offer.bytes, offer.ends_message, at, next);
         self.refresh();
         true
@@ -135,7 +146,26 @@ impl<S: Source> Application<S> {
     /// Whether an offer waits for a new connection.
     #[inline]
     pub(crate) fn is_holding(&self) -> bool {
-        self.held.is_some()
+        self.rare.as_ref().is_some_and(|rare| rare.held.is_some())
+    }
+
+    /// A real application listens from now on to what it may send.
+    pub(crate) fn listen(&mut self) {
+        self.rare.get_or_insert_default().hints = Some(Hints::default());
+    }
+
+    /// Whether a real application listens.
+    #[inline]
+    pub(crate) fn listens(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.hints.is_some())
+    }
+
+    /// The application hears of this hint if `always`, or if it is news; whether it does.
+    pub(crate) fn hear(&mut self, hint: AppHint, always: bool) -> bool {
+        let hints = self.rare.as_mut().and_then(|rare| rare.hints.as_mut());
+        let Some(hints) = hints.filter(|hints| always || hints.is_news(&hint)) else { return false };
+        hints.note(hint);
+        true
     }
 
     /// More data of the current message, or of a new one. `next` is the number of the next new segment.
@@ -259,7 +289,7 @@ impl<S: Source> Application<S> {
     pub(crate) fn finish(&mut self) -> bool {
         let done = !self.finished
             && !self.has_data()
-            && self.held.is_none()
+            && !self.is_holding()
             && self.next_end == u64::MAX
             && self.source.is_finished();
         self.finished |= done;

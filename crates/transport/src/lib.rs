@@ -12,6 +12,7 @@ pub mod counters;
 pub mod datagram;
 pub mod edge;
 mod ends;
+mod hints;
 pub mod multicast;
 mod pacing;
 pub mod receiver;

@@ -177,9 +177,10 @@ impl Receiver {
             return false;
         }
         let marks = self.marks.get_or_insert_default();
-        marks.count(packet);
-        if self.config.ecn_echo == EcnEcho::Codepoints && packet.ecn() == Ecn::Ect1 {
-            marks.eta = marks.eta.saturating_add(1);
+        if self.config.ecn_echo == EcnEcho::Codepoints {
+            marks.count_shared(packet);
+        } else {
+            marks.count(packet);
         }
         marked
     }

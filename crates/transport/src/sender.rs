@@ -18,8 +18,8 @@ use crate::counters::SenderCounters;
 use crate::pacing::Pacing;
 use crate::source::{AnySource, Source};
 use crate::steering::Steering;
-use crate::stream::{Ack, LossRecovery, Outcome};
-use crate::teller::{Books, SoFar};
+use crate::stream::{Ack, LossRecovery};
+use crate::teller::{Books, Outcome, SoFar};
 
 /// How a fresh controller is made for a new connection on the same flow.
 pub type Restart<C> = Arc<dyn Fn() -> C + Send + Sync>;
@@ -102,6 +102,14 @@ impl<C: Controller, S: Source> Sender<C, S> {
     #[must_use]
     pub fn with_restart(mut self, restart: Restart<C>) -> Self {
         self.restart = Some(restart);
+        self
+    }
+
+    /// Announces by [`Event::Hint`] whatever the application may send, when it changes by more than a sixteenth; drivers
+    /// with a real application switch it on. Without it, changes of a gate are announced and nothing else.
+    #[must_use]
+    pub fn with_hints(mut self) -> Self {
+        self.app.listen();
         self
     }
 
@@ -265,7 +273,9 @@ impl<C: Controller, S: Source> Sender<C, S> {
     #[inline(never)]
     fn beside_data(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Output> {
         if self.steering.take_gate_change() {
-            return Some(Output::Event(Event::Hint(self.hint())));
+            let hint = self.hint();
+            self.app.hear(hint, true);
+            return Some(Output::Event(Event::Hint(hint)));
         }
         if !self.steering.wants_control() {
             return None;
@@ -296,6 +306,13 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.app.tell(rate, self.steering.gate())
     }
 
+    /// What a real application has yet to hear.
+    #[cold]
+    fn news(&mut self) -> Option<Output> {
+        let hint = self.hint();
+        self.app.hear(hint, false).then_some(Output::Event(Event::Hint(hint)))
+    }
+
     #[inline(always)]
     fn event(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Event> {
         if let Some((size, began)) = self.app.message_done(self.recovery.first(), now, cx.rng) {
@@ -324,6 +341,11 @@ impl<C: Controller, S: Source> Sender<C, S> {
         }
         if self.steering.shaper.is_some()
             && let Some(output) = self.beside_data(now, cx)
+        {
+            return output;
+        }
+        if self.app.listens()
+            && let Some(output) = self.news()
         {
             return output;
         }

@@ -8,8 +8,7 @@ use tailback_core::{
 
 use crate::pacing::Pacing;
 use crate::shaper::Shaper;
-use crate::stream::{Next, Outcome};
-use crate::teller::{Books, SoFar, Teller};
+use crate::teller::{Books, Next, Outcome, SoFar, Teller};
 
 /// A controller and what obeys it.
 pub(crate) struct Steering<C> {

@@ -2,11 +2,9 @@
 //! and stamps are filled, for all sending endpoints. What the controller then directs is obeyed in `steering.rs`.
 
 use tailback_core::{
-    Acked, BitRate, Bytes, ControlInfo, Controller, Directive, Echoes, EndpointCx, Envelope, Feedback, Lost,
-    Packet, Recovery, Sent, Span, Time,
+    Acked, BitRate, Bytes, CongestionEvent, ControlInfo, Controller, Directive, Echoes, EndpointCx, Envelope,
+    Feedback, Lost, Packet, Recovery, RttSample, Sent, Span, Time,
 };
-
-use crate::stream::{Next, Outcome};
 
 /// What a sender knows of what it sent, by whoever keeps account of it.
 pub(crate) trait Books {
@@ -21,6 +19,31 @@ pub(crate) trait Books {
 
     /// Bytes believed in the network.
     fn in_flight(&self) -> u64;
+}
+
+/// What an acknowledgement or time-out meant; the packets concerned are in its two lists.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outcome {
+    /// Bytes newly acknowledged cumulatively.
+    pub(crate) advanced: u64,
+    /// Bytes outstanding before, without what limited transmit sent (RFC 5681 §3.2 step 2).
+    pub(crate) outstanding: u64,
+    /// A new round trip time.
+    pub(crate) rtt: Option<RttSample>,
+    /// What the window must do.
+    pub(crate) event: Option<CongestionEvent>,
+    /// Marks echoed.
+    pub(crate) echoes: Echoes,
+}
+
+/// What the acknowledgement of the next number meant, where nothing is missing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Next {
+    /// The one segment.
+    pub(crate) acked: Acked,
+    /// Bytes outstanding before.
+    pub(crate) outstanding: u64,
+    pub(crate) rtt: RttSample,
 }
 
 /// What a sender has sent so far, and knows, for its stamps.

@@ -224,6 +224,97 @@ fn an_application_is_told_of_gates_at_once() {
     }
 }
 
+#[test]
+fn a_gate_that_closes_again_and_again_leaves_nothing_stale() {
+    // Twice as much is offered as may leave, so that datagrams wait whenever the gate closes.
+    let slow = Directive::rate(BitRate::from_bits_per_sec(400_000));
+    let closed = Directive { gate: Gate::Closed { until: None }, ..slow };
+    let shut = [(0.405, 0.805), (1.205, 1.605), (2.005, 4.005)];
+    let controller = shut.iter().fold(Scripted::new(slow), |controller, &(closes, opens)| {
+        controller.at(seconds(closes), closed).at(seconds(opens), slow)
+    });
+    let config = DatagramConfig { stamps: true, ..DatagramConfig::default() };
+    let policy = Periodic::default();
+    let stamps = std::sync::Arc::clone(&policy.stamps);
+    let receiver = DatagramReceiver::new(FLOW, config.clone()).with_policy(Box::new(policy));
+    let sender = DatagramSender::new(FLOW, config, controller, Camera::default());
+    let test = Pipe::new(sender, receiver, ONE_WAY).start().run(Span::from_millis(4400));
+    let left: Vec<(Time, u64)> = test
+        .departures
+        .iter()
+        .filter(|departure| departure.packet.kind() == Kind::Data)
+        .map(|departure| (departure.at, departure.packet.number))
+        .collect();
+    for (closes, opens) in shut {
+        let (closes, opens) = (seconds(closes), seconds(opens));
+        assert!(
+            left.iter().all(|(at, _)| *at <= closes || *at >= opens),
+            "nothing leaves while it is closed"
+        );
+        let first = left.iter().find(|(at, _)| *at >= opens).expect("it opens again");
+        assert!(
+            first.0.since(opens) <= Span::from_millis(10),
+            "what leaves first was offered after it opened"
+        );
+    }
+    // 41 + 40 + 40 + 40 offers came while it was open, and half of them could leave; all others are counted and reported.
+    let counters = test.sender.counters();
+    assert_eq!(u64::from(test.sender.source().done), counters.packets + counters.gated, "each is reported");
+    assert!(counters.gated >= 40 + 40 + 200 + 3 * 15, "{}", counters.gated);
+    // Stamps are made when a packet leaves: none that left after a pause tells of the time before it.
+    for (number, info) in stamps.lock().expect("no panic").iter() {
+        let (at, _) = left[usize::try_from(*number).expect("small")];
+        assert_eq!((info.sent_at, info.packets_sent), (at, number + 1));
+        if let Some(echo) = info.echo {
+            // Reports go on through a pause: the one echoed came last, not before the pause.
+            assert!(at.since(echo) <= Span::from_millis(200), "{number}: {echo:?} at {at:?}");
+        }
+    }
+}
+
+#[test]
+fn a_real_application_hears_what_it_may_send() {
+    let rate = |kbits: u64| Directive::rate(BitRate::from_bits_per_sec(kbits * 1000));
+    let closed = Directive { gate: Gate::Closed { until: None }, ..rate(500) };
+    // 2 % is no news, and so is a rate that comes back before anybody was told of the change.
+    let controller = || {
+        Scripted::new(rate(1000))
+            .at(seconds(0.1055), rate(1020))
+            .at(seconds(0.2055), rate(500))
+            .at(seconds(0.3055), closed)
+            .at(seconds(0.4055), rate(2000))
+    };
+    let told = |events: &[(Time, Event)]| -> Vec<(u64, u64, bool)> {
+        let hint = |(at, event): &(Time, Event)| match event {
+            Event::Hint(AppHint { rate: Some(rate), gate, .. }) => {
+                Some((at.as_nanos() / 1_000_000, rate.bits_per_sec() / 1000, gate.is_open()))
+            }
+            _ => None,
+        };
+        events.iter().filter_map(hint).collect()
+    };
+    let config = DatagramConfig::default();
+    let sender = DatagramSender::new(FLOW, config.clone(), controller(), Camera::default()).with_hints();
+    let datagrams = Pipe::new(sender, DatagramReceiver::new(FLOW, config), ONE_WAY).start();
+    let datagrams = datagrams.run(Span::from_millis(600));
+    let config = StreamConfig::default();
+    let receiver = || Receiver::new(FLOW, ReceiverConfig::default().matching(&config));
+    let sender = Sender::new(FLOW, config.clone(), controller(), Camera::default()).with_hints();
+    let stream = Pipe::new(sender, receiver(), ONE_WAY).start().run(Span::from_millis(600));
+    for events in [&datagrams.events, &stream.events] {
+        assert_eq!(told(events), [(0, 960, true), (205, 480, true), (305, 480, false), (405, 1920, true)]);
+    }
+    // Where a window rules, the rate is the window per round trip: none is known before the first.
+    let window = Scripted::window(10).at(seconds(0.3055), Directive::window(Bytes::new(20_000)));
+    let sender = Sender::new(FLOW, config.clone(), window, Camera::default()).with_hints();
+    let windowed = Pipe::new(sender, receiver(), ONE_WAY).start().run(Span::from_millis(600));
+    assert_eq!(told(&windowed.events), [(100, 768, true), (305, 1536, true)]);
+    // Nobody is told who did not ask.
+    let sender = Sender::new(FLOW, config.clone(), Scripted::window(10), Camera::default());
+    let quiet = Pipe::new(sender, receiver(), ONE_WAY).start().run(Span::from_millis(600));
+    assert_eq!(told(&quiet.events), []);
+}
+
 /// A stream whose data is marked where `marked` says so.
 fn marked(
     config: &ReceiverConfig,
@@ -271,6 +362,32 @@ fn counted_marks_outlive_delayed_merged_and_lost_acknowledgements() {
     // By flags, the marks of lost acknowledgements are gone.
     let flags = ReceiverConfig { ecn_echo: EcnEcho::PerPacket, ..ReceiverConfig::default() };
     assert!(echoed(&marked(&flags, &[4, 7, 13], every_third, &[])) < 20);
+}
+
+#[test]
+fn counted_marks_of_datagrams_outlive_lost_and_overtaken_acknowledgements() {
+    for (ecn_echo, all) in [(EcnEcho::Counted, true), (EcnEcho::PerPacket, false)] {
+        let config = DatagramConfig { acks: true, ecn: EcnMode::Ect0, ecn_echo, ..DatagramConfig::default() };
+        let receiver = DatagramReceiver::new(FLOW, config.clone());
+        let sender = DatagramSender::new(FLOW, config, Scripted::window(20), Camera::default());
+        let mut test = Pipe::new(sender, receiver, ONE_WAY)
+            .script(|packet, _, _| if packet.number.is_multiple_of(3) { Fate::Mark } else { Fate::Deliver })
+            .ack_script(|ack, _, _| match ack.number {
+                // Of marked and unmarked ones; the last of all arrives.
+                1 | 4 | 5 | 10..=13 | 31 => Fate::Drop,
+                20 | 22 => Fate::Late(Span::from_millis(35)),
+                _ => Fate::Deliver,
+            })
+            .start()
+            .run(Span::from_millis(595));
+        test.app(AppInput::Close);
+        let test = test.run(Span::from_secs(1));
+        assert_eq!(test.sender.counters().packets, 60);
+        let echoed: u32 = test.sender.controller().log.feedback.iter().map(|told| told.echoes.ce).sum();
+        assert_eq!(echoed == 20, all, "{ecn_echo:?}: {echoed} of 20 marks");
+        assert!(echoed <= 20, "none is told twice");
+        assert!(test.annexes.is_empty());
+    }
 }
 
 #[test]

@@ -2139,6 +2139,22 @@ EcnMode: TypeAlias = Literal["off", "ect0", "ect1"]
 """
 
 
+EcnEcho: TypeAlias = Literal["latched", "per-packet", "counted", "codepoints", "hidden"]
+"""How a receiver echoes congestion marks.
+
+- ``latched``: On all acknowledgements from a mark until the sender says that it reduced its window (RFC 3168
+  §6.1.3).
+- ``per-packet``: On the acknowledgement of the marked packets only, as DCTCP wants it (RFC 8257 §3.2).
+- ``counted``: Not at all as such: acknowledgements count the marked packets so far, so that none is missed where
+  acknowledgements are delayed, merged or lost, as in accurate ECN feedback (RFC 9768 §3.2). The marks of
+  utilization and burstiness are counted likewise. A packet with congestion experienced is acknowledged at once.
+- ``codepoints``: Counted, where two marks share the ECN field: ECT(0) was sent, ECT(1) is a mark of burstiness,
+  and congestion experienced one of utilization. Packets lose the former where they get the latter.
+- ``hidden``: Not at all: a receiver that hides marks to get more than its share. No scheme can ask for another
+  echo.
+"""
+
+
 class Datagram(Part):
     """A datagram flow: its sender, and what its receiver must have in common with it."""
 
@@ -2177,6 +2193,12 @@ class Datagram(Part):
     ecn: EcnMode = "off"
     """Whether datagrams leave ECN-capable."""
 
+    ecn_echo: EcnEcho = "per-packet"
+    """With ``acks``: how congestion marks are echoed. Default ``per-packet``, on the acknowledgement of the marked
+    datagram; ``counted`` misses none where acknowledgements are lost; there is no ``latched``, since nothing is
+    acknowledged cumulatively.
+    """
+
     stamps: bool = False
     """Whether every datagram carries its send time for the receiver's policy; default false."""
 
@@ -2205,22 +2227,6 @@ class Duplication(Part):
 
     probability: float = 0.001
     """Probability that a packet is duplicated, 0 to 1."""
-
-
-EcnEcho: TypeAlias = Literal["latched", "per-packet", "counted", "codepoints", "hidden"]
-"""How a receiver echoes congestion marks.
-
-- ``latched``: On all acknowledgements from a mark until the sender says that it reduced its window (RFC 3168
-  §6.1.3).
-- ``per-packet``: On the acknowledgement of the marked packets only, as DCTCP wants it (RFC 8257 §3.2).
-- ``counted``: Not at all as such: acknowledgements count the marked packets so far, so that none is missed where
-  acknowledgements are delayed, merged or lost, as in accurate ECN feedback (RFC 9768 §3.2). The marks of
-  utilization and burstiness are counted likewise. A packet with congestion experienced is acknowledged at once.
-- ``codepoints``: Counted, where two marks share the ECN field: ECT(0) was sent, ECT(1) is a mark of burstiness,
-  and congestion experienced one of utilization. Packets lose the former where they get the latter.
-- ``hidden``: Not at all: a receiver that hides marks to get more than its share. No scheme can ask for another
-  echo.
-"""
 
 
 class BulkSource(Part):

@@ -6,10 +6,10 @@ use tailback_core::{
 };
 
 use super::DatagramConfig;
-use crate::stream::Outcome;
+use crate::config::EcnMode;
 use crate::stream::ring::{Record, Ring};
 use crate::stream::rtt::RttEstimator;
-use crate::teller::Books;
+use crate::teller::{Books, Outcome};
 
 /// Datagrams on their way.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(super) struct Ledger {
     pub(super) rtt: RttEstimator,
     acked: Vec<Acked>,
     lost: Vec<Lost>,
+    /// All marks that the receiver has counted, where it counts them.
+    marks: Echoes,
 }
 
 impl Books for Ledger {
@@ -56,6 +58,7 @@ impl Ledger {
             rtt: RttEstimator::new(&config.rto, mix(u64::from(flow.0))),
             acked: Vec::new(),
             lost: Vec::new(),
+            marks: Echoes::NONE,
         }
     }
 
@@ -82,12 +85,14 @@ impl Ledger {
         self.deadline = now + self.rtt.timeout(&config.rto).max(Span::from_nanos(1));
     }
 
-    /// The datagram below `number` arrived; `None` if that says nothing new.
+    /// The datagram below `number` arrived; `None` if that says nothing new. Its marks are echoed by flags, or all are
+    /// `counted` by the receiver: then none is missed where acknowledgements are lost.
     pub(super) fn on_ack(
         &mut self,
         now: Time,
         number: u64,
-        ecn_echo: bool,
+        flags: Echoes,
+        counted: Option<Echoes>,
         config: &DatagramConfig,
     ) -> Option<Outcome> {
         let at = number.checked_sub(1)?;
@@ -111,9 +116,11 @@ impl Ledger {
         });
         self.ring.get_mut(at).sack(0);
         self.consecutive = 0;
+        let echoes = counted.map_or(flags, |counted| self.marks.take_newer(counted));
         let rtt = Some(self.rtt.sample(now, record.sent_at(), &config.rto));
         let mut event = self.judge(at, config);
-        if ecn_echo && event.is_none() && at >= self.reduced_until {
+        let is_echo = echoes.ce > 0 && config.ecn != EcnMode::Off;
+        if is_echo && event.is_none() && at >= self.reduced_until {
             event = Some(CongestionEvent::Ecn);
             self.reduced_until = self.ring.end();
         }
@@ -124,7 +131,7 @@ impl Ledger {
         }
         self.ring.tidy();
         let advanced = if late { 0 } else { size };
-        Some(Outcome { advanced, outstanding, rtt, event, echoes: Echoes::NONE })
+        Some(Outcome { advanced, outstanding, rtt, event, echoes })
     }
 
     /// What has `dup_threshold` numbers acknowledged beyond it, counted from the newest, is lost.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tailback_control::{Acks, ControllerParams, Needs};
 use tailback_core::{Bytes, Capacity, Checker, DataAmount, Span};
 
-use crate::config::{EcnMode, RtoConfig, check_sizes, check_windows, datagram_params};
+use crate::config::{EcnEcho, EcnMode, RtoConfig, check_sizes, check_windows, datagram_params};
 
 /// A datagram flow: its sender, and what its receiver must have in common with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +44,10 @@ pub struct DatagramConfig {
     pub window_limit: Option<DataAmount>,
     /// Whether datagrams leave ECN-capable.
     pub ecn: EcnMode,
+    /// With `acks`: how congestion marks are echoed. Default `per-packet`, on the acknowledgement of the marked datagram;
+    /// `counted` misses none where acknowledgements are lost; there is no `latched`, since nothing is acknowledged
+    /// cumulatively.
+    pub ecn_echo: EcnEcho,
     /// Whether every datagram carries its send time for the receiver's policy; default false.
     pub stamps: bool,
     /// Puts the flow under the circuit breaker of RFC 8083, which looks so often: a flow that sends ten times what TCP would,
@@ -65,6 +69,7 @@ impl Default for DatagramConfig {
             initial_window: DataAmount::Packets(10.0),
             window_limit: None,
             ecn: EcnMode::Off,
+            ecn_echo: EcnEcho::PerPacket,
             stamps: false,
             circuit_breaker: None,
         }
@@ -72,12 +77,15 @@ impl Default for DatagramConfig {
 }
 
 impl DatagramConfig {
-    /// As a scheme with these needs wants it. Marks are echoed per datagram, and only the controller answers them.
+    /// As a scheme with these needs wants it. Only the controller answers marks.
     #[must_use]
     pub fn serving(mut self, needs: &Needs) -> Self {
         self.ecn = needs.ecn_mode(self.ecn);
         self.stamps |= needs.stamps || self.circuit_breaker.is_some();
         self.acks |= needs.acks != Acks::AsConfigured;
+        if self.ecn_echo != EcnEcho::Hidden {
+            self.ecn_echo = needs.echo.filter(|echo| *echo != EcnEcho::Latched).unwrap_or(self.ecn_echo);
+        }
         self
     }
 
@@ -100,6 +108,8 @@ impl DatagramConfig {
             let ok = interval >= Span::from_millis(10) && interval <= Span::from_secs(60);
             checker.require(ok, "circuit_breaker", interval, "a time from 10 ms to 60 s");
         }
+        let echo = self.ecn_echo != EcnEcho::Latched;
+        checker.require(echo, "ecn_echo", "latched", "one of per-packet, counted, codepoints, hidden");
         checker.within("rto", |rto| self.rto.check(rto));
         let others = [("window_limit", self.window_limit)];
         check_windows(self.segment_size, self.initial_window, &others, checker);

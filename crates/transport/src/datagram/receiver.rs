@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use tailback_core::{
-    Bytes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind, Observation, Output,
-    Packet, Time,
+    AckBlocks, Annex, Annexes, Bytes, Echoes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId,
+    Input, Kind, Observation, Output, Packet, Time,
 };
 
 use super::DatagramConfig;
 use super::seen::Seen;
+use crate::config::EcnEcho;
 use crate::counters::ReceiverCounters;
 use crate::receiver::reports::Reports;
 
@@ -19,6 +20,8 @@ pub struct DatagramReceiver {
     config: Arc<DatagramConfig>,
     seen: Seen,
     ack: Option<Packet>,
+    /// Marks on data that arrived, copies included, since the flow began.
+    marks: Echoes,
     delivery_events: bool,
     readable: Bytes,
     reports: Option<Reports>,
@@ -33,6 +36,7 @@ impl DatagramReceiver {
             config: config.into(),
             seen: Seen::default(),
             ack: None,
+            marks: Echoes::NONE,
             delivery_events: false,
             readable: Bytes::ZERO,
             reports: None,
@@ -60,7 +64,7 @@ impl DatagramReceiver {
     }
 
     /// A datagram arrived; whether for the first time.
-    fn on_data(&mut self, packet: &Packet) -> bool {
+    fn on_data(&mut self, packet: &Packet, annexes: &mut Annexes) -> bool {
         let size = packet.size();
         let marked = packet.ecn() == Ecn::Ce;
         self.counters.packets += 1;
@@ -80,14 +84,28 @@ impl DatagramReceiver {
             // A datagram's acknowledgement names it alone, by the number after it.
             let mut ack =
                 Packet::new(Kind::Ack, self.flow, packet.number.saturating_add(1), self.config.header);
-            ack.set_ecn_echo(marked);
-            ack.set_rho(packet.rho());
-            ack.set_eta(packet.eta());
+            self.echo(packet, &mut ack, annexes);
             self.counters.acks += 1;
             self.counters.sent_bytes += ack.size();
             self.ack = Some(ack);
         }
         fresh
+    }
+
+    /// Writes a datagram's marks into its acknowledgement, as flags or as the sum of all so far.
+    fn echo(&mut self, packet: &Packet, ack: &mut Packet, annexes: &mut Annexes) {
+        match self.config.ecn_echo {
+            EcnEcho::Hidden => return,
+            EcnEcho::Counted => self.marks.count(packet),
+            EcnEcho::Codepoints => self.marks.count_shared(packet),
+            EcnEcho::PerPacket | EcnEcho::Latched => {
+                ack.set_ecn_echo(packet.ecn() == Ecn::Ce);
+                ack.set_rho(packet.rho());
+                ack.set_eta(packet.eta());
+                return;
+            }
+        }
+        ack.annex = annexes.insert(Annex::Blocks(AckBlocks { marks: self.marks, ..AckBlocks::default() }));
     }
 }
 
@@ -96,7 +114,7 @@ impl Endpoint for DatagramReceiver {
         let Input::Packet(packet) = input else { return };
         let annex = cx.take_annex(&packet);
         let fresh = match packet.kind() {
-            Kind::Data => self.on_data(&packet),
+            Kind::Data => self.on_data(&packet, cx.annexes),
             Kind::Control => {
                 self.counters.control_packets += 1;
                 self.counters.control_bytes += packet.size();

@@ -11,13 +11,13 @@ use tailback_core::{
 use super::DatagramConfig;
 use super::acks::Ledger;
 use super::queue::Queue;
-use crate::config::{EcnMode, wire_size};
+use crate::config::wire_size;
 use crate::counters::SenderCounters;
+use crate::hints::Hints;
 use crate::shaper::Verdict;
 use crate::source::{AnySource, Source};
 use crate::steering::Steering;
-use crate::stream::Outcome;
-use crate::teller::{Books, SoFar};
+use crate::teller::{Books, Outcome, SoFar};
 
 /// Where a flow stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct DatagramSender<C = AnyController, S = AnySource> {
     wake: Time,
     header: u16,
     phase: Phase,
+    /// What a real application has heard, where one listens.
+    hints: Option<Box<Hints>>,
     counters: SenderCounters,
 }
 
@@ -59,9 +61,18 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
             wake: Time::NEVER,
             header: wire_size(config.header),
             phase: Phase::Idle,
+            hints: None,
             counters: SenderCounters::default(),
             config,
         }
+    }
+
+    /// Announces by [`Event::Hint`] whatever the application may send, when it changes by more than a sixteenth; drivers
+    /// with a real application switch it on. Without it, changes of a gate are announced and nothing else.
+    #[must_use]
+    pub fn with_hints(mut self) -> Self {
+        self.hints = Some(Box::default());
+        self
     }
 
     /// What was counted so far.
@@ -96,13 +107,14 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
 
     // ── input ──
 
-    fn on_ack(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
-        let echo = packet.ecn_echo() && self.config.ecn != EcnMode::Off;
-        let Some(mut outcome) = self.ledger.on_ack(now, packet.number, echo, &self.config) else { return };
+    fn on_ack(&mut self, now: Time, packet: &Packet, counted: Option<Echoes>, cx: &mut EndpointCx<'_>) {
+        let flags = Echoes::of(packet);
+        let Some(outcome) = self.ledger.on_ack(now, packet.number, flags, counted, &self.config) else {
+            return;
+        };
         self.counters.acked_packets += 1;
         self.counters.acked += Bytes::new(outcome.advanced);
         self.counters.note(outcome.event);
-        outcome.echoes = Echoes::of(packet);
         self.steering.tell(now, &self.ledger, Some(&outcome), None, cx);
     }
 
@@ -184,7 +196,19 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         }
         let hint = self.hint();
         self.next_offer = self.source.next_offer().unwrap_or(Time::NEVER);
+        if let Some(hints) = &mut self.hints {
+            hints.note(hint);
+        }
         Event::Hint(hint)
+    }
+
+    /// What a real application has yet to hear.
+    #[cold]
+    fn news(&mut self) -> Option<Event> {
+        let hint = self.hint();
+        let hints = self.hints.as_mut().filter(|hints| hints.is_news(&hint))?;
+        hints.note(hint);
+        Some(Event::Hint(hint))
     }
 
     /// Data of the application: a closed gate or a full buffer discards it.
@@ -234,8 +258,8 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
     }
 
     fn fits(&self, size: u64) -> bool {
-        let (flight, window) = (self.ledger.in_flight(), self.steering.window);
-        !self.config.acks || flight + size <= window || flight == 0 && window > 0
+        let (in_flight, window) = (self.ledger.in_flight(), self.steering.window);
+        !self.config.acks || in_flight + size <= window || in_flight == 0 && window > 0
     }
 
     /// Asks the shaper; `None` if the datagram has to wait.
@@ -294,7 +318,13 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
                 }
                 match annex {
                     Some(Annex::Report(report)) => self.on_report(now, &packet, &report, cx),
-                    _ if packet.kind() == Kind::Ack && self.config.acks => self.on_ack(now, &packet, cx),
+                    annex if packet.kind() == Kind::Ack && self.config.acks => {
+                        let counted = match annex {
+                            Some(Annex::Blocks(blocks)) => Some(blocks.marks),
+                            _ => None,
+                        };
+                        self.on_ack(now, &packet, counted, cx);
+                    }
                     _ => {}
                 }
             }
@@ -310,6 +340,11 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
         }
         if self.steering.take_gate_change() {
             return Output::Event(self.on_gate(now, cx));
+        }
+        if self.hints.is_some()
+            && let Some(event) = self.news()
+        {
+            return Output::Event(event);
         }
         if self.steering.wants_control() {
             let so_far = self.so_far();

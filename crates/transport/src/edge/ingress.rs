@@ -11,9 +11,8 @@ use tailback_core::{
 use super::EdgeConfig;
 use crate::config::{RtoConfig, wire_size};
 use crate::steering::Steering;
-use crate::stream::Outcome;
 use crate::stream::rtt::RttEstimator;
-use crate::teller::{Books, SoFar};
+use crate::teller::{Books, Outcome, SoFar};
 
 /// What passed, and of it, what is no longer on the way.
 #[derive(Clone, Copy, Debug, Default)]

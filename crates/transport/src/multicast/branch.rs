@@ -3,8 +3,8 @@
 
 use tailback_core::{Bytes, Controller, Directive, EndpointCx, FlowId, Sent, Time};
 
-use crate::stream::{LossRecovery, Outcome};
-use crate::teller::{Books, Teller};
+use crate::stream::LossRecovery;
+use crate::teller::{Books, Outcome, Teller};
 
 /// A receiver, as the sender knows it.
 pub(super) struct Branch<C> {

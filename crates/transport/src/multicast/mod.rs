@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use tailback_control::AnyController;
 use tailback_core::{
-    AppInput, BitRate, Bytes, Controller, Directive, Endpoint, EndpointCx, Event, FlowId, Input, Kind,
-    Observation, Output, Packet, Time,
+    AppHint, AppInput, BitRate, Bytes, Controller, Directive, Endpoint, EndpointCx, Event, FlowId, Input,
+    Kind, Observation, Output, Packet, Time,
 };
 
 use crate::application::Application;
@@ -163,11 +163,16 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
         }
     }
 
+    /// Tells the application what it may send.
+    fn hint(&mut self) -> AppHint {
+        let size = f64::from(self.payload) + f64::from(self.header);
+        let payload = f64::from(self.payload) / size.max(1.0);
+        self.app.tell(self.rate().map(|rate| rate.mul_f64(payload)), self.shaper.gate())
+    }
+
     fn take_offers(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         if self.app.next_offer() <= now {
-            let size = f64::from(self.payload) + f64::from(self.header);
-            let payload = f64::from(self.payload) / size.max(1.0);
-            self.app.tell(self.rate().map(|rate| rate.mul_f64(payload)), self.shaper.gate());
+            self.hint();
             self.app.take_offers(now, self.end(), cx.rng);
         }
     }
@@ -211,6 +216,9 @@ impl<C: Controller, S: Source> Endpoint for MulticastSender<C, S> {
     fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
         if self.stopped {
             return Output::Wait(None);
+        }
+        if self.shaper.take_gate_change() {
+            return Output::Event(Event::Hint(self.hint()));
         }
         if let Some(event) = self.event(now, cx) {
             return Output::Event(event);

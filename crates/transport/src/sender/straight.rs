@@ -33,6 +33,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             && plain
             && !self.stopped
             && !self.stamps
+            && !self.app.listens()
             && self.opening == Opening::Done
             && self.wake.is_never()
             && self.steering.is_window_only()

@@ -29,18 +29,17 @@ mod vegas_timer;
 
 use tailback_control::Reliability;
 use tailback_core::{
-    AckBlocks, Acked, Annex, CongestionEvent, Echoes, FlowId, Lost, Packet, PairPosition, Recovery,
-    RttSample, SeqRange, Span, Time, rng::mix,
+    AckBlocks, Acked, Annex, Echoes, FlowId, Lost, Packet, PairPosition, Recovery, SeqRange, Span, Time,
+    rng::mix,
 };
 
 use crate::config::{RttSampling, StreamConfig};
-use crate::teller::Books;
+use crate::teller::{Books, Outcome};
 use arrivals::Arrivals;
 pub(crate) use choice::{Choice, Room};
 use ring::{Record, Ring};
 use rtt::RttEstimator;
 use spurious::Doubt;
-pub(crate) use straight::Next;
 use vegas_timer::VegasTimer;
 
 /// An acknowledgement, taken apart.
@@ -79,21 +78,6 @@ impl<'a> Ack<'a> {
             marks: detail.map(|blocks| blocks.marks).filter(|marks| *marks != Echoes::NONE),
         }
     }
-}
-
-/// What an acknowledgement or time-out meant; the packets concerned are in the machine's two lists.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Outcome {
-    /// Bytes newly acknowledged cumulatively.
-    pub(crate) advanced: u64,
-    /// Bytes outstanding before, without what limited transmit sent (RFC 5681 §3.2 step 2).
-    pub(crate) outstanding: u64,
-    /// A new round trip time.
-    pub(crate) rtt: Option<RttSample>,
-    /// What the window must do.
-    pub(crate) event: Option<CongestionEvent>,
-    /// Marks echoed.
-    pub(crate) echoes: Echoes,
 }
 
 /// Soft time-outs of recovery by offsets: without progress through two round trips, the oldest is sent again.

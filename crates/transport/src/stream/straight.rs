@@ -2,22 +2,13 @@
 //! It does what `ack.rs`, `choice.rs` and `mod.rs` do with the same input, without asking what they ask; a property test
 //! holds them equal (`crates/transport/tests/straight.rs`). When it may be taken is decided in `sender/straight.rs`.
 
-use tailback_core::{Acked, Bytes, PairPosition, Recovery, RttSample, Time};
+use tailback_core::{Acked, Bytes, PairPosition, Recovery, Time};
 
 use super::ring::Record;
 use super::spurious::Doubt;
 use super::{LossRecovery, NONE};
 use crate::config::{RttSampling, StreamConfig};
-
-/// What the acknowledgement of the next number meant.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Next {
-    /// The one segment.
-    pub(crate) acked: Acked,
-    /// Bytes outstanding before.
-    pub(crate) outstanding: u64,
-    pub(crate) rtt: RttSample,
-}
+use crate::teller::Next;
 
 impl LossRecovery {
     /// Whether nothing is missing, in doubt or under repair, and nothing unusual is asked for. This stays so as long as
