@@ -1,4 +1,6 @@
-//! Small integer names of flows, links and nodes. They index the simulator's tables and mean nothing outside a run.
+//! Small integer names of flows, links, nodes and annexes. They index tables and mean nothing outside a run.
+
+use std::num::NonZeroU32;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -33,3 +35,42 @@ id!(
     /// A host or router.
     NodeId
 );
+
+/// A handle into [`Annexes`](crate::Annexes); most packets carry [`AnnexId::NONE`].
+///
+/// It is never zero, so that a packet or none takes no more room than a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnnexId(NonZeroU32);
+
+impl AnnexId {
+    /// No annex.
+    pub const NONE: Self = Self(NonZeroU32::MAX);
+
+    /// The handle's number, and back.
+    pub(crate) const fn number(self) -> u32 {
+        self.0.get()
+    }
+
+    pub(crate) const fn from_number(number: u32) -> Self {
+        match NonZeroU32::new(number) {
+            Some(number) => Self(number),
+            None => Self::NONE,
+        }
+    }
+
+    /// Of the annex in this slot, or none where there are too many.
+    pub(crate) fn of_slot(slot: usize) -> Option<Self> {
+        let id = Self(NonZeroU32::new(u32::try_from(slot + 1).ok()?)?);
+        id.is_some().then_some(id)
+    }
+
+    /// Where the annex lies; beyond all that there are if there is none.
+    pub(crate) const fn slot(self) -> usize {
+        self.0.get() as usize - 1
+    }
+
+    /// Whether there is an annex.
+    pub const fn is_some(self) -> bool {
+        self.0.get() != u32::MAX
+    }
+}

@@ -32,7 +32,7 @@ pub mod time;
 pub mod units;
 pub mod written;
 
-pub use annex::{AckBlocks, Annex, AnnexId, Annexes, ControlInfo, Envelope, Report, SeqRange};
+pub use annex::{AckBlocks, Annex, Annexes, ControlInfo, Envelope, Report, SeqRange};
 pub use check::{Checker, FieldError};
 pub use choice::Choice;
 pub use controller::{Burst, Controller, Cx, Directive, Gate, GateTimes, ProbePlan, Tokens};
@@ -41,7 +41,7 @@ pub use endpoint::{
 };
 pub use feedback::{Acked, CongestionEvent, Feedback, Lost, Recovery, RttSample, Sent};
 pub use governor::{Allowance, Governor};
-pub use ids::{FlowId, LinkId, NodeId};
+pub use ids::{AnnexId, FlowId, LinkId, NodeId};
 pub use marks::Echoes;
 pub use packet::{Ecn, Kind, Lane, Packet, PairPosition, RouteCursor};
 pub use policy::{Arrival, FeedbackPolicy, Outgoing};

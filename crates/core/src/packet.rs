@@ -1,8 +1,7 @@
 //! The packet as the simulator moves it: 24 bytes by value. Rare parts ride in an [`Annex`](crate::Annex);
 //! the byte form of the wire lives in `transport::wire`.
 
-use crate::annex::AnnexId;
-use crate::ids::FlowId;
+use crate::ids::{AnnexId, FlowId};
 use crate::units::Bytes;
 
 /// What a packet carries.

@@ -8,25 +8,41 @@ use crate::rng::Stream;
 use crate::time::Time;
 use crate::units::{BitRate, Bytes};
 
-/// Why a packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum DropReason {
-    /// The buffer was full.
-    Overflow = 0,
-    /// Active queue management decided so before the buffer was full.
-    Early = 1,
-    /// The loss model of the link.
-    Loss = 2,
-    /// Damaged on the way and discarded by the receiver.
-    Corruption = 3,
-    /// No route, or the flow is gone.
-    Unreachable = 4,
+/// Makes the enum of reasons, and with it all that results say of them.
+macro_rules! drop_reasons {
+    ($( $(#[doc = $doc:literal])* $variant:ident($name:literal): $counted:literal; )*) => {
+        /// Why a packet was dropped.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum DropReason {
+            $( $(#[doc = $doc])* $variant, )*
+        }
+
+        impl DropReason {
+            /// All reasons, in the order of their numbers.
+            pub const ALL: [Self; [$( $name, )*].len()] = [$( Self::$variant, )*];
+
+            /// Their names in results, in the same order.
+            pub const NAMES: [&str; Self::ALL.len()] = [$( $name, )*];
+
+            /// The keys of the columns that count packets so dropped, and what these say, in the same order.
+            pub const COUNTED: [(&str, &str); Self::ALL.len()] =
+                [$( (concat!("dropped_", $name, "_packets"), $counted), )*];
+        }
+    };
 }
 
-impl DropReason {
-    /// The reasons' names in results, in the order of their numbers.
-    pub const NAMES: [&str; 5] = ["overflow", "early", "loss", "corruption", "unreachable"];
+drop_reasons! {
+    /// The buffer was full.
+    Overflow("overflow"): "Packets dropped because the buffer was full.";
+    /// Active queue management decided so before the buffer was full.
+    Early("early"): "Packets that the discipline dropped before the buffer was full.";
+    /// The loss model of the link.
+    Loss("loss"): "Packets lost by the link's loss model.";
+    /// Damaged on the way and discarded by the receiver.
+    Corruption("corruption"): "Packets damaged on the way.";
+    /// No route, or the flow is gone.
+    Unreachable("unreachable"): "Packets that had nowhere to go.";
 }
 
 /// What waits, not counting the packet in transmission.

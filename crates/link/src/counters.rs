@@ -1,11 +1,7 @@
-//! Exact counts of what happened at a link. They always balance; see [`LinkCounters::is_balanced`].
+//! Exact counts of what happened at a link. They always balance; see [`LinkCounters::is_balanced`]. How a link makes them
+//! is in `look.rs`.
 
-use std::cmp::Reverse;
-
-use tailback_core::{Bytes, DropReason, Span, Time};
-
-use crate::direct::State;
-use crate::link::{Cold, Link, Mode};
+use tailback_core::{Bytes, DropReason, Span};
 
 /// Packets and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,61 +82,5 @@ impl LinkCounters {
             .plus(self.in_service)
             .plus(self.propagating);
         into == out
-    }
-}
-
-impl Link {
-    /// Everything countable, as of `now`. What was delivered follows from the rest, so that a packet on its way
-    /// through need not touch the counters twice; the law tests compare it with what arrived at the next place.
-    pub fn counters(&mut self, now: Time) -> LinkCounters {
-        let mut nothing = Cold::default();
-        let cold = self.cold.as_deref_mut().unwrap_or(&mut nothing);
-        let (state, waiting_area, busy);
-        if let Some(staged) = &mut cold.staged {
-            let (waiting, in_service) = staged.state();
-            state = State { waiting, in_service, propagating: self.track.contents(), ..State::default() };
-            waiting_area = staged.waiting_area(now);
-            busy = Some(staged.busy().saturating_sub(self.server.busy_until().since(now)));
-        } else if self.mode == Mode::Open {
-            (state, waiting_area) = self.track.look(now);
-            busy = None;
-        } else {
-            state = self.track.state(now, self.server.busy_until());
-            waiting_area = self.track.waiting_area(now, state.waiting);
-            busy = None;
-        }
-        let (capacity, drain) = if let Some(staged) = &cold.staged {
-            (staged.capacity(&self.server, now), staged.drain(&self.server, now, state.waiting.bytes))
-        } else {
-            let rate = self.server.rate();
-            (rate.bytes_in(now.since(Time::ZERO)), Some(rate.span_of(state.waiting.bytes)))
-        };
-        let State { waiting, in_service, mut propagating, service_left } = state;
-        for Reverse(late) in &cold.late {
-            propagating.add(late.packet.size());
-        }
-        let dropped = cold.dropped.iter().fold(Count::default(), |sum, count| sum.plus(*count));
-        let accepted = self.arrived.minus(dropped.minus(cold.lost_on_wire));
-        let transmitted = accepted.minus(waiting).minus(in_service);
-        let into = self.arrived.plus(cold.duplicated);
-        let delivered = into.minus(dropped).minus(waiting).minus(in_service).minus(propagating);
-        LinkCounters {
-            arrived: self.arrived,
-            transmitted,
-            delivered,
-            dropped: cold.dropped,
-            duplicated: cold.duplicated,
-            marked: cold.marked,
-            waiting,
-            in_service,
-            propagating,
-            // At a rate that never changed, busy time is what the bytes take.
-            busy: busy.unwrap_or_else(|| {
-                self.server.rate().span_of(transmitted.bytes + in_service.bytes).saturating_sub(service_left)
-            }),
-            waiting_area,
-            capacity,
-            drain,
-        }
     }
 }

@@ -4,8 +4,17 @@
 use tailback_core::{Backlog, Bytes, Packet, RouteCursor, Span, Time};
 
 use crate::counters::Count;
-use crate::link::Slot;
 use crate::ring::Ring;
+
+/// A packet on its way, and when it reaches the far end.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+pub(crate) struct Slot {
+    pub(crate) time: Time,
+    pub(crate) packet: Packet,
+}
+
+const _: () = assert!(size_of::<Slot>() == 32, "two slots per cache line");
 
 /// Packets in the order in which they reach the far end. Those up to `started` have begun transmission; the rest
 /// wait. In the staged form of a link only transmitted packets are here, so that none waits.

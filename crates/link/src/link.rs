@@ -27,16 +27,6 @@ use crate::server::Server;
 use crate::spec::LinkSpec;
 use crate::stage::{Governed, Stage};
 
-/// A packet on its way, and when it reaches the far end.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(32))]
-pub(crate) struct Slot {
-    pub(crate) time: Time,
-    pub(crate) packet: Packet,
-}
-
-const _: () = assert!(size_of::<Slot>() == 32, "two slots per cache line");
-
 /// What became of a packet offered to a link.
 #[derive(Clone, Copy, Debug)]
 pub enum Offer {

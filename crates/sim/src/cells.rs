@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use tailback_core::{Annexes, Bytes, Ecn, FlowId, Kind, Packet};
 
-use crate::paths::End;
+use crate::routes::End;
 
 /// A cell on the wire.
 const CELL: Bytes = Bytes::new(53);

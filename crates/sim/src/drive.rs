@@ -9,8 +9,9 @@ use tailback_transport::source::Source;
 use tailback_transport::{AnyReceiver, AnySender, DatagramReceiver, DatagramSender, Receiver, Sender};
 
 use crate::flow::{Flow, Port};
-use crate::paths::{End, Paths};
+use crate::paths::Paths;
 use crate::recorder::{Message, PacketEvent, Recorder};
+use crate::routes::End;
 
 /// So many packets that an endpoint sends at once are a reason to look at memory.
 const MANY: u32 = 1 << 16;

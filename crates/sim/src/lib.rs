@@ -11,6 +11,7 @@
 )]
 
 mod accumulation;
+mod branches;
 mod cells;
 mod cells_and_multicast;
 mod column;
@@ -25,6 +26,7 @@ mod network;
 mod packet_log;
 mod paths;
 mod recorder;
+mod refusals;
 mod routes;
 mod series;
 mod simulator;
@@ -34,9 +36,10 @@ pub use column::{ColumnInfo, ColumnKind, SeriesColumn, Unit};
 pub use delays::{DelayRecorder, Delays, FlowDelays};
 pub use flow::FlowSpec;
 pub use memory::MemoryLimit;
-pub use network::{NetworkBuilder, NetworkError};
+pub use network::NetworkBuilder;
 pub use packet_log::{Digest, LogKind, PacketLog};
 pub use paths::Codec;
 pub use recorder::{Message, PacketEvent, Recorder, View};
+pub use refusals::NetworkError;
 pub use series::{FlowBins, FlowSeries, LinkBins, LinkSeries, QueueState, Series, SeriesPlan, TimeSeries};
 pub use simulator::Simulator;

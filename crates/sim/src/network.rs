@@ -11,32 +11,9 @@ use crate::leaves::LeafOrder;
 use crate::links::Links;
 use crate::paths::Watch;
 use crate::recorder::Recorder;
-use crate::routes::{Branch, Routes, hash_of};
+use crate::refusals::{NetworkError, check_link, check_routes, check_unique};
+use crate::routes::{Branch, Routes};
 use crate::simulator::Simulator;
-
-/// Why a network cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NetworkError {
-    /// Two links or two flows of one name would share random streams.
-    #[error("the name {0:?} is used twice")]
-    DuplicateName(String),
-    /// A link at rate zero never delivers.
-    #[error("link {0:?} has a rate of zero and no trace")]
-    ZeroRate(String),
-    /// A route without links, or over a link that does not exist.
-    #[error("flow {flow:?}: the {direction} route {problem}")]
-    BadRoute {
-        /// The flow.
-        flow: String,
-        /// `"forward"` or `"reverse"`.
-        direction: &'static str,
-        /// What is wrong.
-        problem: String,
-    },
-    /// A schedule out of order.
-    #[error("link {0:?}: the schedule's changes are not in the order of time")]
-    UnorderedSchedule(String),
-}
 
 /// Collects links and flows. Each becomes at once what it will be in the run, so that a large network is never held
 /// twice.
@@ -197,44 +174,4 @@ fn lay_groups(
         }
     }
     CellsAndMulticast::new(in_cells, groups.iter().flat_map(|(_, members)| members), flows)
-}
-
-fn check_link(link: &LinkSpec) -> Result<(), NetworkError> {
-    if link.rate.bits_per_sec() == 0 && link.trace.is_none() {
-        return Err(NetworkError::ZeroRate(link.name.clone()));
-    }
-    if !link.schedule.is_sorted_by_key(|change| change.at) {
-        return Err(NetworkError::UnorderedSchedule(link.name.clone()));
-    }
-    Ok(())
-}
-
-fn check_unique(names: &[String]) -> Result<(), NetworkError> {
-    // Millions of names are alike in their first letters: their hashes are told apart much sooner.
-    let mut hashed: Vec<(u64, usize)> = names.iter().map(hash_of).zip(0..).collect();
-    hashed.sort_unstable();
-    let alike = |pair: &&[(u64, usize)]| pair[0].0 == pair[1].0 && names[pair[0].1] == names[pair[1].1];
-    match hashed.windows(2).find(alike) {
-        Some(pair) => Err(NetworkError::DuplicateName(names[pair[0].1].clone())),
-        None => Ok(()),
-    }
-}
-
-pub(crate) fn check_routes(
-    name: &str,
-    forward: &[LinkId],
-    reverse: &[LinkId],
-    links: usize,
-) -> Result<(), NetworkError> {
-    for (direction, route) in [("forward", forward), ("reverse", reverse)] {
-        let problem = if route.is_empty() {
-            "has no links".to_owned()
-        } else if let Some(link) = route.iter().find(|link| link.index() >= links) {
-            format!("names link {} of {links}", link.0)
-        } else {
-            continue;
-        };
-        return Err(NetworkError::BadRoute { flow: name.to_owned(), direction, problem });
-    }
-    Ok(())
 }

@@ -12,7 +12,8 @@ use crate::links::{Links, Place};
 use crate::memory::MemoryLimit;
 use crate::recorder::{PacketEvent, Recorder};
 use crate::routes::{
-    Branch, Edge, INTO_OPEN, INTO_OTHER, INTO_PLAIN, KIND_OF_STEP, RECEIVER, Routes, SENDER, place_of,
+    Branch, Edge, End, Hop, INTO_OPEN, INTO_OTHER, INTO_PLAIN, KIND_OF_STEP, RECEIVER, Routes, SENDER,
+    place_of,
 };
 
 /// More packets than any window has: who sends so many at one instant does not end.
@@ -20,24 +21,6 @@ const ENDLESS: u32 = 2 * Capacity::MOST_PACKETS;
 
 /// Encodes and decodes a packet, so that a run can prove that the wire format carries everything.
 pub type Codec = fn(Packet, &mut Annexes) -> Packet;
-
-/// One of a flow's ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    Sender,
-    Receiver,
-}
-
-/// The next step of a packet's way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hop {
-    /// Into a link.
-    Link(Entrance, Place),
-    /// To an endpoint.
-    End(End),
-    /// Where routes branch, or to another flow's sender.
-    Branch(u32),
-}
 
 /// The network without its endpoints.
 pub(crate) struct Paths<R> {

@@ -7,8 +7,25 @@ use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 use tailback_core::{FlowId, LinkId};
 use tailback_link::Entrance;
 
-use crate::links::Links;
-use crate::paths::End;
+use crate::links::{Links, Place};
+
+/// One of a flow's ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Sender,
+    Receiver,
+}
+
+/// The next step of a packet's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hop {
+    /// Into a link.
+    Link(Entrance, Place),
+    /// To an endpoint.
+    End(End),
+    /// Where routes branch, or to another flow's sender.
+    Branch(u32),
+}
 
 /// A step of a route in four bytes: what comes next in the uppermost bits, where that stands in the others. All that decides
 /// how a packet goes on is in one place, so that it takes one jump, which a processor must guess, and not three in turn.

@@ -12,10 +12,10 @@ use crate::flow::{Flow, FlowSpec};
 use crate::leaves::{Leaf, Leaves};
 use crate::links::{Links, Place};
 use crate::memory::MemoryLimit;
-use crate::network::{NetworkError, check_routes};
-use crate::paths::{Codec, End, Hop, Paths};
+use crate::paths::{Codec, Paths};
 use crate::recorder::{Recorder, View};
-use crate::routes::{Edge, Routes};
+use crate::refusals::{NetworkError, check_routes};
+use crate::routes::{Edge, End, Hop, Routes};
 
 /// A network at work: its flows, and the paths between their endpoints.
 pub struct Simulator<R: Recorder = ()> {

@@ -15,10 +15,20 @@ use std::collections::VecDeque;
 
 use tailback_core::{Bytes, Packet, QueueCx, Span, Time};
 
-use super::frames::{FramedRoundRobinConfig, HierarchicalRoundRobinConfig, LevelConfig};
 use super::shares::FlowMap;
 use super::{Flows, Plain, Scheduler};
 use crate::parts::BuildCx;
+
+/// A level as it is described: its frame, the part of the link's rate that its flows have together, and those flows.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// How long a frame lasts.
+    pub length: Span,
+    /// The part of the link's rate.
+    pub part: f64,
+    /// The flows; those named nowhere belong to the last level.
+    pub flows: &'a [u32],
+}
 
 /// A level at work.
 #[derive(Clone, Debug)]
@@ -76,35 +86,25 @@ pub struct Allotment {
 type FramedFlows = Flows<Allotment, Plain>;
 
 impl Framed {
-    /// One level.
-    pub fn single(config: &FramedRoundRobinConfig, cx: &BuildCx) -> Self {
-        let level = LevelConfig { frame: config.frame, part: 1.0, flows: Vec::new() };
-        Self::new(&[level], config.reserve, cx)
-    }
-
-    /// Several levels.
-    pub fn hierarchical(config: &HierarchicalRoundRobinConfig, cx: &BuildCx) -> Self {
-        Self::new(&config.levels, config.reserve, cx)
-    }
-
-    fn new(configs: &[LevelConfig], reserve: f64, cx: &BuildCx) -> Self {
+    /// These levels, the fastest first, where a flow of weight 1 has the part `reserve` of the link's rate.
+    pub fn new(frames: &[Frame<'_>], reserve: f64, cx: &BuildCx) -> Self {
         let rate = cx.rate.bytes_per_sec();
         let mut level_of = FlowMap::default();
         let mut levels = Vec::new();
-        for (index, config) in configs.iter().enumerate() {
-            let frame_bytes = rate * config.frame.as_secs_f64();
-            let part_below: f64 = configs[index + 1..].iter().map(|level| level.part).sum();
+        for (index, frame) in frames.iter().enumerate() {
+            let frame_bytes = rate * frame.length.as_secs_f64();
+            let part_below: f64 = frames[index + 1..].iter().map(|level| level.part).sum();
             levels.push(Level {
-                frame: config.frame,
+                frame: frame.length,
                 allotment: frame_bytes * reserve,
                 below: frame_bytes * part_below,
                 below_left: frame_bytes * part_below,
                 number: 0,
-                ends: Time::ZERO + config.frame,
+                ends: Time::ZERO + frame.length,
                 eligible: VecDeque::new(),
                 waiting: VecDeque::new(),
             });
-            level_of.extend(config.flows.iter().map(|flow| (*flow, index as u8)));
+            level_of.extend(frame.flows.iter().map(|flow| (*flow, index as u8)));
         }
         Self { levels, level_of, served: 0 }
     }

@@ -10,7 +10,7 @@ use tailback_core::{Checker, Span};
 use super::shares::{check_reservations, check_shares};
 use super::{BufferConfig, Share};
 use crate::fair::PerFlow;
-use crate::fair::framed::Framed;
+use crate::fair::framed::{Frame, Framed};
 use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, numbered, shared};
 
 /// Framed round robin: in each frame of constant length every flow may send its allotment, and no more even when the
@@ -125,7 +125,8 @@ impl QueueConfig for FramedRoundRobinConfig {
     }
 
     fn build(&self, cx: &BuildCx) -> Self::Queue {
-        PerFlow::boxed(Framed::single(self, cx), &self.shares, &self.buffer, cx)
+        let frame = Frame { length: self.frame, part: 1.0, flows: &[] };
+        PerFlow::boxed(Framed::new(&[frame], self.reserve, cx), &self.shares, &self.buffer, cx)
     }
 
     fn flow_lists(&self) -> FlowLists<'_> {
@@ -190,7 +191,12 @@ impl QueueConfig for HierarchicalRoundRobinConfig {
     }
 
     fn build(&self, cx: &BuildCx) -> Self::Queue {
-        PerFlow::boxed(Framed::hierarchical(self, cx), &self.shares, &self.buffer, cx)
+        let frames: Vec<_> = self
+            .levels
+            .iter()
+            .map(|level| Frame { length: level.frame, part: level.part, flows: &level.flows })
+            .collect();
+        PerFlow::boxed(Framed::new(&frames, self.reserve, cx), &self.shares, &self.buffer, cx)
     }
 
     fn flow_lists(&self) -> FlowLists<'_> {

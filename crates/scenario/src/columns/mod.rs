@@ -21,6 +21,7 @@ pub(crate) use logs::{MESSAGES, decoded, of_packets, of_state};
 use crate::table::{Column, Table};
 
 /// One column of a table, and the function that makes its values of what the table is made of.
+#[derive(Clone, Copy)]
 pub(crate) struct Entry<Of> {
     info: ColumnInfo,
     of: Of,
@@ -56,7 +57,7 @@ pub(crate) fn columns_of<Of>(entries: &[Entry<Of>], make: impl Fn(&Of) -> Column
 pub(crate) fn is_digested(key: &str) -> bool {
     static LEFT_OUT: LazyLock<HashSet<&str>> = LazyLock::new(|| {
         let tables =
-            infos_of(links::COLUMNS).chain(infos_of(flows::COLUMNS)).chain(infos_of(aggregates::COLUMNS));
+            infos_of(&links::COLUMNS).chain(infos_of(flows::COLUMNS)).chain(infos_of(aggregates::COLUMNS));
         let series = [LinkSeries::COLUMNS, FlowSeries::COLUMNS, AccumulationSeries::COLUMNS].concat();
         tables.copied().chain(series).filter(|info| !info.digested).map(|info| info.key).collect()
     });
@@ -73,7 +74,7 @@ fn infos_of<Of>(entries: &[Entry<Of>]) -> impl Iterator<Item = &ColumnInfo> {
 pub fn columns() -> Value {
     let infos = |list: &[ColumnInfo]| -> Value { list.iter().map(described).collect() };
     json!({
-        "links": listed(links::COLUMNS),
+        "links": listed(&links::COLUMNS),
         "flows": listed(flows::COLUMNS),
         "aggregates": listed(aggregates::COLUMNS),
         "messages": listed(MESSAGES),
