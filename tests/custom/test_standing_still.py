@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from typing import Any
 
 import pytest
 
 import tailback as tb
 from tests.custom.custom_parts import Aimd, Echo, Fifo, Reporter
+
+
+def dumbbell(part: type[tb.Controller]) -> tb.Scenario:
+    """One flow under this controller."""
+    base = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", buffer="30 packets", duration="10 s")
+    return base.with_flows(tb.flows(1, part.scheme()))
 
 
 class Endless(Aimd):
@@ -79,3 +87,38 @@ def test_time_that_stands_still_is_told(part: Any, complaint: str) -> None:
         scenario = base.replace(queue=part.queue()).with_flows(tb.flows(1, "sack"))
     with pytest.raises(tb.PartError, match=complaint):
         scenario.run()
+
+
+def test_a_call_that_does_not_come_back_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stuck(Aimd):
+        """Looks for something that is not there, and catches whatever is raised."""
+
+        def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+            super().on_feedback(now, feedback, cx)
+            while now > 1:
+                with contextlib.suppress(Exception):
+                    sum(range(1000))
+
+    monkeypatch.setenv("TAILBACK_CALL_LIMIT", "0.2")
+    with pytest.raises(tb.PartError, match=r"in on_feedback: CallTimeoutError: .*Stuck\.on_feedback has not come back"):
+        dumbbell(Stuck).run()
+    # Who comes back is left alone, however often it is called; so is who follows the progress.
+    followed: list[float] = []
+
+    def follow(share: float) -> None:
+        followed.append(share)
+        if len(followed) == 1:
+            time.sleep(0.5)
+
+    assert dumbbell(Aimd).run(progress=follow).hash == dumbbell(Aimd).run().hash
+    assert followed
+
+
+def test_what_is_no_time_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = dumbbell(Aimd)
+    for said in ("soon", "-1", "inf", "nan"):
+        monkeypatch.setenv("TAILBACK_CALL_LIMIT", said)
+        with pytest.raises(tb.ArgumentError, match="TAILBACK_CALL_LIMIT"):
+            base.run()
+    monkeypatch.setenv("TAILBACK_CALL_LIMIT", "0")
+    assert base.run().duration > 0

@@ -3,11 +3,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from tailback import _core
 from tailback.custom.registry import explained, has_parts
+from tailback.custom.time_limit import Watched, limit
 from tailback.errors import PartError, TailbackError
+
+
+class _Follow:
+    """Who follows the progress, whose errors are no part's."""
+
+    def __init__(self, progress: Callable[[float], object]) -> None:
+        self.progress = progress
+        self.raised: BaseException | None = None
+
+    def __call__(self, share: float) -> None:
+        """Passes the part of the run that is done on."""
+        try:
+            self.progress(share)
+        except BaseException as error:
+            self.raised = error
+            raise
 
 
 def run(
@@ -20,28 +38,18 @@ def run(
 
     Raises:
         ScenarioError: where the scenario makes no sense.
-        PartError: where a custom part raised something or answered what is not allowed; what was raised is the cause.
+        PartError: where a custom part raised something, answered what is not allowed, or did not come back from a call
+            within the time limit (``time_limit.py``); what was raised is the cause.
     """
-    others: list[BaseException] = []
+    follow = progress and _Follow(progress)
+    seconds = limit() if has_parts() else math.inf
     try:
-        return _core.run(scenario, seed=seed, progress=progress and _kept(progress, others), memory=memory)
+        with Watched(seconds, apart=_Follow.__call__.__code__):
+            return _core.run(scenario, seed=seed, progress=follow, memory=memory)
     except (TailbackError, KeyboardInterrupt):
         raise
     # Whatever it is, SystemExit too: it ends this run and nothing else.
     except BaseException as error:
-        if any(error is other for other in others) or not has_parts():
+        if (follow and error is follow.raised) or not has_parts():
             raise
         raise PartError(explained(error)) from error
-
-
-def _kept(progress: Callable[[float], object], others: list[BaseException]) -> Callable[[float], object]:
-    """Who follows the progress, whose errors are no part's."""
-
-    def follow(share: float) -> None:
-        try:
-            progress(share)
-        except BaseException as error:
-            others.append(error)
-            raise
-
-    return follow
