@@ -167,7 +167,7 @@ LINES = [
 """Their ``mod`` lines, rows and entries: file, what stands there, what stands there afterwards."""
 
 SUITES = {
-    "control": ["--test", "conformance"],
+    "control": ["--test", "conformance", "--test", "receivers", "--test", "trajectories"],
     "qdisc": ["--lib", "--test", "anything"],
     "transport": ["--test", "sources"],
     "scenario": ["--lib", "columns"],

@@ -34,6 +34,14 @@ class Unbounded(Aimd):
         return tb.Directive()
 
 
+class Boundless(Aimd):
+    """A rate of which no link has any."""
+
+    def directive(self) -> tb.Directive:
+        """1 Tbit/s."""
+        return tb.Directive(rate=1e12)
+
+
 class NeverReady(Fifo):
     """Says that a packet may leave, and gives none."""
 
@@ -74,6 +82,7 @@ class Asked(Echo):
     [
         (Endless, r"Endless.next_timer \(.*_still.py, line \d+\): 0.0 is not allowed; expected seconds later than now"),
         (Unbounded, r"Unbounded.directive \(.*\): Directive\(.*\) is not allowed; expected a window or a rate"),
+        (Boundless, r"Boundless.directive \(.*\): Directive\(.*\) is not allowed; expected a window or a rate"),
         (Asked, r"Insatiable.next_timer \(.*\): 0.0 is not allowed; expected seconds later than now"),
         (NeverReady, r"NeverReady.next_ready \(.*\): .* is not allowed; expected seconds later than now"),
         (AlwaysDue, r"AlwaysDue.next_timer \(.*\): 0.0 is not allowed; expected seconds later than now"),

@@ -11,10 +11,10 @@ use crate::script;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use bench::{Stamp, What, told};
+use bench::{Stamp, What, schemes, told, with_policy};
 use script::{NEWEST_PAIR, Op, Script, params};
-use tailback_control::{SCHEMES, Scheme};
-use tailback_core::{BitRate, Bytes, Report, Span};
+use tailback_control::Scheme;
+use tailback_core::{BitRate, Bytes, Controller as _, ProbePlan, Report, Span};
 
 // ── what happens to senders ──
 
@@ -63,6 +63,21 @@ fn marks() -> Vec<Op> {
     (0..300).flat_map(|number| [Op::Send(8), step(number)]).collect()
 }
 
+/// Back-to-back pairs whose acknowledgements come 10 ms apart, then 30 ms, 5 ms, and 10 ms with a loss between them.
+fn pairs() -> Vec<Op> {
+    let rtt = |step: u16| match step {
+        60..120 => 300,
+        120..180 => 50,
+        _ => 100,
+    };
+    let mut all: Vec<Op> = (0..240)
+        .flat_map(|step| [Op::Send(2), Op::Ack(1, rtt(step), false), Op::Ack(1, rtt(step), false)])
+        .collect();
+    all.insert(630, Op::Loss);
+    all.insert(640, Op::Recovered);
+    all
+}
+
 /// A path, as receivers see it during a step.
 struct Path {
     /// Packets that arrive and that are lost.
@@ -107,7 +122,10 @@ impl Path {
                 virtual_delay: Span::ZERO,
             },
             Report::Gate { on: self.off_for.is_zero(), off_for: self.off_for },
-            Report::Rate { rate: rate.mul_f64(0.5 + f64::from(step % 50) / 100.0), setpoint: Bytes::new(6000) },
+            Report::Rate {
+                rate: rate.mul_f64(0.5 + f64::from(step % 50) / 100.0),
+                setpoint: Bytes::new(6000),
+            },
         ]
     }
 }
@@ -137,7 +155,7 @@ fn reports() -> Vec<Op> {
 fn trajectory(scheme: &Scheme, happenings: &[Op]) -> String {
     let mut runner = Script::new(scheme.build(&params()).controller);
     let mut text = String::from("what,window_bytes,rate_bits\n");
-    let mut often = 0;
+    let (mut acks, mut reports) = (0, 0);
     let mut open = true;
     for op in happenings {
         runner.fire_timers();
@@ -155,11 +173,17 @@ fn trajectory(scheme: &Scheme, happenings: &[Op]) -> String {
             Op::Timeout => Some("timeout"),
             Op::Wait(..=100) => None,
             Op::Wait(_) => Some("wait"),
-            Op::Report(report, _) => told_of(report),
+            Op::Report(report, _) => matches!(report, Report::Rate { .. }).then_some("reports"),
         };
-        let frequent = matches!(op, Op::Ack(..) | Op::Marked(..) | Op::Report(..));
-        often += u32::from(frequent && what.is_some());
-        let what = what.filter(|_| !frequent || often % 5 == 0);
+        let is_fifth = |count: &mut u32| {
+            *count += 1;
+            count.is_multiple_of(5)
+        };
+        let what = what.filter(|what| match *what {
+            "ack" | "marked" => is_fifth(&mut acks),
+            "reports" => is_fifth(&mut reports),
+            _ => true,
+        });
         let window = directive.window.map(Bytes::get).map(|window| window.to_string()).unwrap_or_default();
         let rate = directive.rate.map(BitRate::bits_per_sec).map(|rate| rate.to_string()).unwrap_or_default();
         for what in gate.into_iter().chain(what) {
@@ -169,51 +193,45 @@ fn trajectory(scheme: &Scheme, happenings: &[Op]) -> String {
     text
 }
 
-/// Of the reports of one instant, the last stands for all.
-const fn told_of(report: &Report) -> Option<&'static str> {
-    if matches!(report, Report::Rate { .. }) { Some("reports") } else { None }
-}
-
 /// A sequence by its folder's name, and what is left of it without what it is about.
 type Sequence = (&'static str, fn() -> Vec<Op>, fn(&Op) -> Option<Op>);
 
-const SEQUENCES: [Sequence; 3] = [
+const SEQUENCES: [Sequence; 4] = [
     ("acknowledgements", acknowledgements, |_| None),
     ("marks", marks, |op| match op {
         Op::Marked(count, rtt, _) => Some(Op::Ack(*count, *rtt, false)),
         other => Some(other.clone()),
     }),
+    ("pairs", pairs, |_| None),
     ("reports", reports, |op| if matches!(op, Op::Report(..)) { None } else { Some(op.clone()) }),
 ];
 
 /// The schemes that a sequence moves otherwise than the rest of it would alone: a record of any other would say nothing.
 fn moved(sequence: &Sequence) -> Vec<(&'static str, String)> {
-    let (_, all, without) = sequence;
+    let (folder, all, without) = sequence;
     let all = all();
     let rest: Vec<Op> = all.iter().filter_map(without).collect();
-    let trajectories = SCHEMES.iter().map(|info| {
-        let scheme = (info.default)();
+    let trajectories = schemes().into_iter().map(|(name, scheme)| {
         let told = trajectory(&scheme, &all);
-        let is_moved = differs(&told) && directed(&told) != directed(&trajectory(&scheme, &rest));
-        is_moved.then_some((info.name, told))
+        let directive = scheme.build(&params()).controller.directive();
+        let is_paired = matches!(directive.probe, Some(ProbePlan::DataPairs { .. }));
+        let concerns = is_paired || *folder != "pairs";
+        let found = directed(&told);
+        (concerns && found.len() > 3 && found != directed(&trajectory(&scheme, &rest)))
+            .then_some((name, told))
     });
     trajectories.flatten().collect()
 }
 
-/// What is directed, once each.
+/// What is directed, each once where it stays so.
 fn directed(trajectory: &str) -> Vec<&str> {
     let lines = trajectory.lines().skip(1).filter(|line| !line.starts_with("reports"));
-    let mut said: Vec<&str> = lines.filter_map(|line| line.split_once(',')).map(|line| line.1).collect();
+    let is_gate = |line: &str| line.starts_with("closes") || line.starts_with("opens");
+    let said =
+        lines.filter_map(|line| if is_gate(line) { Some(line) } else { Some(line.split_once(',')?.1) });
+    let mut said: Vec<&str> = said.collect();
     said.dedup();
     said
-}
-
-/// Whether a trajectory goes anywhere.
-fn differs(trajectory: &str) -> bool {
-    let lines = trajectory.lines().skip(1);
-    let mut said: Vec<&str> = lines.clone().filter_map(|line| line.split_once(',')).map(|line| line.1).collect();
-    said.dedup();
-    said.len() > 3 || lines.filter(|line| line.starts_with("closes")).count() > 1
 }
 
 // ── what receivers report ──
@@ -259,10 +277,13 @@ fn arrivals() -> Vec<bench::Op> {
     all
 }
 
-/// The reports, every fifth and all that close or open a gate: when in milliseconds, and what.
+/// The reports, of more than 400 every tenth and all that close or open a gate: when in milliseconds, and what.
 fn reported(scheme: &Scheme) -> String {
     let mut text = String::from("at_ms,report\n");
-    for (number, (at, outgoing)) in told(scheme, &arrivals()).into_iter().enumerate() {
+    let all = told(scheme, &arrivals());
+    let every = if all.len() > 400 { 10 } else { 1 };
+    let mut open = true;
+    for (number, (at, outgoing)) in all.into_iter().enumerate() {
         let rate = |rate: BitRate| rate.bits_per_sec();
         let said = match &outgoing.report {
             Report::Interval { span, received, packets, lost } => {
@@ -278,8 +299,11 @@ fn reported(scheme: &Scheme) -> String {
             Report::Rate { rate: of, setpoint } => format!("rate,{},{}", rate(*of), setpoint.get()),
             Report::Custom(values) => format!("custom,{values:?}"),
         };
-        let closes = matches!(outgoing.report, Report::Gate { on: false, .. });
-        if closes || number % 5 == 0 {
+        let before = open;
+        if let Report::Gate { on, .. } = outgoing.report {
+            open = on;
+        }
+        if open != before || number % every == 0 {
             writeln!(text, "{:.3},{said}", at.as_nanos() as f64 / 1e6).expect("text can be written");
         }
     }
@@ -295,12 +319,15 @@ fn found() -> Vec<(&'static str, &'static str, String)> {
         moved(sequence).into_iter().map(move |(name, found)| (folder, name, found))
     };
     let senders = SEQUENCES.iter().flat_map(moved);
-    let receivers = bench::schemes().into_iter().map(|(name, scheme)| ("arrivals", name, reported(&scheme)));
+    let receivers = with_policy().into_iter().map(|(name, scheme)| ("arrivals", name, reported(&scheme)));
     senders.chain(receivers).collect()
 }
 
 fn file(folder: &str, name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/trajectories").join(folder).join(format!("{name}.csv"))
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/trajectories")
+        .join(folder)
+        .join(format!("{name}.csv"))
 }
 
 /// Whether two fields agree: to a part in a million, whole numbers to a unit, since a platform's `cbrt` may differ in the
@@ -336,7 +363,9 @@ fn every_scheme_does_what_it_did() {
 #[test]
 fn records_are_of_schemes_that_move() {
     let found = found();
-    for (folder, least) in [("acknowledgements", 8), ("marks", 1), ("reports", 8), ("arrivals", 8)] {
+    for (folder, least) in
+        [("acknowledgements", 13), ("marks", 1), ("pairs", 1), ("reports", 8), ("arrivals", 12)]
+    {
         let path = file(folder, "none").parent().expect("a folder").to_owned();
         let mut count = 0;
         for entry in std::fs::read_dir(path).expect("the records") {

@@ -8,7 +8,7 @@ use std::thread;
 
 use sha2::{Digest, Sha256};
 use tailback_control::SCHEMES;
-use tailback_core::{Bytes, DataAmount, Event, FlowId, Span, Stream, Time};
+use tailback_core::{AppHint, Bytes, DataAmount, Event, FlowId, Span, Stream, Time};
 use tailback_net::{Clock, Driver, Impairment, ImpairmentConfig, ReceiveBuffer, SendBuffer};
 use tailback_transport::source::AnySource;
 use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, Sender, StreamConfig};
@@ -57,7 +57,7 @@ fn transfer(scheme: &str, data: &[u8]) -> (Vec<u8>, u64) {
     let parts = (info.default)().build(&config.controller_params());
     let receiver_config = ReceiverConfig { delivery_events: true, ..ReceiverConfig::default() };
     let receiver = Receiver::new(FLOW, receiver_config.matching(&config));
-    let sender = Sender::new(FLOW, config, parts.controller, AnySource::pushed());
+    let sender = Sender::new(FLOW, config, parts.controller, AnySource::pushed()).with_hints();
     let (here, there) = sockets();
 
     let done = Arc::new(AtomicBool::new(false));
@@ -82,7 +82,7 @@ fn transfer(scheme: &str, data: &[u8]) -> (Vec<u8>, u64) {
         Driver::new(here, FLOW, sender, buffer, rng, Some(impairment("data"))).expect("a driver");
     let clock = Clock::start();
     let mut pieces = data.chunks(100_000);
-    let mut open = true;
+    let (mut open, mut told) = (true, 0);
     loop {
         while open && driver.kept() < 500_000 {
             if let Some(piece) = pieces.next() {
@@ -92,11 +92,15 @@ fn transfer(scheme: &str, data: &[u8]) -> (Vec<u8>, u64) {
                 open = false;
             }
         }
-        if driver.turn(TURN).expect("the sender goes on").contains(&Event::Finished) {
+        let events = driver.turn(TURN).expect("the sender goes on");
+        let rates = events.iter().filter(|event| matches!(event, Event::Hint(AppHint { rate: Some(_), .. })));
+        told += rates.count();
+        if events.contains(&Event::Finished) {
             break;
         }
         assert!(clock.now() < DEADLINE, "{scheme}: {} bytes still unacknowledged", driver.kept());
     }
+    assert!(told > 1, "{scheme}: the application hears of the rate that it may use");
     done.store(true, Ordering::Relaxed);
     assert_eq!(driver.kept(), 0);
     let lost = driver.impairment().map_or(0, Impairment::lost);

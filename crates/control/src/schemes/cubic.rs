@@ -12,7 +12,7 @@
 //! | `W_est += α · acked / cwnd`, `α = 3 (1-β) / (1+β)`, and 1 once `W_est >= cwnd_prior` | eq. 4, §4.3 |
 //! | `cwnd = W_est` where `W_cubic(t) < W_est` (Reno-friendly region) | §4.3 |
 //! | `cwnd += (target - cwnd) / cwnd` otherwise | §4.4, §4.5 |
-//! | loss: `ssthresh = β · flight`, `cwnd = max(ssthresh, 2)`; ECN echo: `cwnd = max(ssthresh, 1)` | §4.6 |
+//! | loss: `ssthresh = β · FlightSize`, `cwnd = max(ssthresh, 2)`; ECN echo: `cwnd = max(ssthresh, 1)` | §4.6 |
 //! | fast convergence: `W_max = cwnd (1+β)/2` where `cwnd` was below the last `W_max` | §4.7 |
 //! | time-out: `ssthresh` as for a loss, `cwnd = 1`; then `K = 0`, `W_max = cwnd_epoch` | §4.8 |
 //! | no growth with an ECN echo | RFC 3168 §6.1.2 |

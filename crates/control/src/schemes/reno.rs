@@ -2,16 +2,17 @@
 //! `sack`, which differ in loss recovery only. Loss recovery lives in `transport`.
 //!
 //! Source: RFC 5681 (TCP Congestion Control) §3.1, §3.2; RFC 3465 (Appropriate Byte Counting); RFC 3168 §6.1.2
-//! (ECN); RFC 7661 §4 in spirit (no growth that was not used). With `w` the window in segments:
+//! (ECN); RFC 7661 §4 in spirit (no growth that was not used). With `w` the window and `FlightSize` the data outstanding, in
+//! segments:
 //!
 //! | when | rule | where |
 //! | --- | --- | --- |
 //! | ack, `w < ssthresh` | `w += min(N, 1)`; by byte counting `min(N, L)` | RFC 5681 eq. 2, RFC 3465 §2.2 |
 //! | ack, otherwise | `w += 1/w`; by byte counting `w += N/w` | RFC 5681 eq. 3, RFC 3465 §2.1 |
-//! | loss | `ssthresh = max(flight/2, 2)`, `w = ssthresh` | RFC 5681 eq. 4, §3.2 |
-//! | ECN echo that counts | `ssthresh = max(flight/2, 2)`, `w = max(flight/2, 1)` | RFC 3168 §6.1.2 |
+//! | loss | `ssthresh = max(FlightSize/2, 2)`, `w = ssthresh` | RFC 5681 eq. 4, §3.2 |
+//! | ECN echo that counts | `ssthresh = max(FlightSize/2, 2)`, `w = max(FlightSize/2, 1)` | RFC 3168 §6.1.2 |
 //! | any ack with an ECN echo | `w` does not grow, but in the repair of a time-out | RFC 3168 §6.1.2 |
-//! | first time-out | `ssthresh = max(flight/2, 2)`, `w = 1` | RFC 5681 eq. 4, §3.1 |
+//! | first time-out | `ssthresh = max(FlightSize/2, 2)`, `w = 1` | RFC 5681 eq. 4, §3.1 |
 //! | further time-outs | `w = 1`, `ssthresh` held | RFC 5681 §3.1 |
 //! | data after an idle time-out | `w = min(initial window, w)` | RFC 5681 §4.1 |
 //! | the last loss or time-out was spurious | `w` and `ssthresh` as before it | RFC 4015 §3.2, `w` at once |

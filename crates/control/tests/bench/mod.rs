@@ -147,10 +147,13 @@ impl Bench {
     }
 }
 
-/// Every scheme whose receiver has something to say, with its name or its variant's.
+/// Every scheme, and variants whose halves take another path through the code, each with its name.
 pub(crate) fn schemes() -> Vec<(&'static str, Scheme)> {
     let variants = [
-        ("packet-pair-at-receiver", serde_json::json!({ "name": "packet-pair", "controlled_at": "receiver" })),
+        (
+            "packet-pair-at-receiver",
+            serde_json::json!({ "name": "packet-pair", "controlled_at": "receiver" }),
+        ),
         ("tfrc-sp", serde_json::json!({ "name": "tfrc", "small_packets": true })),
         ("probabilistic-tear", serde_json::json!({ "name": "probabilistic", "friendly_rate": "tear" })),
         (
@@ -161,13 +164,19 @@ pub(crate) fn schemes() -> Vec<(&'static str, Scheme)> {
         ),
     ];
     let variants = variants.map(|(name, text)| (name, serde_json::from_value(text).expect("well-formed")));
-    let all = SCHEMES.iter().map(|info| (info.name, (info.default)())).chain(variants);
-    all.filter(|(_, scheme)| scheme.build(&params()).policy.is_some()).collect()
+    SCHEMES.iter().map(|info| (info.name, (info.default)())).chain(variants).collect()
+}
+
+/// Those whose receiver has something to say.
+pub(crate) fn with_policy() -> Vec<(&'static str, Scheme)> {
+    schemes().into_iter().filter(|(_, scheme)| scheme.build(&params()).policy.is_some()).collect()
 }
 
 /// What a scheme's receiver reports of these arrivals, and when.
 pub(crate) fn told(scheme: &Scheme, ops: &[Op]) -> Vec<(Time, Outgoing)> {
     let mut bench = Bench::new(scheme.build(&params()).policy.expect("has one"));
-    ops.iter().for_each(|op| bench.apply(op));
+    for op in ops {
+        bench.apply(op);
+    }
     bench.reports
 }

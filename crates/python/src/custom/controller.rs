@@ -4,7 +4,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use tailback_control::ControllerParams;
 use tailback_core::custom::Settings;
-use tailback_core::{Controller, Cx, Directive, Feedback, Gate, Sent, Time};
+use tailback_core::{Controller, Cx, Directive, Feedback, Gate, Sent, Span, Time};
 
 use super::Maker;
 use super::answers::{timer, wrong};
@@ -12,9 +12,10 @@ use super::bridge::Bridge;
 use super::patience::Patience;
 use super::values::{Connection, Context, PyDirective, PyFeedback, PySent, seconds};
 
-/// More packets than this leave at one instant only where a directive bounds nothing: the simulation would never come to
-/// the next instant.
+/// More packets than this leave in [`MOMENT`] without being acknowledged only where a directive bounds nothing, or by a rate
+/// far above that of any link: the simulation would hardly go on.
 const AT_ONCE: u32 = 1 << 20;
+const MOMENT: Span = Span::from_millis(100);
 
 /// A controller behind the interpreter. Its directive is asked for once after each call and kept.
 pub(crate) struct CustomController {
@@ -25,7 +26,7 @@ pub(crate) struct CustomController {
     directive: Directive,
     timer: Option<Time>,
     patience: Patience,
-    /// When a packet was last sent, and how many were at that instant.
+    /// When this moment began, and how many packets were sent in it and not acknowledged.
     sent: (Time, u32),
 }
 
@@ -81,16 +82,16 @@ impl CustomController {
         self.directive.gate = Gate::Closed { until: None };
     }
 
-    /// Counts what leaves at one instant.
+    /// Counts what leaves in a moment.
     fn bound(&mut self, now: Time) {
-        self.sent = if self.sent.0 == now { (now, self.sent.1 + 1) } else { (now, 1) };
+        self.sent = if now.since(self.sent.0) < MOMENT { (self.sent.0, self.sent.1 + 1) } else { (now, 1) };
         if self.sent.1 <= AT_ONCE {
             return;
         }
         let _: Option<()> = self.bridge.ask(|_, part| {
             let said = part.call_method0("directive")?;
             let allowed =
-                format!("a window or a rate that bounds what leaves at once ({AT_ONCE} packets did)");
+                format!("a window or a rate that bounds what leaves ({AT_ONCE} packets did in {MOMENT})");
             Err(wrong(part, "directive", &said, &allowed))
         });
         self.fall_silent();
@@ -124,6 +125,7 @@ impl Controller for CustomController {
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        self.sent.1 = self.sent.1.saturating_sub(u32::try_from(feedback.acked.len()).unwrap_or(u32::MAX));
         // Lent to this call only.
         let read = self.read_report.take();
         self.call(cx, |py, part, context| {

@@ -4,8 +4,7 @@
 //!
 //! An aggregate repairs nothing, and its scheme lives on reports alone. Where the scheme directs a window, the far end
 //! tells the near one how much is no longer on the way, so that the window is kept as a host keeps its own. A rate of
-//! `window / rtt` alone was tried: the round trip time is measured once in a round trip and one round trip late, and ten
-//! aggregates that follow it swing between an empty queue and one twice too long, at 94 to 98 % of the capacity.
+//! `window / rtt` would not do: what damps it comes a round trip late (`docs/decisions/0007-edge-to-edge-control.md`).
 //!
 //! What is no longer on the way has left, or is lost. Packets cannot be told from each other by number, being of many
 //! flows; control packets say how much had entered before them, and what had not left by then has been lost, as in
