@@ -14,7 +14,7 @@ from tests.custom.custom_parts import Aimd, Echo, Fifo, Reporter
 
 def dumbbell(part: type[tb.Controller]) -> tb.Scenario:
     """One flow under this controller."""
-    base = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", buffer="30 packets", duration="10 s")
+    base = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", buffer="30 packets", duration="3 s")
     return base.with_flows(tb.flows(1, part.scheme()))
 
 
@@ -108,7 +108,17 @@ def test_a_call_that_does_not_come_back_is_told(monkeypatch: pytest.MonkeyPatch)
                 with contextlib.suppress(Exception):
                     sum(range(1000))
 
+    class Pondering(Aimd):
+        """Is never made."""
+
+        def __init__(self, connection: tb.Connection) -> None:
+            super().__init__(connection)
+            while True:
+                sum(range(1000))
+
     monkeypatch.setenv("TAILBACK_CALL_LIMIT", "0.2")
+    with pytest.raises(tb.PartError, match=r"in __init__: CallTimeoutError: .*Pondering\.__init__ has not come back"):
+        dumbbell(Pondering).run()
     with pytest.raises(tb.PartError, match=r"in on_feedback: CallTimeoutError: .*Stuck\.on_feedback has not come back"):
         dumbbell(Stuck).run()
     # Who comes back is left alone, however often it is called; so is who follows the progress.

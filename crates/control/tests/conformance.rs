@@ -58,6 +58,17 @@ fn of(wanted: Family) -> Vec<Scheme> {
     schemes().into_iter().filter(|scheme| scheme.family() == wanted).collect()
 }
 
+/// Every scheme that selective aggressiveness can wrap, and so wrapped, without any aggressiveness.
+fn wrapped() -> Vec<(Scheme, Scheme)> {
+    let inner = schemes().into_iter().filter(|scheme| scheme.heeds_gain() && scheme.name() != "sac");
+    let wrap = |inner: Scheme| {
+        let over = serde_json::to_value(&inner).expect("a scheme can be written");
+        let wrapper = serde_json::json!({ "name": "sac", "over": over, "unit": 0.0 });
+        (inner, serde_json::from_value(wrapper).expect("and read within another"))
+    };
+    inner.map(wrap).collect()
+}
+
 fn run(scheme: &Scheme, script: &[Op]) -> Vec<Directive> {
     let mut runner = Script::new(scheme.build(&params()).controller);
     script.iter().map(|op| runner.apply(op)).collect()
@@ -173,6 +184,14 @@ proptest! {
         }
     }
 
+    /// Selective aggressiveness that scales nothing directs what the scheme beneath directs.
+    #[test]
+    fn a_wrapper_that_changes_nothing_is_not_noticed(script in ops()) {
+        for (inner, wrapper) in wrapped() {
+            prop_assert_eq!(run(&wrapper, &script), run(&inner, &script), "{}", inner.name());
+        }
+    }
+
     /// What is configured to be as it is stays so, whatever happens.
     #[test]
     fn nothing_moves_what_does_not_respond(script in ops()) {
@@ -225,6 +244,24 @@ proptest! {
             let before = runner.directive();
             prop_assert_eq!(runner.say_nothing(), before, "{}", scheme.name());
         }
+    }
+}
+
+/// A wrapper hands on all that the scheme beneath says of itself, and its receiver's half.
+#[test]
+fn a_wrapper_wants_what_the_scheme_beneath_wants() {
+    let all = wrapped();
+    assert!(all.len() >= 10, "{}", all.len());
+    for (inner, wrapper) in all {
+        let name = inner.name();
+        assert_eq!(wrapper.needs(), inner.needs(), "{name}");
+        assert_eq!(wrapper.family(), inner.family(), "{name}");
+        assert_eq!(wrapper.held(params().segment), inner.held(params().segment), "{name}");
+        assert_eq!(wrapper.guaranteed_rate(), inner.guaranteed_rate(), "{name}");
+        assert_eq!(wrapper.lives_on_reports(), inner.lives_on_reports(), "{name}");
+        assert_eq!(wrapper.heeds_gain(), inner.heeds_gain(), "{name}");
+        let has_policy = |scheme: &Scheme| scheme.build(&params()).policy.is_some();
+        assert_eq!(has_policy(&wrapper), has_policy(&inner), "{name}");
     }
 }
 

@@ -11,6 +11,7 @@ import time
 from types import CodeType, FrameType, TracebackType
 from typing import Final
 
+from tailback.custom.registry import is_ours
 from tailback.errors import refused
 
 VARIABLE: Final = "TAILBACK_CALL_LIMIT"
@@ -88,10 +89,13 @@ class Watched:
 
     def _call(self) -> FrameType | None:
         """The frame of the part's method that the run has called, if it is in one."""
-        frame, call = sys._current_frames().get(self._id), None
+        frame, outermost, call = sys._current_frames().get(self._id), None, None
         while frame is not None and frame is not self._run:
-            frame, call = frame.f_back, frame
-        return None if frame is None or call is None or call.f_code is self._apart else call
+            outermost = frame
+            call = call if is_ours(frame.f_code.co_filename) else frame
+            frame = frame.f_back
+        is_apart = outermost is not None and outermost.f_code is self._apart
+        return None if frame is None or is_apart else call
 
     def _interrupt(self, call: FrameType, told: int) -> None:
         """Raises the error within the call; where that changes nothing, since the call waits outside Python, says so."""
