@@ -167,9 +167,9 @@ LINES = [
 """Their ``mod`` lines, rows and entries: file, what stands there, what stands there afterwards."""
 
 SUITES = {
-    "control": ["--test", "conformance", "--test", "receivers", "--test", "trajectories"],
-    "qdisc": ["--lib", "--test", "anything"],
-    "transport": ["--test", "sources"],
+    "control": ["--test", "all"],
+    "qdisc": ["--lib", "--test", "all", "anything"],
+    "transport": ["--test", "all", "sources"],
     "scenario": ["--lib", "columns"],
 }
 """By crate, what asks every scheme, discipline, source and column."""

@@ -1,9 +1,7 @@
 //! The receiver's half of every scheme that has one, under arrivals of any kind: what is reported is bounded, makes sense,
 //! and is the same for the same arrivals. What schemes steer by is tested in `conformance.rs`.
 
-mod bench;
-
-use bench::{Op, Stamp, What, told, with_policy};
+use crate::bench::{Op, Stamp, What, told, with_policy};
 use proptest::prelude::*;
 use tailback_core::{Bytes, Report};
 

@@ -1,18 +1,14 @@
 //! Recorded trajectories: what every scheme directs under fixed sequences of acknowledgements, marks and reports, and what its
 //! receiver's half reports of a fixed sequence of arrivals, as recorded in `trajectories/`. They hold nobody to any law (that
 //! is `conformance.rs` and `receivers.rs`); they show what a change of code changes. Where a change is meant,
-//! `RECORD_TRAJECTORIES=1 cargo test -p tailback-control --test trajectories` records them anew, and the difference is read
+//! `RECORD_TRAJECTORIES=1 cargo test -p tailback-control trajectories` records them anew, and the difference is read
 //! before it is committed.
-
-mod bench;
-#[expect(dead_code, reason = "shared with the conformance suite, which uses all of it")]
-use crate::script;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use bench::{Stamp, What, schemes, told, with_policy};
-use script::{NEWEST_PAIR, Op, Script, params};
+use crate::bench::{self, Stamp, What, schemes, told, with_policy};
+use crate::script::{NEWEST_PAIR, Op, Script, params};
 use tailback_control::Scheme;
 use tailback_core::{BitRate, Bytes, Controller as _, ProbePlan, Report, Span};
 

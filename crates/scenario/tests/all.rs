@@ -7,7 +7,7 @@ mod aggregates;
 mod altered;
 mod bad_input;
 mod bad_queues;
-mod carriage;
+mod cells_and_multicast;
 mod endpoints;
 mod examples;
 mod marks;

@@ -3,7 +3,7 @@
 
 use crate::pipe;
 
-use pipe::{Departure, FLOW, Fate, Pipe, Told};
+use pipe::{Batch, Departure, FLOW, Fate, Pipe};
 use proptest::prelude::*;
 use tailback_control::schemes::{Reno, RenoConfig};
 use tailback_control::{AnyController, Reliability, SCHEMES};
@@ -16,7 +16,7 @@ use tailback_transport::{EcnMode, Receiver, ReceiverConfig, RttSampling, Sender,
 /// Reno's law, which notes all that it is told.
 struct Noting {
     law: Reno,
-    told: Vec<(Told, Bytes)>,
+    told: Vec<(Batch, Bytes)>,
 }
 
 impl Controller for Noting {
@@ -25,7 +25,7 @@ impl Controller for Noting {
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
-        let told = Told {
+        let told = Batch {
             at: now,
             acked: feedback.acked.iter().map(|one| one.number).collect(),
             lost: feedback.lost.iter().map(|one| one.number).collect(),

@@ -29,7 +29,7 @@ from tailback.units import number
 if TYPE_CHECKING:
     from tailback.sweeps.runs import Runs
 
-Told: TypeAlias = Callable[[int, int], object]
+Progress: TypeAlias = Callable[[int, int], object]
 """Called after every run with how many are done, and of how many."""
 
 
@@ -41,7 +41,7 @@ def sweep(
     jobs: int | None = None,
     executor: Executor | None = None,
     cache: bool | str | Path = True,
-    progress: bool | Told = True,
+    progress: bool | Progress = True,
     memory: str | int | None = None,
     **axes: Any,
 ) -> Runs:
@@ -110,7 +110,7 @@ def run_all(
     jobs: int | None = None,
     executor: Executor | None = None,
     cache: bool | str | Path = True,
-    progress: bool | Told = True,
+    progress: bool | Progress = True,
     memory: str | int | None = None,
 ) -> Runs:
     """Runs all variants with all seeds; options as in :func:`sweep`."""
@@ -170,7 +170,9 @@ def _plan(
     return plan
 
 
-def _work_off(plan: _Plan, kept: Cache, *, jobs: int | None, executor: Executor | None, progress: bool | Told) -> None:
+def _work_off(
+    plan: _Plan, kept: Cache, *, jobs: int | None, executor: Executor | None, progress: bool | Progress
+) -> None:
     """Makes the runs that are left, and keeps each as soon as it is done."""
     told = progress if callable(progress) else None
     finished = len(plan.rows) - len(plan.tasks)

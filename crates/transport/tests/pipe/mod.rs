@@ -272,7 +272,7 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
 /// What a controller was told, in plain words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Log {
-    pub feedback: Vec<Told>,
+    pub feedback: Vec<Batch>,
     pub sent: Vec<Sent2>,
     /// Places in probes of acknowledged packets.
     pub pairs: Vec<u8>,
@@ -280,7 +280,7 @@ pub struct Log {
 
 /// One batch of feedback, owned.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct Batch {
     pub at: Time,
     pub acked: Vec<u64>,
     pub lost: Vec<u64>,
@@ -353,7 +353,7 @@ impl Controller for Scripted {
             self.directive.window = Some(Bytes::new(window));
         }
         self.log.pairs.extend(feedback.acked.iter().map(|one| one.pair as u8));
-        self.log.feedback.push(Told {
+        self.log.feedback.push(Batch {
             at: now,
             acked: feedback.acked.iter().map(|one| one.number).collect(),
             lost: feedback.lost.iter().map(|one| one.number).collect(),
