@@ -66,8 +66,10 @@ fn additive_increases_are_multiplied() {
     assert!((1.7..=2.0).contains(&reno), "w += 1/w, with a larger w: {reno}");
     let cubic = ratio(|| Cubic::new(&CubicConfig::default(), &params(10)));
     assert!((1.5..=2.1).contains(&cubic), "{cubic}");
-    let vegas = ratio(|| Vegas::new(&VegasConfig::default(), None, &params(10)));
-    assert!((1.7..=2.1).contains(&vegas), "{vegas}");
+    for history in [None, Some(10)] {
+        let vegas = ratio(|| Vegas::new(&VegasConfig::default(), history, &params(10)));
+        assert!((1.7..=2.1).contains(&vegas), "{history:?}: {vegas}");
+    }
     let config = AccumulationConfig {
         estimator: AccumulationEstimator::Vegas,
         gamma: None,

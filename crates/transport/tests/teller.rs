@@ -228,10 +228,10 @@ fn an_application_is_told_of_gates_at_once() {
 fn a_gate_that_closes_again_and_again_leaves_nothing_stale() {
     // Twice as much is offered as may leave, so that datagrams wait whenever the gate closes.
     let slow = Directive::rate(BitRate::from_bits_per_sec(400_000));
-    let closed = Directive { gate: Gate::Closed { until: None }, ..slow };
+    let suspended = Directive { gate: Gate::Closed { until: None }, ..slow };
     let shut = [(0.405, 0.805), (1.205, 1.605), (2.005, 4.005)];
     let controller = shut.iter().fold(Scripted::new(slow), |controller, &(closes, opens)| {
-        controller.at(seconds(closes), closed).at(seconds(opens), slow)
+        controller.at(seconds(closes), suspended).at(seconds(opens), slow)
     });
     let config = DatagramConfig { stamps: true, ..DatagramConfig::default() };
     let policy = Periodic::default();
@@ -246,11 +246,8 @@ fn a_gate_that_closes_again_and_again_leaves_nothing_stale() {
         .map(|departure| (departure.at, departure.packet.number))
         .collect();
     for (closes, opens) in shut {
-        let (closes, opens) = (seconds(closes), seconds(opens));
-        assert!(
-            left.iter().all(|(at, _)| *at <= closes || *at >= opens),
-            "nothing leaves while it is closed"
-        );
+        let (from, opens) = (seconds(closes), seconds(opens));
+        assert!(left.iter().all(|(at, _)| *at <= from || *at >= opens), "nothing leaves while it is closed");
         let first = left.iter().find(|(at, _)| *at >= opens).expect("it opens again");
         assert!(
             first.0.since(opens) <= Span::from_millis(10),

@@ -159,6 +159,10 @@ impl SchemeConfig for NewarkConfig {
         }
     }
 
+    fn heeds_gain(&self) -> bool {
+        true
+    }
+
     fn needs(&self) -> Needs {
         let (echo, ecn) = match self.signals {
             Signals::TwoBits => (EcnEcho::Counted, EcnMode::Off),
