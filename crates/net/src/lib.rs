@@ -6,9 +6,9 @@ pub mod buffer;
 pub mod channel;
 pub mod clock;
 pub mod impair;
-pub mod margin;
 #[cfg(target_os = "linux")]
 pub mod lab;
+pub mod margin;
 #[cfg(target_os = "linux")]
 pub mod router;
 pub mod secure;

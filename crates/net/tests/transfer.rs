@@ -111,7 +111,7 @@ impl Waiting {
 }
 
 fn sent(config: &SendConfig, scheme: &str) -> Result<Sent, TransferError> {
-    send(config, |sizes| ends::sender(scheme, sizes), &mut |_| true)
+    send(config, |sizes| Ok(ends::sender(scheme, sizes)), &mut |_| true)
 }
 
 /// Stops when so many bytes have moved.
@@ -183,7 +183,7 @@ fn an_interrupted_transfer_goes_on_where_it_was() {
     let receiver = waiting(config(&folder.target(), &pair));
     let mut watch = until_moved(400_000);
     let sending = receiver.sending(&file, receiver.address);
-    let error = send(&sending, |sizes| ends::sender("cubic", sizes), &mut watch).expect_err("stopped");
+    let error = send(&sending, |sizes| Ok(ends::sender("cubic", sizes)), &mut watch).expect_err("stopped");
     assert!(matches!(error, TransferError::Stopped), "{error}");
     let error = receiver.end().expect_err("stopped");
     assert_eq!(error.to_string(), "the sender says: stopped");
@@ -228,7 +228,7 @@ fn silence_ends_both_within_their_patience() {
         true
     };
     let sending = SendConfig { patience, ..receiver.sending(&file, relay.address) };
-    let error = send(&sending, |sizes| ends::sender("cubic", sizes), &mut watch).expect_err("silence");
+    let error = send(&sending, |sizes| Ok(ends::sender("cubic", sizes)), &mut watch).expect_err("silence");
     let text = error.to_string();
     assert!(text.starts_with("the receiver has said nothing for 600 ms"), "{text}");
     assert!(text.ends_with("the same commands go on from there"), "{text}");
@@ -293,7 +293,7 @@ fn a_damaged_partial_file_is_found_out_and_thrown_away() {
     let receiver = waiting(config(&folder.target(), &pair));
     let mut watch = until_moved(400_000);
     let sending = receiver.sending(&file, receiver.address);
-    send(&sending, |sizes| ends::sender("cubic", sizes), &mut watch).expect_err("stopped");
+    send(&sending, |sizes| Ok(ends::sender("cubic", sizes)), &mut watch).expect_err("stopped");
     receiver.end().expect_err("stopped");
     let partial = folder.target().join(&folder.names()[0]);
     let mut bytes = fs::read(&partial).expect("there");
@@ -317,7 +317,7 @@ fn a_way_that_does_not_carry_long_packets_gets_shorter_ones() {
     let mut found = None;
     let prepare = |sizes| {
         found = Some(sizes);
-        ends::sender("cubic", sizes)
+        Ok(ends::sender("cubic", sizes))
     };
     send(&sending, prepare, &mut |_| true).expect("sent");
     assert_eq!(found.expect("asked").packet, Bytes::new(1232 + 28));

@@ -25,7 +25,7 @@ fn impairment(name: &str) -> Option<Impairment> {
 }
 
 /// The sending end of a scheme; what the receiver must know is its name, and how much of a packet is no payload.
-pub(crate) fn sender(scheme: &str, sizes: Sizes) -> Result<(Prepared<Sender>, String), String> {
+pub(crate) fn sender(scheme: &str, sizes: Sizes) -> (Prepared<Sender>, String) {
     let info = SCHEMES.iter().find(|info| info.name == scheme).expect("registered");
     let mut config = config(scheme);
     let annex = if config.stamps_data() { LONGEST_CONTROL as u64 } else { 0 };
@@ -36,7 +36,7 @@ pub(crate) fn sender(scheme: &str, sizes: Sizes) -> Result<(Prepared<Sender>, St
     let endpoint = Sender::new(FlowId(0), config, parts.controller, AnySource::pushed());
     let prepared =
         Prepared { endpoint, header, rng: Stream::new(1, "sender"), impairment: impairment("data") };
-    Ok((prepared, format!("{scheme} {}", header.get())))
+    (prepared, format!("{scheme} {}", header.get()))
 }
 
 /// The receiving end of what was offered.

@@ -69,7 +69,7 @@ fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment) {
         {
             sender = Some(from);
             passed += 1;
-            if treatment.moves_every > 0 && passed % treatment.moves_every == 0 {
+            if passed.is_multiple_of(treatment.moves_every) {
                 far_socket = far(to);
             }
             for datagram in treated(&buffer[..length], treatment, &mut there, &mut rng) {
