@@ -105,3 +105,31 @@ def test_budgets_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert memory.budget("1 GiB") == 2**30
     monkeypatch.setenv("TAILBACK_MEMORY", "")
     assert 10**8 < memory.budget() < 10**14
+
+
+LONG = """
+import resource, sys
+import tailback as tb
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+def run(duration):
+    flow = tb.flows(1, {"name": "fixed-rate", "rate": "20 kbit/s"}, name="slow")
+    link = {"rate": "1 Mbit/s", "delay": "5 ms", "duration": duration}
+    return tb.dumbbell(**link, flows=[flow], record={"bin": "10 ms", "flows": "all", "links": "main"}).run()
+
+run("1 s")
+before = peak()
+result = run("3000 s")
+columns = result.flow_series.estimated_size() + result.link_series.estimated_size()
+print((peak() - before) / columns, columns / 2**20)
+"""
+
+
+def test_a_long_run_takes_little_more_memory_than_its_columns() -> None:
+    done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True, check=True)
+    ratio, mebibytes = map(float, done.stdout.split())
+    assert mebibytes > 50.0
+    # A whole copy of the columns would make it 1.9.
+    assert ratio < 1.35

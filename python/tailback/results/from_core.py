@@ -4,7 +4,7 @@ judged here."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -106,22 +106,30 @@ def _with(made: Iterable[formulas.Formula], table: pl.DataFrame, window: float |
     return table.with_columns(pl.Series(name, of) for name, of in formulas.computed(made, columns, covered).items())
 
 
-def _series(recorded: Mapping[str, Mapping[str, Any]], times: Any, kind: str, width: float) -> pl.DataFrame:
+def _moved(recorded: Mapping[str, dict[str, Any]], count: int, kind: str) -> Iterator[pl.Series]:
+    """The columns of all watched flows or links, one below the other.
+
+    Column by column: a table for each of thousands would cost far more than what is in them. Each leaves the core's memory
+    as it is taken over, so that a long run never is in memory twice.
+    """
+    names = NAMES[kind]
+    for key in list(dict.fromkeys(key for columns in recorded.values() for key in columns)):
+        # Links may have columns of their own: the state of their disciplines.
+        parts = [columns.pop(key) if key in columns else np.full(count, np.nan) for columns in recorded.values()]
+        column = pl.Series(names.get(key, key), parts[0] if len(parts) == 1 else np.concatenate(parts))
+        del parts
+        yield column.fill_nan(None) if column.dtype == pl.Float64 else column
+
+
+def _series(recorded: Mapping[str, dict[str, Any]], times: Any, kind: str, width: float) -> pl.DataFrame:
     """All watched flows or links, one below the other."""
     if not recorded:
         return pl.DataFrame(schema=_empty(kind))
-    # Column by column: a table for each of thousands would cost far more than what is in them.
-    missing = np.full(len(times), np.nan)
-    names = dict.fromkeys(name for columns in recorded.values() for name in columns)
-    whole: dict[str, Any] = {
-        # Links may have columns of their own: the state of their disciplines.
-        name: np.concatenate([columns.get(name, missing) for columns in recorded.values()])
-        for name in names
-    }
     members = pl.Series(kind, list(recorded), dtype=pl.String)
+    columns = list(_moved(recorded, len(times), _RECORDED[kind]))
     rows = np.repeat(np.arange(len(recorded), dtype=np.uint32), len(times))
-    heads = pl.DataFrame({"time": np.tile(times, len(recorded)), kind: members.gather(rows)})
-    table = heads.hstack(table_of(whole, _RECORDED[kind]))
+    table = pl.DataFrame({"time": np.tile(times, len(recorded)), kind: members.gather(rows)}).hstack(columns)
+    del rows
     per_second = 8.0 / width
     rates = [(pl.col(counter) * per_second).alias(name) for name, counter in formulas.RATES[kind].items()]
     table = table.with_columns(rates)
