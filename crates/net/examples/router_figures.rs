@@ -30,23 +30,27 @@ const SECONDS: u64 = 4;
 
 fn main() -> io::Result<()> {
     match std::env::args().nth(1).as_deref() {
-        Some("speed") => ["drop-tail", "fq-codel"]
-            .iter()
-            .try_for_each(|queue| [36, FULL].into_iter().try_for_each(|size| say(speed(queue, size)?))),
-        Some("served") => RATES.into_iter().try_for_each(|rate| {
-            say(served("tailback", rate, &Ends::of_router()?, true)?)?;
-            say(served("tbf", rate, &Ends::of_bucket(rate)?, false)?)
-        }),
-        Some("delay") => RATES.into_iter().try_for_each(|rate| {
-            say(delay("tailback", rate, &Ends::of_router()?, true)?)?;
-            say(delay("tbf", rate, &Ends::of_bucket(rate)?, false)?)
-        }),
-        _ => Err(io::Error::other("say one of: speed, served, delay")),
+        Some("speed") => {
+            for (queue, size) in
+                [("drop-tail", 36), ("drop-tail", FULL), ("fq-codel", 36), ("fq-codel", FULL)]
+            {
+                println!("{}", speed(queue, size)?);
+            }
+        }
+        Some("served") => {
+            for rate in RATES {
+                println!("{}", served("tailback", rate, &Ends::of_router()?, true)?);
+                println!("{}", served("tbf", rate, &Ends::of_bucket(rate)?, false)?);
+            }
+        }
+        Some("delay") => {
+            for rate in RATES {
+                println!("{}", delay("tailback", rate, &Ends::of_router()?, true)?);
+                println!("{}", delay("tbf", rate, &Ends::of_bucket(rate)?, false)?);
+            }
+        }
+        _ => return Err(io::Error::other("say one of: speed, served, delay")),
     }
-}
-
-fn say(figure: Value) -> io::Result<()> {
-    println!("{figure}");
     Ok(())
 }
 
@@ -152,9 +156,10 @@ fn speed(queue: &str, size: usize) -> io::Result<Value> {
     let ends = Ends::of_router()?;
     let sink = ends.sink()?;
     let (done, pouring) = pour(&ends, size, None)?;
-    let (before, ticks) = (clock_gettime(ClockId::ThreadCPUTime), ticks());
+    let (before, ticks) = (clock_gettime(ClockId::ThreadCPUTime), cpu_ticks());
     let mut router = ends.run(queue, 10_000, Span::ZERO)?.ok_or_else(|| io::Error::other("no router"))?;
-    let (after, later) = (clock_gettime(ClockId::ThreadCPUTime), self::ticks());
+    let after = clock_gettime(ClockId::ThreadCPUTime);
+    let later = cpu_ticks();
     done.store(true, Ordering::Relaxed);
     let _ = pouring.join();
     drop(sink);
@@ -169,7 +174,7 @@ fn speed(queue: &str, size: usize) -> io::Result<Value> {
 }
 
 /// The calling thread's time in its program and in the kernel, in ticks.
-fn ticks() -> (u64, u64) {
+fn cpu_ticks() -> (u64, u64) {
     let told = std::fs::read_to_string("/proc/thread-self/stat").unwrap_or_default();
     let fields: Vec<&str> = told.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let field = |at: usize| fields.get(at).and_then(|field| field.parse().ok()).unwrap_or(0);

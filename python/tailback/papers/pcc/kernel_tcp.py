@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.analysis.confidence import student_t
+from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter
 from tailback.papers.pcc import scenes
 from tailback.papers.real import attempt
 
@@ -134,6 +135,7 @@ def measure(lab: Lab) -> Outcome:
         ),
     )
     return Outcome(
+        changed=_changed([run.pcc / run.tcp for run in runs], ratios.get("real")),
         measured={
             "pcc_mean_kbps": {world: one.pcc for world, one in worlds.items()},
             "tcp_mean_kbps": {world: one.tcp for world, one in worlds.items()},
@@ -154,6 +156,25 @@ def measure(lab: Lab) -> Outcome:
         )
         + f"Loss is {', '.join(f'{100 * one.loss:.1f} % {world}' for world, one in worlds.items())}.",
         scenario=scenario().to_toml(),
+    )
+
+
+def _changed(simulated: Sequence[float], real: float | None) -> ChangedTest | None:
+    """Whether the real run may be one of the simulated ones: it lies where one more of them would with 95 %."""
+    if real is None:
+        return None
+    count, mean, spread = len(simulated), float(np.mean(simulated)), float(np.std(simulated, ddof=1))
+    width = student_t(count - 1, 0.95) * spread * float(np.sqrt(1 + 1 / count))
+    check = Check(
+        "the real ratio lies where one more simulated run would with 95 %",
+        f"{real:.2f}",
+        f"{mean - width:.2f} to {mean + width:.2f}",
+        abs(real - mean) <= width,
+    )
+    return ChangedTest(
+        (check,),
+        f"With eight flows of each kind, single runs differ by {100 * spread / mean:.0f} % (one standard deviation): one real "
+        "run is within 25 % or not by chance.",
     )
 
 
