@@ -87,6 +87,7 @@ def test_all_flows_run_with_real_packets(result: tb.Result) -> None:
     assert result.real["encrypted"] is False
     assert result.real["timers"]["packets"] > 0
     assert result.seed == 7
+    assert result.flows["scheme"].to_list() == ["cubic", "kernel-reno", "monaco", "fixed-rate"]
     flows = {row["flow"]: row for row in result.flows.iter_rows(named=True)}
     assert list(flows) == ["ours", "kernel", "files", "tone"]
     for name in ("ours", "kernel"):
@@ -104,13 +105,13 @@ def test_all_flows_run_with_real_packets(result: tb.Result) -> None:
     assert result.link_series["time"].n_unique() == 15
     assert result.flow_series.height == 4 * 15
     series = result.series(flow="kernel")
-    assert series["window"].max() > 3000
+    assert (series["window"].drop_nulls() > 3000).any()
     assert series["received_bytes"].sum() >= flows["kernel"]["received_bytes"]
 
 
 def test_files_are_told_one_by_one(result: tb.Result) -> None:
     files = result.messages.filter(pl.col("flow") == "files")
-    assert files["size"].to_list() == [20_000, 20_000] if "size" in files.columns else files.height == 2
+    assert files.height == 2
     assert (files["completion_time"] > 0.0102).all()
     finished = result.flows.filter(pl.col("flow") == "files")["finished"].item()
     assert finished == pytest.approx(files["ended"].max(), abs=0.01)

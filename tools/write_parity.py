@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tailback as tb
 from tailback.commands.parity import as_data
@@ -20,6 +21,8 @@ from tailback.units import scaled
 from tools.pages import DOCS, replace
 
 PAGE = DOCS / "parity.md"
+Data = dict[str, Any]
+"""What was measured, as JSON has it."""
 CELLS = (("5 Mbit/s", "20 ms", 60.0), ("20 Mbit/s", "5 ms", 30.0), ("50 Mbit/s", "2 ms", 20.0))
 """Rates, one-way delays of the bottleneck, and how long a run lasts in seconds: ten losses of a Reno flow and more."""
 PAIRS = (
@@ -98,7 +101,7 @@ def cells(known: dict[str, str | None]) -> Iterable[Cell]:
     yield Cell(*CELLS[1], ("cubic", "cubic"), is_jittered=False)
 
 
-def matrix(runs: int, more: int, wanted: str, kept: Path) -> list[dict[str, object]]:
+def matrix(runs: int, more: int, wanted: str, kept: Path) -> list[Data]:
     """Every comparison as plain data, the newest of each kept in a folder: one is made again only where it is better."""
     from tailback import _core
 
@@ -124,13 +127,13 @@ def matrix(runs: int, more: int, wanted: str, kept: Path) -> list[dict[str, obje
     return found
 
 
-def told(data: dict) -> str:
+def told(data: Data) -> str:
     """One comparison as a row of a table."""
 
-    def rows(metric: str) -> list[dict]:
+    def rows(metric: str) -> list[Data]:
         return [row for row in data["rows"] if row["metric"] == metric]
 
-    def both(row: dict, factor: float = 1.0, digits: int = 3) -> str:
+    def both(row: Data, factor: float = 1.0, digits: int = 3) -> str:
         width = row["difference_half_width"]
         half = "" if width is None or not math.isfinite(width) else f" ± {width * factor:.2g}"
         difference = row["difference"] * factor
@@ -157,7 +160,7 @@ def told(data: dict) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def matrix_page(found: list[dict]) -> str:
+def matrix_page(found: list[Data]) -> str:
     """The table and what it says."""
     head = [
         "flows a, b",
@@ -207,10 +210,10 @@ def router(profile: str) -> str:
     return router_page(figures)
 
 
-def router_page(figures: list[dict]) -> str:
+def router_page(figures: list[Data]) -> str:
     """The router's figures as tables."""
 
-    def those(what: str) -> list[dict]:
+    def those(what: str) -> list[Data]:
         return [figure for figure in figures if figure["figure"] == what]
 
     def time(seconds: float | None) -> str:

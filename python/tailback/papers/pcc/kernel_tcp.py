@@ -102,8 +102,8 @@ def _seen(result: Result) -> Seen:
     on = float(np.minimum(sent / RATE, 1.0).mean())
     loss = result.links.filter(pl.col("link") == "r0->r1")["loss_rate"].item()
     each = [(row["group"], row["throughput"] / 1e3) for row in result.flows.iter_rows(named=True)]
-    means = (float(np.mean(one["throughput"].to_numpy())) / 1e3 for one in (pcc, tcp))
-    return Seen(*means, on / max(1 - on, 1e-9), loss, each)
+    pcc_mean, tcp_mean = (float(np.mean(one["throughput"].to_numpy())) / 1e3 for one in (pcc, tcp))
+    return Seen(pcc_mean, tcp_mean, on / max(1 - on, 1e-9), loss, each)
 
 
 def measure(lab: Lab) -> Outcome:
@@ -112,7 +112,13 @@ def measure(lab: Lab) -> Outcome:
 
     runs = lab.map(simulate, range(1, SEEDS + 1))
     real, missing = attempt(Setup(scenario().to_json(), {"tcp": "reno"}), lab, BUDGET)
-    simulated = Seen(*(scenes.mean([run[index] for run in runs]) for index in range(4)), runs[0].each)
+    simulated = Seen(
+        pcc=scenes.mean([run.pcc for run in runs]),
+        tcp=scenes.mean([run.tcp for run in runs]),
+        on_off=scenes.mean([run.on_off for run in runs]),
+        loss=scenes.mean([run.loss for run in runs]),
+        each=runs[0].each,
+    )
     worlds = {"simulator": simulated} if real is None else {"simulator": simulated, "real": _seen(real)}
     ratios = {world: one.pcc / one.tcp for world, one in worlds.items()}
     spread = float(np.std([run.pcc / run.tcp for run in runs], ddof=1))
