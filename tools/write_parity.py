@@ -70,11 +70,10 @@ class Cell:
                 kernel[name] = scheme.removeprefix("kernel-")
                 ours = known[kernel[name]] or ""
             kind = "datagram" if ours in DATAGRAMS else "transport"
-            flows.append(
-                tb.flows(
-                    1, ours, name=name, start={"from": "0 s", "to": "300 ms"}, **{kind: {"segment_size": "1500 B"}}
-                )
-            )
+            fields = {"segment_size": "1500 B"}
+            if self.is_jittered and kind == "transport" and name not in kernel:
+                fields["send_jitter"] = self.jitter
+            flows.append(tb.flows(1, ours, name=name, start={"from": "0 s", "to": "300 ms"}, **{kind: fields}))
         longer = self._longer() if self.pair[0] == self.pair[1] else "0.1 ms"
         base = tb.dumbbell(
             rate=self.rate,
