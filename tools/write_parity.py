@@ -71,7 +71,8 @@ class Cell:
                 ours = known[kernel[name]] or ""
             kind = "datagram" if ours in DATAGRAMS else "transport"
             fields = {"segment_size": "1500 B"}
-            if self.is_jittered and kind == "transport" and name not in kernel:
+            # A fair queue gives each its turn whatever the phase, and pairs must stay pairs.
+            if self.is_jittered and kind == "transport" and name not in kernel and not FAIR & set(self.pair):
                 fields["send_jitter"] = self.jitter
             flows.append(tb.flows(1, ours, name=name, start={"from": "0 s", "to": "300 ms"}, **{kind: fields}))
         longer = self._longer() if self.pair[0] == self.pair[1] else "0.1 ms"
