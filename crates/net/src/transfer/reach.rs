@@ -92,8 +92,8 @@ impl<'a> Reach<'a> {
         initiator: &Initiator,
         longest: usize,
     ) -> Result<([u8; COOKIE], usize), TransferError> {
-        let mut length = longest;
-        for attempt in 0.. {
+        let (mut length, mut attempt) = (longest, 0);
+        loop {
             if attempt >= TRIES {
                 length = length.min(SAFE);
             }
@@ -110,8 +110,8 @@ impl<'a> Reach<'a> {
             if let Some((cookie, length)) = found {
                 return Ok((cookie, usize::from(length)));
             }
+            attempt += 1;
         }
-        unreachable!("the deadline ends the loop")
     }
 
     /// Offers something until it is answered: the session, and the answer.
@@ -122,7 +122,8 @@ impl<'a> Reach<'a> {
         offer: &[u8],
     ) -> Result<(Accepted, Vec<u8>), TransferError> {
         let mut initiation = initiator.initiation(&cookie, offer)?;
-        for attempt in 0.. {
+        let mut attempt = 0;
+        loop {
             // Errors of sending are told by the deadline.
             let _ = self.say(&initiation);
             if let Some(found) = self.answer(wait(attempt), |bytes| initiator.finish(bytes))? {
@@ -138,8 +139,8 @@ impl<'a> Reach<'a> {
                     initiation = initiator.initiation(&cookie, offer)?;
                 }
             }
+            attempt += 1;
         }
-        unreachable!("the deadline ends the loop")
     }
 
     /// The socket, when the session has begun, and who watches.

@@ -125,10 +125,10 @@ pub fn receive<R: Endpoint>(
             Ok(Ended::Whole) => return session.finish(clock),
             Ok(Ended::Again(knocked)) => {
                 next = Some(*knocked);
-                let (kept_socket, kept) = session.driver.into_channel().into_parts();
-                socket = kept_socket;
-                let Some(kept) = kept else { unreachable!("who was called keeps answering") };
-                responder = kept;
+                let (kept_socket, Some(kept)) = session.driver.into_channel().into_parts() else {
+                    return Err(TransferError::Stopped); // Who was called goes on answering.
+                };
+                (socket, responder) = (kept_socket, kept);
             }
             Err(error) => return Err(session.fail(clock, error)),
         }
