@@ -1,5 +1,5 @@
 -- Wireshark's dissector of the frames that Tailback's endpoints exchange over UDP, and of the envelopes around them
--- (docs/wire-format.md, versions 2 and 3). Nothing is decrypted or checked beyond lengths; UDP ports are recognized by what
+-- (docs/wire-format.md, versions 4 and 3). Nothing is decrypted or checked beyond lengths; UDP ports are recognized by what
 -- a datagram looks like.
 
 local tailback = Proto("tailback", "Tailback")
@@ -8,8 +8,8 @@ local KINDS = { [0] = "data", [1] = "ack", [2] = "report", [3] = "control" }
 local ECN = { [0] = "not-ect", [1] = "ect1", [2] = "ect0", [3] = "ce" }
 local PAIRS = { [0] = "single", [1] = "first", [2] = "second" }
 local ANNEXES = { [0] = "none", [1] = "acknowledgement", [2] = "control", [3] = "report", [4] = "custom" }
-local REPORTS = { [1] = "interval", [2] = "loss", [3] = "accumulation", [4] = "gate", [5] = "custom", [6] = "rate" }
-local VERSION, HEAD, DATA = 2, 20, 0
+local REPORTS = { [1] = "interval", [2] = "loss", [3] = "accumulation", [4] = "gate", [5] = "custom", [6] = "rate", [7] = "arrivals" }
+local VERSION, HEAD, DATA = 4, 20, 0
 local ENVELOPE, ENVELOPE_HEAD, TAG = 3, 24, 16
 local ENVELOPES =
     { [1] = "hello", [2] = "cookie", [3] = "initiation", [4] = "response", [5] = "sealed", [6] = "open" }
@@ -46,6 +46,7 @@ local f = {
     virtual_delay = ProtoField.uint64("tailback.virtual_delay", "Virtual delay (ns)"),
     sent_at = ProtoField.uint64("tailback.control.sent_at", "Sent at (ns)"),
     echo = ProtoField.uint64("tailback.echo", "Echo of a time (ns)"),
+    arrived = ProtoField.uint64("tailback.ack.arrived", "Time of arrival (ns)"),
     held = ProtoField.uint64("tailback.held", "Echo held for (ns)"),
     rtt = ProtoField.uint64("tailback.control.rtt", "Round trip time (ns)"),
     app_rate = ProtoField.uint64("tailback.control.app_rate", "Application's rate (bit/s)"),
@@ -95,6 +96,7 @@ annexes[1] = function(tree, buffer, at)
     local count = buffer(at, 1):uint()
     at = add(tree, buffer, at + 1, { { f.trigger, 8 } })
     at = optional(tree, buffer, at, f.echo)
+    at = optional(tree, buffer, at, f.arrived)
     at = add(tree, buffer, at, { { f.marks_ce, 4 }, { f.marks_rho, 4 }, { f.marks_eta, 4 } })
     for _ = 1, count do
         at = add(tree, buffer, at, { { f.range_start, 8 }, { f.range_end, 8 } })

@@ -56,8 +56,12 @@ pub enum EcnEcho {
     /// On all acknowledgements from a mark until the sender says that it reduced its window (RFC 3168 §6.1.3).
     #[default]
     Latched,
-    /// On the acknowledgement of the marked packets only, as DCTCP wants it (RFC 8257 §3.2).
+    /// On the acknowledgement of the marked packets only.
     PerPacket,
+    /// On every acknowledgement, as the newest packet in order was or was not marked. Where that changes, what waits to be
+    /// acknowledged is so at once, with the old value: so that a sender can tell marked bytes from others though
+    /// acknowledgements are delayed (DCTCP, RFC 8257 §3.2).
+    StateChange,
     /// Not at all as such: acknowledgements count the marked packets so far, so that none is missed where acknowledgements
     /// are delayed, merged or lost, as in accurate ECN feedback (RFC 9768 §3.2). The marks of utilization and burstiness
     /// are counted likewise. A packet with congestion experienced is acknowledged at once.
@@ -105,8 +109,7 @@ impl Acks {
     }
 }
 
-/// What a scheme wants from its endpoints. Later wants (samples of the delivery rate, times of arrival) are further fields
-/// here, and nowhere else.
+/// What a scheme wants from its endpoints. Later wants (times of arrival) are further fields here, and nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// How lost data is repaired.
@@ -121,6 +124,8 @@ pub struct Needs {
     pub stamps: bool,
     /// How often the receiver acknowledges.
     pub acks: Acks,
+    /// Feedback has samples of the delivery rate ([`DeliverySample`](tailback_core::DeliverySample)); streams only.
+    pub delivery: bool,
 }
 
 impl Needs {
@@ -133,6 +138,7 @@ impl Needs {
             marks: MarkResponse::Rfc3168,
             stamps: false,
             acks: Acks::AsConfigured,
+            delivery: false,
         }
     }
 

@@ -12,9 +12,11 @@ use crate::custom::CustomSchemeConfig;
 use crate::needs::{Needs, Reliability};
 use crate::parts::{ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 use crate::schemes::{
-    AccumulationConfig, AccumulationScheme, CubicConfig, FixedRateConfig, FixedWindowConfig, LiedConfig,
-    NewarkConfig, PacketPairConfig, ProbabilisticConfig, RenoConfig, RenoScheme, SacConfig, TfrcConfig,
-    VegasConfig, VegasKConfig,
+    AccumulationConfig, AccumulationScheme, Bbr1Config, Bbr3Config, CompoundConfig, CopaConfig, CubicConfig,
+    DctcpConfig, FixedRateConfig, FixedWindowConfig, GccConfig, HighSpeedConfig, IllinoisConfig,
+    LedbatConfig, LedbatPlusPlusConfig, LiedConfig, NadaConfig, NewarkConfig, PacketPairConfig, PragueConfig,
+    ProbabilisticConfig, RenoConfig, RenoScheme, SacConfig, TfrcConfig, VegasConfig, VegasKConfig,
+    WestwoodConfig,
 };
 
 /// Makes the enum of schemes, the table of those that are listed, and the one match over them. A row is
@@ -62,6 +64,30 @@ schemes! {
         Sack(RenoConfig => RenoScheme::sack),
         /// CUBIC (RFC 9438).
         Cubic(CubicConfig),
+        /// BBR, version 1 (Cardwell et al. 2016, as in Linux).
+        Bbr1(Bbr1Config),
+        /// BBR, version 3 (draft-ietf-ccwg-bbr-06).
+        Bbr3(Bbr3Config),
+        /// Copa (Arun and Balakrishnan, NSDI 2018).
+        Copa(CopaConfig),
+        /// TCP Prague (draft-briscoe-iccrg-prague-congestion-control-04).
+        Prague(PragueConfig),
+        /// Data Center TCP (RFC 8257).
+        Dctcp(DctcpConfig),
+        /// HighSpeed TCP (RFC 3649).
+        #[serde(rename = "highspeed")]
+        HighSpeed(HighSpeedConfig),
+        /// TCP Westwood+ (Grieco and Mascolo 2004).
+        #[serde(rename = "westwood-plus")]
+        Westwood(WestwoodConfig),
+        /// TCP Illinois (Liu, Başar and Srikant 2008).
+        Illinois(IllinoisConfig),
+        /// Compound TCP (Tan, Song, Zhang and Sridharan 2006).
+        Compound(CompoundConfig),
+        /// LEDBAT (RFC 6817).
+        Ledbat(LedbatConfig),
+        /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06).
+        LedbatPlusPlus(LedbatPlusPlusConfig),
         /// TCP Vegas (Brakmo and Peterson 1995).
         Vegas(VegasConfig),
         /// TCP Vegas with a bounded memory of round trip times (Mo et al. 1999; Xia et al., §IV-A).
@@ -80,6 +106,10 @@ schemes! {
         Tfrc(TfrcConfig),
         /// Probabilistic congestion control (Widmer, Mauve and Damm 2002).
         Probabilistic(ProbabilisticConfig),
+        /// Google congestion control (libwebrtc), for media.
+        Gcc(GccConfig),
+        /// NADA (RFC 8698), for media.
+        Nada(NadaConfig),
         /// TCP Newark (Li and Mills §III).
         Newark(NewarkConfig),
         /// A window that never changes.

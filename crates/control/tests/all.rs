@@ -10,4 +10,5 @@ mod newark;
 mod receivers;
 mod reference;
 mod script;
+mod todays;
 mod trajectories;

@@ -31,6 +31,7 @@ fn makes_sense(report: &Report) -> bool {
         Report::Accumulation { backlog, .. } => backlog.is_finite(),
         Report::Custom(values) => values.iter().all(|value| value.is_finite()),
         Report::Interval { .. } | Report::Gate { .. } | Report::Rate { .. } => true,
+        Report::Arrivals { words, .. } => words.iter().any(|word| word.is_received()),
     }
 }
 

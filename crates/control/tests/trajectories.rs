@@ -292,6 +292,10 @@ fn reported(scheme: &Scheme) -> String {
             }
             Report::Gate { on, off_for } => format!("gate,{on},{:.6}", off_for.as_secs_f64()),
             Report::Rate { rate: of, setpoint } => format!("rate,{},{}", rate(*of), setpoint.get()),
+            Report::Arrivals { first, words, .. } => {
+                let came = words.iter().filter(|word| word.is_received()).count();
+                format!("arrivals,{first},{},{came}", words.len())
+            }
             Report::Custom(values) => format!("custom,{values:?}"),
         };
         let before = open;

@@ -1,6 +1,7 @@
 //! The rare parts of packets (SACK blocks, reports, control information) and the slab that holds them while their
 //! packet is on its way. Whoever consumes or drops a packet takes or frees its annex.
 
+use crate::arrivals::ArrivalWord;
 use crate::ids::AnnexId;
 use crate::marks::Echoes;
 use crate::time::{Span, Time};
@@ -26,6 +27,8 @@ pub struct AckBlocks {
     pub trigger: u64,
     /// The send time stamped into the segment that caused this acknowledgement (RFC 7323 §3), if stamped.
     pub echo: Option<Time>,
+    /// When that segment arrived, by the receiver's clock: with `echo`, its one-way delay up to what the clocks differ by.
+    pub arrived: Option<Time>,
     /// Marked data packets that arrived since the flow began, where the receiver counts them; nothing elsewhere. A sum
     /// outlives acknowledgements that are delayed, merged or lost.
     pub marks: Echoes,
@@ -150,6 +153,15 @@ pub enum Report {
         rate: BitRate,
         /// What the bottleneck's queue is steered to, for observers at the sender.
         setpoint: Bytes,
+    },
+    /// Which packets arrived when, and how marked (RFC 8888 §3.1).
+    Arrivals {
+        /// The number of the first packet that is told of.
+        first: u64,
+        /// When the report left, by the receiver's clock, in whole units of 1/65536 s.
+        left: Time,
+        /// A word for each packet from `first` on.
+        words: Box<[ArrivalWord]>,
     },
     /// Anything else, for schemes outside this library: numbers whose meaning both ends know.
     Custom(Box<[f64]>),

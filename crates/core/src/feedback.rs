@@ -2,6 +2,7 @@
 //! with the round trip time, echoes of marks, and the receiver's report. One batch per packet received.
 
 use crate::annex::Envelope;
+use crate::delivery::DeliverySample;
 use crate::marks::Echoes;
 use crate::packet::PairPosition;
 use crate::time::{Span, Time};
@@ -68,6 +69,26 @@ pub struct RttSample {
     pub min: Span,
 }
 
+/// A segment's way to the receiver, by two clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneWay {
+    /// When it left, by the sender's clock.
+    pub sent_at: Time,
+    /// When it arrived, by the receiver's.
+    pub arrived: Time,
+}
+
+impl OneWay {
+    /// Its delay beyond an arbitrary constant, which stays the same as long as the clocks differ by the same: for
+    /// differences only. Longer delays are longer, though the receiver's clock be behind.
+    pub const fn relative(self) -> Span {
+        /// 73 years: further apart clocks are not.
+        const OFFSET: u64 = 1 << 61;
+        let later = self.arrived.as_nanos().wrapping_add(OFFSET);
+        Span::from_nanos(later.saturating_sub(self.sent_at.as_nanos()))
+    }
+}
+
 /// Why the window must shrink or may grow again. At most one per batch, a loss before an ECN echo: who reacts to every
 /// mark reads [`Feedback::echoes`], which stand beside a loss, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,8 +153,11 @@ pub struct Feedback<'a> {
     pub gain: f64,
     /// The receiver's report, if the packet carried one, with what every report tells.
     pub report: Option<&'a Envelope>,
-    // Here belong what later schemes want of a batch, each behind a reference that is `None` unless the scheme needs it:
-    // samples of the delivery rate, receive times and the ECN field of each packet.
+    /// What the batch says of the delivery rate, where the scheme needs it (`Needs::delivery`) and the batch acknowledges or
+    /// loses anything.
+    pub delivery: Option<&'a DeliverySample>,
+    /// The way of the segment that caused the acknowledgement, where segments are stamped (`Needs::stamps`); streams only.
+    pub one_way: Option<OneWay>,
 }
 
 impl Feedback<'_> {
@@ -152,6 +176,8 @@ impl Feedback<'_> {
             window_limited: true,
             gain: 1.0,
             report: None,
+            delivery: None,
+            one_way: None,
         }
     }
 }

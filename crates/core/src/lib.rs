@@ -15,10 +15,12 @@
 //! | [`Endpoint`] | one end of a flow, as a pure state machine |
 
 pub mod annex;
+pub mod arrivals;
 pub mod check;
 pub mod choice;
 pub mod controller;
 pub mod custom;
+pub mod delivery;
 pub mod endpoint;
 pub mod feedback;
 pub mod governor;
@@ -33,13 +35,15 @@ pub mod units;
 pub mod written;
 
 pub use annex::{AckBlocks, Annex, Annexes, ControlInfo, Envelope, Report, SeqRange};
+pub use arrivals::{ArrivalWord, report_stamp};
 pub use check::{Checker, FieldError};
 pub use choice::Choice;
 pub use controller::{Burst, Controller, Cx, Directive, Gate, GateTimes, ProbePlan, Tokens};
+pub use delivery::{DeliverySample, LostThen};
 pub use endpoint::{
     AppHint, AppInput, EdgeEndpoint, Endpoint, EndpointCx, Event, Input, Observation, Output,
 };
-pub use feedback::{Acked, CongestionEvent, Feedback, Lost, Recovery, RttSample, Sent};
+pub use feedback::{Acked, CongestionEvent, Feedback, Lost, OneWay, Recovery, RttSample, Sent};
 pub use governor::{Allowance, Governor};
 pub use ids::{AnnexId, FlowId, LinkId, NodeId};
 pub use marks::Echoes;

@@ -27,6 +27,7 @@ use crate::priority::PriorityConfig;
 use crate::pushout::{DropHeadConfig, RandomDropConfig};
 use crate::red::RedConfig;
 use crate::rem::RemConfig;
+use crate::step::StepConfig;
 use crate::tdqm::TdqmConfig;
 
 /// Makes the enum of disciplines, the table of those that are listed, and the one match over them, of rows
@@ -109,6 +110,8 @@ disciplines! {
         Avq(AvqConfig),
         /// Adaptive virtual delay (Xia et al., §IV-D).
         Avd(AvdConfig),
+        /// Step marking (RFC 8257 §3.1).
+        Step(StepConfig),
         /// Two-dimensional queue management (Li and Mills, §II).
         Tdqm(TdqmConfig),
         /// Token bucket shaper, alone or over classes with buckets of their own.

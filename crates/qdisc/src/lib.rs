@@ -28,6 +28,7 @@ pub mod rem;
 pub mod ring;
 pub mod sampled;
 pub mod spacing;
+pub mod step;
 pub mod tdqm;
 
 pub use builtin::{Admission, BoxedPolicy, BoxedQueue, Built, Discipline};

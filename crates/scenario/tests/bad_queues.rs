@@ -70,6 +70,7 @@ const BAD: &[(&str, &str, &str)] = &[
     ("avq", "virtual_buffer = \"0 packets\"", "virtual_buffer"),
     ("avq", "ecn = true", "ecn"),
     ("avd", "gain = 0", "gain"),
+    ("step", "threshold = \"0 packets\"", "threshold"),
     ("tdqm", "eta = { min = 0.3, max = 0.2 }", "eta.max"),
     ("tdqm", "window = \"1 ms\"\nshortest_busy_period = \"2 ms\"", "shortest_busy_period"),
     ("token-bucket", "rate = \"0 bit/s\"", "rate"),

@@ -119,6 +119,9 @@ pub struct StreamConfig {
     /// Who answers echoes of marks: not configured either.
     #[serde(skip)]
     pub marks: MarkResponse,
+    /// Whether the controller is told of the delivery rate: not configured either.
+    #[serde(skip)]
+    pub delivery: bool,
     /// A full segment's bytes on the wire, header included; default 1000 B.
     pub segment_size: Bytes,
     /// Header bytes of every segment; a connection request and a control packet are a header alone. Default 40 B
@@ -194,6 +197,7 @@ impl Default for StreamConfig {
         Self {
             reliability: Reliability::Sack,
             marks: MarkResponse::default(),
+            delivery: false,
             segment_size: Bytes::new(1000),
             header: Bytes::new(40),
             initial_window: DataAmount::Packets(10.0),
@@ -228,6 +232,7 @@ impl StreamConfig {
     pub fn serving(mut self, needs: &Needs) -> Self {
         self.reliability = needs.reliability;
         self.marks = needs.marks;
+        self.delivery = needs.delivery;
         self.ecn = needs.ecn_mode(self.ecn);
         self.stamps |= needs.stamps;
         self

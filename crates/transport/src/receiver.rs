@@ -17,6 +17,15 @@ use crate::counters::ReceiverCounters;
 use reassembly::{Arrived, Reassembly};
 use reports::Reports;
 
+/// A stamp that a segment carried.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stamp {
+    /// The time in it, until it is echoed.
+    echo: Option<Time>,
+    /// When the segment arrived.
+    arrived: Time,
+}
+
 /// A reliable byte stream's receiver.
 #[expect(clippy::struct_excessive_bools, reason = "three marks are echoed independently of each other")]
 pub struct Receiver {
@@ -35,12 +44,15 @@ pub struct Receiver {
     eta: bool,
     /// All marks that arrived, where they are counted.
     marks: Option<Box<Echoes>>,
+    /// An acknowledgement that must leave before any other: of what came before the echo changed.
+    earlier: Option<Box<Packet>>,
     /// Segments in order that are not acknowledged yet.
     unacknowledged: u32,
     ack_deadline: Time,
-    /// The number of the segment that arrived last, and the newest stamp; [`Time::NEVER`] once it was echoed.
+    /// The number of the segment that arrived last.
     trigger: u64,
-    echo: Time,
+    /// The newest stamp, where segments have any.
+    stamp: Option<Box<Stamp>>,
     readable: Bytes,
     reports: Option<Box<Reports>>,
     counters: ReceiverCounters,
@@ -62,10 +74,11 @@ impl Receiver {
             rho: false,
             eta: false,
             marks: None,
+            earlier: None,
             unacknowledged: 0,
             ack_deadline: Time::NEVER,
             trigger: 0,
-            echo: Time::NEVER,
+            stamp: None,
             readable: Bytes::ZERO,
             reports: None,
             counters: ReceiverCounters::default(),
@@ -94,7 +107,7 @@ impl Receiver {
     fn on_packet(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
         let annex = if packet.annex.is_some() { cx.take_annex(packet) } else { None };
         let fresh = match packet.kind() {
-            Kind::Data => self.on_data(now, packet, annex.as_ref()),
+            Kind::Data => self.on_data(now, packet, annex.as_ref(), cx),
             Kind::Control => {
                 self.counters.control_packets += 1;
                 self.counters.control_bytes += packet.size();
@@ -109,14 +122,20 @@ impl Receiver {
 
     /// A segment arrived; whether for the first time.
     #[inline(always)]
-    fn on_data(&mut self, now: Time, packet: &Packet, annex: Option<&Annex>) -> bool {
+    fn on_data(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        annex: Option<&Annex>,
+        cx: &mut EndpointCx<'_>,
+    ) -> bool {
         let size = packet.size();
         self.counters.packets += 1;
         self.counters.bytes += size;
-        let marked = self.read_marks(packet);
+        let marked = self.read_marks(packet, cx);
         self.trigger = packet.number;
         if let Some(Annex::Control(stamp)) = annex {
-            self.echo = stamp.sent_at;
+            **self.stamp.get_or_insert_default() = Stamp { echo: Some(stamp.sent_at), arrived: now };
         }
         let payload = size.get().saturating_sub(u64::from(self.header));
         match self.stream.arrive(packet.number, size.get(), payload) {
@@ -150,9 +169,13 @@ impl Receiver {
     /// Takes a segment's marks into the echoes; whether a mark wants to be acknowledged at once. A mark on what was
     /// delivered before, outside the window, says nothing (RFC 3168 §6.1.5).
     #[inline(always)]
-    fn read_marks(&mut self, packet: &Packet) -> bool {
-        if matches!(self.config.ecn_echo, EcnEcho::Counted | EcnEcho::Codepoints | EcnEcho::Hidden) {
-            return self.count_marks(packet);
+    fn read_marks(&mut self, packet: &Packet, cx: &mut EndpointCx<'_>) -> bool {
+        if !matches!(self.config.ecn_echo, EcnEcho::Latched | EcnEcho::PerPacket) {
+            return if self.config.ecn_echo == EcnEcho::StateChange {
+                self.follow_marks(packet, cx)
+            } else {
+                self.count_marks(packet)
+            };
         }
         self.rho |= packet.rho();
         self.eta |= packet.eta();
@@ -165,6 +188,23 @@ impl Receiver {
             self.ecn_echo |= packet.number >= self.stream.next();
         }
         marked && self.config.ecn_echo == EcnEcho::PerPacket
+    }
+
+    /// The two states of RFC 8257 §3.2: the echo is the mark of the newest segment. Where it changes, what waits to be
+    /// acknowledged is so at once, with the echo as it was.
+    #[cold]
+    fn follow_marks(&mut self, packet: &Packet, cx: &mut EndpointCx<'_>) -> bool {
+        self.rho |= packet.rho();
+        self.eta |= packet.eta();
+        let marked = packet.ecn() == Ecn::Ce;
+        self.counters.ce_marked += u64::from(marked);
+        if marked != self.ecn_echo {
+            if self.unacknowledged > 0 {
+                self.earlier = Some(Box::new(self.acknowledge(cx)));
+            }
+            self.ecn_echo = marked;
+        }
+        false
     }
 
     /// Counts a segment's marks, of data that arrived before, too: each was put on in the network. Whether congestion was
@@ -193,10 +233,12 @@ impl Receiver {
         let mut size = u64::from(self.header);
         let ranges = self.stream.has_holes() && self.config.max_sack_blocks > 0;
         let trigger = self.config.ack_detail == AckDetail::Trigger;
-        let annex = (ranges || trigger || !self.echo.is_never() || self.marks.is_some()).then(|| {
+        let stamp = self.stamp.as_mut().and_then(|stamp| Some((stamp.echo.take()?, stamp.arrived)));
+        let annex = (ranges || trigger || stamp.is_some() || self.marks.is_some()).then(|| {
             let mut blocks = AckBlocks {
                 trigger: self.trigger,
-                echo: std::mem::replace(&mut self.echo, Time::NEVER).finite(),
+                echo: stamp.map(|(echo, _)| echo),
+                arrived: stamp.map(|(_, arrived)| arrived),
                 marks: self.marks.as_deref().copied().unwrap_or_default(),
                 ..AckBlocks::default()
             };
@@ -235,6 +277,9 @@ impl Endpoint for Receiver {
 
     #[inline(always)]
     fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
+        if let Some(earlier) = self.earlier.take() {
+            return Output::Transmit(*earlier);
+        }
         if self.next_due {
             return Output::Transmit(self.acknowledge_next());
         }

@@ -73,10 +73,13 @@ impl<C: Controller, S: Source> Sender<C, S> {
     /// A sender at rest until [`AppInput::Start`].
     pub fn new(flow: FlowId, config: impl Into<Arc<StreamConfig>>, controller: C, source: S) -> Self {
         let config: Arc<StreamConfig> = config.into();
+        let mut steering =
+            Steering::new(controller, wire_size(config.segment_size), wire_size(config.header))
+                .paced(config.pacing.as_ref().map(|pacing| Pacing::new(pacing, config.segment_size)));
+        steering.teller.measure_delivery(config.delivery);
         Self {
             recovery: LossRecovery::new(flow, &config),
-            steering: Steering::new(controller, wire_size(config.segment_size), wire_size(config.header))
-                .paced(config.pacing.as_ref().map(|pacing| Pacing::new(pacing, config.segment_size))),
+            steering,
             app: Application::new(source),
             receive_window: config.receive_window_bytes(),
             wake: Time::NEVER,

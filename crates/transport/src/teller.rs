@@ -1,9 +1,10 @@
 //! What a sender tells: its controller by feedback, its receiver by stamps. This is the one place where feedback is made
 //! and stamps are filled, for all sending endpoints. What the controller then directs is obeyed in `steering.rs`.
 
+use tailback_control::estimators::DeliveryRate;
 use tailback_core::{
     Acked, BitRate, Bytes, CongestionEvent, ControlInfo, Controller, Directive, Echoes, EndpointCx, Envelope,
-    Feedback, Lost, Packet, Recovery, RttSample, Sent, Span, Time,
+    Feedback, Lost, OneWay, Packet, Recovery, RttSample, Sent, Span, Time,
 };
 
 /// What a sender knows of what it sent, by whoever keeps account of it.
@@ -34,6 +35,8 @@ pub(crate) struct Outcome {
     pub(crate) event: Option<CongestionEvent>,
     /// Marks echoed.
     pub(crate) echoes: Echoes,
+    /// A segment's way to the receiver.
+    pub(crate) one_way: Option<OneWay>,
 }
 
 /// What the acknowledgement of the next number meant, where nothing is missing.
@@ -71,17 +74,42 @@ pub(crate) struct Teller<C> {
     /// The application, not the window or the rate, ended the last round of sending.
     pub(crate) app_limited: bool,
     last_report: Option<Box<LastReport>>,
+    /// Samples of the delivery rate, where the scheme needs them.
+    delivery: Option<Box<DeliveryRate>>,
 }
 
 impl<C: Controller> Teller<C> {
     pub(crate) fn new(controller: C) -> Self {
-        Self { watches_sent: controller.watches_sent(), controller, app_limited: false, last_report: None }
+        Self {
+            watches_sent: controller.watches_sent(),
+            controller,
+            app_limited: false,
+            last_report: None,
+            delivery: None,
+        }
+    }
+
+    /// Measures the delivery rate from now on, where that is wanted.
+    pub(crate) fn measure_delivery(&mut self, wanted: bool) {
+        self.delivery = wanted.then(Box::default);
+    }
+
+    /// Nothing can be sent, because the application has nothing, or for another reason; `in_flight` bytes are.
+    #[inline]
+    pub(crate) fn pause(&mut self, app_limited: bool, in_flight: u64) {
+        self.app_limited = app_limited;
+        if let Some(delivery) = &mut self.delivery
+            && app_limited
+        {
+            delivery.ran_dry(Bytes::new(in_flight));
+        }
     }
 
     /// Another controller takes over.
     pub(crate) fn replace(&mut self, fresh: C) {
         self.watches_sent = fresh.watches_sent();
         self.controller = fresh;
+        self.measure_delivery(self.delivery.is_some());
     }
 
     /// Tells of an input: what it meant for what was sent, if anything, and what the receiver reported, if it did.
@@ -97,6 +125,7 @@ impl<C: Controller> Teller<C> {
         let (acked, lost) = if outcome.is_some() { books.lists() } else { (&[][..], &[][..]) };
         let quiet = || Outcome { outstanding: books.outstanding(), ..Outcome::default() };
         let outcome = outcome.copied().unwrap_or_else(quiet);
+        let delivery = self.delivery.as_mut().and_then(|delivery| delivery.on_feedback(now, acked, lost));
         let feedback = Feedback {
             acked,
             advanced: Bytes::new(outcome.advanced),
@@ -110,6 +139,8 @@ impl<C: Controller> Teller<C> {
             window_limited: !self.app_limited,
             gain: 1.0,
             report,
+            delivery,
+            one_way: outcome.one_way,
         };
         self.controller.on_feedback(now, &feedback, &mut cx.control());
     }
@@ -130,8 +161,10 @@ impl<C: Controller> Teller<C> {
         obey: impl FnOnce(&Directive, Option<Time>) -> T,
     ) -> T {
         let window_limited = !self.app_limited;
+        let acked = std::slice::from_ref(&next.acked);
+        let delivery = self.delivery.as_mut().and_then(|delivery| delivery.on_feedback(now, acked, &[]));
         let feedback = || Feedback {
-            acked: std::slice::from_ref(&next.acked),
+            acked,
             advanced: next.acked.size,
             lost: &[],
             rtt: Some(next.rtt),
@@ -143,6 +176,8 @@ impl<C: Controller> Teller<C> {
             window_limited,
             gain: 1.0,
             report: None,
+            delivery,
+            one_way: None,
         };
         self.controller.answer(now, feedback, &mut cx.control(), obey)
     }
@@ -150,6 +185,9 @@ impl<C: Controller> Teller<C> {
     /// Tells of a packet that leaves; the controller's note, or nothing if it does not watch.
     #[inline]
     pub(crate) fn sent(&mut self, now: Time, mut sent: Sent, cx: &mut EndpointCx<'_>) -> Option<u32> {
+        if let Some(delivery) = &mut self.delivery {
+            delivery.on_sent(now, &sent);
+        }
         if !self.watches_sent {
             return None;
         }

@@ -22,12 +22,12 @@
 //! numbers mean is for the endpoints to judge.
 
 use tailback_core::{
-    AckBlocks, Annex, BitRate, Bytes, ControlInfo, Echoes, Envelope, FlowId, Kind, Packet, Report, SeqRange,
-    Span, Time,
+    AckBlocks, Annex, ArrivalWord, BitRate, Bytes, ControlInfo, Echoes, Envelope, FlowId, Kind, Packet,
+    Report, SeqRange, Span, Time,
 };
 
 /// The version of the format that this code speaks.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 4;
 /// Bytes of the head, which every frame begins with.
 pub const HEAD: usize = 20;
 /// Bytes of a data frame around its payload when it carries no annex.
@@ -171,11 +171,12 @@ fn decode_annex(kind: u8, from: &mut Reader<'_>) -> Result<Option<Annex>, WireEr
     }))
 }
 
-/// Count of ranges, trigger, echo, counts of marks, ranges.
+/// Count of ranges, trigger, echo, time of arrival, counts of marks, ranges.
 fn encode_blocks(blocks: &AckBlocks, out: &mut Vec<u8>) {
     out.push(blocks.count);
     out.extend(blocks.trigger.to_be_bytes());
     encode_echo(blocks.echo, out);
+    encode_option(blocks.arrived.map(Time::as_nanos), out);
     for count in [blocks.marks.ce, blocks.marks.rho, blocks.marks.eta] {
         out.extend(count.to_be_bytes());
     }
@@ -192,6 +193,7 @@ fn decode_blocks(from: &mut Reader<'_>) -> Result<AckBlocks, WireError> {
     }
     found.trigger = from.u64()?;
     found.echo = decode_echo(from)?;
+    found.arrived = from.option("time of arrival")?.map(Time::from_nanos);
     found.marks = Echoes { ce: from.u32()?, rho: from.u32()?, eta: from.u32()? };
     for range in &mut found.blocks[..usize::from(found.count)] {
         *range = SeqRange { start: from.u64()?, end: from.u64()? };
@@ -298,6 +300,14 @@ fn encode_report(report: &Report, out: &mut Vec<u8>) {
             out.extend(rate.bits_per_sec().to_be_bytes());
             out.extend(setpoint.get().to_be_bytes());
         }
+        Report::Arrivals { first, left, words } => {
+            out.push(7);
+            out.extend(first.to_be_bytes());
+            out.extend(left.as_nanos().to_be_bytes());
+            for word in words {
+                out.extend(word.bits().to_be_bytes());
+            }
+        }
         Report::Custom(numbers) => {
             out.push(5);
             out.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
@@ -330,6 +340,14 @@ fn decode_report(from: &mut Reader<'_>) -> Result<Report, WireError> {
             Report::Custom(numbers.into())
         }
         6 => Report::Rate { rate: from.rate()?, setpoint: from.amount()? },
+        7 => {
+            let (first, left) = (from.u64()?, from.time()?);
+            let mut words = Vec::with_capacity(from.bytes.len() / 2);
+            while !from.bytes.is_empty() {
+                words.push(ArrivalWord::from_bits(from.u16()?));
+            }
+            Report::Arrivals { first, left, words: words.into() }
+        }
         _ => return Err(WireError::Malformed("kind of report")),
     })
 }

@@ -25,7 +25,8 @@ fn annex() -> impl Strategy<Value = Option<Annex>> {
         (prop::array::uniform4(range), 0_u8..=4, number(), prop::option::of(any::<u64>()), any::<[u32; 3]>());
     let blocks = blocks.prop_map(|(blocks, count, trigger, echo, [ce, rho, eta])| {
         let (echo, marks) = (echo.map(Time::from_nanos), Echoes { ce, rho, eta });
-        Annex::Blocks(AckBlocks { blocks, count, trigger, echo, marks })
+        let arrived = echo.map(|echo| Time::from_nanos(echo.as_nanos().wrapping_mul(u64::from(ce))));
+        Annex::Blocks(AckBlocks { blocks, count, trigger, echo, arrived, marks })
     });
     let control = (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(pair, bytes, time)| {
         Annex::Control(ControlInfo {

@@ -188,6 +188,34 @@ fn per_packet_echoes_say_what_each_packet_carried() {
     assert_eq!(echoes, [(2, false), (4, true), (6, false), (7, true)]);
 }
 
+/// The receiver of RFC 8257 §3.2, Fig. 1, with delayed acknowledgements: where the mark changes, what waits is acknowledged
+/// at once with the old echo, so that the bytes acknowledged with an echo are exactly those marked.
+#[test]
+fn the_echo_follows_the_marks_and_a_change_is_told_at_once() {
+    let config = ReceiverConfig { ecn_echo: EcnEcho::StateChange, ack_every: 2, ..ReceiverConfig::default() };
+    let mut bench = Bench::stream(config);
+    let mut echoes = Vec::new();
+    for packet in
+        [data(0), marked(1), marked(2), marked(3), data(4), data(5), data(6), marked(7), data(8), data(9)]
+    {
+        let acks = bench.give(0, Input::Packet(packet));
+        echoes.push(acks.iter().map(|(ack, _)| (ack.number, ack.ecn_echo())).collect::<Vec<_>>());
+    }
+    let expected: [&[(u64, bool)]; 10] = [
+        &[],
+        &[(1, false)],
+        &[(3, true)],
+        &[],
+        &[(4, true)],
+        &[(6, false)],
+        &[],
+        &[(7, false)],
+        &[(8, true)],
+        &[(10, false)],
+    ];
+    assert_eq!(echoes, expected);
+}
+
 #[test]
 fn both_marks_of_tdqm_come_back_once() {
     let mut bench = Bench::stream(ReceiverConfig { ack_every: 2, ..ReceiverConfig::default() });

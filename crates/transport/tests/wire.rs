@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tailback_core::{
-    AckBlocks, Annex, AnnexId, BitRate, Bytes, ControlInfo, Echoes, Ecn, Envelope, FlowId, Kind, Lane,
-    Packet, Report, SeqRange, Span, Time,
+    AckBlocks, Annex, AnnexId, ArrivalWord, BitRate, Bytes, ControlInfo, Echoes, Ecn, Envelope, FlowId, Kind,
+    Lane, Packet, Report, SeqRange, Span, Time,
 };
 use tailback_transport::wire::{DATA_OVERHEAD, HEAD, VERSION, WireError, decode, encode};
 
@@ -19,7 +19,7 @@ fn golden_data() {
     packet.set_ecn(Ecn::Ect0);
     packet.set_last(true);
     let expected = [
-        2, 0, // version, no annex
+        4, 0, // version, no annex
         0x80, 0x44, // last, ECT(0), lane 1, data
         0, 0, 0, 7, // flow
         0, 0, 0, 0, 0, 0, 0, 42, // number
@@ -39,17 +39,19 @@ fn golden_acknowledgement() {
     let mut blocks =
         AckBlocks { count: 1, trigger: 7, echo: Some(Time::from_nanos(258)), ..Default::default() };
     blocks.marks = Echoes { ce: 3, rho: 0, eta: 1 };
+    blocks.arrived = Some(Time::from_nanos(515));
     blocks.blocks[0] = SeqRange { start: 7, end: 8 };
     let expected = [
-        2, 1, // version, acknowledgement
+        4, 1, // version, acknowledgement
         0, 1, // lane 0, ack
         0, 0, 0, 1, // flow
         0, 0, 0, 0, 0, 0, 0, 5, // number
         0, 48, // size
-        0, 46, // annex
+        0, 55, // annex
         1,  // count
         0, 0, 0, 0, 0, 0, 0, 7, // trigger
         1, 0, 0, 0, 0, 0, 0, 1, 2, // echo
+        1, 0, 0, 0, 0, 0, 0, 2, 3, // time of arrival
         0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1, // marks
         0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 8, // range
     ];
@@ -90,10 +92,11 @@ fn annexes() -> impl Strategy<Value = Option<Annex>> {
         .prop_map(|(start, length)| SeqRange { start: start.into(), end: u64::from(start) + length });
     let echo = prop::option::of(time.clone());
     let marks = any::<[u32; 3]>().prop_map(|[ce, rho, eta]| Echoes { ce, rho, eta });
-    let blocks = (prop::collection::vec(range, 0..=4), any::<u64>(), echo.clone(), marks).prop_map(
-        |(ranges, trigger, echo, marks)| {
-            let mut found =
-                AckBlocks { count: ranges.len() as u8, trigger, echo, marks, ..AckBlocks::default() };
+    let times = (echo.clone(), echo.clone());
+    let blocks = (prop::collection::vec(range, 0..=4), any::<u64>(), times, marks).prop_map(
+        |(ranges, trigger, (echo, arrived), marks)| {
+            let count = ranges.len() as u8;
+            let mut found = AckBlocks { count, trigger, echo, arrived, marks, ..AckBlocks::default() };
             found.blocks[..ranges.len()].copy_from_slice(&ranges);
             Annex::Blocks(found)
         },
@@ -141,6 +144,13 @@ fn annexes() -> impl Strategy<Value = Option<Annex>> {
             rate: BitRate::from_bits_per_sec(rate),
             setpoint: Bytes::new(setpoint),
         }),
+        (any::<u64>(), any::<u64>(), prop::collection::vec(any::<u16>(), 0..50)).prop_map(
+            |(first, left, words)| Report::Arrivals {
+                first,
+                left: Time::from_nanos(left),
+                words: words.into_iter().map(ArrivalWord::from_bits).collect(),
+            }
+        ),
         prop::collection::vec(real, 0..50).prop_map(|numbers| Report::Custom(numbers.into())),
     ];
     let report = (echo, span, amount, any::<u64>(), report).prop_map(

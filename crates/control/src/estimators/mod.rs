@@ -9,31 +9,40 @@
 //!
 //! What a receiver measures of its path is beside them: loss events and their intervals in `loss_events.rs` and
 //! `loss_intervals.rs`, those that a slower flow would see in `thinned_losses.rs`, TCP emulated on what arrives in `tear.rs`,
-//! rates in `rate_meter.rs`.
+//! rates in `rate_meter.rs`. What a sender measures is in `queueing_delay.rs` and
+//! `delivery_rate.rs`, what reports of arrivals tell it in `arrivals.rs`, extremes of a moving window in `windowed.rs`.
 
 mod any;
+pub mod arrivals;
+pub mod delivery_rate;
 mod ewma;
 mod fuzzy;
 mod kalman;
 pub mod loss_events;
 pub mod loss_intervals;
+pub mod queueing_delay;
 pub mod rate_meter;
 pub mod tear;
 pub mod thinned_losses;
 pub mod tick_timeout;
 mod trapezium;
+pub mod windowed;
 
 pub use any::{AnyEstimator, EstimatorConfig};
+pub use arrivals::Arrivals;
+pub use delivery_rate::DeliveryRate;
 pub use ewma::{Ewma, EwmaConfig};
 pub use fuzzy::{ErrorBase, FuzzyAverage, FuzzyConfig, Overlap};
 pub use kalman::{Kalman, KalmanConfig, ServiceKalman};
 pub use loss_events::{Counting as LossCounting, LossEvents};
 pub use loss_intervals::{LossIntervals, LossIntervalsConfig};
+pub use queueing_delay::QueueingDelay;
 pub use rate_meter::{AveragedRate, WindowedRate};
 pub use tear::Tear;
 pub use thinned_losses::ThinnedLosses;
 pub use tick_timeout::TickTimeout;
 pub use trapezium::Trapezium;
+pub use windowed::{Windowed, WindowedMax, WindowedMin};
 
 /// One observation, with what is known of the time since the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

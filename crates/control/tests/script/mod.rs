@@ -2,10 +2,11 @@
 //! it could make them in. No assertion lives here.
 
 use proptest::prelude::*;
+use tailback_control::estimators::DeliveryRate;
 use tailback_control::{AnyController, ControllerParams};
 use tailback_core::{
-    Acked, BitRate, Bytes, CongestionEvent, Controller, Cx, Directive, Echoes, Envelope, Feedback,
-    PairPosition, ProbePlan, Recovery, Report, RttSample, Sent, Span, Stream, Time,
+    Acked, ArrivalWord, BitRate, Bytes, CongestionEvent, Controller, Cx, Directive, Echoes, Envelope,
+    Feedback, PairPosition, ProbePlan, Recovery, Report, RttSample, Sent, Span, Stream, Time,
 };
 
 /// What happens next.
@@ -77,6 +78,11 @@ fn reports() -> impl Strategy<Value = Report> {
             }),
         (any::<bool>(), span()).prop_map(|(on, off_for)| Report::Gate { on, off_for }),
         (rate(), bytes()).prop_map(|(rate, setpoint)| Report::Rate { rate, setpoint }),
+        (prop_oneof![0..60_u64, any::<u64>()], any::<u64>(), prop::collection::vec(any::<u16>(), 0..40))
+            .prop_map(|(first, left, words)| {
+                let words = words.into_iter().map(ArrivalWord::from_bits).collect();
+                Report::Arrivals { first, left: Time::from_nanos(left), words }
+            }),
         prop::collection::vec(prop::num::f64::ANY, 0..4).prop_map(|all| Report::Custom(all.into())),
     ]
 }
@@ -104,6 +110,8 @@ pub(crate) struct Script {
     timeouts: u32,
     smoothed: Span,
     gain: f64,
+    /// What schemes that need it hear of the delivery rate.
+    delivery: DeliveryRate,
 }
 
 impl Script {
@@ -120,6 +128,7 @@ impl Script {
             timeouts: 0,
             smoothed: Span::from_millis(100),
             gain: 1.0,
+            delivery: DeliveryRate::default(),
         }
     }
 
@@ -231,6 +240,7 @@ impl Script {
             tag: 0,
         };
         self.next += 1;
+        self.delivery.on_sent(self.now, &sent);
         let mut cx = Cx { rng: &mut self.rng, notes: None };
         self.controller.on_sent(self.now, &mut sent, &mut cx);
         self.sent.push((sent.pair, sent.tag));
@@ -287,6 +297,10 @@ impl Script {
         let outstanding = self.outstanding();
         let marked = |bit: u8| if marks & bit == 0 { 0 } else { count as u32 };
         self.acknowledged += count;
+        let mut delivery = std::mem::take(&mut self.delivery);
+        if idle {
+            delivery.ran_dry(self.outstanding());
+        }
         let feedback = Feedback {
             acked: &acked,
             advanced: Bytes::new(count * 1000),
@@ -296,8 +310,10 @@ impl Script {
             outstanding,
             in_flight: self.outstanding(),
             window_limited: !idle,
+            delivery: delivery.on_feedback(self.now, &acked, &[]),
             ..Feedback::empty()
         };
         self.feed(&feedback);
+        self.delivery = delivery;
     }
 }

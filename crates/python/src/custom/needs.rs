@@ -37,6 +37,8 @@ impl Wants {
                 }
                 Some(count) => Acks::Every(count),
             },
+            // Classes have no word for samples yet.
+            delivery: false,
         })
     }
 }

@@ -93,6 +93,7 @@ pub fn all() -> Vec<Config> {
             r#"{"name":"rem","target":"1 packet","gamma":0.1,"phi":1.5,"ecn":true}"#,
             r#"{"name":"pi","target":"1 packet","a":0.02,"b":0.01,"ecn":true}"#,
             r#"{"name":"avq","virtual_buffer":"3 packets","ecn":true}"#,
+            r#"{"name":"step","threshold":"2 packets","drop_others":true}"#,
             r#"{"name":"tdqm","window":"2 ms","rho":{"min":0.2,"max":0.8},"eta":{"min":0.01,"max":0.05}}"#,
             r#"{"name":"deficit-round-robin","quantum":"50 B","buffer":{"victim":"longest-head"},
                 "shares":[{"flows":[0],"weight":3},{"flows":[1,2],"weight":2,"together":true}]}"#,

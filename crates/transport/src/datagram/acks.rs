@@ -131,7 +131,7 @@ impl Ledger {
         }
         self.ring.tidy();
         let advanced = if late { 0 } else { size };
-        Some(Outcome { advanced, outstanding, rtt, event, echoes })
+        Some(Outcome { advanced, outstanding, rtt, event, echoes, one_way: None })
     }
 
     /// What has `dup_threshold` numbers acknowledged beyond it, counted from the newest, is lost.

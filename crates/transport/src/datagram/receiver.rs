@@ -98,7 +98,8 @@ impl DatagramReceiver {
             EcnEcho::Hidden => return,
             EcnEcho::Counted => self.marks.count(packet),
             EcnEcho::Codepoints => self.marks.count_shared(packet),
-            EcnEcho::PerPacket | EcnEcho::Latched => {
+            // Each datagram has an acknowledgement of its own: the state that changes is its mark.
+            EcnEcho::PerPacket | EcnEcho::StateChange | EcnEcho::Latched => {
                 ack.set_ecn_echo(packet.ecn() == Ecn::Ce);
                 ack.set_rho(packet.rho());
                 ack.set_eta(packet.eta());

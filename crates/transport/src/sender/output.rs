@@ -35,7 +35,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
                 return self.data_packet(now, cx);
             }
             Choice::WindowFull | Choice::Nothing => {
-                self.steering.teller.app_limited = choice == Choice::Nothing;
+                self.steering.teller.pause(choice == Choice::Nothing, self.recovery.in_flight());
                 self.jitter_end = Time::NEVER;
                 if let Some(shaper) = &mut self.steering.shaper {
                     shaper.pass();

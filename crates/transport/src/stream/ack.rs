@@ -2,7 +2,7 @@
 //! acknowledged ranges are read in `sack.rs`, episodes of recovery begin and end in `recovery.rs`.
 
 use tailback_control::Reliability;
-use tailback_core::{Acked, CongestionEvent, Recovery, RttSample, Time};
+use tailback_core::{Acked, CongestionEvent, OneWay, Recovery, RttSample, Time};
 
 use super::ring::Record;
 use super::spurious::Doubt;
@@ -68,7 +68,8 @@ impl LossRecovery {
             self.note_reduction();
         }
         self.ring.tidy();
-        Some(Outcome { advanced, outstanding, rtt, event, echoes })
+        let one_way = ack.echo.zip(ack.arrived).map(|(sent_at, arrived)| OneWay { sent_at, arrived });
+        Some(Outcome { advanced, outstanding, rtt, event, echoes, one_way })
     }
 
     /// Everything below `number` is acknowledged; returns its bytes.

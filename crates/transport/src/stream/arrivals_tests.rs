@@ -142,6 +142,7 @@ impl Path {
                 blocks: &blocks,
                 trigger: Some(trigger),
                 echo: None,
+                arrived: None,
                 flags: Echoes::NONE,
                 marks: None,
             };

@@ -53,6 +53,8 @@ pub(crate) struct Ack<'a> {
     pub(crate) trigger: Option<u64>,
     /// The send time echoed, where segments carry it.
     pub(crate) echo: Option<Time>,
+    /// When the segment with that stamp arrived.
+    pub(crate) arrived: Option<Time>,
     /// Marks echoed by flags.
     pub(crate) flags: Echoes,
     /// All marks that the receiver has counted, where it counts them.
@@ -74,6 +76,7 @@ impl<'a> Ack<'a> {
             // Without detail, an acknowledgement in order was caused by the number below its own.
             trigger: detail.map(|blocks| blocks.trigger).or(number.checked_sub(1)),
             echo: detail.and_then(|blocks| blocks.echo),
+            arrived: detail.and_then(|blocks| blocks.arrived),
             flags: Echoes::of(packet),
             marks: detail.map(|blocks| blocks.marks).filter(|marks| *marks != Echoes::NONE),
         }

@@ -119,6 +119,7 @@ impl Run {
             blocks: &blocks[..count],
             trigger: Some(trigger),
             echo: None,
+            arrived: None,
             flags: Echoes::NONE,
             marks: None,
         };
@@ -255,7 +256,15 @@ fn memory_is_given_back_after_a_long_window() {
     assert_eq!(run.machine.lost().len(), 20_000);
     // The acknowledgement of everything but the last segment, and of that.
     for number in [run.machine.end() - 1, run.machine.end()] {
-        let ack = Ack { number, blocks: &[], trigger: None, echo: None, flags: Echoes::NONE, marks: None };
+        let ack = Ack {
+            number,
+            blocks: &[],
+            trigger: None,
+            echo: None,
+            arrived: None,
+            flags: Echoes::NONE,
+            marks: None,
+        };
         assert!(run.machine.on_ack(run.now, &ack, &run.config).is_some());
     }
     assert!(run.machine.acked.capacity() <= 128 && run.machine.lost.capacity() <= 128);

@@ -11,9 +11,9 @@ use std::rc::Rc;
 
 use tailback_control::{AnyController, ControllerParams, Parts, Reliability, SCHEMES, Scheme};
 use tailback_core::{
-    AckBlocks, Annex, Annexes, AppInput, BitRate, Bytes, ControlInfo, Controller, Cx, Directive, Echoes,
-    Endpoint, EndpointCx, Envelope, Event, Feedback, FlowId, Input, Kind, Output, Packet, Report, Sent,
-    SeqRange, Span, Stream, Time, Tokens,
+    AckBlocks, Annex, Annexes, AppInput, ArrivalWord, BitRate, Bytes, ControlInfo, Controller, Cx, Directive,
+    Echoes, Endpoint, EndpointCx, Envelope, Event, Feedback, FlowId, Input, Kind, Output, Packet, Report,
+    Sent, SeqRange, Span, Stream, Time, Tokens,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
@@ -317,7 +317,7 @@ fn stamp(choices: &mut Choices<'_>, now: Time) -> Annex {
 }
 
 fn report(choices: &mut Choices<'_>, now: Time) -> Annex {
-    let report = match choices.byte() % 6 {
+    let report = match choices.byte() % 7 {
         0 => Report::Interval {
             span: Span::from_nanos(choices.number(0)),
             received: Bytes::new(choices.number(1000)),
@@ -339,6 +339,13 @@ fn report(choices: &mut Choices<'_>, now: Time) -> Annex {
         4 => Report::Rate {
             rate: BitRate::from_bits_per_sec(choices.number(1_000_000)),
             setpoint: Bytes::new(choices.number(1000)),
+        },
+        5 => Report::Arrivals {
+            first: choices.number(10),
+            left: Time::from_nanos(choices.number(now.as_nanos())),
+            words: (0..choices.byte())
+                .map(|_| ArrivalWord::from_bits(choices.number(40_000) as u16))
+                .collect(),
         },
         _ => Report::Custom((0..choices.byte() % 4).map(|_| choices.real()).collect()),
     };

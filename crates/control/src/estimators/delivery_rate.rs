@@ -1,0 +1,278 @@
+//! Samples of the delivery rate: for each batch of feedback the rate at which data was delivered since the newest
+//! packet acknowledged had left, and rounds. What is done with them is each scheme's business; what a sample says is in
+//! `crates/core/src/delivery.rs`.
+//!
+//! Source: draft-ietf-ccwg-bbr-06 §4.1 (once draft-cheng-iccrg-delivery-rate-estimation-02); §5.5.1 for rounds. With P the
+//! newest-sent packet that a batch acknowledges, C the connection:
+//!
+//! ```text
+//! interval = max(P.sent − P.first_sent, now − P.delivered_at)
+//! rate     = (C.delivered − P.delivered) / interval            none where interval < smallest round trip time
+//! ```
+//!
+//! so that neither a burst of packets sent nor one of acknowledgements makes a rate above that of the path.
+//!
+//! What others got wrong, and this minds: an app-limited mark is taken when a packet leaves, and ends when all that
+//! was in flight then is delivered; times of departure are those after pacing.
+
+use std::collections::VecDeque;
+
+use tailback_core::{Acked, BitRate, Bytes, DeliverySample, Lost, LostThen, Sent, Span, Time};
+
+/// What is kept of a packet from its departure to its acknowledgement.
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    sent_at: Time,
+    first_sent: Time,
+    delivered: u64,
+    delivered_at: Time,
+    lost: u64,
+    in_flight: u64,
+    app_limited: bool,
+}
+
+/// The sampler of one connection.
+#[derive(Clone, Debug)]
+pub struct DeliveryRate {
+    /// The records of packets from number `base` on.
+    records: VecDeque<Option<Record>>,
+    base: u64,
+    delivered: u64,
+    delivered_at: Time,
+    first_sent: Time,
+    lost: u64,
+    /// The application limits the sender until more than this is delivered; 0 while it does not.
+    limited_until: u64,
+    least_rtt: Span,
+    round_end: u64,
+    told: DeliverySample,
+}
+
+impl Default for DeliveryRate {
+    fn default() -> Self {
+        Self {
+            records: VecDeque::new(),
+            base: 0,
+            delivered: 0,
+            delivered_at: Time::ZERO,
+            first_sent: Time::ZERO,
+            lost: 0,
+            limited_until: 0,
+            least_rtt: Span::MAX,
+            round_end: 0,
+            told: DeliverySample::default(),
+        }
+    }
+}
+
+impl DeliveryRate {
+    /// A packet leaves.
+    pub fn on_sent(&mut self, now: Time, sent: &Sent) {
+        if sent.in_flight <= sent.size {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        let record = Record {
+            sent_at: now,
+            first_sent: self.first_sent,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            lost: self.lost,
+            in_flight: sent.in_flight.get(),
+            app_limited: self.limited_until > 0,
+        };
+        if self.records.is_empty() {
+            self.base = sent.number;
+        }
+        // A number below all records was acknowledged before it was sent again: nothing will be told of it.
+        let Some(index) = sent.number.checked_sub(self.base) else { return };
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        while self.records.len() <= index {
+            self.records.push_back(None);
+        }
+        self.records[index] = Some(record);
+    }
+
+    /// The application has nothing to send, and neither window nor pacing is in the way; `in_flight` bytes are.
+    pub fn ran_dry(&mut self, in_flight: Bytes) {
+        self.limited_until = (self.delivered + in_flight.get()).max(1);
+    }
+
+    fn record(&self, number: u64) -> Option<Record> {
+        let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        self.records.get(index).copied().flatten()
+    }
+
+    fn take(&mut self, number: u64) -> Option<Record> {
+        let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
+        let record = self.records.get_mut(index)?.take();
+        while matches!(self.records.front(), Some(None)) {
+            self.records.pop_front();
+            self.base += 1;
+        }
+        record
+    }
+
+    /// Takes what a batch acknowledges and takes for lost; the sample, unless the batch says nothing.
+    pub fn on_feedback(&mut self, now: Time, acked: &[Acked], lost: &[Lost]) -> Option<&DeliverySample> {
+        if acked.is_empty() && lost.is_empty() {
+            return None;
+        }
+        let (delivered_before, lost_before) = (self.delivered, self.lost);
+        let mut losses = std::mem::take(&mut self.told.losses);
+        losses.clear();
+        for lost in lost {
+            self.lost += lost.size.get();
+            let Some(then) = self.record(lost.number) else { continue };
+            losses.push(LostThen {
+                size: lost.size,
+                in_flight: Bytes::new(then.in_flight),
+                lost_since: Bytes::new(self.lost - then.lost),
+                delivered_then: Bytes::new(then.delivered),
+                app_limited: then.app_limited,
+            });
+        }
+        let mut newest: Option<(Record, bool)> = None;
+        for acked in acked {
+            self.delivered += acked.size.get();
+            let Some(record) = self.take(acked.number) else { continue };
+            if newest.is_none_or(|(other, _)| record.sent_at >= other.sent_at) {
+                newest = Some((record, acked.retransmitted));
+            }
+        }
+        if !acked.is_empty() {
+            self.delivered_at = now;
+            if self.limited_until > 0 && self.delivered > self.limited_until {
+                self.limited_until = 0;
+            }
+        }
+        self.told = DeliverySample {
+            delivered: Bytes::new(self.delivered),
+            lost: Bytes::new(self.lost),
+            newly_acked: Bytes::new(self.delivered - delivered_before),
+            newly_lost: Bytes::new(self.lost - lost_before),
+            losses,
+            ..DeliverySample::default()
+        };
+        if let Some((packet, again)) = newest {
+            self.sample(now, &packet, again);
+        }
+        Some(&self.told)
+    }
+
+    /// What the newest-sent packet acknowledged says.
+    fn sample(&mut self, now: Time, packet: &Record, again: bool) {
+        self.first_sent = packet.sent_at;
+        let rtt = (!again).then(|| now.since(packet.sent_at));
+        self.least_rtt = rtt.map_or(self.least_rtt, |rtt| self.least_rtt.min(rtt));
+        let interval = packet.sent_at.since(packet.first_sent).max(now.since(packet.delivered_at));
+        let amount = Bytes::new(self.delivered - packet.delivered);
+        let known = !interval.is_zero() && (self.least_rtt == Span::MAX || interval >= self.least_rtt);
+        let round_start = packet.delivered >= self.round_end;
+        if round_start {
+            self.round_end = self.delivered;
+        }
+        let told = &mut self.told;
+        told.rate = known.then(|| BitRate::of(amount, interval));
+        told.interval = interval;
+        told.sent_at = packet.sent_at;
+        told.prior_delivered = Bytes::new(packet.delivered);
+        told.prior_in_flight = Bytes::new(packet.in_flight);
+        told.lost_since = Bytes::new(self.lost - packet.lost);
+        told.app_limited = packet.app_limited;
+        told.rtt = rtt;
+        told.round_start = round_start;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_core::PairPosition;
+
+    use super::*;
+
+    const SIZE: Bytes = Bytes::new(1200);
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn send(sampler: &mut DeliveryRate, millis: u64, number: u64, in_flight: u64) {
+        let sent = Sent {
+            number,
+            size: SIZE,
+            in_flight: SIZE * in_flight,
+            retransmission: false,
+            pair: PairPosition::Single,
+            app_limited: false,
+            tag: 0,
+        };
+        sampler.on_sent(at(millis), &sent);
+    }
+
+    fn acked(millis: u64, number: u64) -> Acked {
+        let pair = PairPosition::Single;
+        Acked { number, size: SIZE, sent_at: at(millis), retransmitted: false, pair, tag: 0 }
+    }
+
+    fn rate(sampler: &mut DeliveryRate, millis: u64, acked: &[Acked]) -> (f64, bool) {
+        let sample = sampler.on_feedback(at(millis), acked, &[]).expect("a sample");
+        (sample.rate.map_or(f64::NAN, BitRate::bytes_per_sec), sample.app_limited)
+    }
+
+    /// Vectors of quiche's tests: two packets over 2 s, then app-limited over 4 s, over 1 s.
+    #[test]
+    fn rates_of_two_packets() {
+        let mut sampler = DeliveryRate::default();
+        send(&mut sampler, 0, 0, 1);
+        send(&mut sampler, 0, 1, 2);
+        sampler.ran_dry(SIZE * 2);
+        assert_eq!(rate(&mut sampler, 2000, &[acked(0, 0), acked(0, 1)]), (1200.0, false));
+        sampler.ran_dry(Bytes::ZERO);
+        send(&mut sampler, 2000, 2, 1);
+        send(&mut sampler, 2000, 3, 2);
+        assert_eq!(rate(&mut sampler, 6000, &[acked(2000, 2), acked(2000, 3)]), (600.0, true));
+        send(&mut sampler, 6000, 4, 1);
+        send(&mut sampler, 6000, 5, 2);
+        let (found, limited) = rate(&mut sampler, 7000, &[acked(6000, 4), acked(6000, 5)]);
+        assert_eq!((found, limited), (2400.0, false));
+    }
+
+    /// 100 packets per second, however acknowledgements bunch: no sample is above the rate by more than a packet per interval.
+    #[test]
+    fn bunched_acknowledgements_make_no_rate() {
+        for bunch in [1_u64, 3, 7] {
+            let mut sampler = DeliveryRate::default();
+            let mut rounds = 0;
+            for number in 0..20 {
+                send(&mut sampler, 10 * number, number, number + 1);
+            }
+            let mut waiting = Vec::new();
+            for number in 0..400_u64 {
+                let now = 10 * number + 200;
+                waiting.push(acked(10 * number, number));
+                if number % bunch == bunch - 1 {
+                    let sample = sampler.on_feedback(at(now), &waiting, &[]).expect("a sample");
+                    rounds += u64::from(sample.round_start);
+                    let found = sample.rate.map_or(0.0, BitRate::bytes_per_sec);
+                    let slack = 1200.0 / sample.interval.as_secs_f64();
+                    assert!(found <= 120_000.0 + slack, "{found} at {now} ms, by {bunch}");
+                    assert!(number < 40 || found >= 120_000.0 - bunch as f64 * slack, "{found} at {now} ms");
+                    waiting.clear();
+                }
+                send(&mut sampler, now, number + 20, 20);
+            }
+            assert!((400 / (20 + bunch) - 1..=21).contains(&rounds), "{rounds} rounds of twenty, by {bunch}");
+        }
+    }
+
+    #[test]
+    fn what_was_lost_is_told_with_what_was_known_when_it_left() {
+        let mut sampler = DeliveryRate::default();
+        (0..4).for_each(|number| send(&mut sampler, 0, number, number + 1));
+        let lost = |number| Lost { number, size: SIZE, sent_at: at(0), tag: 0 };
+        let sample = sampler.on_feedback(at(100), &[acked(0, 3)], &[lost(0), lost(1)]).expect("a sample");
+        assert_eq!((sample.newly_lost, sample.lost_since), (SIZE * 2, SIZE * 2));
+        let losses: Vec<_> = sample.losses.iter().map(|lost| (lost.in_flight, lost.lost_since)).collect();
+        assert_eq!(losses, [(SIZE, SIZE), (SIZE * 2, SIZE * 2)]);
+    }
+}

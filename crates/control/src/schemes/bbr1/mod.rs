@@ -1,0 +1,370 @@
+//! BBR, version 1: a rate that follows the largest delivery rate seen and a window that follows it times the smallest
+//! round trip time. The scheme `bbr1`. The states are here; the path's model is in `model.rs`, the policer's in
+//! `policer.rs`, rate and window in `window.rs`.
+//!
+//! Source: Cardwell et al., "BBR: Congestion-Based Congestion Control", 2016, as Linux has it (`net/ipv4/tcp_bbr.c`); where
+//! the paper and Linux differ, Linux counts. Windows in packets, `BDP = bw · min_rtt`:
+//!
+//! | state | pacing gain | window gain | leaves |
+//! | --- | --- | --- | --- |
+//! | Startup | 2.885 | 2.885 | when the rate has not grown by a quarter for 3 rounds, to Drain |
+//! | Drain | 1/2.885 | 2.885 | at `in flight ≤ BDP`, to ProbeBW |
+//! | ProbeBW | 1.25, 0.75, then six of 1, a round trip each | 2 | see below |
+//! | ProbeRTT | 1 | 1, at most 4 packets | 200 ms and a round later |
+//!
+//! 1.25 lasts until a round trip has passed and 1.25 BDP are in flight, or something was lost; 0.75 ends early at BDP. A cycle
+//! begins in a phase drawn at random, never 0.75. ProbeRTT comes when the smallest round trip time is 10 s old.
+//!
+//! Loss moves only the window: in the first round of recovery it is what is in flight and was acknowledged; afterwards it is as
+//! before. A time-out leaves one packet. A policer is taken for one where two intervals lose 20 % at one rate.
+//!
+//! Departures of others: ns-3's follows draft-cardwell-iccrg-bbr-congestion-control-00, has no policer detection and
+//! overstates aggregated acknowledgements; picoquic's has a window gain of 1.125 in ProbeBW.
+//!
+//! Deviations: packets leave one by one at the rate, not in trains of a millisecond, though the window has room for
+//! three trains, as in Linux. Marks are ignored, as in Linux; data is not ECN-capable.
+//!
+//! Open problems: unfair to loss-based flows in shallow buffers, and to short round trips (Hock, Bless and Zitterbart
+//! 2017); beside loss-based flows in deep buffers its share does not depend on their number (Ware et al. 2019).
+
+mod model;
+mod policer;
+mod window;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{
+    BitRate, Bytes, Checker, CongestionEvent, Controller, Cx, DeliverySample, Directive, Feedback, Recovery,
+    Sent, Span, Time,
+};
+
+use crate::needs::{MarkResponse, Needs, Reliability};
+use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+use model::{FullPipe, Model};
+use policer::Policer;
+
+/// Nothing to set: the constants are Linux's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bbr1Config {}
+
+/// 2/ln 2, rounded as in Linux.
+const HIGH_GAIN: f64 = 2.885;
+/// Gains of the phases of ProbeBW.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// The window's gain in ProbeBW.
+const WINDOW_GAIN: f64 = 2.0;
+/// The part of the rate that is used: a margin against queues.
+const MARGIN: f64 = 0.99;
+/// The least window, and that of ProbeRTT, in packets.
+const LEAST_WINDOW: f64 = 4.0;
+/// How long ProbeRTT lasts at least.
+const PROBE_RTT: Span = Span::from_millis(200);
+
+impl SchemeConfig for Bbr1Config {
+    type Controller = BoxedController;
+
+    fn info(&self) -> &'static SchemeInfo {
+        &SchemeInfo {
+            name: "bbr1",
+            summary: "A rate that follows the largest delivery rate, and a window of two bandwidth-delay products",
+            source: "Cardwell et al. 2016, as in Linux (version 1)",
+            reliability: Reliability::Sack,
+            expects_discipline: "any",
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { delivery: true, marks: MarkResponse::Controller, ..Needs::over(Reliability::Sack) }
+    }
+
+    fn family(&self) -> Family {
+        Family::Rate
+    }
+
+    fn check(&self, _: &mut Checker) {}
+
+    fn build(&self, params: &ControllerParams) -> Parts {
+        Parts::sender(Box::new(Bbr1::new(params)))
+    }
+}
+
+/// What BBR does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Looks for the rate by doubling.
+    Startup,
+    /// Empties the queue that this made.
+    Drain,
+    /// Cycles around the rate.
+    ProbeBw,
+    /// Empties the pipe to see its round trip time.
+    ProbeRtt,
+}
+
+/// BBR, version 1.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts independent of each other, named as in Linux")]
+pub struct Bbr1 {
+    segment: f64,
+    most: f64,
+    initial: f64,
+    mode: Mode,
+    model: Model,
+    full: FullPipe,
+    policer: Policer,
+    /// The phase of ProbeBW, and when it began.
+    phase: usize,
+    phase_began: Time,
+    pacing_gain: f64,
+    window_gain: f64,
+    /// In packets.
+    window: f64,
+    prior_window: f64,
+    /// In bytes per second; none before the first round trip time.
+    rate: f64,
+    seen_rtt: bool,
+    recovery: Recovery,
+    conserving: bool,
+    probe_rtt_done: Option<Time>,
+    probe_rtt_round: bool,
+    /// Data leaves after the pipe had run empty for want of data.
+    idle_restart: bool,
+}
+
+impl Bbr1 {
+    /// A connection's start.
+    pub fn new(params: &ControllerParams) -> Self {
+        let segment = params.segment.as_f64().max(1.0);
+        let most = (params.max_window.as_f64() / segment).max(1.0);
+        let initial = (params.initial_window.as_f64() / segment).clamp(1.0, most);
+        Self {
+            segment,
+            most,
+            initial,
+            mode: Mode::Startup,
+            model: Model::default(),
+            full: FullPipe::default(),
+            policer: Policer::default(),
+            phase: 0,
+            phase_began: Time::ZERO,
+            pacing_gain: HIGH_GAIN,
+            window_gain: HIGH_GAIN,
+            window: initial,
+            prior_window: 0.0,
+            // "nominal RTT of 1 ms" before any is known.
+            rate: HIGH_GAIN * initial * segment * 1e3,
+            seen_rtt: false,
+            recovery: Recovery::Open,
+            conserving: false,
+            probe_rtt_done: None,
+            probe_rtt_round: false,
+            idle_restart: false,
+        }
+    }
+
+    /// What BBR does now.
+    pub const fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The bandwidth in force, in bytes per second: the policer's, where one was found.
+    fn bandwidth(&self) -> f64 {
+        self.policer.rate().unwrap_or_else(|| self.model.bandwidth())
+    }
+
+    /// Packets that leave within a millisecond at the rate: at least 2, or 1 below 1.2 Mbit/s.
+    fn train(&self) -> f64 {
+        let least = if self.rate < 150_000.0 { 1.0 } else { 2.0 };
+        (self.rate * 1e-3 / self.segment).floor().clamp(least, 127.0)
+    }
+
+    /// `gain` bandwidth-delay products, with room for trains, in packets.
+    fn target(&self, bandwidth: f64, gain: f64) -> f64 {
+        let Some(rtt) = self.model.min_rtt() else { return self.initial };
+        self.with_trains((gain * bandwidth * rtt.as_secs_f64() / self.segment).ceil())
+    }
+
+    fn with_trains(&self, packets: f64) -> f64 {
+        let even = (0.5 * (packets + 3.0 * self.train())).ceil() * 2.0;
+        if self.mode == Mode::ProbeBw && self.phase == 0 { even + 2.0 } else { even }
+    }
+
+    // ── states ──
+
+    fn cycle(&mut self, now: Time, sample: &DeliverySample, prior_in_flight: f64) {
+        if self.mode != Mode::ProbeBw {
+            return;
+        }
+        let whole = self.model.min_rtt().is_some_and(|rtt| now.since(self.phase_began) > rtt);
+        let gain = self.pacing_gain;
+        let next = if gain > 1.0 {
+            let lost = sample.newly_lost > Bytes::ZERO;
+            whole && (lost || prior_in_flight >= self.target(self.model.bandwidth(), gain))
+        } else if gain < 1.0 {
+            whole || prior_in_flight <= self.target(self.model.bandwidth(), 1.0)
+        } else {
+            whole
+        };
+        if next {
+            self.advance(now);
+        }
+    }
+
+    fn advance(&mut self, now: Time) {
+        self.phase = (self.phase + 1) % CYCLE.len();
+        self.phase_began = now;
+    }
+
+    fn enter_probe_bw(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.mode = Mode::ProbeBw;
+        // Any phase but 0.75, which is what would follow number 0.
+        self.phase = CYCLE.len() - 1 - cx.rng.below(CYCLE.len() as u64 - 1) as usize;
+        self.advance(now);
+    }
+
+    fn enter_next(&mut self, now: Time, cx: &mut Cx<'_>) {
+        if self.full.is_reached() {
+            self.enter_probe_bw(now, cx);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    fn drain(&mut self, now: Time, in_flight: f64, cx: &mut Cx<'_>) {
+        if self.mode == Mode::Startup && self.full.is_reached() {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain && in_flight <= self.target(self.model.bandwidth(), 1.0) {
+            self.enter_probe_bw(now, cx);
+        }
+    }
+
+    fn probe_rtt(
+        &mut self,
+        now: Time,
+        sample: &DeliverySample,
+        in_flight: f64,
+        expired: bool,
+        cx: &mut Cx<'_>,
+    ) {
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            self.mode = Mode::ProbeRtt;
+            self.save_window();
+            self.probe_rtt_done = None;
+            self.model.limit_from(sample.delivered);
+        }
+        if self.mode == Mode::ProbeRtt {
+            let flying = Bytes::from_f64(in_flight * self.segment);
+            self.model.limit_until(sample.delivered + flying);
+            match self.probe_rtt_done {
+                None if in_flight <= LEAST_WINDOW => {
+                    self.probe_rtt_done = Some(now + PROBE_RTT);
+                    self.probe_rtt_round = false;
+                    self.model.restart_round(sample.delivered);
+                }
+                None => {}
+                Some(done) => {
+                    self.probe_rtt_round |= self.model.round_start;
+                    if self.probe_rtt_round && now > done {
+                        self.model.refresh_min_rtt(now);
+                        self.window = self.window.max(self.prior_window);
+                        self.enter_next(now, cx);
+                    }
+                }
+            }
+        }
+        if sample.newly_acked > Bytes::ZERO {
+            self.idle_restart = false;
+        }
+    }
+
+    fn set_gains(&mut self) {
+        (self.pacing_gain, self.window_gain) = match self.mode {
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
+            Mode::ProbeBw if self.policer.rate().is_some() => (1.0, WINDOW_GAIN),
+            Mode::ProbeBw => (CYCLE[self.phase], WINDOW_GAIN),
+            Mode::ProbeRtt => (1.0, 1.0),
+        };
+    }
+
+    fn on_event(&mut self, event: CongestionEvent, cx: &mut Cx<'_>) {
+        match event {
+            CongestionEvent::Loss => self.save_window(),
+            CongestionEvent::Timeout { consecutive } => {
+                if consecutive <= 1 {
+                    self.save_window();
+                }
+                self.recovery = Recovery::Timeout;
+                self.conserving = false;
+                self.full.forget_level();
+                self.policer.on_timeout();
+                self.window = 1.0;
+            }
+            // What was held lost was not: the window as before, once, as leaving recovery would do.
+            CongestionEvent::Spurious => self.window = self.window.max(self.prior_window).min(self.most),
+            CongestionEvent::RecoveryEnd | CongestionEvent::Ecn | CongestionEvent::Idle => {}
+        }
+        cx.note("mode", f64::from(self.mode as u8));
+    }
+}
+
+impl Controller for Bbr1 {
+    fn on_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+        // Only this packet is in flight, and the application kept it waiting: after idleness ProbeBW sends at the rate
+        // as it is.
+        if sent.in_flight <= sent.size && sent.app_limited {
+            self.idle_restart = true;
+            self.model.restart_aggregation(now);
+            if self.mode == Mode::ProbeBw {
+                let rate = self.bandwidth() * MARGIN;
+                self.rate = if rate > 0.0 { rate } else { self.rate };
+            } else if self.mode == Mode::ProbeRtt
+                && self.probe_rtt_round
+                && self.probe_rtt_done.is_some_and(|done| now > done)
+            {
+                self.model.refresh_min_rtt(now);
+                self.window = self.window.max(self.prior_window);
+            }
+        }
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        if let Some(event) = feedback.event {
+            self.on_event(event, cx);
+        }
+        let Some(sample) = feedback.delivery.filter(|sample| sample.newly_acked > Bytes::ZERO) else {
+            return;
+        };
+        let in_flight = feedback.in_flight.as_f64() / self.segment;
+        let gone = (sample.newly_acked + sample.newly_lost).as_f64() / self.segment;
+        self.model.start_round(sample);
+        if self.model.round_start {
+            self.conserving = false;
+        }
+        if self.policer.take(now, sample, self.model.round_start, self.mode == Mode::ProbeBw) {
+            self.enter_probe_bw(now, cx);
+        }
+        self.model.take_rate(sample);
+        self.model.take_aggregation(now, sample, self.bandwidth(), self.window * self.segment);
+        self.cycle(now, sample, in_flight + gone);
+        if self.model.round_start && !self.model.limited {
+            self.full.look(self.model.bandwidth());
+        }
+        self.drain(now, in_flight, cx);
+        let expired = self.model.take_rtt(now, sample.rtt);
+        self.probe_rtt(now, sample, in_flight, expired, cx);
+        self.set_gains();
+        self.set_rate(feedback.rtt.map(|rtt| rtt.smoothed));
+        self.set_window(sample, feedback.recovery, in_flight);
+        cx.note("mode", f64::from(self.mode as u8));
+        cx.note("bandwidth", self.bandwidth());
+    }
+
+    fn directive(&self) -> Directive {
+        let window = Bytes::new((self.window.max(1.0) * self.segment) as u64);
+        let rate = BitRate::from_bits_per_sec_f64((self.rate * 8.0).clamp(1e3, 1e14));
+        Directive { window: Some(window), ..Directive::rate(rate) }
+    }
+}

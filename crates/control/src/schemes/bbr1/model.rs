@@ -1,0 +1,175 @@
+//! What BBR version 1 believes of its path: the largest delivery rate of ten rounds, the smallest round trip time of ten
+//! seconds, how far acknowledgements bunch, and whether the pipe is full. What follows from it is in `mod.rs`.
+
+use tailback_core::{BitRate, Bytes, DeliverySample, Span, Time};
+
+use crate::estimators::WindowedMax;
+
+/// Rounds over which the largest rate counts.
+const RATE_ROUNDS: u64 = 10;
+/// How long the smallest round trip time counts.
+const RTT_AGE: Span = Span::from_secs(10);
+/// Rounds that each of two slots of aggregation lasts.
+const AGGREGATION_ROUNDS: u32 = 5;
+/// What was aggregated is at most what arrives in this time at the rate.
+const MOST_AGGREGATION: f64 = 0.1;
+
+/// The model; rates in bytes per second.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Model {
+    rates: WindowedMax,
+    rounds: u64,
+    round_end: Bytes,
+    /// The batch at hand begins a round.
+    pub(super) round_start: bool,
+    /// The batch at hand measures the application.
+    pub(super) limited: bool,
+    /// Packets that left while so much was delivered left in ProbeRTT, which limits the rate like an application.
+    own_limit: Option<(Bytes, Bytes)>,
+    min_rtt: Option<(Span, Time)>,
+    aggregation: Aggregation,
+}
+
+/// How much more is acknowledged at once than the rate says.
+#[derive(Clone, Copy, Debug, Default)]
+struct Aggregation {
+    began: Time,
+    acked: f64,
+    most: [f64; 2],
+    slot: usize,
+    rounds: u32,
+}
+
+impl Model {
+    /// The rate; 0 before the first sample.
+    pub(super) fn bandwidth(&self) -> f64 {
+        self.rates.get().unwrap_or(0.0)
+    }
+
+    pub(super) fn min_rtt(&self) -> Option<Span> {
+        self.min_rtt.map(|(rtt, _)| rtt)
+    }
+
+    /// Looks whether a round begins, and whether the sample is the application's.
+    pub(super) fn start_round(&mut self, sample: &DeliverySample) {
+        self.round_start = sample.rate.is_some() && sample.prior_delivered >= self.round_end;
+        if self.round_start {
+            self.round_end = sample.delivered;
+            self.rounds += 1;
+        }
+        let own = self.own_limit.is_some_and(|(from, to)| (from..=to).contains(&sample.prior_delivered));
+        self.limited = sample.app_limited || own;
+    }
+
+    /// The present round ends when what is sent from now on is acknowledged.
+    pub(super) fn restart_round(&mut self, delivered: Bytes) {
+        self.round_end = delivered;
+    }
+
+    /// From here on the model limits the rate itself.
+    pub(super) fn limit_from(&mut self, delivered: Bytes) {
+        self.own_limit = Some((delivered, delivered));
+    }
+
+    /// Until this is delivered.
+    pub(super) fn limit_until(&mut self, delivered: Bytes) {
+        if let Some((_, to)) = &mut self.own_limit {
+            *to = delivered;
+        }
+    }
+
+    /// Takes a rate in: that of an application only if it is no less than what is known.
+    pub(super) fn take_rate(&mut self, sample: &DeliverySample) {
+        let Some(rate) = sample.rate.map(BitRate::bytes_per_sec) else { return };
+        if !self.limited || rate >= self.bandwidth() {
+            self.rates.take(self.rounds, (self.rounds + 1).saturating_sub(RATE_ROUNDS), rate);
+        }
+    }
+
+    /// Takes a round trip time in; whether the smallest had expired.
+    pub(super) fn take_rtt(&mut self, now: Time, rtt: Option<Span>) -> bool {
+        let expired = self.min_rtt.is_some_and(|(_, at)| now.since(at) > RTT_AGE);
+        if let Some(rtt) = rtt
+            && (expired || self.min_rtt.is_none_or(|(least, _)| rtt < least))
+        {
+            self.min_rtt = Some((rtt, now));
+        }
+        expired
+    }
+
+    /// The smallest round trip time counts from now on.
+    pub(super) fn refresh_min_rtt(&mut self, now: Time) {
+        if let Some((_, at)) = &mut self.min_rtt {
+            *at = now;
+        }
+    }
+
+    /// A new epoch of acknowledgements begins.
+    pub(super) fn restart_aggregation(&mut self, now: Time) {
+        (self.aggregation.began, self.aggregation.acked) = (now, 0.0);
+    }
+
+    /// Takes in what is acknowledged: what exceeds the rate since the epoch began was aggregated.
+    pub(super) fn take_aggregation(
+        &mut self,
+        now: Time,
+        sample: &DeliverySample,
+        bandwidth: f64,
+        window: f64,
+    ) {
+        let this = &mut self.aggregation;
+        if self.round_start {
+            this.rounds += 1;
+            if this.rounds >= AGGREGATION_ROUNDS {
+                this.rounds = 0;
+                this.slot = 1 - this.slot;
+                this.most[this.slot] = 0.0;
+            }
+        }
+        let mut expected = bandwidth * now.since(this.began).as_secs_f64();
+        if this.acked <= expected {
+            (this.began, this.acked, expected) = (now, 0.0, 0.0);
+        }
+        this.acked += sample.newly_acked.as_f64();
+        let extra = (this.acked - expected).min(window);
+        this.most[this.slot] = this.most[this.slot].max(extra);
+    }
+
+    /// What the window needs for aggregation, in packets.
+    pub(super) fn aggregated(&self, segment: f64) -> f64 {
+        let most = self.aggregation.most[0].max(self.aggregation.most[1]);
+        (most.min(self.bandwidth() * MOST_AGGREGATION) / segment).floor()
+    }
+}
+
+/// Whether the rate has stopped growing: three rounds without a quarter more.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FullPipe {
+    level: f64,
+    rounds: u32,
+    reached: bool,
+}
+
+impl FullPipe {
+    pub(super) const fn is_reached(&self) -> bool {
+        self.reached
+    }
+
+    /// A round begins, with this rate.
+    pub(super) fn look(&mut self, bandwidth: f64) {
+        if self.reached {
+            return;
+        }
+        if bandwidth >= self.level * 1.25 {
+            (self.level, self.rounds) = (bandwidth, 0);
+            return;
+        }
+        self.rounds += 1;
+        self.reached = self.rounds >= 3;
+    }
+
+    /// A time-out: what the rate grew from says nothing any more.
+    pub(super) fn forget_level(&mut self) {
+        self.level = 0.0;
+    }
+}

@@ -1,0 +1,103 @@
+//! BBR's guess that a token bucket polices the flow ("long-term bandwidth" in Linux): two intervals in a row that lose
+//! a fifth of their data at about one rate. Then that rate is kept for 48 rounds.
+
+use tailback_core::{Bytes, DeliverySample, Time};
+
+/// An interval has at least so many rounds, and at most four times as many.
+const LEAST_ROUNDS: u32 = 4;
+/// It loses at least this part of what is delivered.
+const LOSS: f64 = 50.0 / 256.0;
+/// Two rates are one within this part, or within this many bytes per second.
+const ALIKE: (f64, f64) = (1.0 / 8.0, 500.0);
+/// Rounds for which the policer's rate is kept.
+const KEPT: u32 = 48;
+
+/// The detector.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Policer {
+    sampling: bool,
+    in_use: bool,
+    rate: f64,
+    rounds: u32,
+    began: Time,
+    delivered: Bytes,
+    lost: Bytes,
+    /// A time-out counts as a loss of the next sample.
+    timed_out: bool,
+}
+
+impl Policer {
+    /// The policer's rate, in bytes per second, where one was found.
+    pub(super) fn rate(&self) -> Option<f64> {
+        self.in_use.then_some(self.rate)
+    }
+
+    pub(super) fn on_timeout(&mut self) {
+        self.timed_out = true;
+    }
+
+    fn begin(&mut self, now: Time, sample: &DeliverySample) {
+        (self.began, self.delivered, self.lost, self.rounds) = (now, sample.delivered, sample.lost, 0);
+    }
+
+    fn reset(&mut self, now: Time, sample: &DeliverySample) {
+        (self.sampling, self.in_use, self.rate) = (false, false, 0.0);
+        self.begin(now, sample);
+    }
+
+    /// Takes a sample in; whether the rate's time is over, so that ProbeBW begins anew.
+    pub(super) fn take(
+        &mut self,
+        now: Time,
+        sample: &DeliverySample,
+        round_start: bool,
+        probing: bool,
+    ) -> bool {
+        let lossy = sample.newly_lost > Bytes::ZERO || std::mem::take(&mut self.timed_out);
+        if self.in_use {
+            self.rounds += u32::from(probing && round_start);
+            if self.rounds >= KEPT {
+                self.reset(now, sample);
+                return true;
+            }
+            return false;
+        }
+        if !self.sampling {
+            if !lossy {
+                return false;
+            }
+            self.begin(now, sample);
+            self.sampling = true;
+        }
+        if sample.app_limited {
+            self.reset(now, sample);
+            return false;
+        }
+        self.rounds += u32::from(round_start);
+        if self.rounds > 4 * LEAST_ROUNDS {
+            self.reset(now, sample);
+            return false;
+        }
+        if self.rounds >= LEAST_ROUNDS && lossy {
+            self.end_interval(now, sample);
+        }
+        false
+    }
+
+    fn end_interval(&mut self, now: Time, sample: &DeliverySample) {
+        let lost = sample.lost.saturating_sub(self.lost).as_f64();
+        let delivered = sample.delivered.saturating_sub(self.delivered).as_f64();
+        let passed = now.since(self.began).as_secs_f64();
+        if delivered <= 0.0 || lost < LOSS * delivered || passed < 1e-3 {
+            return;
+        }
+        let rate = delivered / passed;
+        let apart = (rate - self.rate).abs();
+        if self.rate > 0.0 && (apart <= ALIKE.0 * self.rate || apart <= ALIKE.1) {
+            (self.rate, self.in_use, self.rounds) = (f64::midpoint(rate, self.rate), true, 0);
+            return;
+        }
+        self.rate = rate;
+        self.begin(now, sample);
+    }
+}

@@ -1,0 +1,107 @@
+//! Rate and window of BBR version 3, and what they are rounded to (draft-ietf-ccwg-bbr-06, §5.6). Bounds by the model are
+//! in `mod.rs`.
+
+use tailback_core::{DeliverySample, Span};
+
+use super::LEAST_WINDOW;
+use crate::parts::ControllerParams;
+
+/// `PacingMarginPercent`.
+const MARGIN: f64 = 0.99;
+/// A quantum lasts a millisecond, and is at most this large.
+const MOST_QUANTUM: f64 = 65_536.0;
+/// Quanta that the window has room for.
+const QUANTA: f64 = 3.0;
+
+/// Rate and window, in bytes and bytes per second.
+#[derive(Clone, Debug)]
+pub(super) struct Control {
+    pub(super) segment: f64,
+    pub(super) initial: f64,
+    pub(super) most: f64,
+    pub(super) window: f64,
+    prior: f64,
+    pub(super) rate: f64,
+    seen_rtt: bool,
+    /// The window was full at any time in this round, or in the last one.
+    limited: [bool; 2],
+}
+
+impl Control {
+    pub(super) fn new(params: &ControllerParams, gain: f64) -> Self {
+        let segment = params.segment.as_f64().max(1.0);
+        let most = params.max_window.as_f64().max(segment);
+        let initial = params.initial_window.as_f64().clamp(segment, most);
+        Self {
+            segment,
+            initial,
+            most,
+            window: initial,
+            prior: 0.0,
+            // A round trip time of a millisecond, before any is known.
+            rate: gain * initial * 1e3,
+            seen_rtt: false,
+            limited: [false; 2],
+        }
+    }
+
+    /// A packet leaves, and so much is in flight with it.
+    pub(super) fn note_sent(&mut self, in_flight: f64) {
+        self.limited[1] |= in_flight + self.segment > self.window;
+    }
+
+    pub(super) fn end_round(&mut self) {
+        self.limited = [self.limited[1], false];
+    }
+
+    /// Whether the window, not the rate or the application, was in the way.
+    pub(super) fn is_limited(&self) -> bool {
+        self.limited[0] || self.limited[1]
+    }
+
+    fn quantum(&self) -> f64 {
+        (self.rate * 1e-3).clamp(2.0 * self.segment, MOST_QUANTUM.max(2.0 * self.segment))
+    }
+
+    /// `BBRQuantizationBudget`.
+    pub(super) fn with_quanta(&self, inflight: f64, up: bool) -> f64 {
+        let least = (QUANTA * self.quantum()).max(LEAST_WINDOW * self.segment);
+        inflight.max(least) + if up { 2.0 * self.segment } else { 0.0 }
+    }
+
+    pub(super) fn first_rtt(&mut self, smoothed: Option<Span>, gain: f64) {
+        if let Some(smoothed) = smoothed.filter(|smoothed| !self.seen_rtt && !smoothed.is_zero()) {
+            self.seen_rtt = true;
+            self.rate = gain * self.window / smoothed.as_secs_f64();
+        }
+    }
+
+    /// The rate may fall only once the pipe was full.
+    pub(super) fn set_rate(&mut self, gain: f64, bandwidth: f64, full: bool) {
+        let rate = gain * bandwidth * MARGIN;
+        if rate > 0.0 && (full || rate > self.rate) {
+            self.rate = rate;
+        }
+    }
+
+    /// `BBRSetCwnd`: at most by what was acknowledged, up to `most`, bounded by `cap`.
+    pub(super) fn grow(&mut self, sample: &DeliverySample, most: f64, full: bool, cap: f64) {
+        let acked = sample.newly_acked.as_f64();
+        if full {
+            self.window = (self.window + acked).min(most);
+        } else if self.window < most || sample.delivered.as_f64() < self.initial {
+            self.window += acked;
+        }
+        self.window = self.window.max(LEAST_WINDOW * self.segment).min(cap).min(self.most);
+    }
+
+    /// `BBRSaveCwnd`.
+    pub(super) fn save(&mut self) {
+        self.prior = self.prior.max(self.window);
+    }
+
+    /// `BBRRestoreCwnd`.
+    pub(super) fn restore(&mut self) {
+        self.window = self.window.max(std::mem::take(&mut self.prior)).min(self.most);
+    }
+}

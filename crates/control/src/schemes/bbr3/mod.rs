@@ -1,0 +1,367 @@
+//! BBR, version 3: a rate and a window bounded by what delivery, loss and the smallest round trip time say. The scheme
+//! `bbr3`. States and their order are here, the cycle of probes in `probe_bw.rs`; the path's model is in `model.rs`, round trip
+//! times in `rtt.rs`, losses in `loss.rs`, the window and the rate in `control.rs`.
+//!
+//! Source: draft-ietf-ccwg-bbr-06 (July 2026), §5. "long-term" and "short-term" bounds are `inflight_longterm`,
+//! `bw_shortterm` and `inflight_shortterm` there.
+//!
+//! | state | pacing, window gain | leaves |
+//! | --- | --- | --- |
+//! | Startup | 2.77, 2 | rate flat for 3 rounds; or in recovery a round with more than 2 % lost in 6 pieces |
+//! | Drain | 0.5, 2 | in flight ≤ BDP, or 3 rounds |
+//! | Down | 0.9, 2 | in flight ≤ BDP and below the long-term bound with headroom: Cruise; or time to probe: Refill |
+//! | Cruise | 1, 2 | time to probe: 2 to 3 s, or as many rounds as BDP has packets, at most 63 |
+//! | Refill | 1, 2 | one round |
+//! | Up | 1.25, 2.25 | rate flat for 3 rounds; more than 2 % lost; see "precaution" |
+//! | ProbeRTT | 1, 0.5 | 200 ms and a round; entered when the smallest round trip time is 5 s old |
+//!
+//! Contradictions of the draft, and what was decided:
+//!
+//! | the draft | here |
+//! | --- | --- |
+//! | `probe_rtt_min_delay`, `probe_rtt_min_stamp`, `loss_round_delivered` are not initialised | none, the first sample's time, 0 |
+//! | gains are in a table only | they are set from the state, whenever it changes |
+//! | ProbeRTT's window is 4 packets in the text, half a BDP in the pseudocode | half a BDP, at least 4 |
+//! | Reno coexistence compares rounds with bytes | with packets: bytes over the segment size |
+//! | the second term of the volume at loss may be negative | it is at least 0, as in Linux |
+//! | a time-out leaves "in flight + 1" | one segment more than what is in flight |
+//! | what marks do is not defined | data is not ECN-capable, and marks are ignored |
+//! | fast recovery: a window "by packet conservation" is a MAY | the model alone bounds the window; its end restores what it was |
+//!
+//! Precaution (new in -06): where the last probe lost too much, Up ends at the long-term bound; if its round of
+//! feedback then is clean, the next probe begins at once.
+//!
+//! Departures of others: Linux v3 has Drain 0.347 and Down 0.91, answers marks, and bounds aggregation to 100 ms; quiche's
+//! threshold of loss is 1.5 % and it probes round trip times every 10 s; tquic subtracts 0.85 as headroom, not 0.15.
+//!
+//! Deviations: packets leave one by one at the rate, though the window has room for three quanta. Requests for more
+//! frequent acknowledgements (§4.1.3.3) are not made.
+
+mod control;
+mod loss;
+mod model;
+mod probe_bw;
+mod rtt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{
+    BitRate, Bytes, Checker, Controller, Cx, DeliverySample, Directive, Feedback, Recovery, Sent, Span, Time,
+};
+
+use crate::needs::{MarkResponse, Needs, Reliability};
+use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+use control::Control;
+use model::{AckPhase, Model};
+use rtt::RoundTrips;
+
+/// Nothing to set: the constants are the draft's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bbr3Config {}
+
+/// `LossThresh`.
+const LOSS: f64 = 0.02;
+/// `Beta`.
+const BETA: f64 = 0.7;
+/// `Headroom`.
+const HEADROOM: f64 = 0.15;
+/// `MinPipeCwnd`, in segments.
+const LEAST_WINDOW: f64 = 4.0;
+/// `StartupFullLossCnt`: pieces of lost data in a round.
+const PIECES: u32 = 6;
+/// Rounds after which Drain ends in any case.
+const DRAIN_ROUNDS: u64 = 3;
+/// The most rounds between two probes.
+const MOST_ROUNDS: f64 = 63.0;
+
+impl SchemeConfig for Bbr3Config {
+    type Controller = BoxedController;
+
+    fn info(&self) -> &'static SchemeInfo {
+        &SchemeInfo {
+            name: "bbr3",
+            summary: "A rate and a window bounded by what delivery, loss and round trip times say of the path",
+            source: "draft-ietf-ccwg-bbr-06",
+            reliability: Reliability::Sack,
+            expects_discipline: "any",
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { delivery: true, marks: MarkResponse::Controller, ..Needs::over(Reliability::Sack) }
+    }
+
+    fn family(&self) -> Family {
+        Family::Rate
+    }
+
+    fn check(&self, _: &mut Checker) {}
+
+    fn build(&self, params: &ControllerParams) -> Parts {
+        Parts::sender(Box::new(Bbr3::new(params)))
+    }
+}
+
+/// What BBR does; the numbers are those of the note `state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Looks for the rate by doubling.
+    Startup,
+    /// Empties the queue that this made.
+    Drain,
+    /// Sends less than arrives, so that the queue drains.
+    Down,
+    /// Sends at the rate.
+    Cruise,
+    /// Fills the pipe for a round before a probe.
+    Refill,
+    /// Sends more, to see whether there is more.
+    Up,
+    /// Empties the pipe to see its round trip time.
+    ProbeRtt,
+}
+
+impl State {
+    /// The gains of pacing and window (draft, §5.6.1).
+    const fn gains(self) -> (f64, f64) {
+        match self {
+            Self::Startup => (2.77, 2.0),
+            Self::Drain => (0.5, 2.0),
+            Self::Down => (0.9, 2.0),
+            Self::Cruise | Self::Refill => (1.0, 2.0),
+            Self::Up => (1.25, 2.25),
+            Self::ProbeRtt => (1.0, 0.5),
+        }
+    }
+
+    /// One of the four of `ProbeBW`.
+    const fn is_probe_bw(self) -> bool {
+        matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
+    }
+
+    /// Whether it looks for more, so that loss moves no short-term bound.
+    const fn is_probing(self) -> bool {
+        matches!(self, Self::Startup | Self::Refill | Self::Up)
+    }
+}
+
+/// What a spurious recovery gives back.
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    state: State,
+    bounds: model::Bounds,
+}
+
+/// BBR, version 3.
+#[derive(Clone, Debug)]
+pub struct Bbr3 {
+    segment: f64,
+    state: State,
+    model: Model,
+    trips: RoundTrips,
+    control: Control,
+    drain_round: u64,
+    /// When the present phase of `ProbeBW` began.
+    cycle_began: Time,
+    rounds_since_probe: u32,
+    probe_wait: Span,
+    /// Rounds and bytes of the present rise of the long-term bound, and the bytes that raise it by a segment.
+    up_rounds: i32,
+    up_acked: f64,
+    up_every: f64,
+    prev_too_high: bool,
+    stopped_risky: bool,
+    /// The round in which the present recovery began, and pieces lost in this round.
+    recovery_round: Option<u64>,
+    pieces: u32,
+    lost_in_round: f64,
+    idle_restart: bool,
+    undo: Option<Undo>,
+}
+
+impl Bbr3 {
+    /// A connection's start.
+    pub fn new(params: &ControllerParams) -> Self {
+        let segment = params.segment.as_f64().max(1.0);
+        Self {
+            segment,
+            state: State::Startup,
+            model: Model::default(),
+            trips: RoundTrips::default(),
+            control: Control::new(params, State::Startup.gains().0),
+            drain_round: 0,
+            cycle_began: Time::ZERO,
+            rounds_since_probe: 0,
+            probe_wait: Span::ZERO,
+            up_rounds: 0,
+            up_acked: 0.0,
+            up_every: f64::INFINITY,
+            prev_too_high: false,
+            stopped_risky: false,
+            recovery_round: None,
+            pieces: 0,
+            lost_in_round: 0.0,
+            idle_restart: false,
+            undo: None,
+        }
+    }
+
+    /// What BBR does now.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// The bandwidth-delay product, in bytes; none before both are known.
+    fn product(&self) -> Option<f64> {
+        let rate = self.model.bandwidth();
+        self.trips.min_rtt().map(|rtt| rate * rtt.as_secs_f64()).filter(|product| *product > 0.0)
+    }
+
+    /// `gain` products with room for quanta (`BBRInflight`).
+    fn inflight(&self, gain: f64) -> f64 {
+        let Some(product) = self.product() else { return self.control.initial };
+        self.control.with_quanta(gain * product, self.state == State::Up)
+    }
+
+    /// The long-term bound less headroom.
+    fn with_headroom(&self) -> f64 {
+        let bound = self.model.bounds.inflight_long;
+        if bound == f64::INFINITY {
+            return bound;
+        }
+        (bound - self.segment.max(HEADROOM * bound)).max(LEAST_WINDOW * self.segment)
+    }
+
+    /// What a probe aims at: the product or the window, whichever is less.
+    fn target(&self) -> f64 {
+        self.product().unwrap_or(f64::INFINITY).min(self.control.window)
+    }
+
+    fn check_drain(&mut self, now: Time, sample: &DeliverySample, in_flight: f64, cx: &mut Cx<'_>) {
+        if self.state == State::Startup && self.model.is_full() {
+            self.state = State::Drain;
+            self.drain_round = self.model.rounds;
+        }
+        let late = self.model.rounds > self.drain_round + DRAIN_ROUNDS;
+        if self.state == State::Drain && (in_flight <= self.inflight(1.0) || late) {
+            self.start_down(now, sample.delivered, cx);
+        }
+    }
+
+    // ── round trip times ──
+
+    fn probe_rtt(&mut self, now: Time, sample: &DeliverySample, in_flight: f64, cx: &mut Cx<'_>) {
+        if self.state != State::ProbeRtt && self.trips.is_due() && !self.idle_restart {
+            self.state = State::ProbeRtt;
+            self.control.save();
+            self.trips.enter();
+            self.model.ack_phase = AckPhase::Stopping;
+            self.model.restart_round(sample.delivered);
+            self.model.limit_from(sample.delivered);
+        }
+        if self.state == State::ProbeRtt {
+            self.model.limit_until(sample.delivered + Bytes::from_f64(in_flight));
+            let low = in_flight <= self.probe_rtt_window();
+            if self.trips.hold(now, low, self.model.round_start) {
+                self.model.restart_round(sample.delivered);
+            }
+            if self.trips.is_done(now) {
+                self.leave_probe_rtt(now, sample.delivered, cx);
+            }
+        }
+        self.idle_restart &= sample.newly_acked == Bytes::ZERO;
+    }
+
+    fn probe_rtt_window(&self) -> f64 {
+        let half = self.product().map_or(0.0, |product| State::ProbeRtt.gains().1 * product);
+        half.max(LEAST_WINDOW * self.segment)
+    }
+
+    fn leave_probe_rtt(&mut self, now: Time, delivered: Bytes, cx: &mut Cx<'_>) {
+        self.trips.refresh(now);
+        self.control.restore();
+        self.model.bounds.reset_short();
+        if self.model.is_full() {
+            self.start_down(now, delivered, cx);
+            self.state = State::Cruise;
+        } else {
+            self.state = State::Startup;
+        }
+    }
+}
+
+impl Controller for Bbr3 {
+    fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
+        self.control.note_sent(sent.in_flight.as_f64());
+        if sent.in_flight <= sent.size && sent.app_limited {
+            self.idle_restart = true;
+            self.model.restart_aggregation(now);
+            if self.state.is_probe_bw() {
+                self.control.set_rate(1.0, self.model.bandwidth(), true);
+            } else if self.state == State::ProbeRtt && self.trips.is_done(now) {
+                self.leave_probe_rtt(now, self.model.delivered(), cx);
+            }
+        }
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        let in_flight = feedback.in_flight.as_f64();
+        if let Some(event) = feedback.event {
+            self.on_event(event, in_flight);
+        }
+        let Some(sample) = feedback.delivery else { return };
+        self.take_losses(now, sample, cx);
+        if sample.newly_acked > Bytes::ZERO {
+            self.model.take(now, sample, self.state.is_probing(), self.control.window);
+            if self.model.round_start {
+                self.rounds_since_probe = self.rounds_since_probe.saturating_add(1);
+                self.control.end_round();
+            }
+            self.model.check_full(sample);
+            self.check_startup_loss(sample);
+            self.check_drain(now, sample, in_flight, cx);
+            self.cycle(now, sample, in_flight, cx);
+            self.trips.take(now, sample.rtt);
+            self.probe_rtt(now, sample, in_flight, cx);
+            self.model.advance_latest(sample);
+        }
+        let (pacing_gain, window_gain) = self.state.gains();
+        self.control.first_rtt(feedback.rtt.map(|rtt| rtt.smoothed), State::Startup.gains().0);
+        self.control.set_rate(pacing_gain, self.model.bandwidth(), self.model.is_full());
+        if sample.newly_acked > Bytes::ZERO && feedback.recovery != Recovery::Timeout {
+            self.bound_window(window_gain, sample);
+        } else if feedback.recovery == Recovery::Timeout {
+            self.control.window += sample.newly_acked.as_f64();
+            self.control.window = self.control.window.min(self.control.most);
+        }
+        cx.note("state", f64::from(self.state as u8));
+        cx.note("bandwidth", self.model.bandwidth());
+    }
+
+    fn directive(&self) -> Directive {
+        let window = self.control.window.max(self.segment).min(self.control.most);
+        let rate = BitRate::from_bits_per_sec_f64((self.control.rate * 8.0).clamp(1e3, 1e14));
+        Directive { window: Some(Bytes::new(window as u64)), ..Directive::rate(rate) }
+    }
+}
+
+impl Bbr3 {
+    /// `BBRSetCwnd` with its bounds (draft, §5.6.4).
+    fn bound_window(&mut self, gain: f64, sample: &DeliverySample) {
+        let most = self.inflight_with_aggregation(gain);
+        let cap = match self.state {
+            State::Down | State::Refill | State::Up => self.model.bounds.inflight_long,
+            State::Cruise | State::ProbeRtt => self.with_headroom(),
+            State::Startup | State::Drain => f64::INFINITY,
+        };
+        let cap = cap.min(self.model.bounds.inflight_short).max(LEAST_WINDOW * self.segment);
+        let cap = if self.state == State::ProbeRtt { cap.min(self.probe_rtt_window()) } else { cap };
+        self.control.grow(sample, most, self.model.is_full(), cap);
+    }
+
+    fn inflight_with_aggregation(&self, gain: f64) -> f64 {
+        let Some(product) = self.product() else { return f64::INFINITY };
+        self.control.with_quanta(gain * product + self.model.aggregated(), self.state == State::Up)
+    }
+}

@@ -1,0 +1,224 @@
+//! GCC, Google congestion control, as in libwebrtc: a media rate that falls when the trend of one-way delays shows
+//! over-use, and is capped by heavy loss. The scheme `gcc`. The trend is in `trendline.rs`, the rate in `rate.rs`; its receiver's
+//! reports are those of `media/reports.rs`.
+//!
+//! Source: libwebrtc's generation at the sender (2025; Carlucci et al. 2016 for its ideas). draft-ietf-rmcat-gcc-02 is another
+//! algorithm: a Kalman filter at the receiver, and other constants.
+//!
+//! | part | rule |
+//! | --- | --- |
+//! | groups | packets sent within 5 ms; `d = Δ arrival − Δ departure` |
+//! | trend | slope over 20 groups of the sum of d, smoothed by 0.9; compared as `4 min(groups, 60) slope` |
+//! | threshold | 12.5 at first; moves towards the trend by 0.0087 (up) or 0.039 (down) per ms of the difference; 6 to 600 |
+//! | over-use | above the threshold for 10 ms and two groups, and not falling |
+//! | decrease | `0.85` of the rate of arrivals, at most once per round trip, then hold |
+//! | increase | 8 % per second; near a known capacity a packet per `2 (RTT + 100 ms)`; at most `1.5 arrivals + 10 kbit/s` |
+//! | loss | above 10 %: `rate (1 − p/2)`; below 2 %: the cap grows by 8 % per second |
+//!
+//! Laws: sending s faster than the path carries is over-use from `s = 12.5/(60 · 4) = 5.2 %` on at first, and from 2.5 % on once
+//! the threshold has come down to 6; 300 kbit/s become 3 Mbit/s in 29.9 s; after a decrease up to 24 kbit/s are added each second
+//! at 1200 bytes and 100 ms.
+//!
+//! Deviations: there are no probes, so it begins slowly; the loss part is libwebrtc's older one, not `LossBasedBweV2`;
+//! reports are those of RFC 8888, four times as coarse as transport-wide ones, at a fixed interval. Packets are paced at the
+//! rate, not at 2.5 times it. Marks are ignored.
+
+mod rate;
+mod trendline;
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{BitRate, Checker, Controller, Cx, Directive, Feedback, Report, Sent, Span, Time};
+
+use super::media::{ArrivalReports, ReportPlan};
+use crate::estimators::arrivals::{Arrivals, Batch};
+use crate::needs::{MarkResponse, Needs, Reliability};
+use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+use rate::Rate;
+use trendline::Trendline;
+
+/// Parameters of GCC.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GccConfig {
+    /// The least rate. Default 30 kbit/s.
+    pub min_rate: BitRate,
+    /// The rate at first. Default 300 kbit/s.
+    pub start_rate: BitRate,
+    /// The largest rate. Default 2.5 Mbit/s.
+    pub max_rate: BitRate,
+    /// The time between two reports, 10 ms to 1 s. Default 100 ms.
+    pub report_interval: Span,
+    /// How many packets of the last report each report tells of again. Default 0.
+    pub report_overlap: u32,
+    /// By how many parts in a million the receiver's clock runs fast (or, below 0, slow), -1000 to 1000. Default 0.
+    pub clock_drift: f64,
+}
+
+impl Default for GccConfig {
+    fn default() -> Self {
+        Self {
+            min_rate: BitRate::from_bits_per_sec(30_000),
+            start_rate: BitRate::from_bits_per_sec(300_000),
+            max_rate: BitRate::from_bits_per_sec(2_500_000),
+            report_interval: Span::from_millis(100),
+            report_overlap: 0,
+            clock_drift: 0.0,
+        }
+    }
+}
+
+/// The window over which arrivals are a rate.
+const WINDOW: Span = Span::from_millis(500);
+/// Loss is judged over so long.
+const LOSS_WINDOW: f64 = 1.0;
+
+impl SchemeConfig for GccConfig {
+    type Controller = BoxedController;
+
+    fn info(&self) -> &'static SchemeInfo {
+        &SchemeInfo {
+            name: "gcc",
+            summary: "A media rate that falls when the trend of one-way delays shows over-use",
+            source: "libwebrtc, 2025; Carlucci, De Cicco, Holmer and Mascolo 2016",
+            reliability: Reliability::Datagram,
+            expects_discipline: "any",
+        }
+    }
+
+    fn family(&self) -> Family {
+        Family::Rate
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { marks: MarkResponse::Controller, ..Needs::over(Reliability::Datagram) }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        checker.require(self.min_rate > BitRate::ZERO, "min_rate", self.min_rate, "a rate above zero");
+        let allowed = format!("at least {} (min_rate)", self.min_rate);
+        checker.require(self.max_rate >= self.min_rate, "max_rate", self.max_rate, allowed);
+        let ok = self.min_rate <= self.start_rate && self.start_rate <= self.max_rate;
+        let allowed = format!("a rate from {} (min_rate) to {} (max_rate)", self.min_rate, self.max_rate);
+        checker.require(ok, "start_rate", self.start_rate, allowed);
+        let interval = self.report_interval;
+        let ok = interval >= Span::from_millis(10) && interval <= Span::from_secs(1);
+        checker.require(ok, "report_interval", interval, "10 ms to 1 s");
+        let overlap = self.report_overlap;
+        checker.require(overlap <= 10_000, "report_overlap", overlap, "at most 10000");
+        let drift = self.clock_drift;
+        checker.require(drift.abs() <= 1000.0, "clock_drift", drift, "-1000 to 1000");
+    }
+
+    fn build(&self, _: &ControllerParams) -> Parts {
+        let plan = ReportPlan {
+            interval: self.report_interval,
+            after: None,
+            after_frames: false,
+            overlap: u64::from(self.report_overlap),
+            drift: self.clock_drift * 1e-6,
+        };
+        let bits = |rate: BitRate| rate.bits_per_sec() as f64;
+        let controller: BoxedController = Box::new(Gcc {
+            arrivals: Arrivals::default(),
+            trendline: Trendline::default(),
+            rate: Rate::new(bits(self.start_rate), (bits(self.min_rate), bits(self.max_rate))),
+            window: VecDeque::new(),
+            round_trip: 0.1,
+            received: 0.0,
+            lost: 0.0,
+            judged: Time::ZERO,
+        });
+        Parts::sender(controller).with_policy(Some(ArrivalReports::new(plan)))
+    }
+}
+
+/// GCC's sender.
+#[derive(Clone, Debug)]
+pub struct Gcc {
+    arrivals: Arrivals,
+    trendline: Trendline,
+    rate: Rate,
+    /// Bytes by report.
+    window: VecDeque<(Time, f64)>,
+    /// Seconds.
+    round_trip: f64,
+    /// Packets since loss was judged.
+    received: f64,
+    lost: f64,
+    judged: Time,
+}
+
+impl Gcc {
+    fn take(&mut self, now: Time, batch: &Batch) {
+        let millis = |at: Time| at.as_nanos() as f64 * 1e-6;
+        let mut bytes = 0.0;
+        for arrived in &batch.arrived {
+            bytes += arrived.size.as_f64();
+            if let Some(at) = arrived.at {
+                self.trendline.take(millis(now), millis(arrived.sent), millis(at));
+            }
+        }
+        self.received += batch.arrived.len() as f64;
+        self.lost += f64::from(batch.lost);
+        if let Some(trip) = batch.round_trip {
+            self.round_trip = trip.as_secs_f64();
+        }
+        self.window.push_back((now, bytes));
+        while self.window.front().is_some_and(|(at, _)| now.since(*at) > WINDOW) {
+            self.window.pop_front();
+        }
+    }
+
+    /// Bits per second that arrived: those of the oldest report in the window came before it.
+    fn arriving(&self) -> Option<f64> {
+        let (first, last) = (self.window.front()?.0, self.window.back()?.0);
+        let covered = last.since(first).as_secs_f64();
+        let bytes: f64 = self.window.iter().skip(1).map(|(_, bytes)| bytes).sum();
+        (covered > 0.0).then(|| 8.0 * bytes / covered)
+    }
+
+    fn update(&mut self, now: Time, cx: &mut Cx<'_>) {
+        let seconds = now.as_secs_f64();
+        if let Some(arriving) = self.arriving() {
+            self.rate.update(seconds, self.trendline.usage(), arriving, self.round_trip);
+        }
+        let all = self.received + self.lost;
+        if all > 0.0 && now.since(self.judged).as_secs_f64() >= LOSS_WINDOW {
+            self.rate.take_loss(seconds, self.lost / all, self.round_trip);
+            (self.received, self.lost, self.judged) = (0.0, 0.0, now);
+        }
+        let (trend, threshold) = self.trendline.compared();
+        cx.note("trend", trend);
+        cx.note("threshold", threshold);
+    }
+}
+
+impl Controller for Gcc {
+    fn on_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+        self.arrivals.on_sent(now, sent.number, sent.size);
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        let Some(Report::Arrivals { first, left, words }) = feedback.report.map(|envelope| &envelope.report)
+        else {
+            return;
+        };
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let batch = arrivals.on_report(now, *first, *left, words);
+        let news = !batch.arrived.is_empty() || batch.lost > 0;
+        if news {
+            self.take(now, batch);
+        }
+        self.arrivals = arrivals;
+        if news {
+            self.update(now, cx);
+        }
+    }
+
+    fn directive(&self) -> Directive {
+        Directive::rate(BitRate::from_bits_per_sec_f64(self.rate.get().max(1e3)))
+    }
+}

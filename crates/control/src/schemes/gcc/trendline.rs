@@ -1,0 +1,196 @@
+//! Over-use of a path by the trend of delays: groups of packets, a line through the accumulated delay, and a threshold that
+//! adapts. What follows from over-use is in `rate.rs`.
+//!
+//! Source: libwebrtc, `inter_arrival_delta`, `trendline_estimator` (2025). Times here are milliseconds.
+
+use std::collections::VecDeque;
+
+/// Packets that leave within this belong to one group.
+const BURST: f64 = 5.0;
+/// Groups that the line goes through.
+const GROUPS: usize = 20;
+/// The weight of history in the smoothed delay.
+const HISTORY: f64 = 0.9;
+/// The slope is multiplied by this and by the number of groups, at most so many.
+const GAIN: f64 = 4.0;
+const MOST_GROUPS: f64 = 60.0;
+/// The threshold at first, its bounds, how fast it rises and falls per millisecond, and how far beyond it nothing moves it.
+const THRESHOLD: f64 = 12.5;
+const BOUNDS: (f64, f64) = (6.0, 600.0);
+const UP: f64 = 0.0087;
+const DOWN: f64 = 0.039;
+const FAR: f64 = 15.0;
+/// The longest time that one step of the threshold counts, and how long over-use must last.
+const LONGEST_STEP: f64 = 100.0;
+const LASTS: f64 = 10.0;
+
+/// What the trend says of the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Usage {
+    /// Delay stays as it is.
+    #[default]
+    Normal,
+    /// Delay grows.
+    Over,
+    /// Delay falls.
+    Under,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    began: f64,
+    sent: f64,
+    arrived: f64,
+}
+
+/// The estimator and the detector.
+#[derive(Clone, Debug)]
+pub(super) struct Trendline {
+    group: Option<Group>,
+    before: Option<Group>,
+    accumulated: f64,
+    smoothed: f64,
+    points: VecDeque<(f64, f64)>,
+    groups: f64,
+    trend: f64,
+    threshold: f64,
+    over_for: Option<f64>,
+    over_groups: u32,
+    moved: Option<f64>,
+    usage: Usage,
+}
+
+impl Default for Trendline {
+    fn default() -> Self {
+        Self {
+            group: None,
+            before: None,
+            accumulated: 0.0,
+            smoothed: 0.0,
+            points: VecDeque::with_capacity(GROUPS),
+            groups: 0.0,
+            trend: 0.0,
+            threshold: THRESHOLD,
+            over_for: None,
+            over_groups: 0,
+            moved: None,
+            usage: Usage::Normal,
+        }
+    }
+}
+
+impl Trendline {
+    /// A packet left at `sent` and arrived at `arrived`; it is `now`.
+    pub(super) fn take(&mut self, now: f64, sent: f64, arrived: f64) {
+        if let Some(group) = &mut self.group
+            && sent - group.began <= BURST
+        {
+            (group.sent, group.arrived) = (group.sent.max(sent), group.arrived.max(arrived));
+            return;
+        }
+        if let (Some(group), Some(before)) = (self.group, self.before) {
+            self.update(now, group.arrived - before.arrived, group.sent - before.sent, group.arrived);
+        }
+        self.before = self.group;
+        self.group = Some(Group { began: sent, sent, arrived });
+    }
+
+    /// What was found last.
+    pub(super) const fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// The slope, scaled as it is compared with the threshold, and that.
+    pub(super) fn compared(&self) -> (f64, f64) {
+        (self.groups.min(MOST_GROUPS) * self.trend * GAIN, self.threshold)
+    }
+
+    fn update(&mut self, now: f64, arrival_delta: f64, send_delta: f64, arrived: f64) {
+        self.groups += 1.0;
+        self.accumulated += arrival_delta - send_delta;
+        self.smoothed = HISTORY * self.smoothed + (1.0 - HISTORY) * self.accumulated;
+        if self.points.len() == GROUPS {
+            self.points.pop_front();
+        }
+        self.points.push_back((arrived, self.smoothed));
+        let before = self.trend;
+        if self.points.len() == GROUPS {
+            self.trend = slope(&self.points).unwrap_or(before);
+        }
+        self.detect(send_delta, before);
+        self.adapt(now);
+    }
+
+    fn detect(&mut self, send_delta: f64, before: f64) {
+        let (scaled, threshold) = self.compared();
+        if self.groups < 2.0 || scaled.abs() <= threshold {
+            (self.over_for, self.over_groups, self.usage) = (None, 0, Usage::Normal);
+        } else if scaled < 0.0 {
+            (self.over_for, self.over_groups, self.usage) = (None, 0, Usage::Under);
+        } else {
+            let over = self.over_for.map_or(send_delta / 2.0, |over| over + send_delta);
+            (self.over_for, self.over_groups) = (Some(over), self.over_groups + 1);
+            if over > LASTS && self.over_groups > 1 && self.trend >= before {
+                (self.over_for, self.over_groups, self.usage) = (Some(0.0), 0, Usage::Over);
+            }
+        }
+    }
+
+    fn adapt(&mut self, now: f64) {
+        let (scaled, threshold) = self.compared();
+        let size = scaled.abs();
+        let step = self.moved.map_or(0.0, |moved| (now - moved).min(LONGEST_STEP));
+        self.moved = Some(now);
+        if size <= threshold + FAR {
+            let pace = if size < threshold { DOWN } else { UP };
+            self.threshold = (threshold + pace * (size - threshold) * step).clamp(BOUNDS.0, BOUNDS.1);
+        }
+    }
+}
+
+/// The slope of the line of least squares; none where all points stand above one another.
+fn slope(points: &VecDeque<(f64, f64)>) -> Option<f64> {
+    let count = points.len() as f64;
+    let (x, y) = points.iter().fold((0.0, 0.0), |(x, y), point| (x + point.0 / count, y + point.1 / count));
+    let (above, below) = points.iter().fold((0.0, 0.0), |(above, below), point| {
+        (above + (point.0 - x) * (point.1 - y), below + (point.0 - x).powi(2))
+    });
+    (below > 0.0).then(|| above / below)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How often over-use is found within 5 s of a packet each 10 ms, sent that much faster than the path carries them.
+    fn found(excess: f64) -> usize {
+        let mut line = Trendline::default();
+        (0..500)
+            .filter(|step| {
+                let sent = 10.0 * f64::from(*step);
+                line.take(sent, sent, 50.0 + sent * (1.0 + excess));
+                line.usage() == Usage::Over
+            })
+            .count()
+    }
+
+    /// Of an excess s the slope is s/(1 + s); 60 groups and the gain of 4 make the threshold of 2.5 %, once that has come down
+    /// to 6.
+    #[test]
+    fn excess_above_the_threshold_is_over_use() {
+        assert_eq!(found(0.0), 0);
+        assert_eq!(found(0.02), 0);
+        assert!(found(0.07) > 0);
+        assert!(found(0.5) > 0);
+    }
+
+    #[test]
+    fn a_queue_that_drains_is_under_use() {
+        let mut line = Trendline::default();
+        for step in 0..100 {
+            let sent = 10.0 * f64::from(step);
+            line.take(sent, sent, 500.0 + sent * 0.8);
+        }
+        assert_eq!(line.usage(), Usage::Under);
+    }
+}

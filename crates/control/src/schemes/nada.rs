@@ -1,0 +1,316 @@
+//! NADA, network-assisted dynamic adaptation: a media rate steered by one congestion signal made of delay, loss and marks.
+//! The scheme `nada`. Its receiver's reports are those of `media/reports.rs`.
+//!
+//! Source: RFC 8698, run at the sender (§5.2) on reports of arrivals (RFC 8888). Once per report, with q the queueing delay (least of
+//! 15 one-way delays, less the least ever), p the smoothed ratios of lost and of marked packets, r the rate:
+//!
+//! | | |
+//! | --- | --- |
+//! | signal (eq. 1, 2) | `x = d + DMARK (p_mark/PMRREF)² + DLOSS (p_loss/PLRREF)²`, at most 500 ms |
+//! | `d` | q; while losses are recent and `q > QTH`: `QTH exp(-λ (q - QTH)/QTH)` |
+//! | "recent" | within 7 average loss intervals; over one more, d goes back to q in proportion |
+//! | accelerated, while in the last 500 ms nothing was lost and `q < QEPS` (eq. 3, 4) | `r ← max(r, (1 + γ) r_recv)`, `γ = min(1/2, QBOUND/(RTT + DELTA + DFILT))` |
+//! | gradual, else (eq. 5 to 7) | `r ← r - κ (Δ/τ)(x_off/τ) r - κ η (x_diff/τ) r`, `x_off = x - PRIO XREF RMAX/r` |
+//! | bounds | RMIN to RMAX |
+//!
+//! Law: at rest `x r = PRIO XREF RMAX`: with the defaults and without loss, 15 kbit wait at any rate.
+//!
+//! Departures of others: ns3-rmcat is draft -05, has no marks, and takes 2²⁰ bits for a megabit; go-nada has γ at most 0.1.
+//!
+//! Deviations: the shaping buffer of §5.2.2 (`BETA_V`, `BETA_S`) is the source's own: its coder is told what waits. The base
+//! delay is the least ever, so a clock that drifts shows as delay or hides it (`clock_drift`). Silence changes nothing: the
+//! RFC leaves it to circuit breakers (RFC 8083), which are a field of the transport.
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{BitRate, Checker, Controller, Cx, Directive, Feedback, Report, Sent, Span, Time};
+
+use super::media::{ArrivalReports, ReportPlan};
+use crate::estimators::arrivals::{Arrivals, Batch};
+use crate::estimators::{LossIntervals, LossIntervalsConfig};
+use crate::needs::{MarkResponse, Needs, Reliability};
+use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+
+/// Parameters of NADA; the constants of RFC 8698's figure 3 that are not here are as they stand there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NadaConfig {
+    /// PRIO: the flow's weight among others. Above 0, at most 100; default 1.
+    pub priority: f64,
+    /// XREF: the queueing delay at rest when the rate is `max_rate`. Above 0 s, at most 1 s; default 10 ms.
+    pub reference_delay: Span,
+    /// RMIN: the least rate, and the first. Default 150 kbit/s.
+    pub min_rate: BitRate,
+    /// RMAX: the largest rate. Default 1.5 Mbit/s.
+    pub max_rate: BitRate,
+    /// DELTA: the time between two reports, 10 ms to 1 s. Default 100 ms.
+    pub report_interval: Span,
+    /// How many packets of the last report each report tells of again. Default 0.
+    pub report_overlap: u32,
+    /// By how many parts in a million the receiver's clock runs fast (or, below 0, slow), -1000 to 1000. Default 0.
+    pub clock_drift: f64,
+}
+
+impl Default for NadaConfig {
+    fn default() -> Self {
+        Self {
+            priority: 1.0,
+            reference_delay: Span::from_millis(10),
+            min_rate: BitRate::from_bits_per_sec(150_000),
+            max_rate: BitRate::from_bits_per_sec(1_500_000),
+            report_interval: Span::from_millis(100),
+            report_overlap: 0,
+            clock_drift: 0.0,
+        }
+    }
+}
+
+// Constants of RFC 8698, figure 3; times in seconds.
+const KAPPA: f64 = 0.5;
+const ETA: f64 = 2.0;
+const TAU: f64 = 0.5;
+/// LOGWIN.
+const WINDOW: Span = Span::from_millis(500);
+const QEPS: f64 = 0.010;
+const DFILT: f64 = 0.120;
+const GAMMA_MAX: f64 = 0.5;
+const QBOUND: f64 = 0.050;
+const MULTILOSS: f64 = 7.0;
+const QTH: f64 = 0.050;
+const LAMBDA: f64 = 0.5;
+const PLRREF: f64 = 0.01;
+const PMRREF: f64 = 0.01;
+const DLOSS: f64 = 0.010;
+const DMARK: f64 = 0.002;
+const ALPHA: f64 = 0.1;
+/// The largest signal, as in ns3-rmcat.
+const XMAX: f64 = 0.5;
+/// Taps of the filter of one-way delays.
+const TAPS: usize = 15;
+
+impl SchemeConfig for NadaConfig {
+    type Controller = BoxedController;
+
+    fn info(&self) -> &'static SchemeInfo {
+        &SchemeInfo {
+            name: "nada",
+            summary: "A media rate steered by one signal of delay, loss and marks",
+            source: "RFC 8698",
+            reliability: Reliability::Datagram,
+            expects_discipline: "any",
+        }
+    }
+
+    fn family(&self) -> Family {
+        Family::Rate
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { marks: MarkResponse::Controller, ..Needs::over(Reliability::Datagram) }
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        let ok = self.priority > 0.0 && self.priority <= 100.0;
+        checker.require(ok, "priority", self.priority, "above 0, at most 100");
+        let reference = self.reference_delay;
+        let ok = !reference.is_zero() && reference <= Span::from_secs(1);
+        checker.require(ok, "reference_delay", reference, "above 0 s, at most 1 s");
+        checker.require(self.min_rate > BitRate::ZERO, "min_rate", self.min_rate, "a rate above zero");
+        let allowed = format!("at least {} (min_rate)", self.min_rate);
+        checker.require(self.max_rate >= self.min_rate, "max_rate", self.max_rate, allowed);
+        let interval = self.report_interval;
+        let ok = interval >= Span::from_millis(10) && interval <= Span::from_secs(1);
+        checker.require(ok, "report_interval", interval, "10 ms to 1 s");
+        let overlap = self.report_overlap;
+        checker.require(overlap <= 10_000, "report_overlap", overlap, "at most 10000");
+        let drift = self.clock_drift;
+        checker.require(drift.abs() <= 1000.0, "clock_drift", drift, "-1000 to 1000");
+    }
+
+    fn build(&self, _: &ControllerParams) -> Parts {
+        let plan = ReportPlan {
+            interval: self.report_interval,
+            after: None,
+            after_frames: false,
+            overlap: u64::from(self.report_overlap),
+            drift: self.clock_drift * 1e-6,
+        };
+        let controller: BoxedController = Box::new(Nada::new(self));
+        Parts::sender(controller).with_policy(Some(ArrivalReports::new(plan)))
+    }
+}
+
+/// What one report told, while it is in the window.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    at: Time,
+    bytes: f64,
+    arrived: u32,
+    lost: u32,
+    marked: u32,
+    /// The largest queueing delay, unfiltered.
+    most: f64,
+}
+
+/// NADA's sender. Rates are in bits per second.
+#[derive(Clone, Debug)]
+pub struct Nada {
+    lowest: f64,
+    highest: f64,
+    /// PRIO XREF RMAX, in bits.
+    aim: f64,
+    interval: f64,
+    rate: f64,
+    arrivals: Arrivals,
+    /// The newest one-way delays, and the least ever.
+    taps: VecDeque<f64>,
+    base: f64,
+    window: VecDeque<Told>,
+    round_trip: f64,
+    loss: f64,
+    marks: f64,
+    intervals: LossIntervals,
+    /// Packets since the last loss.
+    since_loss: f64,
+    signal: f64,
+    updated: Option<Time>,
+}
+
+impl Nada {
+    /// A connection's start.
+    pub fn new(config: &NadaConfig) -> Self {
+        let highest = config.max_rate.bits_per_sec() as f64;
+        Self {
+            lowest: config.min_rate.bits_per_sec() as f64,
+            highest,
+            aim: config.priority * config.reference_delay.as_secs_f64() * highest,
+            interval: config.report_interval.as_secs_f64(),
+            rate: config.min_rate.bits_per_sec() as f64,
+            arrivals: Arrivals::default(),
+            taps: VecDeque::with_capacity(TAPS),
+            base: f64::INFINITY,
+            window: VecDeque::new(),
+            round_trip: 0.0,
+            loss: 0.0,
+            marks: 0.0,
+            intervals: LossIntervals::new(&LossIntervalsConfig::default()),
+            since_loss: 0.0,
+            signal: 0.0,
+            updated: None,
+        }
+    }
+
+    fn take(&mut self, now: Time, batch: &Batch) {
+        let mut told = Told { at: now, bytes: 0.0, arrived: 0, lost: batch.lost, marked: 0, most: 0.0 };
+        for arrived in &batch.arrived {
+            told.bytes += arrived.size.as_f64();
+            told.arrived += 1;
+            told.marked += u32::from(arrived.marked);
+            if let Some(delay) = arrived.one_way() {
+                self.base = self.base.min(delay);
+                told.most = told.most.max(delay - self.base);
+                if self.taps.len() == TAPS {
+                    self.taps.pop_front();
+                }
+                self.taps.push_back(delay);
+            }
+        }
+        self.since_loss += f64::from(told.arrived);
+        if batch.lost > 0 {
+            self.intervals.close(self.since_loss);
+            self.since_loss = 0.0;
+        }
+        if let Some(trip) = batch.round_trip {
+            self.round_trip = trip.as_secs_f64();
+        }
+        self.window.push_back(told);
+        while self.window.front().is_some_and(|told| now.since(told.at) > WINDOW) {
+            self.window.pop_front();
+        }
+    }
+
+    /// The filtered queueing delay.
+    fn queueing(&self) -> f64 {
+        let least = self.taps.iter().copied().fold(f64::INFINITY, f64::min);
+        if least.is_finite() { (least - self.base).max(0.0) } else { 0.0 }
+    }
+
+    /// Equation 1, and when it is in force.
+    fn delay_part(&self) -> f64 {
+        let queueing = self.queueing();
+        if self.intervals.is_empty() || queueing <= QTH {
+            return queueing;
+        }
+        let warped = QTH * (-LAMBDA * (queueing - QTH) / QTH).exp();
+        let age = self.since_loss / self.intervals.mean(0.0).unwrap_or(1.0).max(1.0) - MULTILOSS;
+        warped + age.clamp(0.0, 1.0) * (queueing - warped)
+    }
+
+    /// Equation 2; the ratios are smoothed once per report.
+    fn update_signal(&mut self) {
+        let sum = |of: fn(&Told) -> u32| f64::from(self.window.iter().map(of).sum::<u32>());
+        let (arrived, lost, marked) = (sum(|t| t.arrived), sum(|t| t.lost), sum(|t| t.marked));
+        if arrived + lost > 0.0 {
+            self.loss += ALPHA * (lost / (arrived + lost) - self.loss);
+            self.marks += ALPHA * (marked / (arrived + lost) - self.marks);
+        }
+        let penalty = DMARK * (self.marks / PMRREF).powi(2) + DLOSS * (self.loss / PLRREF).powi(2);
+        self.signal = (self.delay_part() + penalty).min(XMAX);
+    }
+
+    /// Bits per second that arrived in the window.
+    fn received(&self, now: Time) -> f64 {
+        let Some(first) = self.window.front() else { return 0.0 };
+        let covered = now.since(first.at).as_secs_f64() + self.interval;
+        8.0 * self.window.iter().map(|told| told.bytes).sum::<f64>() / covered
+    }
+
+    fn update(&mut self, now: Time, cx: &mut Cx<'_>) {
+        let before = self.signal;
+        self.update_signal();
+        let elapsed = self.updated.map_or(self.interval, |last| now.since(last).as_secs_f64()).min(TAU);
+        self.updated = Some(now);
+        let calm = self.window.iter().all(|told| told.lost == 0 && told.most < QEPS);
+        if calm {
+            let gamma = (QBOUND / (self.round_trip + self.interval + DFILT)).min(GAMMA_MAX);
+            self.rate = self.rate.max((1.0 + gamma) * self.received(now));
+        } else {
+            let offset = self.signal - self.aim / self.rate;
+            let change = self.signal - before;
+            self.rate -= KAPPA * self.rate * (elapsed / TAU * offset / TAU + ETA * change / TAU);
+        }
+        self.rate = self.rate.clamp(self.lowest, self.highest);
+        cx.note("signal", self.signal);
+        cx.note("queueing_delay", self.queueing());
+        cx.note("reference_rate", self.rate);
+    }
+}
+
+impl Controller for Nada {
+    fn on_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+        self.arrivals.on_sent(now, sent.number, sent.size);
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        let Some(Report::Arrivals { first, left, words }) = feedback.report.map(|envelope| &envelope.report)
+        else {
+            return;
+        };
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let batch = arrivals.on_report(now, *first, *left, words);
+        let news = !batch.arrived.is_empty() || batch.lost > 0;
+        if news {
+            self.take(now, batch);
+        }
+        self.arrivals = arrivals;
+        if news {
+            self.update(now, cx);
+        }
+    }
+
+    fn directive(&self) -> Directive {
+        Directive::rate(BitRate::from_bits_per_sec_f64(self.rate.max(1e3)))
+    }
+}

@@ -1,0 +1,173 @@
+//! Today's schemes against numbers worked out by hand from their equations. What holds for all schemes is in
+//! `conformance.rs`; how they fare in networks is tested from Python, in `tests/test_todays.py`.
+
+use tailback_control::{AnyController, ControllerParams, EcnEcho, Scheme};
+use tailback_core::{
+    Bytes, CongestionEvent, Controller, Cx, Echoes, Feedback, RttSample, Span, Stream, Time,
+};
+
+const SEGMENT: u64 = 1000;
+
+/// A connection of a scheme whose window is `initial` segments at first, and its slow start threshold `ssthresh`.
+fn scheme(text: serde_json::Value, initial: u64, ssthresh: Option<u64>) -> AnyController {
+    let scheme: Scheme = serde_json::from_value(text).expect("registered");
+    let params = ControllerParams {
+        segment: Bytes::new(SEGMENT),
+        initial_window: Bytes::new(initial * SEGMENT),
+        initial_ssthresh: ssthresh.map(|segments| Bytes::new(segments * SEGMENT)),
+        max_window: Bytes::new(1_000_000 * SEGMENT),
+    };
+    scheme.build(&params).controller
+}
+
+fn feed(controller: &mut AnyController, millis: u64, feedback: &Feedback<'_>) {
+    let mut rng = Stream::new(1, "todays");
+    let now = Time::ZERO + Span::from_millis(millis);
+    controller.on_feedback(now, feedback, &mut Cx { rng: &mut rng, notes: None });
+}
+
+/// One segment acknowledged where `outstanding` were, after a round trip of so many milliseconds.
+fn ack(outstanding: u64, rtt: u64) -> Feedback<'static> {
+    let rtt = Span::from_millis(rtt);
+    Feedback {
+        advanced: Bytes::new(SEGMENT),
+        outstanding: Bytes::new(outstanding * SEGMENT),
+        rtt: Some(RttSample { latest: rtt, smoothed: rtt, min: rtt }),
+        ..Feedback::empty()
+    }
+}
+
+fn marked(feedback: Feedback<'_>) -> Feedback<'_> {
+    Feedback { echoes: Echoes { ce: 1, rho: 0, eta: 0 }, ..feedback }
+}
+
+fn event(event: CongestionEvent, outstanding: u64) -> Feedback<'static> {
+    Feedback { event: Some(event), outstanding: Bytes::new(outstanding * SEGMENT), ..Feedback::empty() }
+}
+
+/// The window in segments, as exactly as bytes can tell.
+fn window(controller: &AnyController) -> f64 {
+    controller.directive().window.expect("a window scheme").as_f64() / SEGMENT as f64
+}
+
+fn close(found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance, "{found} instead of {expected}");
+}
+
+// ── DCTCP (RFC 8257 §3.3) ──
+
+/// Four of ten acknowledgements of a window bear an echo: α becomes 0.4/16, and an echo takes half of that.
+#[test]
+fn dctcp_gives_up_half_of_the_fraction_that_was_marked() {
+    for echo in [EcnEcho::StateChange, EcnEcho::Counted] {
+        let text = serde_json::json!({ "name": "dctcp", "initial_alpha": 0.0, "echo": echo });
+        let mut dctcp = scheme(text, 10, Some(10));
+        feed(&mut dctcp, 0, &ack(10, 100));
+        (0..4).for_each(|_| feed(&mut dctcp, 100, &marked(ack(10, 100))));
+        (0..6).for_each(|_| feed(&mut dctcp, 100, &ack(10, 100)));
+        let before = window(&dctcp);
+        feed(&mut dctcp, 100, &event(CongestionEvent::Ecn, 10));
+        close(window(&dctcp), before * (1.0 - 0.4 / 16.0 / 2.0), 0.002);
+    }
+}
+
+#[test]
+fn dctcp_halves_after_a_loss_and_at_first() {
+    let mut dctcp = scheme(serde_json::json!({ "name": "dctcp" }), 20, Some(20));
+    feed(&mut dctcp, 0, &event(CongestionEvent::Ecn, 20));
+    assert_eq!(window(&dctcp), 10.0, "α is 1 at first");
+    let mut dctcp = scheme(serde_json::json!({ "name": "dctcp", "initial_alpha": 0.1 }), 20, Some(20));
+    feed(&mut dctcp, 0, &event(CongestionEvent::Loss, 20));
+    assert_eq!(window(&dctcp), 10.0, "a loss is a loss");
+}
+
+// ── HighSpeed (RFC 3649 §5); its table is tested beside it ──
+
+#[test]
+fn highspeed_adds_and_gives_up_by_its_window() {
+    let mut high = scheme(serde_json::json!({ "name": "highspeed" }), 1058, Some(1058));
+    (0..1058).for_each(|_| feed(&mut high, 0, &ack(1058, 100)));
+    close(window(&high), 1058.0 + 8.0, 0.3);
+    let mut high = scheme(serde_json::json!({ "name": "highspeed" }), 1058, Some(1058));
+    feed(&mut high, 0, &event(CongestionEvent::Loss, 1058));
+    close(window(&high), 1058.0 * (1.0 - 0.33), 6.0);
+    let mut low = scheme(serde_json::json!({ "name": "highspeed" }), 30, Some(30));
+    feed(&mut low, 0, &event(CongestionEvent::Loss, 30));
+    assert_eq!(window(&low), 15.0, "as Reno below 38");
+}
+
+// ── Illinois (Liu, Başar and Srikant 2008, §III) ──
+
+#[test]
+fn illinois_adds_ten_without_queue_and_gives_up_an_eighth() {
+    let mut illinois = scheme(serde_json::json!({ "name": "illinois" }), 100, Some(100));
+    feed(&mut illinois, 0, &ack(100, 100));
+    let before = window(&illinois);
+    (0..100).for_each(|_| feed(&mut illinois, 100, &ack(100, 100)));
+    close(window(&illinois) - before, 10.0, 0.6);
+    let before = window(&illinois);
+    feed(&mut illinois, 200, &event(CongestionEvent::Loss, 1000));
+    close(window(&illinois), before * 0.875, 0.01);
+}
+
+// ── Compound (Tan et al. 2006, §III) ──
+
+/// One round at 50 segments without queue: the delay window becomes 50^0.75/8 - 1 = 1.350, Reno's grows by 1/51.35.
+#[test]
+fn compound_grows_by_its_power_without_queue_and_withdraws_with_one() {
+    let mut compound = scheme(serde_json::json!({ "name": "compound" }), 50, Some(50));
+    feed(&mut compound, 0, &ack(50, 100));
+    close(window(&compound), 50.0 + 1.350 + 1.0 / 51.35, 0.002);
+    // The next round's least round trip shows 51.4 (1 - 100/1000) = 46 segments queued: above γ.
+    (0..50).for_each(|_| feed(&mut compound, 100, &ack(50, 1000)));
+    close(window(&compound), 50.0 + 51.0 / 51.7, 0.05);
+    feed(&mut compound, 200, &event(CongestionEvent::Loss, 50));
+    close(window(&compound), 25.5, 0.1);
+}
+
+// ── LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06, §4) ──
+
+/// At a base of 20 ms the gain is 1/⌈120/20⌉ = 1/6; slow start ends above 45 ms of queue; two round trips later the
+/// window is two segments for two round trips, climbs back, and the next slowdown comes after nine times as long.
+#[test]
+fn ledbat_plus_plus_slows_down_and_comes_back() {
+    let mut ledbat = scheme(serde_json::json!({ "name": "ledbat-plus-plus" }), 12, None);
+    (0..12).for_each(|_| feed(&mut ledbat, 0, &ack(12, 20)));
+    close(window(&ledbat), 14.0, 0.01);
+    (0..4).for_each(|_| feed(&mut ledbat, 20, &ack(14, 70)));
+    let full = window(&ledbat);
+    close(full, 14.0 + 4.0 / 6.0, 0.2);
+    feed(&mut ledbat, 150, &ack(14, 70));
+    assert!(window(&ledbat) > 13.0, "not before two round trips");
+    feed(&mut ledbat, 161, &ack(14, 20));
+    assert_eq!(window(&ledbat), 2.0, "a slowdown");
+    (0..3).for_each(|_| feed(&mut ledbat, 190, &ack(2, 20)));
+    assert_eq!(window(&ledbat), 2.0, "frozen for two round trips");
+    // From 2 segments by a sixth each: 12 or so segments need about 75 acknowledgements.
+    let mut millis = 201;
+    while window(&ledbat) < full - 0.5 {
+        feed(&mut ledbat, millis, &ack(2, 20));
+        millis += 1;
+    }
+    (0..10).for_each(|_| feed(&mut ledbat, millis, &ack(14, 20)));
+    assert!((260..290).contains(&millis), "back at {millis} ms");
+    let length = millis - 161;
+    let due = millis + 9 * length;
+    feed(&mut ledbat, due - 20, &ack(14, 20));
+    assert!(window(&ledbat) > 13.0);
+    feed(&mut ledbat, due + 20, &ack(14, 20));
+    assert_eq!(window(&ledbat), 2.0, "the next slowdown");
+}
+
+/// Above the target the window shrinks by W (q/T - 1) per round trip, at most by half.
+#[test]
+fn ledbat_plus_plus_shrinks_in_proportion_to_the_excess() {
+    let text = serde_json::json!({ "name": "ledbat-plus-plus", "slowdowns": false });
+    let mut ledbat = scheme(text, 40, Some(40));
+    feed(&mut ledbat, 0, &ack(40, 20));
+    // 92 ms: q = 72 ms, a fifth above the target. The newest four count.
+    (0..4).for_each(|_| feed(&mut ledbat, 100, &ack(40, 92)));
+    let before = window(&ledbat);
+    feed(&mut ledbat, 100, &ack(40, 92));
+    close(window(&ledbat), before + (1.0 / 6.0 - before * 0.2) / before, 0.01);
+}
