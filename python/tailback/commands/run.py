@@ -132,6 +132,7 @@ def _show(result: Result, folder: Path, *, drawn: bool) -> None:
     from rich.markup import escape
 
     from tailback.results.gates import switched, told
+    from tailback.results.metrics import QUEUES_WITHIN
 
     out = console()
     window = f", figures from {result.warm_up:g} s on" if result.warm_up else ""
@@ -141,6 +142,8 @@ def _show(result: Result, folder: Path, *, drawn: bool) -> None:
     if result.aggregates.columns:
         show(_aggregate_table(result))
     show(_link_table(result))
+    if any(name in result.link_series.columns for name in QUEUES_WITHIN):
+        show(_queue_table(result))
     row = result.summary().row(0, named=True)
     index = "none" if row["jain"] is None else f"{row['jain']:.4f}"
     out.print(
@@ -252,6 +255,21 @@ def _link_table(result: Result) -> Table:
             f"{row['mean_queue']:.2f}",
             _number(row["queueing_delay"], delay),
         )
+    return table
+
+
+def _queue_table(result: Result) -> Table:
+    from tailback.results.metrics import queue_delays
+
+    queues = queue_delays(result)
+    delay, unit = scale_of(queues["p99"], "s")
+    table = _table("delay in each queue, over time")
+    table.add_column("link")
+    table.add_column("queue")
+    for name in ("p50", "p99"):
+        table.add_column(_head(name, unit), justify="right", no_wrap=True)
+    for row in queues.head(MANY).iter_rows(named=True):
+        table.add_row(row["link"], row["queue"], _number(row["p50"], delay, 3), _number(row["p99"], delay, 3))
     return table
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tailback.results.result import Result
 
 Floats = NDArray[np.float64]
+QUEUES_WITHIN = {"classic_seconds": "classic", "l4s_seconds": "l4s"}
+"""Columns of state that are a queue's delay, by the queue."""
 
 
 def throughput(result: Result) -> Floats:
@@ -77,6 +79,31 @@ def queueing_delay_percentile(result: Result, percent: float, link: str | None =
         name: series[name].to_numpy() for name in ("queue_bytes", "drain") if name in series.columns
     }
     return float(np.percentile(formulas.queueing_delays(columns, float(row["rate"])), percent))
+
+
+def queue_delays(result: Result, percents: tuple[float, ...] = (50.0, 99.0)) -> pl.DataFrame:
+    """Seconds: percentiles over time of the delay of each queue of the links with a time series, from ``warm_up`` on: a row
+    per ``link`` and ``queue``, a column ``p50``, ``p99`` … per percentile. A link whose discipline tells the delays of
+    queues of its own (``record.queue_state``; DualPI2's ``classic`` and ``l4s``) has a row for each, any other link one row,
+    ``all``, by :func:`queueing_delay_percentile`. The resolution is the bin's."""
+    rows: list[dict[str, Any]] = []
+    for link in result.links["link"].to_list():
+        series = result.link_series.filter((pl.col("link") == link) & (pl.col("time") > result.warm_up))
+        if series.is_empty():
+            continue
+        named = [name for name in QUEUES_WITHIN if name in series.columns and series[name].null_count() < series.height]
+        if named:
+            told = {name: series[name].drop_nulls().to_numpy() for name in named}
+            rows += [
+                {"link": link, "queue": QUEUES_WITHIN[name]}
+                | {f"p{percent:g}": float(np.percentile(values, percent)) for percent in percents}
+                for name, values in told.items()
+            ]
+        else:
+            delays = {f"p{percent:g}": queueing_delay_percentile(result, percent, link) for percent in percents}
+            rows.append({"link": link, "queue": "all"} | delays)
+    schema = {"link": pl.String, "queue": pl.String} | {f"p{percent:g}": pl.Float64 for percent in percents}
+    return pl.DataFrame(rows, schema=schema)
 
 
 def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:

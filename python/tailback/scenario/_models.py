@@ -536,6 +536,22 @@ class AvdQueue(Part):
     """The gain α of the virtual capacity, above 0. Default 0.15 (Kunniyur and Srikant 2001, §4)."""
 
 
+class StepQueue(Part):
+    """Step marking (RFC 8257 §3.1)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["step"] = "step"
+    threshold: DataAmount = "20 packets"
+    """K: a packet is marked where so much or more waits before it, in packets or bytes. Above 0; default 20 packets
+    (Alizadeh et al. 2010, §3.1, for 1 Gbit/s; 65 for 10 Gbit/s).
+    """
+
+    drop_others: bool = False
+    """Drop what is not ECN-capable at the threshold, as RED's switches do. Default false: it waits until the buffer
+    is full.
+    """
+
+
 Load: TypeAlias = Literal["busy", "offered"]
 """What the utilization factor ρ is measured by.
 
@@ -716,6 +732,7 @@ Queue: TypeAlias = Annotated[
     | Dualpi2Queue
     | AvqQueue
     | AvdQueue
+    | StepQueue
     | TdqmQueue
     | TokenBucketQueue
     | PolicerQueue
@@ -749,6 +766,7 @@ QueueOrName: TypeAlias = (
         "dualpi2",
         "avq",
         "avd",
+        "step",
         "tdqm",
         "token-bucket",
         "policer",
@@ -889,6 +907,156 @@ class Cubic(Part):
 
     halve: Halve = "flight"
     """What the window is reduced from: ``flight``, the data in flight (RFC 9438 §4.6), or ``window``."""
+
+
+class Bbr1(Part):
+    """BBR, version 1 (Cardwell et al. 2016, as in Linux)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["bbr1"] = "bbr1"
+
+
+class Bbr3(Part):
+    """BBR, version 3 (draft-ietf-ccwg-bbr-06)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["bbr3"] = "bbr3"
+
+
+class Copa(Part):
+    """Copa (Arun and Balakrishnan, NSDI 2018)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["copa"] = "copa"
+    delta: float = 0.5
+    """δ of the default mode: the flow keeps about 1.25/δ packets queued. Above 0, at most 10; default 0.5."""
+
+    competitive: bool = True
+    """Whether it competes with flows that fill buffers. Default true."""
+
+
+class Prague(Part):
+    """TCP Prague (draft-briscoe-iccrg-prague-congestion-control-04)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["prague"] = "prague"
+    reference_rtt: Span = "25 ms"
+    """The round trip time that shorter ones behave like; ``0 s`` for no such independence. At most 1 s; default 25
+    ms.
+    """
+
+
+EcnEcho: TypeAlias = Literal["latched", "per-packet", "state-change", "counted", "codepoints", "hidden"]
+"""How a receiver echoes congestion marks.
+
+- ``latched``: On all acknowledgements from a mark until the sender says that it reduced its window (RFC 3168
+  §6.1.3).
+- ``per-packet``: On the acknowledgement of the marked packets only.
+- ``state-change``: On every acknowledgement, as the newest packet in order was or was not marked. Where that
+  changes, what waits to be acknowledged is so at once, with the old value: so that a sender can tell marked bytes
+  from others though acknowledgements are delayed (DCTCP, RFC 8257 §3.2).
+- ``counted``: Not at all as such: acknowledgements count the marked packets so far, so that none is missed where
+  acknowledgements are delayed, merged or lost, as in accurate ECN feedback (RFC 9768 §3.2). The marks of
+  utilization and burstiness are counted likewise. A packet with congestion experienced is acknowledged at once.
+- ``codepoints``: Counted, where two marks share the ECN field: ECT(0) was sent, ECT(1) is a mark of burstiness,
+  and congestion experienced one of utilization. Packets lose the former where they get the latter.
+- ``hidden``: Not at all: a receiver that hides marks to get more than its share. No scheme can ask for another
+  echo.
+"""
+
+
+class Dctcp(Part):
+    """Data Center TCP (RFC 8257)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["dctcp"] = "dctcp"
+    g: float = 0.0625
+    """g: the weight of the newest window's marks in α. Above 0, at most 1; default 1/16 (RFC 8257 §4.2)."""
+
+    initial_alpha: float = 1.0
+    """α before the first window, 0 to 1. Default 1, the cautious choice (RFC 8257 §4.2)."""
+
+    echo: EcnEcho = "state-change"
+    """How the receiver echoes marks: ``state-change`` (RFC 8257 §3.2), ``counted`` (the exact number, as in RFC
+    9768), or, to see why DCTCP needs a receiver of its own, ``latched`` (RFC 3168) or ``per-packet``. Default
+    ``state-change``.
+    """
+
+
+class Highspeed(Part):
+    """HighSpeed TCP (RFC 3649)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["highspeed"] = "highspeed"
+    low_window: float = 38.0
+    """``Low_Window``: up to this window it is Reno, in segments. At least 1; default 38 (RFC 3649 §5)."""
+
+    high_window: float = 83000.0
+    """``High_Window``: where the loss rate is ``high_loss``, in segments. Above ``low_window``; default 83000."""
+
+    high_loss: float = 1e-07
+    """``High_P``: the loss rate at ``high_window``. Above 0, below 0.001; default 10⁻⁷."""
+
+    high_decrease: float = 0.1
+    """``High_Decrease``: the part given up at ``high_window``. Above 0, at most 0.5; default 0.1."""
+
+
+class WestwoodPlus(Part):
+    """TCP Westwood+ (Grieco and Mascolo 2004)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["westwood-plus"] = "westwood-plus"
+
+
+class Illinois(Part):
+    """TCP Illinois (Liu, Başar and Srikant 2008)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["illinois"] = "illinois"
+
+
+class Compound(Part):
+    """Compound TCP (Tan, Song, Zhang and Sridharan 2006)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["compound"] = "compound"
+    gamma: float = 30.0
+    """γ: with fewer segments queued the delay window grows. Above 0, at most 1000000; default 30."""
+
+
+class Ledbat(Part):
+    """LEDBAT (RFC 6817)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["ledbat"] = "ledbat"
+    target: Span = "100 ms"
+    """TARGET: the queueing delay to settle at. Above 0 s; default 100 ms, which is also the most that RFC 6817 §2.5
+    allows.
+    """
+
+    gain: float = 1.0
+    """GAIN: segments per round trip that the window grows by without queue. Above 0, at most 1 (RFC 6817 §2.5);
+    default 1.
+    """
+
+    allowed_increase: float = 1.0
+    """``ALLOWED_INCREASE``: segments that the window may exceed what was outstanding. Above 0, at most 1000; default
+    1.
+    """
+
+
+class LedbatPlusPlus(Part):
+    """LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["ledbat-plus-plus"] = "ledbat-plus-plus"
+    target: Span = "60 ms"
+    """T: the queueing delay to settle at. Above 0 s, at most 10 s; default 60 ms."""
+
+    slowdowns: bool = True
+    """Whether the queue is emptied from time to time. Default true; without, a late flow takes a standing queue for
+    the path.
+    """
 
 
 Retransmission: TypeAlias = Literal["fine-grained", "sack"]
@@ -1467,6 +1635,57 @@ class Probabilistic(Part):
     """Whether the sender checks what the receiver lets it do, and stops by itself (RFC 8083). Default true."""
 
 
+class Gcc(Part):
+    """Google congestion control (libwebrtc), for media."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["gcc"] = "gcc"
+    min_rate: BitRate = "30 kbit/s"
+    """The least rate. Default 30 kbit/s."""
+
+    start_rate: BitRate = "300 kbit/s"
+    """The rate at first. Default 300 kbit/s."""
+
+    max_rate: BitRate = "2.5 Mbit/s"
+    """The largest rate. Default 2.5 Mbit/s."""
+
+    report_interval: Span = "100 ms"
+    """The time between two reports, 10 ms to 1 s. Default 100 ms."""
+
+    report_overlap: Annotated[int, Field(ge=0)] = 0
+    """How many packets of the last report each report tells of again. Default 0."""
+
+    clock_drift: float = 0.0
+    """By how many parts in a million the receiver's clock runs fast (or, below 0, slow), -1000 to 1000. Default 0."""
+
+
+class Nada(Part):
+    """NADA (RFC 8698), for media."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["nada"] = "nada"
+    priority: float = 1.0
+    """PRIO: the flow's weight among others. Above 0, at most 100; default 1."""
+
+    reference_delay: Span = "10 ms"
+    """XREF: the queueing delay at rest when the rate is ``max_rate``. Above 0 s, at most 1 s; default 10 ms."""
+
+    min_rate: BitRate = "150 kbit/s"
+    """RMIN: the least rate, and the first. Default 150 kbit/s."""
+
+    max_rate: BitRate = "1.5 Mbit/s"
+    """RMAX: the largest rate. Default 1.5 Mbit/s."""
+
+    report_interval: Span = "100 ms"
+    """DELTA: the time between two reports, 10 ms to 1 s. Default 100 ms."""
+
+    report_overlap: Annotated[int, Field(ge=0)] = 0
+    """How many packets of the last report each report tells of again. Default 0."""
+
+    clock_drift: float = 0.0
+    """By how many parts in a million the receiver's clock runs fast (or, below 0, slow), -1000 to 1000. Default 0."""
+
+
 BurstGrowth: TypeAlias = Literal["acknowledgement", "round-trip"]
 """What the limit on tokens rises with.
 
@@ -1876,6 +2095,17 @@ Scheme: TypeAlias = Annotated[
     | Newreno
     | Sack
     | Cubic
+    | Bbr1
+    | Bbr3
+    | Copa
+    | Prague
+    | Dctcp
+    | Highspeed
+    | WestwoodPlus
+    | Illinois
+    | Compound
+    | Ledbat
+    | LedbatPlusPlus
     | Vegas
     | VegasK
     | AccumulationAiad
@@ -1885,6 +2115,8 @@ Scheme: TypeAlias = Annotated[
     | PacketPair
     | Tfrc
     | Probabilistic
+    | Gcc
+    | Nada
     | Newark
     | FixedWindow
     | Lied
@@ -1902,6 +2134,17 @@ SchemeOrName: TypeAlias = (
         "newreno",
         "sack",
         "cubic",
+        "bbr1",
+        "bbr3",
+        "copa",
+        "prague",
+        "dctcp",
+        "highspeed",
+        "westwood-plus",
+        "illinois",
+        "compound",
+        "ledbat",
+        "ledbat-plus-plus",
         "vegas",
         "vegas-k",
         "accumulation-aiad",
@@ -1911,6 +2154,8 @@ SchemeOrName: TypeAlias = (
         "packet-pair",
         "tfrc",
         "probabilistic",
+        "gcc",
+        "nada",
         "newark",
         "fixed-window",
         "lied",
@@ -3325,6 +3570,8 @@ __all__ = [
     "AssumedTimeout",
     "AvdQueue",
     "AvqQueue",
+    "Bbr1",
+    "Bbr3",
     "BitRate",
     "BucketClass",
     "Buffer",
@@ -3337,10 +3584,12 @@ __all__ = [
     "CellRoundRobinQueue",
     "Class",
     "CodelQueue",
+    "Compound",
     "Connection",
     "ConstantBytesDistribution",
     "ConstantSpanDistribution",
     "ContinuousPacketPairLaw",
+    "Copa",
     "Corruption",
     "Counting",
     "Cubic",
@@ -3349,6 +3598,7 @@ __all__ = [
     "DataAmount",
     "Datagram",
     "DatagramsSource",
+    "Dctcp",
     "DeficitRoundRobinQueue",
     "Delay",
     "DifferenceSign",
@@ -3387,15 +3637,20 @@ __all__ = [
     "FriendlyRate",
     "FuzzyServiceEstimator",
     "GameSource",
+    "Gcc",
     "GilbertElliottLoss",
     "Graph",
     "GraphLink",
     "Halve",
     "HierarchicalRoundRobinQueue",
+    "Highspeed",
+    "Illinois",
     "IndependentLoss",
     "InverseSchedule",
     "KalmanServiceEstimator",
     "Lane",
+    "Ledbat",
+    "LedbatPlusPlus",
     "Level",
     "Lied",
     "LinkFields",
@@ -3413,6 +3668,7 @@ __all__ = [
     "MeasuredApplicationRate",
     "Monaco",
     "Monitor",
+    "Nada",
     "Newark",
     "Newreno",
     "OnOffSource",
@@ -3435,6 +3691,7 @@ __all__ = [
     "PiQueue",
     "PieQueue",
     "PolicerQueue",
+    "Prague",
     "Predictor",
     "PredictorOrName",
     "PriorityQueue",
@@ -3494,6 +3751,7 @@ __all__ = [
     "SpuriousDetection",
     "Star",
     "StatedApplicationRate",
+    "StepQueue",
     "Stream",
     "SurgeConnection",
     "SurgeSizes",
@@ -3523,6 +3781,7 @@ __all__ = [
     "WeibullSpanDistribution",
     "WeightedFairQueueing",
     "WeightedRoundRobinQueue",
+    "WestwoodPlus",
     "Which",
     "WhichClass",
 ]

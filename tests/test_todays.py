@@ -1,0 +1,368 @@
+"""Today's schemes in networks, against laws that need no second implementation. Their equations are tested in Rust."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import tailback as tb
+from tailback.results import metrics
+
+
+def fairness(result: tb.Result) -> float:
+    """Jain's index of the flows' goodputs."""
+    rates = result.flows["goodput"].to_numpy()
+    return float(rates.sum() ** 2 / (len(rates) * (rates**2).sum()))
+
+
+def bottleneck(result: tb.Result) -> dict[str, Any]:
+    return result.links.filter(pl.col("link") == "r0->r1").row(0, named=True)
+
+
+def states(result: tb.Result, name: str) -> pl.DataFrame:
+    """What the flows of the group "one" noted under a name, in the order of time."""
+    named = result.state.filter((pl.col("name") == name) & pl.col("flow").str.starts_with("one"))
+    return named.sort("time")
+
+
+def alone(scheme: Any, **fields: Any) -> tb.Result:
+    """One flow at 10 Mbit/s and 40 ms, unless fields say otherwise."""
+    link = {"rate": "10 Mbit/s", "delay": "18 ms", "buffer": "4 BDP", "duration": "30 s", "warm_up": "10 s", **fields}
+    return tb.dumbbell(
+        access={"rate": "1 Gbit/s", "delay": "1 ms"},
+        flows=[tb.flows(1, scheme, name="one")],
+        record={"bin": "10 ms", "flows": "all", "state": True},
+        **link,
+    ).run()
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        "bbr1",
+        "bbr3",
+        "westwood-plus",
+        "illinois",
+        "compound",
+        "highspeed",
+        "ledbat-plus-plus",
+        "prague",
+        "dctcp",
+        "copa",
+        "ledbat",
+    ],
+)
+def test_one_flow_fills_the_link(scheme: str) -> None:
+    found = bottleneck(alone(scheme))
+    assert found["utilization"] > 0.9, scheme
+
+
+# ── DCTCP: N synchronised flows behind a step of K packets (Alizadeh et al. 2010, §3.3) ──
+
+
+@pytest.mark.parametrize(("count", "threshold"), [(2, 40), (4, 40)])
+def test_dctcp_settles_where_its_fluid_model_says(count: int, threshold: int) -> None:
+    """10 Gbit/s, 100 us, packets of 1500 bytes: the estimate and the largest queue within 10 %."""
+    result = tb.dumbbell(
+        rate="10 Gbit/s",
+        delay="46 us",
+        buffer="1000 packets",
+        duration="0.2 s",
+        warm_up="0.1 s",
+        queue={"name": "step", "threshold": f"{threshold} packets"},
+        access={"rate": "100 Gbit/s", "delay": "1 us"},
+        flows=[tb.flows(count, "dctcp", name="one", transport={"segment_size": "1500 B"})],
+        record={"bin": "10 us", "flows": "all", "state": True},
+    ).run()
+    product = 10e9 * 100e-6 / 8 / 1500
+    window = (product + threshold) / count
+    # α² (1 - α/4) = (2W + 1)/(W + 1)², by iteration.
+    wanted = (2 * window + 1) / (window + 1) ** 2
+    alpha = sqrt(wanted)
+    for _ in range(50):
+        alpha = sqrt(wanted / (1 - alpha / 4))
+    noted = states(result, "alpha").filter(pl.col("time") > 0.1)["value"]
+    assert float(noted.mean()) == pytest.approx(alpha, rel=0.15)  # type: ignore[arg-type]
+    queue = result.series(link="r0->r1").filter(pl.col("time") > 0.1)["queue_packets"]
+    assert float(queue.max()) == pytest.approx(threshold + count, rel=0.15)  # type: ignore[arg-type]
+    assert bottleneck(result)["utilization"] > 0.99
+    assert fairness(result) > 0.99
+
+
+def test_dctcp_needs_its_own_receiver() -> None:
+    """Its estimate is the fraction marked where marks are rare; the echo of RFC 3168 lasts until the sender answers.
+
+    Behind a step it would not show: there all of a round trip is marked, and the two echoes are the same.
+    """
+    alphas, fractions = [], []
+    for echo in ("state-change", "latched"):
+        result = tb.dumbbell(
+            rate="100 Mbit/s",
+            delay="4 ms",
+            buffer="1000 packets",
+            duration="5 s",
+            queue={"name": "pie", "ecn": True},
+            access={"rate": "1 Gbit/s", "delay": "1 ms"},
+            flows=[tb.flows(2, {"name": "dctcp", "echo": echo}, name="one")],
+            record={"bin": "10 ms", "flows": "all", "state": True},
+        ).run()
+        alphas.append(float(states(result, "alpha").filter(pl.col("time") > 2)["value"].mean()))  # type: ignore[arg-type]
+        found = bottleneck(result)
+        fractions.append(found["marks"] / (found["utilization"] * 100e6 * 5 / 8000))
+    assert alphas[0] < 2 * fractions[0]
+    assert alphas[1] > 10 * fractions[1]
+
+
+# ── BBR ──
+
+
+def test_bbr3_leaves_startup_when_the_rate_is_flat() -> None:
+    """Startup, Drain, Cruise, Refill, Up, Down, in this order, with the link's rate within 2 % (draft-06, appendix).
+
+    After Drain, Down lasts for no time and is not noted: what is in flight is within Cruise's bounds by then.
+    """
+    result = alone("bbr3", warm_up="0 s", duration="20 s")
+    sequence = states(result, "state")["value"].to_list()
+    order = [state for state, before in zip(sequence, [None, *sequence], strict=False) if state != before]
+    assert order[:6] == [0.0, 1.0, 3.0, 4.0, 5.0, 2.0]
+    assert {6.0} <= set(order), "a probe of the round trip time"
+    rate = states(result, "bandwidth").filter(pl.col("time") > 5)["value"] * 8
+    assert float(rate.median()) == pytest.approx(10e6, rel=0.02)  # type: ignore[arg-type]
+
+
+def test_bbr3_probes_round_trips_every_five_seconds_and_bbr1_every_ten() -> None:
+    for scheme, note, probing, interval in (("bbr1", "mode", 3.0, 10.0), ("bbr3", "state", 6.0, 5.0)):
+        result = alone(scheme, warm_up="0 s", duration="32 s")
+        noted = states(result, note)
+        began = noted.filter((pl.col("value") == probing) & (pl.col("value").shift(1) != probing))["time"].to_list()
+        assert len(began) >= 2, scheme
+        gaps = [after - before for before, after in pairwise(began)]
+        assert all(interval < gap < interval + 1.5 for gap in gaps), (scheme, gaps)
+        for start in began:
+            stay = noted.filter((pl.col("time") >= start) & (pl.col("value") != probing))["time"].head(1)
+            assert stay.is_empty() or 0.2 <= float(stay[0]) - start < 0.5
+
+
+@pytest.mark.parametrize(("scheme", "fine", "broken"), [("bbr1", 0.05, 0.35), ("bbr3", 0.005, 0.1)])
+def test_how_much_random_loss_bbr_bears(scheme: str, fine: float, broken: float) -> None:
+    """Version 1 bears some 20 % of random loss, version 3 some 2 % (draft-06 §5.3.3.8; Cardwell et al. 2016)."""
+    goodput = [
+        float(alone(scheme, loss={"name": "independent", "probability": loss}, duration="40 s").flows["goodput"][0])
+        for loss in (fine, broken)
+    ]
+    assert goodput[0] > 0.8 * 0.96 * 10e6 * (1 - fine)
+    assert goodput[1] < 0.5 * goodput[0]
+
+
+# ── Prague (draft-briscoe-iccrg-prague-congestion-control-04) ──
+
+
+def test_prague_shares_a_dualpi2_link_with_cubic_at_a_millisecond() -> None:
+    """Windows within 0.5 to 2 of each other, and the L4S queue's delay below 2 ms at the 99th percentile (RFC 9332)."""
+    result = tb.dumbbell(
+        rate="40 Mbit/s",
+        delay="8 ms",
+        buffer="2000 packets",
+        duration="60 s",
+        warm_up="20 s",
+        queue="dualpi2",
+        access={"rate": "1 Gbit/s", "delay": "1 ms"},
+        flows=[
+            tb.flows(1, "prague", name="prague", transport={"segment_size": "1500 B"}),
+            tb.flows(1, "cubic", name="cubic", transport={"segment_size": "1500 B", "ecn": "ect0"}),
+        ],
+        record={"bin": "10 ms", "queue_state": True},
+    ).run()
+    flows = {row["flow"].split("-")[0]: row for row in result.flows.iter_rows(named=True)}
+    ratio = (
+        flows["prague"]["goodput"]
+        * flows["prague"]["mean_rtt"]
+        / (flows["cubic"]["goodput"] * flows["cubic"]["mean_rtt"])
+    )
+    assert 0.5 < ratio < 2.0
+    late = result.series(link="r0->r1").filter(pl.col("time") > 20)
+    assert float(late["l4s_seconds"].quantile(0.99)) < 2e-3  # type: ignore[arg-type]
+    assert bottleneck(result)["utilization"] > 0.9
+
+
+# ── background ──
+
+
+def test_ledbat_plus_plus_gives_way_to_reno_and_shares_with_a_late_flow() -> None:
+    link = {"rate": "10 Mbit/s", "delay": "18 ms", "buffer": "4 BDP", "warm_up": "60 s", "duration": "180 s"}
+    link["access"] = {"rate": "1 Gbit/s", "delay": "1 ms"}  # type: ignore[assignment]
+    with_reno = tb.dumbbell(
+        **link, flows=[tb.flows(1, "ledbat-plus-plus", name="back"), tb.flows(1, "sack", name="reno")]
+    ).run()
+    share = with_reno.flows.filter(pl.col("group") == "reno")["goodput"][0] / with_reno.flows["goodput"].sum()
+    assert share > 0.85
+    late = tb.dumbbell(
+        **link,
+        flows=[
+            tb.flows(1, "ledbat-plus-plus", name="first"),
+            tb.flows(1, "ledbat-plus-plus", name="late", start="20 s"),
+        ],
+    ).run()
+    assert fairness(late) > 0.9
+    assert bottleneck(late)["utilization"] > 0.85
+
+
+# ── Copa (Arun and Balakrishnan, NSDI 2018, §3) ──
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_copa_flows_share_and_keep_a_short_queue(count: int) -> None:
+    """N flows with δ = 1/2 queue 1.25 N/δ = 2.5 N packets on average and at most 5 N, empty the queue every 5 round trips,
+    and share equally, though the buffer would hold 130 and they come one after the other."""
+    result = tb.dumbbell(
+        rate="10 Mbit/s",
+        delay="18 ms",
+        buffer="4 BDP",
+        duration="25 s",
+        warm_up="10 s",
+        access={"rate": "1 Gbit/s", "delay": {"from": "0.8 ms", "to": "1.2 ms"}},
+        flows=[
+            tb.flows(1, "copa", name=f"one-{index}", start=f"{index} s", transport={"segment_size": "1500 B"})
+            for index in range(count)
+        ],
+        record={"bin": "10 ms", "flows": "all", "state": True},
+    ).run()
+    queue = result.series(link="r0->r1").filter(pl.col("time") > 10)["queue_packets"]
+    # Packets are whole: the smallest swings are rounded up.
+    assert 1.9 * count < float(queue.mean()) < 2.5 * count + 1.5  # type: ignore[arg-type]
+    assert float(queue.quantile(0.99)) <= 5 * count + 1  # type: ignore[arg-type]
+    empty = [part["queue_packets"].min() for part in queue_parts(result, 0.3)]
+    assert max(empty) <= count, "every 5 round trips of 45 to 55 ms"
+    assert bottleneck(result)["utilization"] > 0.97
+    assert fairness(result) > 0.95
+
+
+def queue_parts(result: tb.Result, seconds: float) -> list[pl.DataFrame]:
+    """The bottleneck's series from 10 s on, in pieces of so many seconds."""
+    late = result.series(link="r0->r1").filter(pl.col("time") > 10)
+    return late.with_columns(part=(pl.col("time") / seconds).floor()).partition_by("part")
+
+
+def test_copa_competes_while_a_cubic_flow_fills_the_buffer_and_no_longer() -> None:
+    """Its mode follows the other flow's life, 10 to 25 s: on for most of it, off within some round trips after it."""
+    result = tb.dumbbell(
+        rate="10 Mbit/s",
+        delay="18 ms",
+        buffer="2 BDP",
+        duration="40 s",
+        access={"rate": "1 Gbit/s", "delay": "1 ms"},
+        flows=[
+            tb.flows(1, "copa", name="one", transport={"segment_size": "1500 B"}),
+            tb.flows(1, "cubic", name="other", start="10 s", stop="25 s", transport={"segment_size": "1500 B"}),
+        ],
+        record={"bin": "10 ms", "flows": "all", "state": True},
+    ).run()
+    mode = states(result, "competitive")
+
+    def part(begin: float, end: float) -> float:
+        return float(mode.filter((pl.col("time") > begin) & (pl.col("time") <= end))["value"].mean())  # type: ignore[arg-type]
+
+    assert part(5, 10) < 0.02
+    assert part(12, 25) > 0.8
+    assert part(27, 40) < 0.02
+
+
+# ── LEDBAT (RFC 6817) ──
+
+
+def test_ledbat_settles_at_its_target_whatever_waits_on_the_way_back() -> None:
+    """One flow queues 100 ms, within 5 %. Delays are one-way: a full queue on the way back changes nothing."""
+    for back in ([], [tb.flows(1, "sack", name="back", from_="r1", to="r0")]):
+        result = tb.dumbbell(
+            rate="10 Mbit/s",
+            delay="18 ms",
+            buffer="8 BDP",
+            duration="60 s",
+            warm_up="30 s",
+            access={"rate": "1 Gbit/s", "delay": "1 ms"},
+            flows=[tb.flows(1, "ledbat", name="one", transport={"segment_size": "1500 B"}), *back],
+        ).run()
+        assert bottleneck(result)["queueing_delay"] == pytest.approx(0.1, rel=0.05)
+
+
+def test_a_late_ledbat_flow_starves_the_first_and_reno_starves_ledbat() -> None:
+    """The latecomer takes the first one's 100 ms for the path and aims above them (RFC 6817 is known for it); a Reno flow
+    that fills a larger buffer keeps nearly everything."""
+    link = {"rate": "10 Mbit/s", "delay": "18 ms", "buffer": "8 BDP", "warm_up": "60 s", "duration": "90 s"}
+    link["access"] = {"rate": "1 Gbit/s", "delay": "1 ms"}  # type: ignore[assignment]
+    pair = [tb.flows(1, "ledbat", name="first"), tb.flows(1, "ledbat", name="late", start="20 s")]
+    late = tb.dumbbell(**link, flows=pair).run().flows
+    assert late.filter(pl.col("group") == "late")["goodput"][0] / late["goodput"].sum() > 0.9
+    pair = [tb.flows(1, "ledbat", name="back"), tb.flows(1, "sack", name="reno")]
+    beside = tb.dumbbell(**link, flows=pair).run().flows
+    assert beside.filter(pl.col("group") == "reno")["goodput"][0] / beside["goodput"].sum() > 0.9
+
+
+# ── NADA (RFC 8698) ──
+
+
+@pytest.mark.parametrize(("megabits", "drift"), [(1.0, 0.0), (0.6, 0.0), (1.0, 50.0)])
+def test_nada_queues_fifteen_kilobits_at_any_rate(megabits: float, drift: float) -> None:
+    """At rest x r = PRIO XREF RMAX = 15 kbit: 15 ms at 1 Mbit/s and 25 ms at 0.6, though arrivals are told in 1/1024 s. A
+    receiver's clock that is fast by 50 parts in a million adds 3 ms a minute to what NADA takes for queueing, and that much
+    less waits."""
+    result = tb.dumbbell(
+        rate=f"{megabits} Mbit/s",
+        delay="48 ms",
+        buffer="300 packets",
+        duration="60 s",
+        access={"rate": "1 Gbit/s", "delay": "1 ms"},
+        flows=[tb.flows(1, {"name": "nada", "clock_drift": drift}, name="one")],
+        record={"bin": "100 ms", "flows": "all", "state": True},
+    ).run()
+    late = result.series(link="r0->r1").filter(pl.col("time") > 40)
+    waits = 8 * float(late["queue_bytes"].mean())  # type: ignore[arg-type]
+    imagined = 1e-6 * drift * 50 * megabits * 1e6
+    assert waits == pytest.approx(15e3 - imagined, rel=0.1)
+
+
+# ── L4S in one command ──
+
+
+def test_l4s_beside_one_classic_queue() -> None:
+    """`examples/l4s.toml`: behind DualPI2 the L4S queue's delay is below 2 ms at the 99th percentile, the classic one's around
+    its target of 15 ms, and Prague and CUBIC share (RFC 9332); behind one queue that marks by RFC 3168, Prague takes most."""
+    result = tb.Scenario.from_toml(Path(__file__).parent.parent / "examples" / "l4s.toml").run()
+    delays = {(row["link"], row["queue"]): row for row in metrics.queue_delays(result).iter_rows(named=True)}
+    assert delays["l4s->home", "l4s"]["p99"] < 2e-3
+    assert 0.010 < delays["l4s->home", "classic"]["p50"] < 0.022
+    goodput = dict(zip(result.flows["group"], result.flows["goodput"], strict=True))
+    assert 0.5 < goodput["prague"] / goodput["cubic"] < 4
+    assert goodput["prague-old"] / goodput["cubic-old"] > 4
+    assert goodput["call"] > 0.4e6
+
+
+@pytest.mark.parametrize("scheme", ["nada", "gcc"])
+def test_media_follow_the_capacity(scheme: str) -> None:
+    """Capacity of 1, 2.5, 0.6 and 1 Mbit/s (RFC 8867 §5.1, its last 20 s at the end): most of it is used, and the queueing
+    delay returns below 100 ms in a buffer of 300 ms."""
+    steps = [("40 s", "2.5 Mbit/s"), ("60 s", "0.6 Mbit/s"), ("80 s", "1 Mbit/s")]
+    result = tb.dumbbell(
+        rate="1 Mbit/s",
+        schedule=[{"at": at, "rate": rate} for at, rate in steps],
+        delay="49 ms",
+        buffer="37500 B",
+        duration="120 s",
+        access={"rate": "1 Gbit/s", "delay": "1 ms"},
+        flows=[tb.flows(1, {"name": scheme, "max_rate": "1.5 Mbit/s"}, "video", name="one")],
+        record={"bin": "100 ms", "flows": "all", "state": True},
+    ).run()
+    series = result.series(link="r0->r1")
+    for begin, end, rate in ((25, 40, 1e6), (70, 80, 0.6e6), (105, 120, 1e6)):
+        part = series.filter((pl.col("time") > begin) & (pl.col("time") <= end))
+        waits = part["queue_bytes"] * 8 / rate
+        assert float(waits.median()) < 0.1, (begin, end)  # type: ignore[arg-type]
+        flow = result.series(flow=str(result.flows["flow"][0])).filter(
+            (pl.col("time") > begin) & (pl.col("time") <= end)
+        )
+        assert float(flow["goodput"].mean()) > 0.6 * rate, (begin, end)  # type: ignore[arg-type]
