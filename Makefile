@@ -71,6 +71,10 @@ mtsc: $(STAMPS)/core ## The items of multiple time scale control, and estimators
 probabilistic: $(STAMPS)/core ## The items of probabilistic congestion control, into docs/probabilistic.md
 	$(BIN)/python -m tools.write_items probabilistic
 
+.PHONY: comparison
+comparison: $(STAMPS)/core ## All schemes on one set of networks, into docs/comparison.md; ARGS=--quick for a look in a minute
+	$(BIN)/python -m tools.write_comparison $(ARGS)
+
 .PHONY: tdqm
 tdqm: $(STAMPS)/core ## The items of TDQM and TCP Newark and the experiments beside them, into docs/tdqm.md
 	$(BIN)/python -m tools.write_tdqm

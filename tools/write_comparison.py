@@ -1,0 +1,89 @@
+"""Compares all schemes on one set of networks and writes the page, its figure and its table: docs/comparison.md; `make
+comparison` does this, and `make comparison ARGS=--quick` in less than two minutes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import polars as pl
+
+from tailback.plot.style import save
+from tools.comparison import FAMILIES, LINKS, MEASURES, intervals, measure, worst
+from tools.comparison_figure import draw
+from tools.pages import DOCS, replace
+
+PAGE = DOCS / "comparison.md"
+FIGURE = DOCS / "_static" / "comparison.svg"
+CELLS = DOCS / "_static" / "comparison.csv"
+MARKS = ("<!-- comparison, written by make comparison -->", "<!-- end of the comparison -->")
+
+HEAD = [
+    "scheme",
+    "used",
+    "queued, ms",
+    "lost, %",
+    "Jain of two",
+    "share beside CUBIC",
+    "CUBIC loses, %",
+    "at its worst",
+]
+FORMS = {
+    "utilization": (1, ".2f"),
+    "queueing": (1e3, ".0f"),
+    "loss": (100, ".2g"),
+    "jain": (1, ".2f"),
+    "share": (1, ".2f"),
+    "harm": (100, ".0f"),
+}
+
+
+def spans(table: pl.DataFrame, it: str) -> list[str]:
+    """Of each measure the least and the largest mean over the networks."""
+    said = []
+    for name in MEASURES:
+        factor, form = FORMS[name]
+        means = table.filter((pl.col("it") == it) & (pl.col("measure") == name))["mean"]
+        low, high = (format(factor * float(value), form) for value in (means.min() or 0.0, means.max() or 0.0))  # type: ignore[arg-type]
+        said.append(low if low == high else f"{low} to {high}")
+    return said
+
+
+def markdown(table: pl.DataFrame, seconds: int, seeds: int) -> str:
+    """One row per scheme."""
+    lines = [
+        f"{seeds} run{'s' if seeds > 1 else ''} of {seconds} s of each, the first half not counted. Each cell says from where "
+        f"to where the means of the {len(LINKS)} networks go; [all cells with their intervals](_static/comparison.csv).",
+        "",
+        "| " + " | ".join(HEAD) + " |",
+        "| --- " * len(HEAD) + "|",
+    ]
+    for family, titles in FAMILIES.items():
+        lines.append(f"| *{family}* |" + " |" * (len(HEAD) - 1))
+        for it in titles:
+            bad = worst(table, it)
+            lines.append("| " + " | ".join([f"`{it}`", *spans(table, it), f"{bad.network}: {bad.words}"]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def write_cells(table: pl.DataFrame, path: Path) -> None:
+    """Every mean with its interval."""
+    rounded = table.with_columns(pl.col("mean", "half_width").round_sig_figs(4))
+    path.write_text(rounded.write_csv(), encoding="utf-8")
+
+
+def main() -> None:
+    """Runs, draws and writes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="24 s and one seed instead of 60 s and five")
+    parser.add_argument("--jobs", type=int, default=None, help="processes (default: all cores)")
+    given = parser.parse_args()
+    seconds, seeds = (24, 1) if given.quick else (60, 5)
+    table = intervals(measure(seconds, seeds, given.jobs))
+    save(draw(table), FIGURE, salt="comparison")
+    write_cells(table, CELLS)
+    replace(PAGE, *MARKS, markdown(table, seconds, seeds))
+
+
+if __name__ == "__main__":
+    main()
