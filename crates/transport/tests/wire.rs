@@ -256,7 +256,7 @@ fn refusals_say_why() {
         bytes[at] = value;
         decode(&bytes).expect_err("bad").to_string()
     };
-    assert_eq!(with(0, 9), "version 9 of the wire format; this is version 2");
+    assert_eq!(with(0, 9), "version 9 of the wire format; this is version 4");
     assert_eq!(with(1, 77), "kind of annex has a value that means nothing");
     assert_eq!(with(19, 1), "the frame ends within its annex");
     assert_eq!(with(1, 1), "the frame ends within its annex");
