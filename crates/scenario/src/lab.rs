@@ -43,6 +43,8 @@ pub fn counterpart(congestion: &str) -> Option<&'static str> {
     let name = match congestion {
         // The kernel's Reno repairs by selective acknowledgements.
         "reno" => "sack",
+        // Linux has version 1.
+        "bbr" => "bbr1",
         other => other,
     };
     SCHEMES.iter().find(|info| info.name == name).map(|info| info.name)
@@ -206,7 +208,7 @@ mod tests {
         let headers: Vec<_> = made.flows.iter().map(|flow| flow.transport.header.get()).collect();
         assert_eq!(headers, [52, 52, 58]);
         assert!(made.clone().for_lab(&kernel, &known()).is_ok(), "once more");
-        assert_eq!(counterpart("westwood"), None);
+        assert_eq!((counterpart("bbr"), counterpart("nonesuch")), (Some("bbr1"), None));
     }
 
     #[test]
