@@ -182,7 +182,7 @@ def severity(lab: Lab, seconds: float) -> Table:
 
 def tables(lab: Lab, seconds: float) -> Iterable[Table]:
     """All of them."""
-    yield steps(lab)
-    yield seeds(lab)
     for experiment in (prediction, own_losses, shifts, round_trips, much_background, over_reno, severity):
         yield experiment(lab, seconds)
+    yield steps(lab)
+    yield seeds(lab)
