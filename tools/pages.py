@@ -1,26 +1,11 @@
 """What the tools that write pages of the documentation share: replacing text between two marks, and words for verdicts."""
 
-import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from tailback.papers.reproduce import Verdict
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-SHOWN = (
-    "accumulation/fig-5",
-    "mtsc/fig-10",
-    "mtsc/fig-2",
-    "mtsc/table-1",
-    "pcc/fig-5",
-    "pcc/fig-8",
-    "pcc/fig-9",
-    "tdqm/fig-6",
-    "tdqm/settling",
-    "tdqm/versus-red-ecn",
-)
-"""Items whose figures stand on the pages."""
 
 
 def replace(page: Path, begin: str, end: str, text: str) -> None:
@@ -33,13 +18,6 @@ def replace(page: Path, begin: str, end: str, text: str) -> None:
     beside = page.with_suffix(".md.new")
     beside.write_text(f"{head}{begin}\n\n{text}\n{end}{tail}", encoding="utf-8")
     beside.replace(page)
-
-
-def keep_pictures(verdicts: Sequence[Verdict]) -> None:
-    """Copies the figures that pages show beside them."""
-    for verdict in verdicts:
-        if verdict.claim.id in SHOWN and verdict.figure:
-            shutil.copyfile(verdict.figure, DOCS / "_static" / f"{verdict.claim.id.replace('/', '-')}.svg")
 
 
 def table(head: list[str], lines: list[list[str]]) -> str:

@@ -11,7 +11,7 @@ from tailback.papers.pcc import today
 from tailback.papers.reproduce import Verdict, reproduce, summary
 from tailback.pool import Pool
 from tailback.progress import Bar
-from tools.pages import DOCS, explained, fared, keep_pictures, replace
+from tools.pages import DOCS, explained, fared, replace
 
 PAPERS = {"accumulation": "accumulation", "probabilistic": "pcc"}
 """Pages, and what the ledger calls their papers."""
@@ -45,7 +45,6 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         verdicts = reproduce(select([PAPERS[given.page]]), "quick" if given.quick else "full", Path(folder))
-        keep_pictures(verdicts)
     marks = (f"<!-- items, written by make {given.page} -->", "<!-- end of the items -->")
     replace(DOCS / f"{given.page}.md", *marks, rows(verdicts) + "\n")
     if given.page == "probabilistic":

@@ -18,7 +18,7 @@ from tailback.papers.mtsc.network import Measured, Setting
 from tailback.papers.reproduce import Verdict, reproduce
 from tailback.pool import Pool
 from tailback.progress import Bar
-from tools.pages import DOCS, keep_pictures, replace, table
+from tools.pages import DOCS, replace, table
 from tools.write_items import rows
 
 PAGE = DOCS / "mtsc.md"
@@ -142,7 +142,6 @@ def main() -> None:
     if given.only in {None, "items"}:
         with tempfile.TemporaryDirectory() as folder:
             verdicts = reproduce(select(["mtsc"]), fidelity, Path(folder))
-            keep_pictures(verdicts)
         items(verdicts, fidelity)
 
 

@@ -17,7 +17,7 @@ from tailback.papers.tdqm import experiments, readings
 from tailback.pool import Pool
 from tailback.progress import Bar
 from tests.newark_network_by_paper import Seen, World
-from tools.pages import DOCS, keep_pictures, replace, table
+from tools.pages import DOCS, replace, table
 from tools.write_items import rows
 
 PAGE = DOCS / "tdqm.md"
@@ -70,7 +70,6 @@ def main() -> None:
     if given.only != "experiments":
         with tempfile.TemporaryDirectory() as folder:
             verdicts = reproduce(select(["tdqm"]), fidelity, Path(folder))
-            keep_pictures(verdicts)
         replace(PAGE, *marks("items"), rows(verdicts) + "\n")
         for verdict in verdicts:
             if verdict.claim.id == "tdqm/versus-red-ecn" and verdict.outcome:
