@@ -195,7 +195,7 @@ fn read<'a, T: Deserialize<'a>>(told: &'a str) -> PyResult<T> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |shown, byte| shown + &format!("{byte:02x}"))
 }
 
 fn edge(edge: EdgeCounters) -> Value {

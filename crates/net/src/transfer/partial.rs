@@ -37,9 +37,9 @@ impl Partial {
             return Err(format!("{} is there already", offer.name));
         }
         // Files of one name and different bytes have different partial files.
-        let mark: String = offer.hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let mark = offer.hash[..8].iter().fold(0, |mark, byte| mark << 8 | u64::from(*byte));
         let short: String = offer.name.chars().take(40).collect();
-        let path = folder.join(format!(".{short}.{mark}.partial"));
+        let path = folder.join(format!(".{short}.{mark:016x}.partial"));
         let said = |error: io::Error| format!("{}: {error}", offer.name);
         let file = OpenOptions::new().create(true).append(true).read(true).open(&path).map_err(said)?;
         file.try_lock().map_err(|_| format!("{} is being received already", offer.name))?;
