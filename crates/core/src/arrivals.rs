@@ -72,7 +72,7 @@ mod tests {
     fn words_are_as_coarse_as_on_the_wire() {
         let word = ArrivalWord::received(Span::from_millis(100), Ecn::Ce);
         // 102.4 units are 102, which is 99.609 ms.
-        assert_eq!(word.bits(), 0x8000 | 3 << 13 | 102);
+        assert_eq!(word.bits(), 0x8000 | 3 << 13 | 0x66);
         assert_eq!(word.age(), Some(Span::from_nanos(99_609_375)));
         assert!(word.is_marked());
         assert_eq!(ArrivalWord::from_bits(word.bits()), word);

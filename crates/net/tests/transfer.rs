@@ -125,11 +125,11 @@ fn arrives_through(scheme: &str, treatment: Treatment) -> (Sent, Received) {
     let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
     let relay = Relay::new(receiver.address, treatment);
     let sent = sent(&receiver.sending(&file, relay.address), scheme).expect("sent");
-    let received = receiver.end().expect("received");
+    let whole = receiver.end().expect("received");
     assert_eq!(fs::read(folder.target().join("film")).expect("there"), fs::read(&file).expect("there"));
     assert_eq!(folder.names(), ["film"], "nothing else is left");
-    assert_eq!((sent.hash, sent.size), (received.hash, received.size));
-    (sent, received)
+    assert_eq!((sent.hash, sent.size), (whole.hash, whole.size));
+    (sent, whole)
 }
 
 #[test]
@@ -163,8 +163,8 @@ fn a_file_arrives_through_an_attackers_hands() {
 #[test]
 fn a_sender_may_change_its_address() {
     // Behind its back, as address translators do.
-    let (_, received) = arrives_through("cubic", Treatment { moves_every: 300, ..Treatment::default() });
-    assert!(received.moves > 0);
+    let (_, whole) = arrives_through("cubic", Treatment { moves_every: 300, ..Treatment::default() });
+    assert!(whole.moves > 0);
     // By itself, as a host does that changes its network.
     let folder = Folder::new("moves");
     let file = folder.file(SIZE);

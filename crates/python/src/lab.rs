@@ -99,7 +99,7 @@ fn session(scenario: Scenario, told: &Told) -> Result<(Outcome, Value), Failure>
         .into_iter()
         .zip(flows)
         .zip(schemes)
-        .map(|((ends, seen), scheme)| driven(ends, seen, scheme))
+        .map(|((ends, seen), scheme)| driven(ends, &seen, scheme))
         .collect::<Vec<_>>();
     let warm = warm.unwrap_or_else(|| vec![LinkCounters::default(); links]);
     Ok((emulation.finish_driven(end, (warm, last), &driven), report))
@@ -115,17 +115,16 @@ fn plan(emulation: &Emulation, kernel: &Kernel, window: Window) -> Result<LabPla
     let flow = |(index, flow): (usize, &tailback_scenario::topology::NetworkFlow)| {
         let Ends { sender, receiver, start, stop } = assembly.flow(index);
         let config = &scenario.flows[flow.group];
-        let ends = match kernel.get(&config.name) {
-            Some(congestion) => FlowEnds::Kernel {
+        let ends = if let Some(congestion) = kernel.get(&config.name) {
+            FlowEnds::Kernel {
                 congestion: congestion.clone(),
                 source: config.source.build(),
                 ecn: config.is_ecn_capable(),
-            },
-            None => {
-                let of_datagrams = config.sends_datagrams();
-                let header = if of_datagrams { config.datagram.header } else { config.transport.header };
-                FlowEnds::Own { sender, receiver, header }
             }
+        } else {
+            let of_datagrams = config.sends_datagrams();
+            let header = if of_datagrams { config.datagram.header } else { config.transport.header };
+            FlowEnds::Own { sender, receiver, header }
         };
         // The streams that the simulator gives them.
         let stream = |what: &str| Stream::new(seed, &format!("{} {what}", flow.name));
@@ -235,7 +234,7 @@ impl RouterRecorder for Recording {
 }
 
 /// What became of a flow, by its ends and, where it is the kernel's, by the router.
-fn driven((sender, receiver): (End, End), seen: Seen, scheme: Option<String>) -> DrivenFlow {
+fn driven((sender, receiver): (End, End), seen: &Seen, scheme: Option<String>) -> DrivenFlow {
     let counts = |sender: Observation, receiver: Observation, wire: (Tally, Tally)| {
         if !seen.is_kernel {
             return FlowCounts { sender, receiver };

@@ -2,7 +2,7 @@
 //! or byte made or lost, no more waiting than the buffer holds. The fuzz target `queue_steps` runs the same without end.
 
 #[path = "common/anything.rs"]
-mod anything;
+mod shared;
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ fn queue_steps() {
     let config = Config { cases: 2000, failure_persistence: None, ..Config::default() };
     TestRunner::new(config)
         .run(&prop::collection::vec(any::<u8>(), 0..400), |bytes| {
-            exercised.set(exercised.get() + u32::from(anything::exercise(&bytes)));
+            exercised.set(exercised.get() + u32::from(shared::exercise(&bytes)));
             Ok(())
         })
         .expect("the books balance");

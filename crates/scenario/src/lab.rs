@@ -181,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    fn scenario(flows: Value) -> Value {
+    fn scenario(flows: &Value) -> Value {
         json!({"duration": "1 s", "topology": {"template": "dumbbell", "rate": "8 Mbit/s", "delay": "5 ms",
             "buffer": "20 packets"}, "flows": flows})
     }
@@ -190,7 +190,7 @@ mod tests {
         vec!["cubic".to_owned(), "reno".to_owned()]
     }
 
-    fn problems(flows: Value) -> String {
+    fn problems(flows: &Value) -> String {
         let (scenario, kernel) = of_value(scenario(flows), Path::new("")).unwrap();
         scenario.for_lab(&kernel, &known()).unwrap_err().to_string()
     }
@@ -199,7 +199,7 @@ mod tests {
     fn schemes_of_the_kernel_have_counterparts() {
         let flows = json!([{"name": "a", "scheme": "kernel-reno"}, {"name": "b", "scheme": "kernel-cubic"},
             {"name": "c", "scheme": "vegas"}]);
-        let (scenario, kernel) = of_value(scenario(flows), Path::new("")).unwrap();
+        let (scenario, kernel) = of_value(scenario(&flows), Path::new("")).unwrap();
         let schemes: Vec<_> = scenario.flows.iter().map(|flow| flow.scheme.name()).collect();
         assert_eq!(schemes, ["sack", "cubic", "vegas"]);
         let said: Vec<_> = kernel.iter().map(|(group, name)| (group.as_str(), name.as_str())).collect();
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn stamps_are_part_of_the_header() {
         let flows = json!([{"name": "a", "scheme": "monaco"}]);
-        let (scenario, kernel) = of_value(scenario(flows), Path::new("")).unwrap();
+        let (scenario, kernel) = of_value(scenario(&flows), Path::new("")).unwrap();
         let flow = &scenario.for_lab(&kernel, &[]).unwrap().flows[0];
         let header = flow.transport.header.get();
         assert!(header == FRAMED || header == FRAMED + STAMPED, "{header}");
@@ -223,20 +223,20 @@ mod tests {
 
     #[test]
     fn what_cannot_be_had_is_named() {
-        let said = problems(json!([{"name": "a", "scheme": "kernel-bbr"}]));
+        let said = problems(&json!([{"name": "a", "scheme": "kernel-bbr"}]));
         assert!(said.contains("flows[0].scheme: kernel-bbr") && said.contains("kernel-cubic"), "{said}");
-        let said = problems(json!([{"name": "a", "scheme": "kernel-reno", "source": "voice"}]));
+        let said = problems(&json!([{"name": "a", "scheme": "kernel-reno", "source": "voice"}]));
         assert!(said.contains("flows[0].source: voice"), "{said}");
-        let said = problems(json!([{"name": "a", "scheme": "kernel-reno",
+        let said = problems(&json!([{"name": "a", "scheme": "kernel-reno",
             "transport": {"initial_window": "2 packets"}}]));
         assert!(said.contains("flows[0].transport: a table"), "{said}");
-        let said = problems(json!([{"name": "a", "scheme": "reno", "cells": true}]));
+        let said = problems(&json!([{"name": "a", "scheme": "reno", "cells": true}]));
         assert!(said.contains("flows[0].cells: true"), "{said}");
-        let said = problems(json!([{"name": "a", "scheme": "reno", "transport": {"segment_size": "50 B"}}]));
+        let said = problems(&json!([{"name": "a", "scheme": "reno", "transport": {"segment_size": "50 B"}}]));
         assert!(said.contains("flows[0].transport.segment_size: 50 B"), "{said}");
-        let said = problems(json!([{"name": "a", "scheme": "reno", "transport": {"header": "20 B"}}]));
+        let said = problems(&json!([{"name": "a", "scheme": "reno", "transport": {"header": "20 B"}}]));
         assert!(said.contains("flows[0].transport.header: 20 B"), "{said}");
-        let said = problems(json!([{"name": "a", "count": 65, "scheme": "reno"}]));
+        let said = problems(&json!([{"name": "a", "count": 65, "scheme": "reno"}]));
         assert!(said.contains("flows: 65 flows"), "{said}");
     }
 }

@@ -2,7 +2,7 @@
 //! in `bad_input` and `absurd_input`. The fuzz target `scenario_text` runs the same without end.
 
 #[path = "common/altered.rs"]
-mod altered;
+mod shared;
 
 use std::cell::Cell;
 
@@ -15,7 +15,7 @@ fn scenario_text() {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(600);
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
         .run(&prop::collection::vec(any::<u8>(), 0..24), |bytes| {
-            taken.set(taken.get() + u32::from(altered::exercise(&bytes)));
+            taken.set(taken.get() + u32::from(shared::exercise(&bytes)));
             Ok(())
         })
         .expect("an answer to each");
@@ -24,7 +24,7 @@ fn scenario_text() {
 
 #[test]
 fn they_are_good_as_they_are() {
-    for text in altered::TEXTS {
+    for text in shared::TEXTS {
         if let Err(problems) = tailback_scenario::Scenario::from_toml(text) {
             panic!("{problems}");
         }

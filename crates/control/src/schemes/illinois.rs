@@ -174,7 +174,7 @@ impl Controller for Illinois {
 mod tests {
     use super::*;
 
-    /// The curves go through the paper's points: d_m is 100 ms.
+    /// The curves go through the paper's points: `d_m` is 100 ms.
     #[test]
     fn the_factors_at_the_paper_s_points() {
         let close =

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!((before.unacknowledged, before.unsent), (0, 0));
         // Nobody reads: sooner or later the kernel takes no more, and has some that it could not send.
         stream.set_nonblocking(true).unwrap();
-        while stream.write(&[0; 1 << 16]).is_ok() {}
+        while stream.write(&[0; 1 << 14]).is_ok() {}
         let after = tcp_info(&stream).unwrap();
         assert!(after.unsent > 0, "{after:?}");
         drop(reader);

@@ -19,9 +19,9 @@ fn config(scheme: &str) -> StreamConfig {
     StreamConfig { rto, ..StreamConfig::default() }.serving(&(info.default)().needs())
 }
 
-fn impairment(name: &str) -> Option<Impairment> {
+fn impairment(name: &str) -> Impairment {
     let config = ImpairmentConfig { loss: 0.01, reorder: 0.01, hold: Span::from_micros(300) };
-    Some(Impairment::new(config, Stream::new(20, name)))
+    Impairment::new(config, Stream::new(20, name))
 }
 
 /// The sending end of a scheme; what the receiver must know is its name, and how much of a packet is no payload.
@@ -35,7 +35,7 @@ pub(crate) fn sender(scheme: &str, sizes: Sizes) -> (Prepared<Sender>, String) {
     let parts = (info.default)().build(&config.controller_params());
     let endpoint = Sender::new(FlowId(0), config, parts.controller, AnySource::pushed());
     let prepared =
-        Prepared { endpoint, header, rng: Stream::new(1, "sender"), impairment: impairment("data") };
+        Prepared { endpoint, header, rng: Stream::new(1, "sender"), impairment: Some(impairment("data")) };
     (prepared, format!("{scheme} {}", header.get()))
 }
 
@@ -55,5 +55,5 @@ pub(crate) fn receiver(offer: &Offer) -> Result<Prepared<Receiver>, String> {
         Some(policy) => endpoint.with_policy(policy),
         None => endpoint,
     };
-    Ok(Prepared { endpoint, header, rng: Stream::new(1, "receiver"), impairment: impairment("acks") })
+    Ok(Prepared { endpoint, header, rng: Stream::new(1, "receiver"), impairment: Some(impairment("acks")) })
 }

@@ -64,7 +64,7 @@ impl World {
         bytes
     }
 
-    fn to_receiver(&mut self, from: SocketAddr, bytes: &[u8]) {
+    fn knock(&mut self, from: SocketAddr, bytes: &[u8]) {
         match self.responder.read(self.now, from, bytes) {
             Answer::Nothing => {}
             Answer::Reply(reply) => {
@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    fn to_sender(&mut self, bytes: &[u8]) {
+    fn answer(&mut self, bytes: &[u8]) {
         if let Some((cookie, _)) = self.initiator.cookie(bytes) {
             let made = self.initiator.initiation(&cookie, OFFER).expect("short enough");
             self.genuine.push(made.clone());
@@ -99,7 +99,7 @@ impl World {
     /// Whoever finished the handshake has the keys of a session that the receiver knows.
     fn talk(&mut self, mut here: Accepted) {
         let there = self.sessions.iter_mut().find(|there| there.here == here.there).expect("a session");
-        let (Some((sealer, _)), Some((_, opener))) = (&mut here.keys, &mut there.keys) else {
+        let (Some((sealer, _)), Some((_, reader))) = (&mut here.keys, &mut there.keys) else {
             panic!("no keys");
         };
         let counter = sealer.next_counter();
@@ -110,7 +110,7 @@ impl World {
         self.wire.push(bytes.clone());
         assert!(bytes.len() > HEAD);
         assert!(matches!(Envelope::read(&bytes), Some(Envelope::Sealed { .. })));
-        let opened = opener.open(there.here, counter, &mut bytes).expect("the keys of both ends fit");
+        let opened = reader.open(there.here, counter, &mut bytes).expect("the keys of both ends fit");
         assert_eq!(opened.0, b"hello");
     }
 
@@ -119,15 +119,15 @@ impl World {
         match what % 8 {
             0 => {
                 let hello = self.initiator.hello(u16::from(from) * 8);
-                self.to_receiver(address(which), &hello);
+                self.knock(address(which), &hello);
                 self.wire.push(hello);
             }
-            1 => self.to_receiver(address(from), &self.seen(which)),
-            2 => self.to_receiver(address(from), &self.changed(step)),
-            3 => self.to_sender(&self.seen(which)),
-            4 => self.to_sender(&self.changed(step)),
-            5 => self.to_receiver(address(from), rest),
-            6 => self.to_sender(rest),
+            1 => self.knock(address(from), &self.seen(which)),
+            2 => self.knock(address(from), &self.changed(step)),
+            3 => self.answer(&self.seen(which)),
+            4 => self.answer(&self.changed(step)),
+            5 => self.knock(address(from), rest),
+            6 => self.answer(rest),
             _ => self.now += Span::from_secs(u64::from(which)),
         }
         // The newest of what is on the wire is what counts.
@@ -152,11 +152,11 @@ pub(crate) fn exercise(bytes: &[u8]) {
     world.step([0, 0, 0, 0], &[]);
     for _ in 0..2 {
         let newest = world.wire.iter().rev().find(|seen| world.initiator.cookie(seen).is_some()).cloned();
-        world.to_sender(&newest.unwrap_or_default());
+        world.answer(&newest.unwrap_or_default());
     }
     let made = world.genuine.last().cloned().unwrap_or_default();
-    world.to_receiver(address(0), &made);
+    world.knock(address(0), &made);
     assert_eq!(world.sessions.len(), sessions + 1);
     let response = world.wire.last().cloned().unwrap_or_default();
-    world.to_sender(&response);
+    world.answer(&response);
 }
