@@ -1646,7 +1646,7 @@ class Gcc(Part):
     start_rate: BitRate = "300 kbit/s"
     """The rate at first. Default 300 kbit/s."""
 
-    max_rate: BitRate = "2.5 Mbit/s"
+    max_rate: BitRate = "2500 kbit/s"
     """The largest rate. Default 2.5 Mbit/s."""
 
     report_interval: Span = "100 ms"
@@ -1673,7 +1673,7 @@ class Nada(Part):
     min_rate: BitRate = "150 kbit/s"
     """RMIN: the least rate, and the first. Default 150 kbit/s."""
 
-    max_rate: BitRate = "1.5 Mbit/s"
+    max_rate: BitRate = "1500 kbit/s"
     """RMAX: the largest rate. Default 1.5 Mbit/s."""
 
     report_interval: Span = "100 ms"
@@ -2381,22 +2381,6 @@ EcnMode: TypeAlias = Literal["off", "ect0", "ect1"]
 - ``off``: Not ECN-capable.
 - ``ect0``: ECT(0) on first transmissions of data (RFC 3168 §6.1).
 - ``ect1``: ECT(1) on first transmissions of data (RFC 9331).
-"""
-
-
-EcnEcho: TypeAlias = Literal["latched", "per-packet", "counted", "codepoints", "hidden"]
-"""How a receiver echoes congestion marks.
-
-- ``latched``: On all acknowledgements from a mark until the sender says that it reduced its window (RFC 3168
-  §6.1.3).
-- ``per-packet``: On the acknowledgement of the marked packets only, as DCTCP wants it (RFC 8257 §3.2).
-- ``counted``: Not at all as such: acknowledgements count the marked packets so far, so that none is missed where
-  acknowledgements are delayed, merged or lost, as in accurate ECN feedback (RFC 9768 §3.2). The marks of
-  utilization and burstiness are counted likewise. A packet with congestion experienced is acknowledged at once.
-- ``codepoints``: Counted, where two marks share the ECN field: ECT(0) was sent, ECT(1) is a mark of burstiness,
-  and congestion experienced one of utilization. Packets lose the former where they get the latter.
-- ``hidden``: Not at all: a receiver that hides marks to get more than its share. No scheme can ask for another
-  echo.
 """
 
 
