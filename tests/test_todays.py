@@ -236,7 +236,7 @@ def test_copa_flows_share_and_keep_a_short_queue(count: int) -> None:
     # Packets are whole: the smallest swings are rounded up.
     assert 1.9 * count < float(queue.mean()) < 2.5 * count + 1.5  # type: ignore[arg-type]
     assert float(queue.quantile(0.99)) <= 5 * count + 1  # type: ignore[arg-type]
-    empty = [part["queue_packets"].min() for part in queue_parts(result, 0.3)]
+    empty = [part["queue_packets"].to_numpy().min() for part in queue_parts(result, 0.3)]
     assert max(empty) <= count, "every 5 round trips of 45 to 55 ms"
     assert bottleneck(result)["utilization"] > 0.97
     assert fairness(result) > 0.95
