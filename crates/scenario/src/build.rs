@@ -60,7 +60,7 @@ pub fn simulator<R: Recorder>(
     let refused = |error: tailback_sim::NetworkError| {
         Problems::one("scenario", error.to_string(), "a network that the simulator accepts")
     };
-    builder.build(scenario.end(), recorder).map_err(refused)
+    builder.build_while(scenario.end(), recorder, go_on).map_err(refused)
 }
 
 /// What the links are made of, in the network's order.

@@ -26,7 +26,8 @@ pub fn load(path: &Path) -> Result<Scenario, Problems> {
     let source = path.display().to_string();
     let from_here = |problems: Problems| Problems { source: source.clone(), ..problems };
     let text = file::read(path)
-        .map_err(|problem| from_here(Problems::one("file", problem, "a readable scenario file")))?;
+        .map_err(|problem| format!("{source} ({problem})"))
+        .map_err(|found| from_here(Problems::one("file", found, "a readable scenario file")))?;
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let value = if is_json { parse_json(&text) } else { parse_toml(&text) }.map_err(from_here)?;
     let base = path.parent().unwrap_or(Path::new(""));

@@ -15,7 +15,7 @@ impl<'a> Node<'a> {
         let mut current = schema;
         // References of a generated schema cannot circle without a property between, but be safe.
         while let Some(target) = current.get("$ref").and_then(Value::as_str)
-            && let Some(next) = root.pointer(target.trim_start_matches('#'))
+            && let Some(next) = referred(root, target)
             && parts.len() < 16
         {
             parts.push(next);
@@ -112,6 +112,13 @@ impl<'a> Node<'a> {
                 _ => false,
             })
     }
+}
+
+/// What a reference means. Those of a generated schema name a definition, which is found at once; taking a pointer apart
+/// would be much of the work of reading a scenario.
+fn referred<'a>(root: &'a Value, target: &str) -> Option<&'a Value> {
+    let definition = target.strip_prefix("#/$defs/").and_then(|name| root.get("$defs")?.get(name));
+    definition.or_else(|| root.pointer(target.trim_start_matches('#')))
 }
 
 /// What is allowed at a place, in words.

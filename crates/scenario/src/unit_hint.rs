@@ -41,12 +41,24 @@ const OTHERS: &[(&str, &str)] = &[
     ("bdp", "BDP"),
 ];
 
+/// Bytes a second as others write them: a small "b" is a bit, and eight times less.
+const BYTES: &[(&str, &str)] = &[
+    ("Bps", "B/s"),
+    ("kBps", "kB/s"),
+    ("KBps", "kB/s"),
+    ("KB/s", "kB/s"),
+    ("mB/s", "MB/s"),
+    ("MBps", "MB/s"),
+    ("GBps", "GB/s"),
+];
+
 /// The quantity in our units, where it is one that `fits`.
 pub(crate) fn meant(text: &str, fits: impl Fn(&str) -> bool) -> Option<String> {
     let text = text.trim();
     let split = text.find(char::is_alphabetic)?;
-    let unit = text[split..].trim().to_lowercase();
-    let (_, ours) = OTHERS.iter().find(|(other, _)| *other == unit)?;
+    let unit = text[split..].trim();
+    let known = BYTES.iter().find(|(other, _)| *other == unit);
+    let (_, ours) = known.or_else(|| OTHERS.iter().find(|(other, _)| *other == unit.to_lowercase()))?;
     let meant = format!("{} {ours}", text[..split].trim());
     fits(&meant).then_some(meant)
 }
@@ -61,6 +73,8 @@ mod tests {
         let rate = |text: &str| meant(text, |text| text.parse::<BitRate>().is_ok());
         assert_eq!(rate("10 Mbps").as_deref(), Some("10 Mbit/s"));
         assert_eq!(rate("2.5Gbps").as_deref(), Some("2.5 Gbit/s"));
+        assert_eq!(rate("2 GBps").as_deref(), Some("2 GB/s"));
+        assert_eq!(rate("40 KB/s").as_deref(), Some("40 kB/s"));
         assert_eq!(rate("10 msec"), None);
         assert_eq!(rate("ten Mbps"), None);
         assert_eq!(meant("5 msec", |text| text.parse::<Span>().is_ok()).as_deref(), Some("5 ms"));

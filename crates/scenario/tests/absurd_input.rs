@@ -118,9 +118,10 @@ fn texts_of_a_thousand_levels_are_refused() {
 #[cfg(unix)]
 #[test]
 fn files_without_end_are_refused() {
-    for (path, told) in
-        [("/dev/zero", "file: a pipe or a device is not allowed"), ("/", "file: a folder is not")]
-    {
+    for (path, told) in [
+        ("/dev/zero", "file: /dev/zero (a pipe or a device) is not allowed"),
+        ("/", "file: / (a folder) is not"),
+    ] {
         let problems = load(path.as_ref()).expect_err("no scenario");
         assert!(problems.to_string().contains(told), "{problems}");
     }
@@ -128,13 +129,17 @@ fn files_without_end_are_refused() {
     let problems = Scenario::from_toml(&trace).expect_err("no trace").to_string();
     assert!(problems.contains("line 1: not a whole number"), "{problems}");
     assert!(!problems.contains("root:"), "{problems}");
+    let replay = GOOD.replace("\"bulk\"", "{ name = \"replay\", file = \"/etc/passwd\" }");
+    let problems = Scenario::from_toml(&replay).expect_err("no trace").to_string();
+    assert!(problems.contains("line 1: not a time and an amount"), "{problems}");
+    assert!(!problems.contains("root:"), "{problems}");
     let folder = std::env::temp_dir().join(format!("tailback-latin-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a writable folder");
     let latin = folder.join("latin.toml");
     std::fs::write(&latin, b"name = \"d\xe9bit\"\n").expect("a writable folder");
     let problems = load(&latin).expect_err("no text").to_string();
     std::fs::remove_dir_all(&folder).expect("the folder can go");
-    assert!(problems.contains("file: no UTF-8 text from byte 9 on is not allowed"), "{problems}");
+    assert!(problems.contains("latin.toml (no UTF-8 text from byte 9 on) is not allowed"), "{problems}");
 }
 
 /// A run can be watched and stopped whatever its rates are: no step takes long.

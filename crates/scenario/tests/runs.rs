@@ -1,6 +1,6 @@
 //! Scenarios at work: what is written is what runs.
 
-use tailback_scenario::{Outcome, Run, Scenario};
+use tailback_scenario::{Budget, Outcome, Run, Scenario, Start};
 
 fn run(text: &str, seed: Option<u64>) -> Outcome {
     let scenario = Scenario::from_toml(text).unwrap_or_else(|problems| panic!("{problems}"));
@@ -129,5 +129,28 @@ fn queues_tell_their_state_only_when_asked() {
             // Only adaptive RED moves this one.
             assert_eq!(moves, *name != "max_p", "{queue}: {name} over a busy link");
         }
+    }
+}
+
+#[test]
+fn building_stops_wherever_it_is_when_nobody_wants_it_any_more() {
+    let text = "duration = \"1 s\"\n[topology]\ntemplate = \"dumbbell\"\n[[flows]]\nname = \"f\"\ncount = 1100\nscheme = \"reno\"\n";
+    let build = |go_on: &mut dyn FnMut() -> bool| {
+        let scenario = Scenario::from_toml(text).expect("a scenario");
+        Run::start(scenario, Start { seed: None, budget: Budget::default(), wheel: false, go_on }).is_ok()
+    };
+    let mut asked = 0;
+    assert!(build(&mut || {
+        asked += 1;
+        true
+    }));
+    // The layout, the making of links and flows, and three times their settling: each at least once per thousand.
+    assert!(asked > 20, "{asked}");
+    for last in 0..asked {
+        let mut left = last;
+        assert!(!build(&mut || {
+            left -= 1;
+            left >= 0
+        }));
     }
 }

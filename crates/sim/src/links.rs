@@ -5,6 +5,9 @@
 use tailback_core::LinkId;
 use tailback_link::{Entrance, Link};
 
+/// Links and flows are laid out by so many before somebody is asked whether they are still wanted.
+pub(crate) const SOME: usize = 1024;
+
 /// Where a link stands here; outside, links go by their [`LinkId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place(pub(crate) u32);
@@ -20,8 +23,13 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Puts links, given in the order of their identities, into the order of `ids`, which names each once.
-    pub(crate) fn new(mut links: Vec<Link>, ids: Vec<LinkId>) -> Self {
+    /// Puts links, given in the order of their identities, into the order of `ids`, which names each once; none where
+    /// `go_on` says so meanwhile.
+    pub(crate) fn new(
+        mut links: Vec<Link>,
+        ids: Vec<LinkId>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Option<Self> {
         let mut places = vec![Place(0); ids.len()];
         for (place, id) in ids.iter().enumerate() {
             places[id.index()] = Place(place as u32);
@@ -29,13 +37,16 @@ impl Links {
         // Swapped where they are: a second list of them would be the most memory that a large network ever takes.
         let mut left = places.clone();
         for index in 0..left.len() {
+            if index % SOME == 0 && !go_on() {
+                return None;
+            }
             while left[index].0 as usize != index {
                 let place = left[index].0 as usize;
                 links.swap(index, place);
                 left.swap(index, place);
             }
         }
-        Self { by_place: links, ids, places }
+        Some(Self { by_place: links, ids, places })
     }
 
     /// How many there are.

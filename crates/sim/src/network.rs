@@ -8,7 +8,7 @@ use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::LeafOrder;
-use crate::links::Links;
+use crate::links::{Links, SOME};
 use crate::paths::Watch;
 use crate::recorder::Recorder;
 use crate::refusals::{NetworkError, check_link, check_routes, check_unique};
@@ -115,24 +115,41 @@ impl NetworkBuilder {
     ///
     /// # Errors
     /// The first contradiction found; see [`NetworkError`].
-    pub fn build<R: Recorder>(
+    pub fn build<R: Recorder>(self, horizon: Time, recorder: R) -> Result<Simulator<R>, NetworkError> {
+        self.build_while(horizon, recorder, &mut || true)
+    }
+
+    /// The same, as long as `go_on` says so, which is asked after every few links and flows.
+    ///
+    /// # Errors
+    /// Those of [`NetworkBuilder::build`], and [`NetworkError::Stopped`].
+    pub fn build_while<R: Recorder>(
         mut self,
         horizon: Time,
         mut recorder: R,
+        go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Simulator<R>, NetworkError> {
         self.check()?;
+        let mut asked = |index: usize| {
+            let stopped = index % SOME == 0 && !go_on();
+            if stopped { Err(NetworkError::Stopped) } else { Ok(()) }
+        };
+        asked(0)?;
         let leaves = self.leaves.lay_out();
         let mut events =
             if self.wheel { EventQueue::wheel(leaves.len()) } else { EventQueue::new(leaves.len(), horizon) };
         for (index, link) in self.links.iter_mut().enumerate() {
+            asked(index)?;
             link.settle(leaves.of_link(index), &mut Watch { events: &mut events, recorder: &mut recorder });
         }
-        let links = Links::new(self.links, leaves.wires().collect());
+        let links = Links::new(self.links, leaves.wires().collect(), &mut || asked(0).is_ok());
+        let links = links.ok_or(NetworkError::Stopped)?;
         let mut routes = Routes::default();
         for &(flow, governs) in &self.aggregates {
             routes.aggregate(flow, governs, self.routes[flow.index()][0].len());
         }
         for (index, (flow, [forward, reverse])) in self.flows.iter_mut().zip(&self.routes).enumerate() {
+            asked(index)?;
             flow.settle(routes.intern_both(&links, forward, reverse), leaves.of_flow(index), &mut events);
         }
         let cells_and_multicast =

@@ -25,6 +25,9 @@ pub enum NetworkError {
         /// What is wrong.
         problem: String,
     },
+    /// Whoever wanted it no longer did.
+    #[error("was stopped while it was built")]
+    Stopped,
     /// A schedule out of order.
     #[error("link {0:?}: the schedule's changes are not in the order of time")]
     UnorderedSchedule(String),

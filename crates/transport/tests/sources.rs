@@ -234,19 +234,20 @@ fn replay_plays_and_repeats() {
 fn traces_name_the_bad_line() {
     for (text, line, message) in [
         ("1 ms, 100 B\n2 ms\n", 2, "separated by a comma"),
-        ("1 ms, 100 B\n\n# ok\nx, 100 B\n", 4, "is not a time"),
-        ("1 ms, 100 B\n1 ms, 100\n", 2, "is not an amount"),
+        ("1 ms, 100 B\n\n# ok\nx, 100 B\n", 4, "not a time with its unit"),
+        ("1 ms, 100 B\n1 ms, 100\n", 2, "not an amount with its unit"),
         ("5 ms, 100 B\n1 ms, 100 B\n", 2, "must not go back"),
         ("seconds,bytes\n1,0\n", 2, "at least 1 B"),
-        ("seconds,bytes\n1,-5\n", 2, "is not an amount"),
-        ("seconds,bytes\nseconds,bytes\n", 2, "is not a time"),
-        ("0.5, 100\n", 1, "is not a time"),
+        ("seconds,bytes\n1,-5\n", 2, "not an amount in the heading's unit"),
+        ("seconds,bytes\nseconds,bytes\n", 2, "not a time in the heading's unit"),
+        ("0.5, 100\n", 1, "not a time with its unit"),
         ("", 0, "no entries"),
         ("seconds,bytes\n", 0, "no entries"),
     ] {
         let error = parse_trace(text).expect_err(text);
         assert_eq!(error.line, line, "{text:?}: {error}");
         assert!(error.to_string().contains(message), "{error}");
+        assert!(!error.to_string().contains("100"), "no line of a file is repeated: {error}");
     }
 }
 

@@ -113,7 +113,8 @@ pub fn parse(text: &str) -> Result<Vec<ReplayEntry>, ReplayError> {
         let fail = |message: String| ReplayError { line: index + 1, message };
         let (at, size) = line
             .split_once([',', ';', '\t'])
-            .ok_or_else(|| fail(format!("{line:?} is not a time and an amount separated by a comma")))?;
+            // What stands there is not repeated: it may be a line of any file.
+            .ok_or_else(|| fail("not a time and an amount separated by a comma".to_owned()))?;
         let (at, size) = (at.trim(), size.trim());
         if entries.is_empty() && units.is_none() {
             units = heading(at, size);
@@ -153,8 +154,12 @@ fn entry(at: &str, size: &str, units: Option<(&str, &str)>) -> Result<ReplayEntr
         Some((time, amount)) => (format!("{at} {time}"), format!("{size} {amount}")),
         None => (at.to_owned(), size.to_owned()),
     };
-    let at = at.parse().map_err(|error| format!("{error}"))?;
-    let size: Bytes = size.parse().map_err(|error| format!("{error}"))?;
+    let wrong = |what: &str, such_as: &str| match units {
+        Some(_) => format!("not {what} in the heading's unit"),
+        None => format!("not {what} with its unit, such as {such_as:?}"),
+    };
+    let at = at.parse().map_err(|_| wrong("a time", "125 ms"))?;
+    let size: Bytes = size.parse().map_err(|_| wrong("an amount", "1500 B"))?;
     if size == Bytes::ZERO {
         return Err("an entry of 0 B; expected at least 1 B".to_owned());
     }
