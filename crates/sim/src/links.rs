@@ -37,7 +37,7 @@ impl Links {
         // Swapped where they are: a second list of them would be the most memory that a large network ever takes.
         let mut left = places.clone();
         for index in 0..left.len() {
-            if index % SOME == 0 && !go_on() {
+            if index.is_multiple_of(SOME) && !go_on() {
                 return None;
             }
             while left[index].0 as usize != index {

@@ -131,7 +131,7 @@ impl NetworkBuilder {
     ) -> Result<Simulator<R>, NetworkError> {
         self.check()?;
         let mut asked = |index: usize| {
-            let stopped = index % SOME == 0 && !go_on();
+            let stopped = index.is_multiple_of(SOME) && !go_on();
             if stopped { Err(NetworkError::Stopped) } else { Ok(()) }
         };
         asked(0)?;
