@@ -17,7 +17,7 @@ DATA, ACK, REPORT, CONTROL = range(4)
 
 
 def frame(bits: int, number: int, annex_kind: int = 0, annex: bytes = b"", body: bytes = b"") -> bytes:
-    return struct.pack(">BBHIQHH", 2, annex_kind, bits, 7, number, 1040, len(annex)) + annex + body
+    return struct.pack(">BBHIQHH", 4, annex_kind, bits, 7, number, 1040, len(annex)) + annex + body
 
 
 def data(number: int, payload: bytes, bits: int = 0) -> bytes:
@@ -41,7 +41,8 @@ def read(frames: list[bytes], folder: Path) -> list[dict[str, Any]]:
 
 
 def test_every_kind_of_frame(tmp_path: Path) -> None:
-    ack = struct.pack(">BQBQ", 2, 41, 1, 5_000) + struct.pack(">III", 3, 2, 1) + struct.pack(">QQQQ", 44, 46, 42, 43)
+    ack = struct.pack(">BQBQBQ", 2, 41, 1, 5_000, 1, 6_000)
+    ack += struct.pack(">III", 3, 2, 1) + struct.pack(">QQQQ", 44, 46, 42, 43)
     control = (
         struct.pack(">QQQQQQ", 9, 100, 104_000, 4_160, 1_000_000, 777) + b"\0" + struct.pack(">QBQB", 0, 1, 2_000, 0)
     )
@@ -61,6 +62,7 @@ def test_every_kind_of_frame(tmp_path: Path) -> None:
     assert "tailback.ece" not in sent
     told = acked["Annex"] if "Annex" in acked else next(v for v in acked.values() if isinstance(v, dict))
     assert (told["tailback.ack.trigger"], told["tailback.echo"], told["tailback.ack.ce"]) == ("41", "5000", "3")
+    assert told["tailback.ack.arrived"] == "6000"
     assert (told["tailback.ack.start"], told["tailback.ack.end"]) == (["44", "42"], ["46", "43"])
     told = next(v for v in controlled.values() if isinstance(v, dict))
     assert (told["tailback.virtual_delay"], told["tailback.control.rtt"]) == ("1000000", "2000")
@@ -74,7 +76,7 @@ def test_every_kind_of_frame(tmp_path: Path) -> None:
 
 def test_what_is_no_frame_is_left_alone(tmp_path: Path) -> None:
     whole = data(1, b"hello")
-    others = [whole[:-1], whole + b"x", b"\1" + whole[1:], b"\2\5" + whole[2:], b"", b"\2" * 19]
+    others = [whole[:-1], whole + b"x", b"\1" + whole[1:], b"\4\5" + whole[2:], b"", b"\4" * 19]
     assert read(others, tmp_path) == [{}] * len(others)
 
 

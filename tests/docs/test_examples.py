@@ -28,6 +28,10 @@ ELSEWHERE = {
         ("tailback lab wire.toml", "tailback lab beside.toml", "tailback parity beside.toml"),
         "needs namespaces and real time; tests/test_lab.py does the same, quickly",
     ),
+    **dict.fromkeys(
+        ("make comparison", "make comparison ARGS=--quick"),
+        "takes minutes of all cores; tests/test_todays.py runs the same schemes",
+    ),
     "source .venv/bin/activate": "changes a shell and does nothing else; commands here run in that environment",
 }
 """What blocks of the documentation say and this test does not run, and who does."""

@@ -24,8 +24,9 @@
 //! them keep any buffer full.
 //!
 //! Open problems: flows that once compete all raise 1/δ, lose at different times, and then may never empty the queue
-//! together; RTTmin is forgotten after 10 s, and the standing queue is taken for the path. Here that befalls eight flows
-//! that come one after the other to a path of 33 packets, not four. Without `competitive` the laws hold for eight, too.
+//! together; RTTmin is forgotten after 10 s, and the standing queue is taken for the path. Here that befalls three
+//! flows and more that come one after the other to a path of 33 packets. Without `competitive` the laws hold for four; eight
+//! keep 33 packets, where the law has 20.
 //!
 //! Departures of others: mvfst has δ = 0.05 and no competitive mode; tquic δ = 0.04, and a competitive mode that doubles δ;
 //! genericCC caps the velocity and cuts the window at high loss, which the paper does not.
