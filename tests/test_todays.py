@@ -280,7 +280,12 @@ def test_ledbat_settles_at_its_target_whatever_waits_on_the_way_back() -> None:
     """One flow queues 100 ms, within 5 %. Delays are one-way: with a full queue on the way back it still takes what is free,
     where LEDBAT++, which judges by round trips, gives way. Acknowledgements clump there (Zhang, Shenker and Clark 1991), so
     that an unpaced window leaves the link idle between its bursts."""
-    link = {"rate": "10 Mbit/s", "delay": "18 ms", "buffer": "8 BDP", "access": {"rate": "1 Gbit/s", "delay": "1 ms"}}
+    link: dict[str, Any] = {
+        "rate": "10 Mbit/s",
+        "delay": "18 ms",
+        "buffer": "8 BDP",
+        "access": {"rate": "1 Gbit/s", "delay": "1 ms"},
+    }
     back = tb.flows(1, "sack", name="back", from_="r1", to="r0")
 
     def there(scheme: str, **transport: Any) -> dict[str, Any]:
