@@ -79,6 +79,8 @@ class Waiting:
 
 def test_a_file_arrives_and_both_ends_have_a_result(tmp_path: Path, home: dict[str, str], film: Path) -> None:
     receiver = Waiting(tmp_path / "in", home, "--out", str(tmp_path / "received"))
+    # Long enough that there are bins to draw: what takes less than one has no series.
+    film.write_bytes(film.read_bytes() * 12)
     sent = receiver.send(home, film, "--scheme", "monaco", "--out", str(tmp_path / "sent"), "--json")
     status, out, err = receiver.end()
     assert (sent.returncode, status) == (0, 0), sent.stderr + err
