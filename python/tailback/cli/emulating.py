@@ -11,7 +11,7 @@ from tailback.cli.options import Budget
 from tailback.commands import complete
 
 
-def shell(  # noqa: PLR0917 (the command line has no positions here)
+def shell(
     rate: Annotated[str, typer.Option(help="Rate of the link, both ways, for example '20 Mbit/s'.")],
     command: Annotated[
         list[str] | None,

@@ -10,7 +10,7 @@ import typer
 from tailback.cli.options import Changes, Custom, Json, Trust
 
 
-def plot(  # noqa: PLR0917 (the command line has no positions here)
+def plot(
     folder: Annotated[Path, typer.Argument(help="A folder of `tailback run` or `tailback sweep`.")],
     words: Annotated[
         list[str] | None,
@@ -45,7 +45,7 @@ def report(
     write_report(folder, out, trust=trust)
 
 
-def capture(  # noqa: PLR0917 (the command line has no positions here)
+def capture(
     source: Annotated[
         Path, typer.Argument(help="A scenario in TOML, or a folder of `tailback run`.", metavar="SOURCE")
     ],
@@ -73,7 +73,7 @@ def capture(  # noqa: PLR0917 (the command line has no positions here)
     capture_run(source, files, at=at, flow=flow, seed=seed, changes=changes or [], trust=trust)
 
 
-def lrd(  # noqa: PLR0917 (the command line has no positions here)
+def lrd(
     source: Annotated[
         Path,
         typer.Argument(

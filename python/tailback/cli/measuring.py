@@ -12,7 +12,7 @@ from tailback.cli.options import Budget, Changes, Json
 SCENARIO = typer.Argument(help="A scenario in TOML; schemes may be kernel-cubic, kernel-reno, ….", metavar="FILE")
 
 
-def lab(  # noqa: PLR0917 (the command line has no positions here)
+def lab(
     file: Annotated[Path, SCENARIO],
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
     out: Annotated[
@@ -33,7 +33,7 @@ def lab(  # noqa: PLR0917 (the command line has no positions here)
     lab_file(file, seed=seed, out=out, changes=changes or [], plot=plot, budget=budget, as_json=json)
 
 
-def parity(  # noqa: PLR0917 (likewise)
+def parity(
     file: Annotated[Path, SCENARIO],
     runs: Annotated[int, typer.Option(min=2, help="Runs with real packets; simulated are ten.")] = 3,
     more: Annotated[int, typer.Option(min=0, help="Further runs in place of those that do not count, at most.")] = 3,

@@ -11,7 +11,7 @@ from tailback.cli.options import Jobs, Json
 from tailback.commands import complete
 
 
-def reproduce(  # noqa: PLR0917 (the command line has no positions here)
+def reproduce(
     what: Annotated[
         list[str] | None,
         typer.Argument(

@@ -11,7 +11,7 @@ from tailback.cli.options import Changes, Custom, Jobs, Json, Keep, Memory, type
 from tailback.commands import complete
 
 
-def run(  # noqa: PLR0917 (the command line has no positions here)
+def run(
     file: Annotated[Path, typer.Argument(help="A scenario in TOML.", metavar="FILE")],
     seed: Annotated[int | None, typer.Option(min=0, help="In place of the scenario's own.")] = None,
     out: Annotated[
@@ -40,7 +40,7 @@ def run(  # noqa: PLR0917 (the command line has no positions here)
     run_file(file, seed=seed, out=out, changes=changes or [], plot=plot, predict=predict, as_json=json, memory=memory)
 
 
-def validate(  # noqa: PLR0917 (the command line has no positions here)
+def validate(
     files: Annotated[list[Path] | None, typer.Argument(help="Scenarios in TOML.", metavar="[FILE…]")] = None,
     reference: Annotated[
         bool, typer.Option("--reference", help="Compare TCP and queues with ns-2's figures instead, row by row.")
@@ -64,7 +64,7 @@ def validate(  # noqa: PLR0917 (the command line has no positions here)
     raise typer.Exit(check_files(files, as_json=json))
 
 
-def sweep(  # noqa: PLR0917 (the command line has no positions here)
+def sweep(
     file: Annotated[Path, typer.Argument(help="A scenario in TOML.", metavar="FILE")],
     over: Annotated[
         list[str] | None,
@@ -96,7 +96,7 @@ def sweep(  # noqa: PLR0917 (the command line has no positions here)
     raise typer.Exit(sweep_file(file, over or [], how))
 
 
-def compare(  # noqa: PLR0917 (the command line has no positions here)
+def compare(
     schemes: Annotated[
         list[str],
         typer.Argument(help="Schemes, by name or as JSON tables.", metavar="SCHEME…", autocompletion=complete.schemes),
@@ -120,7 +120,7 @@ def compare(  # noqa: PLR0917 (the command line has no positions here)
     raise typer.Exit(compare_schemes(schemes, over, how))
 
 
-def shrink(  # noqa: PLR0917 (the command line has no positions here)
+def shrink(
     file: Annotated[Path, typer.Argument(help="A scenario in TOML.", metavar="SCENARIO")],
     condition: Annotated[
         str,
@@ -147,7 +147,7 @@ def shrink(  # noqa: PLR0917 (the command line has no positions here)
     shrink_file(file, condition, changes=changes or [], out=out, tries=tries, memory=memory)
 
 
-def tune(  # noqa: PLR0917 (the command line has no positions here)
+def tune(
     queue: Annotated[str, typer.Argument(help="The queue discipline: tdqm.", metavar="QUEUE")],
     file: Annotated[Path, typer.Argument(help="A scenario in TOML.", metavar="SCENARIO")],
     changes: Changes = None,

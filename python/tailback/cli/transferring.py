@@ -17,7 +17,7 @@ Plaintext = Annotated[
 ]
 
 
-def send(  # noqa: PLR0917 (the command line has no positions here)
+def send(
     file: Annotated[Path | None, typer.Argument(help="The file.", metavar="FILE", show_default=False)] = None,
     host: Annotated[
         str | None, typer.Argument(help="Where `tailback recv` waits.", metavar="HOST[:PORT]", show_default=False)
@@ -56,7 +56,7 @@ def send(  # noqa: PLR0917 (the command line has no positions here)
     transfer.send_file(file, host, key, common, scheme=scheme, changes=changes or [], mtu=mtu, seed=seed)
 
 
-def recv(  # noqa: PLR0917 (the command line has no positions here)
+def recv(
     folder: Annotated[Path, typer.Argument(help="Where the file goes.", metavar="FOLDER")] = Path(),
     port: Annotated[int, typer.Option(min=0, max=65535, help="UDP port; 0 for any that is free.")] = 4747,
     address: Annotated[str | None, typer.Option(help="Of this host.", show_default="all of them")] = None,
