@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benches import queues
+from benches import queues, schemes
 from benches.machine import describe
 from benches.process import Cost, run
 
@@ -194,6 +194,8 @@ def main() -> None:
     lines = [*speed(options), "", "## Growth with the number of flows", "", *growth(options)]
     progress("queue disciplines")
     lines += ["", "## Queue disciplines", "", *queues.table(queues.run(ROOT, given.quick))]
+    progress("schemes")
+    lines += ["", "## Schemes", "", *schemes.table(3 if given.quick else 9, given.quick)]
     lines += ["", describe(bool(found))]
     progress("")
     print("\n".join(lines))

@@ -1,0 +1,95 @@
+"""What a packet costs under each scheme, beside CUBIC or beside a fixed rate. Part of `make bench`; alone:
+`python -m benches.schemes`.
+
+Every run is a whole simulation in this process: four flows on a dumbbell of 100 Mbit/s, 20 ms and one bandwidth-delay product
+of buffer, nothing recorded. Runs of a scheme and of what it is compared with alternate, and the median of the pairs' ratios is
+kept, since a shared machine's speed drifts. Time is the process's own (user and system), without what the same scenario costs
+that lasts a thousandth of a second.
+"""
+
+import statistics
+import time
+from typing import Any
+
+import tailback as tb
+
+RELIABLE = (
+    "reno", "sack", "bbr1", "bbr3", "copa", "prague", "dctcp", "highspeed", "westwood-plus", "illinois", "compound", "ledbat",
+    "ledbat-plus-plus", "vegas", "monaco", "packet-pair", "newark",
+)  # fmt: skip
+DATAGRAMS = ("tfrc", "probabilistic", "lied", "nada", "gcc")
+LIMITS = {"reliable": 1.5, "datagram": 2.0}
+"""How many times the cost of CUBIC, or of a fixed rate, is asked for at most."""
+RATE = "20 Mbit/s"
+"""What a flow of datagrams sends or may send at most."""
+QUEUES = {"dctcp": "red", "prague": "dualpi2", "newark": "tdqm"}
+"""Where a scheme lives on marks."""
+SECONDS, QUICK_SECONDS = 20.0, 2.0
+
+
+def flows(scheme: Any) -> Any:
+    """Four flows of a scheme; where the application sets the rate, it is that of the fixed one."""
+    name = scheme if isinstance(scheme, str) else scheme["name"]
+    if name == "fixed-rate":
+        return tb.flows(4, {"name": name, "rate": RATE})
+    if name == "probabilistic":
+        return tb.flows(4, name, {"name": "datagrams", "rate": RATE})
+    if name in {"nada", "gcc"}:
+        scheme = {"name": name, "max_rate": RATE}
+    return tb.flows(4, scheme)
+
+
+def scenario(scheme: Any, seconds: float) -> tb.Scenario:
+    """The network, with the queue that a scheme's marks come from."""
+    queue = QUEUES.get(scheme if isinstance(scheme, str) else "", "drop-tail")
+    base = tb.dumbbell(rate="100 Mbit/s", delay="8 ms", buffer="1 BDP", queue=queue, duration=f"{seconds:g} s")
+    return base.with_flows(flows(scheme)).replace(record={"flows": "none", "links": "none"})
+
+
+class Timed:
+    """A scheme's runs."""
+
+    def __init__(self, scheme: Any, seconds: float) -> None:
+        self.scenario = scenario(scheme, seconds)
+        self.start = self.cost(scenario(scheme, seconds / 1000))[0]
+
+    @staticmethod
+    def cost(one: tb.Scenario) -> tuple[float, int]:
+        """CPU seconds of a run, and how many packets arrived."""
+        began = time.process_time()
+        result = one.run(seed=1)
+        spent = time.process_time() - began
+        return spent, int(result.flows["received_packets"].sum())
+
+    def per_packet(self) -> float:
+        """Nanoseconds per packet that arrived, beyond set-up."""
+        spent, packets = self.cost(self.scenario)
+        return max(spent - self.start, 0.0) * 1e9 / packets
+
+
+def ratio(scheme: Any, base: Any, rounds: int, seconds: float) -> tuple[float, float]:
+    """The median ratio of a scheme's cost per packet to another's, in turns, and the scheme's own median in nanoseconds."""
+    ours, theirs = Timed(scheme, seconds), Timed(base, seconds)
+    pairs = [(ours.per_packet(), theirs.per_packet()) for _ in range(rounds)]
+    return statistics.median(a / b for a, b in pairs), statistics.median(a for a, _ in pairs)
+
+
+def table(rounds: int, quick: bool) -> list[str]:
+    """The page's table: the dearest first."""
+    seconds = QUICK_SECONDS if quick else SECONDS
+    lines = [
+        "Four flows on 100 Mbit/s, each a whole simulation, nothing recorded; reliable schemes beside CUBIC "
+        f"(asked: at most {LIMITS['reliable']:g} times its cost), those of datagrams beside a fixed rate "
+        f"(asked: at most {LIMITS['datagram']:g} times).",
+        "",
+        "| scheme | ns per packet | times |",
+        "| --- | ---: | ---: |",
+    ]
+    for names, base in ((RELIABLE, "cubic"), (DATAGRAMS, "fixed-rate")):
+        found = sorted(((*ratio(name, base, rounds, seconds), name) for name in names), reverse=True)
+        lines += [f"| {name} | {own:.0f} | {times:.2f} of {base} |" for times, own, name in found]
+    return lines
+
+
+if __name__ == "__main__":
+    print("\n".join(table(9, quick=False)))
