@@ -2,16 +2,14 @@
 accumulation` and `make probabilistic` do this."""
 
 import argparse
-import tempfile
-from pathlib import Path
 
 from tailback.papers.lab import Lab
-from tailback.papers.ledger import select
 from tailback.papers.pcc import today
-from tailback.papers.reproduce import Verdict, reproduce, summary
+from tailback.papers.reproduce import Verdict, summary
 from tailback.pool import Pool
 from tailback.progress import Bar
 from tools.pages import DOCS, explained, fared, replace
+from tools.verdicts import judged
 
 PAPERS = {"accumulation": "accumulation", "probabilistic": "pcc"}
 """Pages, and what the ledger calls their papers."""
@@ -42,12 +40,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", choices=PAPERS)
     parser.add_argument("--quick", action="store_true", help="not the paper's own durations and seeds")
+    parser.add_argument("--only", metavar="ID", nargs="+", default=[], help="run these items anew and keep the others")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        verdicts = reproduce(select([PAPERS[given.page]]), "quick" if given.quick else "full", Path(folder))
+    verdicts = judged(PAPERS[given.page], "quick" if given.quick else "full", given.only)
     marks = (f"<!-- items, written by make {given.page} -->", "<!-- end of the items -->")
     replace(DOCS / f"{given.page}.md", *marks, rows(verdicts) + "\n")
-    if given.page == "probabilistic":
+    if given.page == "probabilistic" and not given.only:
         with Pool() as pool, Bar("beside CUBIC, over managed queues", 0) as bar:
             lab = Lab("quick" if given.quick else "full", pool, bar)
             beside = today.table(today.measure(lab))

@@ -2,9 +2,7 @@
 estimators fare on series of known H, into docs/mtsc.md; `make mtsc` does this."""
 
 import argparse
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +10,13 @@ import numpy as np
 from tailback.analysis import lrd, mean_interval
 from tailback.papers.item import Fidelity
 from tailback.papers.lab import Lab
-from tailback.papers.ledger import select
 from tailback.papers.mtsc import reasons, sac
 from tailback.papers.mtsc.network import Measured, Setting
-from tailback.papers.reproduce import Verdict, reproduce
+from tailback.papers.reproduce import Verdict
 from tailback.pool import Pool
 from tailback.progress import Bar
 from tools.pages import DOCS, replace, table
+from tools.verdicts import judged
 from tools.write_items import rows
 
 PAGE = DOCS / "mtsc.md"
@@ -140,9 +138,7 @@ def main() -> None:
         if given.only in {None, "reasons"}:
             why(lab)
     if given.only in {None, "items"}:
-        with tempfile.TemporaryDirectory() as folder:
-            verdicts = reproduce(select(["mtsc"]), fidelity, Path(folder))
-        items(verdicts, fidelity)
+        items(judged("mtsc", fidelity), fidelity)
 
 
 if __name__ == "__main__":

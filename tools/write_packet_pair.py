@@ -1,17 +1,15 @@
 """Runs packet-pair's items and its comparison, and writes both into docs/packet-pair.md; `make packet-pair` does this."""
 
 import argparse
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from tailback.papers import ledger
 from tailback.papers.packet_pair.comparison import SEEDS, compare, markdown
 from tailback.papers.packet_pair.comparison_figure import draw
-from tailback.papers.reproduce import Verdict, plain, reproduce, summary
+from tailback.papers.reproduce import Verdict, plain, summary
 from tailback.plot.style import save
 from tools.pages import DOCS, explained, fared, replace
+from tools.verdicts import judged
 
 PAGE = DOCS / "packet-pair.md"
 FIGURE = DOCS / "_static" / "packet-pair-comparison.svg"
@@ -73,9 +71,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["items", "comparison"], default=None)
     given = parser.parse_args()
     if given.only != "comparison":
-        with tempfile.TemporaryDirectory() as folder:
-            verdicts = reproduce(ledger.select(["packet-pair"]), "full", Path(folder))
-        replace(PAGE, *ITEMS, items(verdicts))
+        replace(PAGE, *ITEMS, items(judged("packet-pair", "full")))
     if given.only != "items":
         table = compare(given.seeds)
         save(draw(table), FIGURE, salt="packet-pair/comparison")

@@ -2,22 +2,19 @@
 tdqm` does this."""
 
 import argparse
-import tempfile
 from collections.abc import Mapping
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from tailback.analysis import mean_interval
 from tailback.papers.item import Fidelity
 from tailback.papers.lab import Lab
-from tailback.papers.ledger import select
-from tailback.papers.reproduce import reproduce
 from tailback.papers.tdqm import experiments, readings
 from tailback.pool import Pool
 from tailback.progress import Bar
 from tests.newark_network_by_paper import Seen, World
 from tools.pages import DOCS, replace, table
+from tools.verdicts import judged
 from tools.write_items import rows
 
 PAGE = DOCS / "tdqm.md"
@@ -68,8 +65,7 @@ def main() -> None:
     given = parser.parse_args()
     fidelity: Fidelity = "quick" if given.quick else "full"
     if given.only != "experiments":
-        with tempfile.TemporaryDirectory() as folder:
-            verdicts = reproduce(select(["tdqm"]), fidelity, Path(folder))
+        verdicts = judged("tdqm", fidelity)
         replace(PAGE, *marks("items"), rows(verdicts) + "\n")
         for verdict in verdicts:
             if verdict.claim.id == "tdqm/versus-red-ecn" and verdict.outcome:
