@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
-from tailback.analysis import mean_interval
 from tailback.papers.item import Fidelity
 from tailback.papers.lab import Lab
 from tailback.papers.tdqm import experiments, readings
 from tailback.pool import Pool
 from tailback.progress import Bar
-from tests.newark_network_by_paper import Seen, World
 from tools.pages import DOCS, replace, table
+from tools.second_newark import second
 from tools.verdicts import judged
 from tools.write_items import rows
 
@@ -37,24 +36,6 @@ def comparison(measured: Mapping[str, Any]) -> str:
             for name in measured["utilization"]
         ],
     )
-
-
-def world(seed: int) -> Seen:
-    """The second writing of the paper, a minute long."""
-    return World(seed).run(readings.SECONDS, readings.WARM_UP)
-
-
-def second(lab: Lab, seeds: int) -> list[list[str]]:
-    """The network of Figure 5 as the library has it, and as it was written a second time."""
-    ours = lab.map(readings.simulate, [readings.Run(seed=seed) for seed in range(1, seeds + 1)])
-    theirs = lab.map(world, range(1, seeds + 1))
-    rows = {
-        "this library": [(one.utilization, one.queue, 100 * one.loss) for one in ours],
-        "the second writing": [(one.rho, one.queue, 100 * one.loss) for one in theirs],
-    }
-    return [
-        [name, *(str(mean_interval(column)) for column in zip(*values, strict=True))] for name, values in rows.items()
-    ]
 
 
 def main() -> None:

@@ -23,6 +23,8 @@ pub enum Quantiser {
 pub struct Levels {
     count: usize,
     moments: Moments,
+    /// The moments' deviation: asked for with every report, and changed with every period only.
+    deviation: f64,
     /// Only where the quantiser asks for it.
     quantiles: Option<Box<Quantiles>>,
 }
@@ -31,12 +33,13 @@ impl Levels {
     /// `count` levels, two or more.
     pub fn new(quantiser: Quantiser, count: usize) -> Self {
         let quantiles = (quantiser == Quantiser::EqualProbability).then(|| Box::new(Quantiles::new(count)));
-        Self { count: count.max(2), moments: Moments::default(), quantiles }
+        Self { count: count.max(2), moments: Moments::default(), deviation: 0.0, quantiles }
     }
 
     /// Takes an amount in: mean, deviation and ranks move.
     pub fn learn(&mut self, amount: f64) {
         self.moments.add(amount);
+        self.deviation = self.moments.deviation();
         if let Some(quantiles) = &mut self.quantiles {
             quantiles.add(amount);
         }
@@ -44,14 +47,13 @@ impl Levels {
 
     /// How far an amount lies from the mean, in deviations; zero where nothing varied.
     pub fn standard(&self, amount: f64) -> f64 {
-        let deviation = self.moments.deviation();
-        if deviation > 0.0 { (amount - self.moments.mean()) / deviation } else { 0.0 }
+        if self.deviation > 0.0 { (amount - self.moments.mean()) / self.deviation } else { 0.0 }
     }
 
     /// The level of what is expected, in deviations from the mean: between two levels where bands are even.
     pub fn expected(&self, standard: f64) -> f64 {
         if self.quantiles.is_some() {
-            return self.level(self.moments.mean() + standard * self.moments.deviation()) as f64;
+            return self.level(self.moments.mean() + standard * self.deviation) as f64;
         }
         (0.5 * (self.count + 1) as f64 + standard).clamp(1.0, self.count as f64)
     }
@@ -61,11 +63,10 @@ impl Levels {
         if let Some(quantiles) = &self.quantiles {
             return 1 + quantiles.part(amount);
         }
-        let deviation = self.moments.deviation();
         let off = amount - self.moments.mean();
         // Bands are half open, [lower, upper): the mean itself belongs to the upper half, also where nothing varied.
         let bands = match off {
-            _ if deviation > 0.0 => (off / deviation).floor(),
+            _ if self.deviation > 0.0 => (off / self.deviation).floor(),
             _ if off < 0.0 => f64::NEG_INFINITY,
             _ if off > 0.0 => f64::INFINITY,
             _ => 0.0,

@@ -95,6 +95,9 @@ impl OnLine {
 
     fn close_until(&mut self, now: Time) -> Option<(usize, usize)> {
         let ends = *self.ends.get_or_insert(now + self.periods.past);
+        if now < ends {
+            return None;
+        }
         let cycle = self.periods.past + self.periods.future;
         if now >= ends + cycle * LONGEST_SILENCE {
             self.phase = Phase::Past;
@@ -167,6 +170,8 @@ impl OnLine {
 #[derive(Clone, Debug)]
 struct Recent {
     length: Span,
+    /// Reports this close together are one entry.
+    piece: Span,
     since: Option<Time>,
     reports: VecDeque<(Time, f64)>,
     sum: f64,
@@ -177,15 +182,15 @@ const PIECES: u64 = 64;
 
 impl Recent {
     fn new(length: Span) -> Self {
-        Self { length, since: None, reports: VecDeque::new(), sum: 0.0 }
+        let piece = Span::from_nanos(length.as_nanos() / PIECES);
+        Self { length, piece, since: None, reports: VecDeque::new(), sum: 0.0 }
     }
 
     fn add(&mut self, now: Time, amount: f64) {
         self.since.get_or_insert(now);
         self.sum += amount;
-        let piece = Span::from_nanos(self.length.as_nanos() / PIECES);
         match self.reports.back_mut() {
-            Some((begun, sum)) if now < *begun + piece => *sum += amount,
+            Some((begun, sum)) if now < *begun + self.piece => *sum += amount,
             _ => self.reports.push_back((now, amount)),
         }
     }

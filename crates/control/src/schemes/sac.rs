@@ -239,6 +239,8 @@ struct Scale {
     /// What 1 is for this level's aggressiveness: 1 for the first level, ε of the middle one for slower levels.
     unit: f64,
     aggressiveness: Option<f64>,
+    /// The level that the table was last asked about and what came out: both move seldom, reports come often.
+    asked: Option<(usize, f64)>,
 }
 
 impl Scale {
@@ -270,7 +272,15 @@ impl Scale {
         };
         let middle = 0.5 * f64::from(config.levels + 1);
         let unit = if is_first { 1.0 } else { schedule.aggressiveness(middle) };
-        Self { learner, foreseen, forecaster, schedule: schedule.clone(), unit, aggressiveness: None }
+        Self {
+            learner,
+            foreseen,
+            forecaster,
+            schedule: schedule.clone(),
+            unit,
+            aggressiveness: None,
+            asked: None,
+        }
     }
 
     /// What arrived is taken in; the aggressiveness in force from now on, or none where nothing can be said yet.
@@ -278,6 +288,7 @@ impl Scale {
         if let Some((first, second)) = self.learner.report(now, amount) {
             cx.note("level_1", first as f64);
             cx.note("level_2", second as f64);
+            self.asked = None;
         }
         let expected = if let Some(foreseen) = &self.foreseen {
             foreseen.level(now) as f64
@@ -285,7 +296,12 @@ impl Scale {
             forecaster.report(now, amount, cx.rng)?
         } else {
             let level = self.learner.level(now)?;
-            self.learner.table().expected(level)
+            if let Some((_, factor)) = self.asked.filter(|(asked, _)| *asked == level) {
+                return Some(factor);
+            }
+            let expected = self.learner.table().expected(level);
+            self.asked = Some((level, self.schedule.aggressiveness(expected) / self.unit));
+            expected
         };
         let aggressiveness = self.schedule.aggressiveness(expected);
         if self.aggressiveness != Some(aggressiveness) {
