@@ -159,11 +159,11 @@ licences: $(STAMPS)/cargo $(STAMPS)/dev ## Every dependency's licence is one we 
 	$(BIN)/python tools/check_licences.py
 
 .PHONY: fuzz
-fuzz: ## Five minutes of all fuzz targets, where cargo-fuzz can be had; FUZZ_SECONDS=30 for a look
+fuzz: $(STAMPS)/checks ## Five minutes of all fuzz targets; FUZZ_SECONDS=30 for a look
 	tools/fuzz $(FUZZ_SECONDS)
 
 .PHONY: advisories
-advisories: $(STAMPS)/run ## Known vulnerabilities among the dependencies, as far as their databases can be had
+advisories: $(STAMPS)/checks $(STAMPS)/cargo ## Dependencies: known vulnerabilities, as far as databases can be had; and whence they come
 	tools/check-advisories
 
 .PHONY: format
@@ -203,6 +203,10 @@ $(STAMPS)/dev: $(STAMPS)/run
 
 $(STAMPS)/docs: $(STAMPS)/run | $(STAMPS)/dev
 	$(call install,docs)
+	touch $@
+
+$(STAMPS)/checks: $(STAMPS)/run | $(STAMPS)/dev
+	$(call install,checks)
 	touch $@
 
 $(STAMPS)/wheel: $(STAMPS)/run | $(STAMPS)/dev

@@ -55,6 +55,15 @@ class NeverReady(Fifo):
         return now
 
 
+class NotANumber(NeverReady):
+    """Says that a packet may leave, but not when."""
+
+    def next_ready(self, now: float) -> float | None:
+        """No time at all."""
+        del now
+        return float("nan")
+
+
 class AlwaysDue(Fifo):
     """As ``Endless``."""
 
@@ -85,6 +94,7 @@ class Asked(Echo):
         (Boundless, r"Boundless.directive \(.*\): Directive\(.*\) is not allowed; expected a window or a rate"),
         (Asked, r"Insatiable.next_timer \(.*\): 0.0 is not allowed; expected seconds later than now"),
         (NeverReady, r"NeverReady.next_ready \(.*\): .* is not allowed; expected seconds later than now"),
+        (NotANumber, r"NotANumber.next_ready \(.*\): nan is not allowed; expected seconds, or None"),
         (AlwaysDue, r"AlwaysDue.next_timer \(.*\): 0.0 is not allowed; expected seconds later than now"),
     ],
 )

@@ -10,35 +10,43 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from tailback.cli import emulating, listing, looking, measuring, papers, running, transferring
-from tailback.commands import helping
+from tailback.cli.group import STYLE, Commands, group
 
 # Whatever follows the first word that is no option belongs to the command that is run.
 VERBATIM: dict[str, Any] = {"allow_interspersed_args": False}
 
-
-class Commands(TyperGroup):
-    """Commands that are stopped without a traceback, wherever they are."""
-
-    def invoke(self, ctx: Any) -> object:
-        """Runs the command; what a command says itself where it is stopped comes first."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            typer.echo("tailback: stopped", err=True)
-            raise typer.Exit(130) from None
-
+COMMANDS = Commands(
+    running.run,
+    papers.reproduce,
+    running.validate,
+    running.sweep,
+    running.compare,
+    looking.plot,
+    looking.report,
+    looking.capture,
+    looking.lrd,
+    running.tune,
+    emulating.shell,
+    measuring.lab,
+    measuring.parity,
+    transferring.send,
+    transferring.recv,
+    running.shrink,
+    listing.schemes,
+    listing.queues,
+    listing.sources,
+    settings={"shell": VERBATIM},
+)
 
 app = typer.Typer(
     name="tailback",
-    cls=Commands,
+    cls=group(COMMANDS),
     help="A workbench for congestion control: simulate scenarios, and reproduce what papers claim.",
     no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    **STYLE,
 )
 
 
@@ -61,30 +69,6 @@ def _common(
     del version
 
 
-for _command in (
-    running.run,
-    papers.reproduce,
-    running.validate,
-    running.sweep,
-    running.compare,
-    looking.plot,
-    looking.report,
-    looking.capture,
-    looking.lrd,
-    running.tune,
-    emulating.shell,
-    measuring.lab,
-    measuring.parity,
-    transferring.send,
-    transferring.recv,
-    running.shrink,
-    listing.schemes,
-    listing.queues,
-    listing.sources,
-):
-    app.command(context_settings=VERBATIM if _command is emulating.shell else None)(_command)
-
-
 def main() -> None:
     """The entry point: mendable errors become one message on standard error and exit status 1."""
     from tailback.errors import TailbackError
@@ -93,7 +77,6 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        helping.prepare(sys.argv[1:])
         app(prog_name="tailback")
     except TailbackError as error:
         typer.echo(f"tailback: {error}", err=True)

@@ -1,0 +1,76 @@
+"""The group of commands, each built when somebody names it: to build all of them takes longer than many of them run. Which
+commands there are stands beside this file."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+STYLE: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
+"""Help is plain text, as most commands print it: frames and colours would take longer than all the rest of it."""
+
+
+class Commands(Mapping[str, Any]):
+    """Commands by name, in the order in which they are listed, made of their functions when they are asked for."""
+
+    def __init__(self, *functions: Callable[..., None], settings: Mapping[str, dict[str, Any]]) -> None:
+        self._functions = {function.__name__: function for function in functions}
+        self._settings = settings
+        self._built: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._built:
+            alone = typer.Typer(add_completion=False, **STYLE)
+            alone.command(name, context_settings=self._settings.get(name))(self._functions[name])
+            self._built[name] = get_command(alone)
+        return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._functions)
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+    def descriptions(self) -> list[tuple[str, str]]:
+        """Their names, and the first paragraph of what each does; none is built for it."""
+        docs = {name: inspect.getdoc(function) or "" for name, function in self._functions.items()}
+        return [(name, doc.partition("\n\n")[0].replace("\n", " ")) for name, doc in docs.items()]
+
+
+class Group(TyperGroup):
+    """A group of such commands, which end without a traceback where somebody stops them, wherever they are."""
+
+    lazily: Commands
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands: Any = self.lazily
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names, without building any."""
+        del ctx
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes the list of commands into the help, each description whole."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(self.lazily.descriptions())
+
+    def invoke(self, ctx: Any) -> object:
+        """Runs the command; what a command says itself where it is stopped comes first."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("tailback: stopped", err=True)
+            raise typer.Exit(130) from None
+
+
+def group(lazily: Commands) -> type[Group]:
+    """The class of the group of these commands."""
+    return type("Listed", (Group,), {"lazily": lazily})
