@@ -118,7 +118,8 @@ def passages(result: tb.Result, flow: str) -> Iterator[tuple[float, float]]:
     """When each packet of a flow left and arrived."""
     log = result.packets.filter(pl.col("flow") == flow).with_columns(pl.col("event").cast(pl.String))
     sent, arrived = (
-        dict(log.filter(pl.col("event") == event).select("number", "time").iter_rows()) for event in ("sent", "delivered")
+        dict(log.filter(pl.col("event") == event).select("number", "time").iter_rows())
+        for event in ("sent", "delivered")
     )
     return ((sent[number], time) for number, time in arrived.items())
 
@@ -292,4 +293,3 @@ def test_red_averages_and_drops_as_published() -> None:
     deviation = math.sqrt(sum(chance * (1 - chance) for chance in chances))
     assert deviation > 5
     assert abs(len(lost) - sum(chances)) < 4 * deviation
-
