@@ -32,11 +32,11 @@ def children() -> float:
 
 
 def timed(receiver: list[str], sender: Callable[[str], list[str]]) -> tuple[float, float]:
-    """CPU seconds of both processes and wall seconds of the sender; the receiver's first line goes to the sender."""
+    """CPU seconds of both processes and wall seconds of the sender; the receiver's word that it waits goes to the sender."""
     before = children()
-    with subprocess.Popen(receiver, stdout=subprocess.PIPE, text=True) as waiting:
+    with subprocess.Popen(receiver, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as waiting:
         assert waiting.stdout is not None
-        line = waiting.stdout.readline()
+        line = next(line for line in waiting.stdout if "--key" in line or line == "waiting\n")
         began = time.monotonic()
         subprocess.run(sender(line), check=True, stdout=subprocess.DEVNULL)
         wall = time.monotonic() - began
@@ -50,6 +50,7 @@ def ours(folder: Path, file: Path) -> tuple[float, float]:
     """One transfer by Tailback under CUBIC."""
     target = folder / "in"
     shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
     program = str(Path(sys.executable).with_name("tailback"))
 
     def sender(line: str) -> list[str]:
