@@ -1,7 +1,10 @@
 //! A file from one process to another over QUIC, as quinn does it, with the file's SHA-256 compared at the end: the same work
 //! as `tailback send` and `tailback recv`. `quinn-file recv FILE PORT`, then `quinn-file send FILE PORT`, on one host. What it
 //! costs is measured from outside, by `python -m benches.transfers`. The certificate is not checked: this is no tool.
+//! Files are read and written where the connection is driven, since they lie in memory and other threads would only cost more.
 
+use std::fs::File;
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +13,6 @@ use quinn::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig, V
 use ring::digest::{Context, SHA256, SHA256_OUTPUT_LEN};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use tokio::fs::File;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -23,7 +24,9 @@ const WINDOW: u32 = 64 << 20;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let args: Vec<String> = std::env::args().collect();
-    let [_, role, file, port] = &args[..] else { return Err("say: recv FILE PORT, or send FILE PORT".into()) };
+    let [_, role, file, port] = &args[..] else {
+        return Err("say: recv FILE PORT, or send FILE PORT".into());
+    };
     let address = SocketAddr::from(([127, 0, 0, 1], port.parse()?));
     match role.as_str() {
         "recv" => receive(file, address).await,
@@ -52,12 +55,12 @@ async fn receive(file: &str, address: SocketAddr) -> Result<(), Error> {
     let mut stream = connection.accept_uni().await?;
     let mut told = [0; SHA256_OUTPUT_LEN];
     stream.read_exact(&mut told).await?;
-    let (mut out, mut hash) = (File::create(file).await?, Context::new(&SHA256));
+    let (mut out, mut hash) = (File::create(file)?, Context::new(&SHA256));
     while let Some(chunk) = stream.read_chunk(PIECE, true).await? {
         hash.update(&chunk.bytes);
-        out.write_all(&chunk.bytes).await?;
+        out.write_all(&chunk.bytes)?;
     }
-    out.flush().await?;
+    out.flush()?;
     let equal = hash.finish().as_ref() == told;
     answer(&connection, equal).await?;
     endpoint.wait_idle().await;
@@ -73,7 +76,8 @@ async fn answer(connection: &Connection, equal: bool) -> Result<(), Error> {
 }
 
 async fn send(file: &str, address: SocketAddr) -> Result<(), Error> {
-    let crypto = rustls::ClientConfig::builder().dangerous().with_custom_certificate_verifier(Arc::new(Anybody));
+    let crypto =
+        rustls::ClientConfig::builder().dangerous().with_custom_certificate_verifier(Arc::new(Anybody));
     let crypto = quinn::crypto::rustls::QuicClientConfig::try_from(crypto.with_no_client_auth())?;
     let mut config = ClientConfig::new(Arc::new(crypto));
     config.transport_config(transport());
@@ -83,17 +87,17 @@ async fn send(file: &str, address: SocketAddr) -> Result<(), Error> {
     // The hash goes first, as an offer does.
     let mut hash = Context::new(&SHA256);
     let mut piece = vec![0; PIECE];
-    let mut source = File::open(file).await?;
+    let mut source = File::open(file)?;
     loop {
-        match source.read(&mut piece).await? {
+        match source.read(&mut piece)? {
             0 => break,
             some => hash.update(&piece[..some]),
         }
     }
     stream.write_all(hash.finish().as_ref()).await?;
-    let mut source = File::open(file).await?;
+    let mut source = File::open(file)?;
     loop {
-        match source.read(&mut piece).await? {
+        match source.read(&mut piece)? {
             0 => break,
             some => stream.write_all(&piece[..some]).await?,
         }
