@@ -105,7 +105,7 @@ def figures(result: Result) -> dict[str, float]:
         "lost, %": read("dropped_packets") / read("arrived_packets") * 100,
         "marks": read("marks"),
         "mean queue, packets": read("mean_queue_packets"),
-        "mean wait, ms": read("mean_queue_packets") / (read("transmitted_packets") / SECONDS) * 1e3,
+        "mean queueing delay, ms": read("mean_queue_packets") / (read("transmitted_packets") / SECONDS) * 1e3,
     }
 
 

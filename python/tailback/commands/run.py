@@ -297,7 +297,7 @@ def _show_prediction(prediction: Prediction) -> None:
     delay, unit = scale_of(dear["predicted_delay"], "s")
     table = _table("links that are to be full")
     table.add_column("link")
-    for name, of in (("load", "%"), ("predicted wait", unit), ("measured wait", unit)):
+    for name, of in (("load", "%"), ("predicted delay", unit), ("measured delay", unit)):
         table.add_column(_head(name, of), justify="right", no_wrap=True)
     for row in dear.iter_rows(named=True):
         table.add_row(

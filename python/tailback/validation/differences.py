@@ -41,7 +41,7 @@ KNOWN: tuple[Difference, ...] = (
     Difference(
         "further/red-ecn/*",
         ("loss",),
-        "ns-2 sends again what was lost as ECN-capable, and RED marks it; RFC 3168 (§6.1.5) forbids that, and RED drops it. "
+        "ns-2 retransmits what was lost as ECN-capable, and RED marks it; RFC 3168 (§6.1.5) forbids that, and RED drops it. "
         "What is lost more here are early drops of retransmissions and nothing else: at windows of one packet 3 % of all, "
         "with 64 flows some seven packets of 400 000, after time-outs in the beginning.",
     ),

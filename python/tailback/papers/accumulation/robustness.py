@@ -125,7 +125,7 @@ def measure(lab: Lab) -> Outcome:
         notes=("Every lost packet of data halves a window (§IV-B.2), as of TCP Reno; no claim is made for that case.",),
         changed=ChangedTest(
             _checks(ours, minutes),
-            "With this project's addition, which the paper does not have: byte counts also tell what to send again "
+            "With this project's addition, which the paper does not have: byte counts also tell what to retransmit "
             "(`counted_repair` of the transport), and a lost pair of control packets is given up as soon as later data is "
             "acknowledged (`early_pairs` of the scheme). Both are on by default.",
         ),

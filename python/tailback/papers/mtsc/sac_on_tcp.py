@@ -30,7 +30,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
             "its throughput",
             "what arrives, k = 0",
             "inferred",
-            "TCP sends again what is lost, and pays for that itself",
+            "TCP retransmits what is lost, and pays for that itself",
         ),
     )
 
