@@ -15,7 +15,7 @@ import tailback as tb
 from tailback.plot import save, series
 from tailback.plot.along import along
 from tailback.plot.overtime import thinned
-from tailback.plot.style import COLOURS, PAPER, style
+from tailback.plot.style import COLOURS, PAPER, Drawing, style
 from tailback.report.svg import inlined
 
 
@@ -165,6 +165,24 @@ def test_nothing_recorded_is_said(dumbbell: tb.Scenario) -> None:
         bare.plot.overview()
     with pytest.raises(KeyError, match="recorded"):
         bare.plot.window()
+
+
+def test_saving_draws_once(result: tb.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    whole = Figure.draw
+
+    def counted(figure: Figure, renderer: Any) -> None:
+        drawn.append(figure)
+        whole(figure, renderer)
+
+    monkeypatch.setattr(Figure, "draw", counted)
+    save(result.plot.overview(), tmp_path / "once.svg")
+    assert len(drawn) == 1
+    # As matplotlib itself saves it: the layout is that of a whole drawing that leaves no mark.
+    monkeypatch.setattr(Drawing, "draw", counted)
+    save(result.plot.overview(), tmp_path / "twice.svg")
+    assert len(drawn) == 3
+    assert (tmp_path / "once.svg").read_bytes() == (tmp_path / "twice.svg").read_bytes()
 
 
 def test_users_settings_are_left_alone() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from inspect import ismethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,15 @@ def style() -> Iterator[None]:
 
 class Drawing(Figure):
     """A figure of ours. Notebooks show it whether or not pyplot, which teaches them figures, has been imported."""
+
+    def draw(self, renderer: Any) -> None:
+        """Draws it. Before a figure is saved matplotlib does so once for the layout alone, with whatever leaves a
+        mark replaced by functions that do nothing: then the layout will do, and the time of a drawing is saved."""
+        engine = self.get_layout_engine()
+        if engine is not None and not ismethod(renderer.draw_path):
+            engine.execute(self)
+        else:
+            super().draw(renderer)
 
     def _repr_png_(self) -> bytes:
         """What a notebook shows."""
