@@ -37,7 +37,7 @@ CHOICES = {
 # Groups of models that have fields in common, said once in a base class of this name: those that are equal in all of them.
 BASES = {
     "AccumulationFields": ("AccumulationAiad", "AccumulationMw", "AccumulationP", "Monaco"),
-    "LinkFields": ("GraphLink", "Dumbbell", "ParkingLot", "Star"),
+    "LinkFields": ("GraphLink", "Dumbbell", "ParkingLot", "Star", "Home"),
     "RenoFields": ("Reno", "Newreno", "Sack"),
     "VegasFields": ("Vegas", "VegasK"),
 }
@@ -213,7 +213,8 @@ class Generator:
         if value is None:
             return "()" if schema.get("type") == "array" else "None"
         if isinstance(value, list):
-            return self._default_list(schema["items"], value)
+            # A choice of which one form is a list of quantities says no items of its own.
+            return self._default_list(schema.get("items", {}), value)
         if isinstance(value, dict) and "additionalProperties" in schema:
             return "Field(default_factory=dict)"
         if isinstance(value, dict):

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from tailback.results import Result
     from tailback.saved import load
-    from tailback.scenario import Aggregate, Flow, GraphLink, Scenario, dumbbell, flows, graph, parking_lot, star
+    from tailback.scenario import Aggregate, Flow, GraphLink, Scenario, dumbbell, flows, graph, home, parking_lot, star
     from tailback.sweeps import Runs, compare, concat, sweep
 
 _HOMES = {
@@ -80,6 +80,7 @@ _HOMES = {
     "dumbbell": "tailback.scenario",
     "flows": "tailback.scenario",
     "graph": "tailback.scenario",
+    "home": "tailback.scenario",
     "load": "tailback.saved",
     "parking_lot": "tailback.scenario",
     "register": "tailback.custom",
@@ -122,6 +123,7 @@ __all__ = [
     "dumbbell",
     "flows",
     "graph",
+    "home",
     "load",
     "parking_lot",
     "register",

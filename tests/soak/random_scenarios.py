@@ -32,7 +32,7 @@ _LOSSES: Mapping[str, Mapping[str, Any]] = {
     "scheduled": {"steps": [{"at": "50 ms", "probability": 0.1}, {"at": "200 ms", "probability": 0.0}]},
 }
 _TRACE = Path(__file__).resolve().parents[2] / "examples" / "cellular.trace"
-_TEMPLATES = ("dumbbell", "dumbbell", "parking-lot", "star", "graph")
+_TEMPLATES = ("dumbbell", "dumbbell", "parking-lot", "star", "home", "graph")
 
 
 def scenario(number: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@ use tailback_core::{BitRate, Bytes, Capacity, Span, Time};
 use tailback_link::{LinkSpec, StandaloneLink};
 use tailback_net::Clock;
 use tailback_net::router::{Namespace, Router, Rule, Spans, Tun};
-use tailback_qdisc::{BuildCx, Config};
+use tailback_qdisc::{BuildCx, Config, FlowHosts};
 
 const SINK: &str = "10.9.0.1:9";
 const RATES: [u64; 4] = [10, 50, 100, 200];
@@ -112,7 +112,12 @@ impl Ends {
         }
         let rate = BitRate::from_bits_per_sec(rate * 1_000_000);
         let config: tailback_core::Choice<Config> = serde_json::from_value(queue.into())?;
-        let cx = BuildCx { capacity: Capacity::Packets(100), rate, mean_packet: Bytes::new(1500) };
+        let cx = BuildCx {
+            capacity: Capacity::Packets(100),
+            rate,
+            mean_packet: Bytes::new(1500),
+            hosts: FlowHosts::default(),
+        };
         let link = StandaloneLink::new(LinkSpec::new("link", rate, delay, config.build(&cx)), 1);
         let rules = vec![Rule { from: 0, to: 1, route: vec![0], ..Rule::default() }];
         let files = tuns.into_iter().map(Tun::into_file).collect();

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use tailback_core::{BitRate, Bytes, Capacity, DropReason, Ecn, Span, Time};
 use tailback_link::{Chance, Change, Impairments, LinkSpec, LossModel, StandaloneLink};
 use tailback_net::router::{Budget, Forwarder, Namespace, Outlet, Router, Rule, Tun};
-use tailback_qdisc::{BuildCx, Config};
+use tailback_qdisc::{BuildCx, Config, FlowHosts};
 
 const MTU: usize = 1500;
 
@@ -32,7 +32,12 @@ impl Outlet for Left {
 fn spec(rate: u64, delay: Span, buffer: u32, queue: &str) -> LinkSpec {
     let config: tailback_core::Choice<Config> = serde_json::from_str(queue).expect("a queue");
     let rate = BitRate::from_bits_per_sec(rate);
-    let cx = BuildCx { capacity: Capacity::Packets(buffer), rate, mean_packet: Bytes::new(1000) };
+    let cx = BuildCx {
+        capacity: Capacity::Packets(buffer),
+        rate,
+        mean_packet: Bytes::new(1000),
+        hosts: FlowHosts::default(),
+    };
     LinkSpec::new("link", rate, delay, config.build(&cx))
 }
 

@@ -7,7 +7,7 @@ use tailback_core::{
     Annexes, ArrivalPolicy, Backlog, BitRate, Bytes, Capacity, FlowId, Kind, Packet, QueueCx,
     QueueDiscipline, Span, Stream, Time,
 };
-use tailback_qdisc::{BuildCx, Built, Config, Discipline};
+use tailback_qdisc::{BuildCx, Built, Config, Discipline, FlowHosts};
 
 fn main() {
     divan::main();
@@ -35,7 +35,12 @@ impl Steady {
         let config: Config = serde_json::from_str(&format!("{{\"name\":\"{name}\"}}")).expect(name);
         // The link is faster than its load, so that framed servers keep up too.
         let rate = RATE.mul_f64(4.0);
-        let cx = BuildCx { capacity: Capacity::Packets(2 * backlog), rate, mean_packet: SIZE };
+        let cx = BuildCx {
+            capacity: Capacity::Packets(2 * backlog),
+            rate,
+            mean_packet: SIZE,
+            hosts: FlowHosts::default(),
+        };
         let mut steady = Self {
             queue: config.build(&cx).into_discipline(),
             rng: Stream::new(1, name),
@@ -128,7 +133,12 @@ fn nothing(bencher: Bencher<'_, '_>) {
 #[divan::bench(args = ["drop-tail", "red", "rem", "pi", "pie", "avq", "avd", "tdqm", "policer"])]
 fn admission(bencher: Bencher<'_, '_>, name: &str) {
     let config: Config = serde_json::from_str(&format!("{{\"name\":\"{name}\"}}")).expect(name);
-    let cx = BuildCx { capacity: Capacity::Packets(100), rate: RATE, mean_packet: SIZE };
+    let cx = BuildCx {
+        capacity: Capacity::Packets(100),
+        rate: RATE,
+        mean_packet: SIZE,
+        hosts: FlowHosts::default(),
+    };
     let Built::Arrival(mut policy) = config.build(&cx) else { return };
     let (mut rng, mut annexes, mut drops) = (Stream::new(1, name), Annexes::new(), Vec::new());
     let mut now = Time::ZERO;

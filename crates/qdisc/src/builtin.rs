@@ -7,6 +7,7 @@ use tailback_core::{ArrivalPolicy, Backlog, Packet, QueueCx, QueueDiscipline, Ti
 
 use crate::avq::{Avd, Avq};
 use crate::bucket::{Policer, TokenBucket};
+use crate::cake::Cake;
 use crate::codel::Codel;
 use crate::droptail::DropTail;
 use crate::dualpi2::DualPi2;
@@ -234,6 +235,8 @@ disciplines! {
     Codel(Box<Codel>),
     /// FlowQueue-CoDel.
     FqCodel(Box<FqCodel>),
+    /// CAKE.
+    Cake(Box<Cake>),
     /// DualPI2.
     DualPi2(Box<DualPi2>),
     /// Token bucket shaper.

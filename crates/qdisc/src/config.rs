@@ -10,6 +10,7 @@ use tailback_core::{BitRate, Bytes, Capacity, Checker, QueueDiscipline, Time};
 use crate::avq::{AvdConfig, AvqConfig};
 use crate::bucket::{PolicerConfig, TokenBucketConfig};
 use crate::builtin::Built;
+use crate::cake::CakeConfig;
 use crate::codel::CodelConfig;
 use crate::custom::CustomQueueConfig;
 use crate::droptail::DropTailConfig;
@@ -20,7 +21,7 @@ use crate::fair::round::{DeficitRoundRobinConfig, RoundRobinConfig, WeightedRoun
 use crate::fair::selfclocked::{CellRoundRobinConfig, SelfClockedConfig};
 use crate::fair::weighted::WeightedFairConfig;
 use crate::fq_codel::FqCodelConfig;
-use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, QueuesWithin, Within};
+use crate::parts::{BuildCx, FlowHosts, FlowLists, Info, QueueConfig, QueuesWithin, Within};
 use crate::pi::PiConfig;
 use crate::pie::PieConfig;
 use crate::priority::PriorityConfig;
@@ -103,6 +104,8 @@ disciplines! {
         /// FlowQueue-CoDel (RFC 8290).
         #[serde(rename = "fq-codel")]
         FqCodel(FqCodelConfig),
+        /// CAKE (Høiland-Jørgensen, Täht and Morton 2018).
+        Cake(CakeConfig),
         /// DualPI2 (RFC 9332).
         #[serde(rename = "dualpi2")]
         DualPi2(DualPi2Config),
@@ -149,7 +152,12 @@ impl Registered {
     /// The names of the state that the discipline tells when its link's series asks for it, as configured by default.
     pub fn state(&self) -> Vec<&'static str> {
         let rate = BitRate::from_bits_per_sec(10_000_000);
-        let cx = BuildCx { capacity: Capacity::Packets(100), rate, mean_packet: Bytes::new(1000) };
+        let cx = BuildCx {
+            capacity: Capacity::Packets(100),
+            rate,
+            mean_packet: Bytes::new(1000),
+            hosts: FlowHosts::default(),
+        };
         let mut names = Vec::new();
         (self.default)().build(&cx).into_discipline().observe(Time::ZERO, &mut |name, _| names.push(name));
         names
@@ -217,8 +225,8 @@ impl Config {
     }
 
     /// The switches that turn ECN marks on, each as the path of its field: `ecn`, or `lanes[1].queue.ecn` of a queue
-    /// within. Marks are of no use on a link that no ECN-capable flow passes. `FQ-CoDel` and `DualPI2` are published
-    /// with marks and mark where they can without being asked: they have nothing to answer for.
+    /// within. Marks are of no use on a link that no ECN-capable flow passes. `FQ-CoDel`, `CAKE` and `DualPI2` are
+    /// published with marks and mark where they can without being asked: they have nothing to answer for.
     pub fn ecn_switches(&self) -> Vec<String> {
         let on = self.described().ecn();
         let within = self.described().queues_within().into_iter().flat_map(|(path, queue)| {

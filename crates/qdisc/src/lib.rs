@@ -8,6 +8,7 @@
 pub mod avq;
 pub mod bucket;
 pub mod builtin;
+pub mod cake;
 pub mod codel;
 pub mod config;
 pub mod custom;
@@ -37,6 +38,6 @@ pub use custom::{CUSTOM_QUEUES, CustomQueue, CustomQueueConfig};
 pub use droptail::DropTail;
 pub use fifo::Fifo;
 pub use limit::Limit;
-pub use parts::{BuildCx, Info, QueueConfig};
+pub use parts::{BuildCx, FlowHosts, Info, QueueConfig};
 pub use red::Red;
 pub use ring::Ring;

@@ -1,12 +1,14 @@
 //! What a discipline says of itself, in its own file: [`QueueConfig`], and what goes in there. No discipline is named here;
 //! all of them are in `config.rs`.
 
+use std::sync::Arc;
+
 use tailback_core::{BitRate, Bytes, Capacity, Checker};
 
 use crate::fair::Share;
 
 /// What a discipline needs to know of the link it is built for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct BuildCx {
     /// The link's buffer, already resolved: packets, bytes or unlimited.
     pub capacity: Capacity,
@@ -14,6 +16,27 @@ pub struct BuildCx {
     pub rate: BitRate,
     /// The size of a typical packet, for thresholds written in packets and for idle times.
     pub mean_packet: Bytes,
+    /// Between which hosts flows run.
+    pub hosts: FlowHosts,
+}
+
+/// Between which hosts flows run, which packets do not say themselves.
+#[derive(Clone, Debug, Default)]
+pub struct FlowHosts(Option<Arc<[(u32, u32)]>>);
+
+impl FlowHosts {
+    /// The sending and the receiving host of a flow, as numbers; hosts of its own where nothing is known of the flow.
+    pub fn of(&self, flow: u32) -> (u32, u32) {
+        // Known hosts are numbered from the one end, unknown ones from the other.
+        self.0.as_ref().and_then(|known| known.get(flow as usize).copied()).unwrap_or((!flow, !flow))
+    }
+}
+
+/// The hosts of flows in the order of their numbers.
+impl FromIterator<(u32, u32)> for FlowHosts {
+    fn from_iter<I: IntoIterator<Item = (u32, u32)>>(hosts: I) -> Self {
+        Self(Some(hosts.into_iter().collect()))
+    }
 }
 
 /// One discipline, as a listing shows it.

@@ -234,6 +234,7 @@ mod tests {
     use tailback_core::{Annexes, BitRate, Capacity, Stream};
 
     use super::*;
+    use crate::parts::FlowHosts;
 
     /// RFC 8033 §4.2 step by step, computed apart from this code with the constants of the RFC: through five of the
     /// seven scales of the auto-tuning, and down again.
@@ -311,7 +312,12 @@ mod tests {
         let config = PieConfig { derandomize, burst: Span::ZERO, ..PieConfig::default() };
         let mut pie = Pie::new(
             &config,
-            &BuildCx { capacity: Capacity::Unlimited, rate: RATE, mean_packet: Bytes::new(1000) },
+            &BuildCx {
+                capacity: Capacity::Unlimited,
+                rate: RATE,
+                mean_packet: Bytes::new(1000),
+                hosts: FlowHosts::default(),
+            },
         );
         (pie.law.probability, pie.law.before) = (probability, before);
         pie

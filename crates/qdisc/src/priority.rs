@@ -130,7 +130,7 @@ impl Priority {
             .lanes
             .iter()
             .map(|lane| {
-                let cx = BuildCx { capacity: lane.buffer.unwrap_or(cx.capacity), ..*cx };
+                let cx = BuildCx { capacity: lane.buffer.unwrap_or(cx.capacity), ..cx.clone() };
                 lane.queue.build(&cx).into_discipline()
             })
             .collect();

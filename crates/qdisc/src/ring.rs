@@ -59,6 +59,11 @@ impl<N> Ring<N> {
         self.entries.front()
     }
 
+    /// The packets from the oldest on, each with its note.
+    pub fn iter(&self) -> impl Iterator<Item = &(Packet, N)> {
+        self.entries.iter()
+    }
+
     /// How many packets wait.
     #[inline]
     pub fn len(&self) -> usize {

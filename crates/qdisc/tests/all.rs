@@ -3,6 +3,7 @@
 
 mod active;
 mod anything;
+mod cake;
 mod codel;
 mod common;
 mod dualpi2;

@@ -11,12 +11,16 @@ use tailback_qdisc::{ALL, Config};
 
 /// Disciplines that may leave the line idle although packets wait.
 fn may_idle(config: &Config) -> bool {
-    matches!(config, Config::FramedRoundRobin(_) | Config::HierarchicalRoundRobin(_) | Config::TokenBucket(_))
+    match config {
+        Config::FramedRoundRobin(_) | Config::HierarchicalRoundRobin(_) | Config::TokenBucket(_) => true,
+        Config::Cake(cake) => cake.rate.is_some(),
+        _ => false,
+    }
 }
 
 /// Disciplines that may send a flow's packets out of order: by lane, or by ECN field.
 fn may_reorder(config: &Config) -> bool {
-    matches!(config, Config::Priority(_) | Config::DualPi2(_))
+    matches!(config, Config::Priority(_) | Config::Cake(_) | Config::DualPi2(_))
 }
 
 fn capacities() -> impl Strategy<Value = Capacity> {

@@ -113,7 +113,7 @@ impl Poll {
 }
 
 fn play(config: &Config, capacity: Capacity, turns: &[Turn]) {
-    let reorders = matches!(config, Config::Priority(_) | Config::DualPi2(_));
+    let reorders = matches!(config, Config::Priority(_) | Config::Cake(_) | Config::DualPi2(_));
     let mut poll = Poll {
         queue: config.build(&link(capacity)).into_discipline(),
         rng: Stream::new(1, "poll"),

@@ -25,6 +25,11 @@ fn every_bad_parameter_is_named() {
         (r#"{"name":"codel","target":"100 ms","interval":"10 ms"}"#, vec!["interval"]),
         (r#"{"name":"fq-codel","quantum":"1 B","queues":0}"#, vec!["quantum", "queues"]),
         (
+            r#"{"name":"cake","rate":"0 bit/s","rtt":"0 s","overhead":"257 B","least_frame":"1 kB",
+                "codepoints":[{"flows":[]},{"flows":[1,1]}]}"#,
+            vec!["rate", "rtt", "overhead", "least_frame", "codepoints[0].flows", "codepoints[1].flows"],
+        ),
+        (
             r#"{"name":"dualpi2","coupling":0.5,"ramp_min":"2 ms","ramp_max":"1 ms"}"#,
             vec!["coupling", "ramp_max"],
         ),

@@ -3,7 +3,7 @@
 
 use tailback_core::{Bytes, LinkId, Time};
 use tailback_link::{Chance, Change, DeliveryTrace, Impairments, LinkSpec, LossModel, Reordering};
-use tailback_qdisc::BuildCx;
+use tailback_qdisc::{BuildCx, FlowHosts};
 use tailback_sim::{FlowSpec, Hop, NetworkBuilder, Recorder, Simulator};
 use tailback_transport::ShapedGovernor;
 
@@ -32,12 +32,12 @@ pub fn simulator<R: Recorder>(
     if wheel {
         builder.without_limit_of_time();
     }
-    let packets = mean_packets(scenario, network);
+    let (packets, hosts) = (mean_packets(scenario, network), hosts(network));
     for (index, (link, packet)) in network.links.iter().zip(packets).enumerate() {
         if index % SOME == 0 && !go_on() {
             return Err(Problems::stopped());
         }
-        builder.link(link_spec(link, packet)?);
+        builder.link(link_spec(link, packet, &hosts)?);
     }
     let assembly = Assembly::new(scenario, network, seed);
     for (index, flow) in network.flows.iter().enumerate() {
@@ -68,8 +68,13 @@ pub fn simulator<R: Recorder>(
 /// # Errors
 /// A trace that was not loaded.
 pub(crate) fn link_specs(scenario: &Scenario, network: &Network) -> Result<Vec<LinkSpec>, Problems> {
-    let packets = mean_packets(scenario, network);
-    network.links.iter().zip(packets).map(|(link, packet)| link_spec(link, packet)).collect()
+    let (packets, hosts) = (mean_packets(scenario, network), hosts(network));
+    network.links.iter().zip(packets).map(|(link, packet)| link_spec(link, packet, &hosts)).collect()
+}
+
+/// Between which nodes each flow runs, for queues that are fair to hosts.
+fn hosts(network: &Network) -> FlowHosts {
+    network.flows.iter().map(|flow| (flow.ends.0 as u32, flow.ends.1 as u32)).collect()
 }
 
 /// A flow over these routes.
@@ -104,11 +109,12 @@ fn loaded(trace: &TraceConfig, path: &str) -> Result<DeliveryTrace, Problems> {
     trace.times.clone().ok_or_else(unread)
 }
 
-fn link_spec(link: &NetworkLink, mean_packet: Bytes) -> Result<LinkSpec, Problems> {
+fn link_spec(link: &NetworkLink, mean_packet: Bytes, hosts: &FlowHosts) -> Result<LinkSpec, Problems> {
     let config = &link.config;
     let trace = config.trace.as_ref().map(|trace| loaded(trace, &link.path)).transpose()?;
     let rate = config.nominal_rate();
-    let queue = config.queue.build(&BuildCx { capacity: link.buffer, rate, mean_packet });
+    let cx = BuildCx { capacity: link.buffer, rate, mean_packet, hosts: hosts.clone() };
+    let queue = config.queue.build(&cx);
     let (before, after) = losses(config);
     let chance = |probability| Chance { probability };
     let spec = LinkSpec::new(&link.name, rate, link.delay, queue);

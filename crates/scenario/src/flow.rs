@@ -28,11 +28,11 @@ pub struct FlowConfig {
     /// The application, by name or as a table with its parameters; an endless transfer by default.
     #[serde(default)]
     pub source: Choice<SourceConfig>,
-    /// The sending node. In the templates `dumbbell` and `parking-lot` the name of a router stands for a host of the
-    /// flow's own behind that router; the default is the first router.
+    /// The sending node. In the templates `dumbbell`, `parking-lot` and `home` the name of a router stands for a host of
+    /// the flow's own behind that router; the default is the first router, `isp` in `home`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// The receiving node, as `from`; the default is the last router.
+    /// The receiving node, as `from`; the default is the last router, `home` in `home`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     /// Several receiving nodes, in place of `to`: every packet is copied to all of them where their shortest ways part,

@@ -1,12 +1,15 @@
-//! Topologies as scenarios write them: three templates and the free graph. Their expansion into nodes and directed
+//! Topologies as scenarios write them: four templates and the free graph. Their expansion into nodes and directed
 //! links lives in `topology`.
+
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::Checker;
+use tailback_core::{Checker, Span};
 
 use crate::flow::{NAME, is_name};
 use crate::link::{AccessConfig, LinkConfig};
+use crate::spread::Spread;
 
 /// The network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +21,8 @@ pub enum TopologyConfig {
     ParkingLot(ParkingLot),
     /// Hosts around one hub, each on a link of its own.
     Star(Star),
+    /// A home behind an access line, and servers at several distances.
+    Home(Home),
     /// Any nodes and links.
     Graph(Graph),
 }
@@ -82,6 +87,59 @@ impl Default for Star {
     }
 }
 
+/// The node `isp` and the router `home`, joined by an access line: the parameters that stand here are those of the download,
+/// `reverse` those of the upload, whose rate is as a rule the lower. Servers stand behind `isp` at several distances, devices
+/// behind `home`. Flow number k runs from its server `s<k>` to its device `d<k>`; one that says `from = "home"` and
+/// `to = "isp"` sends the other way. Flows between named `devices` and servers share what they name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Home {
+    /// The access line.
+    #[serde(flatten)]
+    pub line: LinkConfig,
+    /// The links between `isp` and servers. Their default delays are 4, 14 and 44 ms one way, dealt out in turn.
+    pub servers: AccessConfig,
+    /// The links between the router `home` and devices. Their default delay is 1 ms.
+    pub lan: AccessConfig,
+    /// Names of devices that several flows share, as flows of one host.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<String>,
+}
+
+impl Default for Home {
+    fn default() -> Self {
+        let millis = |delays: &[u64]| delays.iter().map(|delay| Span::from_millis(*delay)).collect();
+        Self {
+            line: LinkConfig::default(),
+            servers: AccessConfig { delay: Spread::List(millis(&[4, 14, 44])), ..AccessConfig::default() },
+            lan: AccessConfig { delay: Spread::Same(Span::from_millis(1)), ..AccessConfig::default() },
+            devices: Vec::new(),
+        }
+    }
+}
+
+impl Home {
+    /// The node at the provider's end of the access line.
+    pub const ISP: &str = "isp";
+    /// The router at its other end.
+    pub const ROUTER: &str = "home";
+
+    fn check(&self, checker: &mut Checker) {
+        self.line.check(checker);
+        checker.within("servers", |checker| self.servers.check(checker));
+        checker.within("lan", |checker| self.lan.check(checker));
+        let mut seen = BTreeSet::from([Self::ISP, Self::ROUTER]);
+        for (index, device) in self.devices.iter().enumerate() {
+            let field = format!("devices[{index}]");
+            checker.require(is_name(device), &field, format_args!("{device:?}"), NAME);
+            let own = device.strip_prefix(['s', 'd']).is_some_and(|number| number.parse::<u32>().is_ok());
+            let fresh = seen.insert(device) && !own;
+            let allowed = "a name of its own, not `isp`, `home`, or that of a flow's host, as `s0` and `d0`";
+            checker.require(fresh, &field, format_args!("{device:?}"), allowed);
+        }
+    }
+}
+
 /// Any nodes and links. Nodes need no declaration: they are the ends of the links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -124,6 +182,7 @@ impl TopologyConfig {
                 checker.require(ok, "hosts", star.hosts, "2 to 100000 hosts");
                 star.link.check(checker);
             }
+            Self::Home(home) => home.check(checker),
             Self::Graph(graph) => graph.check(checker),
         }
     }
@@ -139,7 +198,7 @@ fn check_access(near: &AccessConfig, far: Option<&AccessConfig>, checker: &mut C
 impl Graph {
     fn check(&self, checker: &mut Checker) {
         checker.require(!self.links.is_empty(), "links", "[]", "at least one link");
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         for (index, link) in self.links.iter().enumerate() {
             checker.within(format!("links.[{index}]"), |checker| {
                 for (field, name) in [("from", &link.from), ("to", &link.to)] {

@@ -15,7 +15,7 @@ use crate::link::LinkConfig;
 use crate::scenario::Scenario;
 pub use aggregates::NetworkAggregate;
 
-use crate::template::{Graph, ParkingLot, Star, TopologyConfig};
+use crate::template::{Graph, Home, ParkingLot, Star, TopologyConfig};
 
 /// Asked now and then whether work that takes long is still wanted.
 pub type GoOn<'a> = &'a mut dyn FnMut() -> bool;
@@ -138,6 +138,7 @@ impl Network {
             }
             TopologyConfig::ParkingLot(lot) => network.chain(scenario, lot, go_on)?,
             TopologyConfig::Star(star) => network.star(star),
+            TopologyConfig::Home(home) => network.home(scenario, home, go_on)?,
             TopologyConfig::Graph(graph) => network.graph(graph),
         }
         let mut errors = network.add_flows(scenario, go_on)?;
@@ -260,6 +261,45 @@ impl Network {
         for host in 0..star.hosts {
             self.lay("hub", &format!("h{host}"), &cable);
         }
+    }
+
+    /// An access line, with devices and servers of their own for all flows that do not name another's.
+    fn home(&mut self, scenario: &Scenario, home: &Home, go_on: GoOn<'_>) -> Option<()> {
+        self.lay(Home::ISP, Home::ROUTER, &Cable::new(&home.line, "topology", false));
+        let count = scenario.flow_count();
+        let sides =
+            [(Home::ISP, "topology.servers", &home.servers), (Home::ROUTER, "topology.lan", &home.lan)];
+        let sides = sides.map(|(name, path, access)| {
+            (self.node(name), Cable::new(&access.link(0, count, &home.line), path, true), &access.delay)
+        });
+        let [servers, lan] = &sides;
+        for (number, device) in home.devices.iter().enumerate() {
+            let ends = (self.node(device), lan.0);
+            self.lay_access(ends, &lan.1, lan.2.of(number, home.devices.len()));
+        }
+        let mut number = 0;
+        for flow in &scenario.flows {
+            let side = |name: Option<&str>, usual| match name.unwrap_or(usual) {
+                Home::ISP => Some(servers),
+                Home::ROUTER => Some(lan),
+                _ => None,
+            };
+            let (near, far) = (side(flow.from.as_deref(), Home::ISP), side(flow.to.as_deref(), Home::ROUTER));
+            for _ in 0..flow.count {
+                if number % SOME == 0 && !go_on() {
+                    return None;
+                }
+                let [near, far] = [(near, 's'), (far, 'd')].map(|(side, letter)| {
+                    let (router, cable, delay) = side?;
+                    let host = self.host(format!("{letter}{number}"));
+                    self.lay_access((host, *router), cable, delay.of(number, count));
+                    Some(host)
+                });
+                self.own.push((near, far));
+                number += 1;
+            }
+        }
+        Some(())
     }
 
     fn graph(&mut self, graph: &Graph) {

@@ -82,6 +82,7 @@ pub(crate) fn of(scenario: &mut Scenario) -> Vec<(String, &mut TraceConfig)> {
         TopologyConfig::Dumbbell(dumbbell) => vec![(String::new(), &mut dumbbell.bottleneck)],
         TopologyConfig::ParkingLot(lot) => vec![(String::new(), &mut lot.link)],
         TopologyConfig::Star(star) => vec![(String::new(), &mut star.link)],
+        TopologyConfig::Home(home) => vec![(String::new(), &mut home.line)],
         TopologyConfig::Graph(graph) => {
             let links = graph.links.iter_mut().enumerate();
             links.map(|(index, link)| (format!("links[{index}]."), &mut link.link)).collect()

@@ -68,6 +68,42 @@ fn a_star_sends_to_its_first_host() {
 }
 
 #[test]
+fn a_home_has_servers_at_distances_and_devices() {
+    let topology = "template = \"home\"\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\nreverse = { rate = \"20 Mbit/s\" }\n\
+                    devices = [\"phone\"]";
+    let flows = format!(
+        "{PAIR}[[flows]]\nname = \"up\"\nscheme = \"sack\"\nfrom = \"home\"\nto = \"isp\"\n\
+         [[flows]]\nname = \"call\"\nscheme = \"sack\"\nto = \"phone\"\n\
+         [[flows]]\nname = \"back\"\nscheme = \"sack\"\nfrom = \"phone\"\nto = \"s3\"\n"
+    );
+    let network = network(topology, &flows);
+    assert_eq!(
+        routes(&network, 0),
+        (vec!["s0->isp", "isp->home", "home->d0"], vec!["d0->home", "home->isp", "isp->s0"])
+    );
+    assert_eq!(routes(&network, 2).0, ["s2->home", "home->isp", "isp->d2"]);
+    assert_eq!(routes(&network, 3).0, ["s3->isp", "isp->home", "home->phone"]);
+    assert_eq!(routes(&network, 4).0, ["phone->home", "home->isp", "isp->s3"]);
+    // Servers are 4, 14 and 44 ms away in turn, devices 1 ms; the line takes 5 ms each way.
+    let round_trips: Vec<_> = network.flows.iter().map(|flow| network.round_trip(flow)).collect();
+    assert_eq!(round_trips, [20, 40, 100, 20, 20].map(Span::from_millis));
+    let [down, up] = &network.links[..2] else { panic!("two directions") };
+    let rates = [down, up].map(|link| link.config.rate.bits_per_sec());
+    assert_eq!(rates, [100_000_000, 20_000_000]);
+}
+
+#[test]
+fn devices_have_names_of_their_own() {
+    for (device, told) in [("isp", "isp"), ("s12", "s12"), ("a->b", "a->b")] {
+        let text = format!(
+            "duration = \"1 s\"\n[topology]\ntemplate = \"home\"\ndevices = [\"tv\", \"{device}\"]\n{PAIR}"
+        );
+        let problems = Scenario::from_toml(&text).unwrap_err().to_string();
+        assert!(problems.contains("topology.devices[1]") && problems.contains(told), "{problems}");
+    }
+}
+
+#[test]
 fn a_graph_takes_the_shortest_or_the_given_way() {
     let link = |from: &str, to: &str, delay: &str| {
         format!("[[topology.links]]\nfrom = \"{from}\"\nto = \"{to}\"\ndelay = \"{delay}\"\n")

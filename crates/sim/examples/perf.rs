@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tailback_control::Scheme;
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FlowId, LinkId, Span, Stream, Time};
 use tailback_link::LinkSpec;
-use tailback_qdisc::{BuildCx, Config};
+use tailback_qdisc::{BuildCx, Config, FlowHosts};
 use tailback_sim::{FlowSpec, NetworkBuilder, Recorder, Series, SeriesPlan, Simulator};
 use tailback_transport::source::{AnySource, Bulk};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
@@ -115,7 +115,12 @@ fn report<R: Recorder>(name: &str, mut sim: Simulator<R>, bottlenecks: &[LinkId]
 
 fn drop_tail(name: String, rate: u64, delay: Span, capacity: Capacity) -> LinkSpec {
     let rate = BitRate::from_bits_per_sec(rate);
-    let queue = Config::default().build(&BuildCx { capacity, rate, mean_packet: Bytes::new(1000) });
+    let queue = Config::default().build(&BuildCx {
+        capacity,
+        rate,
+        mean_packet: Bytes::new(1000),
+        hosts: FlowHosts::default(),
+    });
     LinkSpec::new(name, rate, delay, queue)
 }
 

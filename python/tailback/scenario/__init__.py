@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tailback.scenario._models import Access, Aggregate, Flow, GraphLink, Record
-    from tailback.scenario.build import dumbbell, flows, graph, parking_lot, star
+    from tailback.scenario.build import dumbbell, flows, graph, home, parking_lot, star
     from tailback.scenario.scenario import Scenario
 
 _HOMES = {
@@ -23,6 +23,7 @@ _HOMES = {
     "dumbbell": "build",
     "flows": "build",
     "graph": "build",
+    "home": "build",
     "parking_lot": "build",
     "star": "build",
 }
@@ -37,6 +38,7 @@ __all__ = [
     "dumbbell",
     "flows",
     "graph",
+    "home",
     "parking_lot",
     "star",
 ]

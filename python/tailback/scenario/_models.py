@@ -470,6 +470,151 @@ class FqCodelQueue(Part):
     """Mark ECN-capable packets instead of dropping them early. Default true (RFC 8290 §5.2.6)."""
 
 
+CakeIsolation: TypeAlias = Literal[
+    "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"
+]
+"""Between whom CAKE shares the line. The hosts of a flow are the two nodes between which it runs.
+
+- ``flowblind``: Nobody: one queue for each tin.
+- ``srchost``: Hosts that send.
+- ``dsthost``: Hosts that receive.
+- ``hosts``: Pairs of hosts.
+- ``flows``: Flows.
+- ``dual-srchost``: Hosts that send, and the flows of each.
+- ``dual-dsthost``: Hosts that receive, and the flows of each.
+- ``triple-isolate``: Hosts on both sides, and the flows of each: a flow gets its part of the busier one of its
+  two hosts.
+"""
+
+
+CakeTins: TypeAlias = Literal["besteffort", "diffserv3", "diffserv4", "diffserv8"]
+"""How many tins there are, and what for.
+
+- ``besteffort``: One for all.
+- ``diffserv3``: Three: bulk (CS1, LE), voice (EF, VA, CS6, CS7), and all others.
+- ``diffserv4``: Four: bulk, best effort, video (AF21 to AF43, CS2, CS3), voice (EF, VA, CS4 to CS7).
+- ``diffserv8``: Eight, from least effort to network control.
+"""
+
+
+Codepoint: TypeAlias = Literal[
+    "LE",
+    "CS1",
+    "AF11",
+    "AF12",
+    "AF13",
+    "CS2",
+    "AF21",
+    "AF22",
+    "AF23",
+    "CS3",
+    "AF31",
+    "AF32",
+    "AF33",
+    "CS4",
+    "AF41",
+    "AF42",
+    "AF43",
+    "CS5",
+    "VA",
+    "EF",
+    "CS6",
+    "CS7",
+    "CS0",
+]
+"""A codepoint of the differentiated services field (RFC 2474, RFC 2597, RFC 3246, RFC 5865, RFC 8622).
+
+- ``LE``: Lower effort.
+- ``CS1``: Class selector 1, once for bulk.
+- ``AF11``: Assured forwarding 1, low drop precedence.
+- ``AF12``: Assured forwarding 1, medium drop precedence.
+- ``AF13``: Assured forwarding 1, high drop precedence.
+- ``CS2``: Class selector 2.
+- ``AF21``: Assured forwarding 2, low drop precedence.
+- ``AF22``: Assured forwarding 2, medium drop precedence.
+- ``AF23``: Assured forwarding 2, high drop precedence.
+- ``CS3``: Class selector 3.
+- ``AF31``: Assured forwarding 3, low drop precedence.
+- ``AF32``: Assured forwarding 3, medium drop precedence.
+- ``AF33``: Assured forwarding 3, high drop precedence.
+- ``CS4``: Class selector 4.
+- ``AF41``: Assured forwarding 4, low drop precedence: video calls.
+- ``AF42``: Assured forwarding 4, medium drop precedence.
+- ``AF43``: Assured forwarding 4, high drop precedence.
+- ``CS5``: Class selector 5.
+- ``VA``: Voice admit.
+- ``EF``: Expedited forwarding: voice.
+- ``CS6``: Class selector 6: network control.
+- ``CS7``: Class selector 7.
+- ``CS0``: Best effort.
+"""
+
+
+class Codepoints(Part):
+    """The codepoint of some flows."""
+
+    flows: Sequence[int] = ()
+    """The flows' numbers in the scenario."""
+
+    codepoint: Codepoint = "CS0"
+    """The codepoint of their packets, ``"EF"`` or ``"CS1"``."""
+
+
+CakeFraming: TypeAlias = Literal["none", "atm", "ptm"]
+"""How the line carries packets.
+
+- ``none``: As they are.
+- ``atm``: In ATM cells of 53 bytes, each with 48 of the packet, the last one filled up (ADSL).
+- ``ptm``: In PTM blocks: one byte more for each 64, or part of 64 (VDSL2).
+"""
+
+
+CakeAckFilter: TypeAlias = Literal["off", "on", "aggressive"]
+"""Which acknowledgements go.
+
+- ``off``: None.
+- ``on``: The older of two that both say less than the newest.
+- ``aggressive``: Also the only one, where the newest stands right behind it.
+"""
+
+
+class CakeQueue(Part):
+    """CAKE (Høiland-Jørgensen, Täht and Morton 2018)."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["cake"] = "cake"
+    rate: BitRate | None = None
+    """The rate to shape to, framing included: a little less than that of the line behind, so that packets wait here.
+    None by default: the link's own rate is what they wait for.
+    """
+
+    rtt: Span = "100 ms"
+    """The round trip to expect: COBALT's interval. Its target is a twentieth. Default 100 ms, for the Internet."""
+
+    isolation: CakeIsolation = "triple-isolate"
+    """Between whom the line is shared. Default ``"triple-isolate"``."""
+
+    tins: CakeTins = "diffserv3"
+    """How many tins there are. Default ``"diffserv3"``."""
+
+    codepoints: Sequence[Codepoints] = ()
+    """The codepoints of flows; those named nowhere send ``CS0``. What goes out of band, ahead of all others, counts
+    as ``CS6``.
+    """
+
+    overhead: Bytes = "0 B"
+    """Bytes that the line adds to each packet, at most 256. Default 0 B."""
+
+    least_frame: Bytes = "0 B"
+    """The smallest frame on the line with its overhead (``mpu``), at most 256 B. Default 0 B."""
+
+    framing: CakeFraming = "none"
+    """How the line carries frames. Default ``"none"``."""
+
+    ack_filter: CakeAckFilter = "off"
+    """Whether an acknowledgement that waits goes when a later one says all that it says. Default ``"off"``."""
+
+
 class Dualpi2Queue(Part):
     """DualPI2 (RFC 9332)."""
 
@@ -729,6 +874,7 @@ Queue: TypeAlias = Annotated[
     | PieQueue
     | CodelQueue
     | FqCodelQueue
+    | CakeQueue
     | Dualpi2Queue
     | AvqQueue
     | AvdQueue
@@ -763,6 +909,7 @@ QueueOrName: TypeAlias = (
         "pie",
         "codel",
         "fq-codel",
+        "cake",
         "dualpi2",
         "avq",
         "avd",
@@ -3050,12 +3197,12 @@ class Flow(Part):
     """The application, by name or as a table with its parameters; an endless transfer by default."""
 
     from_: Annotated[str | None, Field(alias="from")] = None
-    """The sending node. In the templates ``dumbbell`` and ``parking-lot`` the name of a router stands for a host of
-    the flow's own behind that router; the default is the first router.
+    """The sending node. In the templates ``dumbbell``, ``parking-lot`` and ``home`` the name of a router stands for
+    a host of the flow's own behind that router; the default is the first router, ``isp`` in ``home``.
     """
 
     to: str | None = None
-    """The receiving node, as ``from``; the default is the last router."""
+    """The receiving node, as ``from``; the default is the last router, ``home`` in ``home``."""
 
     receivers: Sequence[str] | None = None
     """Several receiving nodes, in place of ``to``: every packet is copied to all of them where their shortest ways
@@ -3285,7 +3432,7 @@ class Reverse(Part):
 
 
 class LinkFields(Part):
-    """What GraphLink, Dumbbell, ParkingLot and Star have in common."""
+    """What GraphLink, Dumbbell, ParkingLot, Star and Home have in common."""
 
     rate: BitRate = "10 Mbit/s"
     """The rate of the server, in both directions unless ``reverse`` says otherwise."""
@@ -3492,6 +3639,32 @@ class Star(LinkFields):
     """How many hosts."""
 
 
+class Home(LinkFields):
+    """The node ``isp`` and the router ``home``, joined by an access line: the parameters that stand here are those
+    of the download, ``reverse`` those of the upload, whose rate is as a rule the lower. Servers stand behind
+    ``isp`` at several distances, devices behind ``home``. Flow number k runs from its server ``s<k>`` to its
+    device ``d<k>``; one that says ``from = "home"`` and ``to = "isp"`` sends the other way. Flows between named
+    ``devices`` and servers share what they name.
+    """
+
+    TAG: ClassVar[str] = "template"
+    template: Literal["home"] = "home"
+    servers: Access = Access(
+        delay=(
+            "4 ms",
+            "14 ms",
+            "44 ms",
+        )
+    )
+    """The links between ``isp`` and servers. Their default delays are 4, 14 and 44 ms one way, dealt out in turn."""
+
+    lan: Access = Access(delay="1 ms")
+    """The links between the router ``home`` and devices. Their default delay is 1 ms."""
+
+    devices: Sequence[str] = ()
+    """Names of devices that several flows share, as flows of one host."""
+
+
 class Graph(Part):
     """Any nodes and links."""
 
@@ -3501,7 +3674,7 @@ class Graph(Part):
     """The links."""
 
 
-Topology: TypeAlias = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="template")]
+Topology: TypeAlias = Annotated[Dumbbell | ParkingLot | Star | Home | Graph, Field(discriminator="template")]
 """The network."""
 
 
@@ -3564,10 +3737,16 @@ __all__ = [
     "BurstReaction",
     "Bytes",
     "BytesDistribution",
+    "CakeAckFilter",
+    "CakeFraming",
+    "CakeIsolation",
+    "CakeQueue",
+    "CakeTins",
     "Capacity",
     "CellRoundRobinQueue",
     "Class",
     "CodelQueue",
+    "Codepoint",
     "Compound",
     "Connection",
     "ConstantBytesDistribution",
@@ -3628,6 +3807,7 @@ __all__ = [
     "Halve",
     "HierarchicalRoundRobinQueue",
     "Highspeed",
+    "Home",
     "Illinois",
     "IndependentLoss",
     "InverseSchedule",

@@ -1,4 +1,4 @@
-"""Short ways to common scenarios: a dumbbell, a parking lot, a star, any graph, and groups of flows."""
+"""Short ways to common scenarios: a dumbbell, a parking lot, a star, a home, any graph, and groups of flows."""
 
 from __future__ import annotations
 
@@ -64,6 +64,41 @@ def star(
 ) -> Scenario:
     """Hosts ``h0``, ``h1``, … around a hub, each on a link of its own. Else as :func:`dumbbell`."""
     return _scenario("star", duration, {"hosts": hosts, "rate": rate, "delay": delay, "buffer": buffer, **fields})
+
+
+def home(
+    *,
+    rate: str | None = "100 Mbit/s",
+    upload: str | None = "20 Mbit/s",
+    delay: str = "5 ms",
+    buffer: str = "1 BDP",
+    duration: str = "60 s",
+    queue: _models.QueueOrName | str | Mapping[str, Any] = "drop-tail",
+    **fields: Any,
+) -> Scenario:
+    """A home behind an access line from ``isp`` to ``home``, with servers at several distances and devices.
+
+    Flows run from a server to a device of their own; one with ``from_="home", to="isp"`` uploads. Else as
+    :func:`dumbbell`.
+
+    Args:
+        rate: of the download; ``None`` where a ``trace`` says when it delivers.
+        upload: its counterpart; ``None`` where ``reverse`` says all.
+        delay: one way over the access line.
+        buffer: waiting room at each end of the line.
+        duration: of the run, in simulated time.
+        queue: discipline at both ends of the line, unless ``reverse`` names another for the upload.
+        fields: further fields of the scenario or of the template (``servers``, ``lan``, ``devices``, ``reverse``,
+            ``schedule``, ``trace``, …).
+
+    Raises:
+        ScenarioError: everything that is not allowed, at once.
+    """
+    back = plain(fields.pop("reverse", None) or {})
+    rates = {"rate": rate} if rate is not None else {}
+    reverse = {**({"rate": upload} if upload is not None else {}), **back}
+    line = {"delay": delay, "buffer": buffer, "queue": queue, **rates, **({"reverse": reverse} if reverse else {})}
+    return _scenario("home", duration, {**line, **fields})
 
 
 def graph(*links: _models.GraphLink | Mapping[str, Any], duration: str = "60 s", **fields: Any) -> Scenario:

@@ -85,7 +85,7 @@ def _topology_fields(data: Mapping[str, Any]) -> set[str]:
 
 
 def _members() -> tuple[type[Part], ...]:
-    return (_models.Dumbbell, _models.ParkingLot, _models.Star, _models.Graph)
+    return (_models.Dumbbell, _models.ParkingLot, _models.Star, _models.Home, _models.Graph)
 
 
 def _set(here: Any, steps: list[str | int], value: Any, name: str) -> None:

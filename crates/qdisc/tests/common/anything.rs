@@ -6,7 +6,7 @@ use tailback_core::{
     Annexes, BitRate, Bytes, Capacity, Checker, DropReason, Ecn, FlowId, Kind, Lane, Packet, QueueCx,
     QueueDiscipline, Span, Stream, Time,
 };
-use tailback_qdisc::{ALL, BuildCx, Config, Discipline};
+use tailback_qdisc::{ALL, BuildCx, Config, Discipline, FlowHosts};
 
 /// Bytes to decide by; zeros when they run out.
 struct Choices<'a>(&'a [u8]);
@@ -71,6 +71,11 @@ fn lists(name: &str, choices: &mut Choices<'_>) -> Option<&'static str> {
             r#"{"name":"framed-round-robin","frame":"2 ms"}"#,
             r#"{"name":"fq-codel"}"#,
         ],
+        "codepoints" => &[r#"[{"flows":[0,3],"codepoint":"EF"},{"flows":[70000],"codepoint":"CS1"}]"#],
+        "isolation" => &[r#""flowblind""#, r#""dual-dsthost""#, r#""hosts""#],
+        "tins" => &[r#""diffserv8""#, r#""diffserv4""#, r#""besteffort""#],
+        "framing" => &[r#""atm""#, r#""ptm""#],
+        "ack_filter" => &[r#""on""#, r#""aggressive""#],
         "victim" => &[r#""longest-head""#, r#""arriving""#],
         _ => return None,
     };
@@ -195,7 +200,7 @@ pub(crate) fn exercise(bytes: &[u8]) -> bool {
         Capacity::Packets(most) if !["priority", "token-bucket"].contains(&name) => u64::from(most.max(1)),
         _ => u64::MAX,
     };
-    let cx = BuildCx { capacity, rate, mean_packet: Bytes::new(1000) };
+    let cx = BuildCx { capacity, rate, mean_packet: Bytes::new(1000), hosts: FlowHosts::default() };
     let mut server = Server {
         queue: config.build(&cx).into_discipline(),
         name,

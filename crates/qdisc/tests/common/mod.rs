@@ -7,7 +7,7 @@ use tailback_core::{
     Annexes, BitRate, Bytes, Capacity, DropReason, Ecn, FlowId, Kind, Lane, Packet, QueueCx, QueueDiscipline,
     Span, Stream, Time,
 };
-use tailback_qdisc::{ALL, BuildCx, Config, Discipline};
+use tailback_qdisc::{ALL, BuildCx, Config, Discipline, FlowHosts};
 
 /// One byte per microsecond: service times are whole.
 pub const RATE: BitRate = BitRate::from_bits_per_sec(8_000_000);
@@ -67,7 +67,7 @@ impl Outcome {
 
 /// The description of the tests' link.
 pub fn link(capacity: Capacity) -> BuildCx {
-    BuildCx { capacity, rate: RATE, mean_packet: MEAN_PACKET }
+    BuildCx { capacity, rate: RATE, mean_packet: MEAN_PACKET, hosts: FlowHosts::default() }
 }
 
 /// Builds a discipline for the tests' link.
@@ -89,6 +89,9 @@ pub fn all() -> Vec<Config> {
             r#"{"name":"red","measure":"bytes","gentle":false,"wait":false,"min":"2 kB","max":"5 kB","weight":0.3}"#,
             r#"{"name":"codel","target":"1 ms","interval":"5 ms","ecn":true}"#,
             r#"{"name":"fq-codel","target":"1 ms","interval":"5 ms","quantum":"100 B","queues":3}"#,
+            r#"{"name":"cake","rtt":"5 ms","tins":"diffserv8","codepoints":[{"flows":[1,2],"codepoint":"AF41"}]}"#,
+            r#"{"name":"cake","rate":"6 Mbit/s","rtt":"5 ms","tins":"besteffort","isolation":"flowblind",
+                "overhead":"44 B","least_frame":"84 B","framing":"atm","ack_filter":"aggressive"}"#,
             r#"{"name":"pie","target":"1 ms","period":"1 ms","alpha":50,"beta":50,"burst":"0 ms","ecn":true}"#,
             r#"{"name":"rem","target":"1 packet","gamma":0.1,"phi":1.5,"ecn":true}"#,
             r#"{"name":"pi","target":"1 packet","a":0.02,"b":0.01,"ecn":true}"#,

@@ -9,7 +9,7 @@ use crate::check::some_of;
 use crate::flow::FlowConfig;
 use crate::route::Router;
 use crate::scenario::Scenario;
-use crate::template::TopologyConfig;
+use crate::template::{Home, TopologyConfig};
 
 /// Where a flow, or an aggregate, runs.
 pub(super) struct Way {
@@ -42,10 +42,11 @@ impl Network {
     fn ends_of(scenario: &Scenario, group: usize, number: usize) -> (Option<String>, Option<String>) {
         let flow = &scenario.flows[group];
         let (from, to) = (flow.from.clone(), flow.to.clone());
-        let own = |given: Option<String>, letter: char, hops: u32| match given {
-            Some(name) if !is_router(&name, hops) => Some(name),
+        let its_own = |given: Option<String>, letter: char, is_router: &dyn Fn(&str) -> bool| match given {
+            Some(name) if !is_router(&name) => Some(name),
             _ => Some(format!("{letter}{number}")),
         };
+        let own = |given, letter, hops| its_own(given, letter, &|name| is_router(name, hops));
         match &scenario.topology {
             TopologyConfig::Dumbbell(_) => (own(from, 's', 1), own(to, 'd', 1)),
             TopologyConfig::ParkingLot(lot) => (own(from, 's', lot.hops), own(to, 'd', lot.hops)),
@@ -54,6 +55,10 @@ impl Network {
                 let turn = number % (star.hosts as usize - 1);
                 let host = if to == format!("h{}", turn + 1) { 0 } else { turn + 1 };
                 (from.or_else(|| Some(format!("h{host}"))), Some(to))
+            }
+            TopologyConfig::Home(_) => {
+                let is_end = |name: &str| [Home::ISP, Home::ROUTER].contains(&name);
+                (its_own(from, 's', &is_end), its_own(to, 'd', &is_end))
             }
             TopologyConfig::Graph(_) => (from, to),
         }

@@ -6,7 +6,7 @@ use tailback_core::{
     Output, Packet, Span, Time,
 };
 use tailback_link::LinkSpec;
-use tailback_qdisc::{BuildCx, Built, Config};
+use tailback_qdisc::{BuildCx, Built, Config, FlowHosts};
 use tailback_sim::{FlowSpec, NetworkBuilder};
 use tailback_transport::{AnyReceiver, AnySender};
 
@@ -106,7 +106,7 @@ pub(crate) fn unbounded() -> Built {
 
 pub(crate) fn built(config: &Config, capacity: Capacity, bits: u64) -> Built {
     let rate = BitRate::from_bits_per_sec(bits);
-    config.build(&BuildCx { capacity, rate, mean_packet: Bytes::new(1000) })
+    config.build(&BuildCx { capacity, rate, mean_packet: Bytes::new(1000), hosts: FlowHosts::default() })
 }
 
 /// A link of the given Mbit/s and milliseconds.

@@ -1,0 +1,335 @@
+//! One tin of CAKE: its flows, hashed into sets of eight queues, served by DRR++ with a part of a quantum for each flow of a
+//! busy host, and a COBALT law in each (Piece of CAKE, 2018, §III-B). Which tin is served, and how fast, is decided in
+//! `mod.rs`.
+//!
+//! Two departures from the version in Linux, where memory and work are bounded otherwise: a queue that has run empty is
+//! forgotten when somebody asks for it rather than step by step, and hosts are counted exactly, not in a table of 1024.
+
+use std::collections::VecDeque;
+
+use tailback_core::{Bytes, DropReason, Kind, Packet, QueueCx, Stream, Time};
+
+use super::clock::Clock;
+use super::cobalt::{Cobalt, Constants};
+use super::settings::{AckFilter, Isolation};
+use crate::fair::shares::FlowMap;
+use crate::ring::Ring;
+
+/// Queues in a tin.
+pub(super) const QUEUES: u32 = 1024;
+/// Queues in which a flow may be, before it has to share one.
+const WAYS: u32 = 8;
+
+/// What is noted beside a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamp {
+    pub(super) arrived: Time,
+    /// Bytes on the line.
+    pub(super) length: u64,
+}
+
+/// The two hosts of a packet, from and to.
+pub(super) type Hosts = (u32, u32);
+
+/// Where a queue stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// In no list.
+    #[default]
+    Nowhere,
+    /// Among the new ones.
+    Sparse,
+    /// Among the old ones, since it owes, but empty when it came there.
+    Waiting,
+    /// Among the old ones.
+    Bulk,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    ring: Ring<Stamp>,
+    /// Whose it is, or was last.
+    key: Option<u64>,
+    credit: i64,
+    place: Place,
+    hosts: Hosts,
+    law: Cobalt,
+    /// Since when nothing waits.
+    emptied: Time,
+}
+
+/// How many bulk flows each host has, by sending and by receiving host.
+#[derive(Clone, Debug, Default)]
+struct Busy {
+    from: FlowMap<u32>,
+    to: FlowMap<u32>,
+}
+
+impl Busy {
+    fn add(&mut self, hosts: Hosts) {
+        *self.from.entry(hosts.0).or_default() += 1;
+        *self.to.entry(hosts.1).or_default() += 1;
+    }
+
+    fn remove(&mut self, hosts: Hosts) {
+        for (map, host) in [(&mut self.from, hosts.0), (&mut self.to, hosts.1)] {
+            match map.get_mut(&host) {
+                Some(count) if *count > 1 => *count -= 1,
+                _ => drop(map.remove(&host)),
+            }
+        }
+    }
+
+    /// Among how many flows a flow's quantum is divided.
+    fn load(&self, hosts: Hosts, isolation: Isolation) -> i64 {
+        let (by_source, by_destination) = isolation.of_hosts();
+        let of = |asked: bool, map: &FlowMap<u32>, host| if asked { map.get(&host).copied() } else { None };
+        let from = of(by_source, &self.from, hosts.0).unwrap_or(1);
+        let to = of(by_destination, &self.to, hosts.1).unwrap_or(1);
+        i64::from(from.max(to).max(1))
+    }
+}
+
+/// One tin.
+#[derive(Clone, Debug)]
+pub(super) struct Tin {
+    pub(super) name: &'static str,
+    /// Its schedule, where there is a rate.
+    pub(super) clock: Option<Clock>,
+    /// Bytes per turn of the tin, and what is left of them, where there is none.
+    pub(super) turn: i64,
+    pub(super) credit: i64,
+    constants: Constants,
+    /// Bytes per round and flow.
+    quantum: i64,
+    isolation: Isolation,
+    /// Made with the first packet.
+    queues: Vec<Queue>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    busy: Busy,
+    packets: u32,
+}
+
+impl Tin {
+    pub(super) fn new(
+        (name, turn): (&'static str, i64),
+        clock: Option<Clock>,
+        (constants, quantum): (Constants, i64),
+        isolation: Isolation,
+    ) -> Self {
+        Self {
+            name,
+            clock,
+            turn,
+            credit: 0,
+            constants,
+            quantum,
+            isolation,
+            queues: Vec::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            busy: Busy::default(),
+            packets: 0,
+        }
+    }
+
+    pub(super) const fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Whether no flow stands in a list.
+    pub(super) fn is_idle(&self) -> bool {
+        self.new.is_empty() && self.old.is_empty()
+    }
+
+    /// How many flows are among the new ones, and among the old ones.
+    pub(super) fn flows(&self) -> (usize, usize) {
+        (self.new.len(), self.old.len())
+    }
+
+    /// The queues with packets.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = u32> {
+        self.queues.iter().zip(0..).filter(|(queue, _)| !queue.ring.is_empty()).map(|(_, index)| index)
+    }
+
+    /// The bytes that wait in a queue.
+    pub(super) fn length(&self, queue: u32) -> Bytes {
+        self.queues.get(queue as usize).map_or(Bytes::ZERO, |queue| queue.ring.bytes())
+    }
+
+    fn queue(&mut self, index: u32) -> &mut Queue {
+        &mut self.queues[index as usize]
+    }
+
+    /// Whether another flow may have this queue.
+    fn is_free(&mut self, index: u32, now: Time) -> bool {
+        let constants = self.constants;
+        let queue = self.queue(index);
+        if queue.place != Place::Nowhere
+            || now.since(queue.emptied) < constants.interval && queue.key.is_some()
+        {
+            return false;
+        }
+        queue.law.rest(queue.emptied, now, &constants);
+        queue.law.is_at_rest()
+    }
+
+    /// The queue of `key`, which hashes to `hash`: its own, or one of eight that is free, or the first of them.
+    fn find(&mut self, now: Time, key: u64, hash: u64, hosts: Hosts) -> u32 {
+        if self.queues.is_empty() {
+            self.queues.resize(QUEUES as usize, Queue::default());
+        }
+        let home = (hash % u64::from(QUEUES)) as u32;
+        let set = home - home % WAYS;
+        let ways = (0..WAYS).map(|way| set + (home + way) % WAYS);
+        if let Some(own) = ways.clone().find(|index| self.queue(*index).key == Some(key)) {
+            return own;
+        }
+        if let Some(free) = ways.clone().find(|index| self.is_free(*index, now)) {
+            let queue = self.queue(free);
+            (queue.key, queue.law) = (Some(key), Cobalt::default());
+            return free;
+        }
+        // All are taken: two flows share one, and it counts for the host of the newer.
+        if self.queue(home).place == Place::Bulk {
+            let before = std::mem::replace(&mut self.queue(home).hosts, hosts);
+            self.busy.remove(before);
+            self.busy.add(hosts);
+        }
+        self.queue(home).key = Some(key);
+        home
+    }
+
+    /// Takes a packet in; its queue.
+    pub(super) fn push(
+        &mut self,
+        packet: Packet,
+        stamp: Stamp,
+        (key, hash): (u64, u64),
+        hosts: Hosts,
+    ) -> u32 {
+        let now = stamp.arrived;
+        if let Some(clock) = self.clock.as_mut().filter(|_| self.packets == 0) {
+            clock.begin(now);
+        }
+        let index = self.find(now, key, hash, hosts);
+        let (constants, quantum, isolation) = (self.constants, self.quantum, self.isolation);
+        let queue = &mut self.queues[index as usize];
+        queue.ring.push(packet, stamp);
+        self.packets += 1;
+        match queue.place {
+            Place::Nowhere => {
+                queue.law.rest(queue.emptied, now, &constants);
+                queue.hosts = hosts;
+                queue.credit = quantum / self.busy.load(hosts, isolation);
+                queue.place = Place::Sparse;
+                self.new.push_back(index);
+            }
+            Place::Waiting => {
+                queue.place = Place::Bulk;
+                self.busy.add(queue.hosts);
+            }
+            Place::Sparse | Place::Bulk => {}
+        }
+        index
+    }
+
+    /// Takes out the acknowledgement that the newest packet of this queue makes superfluous, if there is one (tc-cake,
+    /// `ack-filter`). Such that say more than a number stay.
+    pub(super) fn filter(&mut self, index: u32, filter: AckFilter) -> Option<Packet> {
+        let queue = &mut self.queues[index as usize];
+        let older = queue.ring.len().checked_sub(1).filter(|older| *older > 0)?;
+        let newest = queue.ring.iter().nth(older)?.0;
+        if filter == AckFilter::Off || newest.kind() != Kind::Ack {
+            return None;
+        }
+        let (mut eligible, mut found) = (None, false);
+        for (place, (packet, _)) in queue.ring.iter().take(older).enumerate() {
+            if packet.flow != newest.flow || packet.kind() != Kind::Ack {
+                continue;
+            }
+            // The last one before an echo begins or ends tells when that was.
+            if eligible.is_some_and(|(_, echo)| echo != packet.ecn_echo()) {
+                (eligible, found) = (None, false);
+            }
+            if packet.annex.is_some() || packet.rho() || packet.eta() || packet.number >= newest.number {
+                continue;
+            }
+            if eligible.is_some() {
+                found = true;
+                break;
+            }
+            eligible = Some((place, packet.ecn_echo()));
+        }
+        let (place, echo) = eligible?;
+        let alone = filter == AckFilter::Aggressive && place + 1 == older && echo == newest.ecn_echo();
+        if !found && !alone {
+            return None;
+        }
+        self.packets -= 1;
+        queue.ring.remove(place).map(|(packet, _)| packet)
+    }
+
+    /// Drops the oldest packet of a queue because the buffer is full.
+    pub(super) fn drop_oldest(&mut self, now: Time, index: u32) -> Option<Packet> {
+        let queue = &mut self.queues[index as usize];
+        let (packet, _) = queue.ring.pop()?;
+        queue.law.overflowed(now, &self.constants);
+        self.packets -= 1;
+        Some(packet)
+    }
+
+    /// What a flow may send in a round; the fraction of a byte by chance, lest it be lost every time.
+    fn allowance(&self, hosts: Hosts, rng: &mut Stream) -> i64 {
+        match self.busy.load(hosts, self.isolation) {
+            1 => self.quantum,
+            load => (self.quantum + rng.below(load.unsigned_abs()).cast_signed()) / load,
+        }
+    }
+
+    /// The next packet, its bytes on the line, and its queue; `None` where a list had but an empty queue, which has left it.
+    pub(super) fn take(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<(Packet, u64, u32)> {
+        loop {
+            let was_new = !self.new.is_empty();
+            let index = *if was_new { self.new.front()? } else { self.old.front()? };
+            let queue = &mut self.queues[index as usize];
+            if queue.credit <= 0 {
+                // Who owes is no sparse flow.
+                if queue.place == Place::Sparse {
+                    queue.place = if queue.ring.is_empty() { Place::Waiting } else { Place::Bulk };
+                    if queue.place == Place::Bulk {
+                        self.busy.add(queue.hosts);
+                    }
+                }
+                let hosts = queue.hosts;
+                let more = self.allowance(hosts, cx.rng);
+                self.queue(index).credit += more;
+                self.leave(was_new);
+                self.old.push_back(index);
+                continue;
+            }
+            while let Some((mut packet, stamp)) = queue.ring.pop() {
+                self.packets -= 1;
+                let drop = queue.law.judge(now, stamp.arrived, &mut packet, &self.constants, cx);
+                // The last one may be marked, but is not dropped.
+                if !drop || queue.ring.is_empty() {
+                    queue.credit -= stamp.length.cast_signed();
+                    return Some((packet, stamp.length, index));
+                }
+                cx.drop(packet, DropReason::Early);
+            }
+            if queue.place == Place::Bulk {
+                self.busy.remove(queue.hosts);
+            }
+            (queue.place, queue.emptied) = (Place::Nowhere, now);
+            self.leave(was_new);
+            return None;
+        }
+    }
+
+    fn leave(&mut self, was_new: bool) {
+        let list = if was_new { &mut self.new } else { &mut self.old };
+        list.pop_front();
+    }
+}
