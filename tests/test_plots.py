@@ -87,6 +87,16 @@ def test_figures_of_sweeps_are_vectors_with_units(runs: tb.Runs, tmp_path: Path,
             assert label in plain or label.endswith(")"), label
 
 
+def test_overview_shows_each_queue_of_a_link_that_has_several() -> None:
+    link = tb.dumbbell(rate="10 Mbit/s", delay="5 ms", queue="dualpi2", duration="4 s", warm_up="2 s")
+    both = link.with_flows(tb.flows(1, "prague"), tb.flows(1, "cubic"))
+    axes = both.replace(record={"queue_state": True}).run().plot.overview().axes
+    assert axes[1].get_ylabel() == "queue's delay (ms)"
+    legend = axes[1].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["r0->r1, classic", "r0->r1, l4s"]
+
+
 @pytest.mark.parametrize("name", ["overview", "phase", "cdf", "fairness"])
 def test_figures_of_results_are_vectors(result: tb.Result, tmp_path: Path, name: str) -> None:
     save(getattr(result.plot, name)(), tmp_path / "figure.svg")

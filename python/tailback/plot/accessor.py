@@ -26,8 +26,9 @@ class Plots:
 
     def overview(self, link: str | None = None, *, ax: Sequence[Axes] | None = None) -> Figure:
         """Throughput of the flows (what arrived, headers included), queue of a link (the bottleneck where none is named),
-        windows and round trip times against time, one above the other. Where they were recorded, TDQM's averages and TCP
-        Newark's virtual window, limit and stored tokens too; these stand in place of the window, which is not what limits
+        windows and round trip times against time, one above the other. Where a discipline told of the delays of queues of
+        its own (``record.queue_state``), each queue's delay in place of the queue. Where they were recorded, TDQM's averages
+        and TCP Newark's virtual window, limit and stored tokens too; these stand in place of the window, which is not what limits
         its senders. Where flows are switched on and off: who is on when, throughput, queue, how long flows were off, and
         what each flow got."""
         result = self._result
@@ -36,6 +37,8 @@ class Plots:
         notes = tokens.noted(result)
         drawn: list[overtime.Panel] = [overtime.throughput, overtime.queue, overtime.window, overtime.rtt]
         panels = [panel for panel in drawn if overtime.has(result, panel) and not (notes and panel is overtime.window)]
+        if overtime.has(result, overtime.queue_delays) and link is None:
+            panels[panels.index(overtime.queue)] = overtime.queue_delays
         if tokens.has_averages(result, link):
             panels.insert(panels.index(overtime.queue) + 1, tokens.averages)
         panels += [tokens.panel(name) for name in notes]
@@ -46,6 +49,7 @@ class Plots:
             for axis, panel in zip(axes, panels, strict=True):
                 panel(axis, result, link)
                 overtime.mark_warm_up(axis, result)
+                overtime.fit(axis, result)
                 axis.set_xlim(0.0, result.duration)
             axes[-1].set_xlabel("time (s)")
             series.legend(made, axes)

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback.plot.style import FAINT, INK, line
+from tailback.results.metrics import delays_by_queue, has_queues_within
 from tailback.units import scale_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 Panel: TypeAlias = "Callable[[Axes, Result, str | None], None]"
 
+_RATES = ("throughput", "goodput")
 FEW = 8
 """So many flows are told apart by eye."""
 POINTS = 1200
@@ -77,10 +79,51 @@ def queue(axis: Axes, result: Result, link: str | None) -> None:
     axis.set_title(f"at {name}", fontsize=8.5, color=INK)
 
 
+def queue_delays(axis: Axes, result: Result, _: str | None) -> None:
+    """The delay of each queue, of links whose discipline tells of several and of the others beside them, but for those where
+    hardly anything waits; the axis shows what comes after ``warm_up``."""
+    series = [
+        (link, name, *thinned(time, 1e3 * delay, _enough(result))[:2])
+        for link, name, time, delay in delays_by_queue(result)
+    ]
+    highest: dict[str, float] = {}
+    for link, _name, time, delay in series:
+        highest[link] = max(highest.get(link, 0.0), float(np.max(delay[time > result.warm_up], initial=0.0)))
+    top = max(highest.values())
+    shown = [one for one in series if highest[one[0]] >= 0.05 * top]
+    lines = [axis.plot(time, delay, **line(index))[0] for index, (_link, _name, time, delay) in enumerate(shown)]
+    names = [link if name == "all" else f"{link}, {name}" for link, name, _time, _delay in shown]
+    axis.set_ylabel("queue's delay (ms)")
+    axis.set_ylim(-0.05 * top, 1.6 * top or 1.0)  # Room for the names, and for a line at nothing.
+    axis.legend(lines, names, loc="upper right", ncols=3, fontsize=7.5)
+
+
+def fit(axis: Axes, result: Result) -> None:
+    """Leaves the first seconds' peak out of sight where it would flatten what is counted: values after ``warm_up``."""
+    high = 0.0
+    for one in axis.get_lines():
+        x, y = (np.asarray(values, dtype=np.float64) for values in one.get_data())
+        if not str(one.get_label()).startswith("_"):
+            high = max(high, float(np.nanmax(y[x > result.warm_up], initial=0.0)))
+    if result.warm_up > 0.0 and 0.0 < 2.5 * high < axis.get_ylim()[1]:
+        axis.set_ylim(top=1.25 * high)
+        axis.annotate(
+            "more at first",
+            (0.005, 0.97),
+            xycoords="axes fraction",
+            va="top",
+            fontsize=7.5,
+            color=INK,
+            bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 1.5},
+        )
+
+
 def has(result: Result, panel: Panel) -> bool:
     """Whether the result holds what a panel shows."""
     if panel is queue:
         return result.link_series.height > 0
+    if panel is queue_delays:
+        return has_queues_within(result)
     column = panel.__name__  # Panels of flows are called as their columns.
     table = result.flow_series
     return table.height > 0 and table[column].null_count() < table.height
@@ -99,7 +142,8 @@ def _flows(axis: Axes, result: Result, column: str, label: str, *, from_zero: bo
     if len(names) <= FEW:
         for index, name in enumerate(names):
             one = table.filter(pl.col("flow") == name)
-            time, mean, _, _ = thinned(one["time"].to_numpy(), one[column].to_numpy() * factor)
+            points = _enough(result) if column in _RATES else POINTS
+            time, mean, _, _ = thinned(one["time"].to_numpy(), one[column].to_numpy() * factor, points)
             axis.plot(time, mean, label=str(name), **line(index))
     else:
         for index, (name, members) in enumerate(_groups(result, names)):
@@ -146,6 +190,11 @@ def thinned(time: Floats, values: Floats, points: int = POINTS) -> tuple[Floats,
     whole = time.size // per * per
     blocks = values[:whole].reshape(-1, per)
     return time[:whole].reshape(-1, per)[:, -1], blocks.mean(axis=1), blocks.min(axis=1), blocks.max(axis=1)
+
+
+def _enough(result: Result) -> int:
+    """So many points that each stands for a tenth of a second: what is shorter shows packets, not a rate."""
+    return int(np.clip(result.duration / 0.1, 10, POINTS))
 
 
 def _buffer_packets(result: Result, link: str) -> float | None:

@@ -7,6 +7,7 @@ a series are labelled by their ends.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,27 +82,42 @@ def queueing_delay_percentile(result: Result, percent: float, link: str | None =
     return float(np.percentile(formulas.queueing_delays(columns, float(row["rate"])), percent))
 
 
+def has_queues_within(result: Result) -> bool:
+    """Whether a link with a time series told of the delays of queues of its own."""
+    series = result.link_series
+    return any(name in series.columns and series[name].null_count() < series.height for name in QUEUES_WITHIN)
+
+
+def delays_by_queue(result: Result) -> Iterator[tuple[str, str, Floats, Floats]]:
+    """Of each queue of the links with a time series: link, queue, time and delay at the end of each bin, in seconds.
+    What queues there are, :func:`queue_delays` says."""
+    for link in result.links["link"].to_list():
+        series = result.link_series.filter(pl.col("link") == link)
+        if series.is_empty():
+            continue
+        named = [name for name in QUEUES_WITHIN if name in series.columns and series[name].null_count() < series.height]
+        for name in named:
+            told = series.filter(pl.col(name).is_not_null())
+            yield link, QUEUES_WITHIN[name], told["time"].to_numpy(), told[name].to_numpy()
+        if not named:
+            columns: dict[str, NDArray[Any]] = {
+                name: series[name].to_numpy() for name in ("queue_bytes", "drain") if name in series.columns
+            }
+            delays = formulas.queueing_delays(columns, float(_link(result, link)["rate"]))
+            yield link, "all", series["time"].to_numpy(), delays
+
+
 def queue_delays(result: Result, percents: tuple[float, ...] = (50.0, 99.0)) -> pl.DataFrame:
     """Seconds: percentiles over time of the delay of each queue of the links with a time series, from ``warm_up`` on: a row
     per ``link`` and ``queue``, a column ``p50``, ``p99`` … per percentile. A link whose discipline tells the delays of
     queues of its own (``record.queue_state``; DualPI2's ``classic`` and ``l4s``) has a row for each, any other link one row,
     ``all``, by :func:`queueing_delay_percentile`. The resolution is the bin's."""
     rows: list[dict[str, Any]] = []
-    for link in result.links["link"].to_list():
-        series = result.link_series.filter((pl.col("link") == link) & (pl.col("time") > result.warm_up))
-        if series.is_empty():
-            continue
-        named = [name for name in QUEUES_WITHIN if name in series.columns and series[name].null_count() < series.height]
-        if named:
-            told = {name: series[name].drop_nulls().to_numpy() for name in named}
-            rows += [
-                {"link": link, "queue": QUEUES_WITHIN[name]}
-                | {f"p{percent:g}": float(np.percentile(values, percent)) for percent in percents}
-                for name, values in told.items()
-            ]
-        else:
-            delays = {f"p{percent:g}": queueing_delay_percentile(result, percent, link) for percent in percents}
-            rows.append({"link": link, "queue": "all"} | delays)
+    for link, queue, time, delays in delays_by_queue(result):
+        late = delays[time > result.warm_up]
+        if late.size:
+            found = {f"p{percent:g}": float(np.percentile(late, percent)) for percent in percents}
+            rows.append({"link": link, "queue": queue} | found)
     schema = {"link": pl.String, "queue": pl.String} | {f"p{percent:g}": pl.Float64 for percent in percents}
     return pl.DataFrame(rows, schema=schema)
 
