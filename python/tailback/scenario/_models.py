@@ -3747,6 +3747,7 @@ __all__ = [
     "Class",
     "CodelQueue",
     "Codepoint",
+    "Codepoints",
     "Compound",
     "Connection",
     "ConstantBytesDistribution",
