@@ -42,7 +42,12 @@ SPECIAL: Mapping[str, tuple[Mapping[str, Any], str]] = {
     ),
 }
 """Parameters without which the standard load would not show what a discipline does, and a word about them."""
-TOGETHER = {"rho": ("eta",), "lane_0_packets": ("lane_1_packets",)}
+TOGETHER = {
+    "rho": ("eta",),
+    "lane_0_packets": ("lane_1_packets",),
+    "sparse_queues": ("bulk_queues",),
+    "best_effort_packets": ("bulk_packets", "voice_packets"),
+}
 """States that one strip shows beside the first."""
 UNITS = {"_bits": ("Mbit/s", 1e-6), "_bytes": ("kB", 1e-3), "_seconds": ("ms", 1e3), "_packets": ("packets", 1.0)}
 """How a state's name tells its unit, the unit that is drawn, and the factor between."""
