@@ -75,6 +75,10 @@ probabilistic: $(STAMPS)/core ## The items of probabilistic congestion control, 
 comparison: $(STAMPS)/core ## All schemes on one set of networks, into docs/comparison.md; ARGS=--quick for a look in a minute
 	$(BIN)/python -m tools.write_comparison $(ARGS)
 
+.PHONY: home
+home: $(STAMPS)/core ## A household under five pairs of queues on four access lines, into docs/home.md; ARGS=--quick for a look
+	$(BIN)/python -m tools.write_home $(ARGS)
+
 .PHONY: tdqm
 tdqm: $(STAMPS)/core ## The items of TDQM and TCP Newark and the experiments beside them, into docs/tdqm.md
 	$(BIN)/python -m tools.write_tdqm

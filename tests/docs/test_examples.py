@@ -32,6 +32,10 @@ ELSEWHERE = {
         ("make comparison", "make comparison ARGS=--quick"),
         "takes minutes of all cores; tests/test_todays.py runs the same schemes",
     ),
+    **dict.fromkeys(
+        ("make home", "make home ARGS=--quick"),
+        "takes minutes of all cores; tests/test_home.py builds every row and runs two, shorter",
+    ),
     "source .venv/bin/activate": "changes a shell and does nothing else; commands here run in that environment",
 }
 """What blocks of the documentation say and this test does not run, and who does."""
