@@ -148,7 +148,7 @@ def _flows(axis: Axes, result: Result, column: str, label: str, *, from_zero: bo
     else:
         for index, (name, members) in enumerate(_groups(result, names)):
             chosen = table.filter(pl.col("flow").is_in(members)).select("time", pl.col(column) * factor)
-            _band(axis, chosen, f"{name} (mean of {len(members)})", index)
+            _band(axis, chosen, name if len(members) == 1 else f"{name} (mean of {len(members)})", index)
     axis.set_ylabel(f"{label} ({unit})")
     if from_zero:
         axis.set_ylim(bottom=0.0)
