@@ -341,6 +341,22 @@ class ControlPair:
         """The pair's identity, which comes back in :attr:`Control.pair` at the receiver."""
 
 @final
+class ProbeCluster:
+    """So many bytes leave at a rate of their own whenever ``id`` changes, and when the plan first appears. Where no data
+    waits, a sender of datagrams pads with control packets."""
+
+    def __new__(cls, id: int, rate: float, bytes: float) -> Self: ...  # noqa: A002 (the names they have in Rust)
+    @property
+    def id(self) -> int:
+        """The cluster's identity."""
+    @property
+    def rate(self) -> int:
+        """The rate at which it leaves, in bit/s."""
+    @property
+    def bytes(self) -> int:
+        """How much leaves, headers included."""
+
+@final
 class Directive:
     """What a controller tells the sender: at most ``window`` bytes in the network and at most ``rate`` bit/s, metered by
     a bucket of ``burst`` bytes into which tokens come evenly or as a Poisson process; whether data may leave at all;
@@ -355,9 +371,10 @@ class Directive:
         burst: float = 0.0,
         tokens: Literal["constant", "poisson"] = "constant",
         gate: bool = True,
-        probe: DataPairs | ControlPair | None = None,
+        probe: DataPairs | ControlPair | ProbeCluster | None = None,
         timeout: float | None = None,
         until: float | None = None,
+        media: float | None = None,
     ) -> Self: ...
     @property
     def window(self) -> int | None:
@@ -379,11 +396,15 @@ class Directive:
         """When the controller will open a closed gate, in seconds since the start, as far as it knows: the application is
         told. The gate opens by a directive, not by this time."""
     @property
-    def probe(self) -> DataPairs | ControlPair | None:
+    def probe(self) -> DataPairs | ControlPair | ProbeCluster | None:
         """Probes to send."""
     @property
     def timeout(self) -> float | None:
         """How long to wait for an acknowledgement, in seconds, or ``None`` for what RFC 6298 says."""
+    @property
+    def media(self) -> int | None:
+        """What the application of datagrams should make, in bit/s, where that is not ``rate``; a source without end keeps to
+        it."""
 
 @final
 class Sent:

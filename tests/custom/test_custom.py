@@ -116,6 +116,11 @@ def test_directives_say_what_they_were_made_of() -> None:
     pair = tb.Directive(probe=tb.ControlPair(7)).probe
     assert isinstance(pair, tb.ControlPair)
     assert pair.id == 7
+    cluster = tb.Directive(probe=tb.ProbeCluster(3, 2e6, 6000), media=1e6)
+    assert isinstance(cluster.probe, tb.ProbeCluster)
+    assert (cluster.probe.id, cluster.probe.rate, cluster.probe.bytes, cluster.media) == (3, 2_000_000, 6000, 1_000_000)
+    names = {"Directive": tb.Directive, "ProbeCluster": tb.ProbeCluster}
+    assert eval(repr(cluster), names).media == 1_000_000
     assert eval(repr(full), {"Directive": tb.Directive, "DataPairs": tb.DataPairs}).probe.singleton_timeout == 0.5
     assert tb.Directive().probe is None
     for wrong, words in (

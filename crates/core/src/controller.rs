@@ -122,6 +122,16 @@ pub enum ProbePlan {
         /// The pair's identity; the first pair leaves when the plan first appears.
         id: u64,
     },
+    /// A cluster leaves whenever `id` changes: so many bytes at a rate of their own, in the place of [`Directive::rate`].
+    /// Where no data waits, a sender of datagrams pads with control packets, which have numbers as data has (libwebrtc).
+    Cluster {
+        /// The cluster's identity; the first leaves when the plan first appears.
+        id: u64,
+        /// The rate at which it leaves.
+        rate: BitRate,
+        /// How much leaves, headers included; whole packets, so at most one packet more.
+        bytes: Bytes,
+    },
 }
 
 /// What the sender may do until the next call.
@@ -137,6 +147,9 @@ pub struct Directive {
     pub gate: Gate,
     /// Probes to send.
     pub probe: Option<ProbePlan>,
+    /// What the application should make, where that is not `rate`: a coder is told this one, and data may leave faster than
+    /// it is made, so that a frame does not wait for the next. A source without end keeps to both. Datagrams only.
+    pub media: Option<BitRate>,
     /// How long to wait for an acknowledgement, where the controller knows better than RFC 6298 does: back-off comes
     /// on top, the configured minimum does not (Keshav 1994, §6).
     pub timeout: Option<Span>,
@@ -151,6 +164,7 @@ impl Directive {
             burst: Burst::SINGLE,
             gate: Gate::Open,
             probe: None,
+            media: None,
             timeout: None,
         }
     }
@@ -163,6 +177,7 @@ impl Directive {
             burst: Burst::SINGLE,
             gate: Gate::Open,
             probe: None,
+            media: None,
             timeout: None,
         }
     }

@@ -29,8 +29,9 @@ mod _core {
     use crate::custom::take_failure;
     #[pymodule_export]
     use crate::custom::values::{
-        Connection, Context, ControlPair, DataPairs, LinkInfo, PyAcked, PyArrival, PyControl, PyDirective,
-        PyEchoes, PyEnvelope, PyFeedback, PyLost, PyOutgoing, PyPacket, PyRtt, PySent, QueueContext,
+        Connection, Context, ControlPair, DataPairs, LinkInfo, ProbeCluster, PyAcked, PyArrival, PyControl,
+        PyDirective, PyEchoes, PyEnvelope, PyFeedback, PyLost, PyOutgoing, PyPacket, PyRtt, PySent,
+        QueueContext,
     };
     #[pymodule_export]
     use crate::custom::{register_queue, register_scheme};

@@ -410,7 +410,7 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
         let counters = self.counters.observe();
         Observation {
             sent_packets: counters.sent_packets + self.steering.control_packets,
-            sent_bytes: counters.sent_bytes + self.config.header * self.steering.control_packets,
+            sent_bytes: counters.sent_bytes + self.steering.control_bytes(),
             gate: self.steering.gate_times(),
             window: self.window(),
             rate: self.steering.shaper.as_ref().and_then(|shaper| shaper.rate()),

@@ -4,7 +4,9 @@
 
 mod bucket;
 
-use tailback_core::{BitRate, Directive, Gate, GateTimes, PairPosition, ProbePlan, Span, Stream, Time};
+use tailback_core::{
+    BitRate, Bytes, Directive, Gate, GateTimes, PairPosition, ProbePlan, Span, Stream, Time,
+};
 
 use bucket::Bucket;
 
@@ -35,6 +37,22 @@ pub struct Shaper {
     control_pair: Option<u64>,
     /// How many control packets of it have yet to leave.
     control_due: u8,
+    /// The newest cluster that was asked for, and what of it has yet to leave.
+    cluster: Option<u64>,
+    cluster_due: Option<Due>,
+    /// Bytes of padding that left, headers not counted.
+    pub(crate) padding: Bytes,
+    /// What the application should make, where that is not the rate.
+    media: Option<BitRate>,
+    /// The application offers without end, and keeps to what it should make only if the shaper does.
+    pub(crate) is_endless: bool,
+}
+
+/// What has yet to leave of a cluster.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    rate: BitRate,
+    bytes: Bytes,
 }
 
 impl Shaper {
@@ -57,14 +75,19 @@ impl Shaper {
             singleton_at: Time::NEVER,
             control_pair: None,
             control_due: 0,
+            cluster: None,
+            cluster_due: None,
+            padding: Bytes::ZERO,
+            media: None,
+            is_endless: false,
         }
     }
 
     /// A fresh shaper in the place of this one. The application has heard of this one's gate: that stays, until it hears
     /// of another.
     pub(crate) fn renewed(&self, now: Time, packet: u64) -> Self {
-        let Self { gate, gate_times, gate_changed, .. } = *self;
-        Self { gate, gate_times, gate_changed, ..Self::new(now, packet) }
+        let Self { gate, gate_times, gate_changed, padding, is_endless, .. } = *self;
+        Self { gate, gate_times, gate_changed, padding, is_endless, ..Self::new(now, packet) }
     }
 
     /// Takes a new directive.
@@ -79,16 +102,28 @@ impl Shaper {
                 self.control_pair = Some(id);
                 self.control_due = 2;
             }
-            Some(ProbePlan::ControlPair { .. }) | None => {}
+            Some(ProbePlan::ControlPair { .. } | ProbePlan::Cluster { .. }) | None => {}
         }
         let at_once = if self.pairs.is_some() { 2 } else { 1 };
         let had_rate = self.rate.is_some();
-        self.bucket.accrue(now, self.rate.unwrap_or(BitRate::ZERO), rng);
+        self.bucket.accrue(now, self.rate_in_force().unwrap_or(BitRate::ZERO), rng);
+        if let Some(ProbePlan::Cluster { id, rate, bytes }) = directive.probe
+            && self.cluster != Some(id)
+        {
+            self.cluster = Some(id);
+            self.cluster_due = Some(Due { rate, bytes }).filter(|due| due.bytes > Bytes::ZERO);
+        }
         self.bucket.configure(directive.burst, at_once);
-        if directive.rate.is_some() && !had_rate {
+        self.media = directive.media;
+        let most = directive.media.filter(|_| self.is_endless);
+        let rate = match (directive.rate, most) {
+            (Some(rate), Some(most)) => Some(rate.min(most)),
+            (rate, most) => rate.or(most),
+        };
+        if rate.is_some() && !had_rate {
             self.bucket.fill(now, at_once, rng);
         }
-        self.rate = directive.rate;
+        self.rate = rate;
     }
 
     /// The mean of the Poisson tokens that were stored since this was last asked, in bytes.
@@ -96,9 +131,24 @@ impl Shaper {
         self.bucket.stored(now)
     }
 
-    /// The rate in force.
+    /// The directed rate.
     pub(crate) fn rate(&self) -> Option<BitRate> {
         self.rate
+    }
+
+    /// What the application should make.
+    pub(crate) fn media_rate(&self) -> Option<BitRate> {
+        self.media.or(self.rate)
+    }
+
+    /// The rate at which packets leave: that of a cluster, while one does.
+    fn rate_in_force(&self) -> Option<BitRate> {
+        self.cluster_due.map(|due| due.rate).or(self.rate)
+    }
+
+    /// Whether a cluster leaves.
+    pub(crate) fn in_cluster(&self) -> bool {
+        self.cluster_due.is_some()
     }
 
     /// Whether the gate was opened or closed since the last call.
@@ -173,11 +223,15 @@ impl Shaper {
                 (PairPosition::Single, size)
             }
         };
-        if let Some(rate) = self.rate {
+        if let Some(rate) = self.rate_in_force() {
             self.bucket.accrue(now, rate, rng);
             if let Some(at) = self.bucket.spend(now, cost, rate) {
                 return Verdict::Wait(at);
             }
+        }
+        if let Some(due) = &mut self.cluster_due {
+            due.bytes = due.bytes.saturating_sub(Bytes::new(cost));
+            self.cluster_due = self.cluster_due.filter(|due| due.bytes > Bytes::ZERO);
         }
         self.singleton_at = Time::NEVER;
         self.second_due = position == PairPosition::First;
@@ -193,7 +247,7 @@ impl Shaper {
 
     /// The retransmission timer expired: only one token is kept (Li 2004, Fig. 4).
     pub(crate) fn on_timeout(&mut self, now: Time, rng: &mut Stream) {
-        self.bucket.accrue(now, self.rate.unwrap_or(BitRate::ZERO), rng);
+        self.bucket.accrue(now, self.rate_in_force().unwrap_or(BitRate::ZERO), rng);
         self.bucket.keep_one();
     }
 }

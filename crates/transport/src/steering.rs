@@ -3,7 +3,7 @@
 
 use tailback_core::{
     Annex, BitRate, Bytes, ControlInfo, Controller, EndpointCx, Envelope, FlowId, Gate, GateTimes, Kind,
-    Lane, Packet, Sent, Span, Time,
+    Lane, Packet, PairPosition, Sent, Span, Time,
 };
 
 use crate::pacing::Pacing;
@@ -142,9 +142,41 @@ impl<C: Controller> Steering<C> {
         tag
     }
 
-    /// The rate in force: the directed one, or the window per round trip time.
+    /// A packet of padding leaves.
+    pub(crate) fn pad(&mut self, now: Time, number: u64, size: Bytes, cx: &mut EndpointCx<'_>) {
+        self.control_packets += 1;
+        if let Some(shaper) = &mut self.shaper {
+            shaper.padding += size.saturating_sub(Bytes::new(u64::from(self.header)));
+        }
+        let sent = Sent {
+            number,
+            size,
+            in_flight: size,
+            retransmission: false,
+            pair: PairPosition::Single,
+            app_limited: true,
+            tag: 0,
+        };
+        self.sent(now, sent, cx);
+    }
+
+    /// Bytes of control packets: headers, and what was padded beyond.
+    pub(crate) fn control_bytes(&self) -> Bytes {
+        let padding = self.shaper.as_ref().map_or(Bytes::ZERO, |shaper| shaper.padding);
+        Bytes::new(u64::from(self.header)) * self.control_packets + padding
+    }
+
+    /// The application offers without end from now on.
+    pub(crate) fn never_ends(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
+        if let Some(shaper) = &mut self.shaper {
+            shaper.is_endless = true;
+        }
+        self.obey(now, cx);
+    }
+
+    /// The rate that an application should keep to: the directed one, or the window per round trip time.
     pub(crate) fn rate(&self, round_trip: Option<Span>) -> Option<BitRate> {
-        let directed = self.shaper.as_ref().and_then(|shaper| shaper.rate());
+        let directed = self.shaper.as_ref().and_then(|shaper| shaper.media_rate());
         let by_window = || Some(BitRate::of(Bytes::new(self.window), round_trip?));
         directed.or_else(|| by_window().filter(|_| self.window != u64::MAX))
     }
@@ -240,8 +272,9 @@ impl<C: Controller> Steering<C> {
     ) -> Option<Packet> {
         let (pair, first) = self.shaper.as_mut()?.take_control()?;
         let info = ControlInfo { pair, ..self.teller.stamp(now, so_far) };
+        let size = Bytes::new(u64::from(self.header));
         self.control_packets += 1;
-        let mut packet = Packet::new(Kind::Control, flow, pair, Bytes::new(u64::from(self.header)));
+        let mut packet = Packet::new(Kind::Control, flow, pair, size);
         packet.set_lane(if first { Lane::OUT_OF_BAND } else { Lane::IN_BAND });
         packet.annex = cx.annexes.insert(Annex::Control(info));
         Some(packet)

@@ -328,3 +328,95 @@ fn control_packets_say_what_was_sent_so_far() {
     let second = seconds(0.25);
     assert_eq!(infos, [(1, 0, Time::ZERO), (1, 0, Time::ZERO), (2, 4000, second), (2, 4000, second)]);
 }
+
+/// A cluster of five packets at 8 Mbit/s leaves a millisecond apart, whatever the rate; with the next identity another. Of the
+/// same identity nothing leaves again.
+#[test]
+fn a_cluster_leaves_at_its_own_rate_when_its_identity_changes() {
+    let plan = |id| {
+        let (rate, bytes) = (BitRate::from_bits_per_sec(8_000_000), Bytes::new(5000));
+        Directive { probe: Some(ProbePlan::Cluster { id, rate, bytes }), ..Directive::rate(MBIT) }
+    };
+    let controller = || Scripted::new(plan(1)).at(seconds(0.02), plan(1)).at(seconds(0.04), plan(2));
+    let of_stream = stream(controller()).start().run(Span::from_millis(54));
+    let of_datagrams = datagrams(controller(), DatagramConfig::default()).start().run(Span::from_millis(54));
+    for sent in [of_stream.sent(), of_datagrams.sent()] {
+        let times: Vec<u64> = sent.iter().map(|(at, _)| *at).collect();
+        // Five, then one in 8 ms; at 40 ms half a packet's tokens are there, and the rest takes half a millisecond.
+        assert_eq!(times, [0, 1, 2, 3, 4, 12, 20, 28, 36, 40, 41, 42, 43, 44, 52]);
+    }
+}
+
+/// Without data, a sender of datagrams pads the cluster with control packets, which have the next numbers; a stream does not.
+#[test]
+fn a_cluster_without_data_is_padded() {
+    let probe =
+        ProbePlan::Cluster { id: 1, rate: BitRate::from_bits_per_sec(8_000_000), bytes: Bytes::new(4500) };
+    let test = clockwork(Scripted::new(Directive { probe: Some(probe), ..free() })).start();
+    let test = test.run(Span::from_millis(25));
+    let found: Vec<(u64, Kind, u64)> = test
+        .departures
+        .iter()
+        .map(|d| (d.at.as_nanos() / 1_000_000, d.packet.kind(), d.packet.number))
+        .collect();
+    let padding = (0..5).map(|number| (number, Kind::Control, number));
+    let data = [(10, Kind::Data, 5), (20, Kind::Data, 6)];
+    assert_eq!(found, padding.chain(data).collect::<Vec<_>>());
+    let observed = test.sender.observe();
+    assert_eq!(observed.sent_packets, test.departures.len() as u64);
+    assert_eq!(observed.sent_bytes, test.departures.iter().map(|d| d.packet.size()).sum::<Bytes>());
+    let empty =
+        file(Scripted::new(Directive { probe: Some(probe), ..free() }), 2).start().run(Span::from_millis(25));
+    assert!(empty.departures.iter().all(|d| d.packet.kind() == Kind::Data));
+}
+
+/// What the application should make is told to it; data that waits leaves at the rate. A source without end keeps to both.
+#[test]
+fn media_are_made_at_their_own_rate_and_leave_at_the_other() {
+    let media = Directive { media: Some(MBIT), ..Directive::rate(BitRate::from_bits_per_sec(4_000_000)) };
+    let times =
+        times(&datagrams(Scripted::new(media), DatagramConfig::default()).start().run(Span::from_secs(1)));
+    assert_eq!(times.len(), 126, "1 Mbit/s in packets of 1000 B, and the first at once");
+    let config = DatagramConfig::default();
+    let source = Frames { rate: None, next: Some(Time::ZERO) };
+    let sender = DatagramSender::new(FLOW, config.clone(), Scripted::new(media), source);
+    let test = Pipe::new(sender, DatagramReceiver::new(FLOW, config), ONE_WAY).start();
+    let test = test.run(Span::from_millis(95));
+    assert_eq!(test.sent().iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0, 2, 4, 6, 8]);
+    let told = test.sender.source().rate.map(BitRate::bits_per_sec);
+    assert_eq!(told, Some(960_000), "headers are not the application's");
+}
+
+/// A frame of five packets each 100 ms, which notes the rate that it is told.
+struct Frames {
+    rate: Option<BitRate>,
+    next: Option<Time>,
+}
+
+impl Source for Frames {
+    fn start(&mut self, _: Time, _: &mut tailback_core::Stream) {}
+
+    fn next_offer(&self) -> Option<Time> {
+        self.next
+    }
+
+    fn take_offer(&mut self, now: Time, _: &mut tailback_core::Stream) -> Option<Offer> {
+        let due = self.next.filter(|due| *due <= now)?;
+        self.next = Some(due + Span::from_millis(100));
+        Some(Offer { bytes: Bytes::new(5 * 960), new_connection: false, ends_message: true })
+    }
+
+    fn tell(&mut self, hint: tailback_core::AppHint) {
+        self.rate = hint.rate;
+    }
+
+    fn on_message_done(&mut self, _: Time, _: &mut tailback_core::Stream) {}
+
+    fn is_finished(&self) -> bool {
+        false
+    }
+
+    fn stop(&mut self, _: Time) {
+        self.next = None;
+    }
+}

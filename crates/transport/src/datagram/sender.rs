@@ -215,6 +215,9 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
     fn offer(&mut self, now: Time, bytes: Bytes, report: bool, cx: &mut EndpointCx<'_>) {
         let closed = !self.steering.gate().is_open();
         let endless = bytes == Bytes::MAX;
+        if endless {
+            self.steering.never_ends(now, cx);
+        }
         if closed && !endless {
             self.counters.gated += self.queue.count(bytes);
         } else if bytes == Bytes::ZERO || !self.queue.push(bytes, report, self.config.buffer) {
@@ -255,6 +258,22 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         };
         let pair = self.shape(now, u64::from(size), cx)?;
         Some(self.transmit(now, size, pair, cx))
+    }
+
+    /// A packet of padding, where a cluster leaves and no data waits. It has the next number, so that reports tell of it.
+    fn padding(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Packet> {
+        let in_cluster = self.steering.shaper.as_ref().is_some_and(|shaper| shaper.in_cluster());
+        if !in_cluster || self.phase != Phase::Running || self.config.acks || !self.queue.is_empty() {
+            return None;
+        }
+        let size = wire_size(self.config.segment_size);
+        self.shape(now, u64::from(size), cx)?;
+        let (number, bytes) = (self.next, Bytes::new(u64::from(size)));
+        self.next += 1;
+        self.steering.pad(now, number, bytes, cx);
+        let mut packet = Packet::new(Kind::Control, self.flow, number, bytes);
+        packet.set_ecn(self.config.ecn.codepoint());
+        Some(packet)
     }
 
     fn fits(&self, size: u64) -> bool {
@@ -354,7 +373,7 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
         }
         // A source in a closed loop may have offered when its last datagram left.
         self.take_offers(now, cx);
-        if let Some(packet) = self.data_packet(now, cx) {
+        if let Some(packet) = self.data_packet(now, cx).or_else(|| self.padding(now, cx)) {
             return Output::Transmit(packet);
         }
         if self.phase == Phase::Running && self.queue.is_empty() && self.source.is_finished() {
@@ -369,7 +388,7 @@ impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
         let counters = self.counters.observe();
         Observation {
             sent_packets: counters.sent_packets + self.steering.control_packets,
-            sent_bytes: counters.sent_bytes + self.config.header * self.steering.control_packets,
+            sent_bytes: counters.sent_bytes + self.steering.control_bytes(),
             gate: self.steering.gate_times(),
             window: self.window(),
             rate: self.steering.shaper.as_ref().and_then(|shaper| shaper.rate()),

@@ -27,7 +27,7 @@ impl Governor for ShapedGovernor {
     fn allow(&mut self, now: Time, allowance: &Allowance, rng: &mut Stream) {
         let Allowance { total, rate, burst, gate } = *allowance;
         let shaper = self.shaper.get_or_insert_with(|| Shaper::new(now, self.packet.get()));
-        let directive = Directive { window: None, rate, burst, gate, probe: None, timeout: None };
+        let directive = Directive { window: None, rate, burst, gate, ..Directive::window(Bytes::MAX) };
         shaper.direct(now, &directive, rng);
         self.limit = total;
     }

@@ -47,7 +47,6 @@ pub struct Ingress<C = AnyController> {
     flow: FlowId,
     steering: Steering<C>,
     segment: Bytes,
-    header: Bytes,
     is_running: bool,
     passed_packets: u64,
     books: Passage,
@@ -74,7 +73,6 @@ impl<C: Controller> Ingress<C> {
             flow,
             steering: Steering::new(controller, wire_size(config.segment_size), wire_size(config.header)),
             segment: config.segment_size,
-            header: config.header,
             is_running: false,
             passed_packets: 0,
             books: Passage::default(),
@@ -222,7 +220,7 @@ impl<C: Controller> Endpoint for Ingress<C> {
         let control = self.steering.control_packets;
         Observation {
             sent_packets: self.passed_packets + control,
-            sent_bytes: self.books.passed + self.header * control,
+            sent_bytes: self.books.passed + self.steering.control_bytes(),
             received_packets: self.heard,
             received_bytes: self.heard_bytes,
             goodput_packets: self.passed_packets,

@@ -36,8 +36,8 @@ mod remote;
 mod scheme;
 
 use tailback_core::{
-    BitRate, Burst, Bytes, CongestionEvent, Controller, Cx, Directive, Feedback, Gate, ProbePlan, Recovery,
-    Sent, Span, Time,
+    BitRate, Bytes, CongestionEvent, Controller, Cx, Directive, Feedback, ProbePlan, Recovery, Sent, Span,
+    Time,
 };
 
 use crate::estimators::{AnyEstimator, Estimator, Sample};
@@ -334,6 +334,6 @@ impl Controller for PacketPair {
             (Some(_), limit) => limit,
         };
         let probe = Some(ProbePlan::DataPairs { singleton_timeout: self.config.singleton_timeout });
-        Directive { window, rate, burst: Burst::SINGLE, gate: Gate::Open, probe, timeout: self.timeout }
+        Directive { window, probe, timeout: self.timeout, rate, ..Directive::window(Bytes::MAX) }
     }
 }

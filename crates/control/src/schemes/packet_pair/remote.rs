@@ -17,8 +17,8 @@
 use std::collections::VecDeque;
 
 use tailback_core::{
-    Acked, Arrival, BitRate, Burst, Bytes, CongestionEvent, ControlInfo, Controller, Cx, Directive, Envelope,
-    Feedback, FeedbackPolicy, Gate, Lane, Outgoing, Packet, ProbePlan, Report, Sent, Span, Time,
+    Acked, Arrival, BitRate, Bytes, CongestionEvent, ControlInfo, Controller, Cx, Directive, Envelope,
+    Feedback, FeedbackPolicy, Lane, Outgoing, Packet, ProbePlan, Report, Sent, Span, Time,
 };
 
 use super::{PacketPair, PacketPairConfig, RateTimer, Reading, bit_rate};
@@ -263,6 +263,6 @@ impl Controller for PacketPairRemote {
             (Some(_), limit) => limit,
         };
         let probe = Some(ProbePlan::DataPairs { singleton_timeout: self.singleton_timeout });
-        Directive { window, rate, burst: Burst::SINGLE, gate: Gate::Open, probe, timeout }
+        Directive { window, probe, timeout, rate, ..Directive::window(Bytes::MAX) }
     }
 }

@@ -53,11 +53,57 @@ impl ControlPair {
     }
 }
 
-/// Either kind of probes, as a directive takes them.
+/// So many bytes leave at a rate of their own whenever the identity changes.
+#[pyclass(frozen, from_py_object, module = "tailback")]
+#[derive(Clone)]
+pub(crate) struct ProbeCluster {
+    id: u64,
+    rate: BitRate,
+    bytes: Bytes,
+}
+
+#[pymethods]
+impl ProbeCluster {
+    #[new]
+    fn new(id: u64, rate: f64, bytes: f64) -> PyResult<Self> {
+        let bytes = Bytes::from_f64(positive("bytes", bytes, "bytes of at least 0")?);
+        Ok(Self { id, rate: bit_rate("rate", rate, "bit/s from 0 to 1e14, as of links")?, bytes })
+    }
+
+    #[getter]
+    const fn id(&self) -> u64 {
+        self.id
+    }
+
+    #[getter]
+    fn rate(&self) -> u64 {
+        self.rate.bits_per_sec()
+    }
+
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.bytes.get()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ProbeCluster({}, {}, {})", self.id, self.rate(), self.bytes())
+    }
+}
+
+fn bit_rate(name: &str, value: f64, allowed: &str) -> PyResult<BitRate> {
+    let rate = positive(name, value, allowed)?;
+    if rate > MOST_RATE {
+        return Err(not_allowed(name, rate, allowed));
+    }
+    Ok(BitRate::from_bits_per_sec_f64(rate))
+}
+
+/// Any kind of probes, as a directive takes them.
 #[derive(FromPyObject)]
 enum Probe {
     Data(DataPairs),
     Control(ControlPair),
+    Cluster(ProbeCluster),
 }
 
 impl Probe {
@@ -65,6 +111,9 @@ impl Probe {
         match self {
             Self::Data(pairs) => ProbePlan::DataPairs { singleton_timeout: pairs.0 },
             Self::Control(pair) => ProbePlan::ControlPair { id: pair.id },
+            Self::Cluster(cluster) => {
+                ProbePlan::Cluster { id: cluster.id, rate: cluster.rate, bytes: cluster.bytes }
+            }
         }
     }
 }
@@ -77,7 +126,7 @@ pub(crate) struct PyDirective(pub(crate) Directive);
 impl PyDirective {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "called from Python, with names")]
-    #[pyo3(signature = (window=None, rate=None, *, burst=0.0, tokens="constant", gate=true, probe=None, timeout=None, until=None))]
+    #[pyo3(signature = (window=None, rate=None, *, burst=0.0, tokens="constant", gate=true, probe=None, timeout=None, until=None, media=None))]
     fn new(
         window: Option<f64>,
         rate: Option<f64>,
@@ -87,6 +136,7 @@ impl PyDirective {
         probe: Option<Probe>,
         timeout: Option<f64>,
         until: Option<f64>,
+        media: Option<f64>,
     ) -> PyResult<Self> {
         if gate && until.is_some() {
             let message = "until: is not allowed while the gate is open; expected with gate=False";
@@ -96,14 +146,8 @@ impl PyDirective {
         let bytes = |value| {
             positive("window", value, "bytes of at least 0, or None for no window").map(Bytes::from_f64)
         };
-        let bits = |value| {
-            let allowed = "bit/s from 0 to 1e14, as of links, or None for no rate";
-            let rate = positive("rate", value, allowed)?;
-            if rate > MOST_RATE {
-                return Err(not_allowed("rate", rate, allowed));
-            }
-            Ok(BitRate::from_bits_per_sec_f64(rate))
-        };
+        let bits = |value| bit_rate("rate", value, "bit/s from 0 to 1e14, as of links, or None for no rate");
+        let made = |value| bit_rate("media", value, "bit/s from 0 to 1e14, or None for the rate");
         let span = |value| {
             let allowed = "seconds of at least 1e-6, or None for the transport's own";
             let timeout = positive("timeout", value, allowed)?;
@@ -131,6 +175,7 @@ impl PyDirective {
                 Gate::Closed { until: until.map(|at| Time::ZERO + Span::from_secs_f64(at)) }
             },
             probe: probe.map(Probe::plan),
+            media: media.map(made).transpose()?,
             timeout: timeout.map(span).transpose()?,
         }))
     }
@@ -176,7 +221,15 @@ impl PyDirective {
                 Some(Bound::new(py, DataPairs(singleton_timeout))?.into_any())
             }
             Some(ProbePlan::ControlPair { id }) => Some(Bound::new(py, ControlPair { id })?.into_any()),
+            Some(ProbePlan::Cluster { id, rate, bytes }) => {
+                Some(Bound::new(py, ProbeCluster { id, rate, bytes })?.into_any())
+            }
         })
+    }
+
+    #[getter]
+    fn media(&self) -> Option<u64> {
+        self.0.media.map(BitRate::bits_per_sec)
     }
 
     #[getter]
@@ -194,9 +247,13 @@ impl PyDirective {
                 format!(", probe={}", DataPairs(singleton_timeout).__repr__())
             }
             Some(ProbePlan::ControlPair { id }) => format!(", probe={}", ControlPair { id }.__repr__()),
+            Some(ProbePlan::Cluster { id, rate, bytes }) => {
+                format!(", probe={}", ProbeCluster { id, rate, bytes }.__repr__())
+            }
         };
+        let media = self.media().map_or_else(String::new, |bits| format!(", media={bits}"));
         format!(
-            "Directive(window={}, rate={}, burst={}, tokens='{}', gate={}{until}{probe}{timeout})",
+            "Directive(window={}, rate={}, burst={}, tokens='{}', gate={}{until}{probe}{timeout}{media})",
             shown(self.window()),
             shown(self.rate()),
             self.burst(),

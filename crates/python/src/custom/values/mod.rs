@@ -14,7 +14,7 @@ use tailback_core::{PairPosition, Time};
 
 pub(crate) use about::{Connection, LinkInfo};
 pub(crate) use context::Context;
-pub(crate) use directive::{ControlPair, DataPairs, PyDirective};
+pub(crate) use directive::{ControlPair, DataPairs, ProbeCluster, PyDirective};
 pub(crate) use feedback::{PyAcked, PyEchoes, PyEnvelope, PyFeedback, PyLost, PyRtt, PySent};
 pub(crate) use queue::{Gone, PyPacket, QueueContext, Ticket};
 pub(crate) use receiver::{PyArrival, PyControl, PyOutgoing};
