@@ -44,6 +44,10 @@ pub struct Batch {
     pub lost_bytes: Bytes,
     /// Of the newest packet that arrived, without the time that its arrival was held back.
     pub round_trip: Option<Span>,
+    /// By how many bytes the newest packet that arrived is further than before, lost ones included.
+    pub advanced: Bytes,
+    /// Bytes sent beyond it.
+    pub ahead: Bytes,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +64,8 @@ pub struct Arrivals {
     /// The number of the oldest record.
     first: u64,
     in_flight: Bytes,
+    /// Bytes sent beyond the newest number that arrived.
+    ahead: Bytes,
     /// One beyond the newest number that arrived.
     newest: u64,
     batch: Batch,
@@ -71,13 +77,15 @@ impl Arrivals {
         if number != self.first + self.records.len() as u64 {
             // A flow that begins anew.
             self.records.clear();
-            (self.first, self.in_flight) = (number, Bytes::ZERO);
+            (self.first, self.newest) = (number, number);
+            (self.in_flight, self.ahead) = (Bytes::ZERO, Bytes::ZERO);
         }
         if self.records.len() == MOST {
             self.forget();
         }
         self.records.push_back(Record { sent: now, size, told: false });
         self.in_flight += size;
+        self.ahead += size;
     }
 
     fn forget(&mut self) -> Option<Record> {
@@ -94,10 +102,16 @@ impl Arrivals {
         self.in_flight
     }
 
+    /// Bytes sent beyond the newest packet that is known to have arrived; losses among them count until then.
+    pub const fn ahead(&self) -> Bytes {
+        self.ahead
+    }
+
     /// A report that left at `left` by the receiver's clock, of the packets from `first` on.
     pub fn on_report(&mut self, now: Time, first: u64, left: Time, words: &[ArrivalWord]) -> &Batch {
         self.batch.arrived.clear();
         (self.batch.lost, self.batch.lost_bytes, self.batch.round_trip) = (0, Bytes::ZERO, None);
+        let before = self.newest.max(self.first);
         for (number, word) in (first..=u64::MAX).zip(words) {
             let Some(index) = number.checked_sub(self.first) else { continue };
             let Some(record) = usize::try_from(index).ok().and_then(|index| self.records.get_mut(index))
@@ -116,6 +130,11 @@ impl Arrivals {
             let (size, sent) = (record.size, record.sent);
             self.batch.arrived.push(Arrived { number, size, sent, at, marked: word.is_marked() });
         }
+        let passed = self.newest.saturating_sub(before) as usize;
+        let from = before.saturating_sub(self.first) as usize;
+        self.batch.advanced = self.records.iter().skip(from).take(passed).map(|record| record.size).sum();
+        self.ahead = self.ahead.saturating_sub(self.batch.advanced);
+        self.batch.ahead = self.ahead;
         // What a report does not tell any more, being too old or in one that was lost, is lost like the rest.
         while self.first + REORDERING < self.newest {
             match self.forget() {
@@ -159,8 +178,10 @@ mod tests {
         assert_eq!((last.number, last.marked), (5, true));
         assert!(last.one_way().is_some_and(|delay| (delay - 0.95).abs() < 1e-9));
         assert_eq!(arrivals.in_flight(), Bytes::ZERO);
+        assert_eq!((batch.advanced, batch.ahead), (Bytes::new(6000), Bytes::ZERO), "lost ones, too");
         let again = arrivals.on_report(at(200), 0, at(1050), &words);
         assert_eq!((again.arrived.len(), again.lost), (0, 0), "the same again says nothing new");
+        assert_eq!(again.advanced, Bytes::ZERO);
     }
 
     #[test]
@@ -172,6 +193,9 @@ mod tests {
         let came = ArrivalWord::received(Span::ZERO, Ecn::NotEct);
         let batch = arrivals.on_report(at(100), 10, at(90), &[came; 10]);
         assert_eq!((batch.arrived.len(), batch.lost), (10, 10));
+        assert_eq!(batch.advanced, Bytes::new(20_000));
+        arrivals.on_sent(at(101), 20, Bytes::new(700));
+        assert_eq!(arrivals.ahead(), Bytes::new(700));
         let forged = arrivals.on_report(at(100), u64::MAX, at(90), &[came; 10]);
         assert_eq!((forged.arrived.len(), forged.lost), (0, 0));
     }

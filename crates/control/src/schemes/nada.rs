@@ -25,10 +25,10 @@ use std::collections::VecDeque;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{BitRate, Checker, Controller, Cx, Directive, Feedback, Report, Sent, Span, Time};
+use tailback_core::{BitRate, Checker, Cx, Directive, Span, Time};
 
-use super::media::{ArrivalReports, ReportPlan};
-use crate::estimators::arrivals::{Arrivals, Batch};
+use super::media::{ArrivalReports, MediaLaw, MediaSender, ReportPlan};
+use crate::estimators::arrivals::Batch;
 use crate::estimators::{LossIntervals, LossIntervalsConfig};
 use crate::needs::{MarkResponse, Needs, Reliability};
 use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
@@ -120,24 +120,12 @@ impl SchemeConfig for NadaConfig {
         checker.require(self.min_rate > BitRate::ZERO, "min_rate", self.min_rate, "a rate above zero");
         let allowed = format!("at least {} (min_rate)", self.min_rate);
         checker.require(self.max_rate >= self.min_rate, "max_rate", self.max_rate, allowed);
-        let interval = self.report_interval;
-        let ok = interval >= Span::from_millis(10) && interval <= Span::from_secs(1);
-        checker.require(ok, "report_interval", interval, "10 ms to 1 s");
-        let overlap = self.report_overlap;
-        checker.require(overlap <= 10_000, "report_overlap", overlap, "at most 10000");
-        let drift = self.clock_drift;
-        checker.require(drift.abs() <= 1000.0, "clock_drift", drift, "-1000 to 1000");
+        ReportPlan::check(checker, self.report_interval, self.report_overlap, self.clock_drift);
     }
 
     fn build(&self, _: &ControllerParams) -> Parts {
-        let plan = ReportPlan {
-            interval: self.report_interval,
-            after: None,
-            after_frames: false,
-            overlap: u64::from(self.report_overlap),
-            drift: self.clock_drift * 1e-6,
-        };
-        let controller: BoxedController = Box::new(Nada::new(self));
+        let plan = ReportPlan::every(self.report_interval, self.report_overlap, self.clock_drift);
+        let controller: BoxedController = Box::new(MediaSender::new(Nada::new(self)));
         Parts::sender(controller).with_policy(Some(ArrivalReports::new(plan)))
     }
 }
@@ -154,7 +142,7 @@ struct Told {
     most: f64,
 }
 
-/// NADA's sender. Rates are in bits per second.
+/// NADA's law. Rates are in bits per second.
 #[derive(Clone, Debug)]
 pub struct Nada {
     lowest: f64,
@@ -163,7 +151,6 @@ pub struct Nada {
     aim: f64,
     interval: f64,
     rate: f64,
-    arrivals: Arrivals,
     /// The newest one-way delays, and the least ever.
     taps: VecDeque<f64>,
     base: f64,
@@ -188,7 +175,6 @@ impl Nada {
             aim: config.priority * config.reference_delay.as_secs_f64() * highest,
             interval: config.report_interval.as_secs_f64(),
             rate: config.min_rate.bits_per_sec() as f64,
-            arrivals: Arrivals::default(),
             taps: VecDeque::with_capacity(TAPS),
             base: f64::INFINITY,
             window: VecDeque::new(),
@@ -288,26 +274,10 @@ impl Nada {
     }
 }
 
-impl Controller for Nada {
-    fn on_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) {
-        self.arrivals.on_sent(now, sent.number, sent.size);
-    }
-
-    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
-        let Some(Report::Arrivals { first, left, words }) = feedback.report.map(|envelope| &envelope.report)
-        else {
-            return;
-        };
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        let batch = arrivals.on_report(now, *first, *left, words);
-        let news = !batch.arrived.is_empty() || batch.lost > 0;
-        if news {
-            self.take(now, batch);
-        }
-        self.arrivals = arrivals;
-        if news {
-            self.update(now, cx);
-        }
+impl MediaLaw for Nada {
+    fn on_news(&mut self, now: Time, news: &Batch, cx: &mut Cx<'_>) {
+        self.take(now, news);
+        self.update(now, cx);
     }
 
     fn directive(&self) -> Directive {

@@ -1,6 +1,6 @@
 //! GCC, Google congestion control, as in libwebrtc: a media rate that falls when the trend of one-way delays shows
-//! over-use, and is capped by heavy loss. The scheme `gcc`. The trend is in `trendline.rs`, the rate in `rate.rs`; its receiver's
-//! reports are those of `media/reports.rs`.
+//! over-use, and is capped by heavy loss. The scheme `gcc`. The trend is in `trendline.rs`, the rate in `rate.rs`,
+//! probes in `probes.rs`; its receiver's reports are those of `media/reports.rs`.
 //!
 //! Source: libwebrtc's generation at the sender (2025; Carlucci et al. 2016 for its ideas). draft-ietf-rmcat-gcc-02 is another
 //! algorithm: a Kalman filter at the receiver, and other constants.
@@ -13,16 +13,18 @@
 //! | over-use | above the threshold for 10 ms and two groups, and not falling |
 //! | decrease | `0.85` of the rate of arrivals, at most once per round trip, then hold |
 //! | increase | 8 % per second; near a known capacity a packet per `2 (RTT + 100 ms)`; at most `1.5 arrivals + 10 kbit/s` |
+//! | probes | clusters at 3 and 6 times the first rate, twice what is found as long as that grows; every 5 s where the application sends too little; after a large drop |
+//! | pacing | 2.5 times the rate |
 //! | loss | above 10 %: `rate (1 − p/2)`; below 2 %: the cap grows by 8 % per second |
 //!
 //! Laws: sending s faster than the path carries is over-use from `s = 12.5/(60 · 4) = 5.2 %` on at first, and from 2.5 % on once
-//! the threshold has come down to 6; 300 kbit/s become 3 Mbit/s in 29.9 s; after a decrease up to 24 kbit/s are added each second
+//! the threshold has come down to 6; without probes 300 kbit/s become 3 Mbit/s in 29.9 s; after a decrease up to 24 kbit/s are added each second
 //! at 1200 bytes and 100 ms.
 //!
-//! Deviations: there are no probes, so it begins slowly; the loss part is libwebrtc's older one, not `LossBasedBweV2`;
-//! reports are those of RFC 8888, four times as coarse as transport-wide ones, at a fixed interval. Packets are paced at the
-//! rate, not at 2.5 times it. Marks are ignored.
+//! Deviations: the loss part is libwebrtc's older one, not `LossBasedBweV2`; reports are those of RFC 8888, four times as coarse
+//! as transport-wide ones, at a fixed interval. Probes pad with packets of their own, not with copies. Marks are ignored.
 
+mod probes;
 mod rate;
 mod trendline;
 
@@ -30,14 +32,15 @@ use std::collections::VecDeque;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{BitRate, Checker, Controller, Cx, Directive, Feedback, Report, Sent, Span, Time};
+use tailback_core::{BitRate, Bytes, Checker, Cx, Directive, Sent, Span, Time};
 
-use super::media::{ArrivalReports, ReportPlan};
-use crate::estimators::arrivals::{Arrivals, Batch};
+use super::media::{ArrivalReports, MediaLaw, MediaSender, ReportPlan};
+use crate::estimators::arrivals::Batch;
 use crate::needs::{MarkResponse, Needs, Reliability};
 use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+use probes::Probes;
 use rate::Rate;
-use trendline::Trendline;
+use trendline::{Trendline, Usage};
 
 /// Parameters of GCC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +52,9 @@ pub struct GccConfig {
     pub start_rate: BitRate,
     /// The largest rate. Default 2.5 Mbit/s.
     pub max_rate: BitRate,
+    /// Whether clusters of packets probe for a higher rate: at start, after a drop, and where the application sends too little.
+    /// Default true.
+    pub probes: bool,
     /// The time between two reports, 10 ms to 1 s. Default 100 ms.
     pub report_interval: Span,
     /// How many packets of the last report each report tells of again. Default 0.
@@ -63,6 +69,7 @@ impl Default for GccConfig {
             min_rate: BitRate::from_bits_per_sec(30_000),
             start_rate: BitRate::from_bits_per_sec(300_000),
             max_rate: BitRate::from_bits_per_sec(2_500_000),
+            probes: true,
             report_interval: Span::from_millis(100),
             report_overlap: 0,
             clock_drift: 0.0,
@@ -72,6 +79,8 @@ impl Default for GccConfig {
 
 /// The window over which arrivals are a rate.
 const WINDOW: Span = Span::from_millis(500);
+/// Packets leave so many times faster than media are made.
+const PACING: f64 = 2.5;
 /// Loss is judged over so long.
 const LOSS_WINDOW: f64 = 1.0;
 
@@ -103,44 +112,24 @@ impl SchemeConfig for GccConfig {
         let ok = self.min_rate <= self.start_rate && self.start_rate <= self.max_rate;
         let allowed = format!("a rate from {} (min_rate) to {} (max_rate)", self.min_rate, self.max_rate);
         checker.require(ok, "start_rate", self.start_rate, allowed);
-        let interval = self.report_interval;
-        let ok = interval >= Span::from_millis(10) && interval <= Span::from_secs(1);
-        checker.require(ok, "report_interval", interval, "10 ms to 1 s");
-        let overlap = self.report_overlap;
-        checker.require(overlap <= 10_000, "report_overlap", overlap, "at most 10000");
-        let drift = self.clock_drift;
-        checker.require(drift.abs() <= 1000.0, "clock_drift", drift, "-1000 to 1000");
+        ReportPlan::check(checker, self.report_interval, self.report_overlap, self.clock_drift);
     }
 
-    fn build(&self, _: &ControllerParams) -> Parts {
-        let plan = ReportPlan {
-            interval: self.report_interval,
-            after: None,
-            after_frames: false,
-            overlap: u64::from(self.report_overlap),
-            drift: self.clock_drift * 1e-6,
-        };
-        let bits = |rate: BitRate| rate.bits_per_sec() as f64;
-        let controller: BoxedController = Box::new(Gcc {
-            arrivals: Arrivals::default(),
-            trendline: Trendline::default(),
-            rate: Rate::new(bits(self.start_rate), (bits(self.min_rate), bits(self.max_rate))),
-            window: VecDeque::new(),
-            round_trip: 0.1,
-            received: 0.0,
-            lost: 0.0,
-            judged: Time::ZERO,
-        });
+    fn build(&self, params: &ControllerParams) -> Parts {
+        let plan = ReportPlan::every(self.report_interval, self.report_overlap, self.clock_drift);
+        let controller: BoxedController = Box::new(MediaSender::new(Gcc::new(self, params.segment)));
         Parts::sender(controller).with_policy(Some(ArrivalReports::new(plan)))
     }
 }
 
-/// GCC's sender.
+/// GCC's law.
 #[derive(Clone, Debug)]
 pub struct Gcc {
-    arrivals: Arrivals,
     trendline: Trendline,
     rate: Rate,
+    probes: Option<Probes>,
+    /// What the trend said before.
+    usage: Usage,
     /// Bytes by report.
     window: VecDeque<(Time, f64)>,
     /// Seconds.
@@ -152,6 +141,23 @@ pub struct Gcc {
 }
 
 impl Gcc {
+    /// A connection's start, with packets of `segment` bytes.
+    pub fn new(config: &GccConfig, segment: Bytes) -> Self {
+        let bits = |rate: BitRate| rate.bits_per_sec() as f64;
+        let (start, most) = (bits(config.start_rate), bits(config.max_rate));
+        Self {
+            trendline: Trendline::default(),
+            rate: Rate::new(start, (bits(config.min_rate), most)),
+            probes: config.probes.then(|| Probes::new(start, most, segment.as_f64())),
+            usage: Usage::Normal,
+            window: VecDeque::new(),
+            round_trip: 0.1,
+            received: 0.0,
+            lost: 0.0,
+            judged: Time::ZERO,
+        }
+    }
+
     fn take(&mut self, now: Time, batch: &Batch) {
         let millis = |at: Time| at.as_nanos() as f64 * 1e-6;
         let mut bytes = 0.0;
@@ -180,15 +186,26 @@ impl Gcc {
         (covered > 0.0).then(|| 8.0 * bytes / covered)
     }
 
-    fn update(&mut self, now: Time, cx: &mut Cx<'_>) {
-        let seconds = now.as_secs_f64();
-        if let Some(arriving) = self.arriving() {
-            self.rate.update(seconds, self.trendline.usage(), arriving, self.round_trip);
+    fn update(&mut self, now: Time, news: &Batch, cx: &mut Cx<'_>) {
+        let (seconds, usage) = (now.as_secs_f64(), self.trendline.usage());
+        let probed = self.probes.as_mut().and_then(|probes| probes.on_arrivals(&news.arrived));
+        if let Some(probed) = probed.filter(|_| usage != Usage::Over) {
+            self.rate.set(seconds, probed);
+            cx.note("probed_rate", probed);
+        } else if let Some(arriving) = self.arriving() {
+            self.rate.update(seconds, usage, arriving, self.round_trip);
         }
         let all = self.received + self.lost;
         if all > 0.0 && now.since(self.judged).as_secs_f64() >= LOSS_WINDOW {
             self.rate.take_loss(seconds, self.lost / all, self.round_trip);
             (self.received, self.lost, self.judged) = (0.0, 0.0, now);
+        }
+        let before = std::mem::replace(&mut self.usage, usage);
+        if let Some(probes) = &mut self.probes {
+            probes.on_rate(seconds, self.rate.get());
+            if before == Usage::Under && usage == Usage::Normal {
+                probes.on_recovery(seconds);
+            }
         }
         let (trend, threshold) = self.trendline.compared();
         cx.note("trend", trend);
@@ -196,29 +213,23 @@ impl Gcc {
     }
 }
 
-impl Controller for Gcc {
-    fn on_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) {
-        self.arrivals.on_sent(now, sent.number, sent.size);
+impl MediaLaw for Gcc {
+    fn on_sent(&mut self, now: Time, sent: &Sent, _: Bytes) {
+        let rate = self.rate.get();
+        if let Some(probes) = &mut self.probes {
+            probes.on_sent(now.as_secs_f64(), sent.number, sent.size.as_f64(), rate);
+        }
     }
 
-    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
-        let Some(Report::Arrivals { first, left, words }) = feedback.report.map(|envelope| &envelope.report)
-        else {
-            return;
-        };
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        let batch = arrivals.on_report(now, *first, *left, words);
-        let news = !batch.arrived.is_empty() || batch.lost > 0;
-        if news {
-            self.take(now, batch);
-        }
-        self.arrivals = arrivals;
-        if news {
-            self.update(now, cx);
-        }
+    fn on_news(&mut self, now: Time, news: &Batch, cx: &mut Cx<'_>) {
+        self.take(now, news);
+        self.update(now, news, cx);
     }
 
     fn directive(&self) -> Directive {
-        Directive::rate(BitRate::from_bits_per_sec_f64(self.rate.get().max(1e3)))
+        let media = self.rate.get().max(1e3);
+        let rate = BitRate::from_bits_per_sec_f64;
+        let probe = self.probes.as_ref().and_then(Probes::plan);
+        Directive { media: Some(rate(media)), probe, ..Directive::rate(rate(PACING * media)) }
     }
 }

@@ -88,6 +88,15 @@ impl Rate {
         self.value = self.value.clamp(self.bounds.0, self.bounds.1);
     }
 
+    /// A probe found this rate.
+    pub(super) fn set(&mut self, now: f64, rate: f64) {
+        let rate = rate.clamp(self.bounds.0, self.bounds.1);
+        if rate < self.value {
+            self.decreased = Some(now);
+        }
+        (self.value, self.changed) = (rate, Some(now));
+    }
+
     fn decrease(&mut self, now: f64, arriving: f64, round_trip: f64) {
         let pause = round_trip.clamp(0.010, 0.200);
         let lately = self.decreased.is_some_and(|decreased| now - decreased < pause);

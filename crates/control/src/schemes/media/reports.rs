@@ -8,7 +8,8 @@
 use std::collections::VecDeque;
 
 use tailback_core::{
-    Arrival, ArrivalWord, Bytes, Cx, Ecn, FeedbackPolicy, Lane, Outgoing, Report, Span, Time, report_stamp,
+    Arrival, ArrivalWord, Bytes, Checker, Cx, Ecn, FeedbackPolicy, Kind, Lane, Outgoing, Report, Span, Time,
+    report_stamp,
 };
 
 /// IPv4 and UDP, RTCP's head with the sender's source, one stream's head and the time stamp (RFC 8888 §3.1).
@@ -29,6 +30,21 @@ pub struct ReportPlan {
     pub overlap: u64,
     /// How much faster than the sender's clock the receiver's runs; 50e-6 for 50 parts in a million.
     pub drift: f64,
+}
+
+impl ReportPlan {
+    /// Reports by time alone. `drift` is in parts in a million, as schemes are configured.
+    pub fn every(interval: Span, overlap: u32, drift: f64) -> Self {
+        Self { interval, after: None, after_frames: false, overlap: u64::from(overlap), drift: drift * 1e-6 }
+    }
+
+    /// Complains about a scheme's fields `report_interval`, `report_overlap` and `clock_drift`.
+    pub fn check(checker: &mut Checker, interval: Span, overlap: u32, drift: f64) {
+        let ok = interval >= Span::from_millis(10) && interval <= Span::from_secs(1);
+        checker.require(ok, "report_interval", interval, "10 ms to 1 s");
+        checker.require(overlap <= 10_000, "report_overlap", overlap, "at most 10000");
+        checker.require(drift.abs() <= 1000.0, "clock_drift", drift, "-1000 to 1000");
+    }
 }
 
 /// The receiver's half.
@@ -113,7 +129,9 @@ impl ArrivalReports {
 impl FeedbackPolicy for ArrivalReports {
     fn on_arrival(&mut self, now: Time, arrival: &Arrival<'_>, _: &mut Cx<'_>) {
         let packet = arrival.packet;
-        if !arrival.is_data() || !self.reach(packet.number) {
+        // Padding has numbers as data has; other control packets bear a stamp, and are not told of.
+        let is_padding = packet.kind() == Kind::Control && arrival.annex.is_none();
+        if !(arrival.is_data() || is_padding) || !self.reach(packet.number) {
             return;
         }
         let clock = self.clock(now);
