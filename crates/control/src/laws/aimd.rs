@@ -1,5 +1,5 @@
-//! Additive increase and multiplicative decrease with free factors: what schemes have in common that differ from Reno by
-//! how much they add and by how much they keep. The factors are each scheme's own; bounds, slow start and what a
+//! Additive increase and multiplicative decrease with free factors: what Reno and the schemes have in common that differ from
+//! it by how much they add and by how much they keep. The factors are each scheme's own; bounds, slow start and what a
 //! reduction starts from are in `window.rs`.
 
 use tailback_core::{Bytes, CongestionEvent, Cx, Feedback, Recovery};
@@ -17,7 +17,12 @@ pub struct Aimd {
 impl Aimd {
     /// A connection's start. Windows count bytes with L = 2 (RFC 3465), so that delayed acknowledgements slow nothing.
     pub fn new(params: &ControllerParams) -> Self {
-        Self { law: WindowLaw::new(params, Counting::Bytes, 2.0, Halve::Flight) }
+        Self::of(WindowLaw::new(params, Counting::Bytes, 2.0, Halve::Flight))
+    }
+
+    /// A window of this bookkeeping.
+    pub const fn of(law: WindowLaw) -> Self {
+        Self { law }
     }
 
     /// Whether a batch may grow the window: new data is acknowledged, the window was used, nothing is being repaired
@@ -57,13 +62,15 @@ impl Aimd {
                 law.ssthresh = threshold;
                 law.set(threshold.min(law.window));
             }
-            // Down to one segment, further than after a loss (RFC 3168 §6.1.2).
+            // "The value of the congestion window is bounded below by a value of one MSS" (RFC 3168 §6.1.2): it must be able
+            // to give way further than after a loss, which the retransmission timer follows up.
             CongestionEvent::Ecn => {
                 law.forget();
                 law.ssthresh = threshold;
                 law.set(to.min(law.window));
             }
             CongestionEvent::Timeout { consecutive } => {
+                // Of time-outs in a row the first is what would be taken back (RFC 4015 §3.2, `pipe_prev`).
                 if consecutive <= 1 {
                     law.remember();
                     law.ssthresh = threshold;

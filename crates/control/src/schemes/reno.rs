@@ -1,5 +1,6 @@
 //! Reno's window law: slow start, congestion avoidance, halving; shared by the schemes `reno`, `newreno` and
-//! `sack`, which differ in loss recovery only. Loss recovery lives in `transport`.
+//! `sack`, which differ in loss recovery only. It is that of `laws/aimd.rs` with one segment and one half. Loss recovery lives in
+//! `transport`.
 //!
 //! Source: RFC 5681 (TCP Congestion Control) §3.1, §3.2; RFC 3465 (Appropriate Byte Counting); RFC 3168 §6.1.2
 //! (ECN); RFC 7661 §4 in spirit (no growth that was not used). With `w` the window and `FlightSize` the data outstanding, in
@@ -28,9 +29,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Recovery, Time};
+use tailback_core::{Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Time};
 
-use crate::laws::{Counting, Halve, WindowLaw, echo_forbids_growth};
+use crate::laws::{Aimd, Counting, Halve, WindowLaw};
 use crate::needs::Reliability;
 use crate::parts::{ControllerParams, Parts, SchemeConfig, SchemeInfo};
 
@@ -125,61 +126,26 @@ impl SchemeConfig for RenoScheme<'_> {
 /// Reno's window law.
 #[derive(Clone, Debug)]
 pub struct Reno {
-    law: WindowLaw,
+    aimd: Aimd,
     grow_on_exit: bool,
 }
+
+/// Segments added per round trip, and the part of the flight that a reduction keeps.
+const INCREASE: f64 = 1.0;
+const KEPT: f64 = 0.5;
 
 impl Reno {
     /// A connection's start.
     pub fn new(config: &RenoConfig, params: &ControllerParams) -> Self {
         let law = WindowLaw::new(params, config.counting, config.slow_start_limit, config.halve);
-        Self { law, grow_on_exit: config.grow_on_exit }
-    }
-
-    #[inline]
-    fn grow(&mut self, feedback: &Feedback<'_>) {
-        let law = &mut self.law;
-        if law.in_slow_start() {
-            law.slow_start(feedback.advanced, feedback.recovery == Recovery::Timeout);
-        } else {
-            law.set(law.window + feedback.gain * law.counted(feedback.advanced) / law.window);
-        }
+        Self { aimd: Aimd::of(law), grow_on_exit: config.grow_on_exit }
     }
 
     fn on_event(&mut self, event: CongestionEvent, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
-        let law = &mut self.law;
-        let half = law.reduce_from(feedback) / 2.0;
-        let threshold = half.max(2.0);
-        match event {
-            CongestionEvent::Loss => {
-                law.remember();
-                law.ssthresh = threshold;
-                law.set(threshold.min(law.window));
-            }
-            // "The value of the congestion window is bounded below by a value of one MSS" (RFC 3168 §6.1.2): it must
-            // be able to give way further than after a loss, which the retransmission timer follows up.
-            CongestionEvent::Ecn => {
-                law.forget();
-                law.ssthresh = threshold;
-                law.set(half.min(law.window));
-            }
-            CongestionEvent::Timeout { consecutive } => {
-                // Of time-outs in a row the first is what would be taken back (RFC 4015 §3.2, `pipe_prev`).
-                if consecutive <= 1 {
-                    law.remember();
-                    law.ssthresh = threshold;
-                }
-                law.set(1.0);
-            }
-            CongestionEvent::RecoveryEnd if self.grow_on_exit => self.grow(feedback),
-            CongestionEvent::RecoveryEnd => {}
-            CongestionEvent::Spurious => {
-                law.restore();
-            }
-            CongestionEvent::Idle => law.restart(),
+        if event == CongestionEvent::RecoveryEnd && self.grow_on_exit {
+            self.aimd.grow(feedback, INCREASE);
         }
-        let law = &self.law;
-        cx.note("ssthresh", law.ssthresh * law.segment());
+        self.aimd.on_event(event, feedback, KEPT, cx);
     }
 }
 
@@ -194,15 +160,13 @@ impl Controller for Reno {
         if let Some(event) = feedback.event {
             return self.on_event(event, feedback, cx);
         }
-        let earned = feedback.window_limited && feedback.advanced > tailback_core::Bytes::ZERO;
-        if !earned || feedback.recovery == Recovery::Fast || echo_forbids_growth(feedback) {
-            return;
+        if Aimd::may_grow(feedback) {
+            self.aimd.grow(feedback, INCREASE);
         }
-        self.grow(feedback);
     }
 
     #[inline]
     fn directive(&self) -> Directive {
-        Directive::window(self.law.bytes())
+        Directive::window(self.aimd.law.bytes())
     }
 }
