@@ -32,12 +32,14 @@
 //! genericCC caps the velocity and cuts the window at high loss, which the paper does not.
 //!
 //! Deviations: the window does not grow where the application limits the sender. A time-out leaves one segment and ends
-//! slow start. Data is not ECN-capable.
+//! slow start; while it is repaired, of which nothing can be timed, the window doubles per round trip to half of what it
+//! was (RFC 5681 §3.1). Data is not ECN-capable.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{
-    BitRate, Bytes, Checker, CongestionEvent, Controller, Cx, Directive, Feedback, RttSample, Span, Time,
+    BitRate, Bytes, Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Recovery, RttSample, Span,
+    Time,
 };
 
 use crate::estimators::{WindowedMax, WindowedMin};
@@ -167,6 +169,8 @@ pub struct Copa {
     rounds_that_way: u32,
     /// The window a round trip ago.
     before: f64,
+    /// How far the window grows while a time-out is repaired.
+    repaired_to: f64,
     competing: bool,
     /// 1/δ in force.
     weight: f64,
@@ -191,6 +195,7 @@ impl Copa {
             way: Way::Up,
             rounds_that_way: 0,
             before: initial,
+            repaired_to: initial,
             competing: false,
             weight: 1.0 / config.delta,
         }
@@ -267,7 +272,10 @@ impl Copa {
             CongestionEvent::Loss if self.competing => {
                 self.weight = (self.weight / 2.0).max(1.0 / self.config.delta);
             }
-            CongestionEvent::Timeout { .. } => {
+            CongestionEvent::Timeout { consecutive } => {
+                if consecutive == 1 {
+                    self.repaired_to = (self.window / 2.0).max(LEAST);
+                }
                 self.slow_start = false;
                 self.turn(Way::Up);
                 self.window = 1.0;
@@ -289,13 +297,18 @@ impl Controller for Copa {
             self.on_event(event);
         }
         let ended = self.rounds.end(feedback);
-        let Some(rtt) = &feedback.rtt else { return };
+        let segments: f64 =
+            feedback.acked.iter().map(|acked| acked.size.as_f64()).sum::<f64>() / self.segment;
+        let Some(rtt) = &feedback.rtt else {
+            if feedback.recovery == Recovery::Timeout && self.window < self.repaired_to {
+                self.set((self.window + segments).min(self.repaired_to));
+            }
+            return;
+        };
         self.delays.take(now, rtt, self.window);
         if ended {
             self.end_round(now, rtt.smoothed);
         }
-        let segments: f64 =
-            feedback.acked.iter().map(|acked| acked.size.as_f64()).sum::<f64>() / self.segment;
         self.steer(segments, feedback.window_limited);
         cx.note("competitive", f64::from(u8::from(self.competing)));
         cx.note("delta", 1.0 / self.weight);
