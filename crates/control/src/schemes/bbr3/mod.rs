@@ -335,8 +335,9 @@ impl Controller for Bbr3 {
             self.control.window += sample.newly_acked.as_f64();
             self.control.window = self.control.window.min(self.control.most);
         }
-        cx.note("state", f64::from(self.state as u8));
-        cx.note("bandwidth", self.model.bandwidth());
+        if cx.notes.is_some() {
+            self.publish(cx);
+        }
     }
 
     fn directive(&self) -> Directive {
@@ -347,6 +348,26 @@ impl Controller for Bbr3 {
 }
 
 impl Bbr3 {
+    /// State and model, for recorders: bounds only where there are any.
+    #[cold]
+    fn publish(&self, cx: &mut Cx<'_>) {
+        cx.note("state", f64::from(self.state as u8));
+        cx.note("bandwidth", self.model.bandwidth());
+        cx.note("largest_bandwidth", self.model.max_rate());
+        cx.note("flat_rounds", f64::from(self.model.flat_rounds()));
+        cx.note("extra_acked", self.model.aggregated());
+        let bounds = &self.model.bounds;
+        for (name, bound) in [
+            ("inflight_longterm", bounds.inflight_long),
+            ("inflight_shortterm", bounds.inflight_short),
+            ("bandwidth_shortterm", bounds.bandwidth_short),
+        ] {
+            if bound.is_finite() {
+                cx.note(name, bound);
+            }
+        }
+    }
+
     /// `BBRSetCwnd` with its bounds (draft, §5.6.4).
     fn bound_window(&mut self, gain: f64, sample: &DeliverySample) {
         let most = self.inflight_with_aggregation(gain);

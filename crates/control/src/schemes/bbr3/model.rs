@@ -201,6 +201,11 @@ impl Model {
         self.full
     }
 
+    /// Rounds in a row in which the rate grew by less than a quarter (`full_bw_count`).
+    pub(super) const fn flat_rounds(&self) -> u32 {
+        self.full_rounds
+    }
+
     pub(super) const fn is_full_now(&self) -> bool {
         self.full_now
     }
