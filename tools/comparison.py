@@ -35,11 +35,15 @@ FAMILIES: dict[str, dict[str, Any]] = {
         "ledbat-plus-plus": "ledbat-plus-plus",
         "nada": "nada",
         "gcc": "gcc",
+        "scream2": "scream2",
+        "vivace": "vivace",
     },
 }
 """The schemes by their origin: what the tables call them, and what the scenarios do."""
 
-DATAGRAMS = {"probabilistic", "tfrc", "nada", "gcc"}
+MEDIA = {"nada", "gcc", "scream2"}
+"""Those for media, which have a largest rate."""
+DATAGRAMS = {"probabilistic", "tfrc"} | MEDIA
 """Those of datagrams; the others carry reliable streams."""
 PACKETS = {"segment_size": "1500 B"}
 
@@ -82,7 +86,7 @@ def _group(count: int, title: str, link: str, name: str) -> Any:
         # It switches flows that cannot adapt; each asks for half of the link.
         source = {"name": "datagrams", "rate": f"{_rate(link) / 2:g} Mbit/s"}
         return tb.flows(count, scheme, source, name=name, start=start, datagram=PACKETS)
-    if title in {"nada", "gcc"}:
+    if title in MEDIA:
         scheme = {"name": title, "max_rate": f"{_rate(link):g} Mbit/s"}
     kind = "datagram" if title in DATAGRAMS else "transport"
     return tb.flows(count, scheme, name=name, start=start, **{kind: PACKETS})

@@ -15,8 +15,8 @@ use crate::schemes::{
     AccumulationConfig, AccumulationScheme, Bbr1Config, Bbr3Config, CompoundConfig, CopaConfig, CubicConfig,
     DctcpConfig, FixedRateConfig, FixedWindowConfig, GccConfig, HighSpeedConfig, IllinoisConfig,
     LedbatConfig, LedbatPlusPlusConfig, LiedConfig, NadaConfig, NewarkConfig, PacketPairConfig, PragueConfig,
-    ProbabilisticConfig, RenoConfig, RenoScheme, SacConfig, TfrcConfig, VegasConfig, VegasKConfig,
-    WestwoodConfig,
+    ProbabilisticConfig, RenoConfig, RenoScheme, SacConfig, Scream2Config, TfrcConfig, VegasConfig,
+    VegasKConfig, VivaceConfig, WestwoodConfig,
 };
 
 /// Makes the enum of schemes, the table of those that are listed, and the one match over them. A row is
@@ -70,6 +70,8 @@ schemes! {
         Bbr3(Bbr3Config),
         /// Copa (Arun and Balakrishnan, NSDI 2018).
         Copa(CopaConfig),
+        /// PCC Vivace (Dong et al., NSDI 2018): performance-oriented congestion control.
+        Vivace(VivaceConfig),
         /// TCP Prague (draft-briscoe-iccrg-prague-congestion-control-04).
         Prague(PragueConfig),
         /// Data Center TCP (RFC 8257).
@@ -110,6 +112,8 @@ schemes! {
         Gcc(GccConfig),
         /// NADA (RFC 8698), for media.
         Nada(NadaConfig),
+        /// SCReAM, version 2 (draft-johansson-ccwg-rfc8298bis-screamv2), for media.
+        Scream2(Scream2Config),
         /// TCP Newark (Li and Mills §III).
         Newark(NewarkConfig),
         /// A window that never changes.

@@ -24,8 +24,10 @@ mod prague;
 pub mod probabilistic;
 mod reno;
 mod sac;
+mod scream2;
 mod tfrc;
 mod vegas;
+mod vivace;
 mod westwood;
 
 pub use accumulation::{
@@ -60,6 +62,8 @@ pub use prague::{Prague, PragueConfig};
 pub use probabilistic::{Probabilistic, ProbabilisticConfig, ProbabilisticPolicy};
 pub use reno::{Reno, RenoConfig, RenoScheme};
 pub use sac::{PredictorConfig, Sac, SacConfig, SlowerConfig};
+pub use scream2::{Scream2, Scream2Config};
 pub use tfrc::{Tfrc, TfrcConfig, TfrcPolicy};
 pub use vegas::{Retransmission as VegasRetransmission, Vegas, VegasConfig, VegasKConfig};
+pub use vivace::{Vivace, VivaceConfig};
 pub use westwood::{Westwood, WestwoodConfig};

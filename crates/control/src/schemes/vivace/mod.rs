@@ -1,0 +1,339 @@
+//! PCC Vivace: a rate that climbs the gradient of a utility, measured by trying a little more and a little less. The scheme
+//! `vivace`. PCC is performance-oriented congestion control here; the probabilistic one is the scheme `probabilistic`. What is
+//! measured is in `interval.rs`, how far a step goes in `step.rs`.
+//!
+//! Source: Dong, Meng, Zarchy, Arslan, Gilad, Godfrey and Schapira, "PCC Vivace: Online-Learning Congestion Control", NSDI 2018.
+//! With r the rate in Mbit/s, L the part of the packets lost, all over one monitor interval of a round trip time:
+//!
+//! | | |
+//! | --- | --- |
+//! | utility | `U = r^0.9 - 900 r dRTT/dt - 11.35 r L`; a slope of the round trip time below 0.01 counts as none |
+//! | start | the rate doubles each interval until U falls; then back by one |
+//! | probing | two pairs of intervals at `r (1 + 0.05)` and `r (1 - 0.05)`, each in random order, and r until all is known |
+//! | gradient | `γ = (U₊ - U₋)/(2 · 0.05 r)`, the mean of both pairs; if they disagree about its sign, r stays and is probed again |
+//! | step | `r ← r + m θ γ`, θ = 1, m = τ for the first three steps in a row one way, then `2τ - 3` |
+//! | boundary | no step is larger than ω r; `ω = 0.05 + 0.1 k`, k one more after a step that was cut, else as small as the step allows, 0 where the way changes |
+//!
+//! Laws: random loss of `0.9 r^-0.1/11.35` (6 % at 10 Mbit/s) and more makes every rate too high: it holds up to that and then
+//! gives everything up. Equal flows share equally.
+//!
+//! Inferred: the length of an interval is at least that of ten packets, as in the same authors' PCC of 2015; a falling round
+//! trip time is no gain.
+//!
+//! Departures of others: PCC-Uspace takes further steps from the utilities of consecutive intervals before it probes again, and
+//! bounds steps by 1 to 30 %; libwebrtc's copy (removed since) has one pair and a delay term on absolute delay.
+//!
+//! Deviations: a window of twice what the rate fills stops a sender whose acknowledgements do not come; a time-out leads back to
+//! two packets per round trip. Intervals that the application limits say nothing: the rate stays. Data is not ECN-capable.
+//!
+//! Open problems: five intervals and more for a step; the slope of round trips is measured over one of them, and noise of
+//! a hundredth is taken for a queue.
+
+mod interval;
+mod step;
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tailback_core::{
+    BitRate, Bytes, Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Sent, Span, Time,
+};
+
+use crate::needs::{Acks, MarkResponse, Needs, Reliability};
+use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+use interval::{Interval, Purpose};
+use step::Step;
+
+/// Parameters of PCC Vivace: those of its utility.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct VivaceConfig {
+    /// t: the power of the rate, in Mbit/s. Above 0, below 1; default 0.9.
+    pub exponent: f64,
+    /// b: what a second of round trip time more per second costs. 0 to 1000000; default 900; 0 is the variant for loss alone.
+    pub latency: f64,
+    /// c: what loss costs. 0 to 1000000; default 11.35.
+    pub loss: f64,
+}
+
+impl Default for VivaceConfig {
+    fn default() -> Self {
+        Self { exponent: 0.9, latency: 900.0, loss: 11.35 }
+    }
+}
+
+/// ε: how far probes are from the rate.
+const PROBE: f64 = 0.05;
+/// The least length of an interval, in packets; and the least rate, in packets per round trip.
+const PACKETS: f64 = 10.0;
+const LEAST: f64 = 2.0;
+/// Intervals remembered at most: more are not under way in any path.
+const MOST: usize = 64;
+/// The largest rate, in Mbit/s.
+const HIGHEST: f64 = 1e7;
+
+impl SchemeConfig for VivaceConfig {
+    type Controller = BoxedController;
+
+    fn info(&self) -> &'static SchemeInfo {
+        &SchemeInfo {
+            name: "vivace",
+            summary: "Performance-oriented (PCC): a rate that climbs the gradient of a utility of rate, latency and loss",
+            source: "Dong et al., NSDI 2018",
+            reliability: Reliability::Sack,
+            expects_discipline: "any",
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { acks: Acks::PROMPT, marks: MarkResponse::Controller, ..Needs::over(Reliability::Sack) }
+    }
+
+    fn family(&self) -> Family {
+        Family::Rate
+    }
+
+    fn check(&self, checker: &mut Checker) {
+        let ok = self.exponent > 0.0 && self.exponent < 1.0;
+        checker.require(ok, "exponent", self.exponent, "above 0, below 1");
+        checker.require((0.0..=1e6).contains(&self.latency), "latency", self.latency, "0 to 1000000");
+        checker.require((0.0..=1e6).contains(&self.loss), "loss", self.loss, "0 to 1000000");
+    }
+
+    fn build(&self, params: &ControllerParams) -> Parts {
+        Parts::sender(Box::new(Vivace::new(self, params)))
+    }
+}
+
+/// PCC Vivace. Rates are in Mbit/s.
+#[derive(Clone, Debug)]
+pub struct Vivace {
+    config: VivaceConfig,
+    /// A segment, in Mbit.
+    segment: f64,
+    initial: Bytes,
+    most: Bytes,
+    /// The rate that is probed around, or that doubles.
+    rate: f64,
+    starting: bool,
+    /// The utility of the last interval of the start.
+    before: Option<(f64, f64)>,
+    step: Step,
+    /// What is tried next, and the utilities found: of each pair that above and that below the rate.
+    plan: VecDeque<Purpose>,
+    found: [[Option<f64>; 2]; 2],
+    limited: bool,
+    /// Whether probes around the rate have yet to be drawn.
+    fresh: bool,
+    /// Those under way, the present one last.
+    intervals: VecDeque<Interval>,
+    next: u32,
+    smoothed: Option<Span>,
+    ends: Time,
+}
+
+impl Vivace {
+    /// A connection's start.
+    pub fn new(config: &VivaceConfig, params: &ControllerParams) -> Self {
+        Self {
+            config: config.clone(),
+            segment: params.segment.as_f64().max(1.0) * 8e-6,
+            initial: params.initial_window.max(params.segment).min(params.max_window),
+            most: params.max_window,
+            rate: 0.0,
+            starting: true,
+            before: None,
+            step: Step::default(),
+            plan: VecDeque::new(),
+            found: [[None; 2]; 2],
+            limited: false,
+            fresh: false,
+            intervals: VecDeque::new(),
+            next: 0,
+            smoothed: None,
+            ends: Time::NEVER,
+        }
+    }
+
+    fn round_trip(&self) -> f64 {
+        self.smoothed.map_or(0.1, Span::as_secs_f64).max(1e-6)
+    }
+
+    fn bounded(&self, rate: f64) -> f64 {
+        rate.clamp((LEAST * self.segment / self.round_trip()).min(HIGHEST), HIGHEST)
+    }
+
+    /// The rate in force: that of the present interval.
+    fn in_force(&self) -> Option<f64> {
+        self.intervals.back().map(|interval| interval.rate)
+    }
+
+    /// The next interval begins.
+    fn begin(&mut self, now: Time) {
+        let purpose =
+            if self.starting { Purpose::Start } else { self.plan.pop_front().unwrap_or(Purpose::Wait) };
+        let rate = match purpose {
+            Purpose::Start | Purpose::Wait => self.rate,
+            Purpose::Probe { above, .. } => self.rate * if above { 1.0 + PROBE } else { 1.0 - PROBE },
+        };
+        self.begin_at(now, self.bounded(rate), purpose);
+    }
+
+    fn begin_at(&mut self, now: Time, rate: f64, purpose: Purpose) {
+        let length = self.round_trip().max(PACKETS * self.segment / rate);
+        if self.intervals.len() == MOST {
+            self.intervals.pop_front();
+        }
+        self.intervals.push_back(Interval::new(self.next, rate, purpose));
+        self.next = self.next.wrapping_add(1);
+        self.ends = now + Span::from_secs_f64(length.clamp(1e-6, 60.0));
+    }
+
+    /// Begins to probe around the rate.
+    fn probe(&mut self, now: Time) {
+        self.starting = false;
+        self.plan.clear();
+        self.found = [[None; 2]; 2];
+        (self.limited, self.fresh, self.ends) = (false, true, now);
+        // What was sent before says nothing of these.
+        for interval in &mut self.intervals {
+            interval.purpose = Purpose::Wait;
+        }
+    }
+
+    /// Two pairs, each in random order.
+    fn draw(&mut self, cx: &mut Cx<'_>) {
+        for pair in 0..2 {
+            let first = cx.rng.chance(0.5);
+            self.plan.extend([first, !first].map(|above| Purpose::Probe { pair, above }));
+        }
+    }
+
+    /// Settles the intervals of which all is known, in their order.
+    fn settle(&mut self, now: Time, newest: Option<u32>, cx: &mut Cx<'_>) {
+        // What was sent two intervals before a packet that arrived has arrived, or is lost.
+        let passed = |id: u32| newest.is_some_and(|newest| newest.wrapping_sub(id).cast_signed() >= 2);
+        while self.intervals.len() > 1
+            && self.intervals.front().is_some_and(|i| i.is_settled() || passed(i.id))
+        {
+            let Some(interval) = self.intervals.pop_front() else { return };
+            let utility = interval.utility(&self.config);
+            match interval.purpose {
+                Purpose::Wait => {}
+                Purpose::Start => self.started(now, &interval, utility),
+                Purpose::Probe { pair, above } => {
+                    self.limited |= interval.limited || utility.is_none();
+                    self.found[pair][usize::from(above)] = utility.or(Some(0.0));
+                    self.decide(now);
+                }
+            }
+            if let Some(utility) = utility {
+                cx.note("utility", utility);
+            }
+        }
+    }
+
+    /// An interval of the start is known: back by one where the utility fell.
+    fn started(&mut self, now: Time, interval: &Interval, utility: Option<f64>) {
+        let Some(utility) = utility.filter(|_| self.starting) else { return };
+        match self.before {
+            Some((rate, before)) if utility < before => {
+                self.rate = rate;
+                self.probe(now);
+            }
+            _ if interval.limited => self.rate = self.rate.min(interval.rate),
+            _ => self.before = Some((interval.rate, utility)),
+        }
+    }
+
+    /// All that was probed is known: a step, and probes around the new rate.
+    fn decide(&mut self, now: Time) {
+        let [[Some(below_1), Some(above_1)], [Some(below_2), Some(above_2)]] = self.found else { return };
+        let width = 2.0 * PROBE * self.rate;
+        let slopes = [(above_1 - below_1) / width, (above_2 - below_2) / width];
+        if !self.limited {
+            if slopes[0] * slopes[1] > 0.0 {
+                let change = self.step.take(f64::midpoint(slopes[0], slopes[1]), self.rate);
+                self.rate = self.bounded(self.rate + change);
+            } else {
+                self.step = Step::default();
+            }
+        }
+        self.probe(now);
+    }
+}
+
+impl Controller for Vivace {
+    fn on_sent(&mut self, _: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+        if let Some(interval) = self.intervals.back_mut() {
+            interval.sent += 1;
+            interval.limited |= sent.app_limited;
+            sent.tag = interval.id;
+        } else {
+            sent.tag = u32::MAX;
+        }
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        if let Some(rtt) = &feedback.rtt {
+            self.smoothed = Some(rtt.smoothed);
+            if self.intervals.is_empty() {
+                let initial = self.initial.as_f64() * 8e-6 / self.round_trip();
+                self.rate = self.bounded(initial);
+                self.begin(now);
+                return;
+            }
+        }
+        let Some(first) = self.intervals.front().map(|interval| interval.id) else { return };
+        let mut newest = None;
+        for acked in feedback.acked {
+            let index = acked.tag.wrapping_sub(first) as usize;
+            if let Some(interval) = self.intervals.get_mut(index) {
+                interval.on_acked(now, acked);
+                newest = newest.max(Some(index as u32));
+            }
+        }
+        for lost in feedback.lost {
+            if let Some(interval) = self.intervals.get_mut(lost.tag.wrapping_sub(first) as usize) {
+                interval.lost += 1;
+            }
+        }
+        self.settle(now, newest.map(|index| first.wrapping_add(index)), cx);
+        if let Some(CongestionEvent::Timeout { .. }) = feedback.event {
+            self.rate = self.in_force().map_or(0.0, |rate| rate.min(self.bounded(0.0)));
+            self.intervals.clear();
+            (self.starting, self.before, self.step) = (true, None, Step::default());
+            self.begin_at(now, self.rate, Purpose::Start);
+        }
+    }
+
+    fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {
+        if now < self.ends {
+            return;
+        }
+        if let Some(interval) = self.intervals.back_mut() {
+            interval.closed = true;
+        }
+        if self.starting {
+            let limited = self.intervals.back().is_some_and(|interval| interval.limited);
+            self.rate = self.bounded(self.rate * if limited { 1.0 } else { 2.0 });
+        } else if std::mem::take(&mut self.fresh) {
+            self.draw(cx);
+        }
+        self.begin(now);
+        cx.note("base_rate", self.rate * 1e6);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.ends.finite()
+    }
+
+    fn directive(&self) -> Directive {
+        let Some(rate) = self.in_force() else { return Directive::window(self.initial) };
+        let filled = Bytes::from_f64(2.0 * rate.max(self.rate) * self.round_trip() * 1e6 / 8.0);
+        let window = filled.max(self.initial).min(self.most);
+        let rate = BitRate::from_bits_per_sec_f64((rate * 1e6).clamp(1e3, 1e13));
+        Directive { window: Some(window), ..Directive::rate(rate) }
+    }
+}
