@@ -24,8 +24,8 @@ struct Flying {
 pub(crate) struct Path<C> {
     pub(crate) controller: C,
     pub(crate) now: Time,
-    /// Of the bottleneck, in bits per second.
-    pub(crate) rate: f64,
+    /// Of the bottleneck, in bits per second; [`Path::change_rate`] changes it.
+    rate: f64,
     /// Without queue.
     pub(crate) round_trip: Span,
     /// Packets that may wait.
@@ -118,6 +118,21 @@ impl<C: Controller> Path<C> {
     /// A named piece of the controller's state; infinite where it has not said any.
     pub(crate) fn note(&self, name: &str) -> f64 {
         self.notes.get(name).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// The bottleneck's rate is multiplied by this, for what waits there too.
+    pub(crate) fn change_rate(&mut self, factor: f64) {
+        self.rate *= factor;
+        let (now, trip) = (self.now, self.round_trip);
+        let later = |left: Time| now + left.since(now).mul_f64(1.0 / factor);
+        for packet in &mut self.flying {
+            let left = Time::from_nanos(packet.known.as_nanos() - trip.as_nanos());
+            if left > now {
+                packet.known = later(left) + trip;
+            }
+        }
+        self.idle = self.idle.max(now);
+        self.idle = later(self.idle);
     }
 
     /// The next batch of feedback bears this event, whatever else it says.
