@@ -15,9 +15,9 @@ import tailback as tb
 
 RELIABLE = (
     "reno", "sack", "bbr1", "bbr3", "copa", "prague", "dctcp", "highspeed", "westwood-plus", "illinois", "compound", "ledbat",
-    "ledbat-plus-plus", "vegas", "monaco", "packet-pair", "newark",
+    "ledbat-plus-plus", "vivace", "vegas", "monaco", "packet-pair", "newark",
 )  # fmt: skip
-DATAGRAMS = ("tfrc", "probabilistic", "lied", "nada", "gcc")
+DATAGRAMS = ("tfrc", "probabilistic", "lied", "nada", "gcc", "scream2")
 LIMITS = {"reliable": 1.5, "datagram": 2.0}
 """How many times the cost of CUBIC, or of a fixed rate, is asked for at most."""
 RATE = "20 Mbit/s"
@@ -34,7 +34,7 @@ def flows(scheme: Any) -> Any:
         return tb.flows(4, {"name": name, "rate": RATE})
     if name == "probabilistic":
         return tb.flows(4, name, {"name": "datagrams", "rate": RATE})
-    if name in {"nada", "gcc"}:
+    if name in {"nada", "gcc", "scream2"}:
         scheme = {"name": name, "max_rate": RATE}
     return tb.flows(4, scheme)
 
