@@ -23,8 +23,8 @@
 //! Departures of others: PCC-Uspace takes further steps from the utilities of consecutive intervals before it probes again, and
 //! bounds steps by 1 to 30 %; libwebrtc's copy (removed since) has one pair and a delay term on absolute delay.
 //!
-//! Deviations: a window of twice what the rate fills stops a sender whose acknowledgements do not come; a time-out leads back to
-//! two packets per round trip. Intervals that the application limits say nothing: the rate stays. Data is not ECN-capable.
+//! Deviations: it begins with the initial window per round trip. A window of twice what the rate fills stops a sender whose
+//! acknowledgements do not come; a time-out leads back to two packets per round trip. Intervals that the application limits say nothing: the rate stays. Data is not ECN-capable.
 //!
 //! Open problems: five intervals and more for a step; the slope of round trips is measured over one of them, and noise of
 //! a hundredth is taken for a queue.
