@@ -1082,6 +1082,23 @@ class Copa(Part):
     """Whether it competes with flows that fill buffers. Default true."""
 
 
+class Vivace(Part):
+    """PCC Vivace (Dong et al., NSDI 2018): performance-oriented congestion control."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["vivace"] = "vivace"
+    exponent: float = 0.9
+    """t: the power of the rate, in Mbit/s. Above 0, below 1; default 0.9."""
+
+    latency: float = 900.0
+    """b: what a second of round trip time more per second costs. 0 to 1000000; default 900; 0 is the variant for
+    loss alone.
+    """
+
+    loss: float = 11.35
+    """c: what loss costs. 0 to 1000000; default 11.35."""
+
+
 class Prague(Part):
     """TCP Prague (draft-briscoe-iccrg-prague-congestion-control-04)."""
 
@@ -1796,6 +1813,11 @@ class Gcc(Part):
     max_rate: BitRate = "2500 kbit/s"
     """The largest rate. Default 2.5 Mbit/s."""
 
+    probes: bool = True
+    """Whether clusters of packets probe for a higher rate: at start, after a drop, and where the application sends
+    too little. Default true.
+    """
+
     report_interval: Span = "100 ms"
     """The time between two reports, 10 ms to 1 s. Default 100 ms."""
 
@@ -1828,6 +1850,49 @@ class Nada(Part):
 
     report_overlap: Annotated[int, Field(ge=0)] = 0
     """How many packets of the last report each report tells of again. Default 0."""
+
+    clock_drift: float = 0.0
+    """By how many parts in a million the receiver's clock runs fast (or, below 0, slow), -1000 to 1000. Default 0."""
+
+
+EcnMode: TypeAlias = Literal["off", "ect0", "ect1"]
+"""Whether data leaves ECN-capable.
+
+- ``off``: Not ECN-capable.
+- ``ect0``: ECT(0) on first transmissions of data (RFC 3168 §6.1).
+- ``ect1``: ECT(1) on first transmissions of data (RFC 9331).
+"""
+
+
+class Scream2(Part):
+    """SCReAM, version 2 (draft-johansson-ccwg-rfc8298bis-screamv2), for media."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["scream2"] = "scream2"
+    min_rate: BitRate = "150 kbit/s"
+    """The least media rate. The draft names none; default 150 kbit/s."""
+
+    max_rate: BitRate = "2500 kbit/s"
+    """The largest media rate. The draft names none; default 2.5 Mbit/s."""
+
+    ecn: EcnMode = "off"
+    """``ect1`` for L4S, whose marks are answered in proportion; with ``ect0``, or where the flow's ``ecn`` is, a
+    mark is answered as a classic one. Default ``off``, as in the draft.
+    """
+
+    competitive: bool = True
+    """Whether the target of the queueing delay, 60 ms, rises up to 400 ms where others fill the buffer. Default
+    true.
+    """
+
+    report_interval: Span = "40 ms"
+    """The longest time between two reports, 10 ms to 1 s. Default 40 ms."""
+
+    report_after: Annotated[int, Field(ge=0)] = 16
+    """A report leaves at once after so many packets, 1 to 1000, and after the last of a frame. Default 16."""
+
+    report_overlap: Annotated[int, Field(ge=0)] = 32
+    """How many packets of the last report each report tells of again. Default 32, as in the authors' code."""
 
     clock_drift: float = 0.0
     """By how many parts in a million the receiver's clock runs fast (or, below 0, slow), -1000 to 1000. Default 0."""
@@ -2245,6 +2310,7 @@ Scheme: TypeAlias = Annotated[
     | Bbr1
     | Bbr3
     | Copa
+    | Vivace
     | Prague
     | Dctcp
     | Highspeed
@@ -2264,6 +2330,7 @@ Scheme: TypeAlias = Annotated[
     | Probabilistic
     | Gcc
     | Nada
+    | Scream2
     | Newark
     | FixedWindow
     | Lied
@@ -2284,6 +2351,7 @@ SchemeOrName: TypeAlias = (
         "bbr1",
         "bbr3",
         "copa",
+        "vivace",
         "prague",
         "dctcp",
         "highspeed",
@@ -2303,6 +2371,7 @@ SchemeOrName: TypeAlias = (
         "probabilistic",
         "gcc",
         "nada",
+        "scream2",
         "newark",
         "fixed-window",
         "lied",
@@ -2520,15 +2589,6 @@ class Rto(Part):
     """The clock's granularity G (RFC 6298 §2); ``"0 s"``, the default, for an exact clock. Otherwise samples are
     rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (``tcpTick_``) do.
     """
-
-
-EcnMode: TypeAlias = Literal["off", "ect0", "ect1"]
-"""Whether data leaves ECN-capable.
-
-- ``off``: Not ECN-capable.
-- ``ect0``: ECT(0) on first transmissions of data (RFC 3168 §6.1).
-- ``ect1``: ECT(1) on first transmissions of data (RFC 9331).
-"""
 
 
 class Datagram(Part):
@@ -3896,6 +3956,7 @@ __all__ = [
     "ScheduledLoss",
     "Scheme",
     "SchemeOrName",
+    "Scream2",
     "Section7PacketPairSetpoint",
     "SelectiveLoss",
     "SelfClockedFairQueueing",
@@ -3940,6 +4001,7 @@ __all__ = [
     "VideoControl",
     "VideoSource",
     "VirtualClockQueue",
+    "Vivace",
     "VoiceSource",
     "WaveletForecast",
     "WeibullBytesDistribution",
