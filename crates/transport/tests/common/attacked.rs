@@ -12,8 +12,8 @@ use std::rc::Rc;
 use tailback_control::{AnyController, ControllerParams, Parts, Reliability, SCHEMES, Scheme};
 use tailback_core::{
     AckBlocks, Annex, Annexes, AppInput, ArrivalWord, BitRate, Bytes, ControlInfo, Controller, Cx, Directive,
-    Echoes, Endpoint, EndpointCx, Envelope, Event, Feedback, FlowId, Input, Kind, Output, Packet, Report,
-    Sent, SeqRange, Span, Stream, Time, Tokens,
+    Echoes, Endpoint, EndpointCx, Envelope, Event, Feedback, FlowId, Input, Kind, Output, Packet, ProbePlan,
+    Report, Sent, SeqRange, Span, Stream, Time, Tokens,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
@@ -110,6 +110,8 @@ struct Meter {
     depth: u64,
     is_poisson: bool,
     at: Time,
+    /// The newest cluster.
+    cluster: Option<u64>,
 }
 
 impl Meter {
@@ -124,6 +126,13 @@ impl Meter {
             // What leaves before a rate is directed, or after, is none of its business.
             None => *self = Self { at: now, ..Self::default() },
             Some(rate) => self.earned = self.earned.saturating_add(span * u128::from(rate.bits_per_sec())),
+        }
+        // A cluster may leave faster, with a packet more than was asked for.
+        if let Some(ProbePlan::Cluster { id, bytes, .. }) = directive.probe
+            && self.cluster != Some(id)
+        {
+            self.cluster = Some(id);
+            self.earned = self.earned.saturating_add(u128::from(bytes.get() + 1500) * Self::BYTE);
         }
         self.depth = self.depth.max(directive.burst.depth.get());
         self.is_poisson |= directive.burst.tokens == Tokens::Poisson;

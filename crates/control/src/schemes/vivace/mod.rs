@@ -24,7 +24,8 @@
 //! bounds steps by 1 to 30 %; libwebrtc's copy (removed since) has one pair and a delay term on absolute delay.
 //!
 //! Deviations: it begins with the initial window per round trip. A window of twice what the rate fills stops a sender whose
-//! acknowledgements do not come; a time-out leads back to two packets per round trip. Intervals that the application limits say nothing: the rate stays. Data is not ECN-capable.
+//! acknowledgements do not come; a time-out halves the rate, or ends the start. Intervals that the application limits say
+//! nothing: the rate stays. Data is not ECN-capable.
 //!
 //! Open problems: five intervals and more for a step; the slope of round trips is measured over one of them, and noise of
 //! a hundredth is taken for a queue.
@@ -202,6 +203,17 @@ impl Vivace {
         }
     }
 
+    /// Nothing came for long: probes anew around half of the rate, or around the last that is known to have been good.
+    fn time_out(&mut self, now: Time) {
+        let known = self.before.map_or(0.0, |(rate, _)| rate);
+        let rate = self.bounded(if self.starting { known } else { self.rate / 2.0 });
+        self.rate = self.in_force().map_or(rate, |in_force| in_force.min(rate));
+        self.intervals.clear();
+        self.step = Step::default();
+        self.probe(now);
+        self.begin_at(now, self.rate, Purpose::Wait);
+    }
+
     /// Two pairs, each in random order.
     fn draw(&mut self, cx: &mut Cx<'_>) {
         for pair in 0..2 {
@@ -301,10 +313,7 @@ impl Controller for Vivace {
         }
         self.settle(now, newest.map(|index| first.wrapping_add(index)), cx);
         if let Some(CongestionEvent::Timeout { .. }) = feedback.event {
-            self.rate = self.in_force().map_or(0.0, |rate| rate.min(self.bounded(0.0)));
-            self.intervals.clear();
-            (self.starting, self.before, self.step) = (true, None, Step::default());
-            self.begin_at(now, self.rate, Purpose::Start);
+            self.time_out(now);
         }
     }
 
