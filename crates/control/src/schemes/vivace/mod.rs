@@ -14,8 +14,8 @@
 //! | step | `r ← r + m θ γ`, θ = 1, m = τ for the first three steps in a row one way, then `2τ - 3` |
 //! | boundary | no step is larger than ω r; `ω = 0.05 + 0.1 k`, k one more after a step that was cut, else as small as the step allows, 0 where the way changes |
 //!
-//! Laws: random loss of `0.9 r^-0.1/11.35` (6 % at 10 Mbit/s) and more makes every rate too high: it holds up to that and then
-//! gives everything up. Equal flows share equally.
+//! Laws: random loss of `0.9 r^-0.1/11.35` (6 % at 10 Mbit/s, 5 % at 100) and more makes every rate too high. Equal flows share
+//! equally.
 //!
 //! Inferred: the length of an interval is at least that of ten packets, as in the same authors' PCC of 2015; a falling round
 //! trip time is no gain.
@@ -27,7 +27,9 @@
 //! acknowledgements do not come; a time-out halves the rate, or ends the start. Intervals that the application limits say
 //! nothing: the rate stays. Data is not ECN-capable.
 //!
-//! Open problems: five intervals and more for a step; the slope of round trips is measured over one of them, and noise of
+//! Open problems: below that loss it should hold, and does not here: of 100 Mbit/s at 40 ms it has 95 at 0.1 % of random loss, 63
+//! at 0.5 % and some 20 at 1 %. An interval there has 500 packets, the error of its loss is worth more than the 10 Mbit/s
+//! between two probes, and so the rate walks at random, while time-outs halve it. Five intervals and more for a step; the slope of round trips is measured over one of them, and noise of
 //! a hundredth is taken for a queue.
 
 mod interval;
