@@ -29,8 +29,8 @@
 //!
 //! Open problems: below that loss it should hold, and does not here: of 100 Mbit/s at 40 ms it has 95 at 0.1 % of random loss, 63
 //! at 0.5 % and some 20 at 1 %. An interval there has 500 packets, the error of its loss is worth more than the 10 Mbit/s
-//! between two probes, and so the rate walks at random, while time-outs halve it. Five intervals and more for a step; the slope of round trips is measured over one of them, and noise of
-//! a hundredth is taken for a queue.
+//! between two probes, and so the rate walks at random, while time-outs halve it. A step takes five intervals and more. The
+//! slope of round trips is measured over one of them, and noise of a hundredth is taken for a queue.
 
 mod interval;
 mod step;
