@@ -7,5 +7,5 @@ mod altered;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    altered::exercise(bytes);
+    altered::exercise(bytes, 32);
 });

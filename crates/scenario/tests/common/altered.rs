@@ -106,8 +106,9 @@ fn altered(choices: &mut Choices<'_>) -> String {
     lines.join("\n")
 }
 
-/// Whether `bytes` are a scenario that was taken: then it can be written and read again, and runs for a moment.
-pub(crate) fn exercise(bytes: &[u8]) -> bool {
+/// Whether `bytes` are a scenario that was taken. One input in `every` is then written and read again, and runs for a
+/// moment, which takes longer than all else.
+pub(crate) fn exercise(bytes: &[u8], every: u8) -> bool {
     let text = altered(&mut Choices(bytes));
     let scenario = match Scenario::from_toml(&text) {
         Ok(scenario) => scenario,
@@ -117,18 +118,26 @@ pub(crate) fn exercise(bytes: &[u8]) -> bool {
             return false;
         }
     };
+    if bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)).is_multiple_of(every) {
+        run(scenario, &text);
+    }
+    true
+}
+
+/// Writes, reads and begins to run a scenario that was made of `text`.
+fn run(scenario: Scenario, text: &str) {
     let again =
         Scenario::from_toml(&scenario.to_toml()).unwrap_or_else(|problems| panic!("{problems}\n{text}"));
     assert_eq!(again, scenario, "{text}");
     let flows: u64 = scenario.flows.iter().map(|flow| u64::from(flow.count)).sum();
     if flows > 200 {
-        return true;
+        return;
     }
     let mut run = match Run::new(scenario, None) {
         Ok(run) => run,
         Err(problems) => {
             assert_eq!(problems.source, "memory", "{problems}\n{text}");
-            return true;
+            return;
         }
     };
     for _ in 0..8 {
@@ -136,5 +145,4 @@ pub(crate) fn exercise(bytes: &[u8]) -> bool {
             break;
         }
     }
-    true
 }
