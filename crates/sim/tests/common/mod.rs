@@ -35,6 +35,8 @@ impl Endpoint for Chatter {
             Input::Packet(packet) => {
                 drop(cx.take_annex(&packet));
                 self.seen.received_packets += 1;
+                // It may come at the very moment at which the next one leaves: to wait for what is now is to come late.
+                self.due |= now >= self.next;
             }
             _ => {}
         }
