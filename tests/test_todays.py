@@ -187,7 +187,7 @@ def test_prague_shares_a_dualpi2_link_with_cubic_at_a_millisecond() -> None:
     )
     assert 0.5 < ratio < 2.0
     late = result.series(link="r0->r1").filter(pl.col("time") > 20)
-    assert float(late["l4s_seconds"].quantile(0.99)) < 2e-3  # type: ignore[arg-type]
+    assert float(late["l4s_seconds"].quantile(0.99)) < 2e-3  # type: ignore[arg-type]  # Of numbers, a number.
     assert bottleneck(result)["utilization"] > 0.9
 
 
@@ -404,7 +404,7 @@ def test_scream_keeps_the_l4s_queue_short_beside_prague() -> None:
     got = dict(zip(result.flows["group"], result.flows["goodput"], strict=True))
     assert 0.15 < got["one"] / (got["one"] + got["prague"]) < 0.6
     late = result.series(link="r0->r1").filter(pl.col("time") > 20)
-    assert float(late["l4s_seconds"].quantile(0.99)) < 2e-3  # type: ignore[arg-type]
+    assert float(late["l4s_seconds"].quantile(0.99)) < 2e-3  # type: ignore[arg-type]  # Of numbers, a number.
 
 
 # ── GCC's probes (libwebrtc) ──
@@ -426,7 +426,7 @@ def test_gcc_finds_the_rate_by_probes_in_two_seconds(source: str) -> None:
             record={"bin": "100 ms", "flows": "all"},
         ).run()
         early = result.series(flow=str(result.flows["flow"][0])).filter(pl.col("time").is_between(2, 4))
-        got.append(float(early["goodput"].mean()))  # type: ignore[arg-type]
+        got.append(float(early["goodput"].mean()))  # type: ignore[arg-type]  # Of numbers, a number.
     assert got[0] > (0.9 * 2.5e6 if source == "bulk" else 1.2e6)
     assert got[1] < 0.6e6
 

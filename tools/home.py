@@ -160,7 +160,7 @@ def measured(task: tuple[str, str, int, int]) -> dict[str, Any]:
 
 
 def _worst(values: pl.Series) -> float:
-    return float(values.max())  # type: ignore[arg-type]
+    return float(values.max())  # type: ignore[arg-type]  # Of numbers, a number.
 
 
 def _tasks(seconds: int, seeds: int) -> Iterator[tuple[str, str, int, int]]:

@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import polars as pl
+
 from tailback.papers.reproduce import Verdict
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -23,6 +25,12 @@ def replace(page: Path, begin: str, end: str, text: str) -> None:
 def table(head: list[str], lines: list[list[str]]) -> str:
     """A table as Markdown."""
     return "\n".join("| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines])
+
+
+def write_cells(table: pl.DataFrame, path: Path) -> None:
+    """Writes a table of ``mean`` and ``half_width`` for those who want every cell, four digits of each."""
+    rounded = table.with_columns(pl.col("mean", "half_width").round_sig_figs(4))
+    path.write_text(rounded.write_csv(), encoding="utf-8")
 
 
 def fared(verdict: Verdict) -> str:

@@ -4,14 +4,13 @@ comparison` does this, and `make comparison ARGS=--quick` in less than two minut
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import polars as pl
 
 from tailback.plot.style import save
 from tools.comparison import FAMILIES, LINKS, MEASURES, intervals, measure, worst
 from tools.comparison_figure import draw
-from tools.pages import DOCS, replace
+from tools.pages import DOCS, replace, write_cells
 
 PAGE = DOCS / "comparison.md"
 FIGURE = DOCS / "_static" / "comparison.svg"
@@ -64,12 +63,6 @@ def markdown(table: pl.DataFrame, seconds: int, seeds: int) -> str:
             bad = worst(table, it)
             lines.append("| " + " | ".join([f"`{it}`", *spans(table, it), f"{bad.network}: {bad.words}"]) + " |")
     return "\n".join(lines) + "\n"
-
-
-def write_cells(table: pl.DataFrame, path: Path) -> None:
-    """Every mean with its interval."""
-    rounded = table.with_columns(pl.col("mean", "half_width").round_sig_figs(4))
-    path.write_text(rounded.write_csv(), encoding="utf-8")
 
 
 def main() -> None:

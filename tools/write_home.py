@@ -4,14 +4,13 @@ docs/home.md; `make home` does this, and `make home ARGS=--quick` in a minute or
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import polars as pl
 
 from tailback.plot.style import save
 from tools.home import LINES, MEASURES, QUEUES, intervals, measure
 from tools.home_figure import draw
-from tools.pages import DOCS, replace
+from tools.pages import DOCS, replace, write_cells
 from tools.pages import table as markdown_table
 
 PAGE = DOCS / "home.md"
@@ -73,12 +72,6 @@ def markdown(table: pl.DataFrame, seconds: int, seeds: int) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def write_cells(table: pl.DataFrame, path: Path) -> None:
-    """Every mean with its interval."""
-    named = table.with_columns(about=pl.col("measure").replace_strict(MEASURES))
-    path.write_text(named.with_columns(pl.col("mean", "half_width").round_sig_figs(4)).write_csv(), encoding="utf-8")
-
-
 def main() -> None:
     """Runs, draws and writes."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -88,7 +81,7 @@ def main() -> None:
     seconds, seeds = (30, 3) if given.quick else (60, 5)
     table = intervals(measure(seconds, seeds, given.jobs))
     save(draw(table), FIGURE, salt="home")
-    write_cells(table, CELLS)
+    write_cells(table.with_columns(about=pl.col("measure").replace_strict(MEASURES)), CELLS)
     replace(PAGE, *MARKS, markdown(table, seconds, seeds))
 
 
