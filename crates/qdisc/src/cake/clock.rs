@@ -1,5 +1,5 @@
 //! CAKE's shaper: a virtual clock that says when the line is free again. It has no bucket, hence no burst to set (Piece of
-//! CAKE, 2018, §III-A: "deficit mode"). Who is served when it is free is not decided here.
+//! CAKE, 2018: "deficit mode"). Who is served when it is free is not decided here.
 
 use tailback_core::{BitRate, Span, Time};
 

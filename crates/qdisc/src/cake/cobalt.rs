@@ -1,5 +1,5 @@
 //! COBALT, the law of one queue in CAKE: CoDel's marks or drops for flows that answer them, and BLUE's drops by chance for
-//! those that do not (Høiland-Jørgensen, Täht and Morton, Piece of CAKE, 2018, §III; Palmei et al., Design and Evaluation
+//! those that do not (Høiland-Jørgensen, Täht and Morton, Piece of CAKE, 2018; Palmei et al., Design and Evaluation
 //! of COBALT Queue Discipline, 2019). Which packet is asked about is not decided here.
 //!
 //! It differs from RFC 8289 in four ways. One number, `count`, both grows while the delay stands and shrinks at the same

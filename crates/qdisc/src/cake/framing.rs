@@ -1,4 +1,4 @@
-//! What a packet takes on the line behind CAKE: overhead per packet, smallest frame, cells (Piece of CAKE, 2018, §III-A;
+//! What a packet takes on the line behind CAKE: overhead per packet, smallest frame, cells (Piece of CAKE, 2018;
 //! tc-cake, "overhead compensation"). How fast the line is stands elsewhere.
 
 use schemars::JsonSchema;

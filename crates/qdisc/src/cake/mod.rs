@@ -10,9 +10,10 @@
 //! | flows, hosts, acknowledgements | `tin` |
 //! | COBALT | `cobalt` |
 //!
-//! It follows the paper, and Linux's `sch_cake` where that says less. What needs a real router is not there: conntrack
-//! (`nat`), firewall marks, splitting of offloaded packets, washing of codepoints, and the two modes for a queue behind
-//! the bottleneck (`ingress`, `autorate-ingress`). The buffer is the link's.
+//! It follows Linux's `sch_cake` and its manual, tc-cake; of the paper only the beginning was at hand. What needs a real
+//! router is not there: conntrack (`nat`), firewall marks, splitting of offloaded packets, washing of codepoints, and the
+//! two modes for a queue behind the bottleneck (`ingress`, `autorate-ingress`), nor are tins by IP precedence. The buffer
+//! is the link's.
 
 mod clock;
 mod cobalt;

@@ -1,5 +1,5 @@
 //! One tin of CAKE: its flows, hashed into sets of eight queues, served by DRR++ with a part of a quantum for each flow of a
-//! busy host, and a COBALT law in each (Piece of CAKE, 2018, §III-B). Which tin is served, and how fast, is decided in
+//! busy host, and a COBALT law in each (Piece of CAKE, 2018). Which tin is served, and how fast, is decided in
 //! `mod.rs`.
 //!
 //! Two departures from the version in Linux, where memory and work are bounded otherwise: a queue that has run empty is

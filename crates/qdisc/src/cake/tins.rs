@@ -1,5 +1,5 @@
 //! CAKE's tins: which codepoint goes into which, and what part of the rate each may use ahead of the others (Piece of CAKE,
-//! 2018, §III-C; tc-cake, "priority queue parameters", with the codepoints of today's Linux). How tins are served is
+//! 2018; tc-cake, "priority queue parameters", with the codepoints of today's Linux). How tins are served is
 //! decided in `mod.rs`.
 
 use schemars::JsonSchema;

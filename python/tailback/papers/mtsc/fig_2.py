@@ -65,7 +65,7 @@ def measure(lab: Lab) -> Outcome:
         checks=checks,
         data=pl.concat([pl.DataFrame(rows), pl.DataFrame(densities)], how="diagonal"),
         units={"time": "s"},
-        why="" if all(check.holds for check in checks) else "see the row that fails",
+        why="" if all(check.holds for check in checks) else "see the row that fails; why was not looked into yet",
         scenario=scenario(Run(settings[0], 0.05)).to_toml(),
         notes=("The shades are Pr{L2 | L1} at 2 s, as a map in place of the paper's surface; marks are E[L2 | L1].",),
     )
