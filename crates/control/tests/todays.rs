@@ -3,7 +3,8 @@
 
 use tailback_control::{AnyController, ControllerParams, EcnEcho, Scheme};
 use tailback_core::{
-    Bytes, CongestionEvent, Controller, Cx, Echoes, Feedback, RttSample, Span, Stream, Time,
+    Bytes, CongestionEvent, Controller, Cx, Echoes, Feedback, PairPosition, RttSample, Sent, Span, Stream,
+    Time,
 };
 
 const SEGMENT: u64 = 1000;
@@ -170,4 +171,35 @@ fn ledbat_plus_plus_shrinks_in_proportion_to_the_excess() {
     let before = window(&ledbat);
     feed(&mut ledbat, 100, &ack(40, 92));
     close(window(&ledbat), before + (1.0 / 6.0 - before * 0.2) / before, 0.01);
+}
+
+// ── PCC Vivace ──
+
+/// An interval lasts from its first packet on. Round trips of no time at all, which a peer can feign, would else be a timer
+/// event per microsecond at a sender that may not send.
+#[test]
+fn vivace_waits_for_a_packet_before_its_interval_ends() {
+    let mut vivace = scheme(serde_json::json!({"name": "vivace"}), 10, None);
+    let mut rng = Stream::new(1, "todays");
+    let mut cx = Cx { rng: &mut rng, notes: None };
+    let at = |millis| Time::ZERO + Span::from_millis(millis);
+    feed(&mut vivace, 1, &ack(1, 0));
+    for number in 0..5u64 {
+        let now = at(2 + number);
+        assert_eq!(vivace.next_timer(), None, "interval {number} has no packet yet");
+        let size = Bytes::new(SEGMENT);
+        let mut sent = Sent {
+            number,
+            size,
+            in_flight: size,
+            retransmission: false,
+            pair: PairPosition::Single,
+            app_limited: false,
+            tag: 0,
+        };
+        vivace.on_sent(now, &mut sent, &mut cx);
+        let ends = vivace.next_timer().expect("it has begun");
+        assert!(ends > now && ends < at(3 + number), "{ends} after {now}");
+        vivace.on_timer(ends, &mut cx);
+    }
 }

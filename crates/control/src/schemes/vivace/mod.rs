@@ -133,6 +133,8 @@ pub struct Vivace {
     intervals: VecDeque<Interval>,
     next: u32,
     smoothed: Option<Span>,
+    /// Of the present interval, and its end: never, before its first packet has left.
+    length: Span,
     ends: Time,
 }
 
@@ -155,6 +157,7 @@ impl Vivace {
             intervals: VecDeque::new(),
             next: 0,
             smoothed: None,
+            length: Span::ZERO,
             ends: Time::NEVER,
         }
     }
@@ -173,24 +176,26 @@ impl Vivace {
     }
 
     /// The next interval begins.
-    fn begin(&mut self, now: Time) {
+    fn begin(&mut self) {
         let purpose =
             if self.starting { Purpose::Start } else { self.plan.pop_front().unwrap_or(Purpose::Wait) };
         let rate = match purpose {
             Purpose::Start | Purpose::Wait => self.rate,
             Purpose::Probe { above, .. } => self.rate * if above { 1.0 + PROBE } else { 1.0 - PROBE },
         };
-        self.begin_at(now, self.bounded(rate), purpose);
+        self.begin_at(self.bounded(rate), purpose);
     }
 
-    fn begin_at(&mut self, now: Time, rate: f64, purpose: Purpose) {
+    /// It lasts from its first packet on: a sender that may not send has no intervals, however short its round trips.
+    fn begin_at(&mut self, rate: f64, purpose: Purpose) {
         let length = self.round_trip().max(PACKETS * self.segment / rate);
         if self.intervals.len() == MOST {
             self.intervals.pop_front();
         }
         self.intervals.push_back(Interval::new(self.next, rate, purpose));
         self.next = self.next.wrapping_add(1);
-        self.ends = now + Span::from_secs_f64(length.clamp(1e-6, 60.0));
+        self.length = Span::from_secs_f64(length.clamp(1e-6, 60.0));
+        self.ends = Time::NEVER;
     }
 
     /// Begins to probe around the rate.
@@ -213,7 +218,7 @@ impl Vivace {
         self.intervals.clear();
         self.step = Step::default();
         self.probe(now);
-        self.begin_at(now, self.rate, Purpose::Wait);
+        self.begin_at(self.rate, Purpose::Wait);
     }
 
     /// Two pairs, each in random order.
@@ -279,8 +284,11 @@ impl Vivace {
 }
 
 impl Controller for Vivace {
-    fn on_sent(&mut self, _: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+    fn on_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) {
         if let Some(interval) = self.intervals.back_mut() {
+            if self.ends == Time::NEVER {
+                self.ends = now + self.length;
+            }
             interval.sent += 1;
             interval.limited |= sent.app_limited;
             sent.tag = interval.id;
@@ -295,7 +303,7 @@ impl Controller for Vivace {
             if self.intervals.is_empty() {
                 let initial = self.initial.as_f64() * 8e-6 / self.round_trip();
                 self.rate = self.bounded(initial);
-                self.begin(now);
+                self.begin();
                 return;
             }
         }
@@ -332,7 +340,7 @@ impl Controller for Vivace {
         } else if std::mem::take(&mut self.fresh) {
             self.draw(cx);
         }
-        self.begin(now);
+        self.begin();
         cx.note("base_rate", self.rate * 1e6);
     }
 
