@@ -101,6 +101,19 @@ def test_json_has_exactly_the_keys_of_the_contract(tmp_path: Path, monkeypatch: 
         assert word in page
 
 
+def test_the_quickstarts_figure_is_measured_drawn_and_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fig_5, "_effort", lambda _: (40_000, 2))
+    result = CliRunner().invoke(cli.app, ["reproduce", "mtsc/fig-5", "--json", "--jobs", "1", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["runs"] == 2 * len(fig_5.LOADS)
+    assert found["verdict"] in {"holds", "fails"}, "with so few packets, by chance"
+    assert "<svg" in Path(found["figure"]).read_text()
+    data = pl.read_parquet(found["data"])
+    assert data["load"].n_unique() == len(fig_5.LOADS)
+    assert (tmp_path / "index.html").exists()
+
+
 def check_page(page: str) -> None:
     """Nothing in it needs a network."""
     loaded = re.findall(r'(?:src|href)="([^"#]+)"', page) + re.findall(r"url\(([^)]+)\)|@import", page)

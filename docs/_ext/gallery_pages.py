@@ -15,6 +15,8 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "gallery"
 LEAD = """One idea each: a complete script, what it printed, and the picture it drew. All of them were run when this page
 was made, and the project's tests run them again. Take one, change a number, and look.
 """
+ENVIRONMENT = {"MPLBACKEND": "Agg", "POLARS_FMT_TABLE_HIDE_DATAFRAME_SHAPE_INFORMATION": "1"}
+"""What scripts run with besides."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,6 @@ def run(script: Path) -> Example:
     Raises:
         RuntimeError: where it fails, or leaves no picture of its name; says what it complained about.
     """
-    source = script.read_text(encoding="utf-8")
-    title, _, text = (ast.get_docstring(ast.parse(source)) or "").partition("\n")
-    name = script.stem[3:]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [sys.executable, str(script)],
@@ -50,14 +49,27 @@ def run(script: Path) -> Example:
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, "MPLBACKEND": "Agg", "POLARS_FMT_TABLE_HIDE_DATAFRAME_SHAPE_INFORMATION": "1"},
+            env={**os.environ, **ENVIRONMENT},
         )
-        drawn = Path(folder) / f"{name}.svg"
-        if done.returncode or not drawn.is_file():
-            raise RuntimeError(f"{script}: {done.stderr.strip() or f'drew no {name}.svg'}")
-        picture = drawn.read_bytes()
+        if done.returncode:
+            raise RuntimeError(f"{script}: {done.stderr.strip()}")
+        return example(script, done.stdout, Path(folder))
+
+
+def example(script: Path, printed: str, folder: Path) -> Example:
+    """A script that has run in ``folder`` and printed this.
+
+    Raises:
+        RuntimeError: where it left no picture of its name.
+    """
+    source = script.read_text(encoding="utf-8")
+    title, _, text = (ast.get_docstring(ast.parse(source)) or "").partition("\n")
+    name = script.stem[3:]
+    drawn = folder / f"{name}.svg"
+    if not drawn.is_file():
+        raise RuntimeError(f"{script}: drew no {name}.svg")
     code = source.split('"""', 2)[2].strip()
-    return Example(name, title.rstrip("."), text.strip(), code, done.stdout.strip(), picture)
+    return Example(name, title.rstrip("."), text.strip(), code, printed.strip(), drawn.read_bytes())
 
 
 def write(folder: Path) -> None:
