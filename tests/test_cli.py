@@ -185,6 +185,20 @@ def test_results_say_the_revision_of_the_source() -> None:
     assert head.stdout.startswith(versions()["revision"].removesuffix("+changes"))
 
 
+def test_who_stops_us_while_git_works_finds_no_lock_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tailback.results import versions as module
+
+    asked: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(command)
+        return subprocess.CompletedProcess(command, 0, "0123456789ab", "")
+
+    monkeypatch.setattr(module.subprocess, "run", run)
+    module._git("git", Path(), "status")
+    assert "--no-optional-locks" in asked[0]
+
+
 def test_version() -> None:
     status, out, _ = tailback("--version")
     assert (status, out.split()[0]) == (0, "tailback")

@@ -58,7 +58,7 @@ def test_too_much_is_one_complaint_under_an_address_limit(
     fields: dict[str, Any], flows: dict[str, Any], field: str
 ) -> None:
     # What grows while it runs would take minutes to reach the default.
-    most = "300 MB" if field in {"buffer", "record.packets"} else ""
+    most = "120 MB" if field in {"buffer", "record.packets"} else ""
     code = """
         import json, resource, sys
         resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]), int(sys.argv[2])))

@@ -114,9 +114,10 @@ def any_page(request: pytest.FixtureRequest) -> Path:
 
 
 @needs_browser
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1200])
-def test_fits_the_screen_without_complaints(any_page: Path, browser: Browser, width: int, dark: bool) -> None:
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (1200, False)], ids=["a phone, dark", "a screen, light"])
+def test_fits_the_screen_without_complaints_or_a_network(
+    any_page: Path, browser: Browser, width: int, dark: bool
+) -> None:
     browser.open(any_page, width=width, dark=dark)
     drawn = browser.draw_all()
     wide, figures, least, most = browser.run(
@@ -129,12 +130,6 @@ def test_fits_the_screen_without_complaints(any_page: Path, browser: Browser, wi
     assert drawn == figures > 0
     assert 0.75 * min(width, 900) <= least <= most <= width
     assert browser.complaints == []
-
-
-@needs_browser
-def test_nothing_is_asked_of_a_network(any_page: Path, browser: Browser) -> None:
-    browser.open(any_page)
-    assert browser.draw_all() > 0
     assert any_page.resolve().as_uri() in browser.asked
     assert [address for address in browser.asked if not address.startswith(("file:", "data:", "blob:"))] == []
     titles = browser.run("return [...document.querySelectorAll('.modebar-btn')].map((b) => b.dataset.title ?? '')")

@@ -17,7 +17,7 @@ SCRIPT = """
     import tailback as tb
 
     if __name__ == "__main__":
-        base = tb.dumbbell(rate="20 Mbit/s", delay="10 ms", duration="40 s").with_flows(tb.flows(8, "reno"))
+        base = tb.dumbbell(rate="20 Mbit/s", delay="10 ms", duration="15 s").with_flows(tb.flows(8, "reno"))
         told = lambda done, of: print(done, flush=True)
         base.sweep(buffer=["20 packets", "40 packets"], seeds=20, jobs=2, cache=sys.argv[1], progress=told)
 """

@@ -44,7 +44,9 @@ def _revision() -> str:
 
 
 def _git(git: str, root: Path, *words: str) -> str:
-    done = subprocess.run([git, "-C", str(root), *words], capture_output=True, text=True, check=True, timeout=10)
+    # Without locks: where the user stops us meanwhile, git would leave one behind, and refuse all further work there.
+    command = [git, "--no-optional-locks", "-C", str(root), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
     return done.stdout.strip()
 
 
