@@ -194,7 +194,7 @@ def test_who_stops_us_while_git_works_finds_no_lock_of_it(monkeypatch: pytest.Mo
         asked.append(command)
         return subprocess.CompletedProcess(command, 0, "0123456789ab", "")
 
-    monkeypatch.setattr(module.subprocess, "run", run)
+    monkeypatch.setattr("tailback.results.versions.subprocess.run", run)
     module._git("git", Path(), "status")
     assert "--no-optional-locks" in asked[0]
 

@@ -19,6 +19,8 @@ from typing import Any
 _METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 _ORIGINAL: Any = multiprocessing.get_context(_METHOD)
 _HIDING = threading.Lock()
+_TURN = 0.05
+"""Seconds after which a thread that waits looks whether it was interrupted."""
 
 
 class Worker(_ORIGINAL.Process):  # type: ignore[misc]  # Which class that is depends on the system.
@@ -52,7 +54,25 @@ class Workers(ProcessPoolExecutor):
 def start(jobs: int, preload: Sequence[str]) -> Executor:
     """An executor of ``jobs`` processes that import the modules ``preload`` once for all."""
     prepare(preload)
-    return Workers(max_workers=jobs, mp_context=_CONTEXT, initializer=_end_with_parent)
+    workers = Workers(max_workers=jobs, mp_context=_CONTEXT, initializer=_end_with_parent)
+    given_up = threading.Event()
+
+    def begin() -> None:
+        workers.submit(int)
+        if given_up.is_set():
+            workers.shutdown(wait=False)
+
+    # The first process is there when all is imported, which takes a second or more. Nothing interrupts a thread that waits
+    # for it, so that is not this one.
+    first = threading.Thread(target=begin, daemon=True)
+    first.start()
+    try:
+        while first.is_alive():
+            first.join(_TURN)
+    except BaseException:
+        given_up.set()
+        raise
+    return workers
 
 
 def prepare(preload: Sequence[str]) -> None:

@@ -78,6 +78,37 @@ def test_an_interrupt_ends_a_sweep_at_once(tmp_path: Path) -> None:
     _wait_until_gone(process.pid)
 
 
+SLOW = """
+    import signal, sys, threading
+    import polars  # Whose handler of signals lets interrupted system calls go on.
+    from tailback.pool import Pool
+
+    if __name__ == "__main__":
+        threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+        try:
+            Pool(2, preload=["slow_to_import"]).executor
+        except KeyboardInterrupt:
+            print("stopped", flush=True)
+"""
+IMPORTED = """
+    import pathlib, time
+    time.sleep(3)
+    pathlib.Path("imported").touch()
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signals here")
+def test_an_interrupt_does_not_wait_for_workers_to_import(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(textwrap.dedent(SLOW), encoding="utf-8")
+    (tmp_path / "slow_to_import.py").write_text(textwrap.dedent(IMPORTED), encoding="utf-8")
+    command = [sys.executable, "script.py"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "stopped\n"
+        assert not (tmp_path / "imported").exists()
+        process.kill()
+
+
 def _wait_until_gone(group: int) -> None:
     """No worker outlives the process that made it by more than some seconds."""
     for _ in range(100):
