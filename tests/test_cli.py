@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -183,6 +184,35 @@ def test_results_say_the_revision_of_the_source() -> None:
         pytest.skip("not a clone")
     head = subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
     assert head.stdout.startswith(versions()["revision"].removesuffix("+changes"))
+
+
+def test_an_interrupt_that_a_library_takes_for_a_mistake_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tailback import __main__ as entry
+
+    def interrupted() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as stopped:
+            raise ValueError("no such schema") from stopped
+
+    ended: list[int] = []
+
+    def end(status: int) -> None:
+        ended.append(status)
+        raise SystemExit(status)
+
+    monkeypatch.setattr(cli, "main", interrupted)
+    monkeypatch.setattr("tailback.__main__.atexit._run_exitfuncs", lambda: None)
+    monkeypatch.setattr("tailback.__main__.os._exit", end)
+    try:
+        with pytest.raises(SystemExit):
+            entry.main()
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    assert ended == [130]
+    assert capsys.readouterr().err == "tailback: stopped\n"
 
 
 def test_who_stops_us_while_git_works_finds_no_lock_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

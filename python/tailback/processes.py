@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import sysconfig
 import threading
@@ -58,7 +59,11 @@ def start(jobs: int, preload: Sequence[str]) -> Executor:
     given_up = threading.Event()
 
     def begin() -> None:
-        workers.submit(int)
+        try:
+            workers.submit(int)
+        except (EOFError, OSError):
+            if not given_up.is_set():
+                raise
         if given_up.is_set():
             workers.shutdown(wait=False)
 
@@ -71,6 +76,7 @@ def start(jobs: int, preload: Sequence[str]) -> Executor:
             first.join(_TURN)
     except BaseException:
         given_up.set()
+        _end_server()
         raise
     return workers
 
@@ -84,6 +90,16 @@ def prepare(preload: Sequence[str]) -> None:
         forkserver.set_forkserver_preload(list(preload))
         with _this_package():
             forkserver.ensure_running()
+
+
+def _end_server() -> None:
+    """Ends the server that is still importing: a process that it forked when this one has gone would complain of that."""
+    if _METHOD == "forkserver":
+        from multiprocessing import forkserver
+
+        server = getattr(forkserver._forkserver, "_forkserver_pid", None)  # Nobody is told it.
+        if server is not None:
+            os.kill(server, signal.SIGTERM)
 
 
 @contextmanager
