@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
@@ -296,6 +299,40 @@ def test_pools_give_answers_in_order() -> None:
         assert lab.runs == 1
         with pytest.raises(ZeroDivisionError):
             lab.map(inverse, [0])
+
+
+def test_threads_share_one_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def start(jobs: int, _: Sequence[str]) -> ThreadPoolExecutor:
+        made.append(jobs)
+        time.sleep(0.1)
+        return ThreadPoolExecutor(1)
+
+    monkeypatch.setattr("tailback.processes.start", start)
+    with Pool(2) as pool, ThreadPoolExecutor(4) as threads:
+        assert len({id(executor) for executor in threads.map(lambda _: pool.executor, range(4))}) == 1
+    assert made == [2]
+
+
+def test_a_pool_is_stopped_while_its_processes_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def start(*_: object) -> ThreadPoolExecutor:
+        begun.set()
+        assert ended.wait(20)
+        raise EOFError
+
+    monkeypatch.setattr("tailback.processes.start", start)
+    monkeypatch.setattr("tailback.processes.end_server", ended.set)
+    with Pool(2) as pool, ThreadPoolExecutor(1) as threads:
+        future = threads.submit(lambda: pool.executor)
+        assert begun.wait(20)
+        pool.stop()
+        with pytest.raises(EOFError):
+            future.result(20)
+        with pytest.raises(RuntimeError, match="stopped"):
+            _ = pool.executor
 
 
 def test_unwritable_places_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

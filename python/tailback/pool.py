@@ -4,6 +4,7 @@ keep of each, is decided by callers (sweeps, paper items)."""
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from types import TracebackType
@@ -77,6 +78,8 @@ class Pool:
         self._preload = preload
         self._given = executor
         self._executor = executor
+        self._making = threading.Lock()
+        self._stopped = False
 
     def __enter__(self) -> Pool:
         return self
@@ -91,18 +94,31 @@ class Pool:
                 self._executor.shutdown(wait=False)
 
     def stop(self) -> None:
-        """Stops what is under way, so that whoever asked for it need not wait: at once in processes of our own."""
-        if isinstance(self._executor, processes.Workers):
+        """Stops what is under way, so that whoever asked for it need not wait: at once in processes of our own. Nothing
+        can be asked of the pool afterwards."""
+        self._stopped = True
+        if self._executor is None and self._making.locked():
+            processes.end_server()
+        elif isinstance(self._executor, processes.Workers):
             self._executor.stop()
         elif self._executor is not None and self._given is None:
             self._executor.shutdown(wait=False, cancel_futures=True)
 
     @property
     def executor(self) -> Executor:
-        """The executor itself."""
-        if self._executor is None:
-            self._executor = Serial() if self.jobs <= 1 else processes.start(self.jobs, self._preload)
-        return self._executor
+        """The executor itself, one for all threads.
+
+        Raises:
+            RuntimeError: where the pool was stopped before there was one.
+        """
+        with self._making:
+            if self._executor is None:
+                if self._stopped:
+                    raise RuntimeError("the pool was stopped")
+                self._executor = Serial() if self.jobs <= 1 else processes.start(self.jobs, self._preload)
+                if self._stopped:
+                    self.stop()
+            return self._executor
 
     def map(
         self, function: Callable[[A], T], arguments: Iterable[A], done: Callable[[], object] | None = None

@@ -57,13 +57,13 @@ def start(jobs: int, preload: Sequence[str]) -> Executor:
     prepare(preload)
     workers = Workers(max_workers=jobs, mp_context=_CONTEXT, initializer=_end_with_parent)
     given_up = threading.Event()
+    failed: list[BaseException] = []
 
     def begin() -> None:
         try:
             workers.submit(int)
-        except (EOFError, OSError):
-            if not given_up.is_set():
-                raise
+        except BaseException as error:
+            failed.append(error)
         if given_up.is_set():
             workers.shutdown(wait=False)
 
@@ -76,8 +76,10 @@ def start(jobs: int, preload: Sequence[str]) -> Executor:
             first.join(_TURN)
     except BaseException:
         given_up.set()
-        _end_server()
+        end_server()
         raise
+    if failed:
+        raise failed[0]
     return workers
 
 
@@ -92,7 +94,7 @@ def prepare(preload: Sequence[str]) -> None:
             forkserver.ensure_running()
 
 
-def _end_server() -> None:
+def end_server() -> None:
     """Ends the server that is still importing: a process that it forked when this one has gone would complain of that."""
     if _METHOD == "forkserver":
         from multiprocessing import forkserver
