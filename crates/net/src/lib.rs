@@ -1,10 +1,13 @@
 //! Real packets: the sole home of clocks and sockets. Endpoints are the same state machines as in the simulator; here
 //! they are driven by real time and real datagrams, and payload bytes are copied at the edge.
 
+mod arrived;
 pub mod batch;
 pub mod buffer;
 pub mod channel;
 pub mod clock;
+mod edge;
+pub mod host;
 pub mod impair;
 #[cfg(target_os = "linux")]
 pub mod lab;
@@ -15,10 +18,12 @@ pub mod secure;
 pub mod socket;
 pub mod transfer;
 pub mod udp;
+mod wait;
 
 pub use buffer::{Payload, ReceiveBuffer, SendBuffer};
 pub use channel::{Channel, PlainChannel, SecuredChannel};
 pub use clock::Clock;
+pub use host::{Happened, UdpHost, Way};
 pub use impair::{Impairment, ImpairmentConfig};
 pub use socket::MarkedSocket;
 pub use udp::{Driver, EdgeCounters};

@@ -1,12 +1,19 @@
 //! A UDP socket that carries the ECN field of the IP header both ways, IPv4 and IPv6, and takes and gives several datagrams
-//! at once where the system can. What a mark means for the packet inside is decided here, too; driving endpoints is not.
+//! at once where the system can. What a mark means for the packet inside is decided here, too; driving endpoints is not. What
+//! the system tells of datagrams that arrive is in `arrived.rs`.
 
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use quinn_udp::{EcnCodepoint, Transmit, UdpSockRef, UdpSocketState};
+#[cfg(not(target_os = "linux"))]
+use tailback_core::Span;
 use tailback_core::{Ecn, Packet};
+
+pub use crate::arrived::Arrived;
+#[cfg(target_os = "linux")]
+use crate::arrived::{ask_for_times, receive};
 
 /// What the socket's buffers should hold, where the system allows it: some milliseconds of a fast link.
 const BUFFER: usize = 4 << 20;
@@ -57,6 +64,8 @@ impl MarkedSocket {
         // What the system does not grant is lost like on a full queue.
         let _ = state.set_send_buffer_size(UdpSockRef::from(&socket), BUFFER);
         let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), BUFFER);
+        #[cfg(target_os = "linux")]
+        ask_for_times(&socket);
         Ok(Self { socket, state, peer })
     }
 
@@ -108,44 +117,22 @@ impl MarkedSocket {
     /// # Errors
     /// Of the socket, among them that nothing is there.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Arrived> {
-        let mut meta = RecvMeta::default();
-        let mut buffers = [IoSliceMut::new(buffer)];
-        self.state.recv(UdpSockRef::from(&self.socket), &mut buffers, std::slice::from_mut(&mut meta))?;
-        let ecn = match meta.ecn {
-            None => Ecn::NotEct,
-            Some(EcnCodepoint::Ect0) => Ecn::Ect0,
-            Some(EcnCodepoint::Ect1) => Ecn::Ect1,
-            Some(EcnCodepoint::Ce) => Ecn::Ce,
-        };
-        Ok(Arrived { length: meta.len, each: meta.stride.max(1), ecn, from: meta.addr, at: meta.dst_ip })
-    }
-}
-
-/// What [`MarkedSocket::receive`] put into a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrived {
-    /// Bytes in all.
-    pub length: usize,
-    /// Bytes of each datagram but the last, which may be shorter.
-    pub each: usize,
-    /// The ECN field of all their IP headers.
-    pub ecn: Ecn,
-    /// Where they come from.
-    pub from: SocketAddr,
-    /// Which of the host's addresses they came to, where the system says.
-    pub at: Option<IpAddr>,
-}
-
-impl Arrived {
-    /// The datagrams in the buffer, one by one; an empty one is a datagram, too.
-    pub fn datagrams<'a>(&self, buffer: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-        let empty = (self.length == 0).then_some(&[][..]);
-        empty.into_iter().chain(buffer[..self.length].chunks(self.each))
-    }
-
-    /// The same, to be changed in place; empty ones are left out.
-    pub fn datagrams_mut<'a>(&self, buffer: &'a mut [u8]) -> impl Iterator<Item = &'a mut [u8]> {
-        buffer[..self.length].chunks_mut(self.each)
+        #[cfg(target_os = "linux")]
+        return receive(&self.socket, buffer);
+        #[cfg(not(target_os = "linux"))]
+        {
+            let mut meta = quinn_udp::RecvMeta::default();
+            let mut buffers = [io::IoSliceMut::new(buffer)];
+            self.state.recv(UdpSockRef::from(&self.socket), &mut buffers, std::slice::from_mut(&mut meta))?;
+            let ecn = match meta.ecn {
+                None => Ecn::NotEct,
+                Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+                Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+                Some(EcnCodepoint::Ce) => Ecn::Ce,
+            };
+            let (from, at) = (meta.addr, meta.dst_ip);
+            Ok(Arrived { length: meta.len, each: meta.stride.max(1), ecn, from, at, ago: Span::ZERO })
+        }
     }
 }
 

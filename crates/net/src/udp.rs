@@ -1,28 +1,25 @@
 //! One endpoint over a channel to its peer: a plain loop that waits for a datagram or for the endpoint's next
 //! time, whichever is first. Data leaves with the packet's own ECN field in its IP header, and a mark that routers on
-//! the way put there counts like one inside the frame. What carries frames is said in `channel`.
+//! the way put there counts like one inside the frame. What carries frames is said in `channel`, what an endpoint's packets
+//! become in `edge.rs`; many endpoints over one socket are in `host.rs`.
 
 use std::io;
 use std::net::UdpSocket;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use tailback_core::{
-    Annex, Annexes, AppInput, Bytes, Ecn, Endpoint, EndpointCx, Event, FlowId, Input, Kind, Output, Packet,
-    Span, Stream, Time,
-};
-use tailback_transport::wire::{decode, encode};
+use tailback_core::{AppInput, Bytes, Ecn, Endpoint, Event, FlowId, Input, Span, Stream, Time};
+use tailback_transport::wire::decode;
 
 use crate::batch::is_momentary;
 use crate::buffer::{Payload, ReceiveBuffer, SendBuffer};
 use crate::channel::{Channel, Opened, PlainChannel};
 use crate::clock::Clock;
+use crate::edge::Edge;
 use crate::impair::Impairment;
-use crate::secure::Visible;
-use crate::socket::{Arrived, combine};
+use crate::socket::Arrived;
+use crate::wait::wait_until;
 
 /// Datagrams taken in a row before the endpoint's timers get their turn.
-const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 
 /// What happened at the edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,25 +39,18 @@ pub struct EdgeCounters {
 
 /// Drives one endpoint over a channel.
 pub struct Driver<E, P, C = PlainChannel> {
-    endpoint: E,
-    payload: P,
+    edge: Edge<E, P>,
     flow: FlowId,
     channel: C,
     clock: Clock,
-    now: Time,
-    rng: Stream,
-    annexes: Annexes,
     impairment: Option<Impairment>,
-    wake: Option<Time>,
     /// When the peer was last heard.
     heard: Time,
     /// For how long the peer may say nothing.
     patience: Option<Span>,
     margin: Span,
     trouble: Option<io::ErrorKind>,
-    events: Vec<Event>,
     buffer: Box<[u8]>,
-    frame: Vec<u8>,
     counters: EdgeCounters,
 }
 
@@ -97,26 +87,19 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
         impairment: Option<Impairment>,
     ) -> io::Result<Self> {
         let mut driver = Self {
-            endpoint,
-            payload,
+            edge: Edge::new(endpoint, payload, rng),
             flow,
             channel,
             clock,
-            now: Time::ZERO,
-            rng,
-            annexes: Annexes::new(),
             impairment,
-            wake: None,
             heard: clock.now(),
             patience: None,
             margin: Span::ZERO,
             trouble: None,
-            events: Vec::new(),
             buffer: vec![0; usize::from(u16::MAX)].into(),
-            frame: Vec::new(),
             counters: EdgeCounters::default(),
         };
-        driver.handle(Input::App(AppInput::Start))?;
+        driver.handle(clock.now(), Input::App(AppInput::Start))?;
         driver.channel.flush()?;
         Ok(driver)
     }
@@ -156,7 +139,7 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
 
     /// The endpoint, for counters.
     pub fn endpoint(&self) -> &E {
-        &self.endpoint
+        &self.edge.endpoint
     }
 
     /// What happened at the edge.
@@ -177,11 +160,13 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
     /// Of the socket, where payload and endpoint disagree about the stream, or where the peer is silent for too long.
     pub fn turn(&mut self, longest: Span) -> io::Result<Vec<Event>> {
         let now = self.clock.now();
-        let limit = if self.events.is_empty() { now + longest } else { now };
+        let limit = if self.edge.events.is_empty() { now + longest } else { now };
         let held = self.impairment.as_ref().and_then(Impairment::next_release);
         let given_up = self.patience.map(|patience| self.heard + patience);
-        let until = [self.wake, held, given_up].into_iter().flatten().fold(limit, Time::min);
-        if self.wait_until(until)? {
+        let until = [self.edge.wake, held, given_up].into_iter().flatten().fold(limit, Time::min);
+        // Only what is to leave on the dot is worth being awake for.
+        let margin = if self.edge.wake == Some(until) { self.margin } else { Span::ZERO };
+        if wait_until(&self.channel, self.clock, until, margin)? {
             self.receive()?;
         }
         if let Some(patience) = self.patience
@@ -191,40 +176,12 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
             return Err(io::Error::new(io::ErrorKind::TimedOut, what));
         }
         self.release()?;
-        if self.wake.is_some_and(|wake| wake <= self.clock.now()) {
-            self.handle(Input::Timeout)?;
+        let now = self.clock.now();
+        if self.edge.wake.is_some_and(|wake| wake <= now) {
+            self.handle(now, Input::Timeout)?;
         }
         self.channel.flush()?;
-        Ok(std::mem::take(&mut self.events))
-    }
-
-    /// Waits for a datagram, until a time; whether one is there.
-    fn wait_until(&self, until: Time) -> io::Result<bool> {
-        let sleep = until.since(self.clock.now());
-        if self.wait(sleep.saturating_sub(self.margin))? {
-            return Ok(true);
-        }
-        // Only what is to leave on the dot is worth being awake for.
-        while self.wake == Some(until) && self.clock.now() < until {
-            if self.wait(Span::ZERO)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Waits for a datagram; whether one is there.
-    fn wait(&self, span: Span) -> io::Result<bool> {
-        let (seconds, nanos) = (span.as_nanos() / 1_000_000_000, span.as_nanos() % 1_000_000_000);
-        let timeout = Timespec {
-            tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX),
-            tv_nsec: i64::try_from(nanos).unwrap_or(0),
-        };
-        match poll(&mut [PollFd::new(&self.channel, PollFlags::IN)], Some(&timeout)) {
-            Ok(ready) => Ok(ready > 0),
-            Err(Errno::INTR) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        Ok(std::mem::take(&mut self.edge.events))
     }
 
     fn receive(&mut self) -> io::Result<()> {
@@ -263,8 +220,12 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
         self.counters.received += 1;
         self.counters.marked += u64::from(arrived.ecn == Ecn::Ce);
         let now = self.clock.now();
-        let packet = match self.channel.open(now, arrived, datagram) {
-            Opened::Frame(frame, visible) => self.packet(frame, arrived.ecn, visible),
+        let Self { edge, channel, flow, .. } = self;
+        let packet = match channel.open(now, arrived, datagram) {
+            Opened::Frame(frame, visible) => decode(frame)
+                .ok()
+                .filter(|frame| frame.packet.flow == *flow)
+                .and_then(|frame| edge.packet(frame, arrived.ecn, visible)),
             Opened::Message => return Ok(()),
             Opened::Refused => None,
         };
@@ -274,79 +235,15 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
         };
         self.heard = now;
         self.trouble = None;
-        self.handle(Input::Packet(packet))
+        self.handle(now - arrived.ago, Input::Packet(packet))
     }
 
-    /// The packet of a frame, its payload taken and marks of the way put on; `None` where it is refused.
-    fn packet(&mut self, frame: &[u8], ecn: Ecn, visible: Visible) -> Option<Packet> {
-        let mut frame = decode(frame).ok().filter(|frame| frame.packet.flow == self.flow)?;
-        if !combine(&mut frame.packet, ecn) || !self.payload.incoming(&frame) {
-            return None;
-        }
-        let mut packet = frame.packet;
-        visible.mark(&mut packet);
-        if let Some(mut annex) = frame.annex.take() {
-            if let Annex::Control(info) = &mut annex {
-                info.virtual_delay = info.virtual_delay.max(visible.virtual_delay);
-            }
-            packet.annex = self.annexes.insert(annex);
-        }
-        Some(packet)
-    }
-
-    /// One mutation, then drain.
-    fn handle(&mut self, input: Input) -> io::Result<()> {
-        self.now = self.clock.now();
-        let mut cx = EndpointCx { rng: &mut self.rng, annexes: &mut self.annexes, notes: None };
-        self.endpoint.handle(self.now, input, &mut cx);
-        loop {
-            let mut cx = EndpointCx { rng: &mut self.rng, annexes: &mut self.annexes, notes: None };
-            match self.endpoint.poll(self.now, &mut cx) {
-                Output::Transmit(packet) => self.transmit(packet)?,
-                Output::Event(event) => self.on_event(event)?,
-                Output::Wait(until) => {
-                    self.wake = until;
-                    return Ok(());
-                }
-            }
-        }
-    }
-
-    fn on_event(&mut self, event: Event) -> io::Result<()> {
-        if let Event::Delivered(bytes) = event
-            && !self.payload.delivered(bytes)
-        {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "the peer's segments do not fit one another",
-            ));
-        }
-        if event == Event::GaveUp {
-            return Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "the peer has acknowledged nothing new for longer than the user timeout",
-            ));
-        }
-        self.events.push(event);
-        Ok(())
-    }
-
-    fn transmit(&mut self, packet: Packet) -> io::Result<()> {
-        let annex = self.annexes.take(packet.annex);
-        let (offset, payload) = if packet.kind() == Kind::Data {
-            self.payload
-                .outgoing(&packet)
-                .ok_or_else(|| io::Error::other(format!("no payload for packet {}", packet.number)))?
-        } else {
-            (0, &[][..])
-        };
-        let mut frame = std::mem::take(&mut self.frame);
-        frame.clear();
-        encode(&packet, annex.as_ref(), offset, payload, &mut frame).map_err(io::Error::other)?;
-        let passes = self.impairment.as_mut().is_none_or(|impairment| impairment.pass(self.now, &frame));
-        let sent = if passes { self.channel.send(self.now, &frame, &packet) } else { Ok(()) };
-        self.frame = frame;
-        sent
+    fn handle(&mut self, at: Time, input: Input) -> io::Result<()> {
+        let Self { edge, channel, impairment, .. } = self;
+        edge.handle(at, input, |now, frame, packet| {
+            let passes = impairment.as_mut().is_none_or(|impairment| impairment.pass(now, frame));
+            if passes { channel.send(now, frame, packet) } else { Ok(()) }
+        })
     }
 
     /// Sends held frames whose time has come.
@@ -368,8 +265,8 @@ impl<E: Endpoint, C: Channel> Driver<E, SendBuffer, C> {
     /// # Errors
     /// Of the socket: some of it may leave at once.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.payload.write(bytes);
-        self.handle(Input::App(AppInput::Write(Bytes::new(bytes.len() as u64))))?;
+        self.edge.payload.write(bytes);
+        self.handle(self.clock.now(), Input::App(AppInput::Write(Bytes::new(bytes.len() as u64))))?;
         self.channel.flush()
     }
 
@@ -378,19 +275,19 @@ impl<E: Endpoint, C: Channel> Driver<E, SendBuffer, C> {
     /// # Errors
     /// Of the socket.
     pub fn close(&mut self) -> io::Result<()> {
-        self.handle(Input::App(AppInput::Close))?;
+        self.handle(self.clock.now(), Input::App(AppInput::Close))?;
         self.channel.flush()
     }
 
     /// How many bytes are written and not yet acknowledged.
     pub fn kept(&self) -> usize {
-        self.payload.kept()
+        self.edge.payload.kept()
     }
 }
 
 impl<E: Endpoint, C: Channel> Driver<E, ReceiveBuffer, C> {
     /// Takes the bytes that can be read.
     pub fn read(&mut self) -> Vec<u8> {
-        self.payload.read()
+        self.edge.payload.read()
     }
 }

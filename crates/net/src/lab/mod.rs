@@ -1,6 +1,6 @@
 //! A laboratory on one machine: hosts in network namespaces, a router with the links of a simulated network between them, our
 //! endpoints over UDP, in the clear, and the kernel's own TCP. What a flow and a link are is said by whoever calls; the router
-//! lives in `router`, the driver of an endpoint in `udp.rs`.
+//! lives in `router`, the loop of our endpoints in `host.rs`.
 
 mod hosts;
 mod kernel;

@@ -1,9 +1,10 @@
-//! One end of a flow of ours in a laboratory: an endpoint over UDP on a thread of its own, in the clear, with payload of zeros.
-//! What the endpoint does is decided within; looks are kept by `watch.rs`.
+//! The ends of flows of ours at one host of a laboratory: endpoints over one UDP socket, in one loop on one thread, in the
+//! clear, with payload of zeros. What an endpoint does is decided within; looks are kept by `watch.rs`.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::UdpSocket;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver as Await;
 
@@ -16,17 +17,17 @@ use tailback_transport::wire::Frame;
 use super::watch::{End, Transfer, Watch, Window};
 use crate::buffer::Payload;
 use crate::clock::Clock;
+use crate::host::{Happened, UdpHost, Way};
 use crate::router::Spans;
-use crate::udp::Driver;
 
 /// The word to stop is looked for this often.
 const LOOK: Span = Span::from_millis(50);
 
 /// An endpoint with all that its driver needs.
-pub(super) struct OwnEnd<E> {
+pub(super) struct OwnEnd {
     pub(super) flow: FlowId,
-    pub(super) socket: UdpSocket,
-    pub(super) endpoint: E,
+    pub(super) way: Way,
+    pub(super) endpoint: Box<dyn Endpoint + Send>,
     pub(super) rng: Stream,
     /// Header bytes of the endpoint's packets; the rest is payload.
     pub(super) header: Bytes,
@@ -34,60 +35,145 @@ pub(super) struct OwnEnd<E> {
     pub(super) stop: Option<Time>,
 }
 
-impl<E: Endpoint> OwnEnd<E> {
-    /// Drives the endpoint until the window's end, or until there is word to stop. `clock` comes when the run begins.
-    pub(super) fn run(self, window: Window, clock: &Await<Clock>, stop: &AtomicBool) -> End {
-        let mut end = End::default();
-        let mut watch = Watch::new(window);
-        let mut last = Observation::default();
+/// All ends at one host, which share a socket.
+pub(super) struct OwnEnds {
+    pub(super) socket: UdpSocket,
+    pub(super) ends: Vec<OwnEnd>,
+}
+
+/// What is noted of one end while it runs.
+struct Running {
+    flow: FlowId,
+    start: Time,
+    until: Time,
+    /// Until it begins.
+    waiting: Option<OwnEnd>,
+    began: Time,
+    watch: Watch,
+    end: End,
+    late: Rc<RefCell<Spans>>,
+    last: Observation,
+    is_over: bool,
+}
+
+impl OwnEnds {
+    /// Drives the endpoints until the window's end, or until there is word to stop. `clock` comes when the run begins. What
+    /// became of them is in their order.
+    pub(super) fn run(self, window: Window, clock: &Await<Clock>, stop: &AtomicBool) -> Vec<End> {
+        let mut running: Vec<Running> = self.ends.into_iter().map(|end| Running::new(end, window)).collect();
         if let Ok(clock) = clock.recv()
-            && let Err(error) = self.drive(clock, stop, window, &mut watch, &mut end, &mut last)
+            && let Err(error) = drive(self.socket, &mut running, clock, window, stop)
         {
-            end.error = Some(error.to_string());
+            for one in &mut running {
+                one.end.error.get_or_insert_with(|| error.to_string());
+            }
         }
-        end.looks = watch.finish(last);
-        end
+        running.into_iter().map(Running::finish).collect()
+    }
+}
+
+/// The loop.
+fn drive(
+    socket: UdpSocket,
+    running: &mut [Running],
+    clock: Clock,
+    window: Window,
+    stop: &AtomicBool,
+) -> io::Result<()> {
+    let mut host = UdpHost::new(socket, clock)?;
+    // Where ends are in order of their flows' numbers, whose news is whose is found at once.
+    let place = |running: &[Running], flow: FlowId| running.binary_search_by_key(&flow, |one| one.flow).ok();
+    let zeros: Rc<[u8]> = vec![0; usize::from(u16::MAX)].into();
+    let mut due = Time::ZERO;
+    loop {
+        let now = clock.now();
+        if due <= now {
+            for one in running.iter_mut() {
+                one.begin(now, &mut host, &zeros)?;
+                one.look(now, &mut host);
+            }
+            due = running.iter().map(Running::next).min().unwrap_or(Time::NEVER).min(window.end);
+        }
+        if now >= window.end || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        for (flow, happened) in host.turn(due.since(now).min(LOOK))? {
+            if let Some(place) = place(running, flow) {
+                running[place].note(happened, clock.now());
+            }
+        }
+    }
+    for one in running.iter_mut().filter(|one| !one.is_over) {
+        one.last = host.endpoint(one.flow).map(Endpoint::observe).unwrap_or_default();
+    }
+    Ok(())
+}
+
+impl Running {
+    fn new(end: OwnEnd, window: Window) -> Self {
+        Self {
+            flow: end.flow,
+            start: end.start,
+            until: end.stop.unwrap_or(window.end).min(window.end),
+            waiting: Some(end),
+            began: Time::ZERO,
+            watch: Watch::new(window),
+            end: End::default(),
+            late: Rc::default(),
+            last: Observation::default(),
+            is_over: false,
+        }
     }
 
-    fn drive(
-        self,
-        clock: Clock,
-        stop: &AtomicBool,
-        window: Window,
-        watch: &mut Watch,
-        end: &mut End,
-        last: &mut Observation,
-    ) -> io::Result<()> {
-        let until = self.stop.unwrap_or(window.end).min(window.end);
-        sleep_until(self.start.min(until), clock, stop);
-        let began = clock.now();
-        let endpoint = Punctual { endpoint: self.endpoint, due: Cell::new(None), late: Spans::default() };
-        let payload = Zeros { header: self.header, bytes: vec![0; usize::from(u16::MAX)].into(), next: 0 };
-        let mut driver = Driver::new(self.socket, self.flow, endpoint, payload, self.rng, None)?;
-        let outcome = loop {
-            let now = clock.now();
-            watch.look(now, || driver.endpoint().observe());
-            if now >= until || stop.load(Ordering::Relaxed) {
-                break Ok(());
+    /// When there is something to do or to see.
+    fn next(&self) -> Time {
+        match (&self.waiting, self.is_over) {
+            (_, true) => Time::NEVER,
+            (Some(_), _) => self.start,
+            (None, _) => self.watch.next().min(self.until),
+        }
+    }
+
+    /// Begins, if it is time.
+    fn begin(&mut self, now: Time, host: &mut UdpHost<Punctual, Zeros>, zeros: &Rc<[u8]>) -> io::Result<()> {
+        let Some(end) = self.waiting.take_if(|end| end.start <= now) else { return Ok(()) };
+        self.began = now;
+        let late = Rc::clone(&self.late);
+        let endpoint = Punctual { endpoint: end.endpoint, due: Cell::new(None), late };
+        let payload = Zeros { header: end.header, bytes: Rc::clone(zeros), next: 0 };
+        host.add(end.flow, end.way, endpoint, payload, end.rng)
+    }
+
+    /// Looks, if it is time; leaves off at its end.
+    fn look(&mut self, now: Time, host: &mut UdpHost<Punctual, Zeros>) {
+        if self.is_over || self.waiting.is_some() {
+            return;
+        }
+        let observe = || host.endpoint(self.flow).map(Endpoint::observe).unwrap_or_default();
+        self.watch.look(now, observe);
+        if now >= self.until {
+            self.last = observe();
+            self.is_over = true;
+            host.remove(self.flow);
+        }
+    }
+
+    fn note(&mut self, happened: Happened, now: Time) {
+        match happened {
+            Happened::Event(Event::Finished) => self.end.finished = Some(now),
+            Happened::Event(Event::MessageDone { size, began }) => {
+                let began = self.began + began.since(Time::ZERO);
+                self.end.transfers.push(Transfer { size, began, ended: now });
             }
-            let events = match driver.turn(watch.next().min(until).since(now).min(LOOK)) {
-                Ok(events) => events,
-                Err(error) => break Err(error),
-            };
-            for event in events {
-                match event {
-                    Event::Finished => end.finished = Some(clock.now()),
-                    Event::MessageDone { size, began: offered } => {
-                        let began = began + offered.since(Time::ZERO);
-                        end.transfers.push(Transfer { size, began, ended: clock.now() });
-                    }
-                    _ => {}
-                }
-            }
-        };
-        *last = driver.endpoint().observe();
-        end.timers = driver.endpoint().late.clone();
-        outcome
+            Happened::Event(_) => {}
+            Happened::Ended(error) => self.end.error = Some(error.to_string()),
+        }
+    }
+
+    fn finish(mut self) -> End {
+        self.end.timers = self.late.borrow().clone();
+        self.end.looks = self.watch.finish(self.last);
+        self.end
     }
 }
 
@@ -103,7 +189,8 @@ pub(super) fn sleep_until(time: Time, clock: Clock, stop: &AtomicBool) {
 /// Payload that nobody reads: places in a stream of zeros.
 struct Zeros {
     header: Bytes,
-    bytes: Box<[u8]>,
+    /// As many zeros as fit into a datagram, which all flows share.
+    bytes: Rc<[u8]>,
     /// The place of the next packet, which is no more than a number here.
     next: u64,
 }
@@ -128,19 +215,19 @@ impl Payload for Zeros {
 }
 
 /// An endpoint, and how late its timers were.
-struct Punctual<E> {
-    endpoint: E,
+struct Punctual {
+    endpoint: Box<dyn Endpoint + Send>,
     due: Cell<Option<Time>>,
-    late: Spans,
+    late: Rc<RefCell<Spans>>,
 }
 
-impl<E: Endpoint> Endpoint for Punctual<E> {
+impl Endpoint for Punctual {
     fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
         if let Some(due) = self.due.take()
             && due <= now
             && !matches!(input, Input::App(AppInput::Start))
         {
-            self.late.add(now.since(due));
+            self.late.borrow_mut().add(now.since(due));
         }
         self.endpoint.handle(now, input, cx);
     }

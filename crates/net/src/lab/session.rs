@@ -1,6 +1,7 @@
 //! A run of a laboratory: hosts, links and flows are brought together, and run for as long as they are to. What each flow's
 //! end does lives in `own.rs` and `kernel.rs`.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
 use std::num::NonZeroU64;
@@ -12,19 +13,22 @@ use std::thread::{self, JoinHandle};
 
 use rustix::net::sockopt;
 use rustix::thread::set_current_timer_slack;
-use tailback_core::{Bytes, FlowId, Stream, Time};
+use tailback_core::{Bytes, Endpoint, FlowId, Stream, Time};
 use tailback_link::StandaloneLink;
 use tailback_transport::source::AnySource;
 use tailback_transport::{AnyReceiver, AnySender};
 
 use super::hosts::{Host, addresses};
 use super::kernel::{KernelReceiver, KernelSender, Line};
-use super::own::OwnEnd;
+use super::own::{OwnEnd, OwnEnds};
 use super::watch::{End, Window};
 use crate::clock::Clock;
+use crate::host::Way;
 use crate::router::{Router, RouterRecorder, Rule};
 
+/// Where the kernel's receivers listen and our senders send from; and where our receivers are.
 const PORT: u16 = 5198;
+const RECEIVERS: u16 = PORT + 1;
 /// What sockets keep for an end that is not looked after for a while; the system may grant less.
 const KEPT: usize = 4 << 20;
 /// Frames of ours may be longer than a full segment by what their annexes say beyond the usual.
@@ -101,8 +105,22 @@ pub struct LabEnded<R> {
     pub is_stopped: bool,
 }
 
-/// A flow's end that is ready and awaits the clock.
-type Ready = Box<dyn FnOnce(&Await<Clock>, &AtomicBool) -> End + Send>;
+/// Ends of flows that are ready and await the clock: one of the kernel's, or all of ours at a host.
+struct Ready {
+    name: String,
+    /// Which they are: a flow's sender is at twice its number, its receiver after that.
+    places: Vec<usize>,
+    run: Box<dyn FnOnce(&Await<Clock>, &AtomicBool) -> Vec<End> + Send>,
+}
+
+/// Ends of ours by host and side, with their places.
+type OwnGroups = BTreeMap<(usize, Side), (Vec<usize>, Vec<OwnEnd>)>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Senders,
+    Receivers,
+}
 
 /// Runs a plan, with the router on the calling thread, until its end, or until nothing holds the other end of `held` any more.
 /// What threads inherit of the calling one, such as its priority, the flows' ends have too.
@@ -113,22 +131,24 @@ pub fn run<R: RouterRecorder>(plan: LabPlan, recorder: R, held: &OwnedFd) -> io:
     let LabPlan { hosts, links, flows, window } = plan;
     let (hosts, files) = hosts_of(hosts, &flows)?;
     let mut rules = Vec::new();
-    let mut ready = Vec::new();
+    let (mut ready, mut own, count) = (Vec::new(), OwnGroups::new(), 2 * flows.len());
     let longest = flows.iter().map(mtu_of).max().unwrap_or_default();
     for (index, flow) in flows.into_iter().enumerate() {
         let id = FlowId::from(index);
         rules.extend(rules_of(id, &flow)?);
-        let (sender, receiver) = prepare(id, flow, &hosts, window)?;
-        ready.extend([sender, receiver]);
+        prepare(id, flow, &hosts, window, &mut ready, &mut own)?;
+    }
+    for ((host, side), group) in own {
+        ready.push(prepare_own(&hosts[host], host, side, group, window)?);
     }
     let mut router = Router::new(files, links, rules, usize::from(longest), recorder)?;
     let stop = Arc::new(AtomicBool::new(false));
     let mut threads = Vec::new();
-    for (index, end) in ready.into_iter().enumerate() {
-        threads.push(start(index, end, &stop)?);
+    for ends in ready {
+        threads.push(start(ends, &stop)?);
     }
     let clock = router.begin();
-    for (_, tell) in &threads {
+    for (_, tell, _) in &threads {
         // Whoever has ended already does not want to know.
         let _ = tell.send(clock);
     }
@@ -137,9 +157,12 @@ pub fn run<R: RouterRecorder>(plan: LabPlan, recorder: R, held: &OwnedFd) -> io:
     if is_stopped || outcome.is_err() {
         stop.store(true, Ordering::Relaxed);
     }
-    let mut ends = Vec::new();
-    for (thread, _) in threads {
-        ends.push(thread.join().map_err(|_| io::Error::other("a flow's thread panicked"))?);
+    let mut ends: Vec<End> = (0..count).map(|_| End::default()).collect();
+    for (thread, _, places) in threads {
+        let ended = thread.join().map_err(|_| io::Error::other("a flow's thread panicked"))?;
+        for (place, end) in places.into_iter().zip(ended) {
+            ends[place] = end;
+        }
     }
     outcome?;
     let mut flows = Vec::new();
@@ -155,17 +178,20 @@ pub fn run<R: RouterRecorder>(plan: LabPlan, recorder: R, held: &OwnedFd) -> io:
     Ok(LabEnded { router, flows, unread, unreceived, is_stopped })
 }
 
-/// A thread that runs an end as soon as it is told the clock.
-fn start(index: usize, end: Ready, stop: &Arc<AtomicBool>) -> io::Result<(JoinHandle<End>, Tell<Clock>)> {
+/// A thread, how it is told the clock, and whose ends it runs.
+type Started = (JoinHandle<Vec<End>>, Tell<Clock>, Vec<usize>);
+
+/// A thread that runs ends as soon as it is told the clock.
+fn start(ready: Ready, stop: &Arc<AtomicBool>) -> io::Result<Started> {
+    let Ready { name, places, run } = ready;
     let (tell, told) = channel();
     let stop = Arc::clone(stop);
-    let what = if index.is_multiple_of(2) { "sender" } else { "receiver" };
-    let thread = thread::Builder::new().name(format!("{what} {}", index / 2)).spawn(move || {
+    let thread = thread::Builder::new().name(name).spawn(move || {
         // Where the system refuses, wakes are later, which is measured.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
-        end(&told, &stop)
+        run(&told, &stop)
     })?;
-    Ok((thread, tell))
+    Ok((thread, tell, places))
 }
 
 /// The longest packet of a flow.
@@ -217,29 +243,39 @@ fn rules_of(id: FlowId, flow: &LabFlow) -> io::Result<[Rule; 2]> {
     Ok([rule((near, far), to, &flow.forward), rule((far, near), from, &flow.reverse)])
 }
 
-/// Both ends of a flow with their sockets, which exist from here on.
-fn prepare(id: FlowId, flow: LabFlow, hosts: &[Arc<Host>], window: Window) -> io::Result<(Ready, Ready)> {
+/// Both ends of a flow: the kernel's with their sockets, which exist from here on; ours beside others of their hosts.
+fn prepare(
+    id: FlowId,
+    flow: LabFlow,
+    hosts: &[Arc<Host>],
+    window: Window,
+    ready: &mut Vec<Ready>,
+    own: &mut OwnGroups,
+) -> io::Result<()> {
     let (from, to) = addresses(id)?;
     let LabFlow { hosts: (near, far), segment, start, stop, rngs, ends, .. } = flow;
+    let places = [2 * id.index(), 2 * id.index() + 1];
     match ends {
         FlowEnds::Own { sender, receiver, header } => {
-            let here = datagrams(&hosts[near], from, to)?;
-            let there = datagrams(&hosts[far], to, from)?;
-            let sender =
-                OwnEnd { flow: id, socket: here, endpoint: sender, rng: rngs.0, header, start, stop };
+            let there = Way { to: SocketAddrV4::new(to, RECEIVERS).into(), from: Some(from.into()) };
+            let back = Way { to: SocketAddrV4::new(from, PORT).into(), from: Some(to.into()) };
+            let sender: Box<dyn Endpoint + Send> = Box::new(sender);
+            let sender = OwnEnd { flow: id, way: there, endpoint: sender, rng: rngs.0, header, start, stop };
             let receiver = OwnEnd {
                 flow: id,
-                socket: there,
-                endpoint: receiver,
+                way: back,
+                endpoint: Box::new(receiver),
                 rng: rngs.1,
                 header,
                 start: Time::ZERO,
                 stop: None,
             };
-            Ok((
-                Box::new(move |clock, stop| sender.run(window, clock, stop)),
-                Box::new(move |clock, stop| receiver.run(window, clock, stop)),
-            ))
+            let both = [(near, Side::Senders, sender), (far, Side::Receivers, receiver)];
+            for ((host, side, end), place) in both.into_iter().zip(places) {
+                let (places, ends) = own.entry((host, side)).or_default();
+                places.push(place);
+                ends.push(end);
+            }
         }
         FlowEnds::Kernel { congestion, source, .. } => {
             let address = SocketAddrV4::new(to, PORT);
@@ -247,21 +283,40 @@ fn prepare(id: FlowId, flow: LabFlow, hosts: &[Arc<Host>], window: Window) -> io
             let line = Line { host: Arc::clone(&hosts[near]), from, to: address, congestion, segment };
             let sender = KernelSender { line, source, rng: rngs.0, start, stop };
             let receiver = KernelReceiver { listener, segment };
-            Ok((
-                Box::new(move |clock, stop| sender.run(window, clock, stop)),
-                Box::new(move |clock, stop| receiver.run(window, clock, stop)),
-            ))
+            ready.push(Ready {
+                name: format!("sender {}", id.0),
+                places: vec![places[0]],
+                run: Box::new(move |clock, stop| vec![sender.run(window, clock, stop)]),
+            });
+            ready.push(Ready {
+                name: format!("receiver {}", id.0),
+                places: vec![places[1]],
+                run: Box::new(move |clock, stop| vec![receiver.run(window, clock, stop)]),
+            });
         }
     }
+    Ok(())
 }
 
-/// A socket for datagrams from one address to another.
-fn datagrams(host: &Host, from: Ipv4Addr, to: Ipv4Addr) -> io::Result<UdpSocket> {
-    host.namespace.run(move || {
-        let socket = UdpSocket::bind((from, PORT))?;
-        socket.connect((to, PORT))?;
+/// All of a host's ends of one side, with the socket that they share, which exists from here on.
+fn prepare_own(
+    host: &Host,
+    number: usize,
+    side: Side,
+    (places, ends): (Vec<usize>, Vec<OwnEnd>),
+    window: Window,
+) -> io::Result<Ready> {
+    let (what, port) = match side {
+        Side::Senders => ("senders", PORT),
+        Side::Receivers => ("receivers", RECEIVERS),
+    };
+    let socket = host.namespace.run(move || {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port))?;
         // As much as the system lets us have.
         let _ = sockopt::set_socket_recv_buffer_size(&socket, KEPT);
-        Ok(socket)
-    })?
+        Ok::<_, io::Error>(socket)
+    })??;
+    let own = OwnEnds { socket, ends };
+    let run = Box::new(move |clock: &Await<Clock>, stop: &AtomicBool| own.run(window, clock, stop));
+    Ok(Ready { name: format!("{what} {number}"), places, run })
 }

@@ -1,0 +1,41 @@
+//! Waiting for a datagram or for a time, whichever comes first. What is then done is decided in `udp.rs` and `host.rs`.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use tailback_core::{Span, Time};
+
+use crate::clock::Clock;
+
+/// Waits until something can be read, at most until a time; whether it can. Sleeps until `margin` before that time, and spends
+/// the rest awake, since the system wakes sleepers late.
+///
+/// # Errors
+/// Of the system.
+pub(crate) fn wait_until(source: &impl AsFd, clock: Clock, until: Time, margin: Span) -> io::Result<bool> {
+    let sleep = until.since(clock.now());
+    if wait(source, sleep.saturating_sub(margin))? {
+        return Ok(true);
+    }
+    while !margin.is_zero() && clock.now() < until {
+        if wait(source, Span::ZERO)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn wait(source: &impl AsFd, span: Span) -> io::Result<bool> {
+    let (seconds, nanos) = (span.as_nanos() / 1_000_000_000, span.as_nanos() % 1_000_000_000);
+    let timeout = Timespec {
+        tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(nanos).unwrap_or(0),
+    };
+    match poll(&mut [PollFd::new(source, PollFlags::IN)], Some(&timeout)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
