@@ -100,7 +100,7 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
         let edge = Edge::new(endpoint, payload, rng);
         self.members.push(Member { edge, flow, way, has_ended: false, queued: Time::NEVER });
         self.places.insert(flow, place);
-        self.handle(place, self.clock.now(), Input::App(AppInput::Start))?;
+        self.handle(place, self.clock.now(), Input::App(AppInput::Start));
         self.flush()
     }
 
@@ -115,7 +115,7 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
     /// Of the socket.
     pub fn tell(&mut self, flow: FlowId, input: AppInput) -> io::Result<()> {
         if let Some(place) = self.places.get(&flow) {
-            self.handle(*place, self.clock.now(), Input::App(input))?;
+            self.handle(*place, self.clock.now(), Input::App(input));
         }
         self.flush()
     }
@@ -149,7 +149,7 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
             self.buffer = buffer;
             taken?;
         }
-        self.time_out()?;
+        self.time_out();
         self.flush()?;
         Ok(std::mem::take(&mut self.told))
     }
@@ -168,7 +168,7 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
                 self.counters.received += 1;
                 self.counters.marked += u64::from(arrived.ecn == Ecn::Ce);
                 match self.packet(&arrived, datagram) {
-                    Some((place, packet)) => self.handle(place, now, Input::Packet(packet))?,
+                    Some((place, packet)) => self.handle(place, now, Input::Packet(packet)),
                     None => self.counters.refused += 1,
                 }
             }
@@ -188,7 +188,7 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
     }
 
     /// Calls the endpoints whose time has come.
-    fn time_out(&mut self) -> io::Result<()> {
+    fn time_out(&mut self) {
         let now = self.clock.now();
         while let Some(Reverse((at, place))) = self.timers.peek().copied()
             && at <= now
@@ -200,12 +200,11 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
             }
             member.queued = Time::NEVER;
             if member.edge.wake.is_some_and(|wake| wake <= now) && !member.has_ended {
-                self.handle(place, now, Input::Timeout)?;
+                self.handle(place, now, Input::Timeout);
             } else {
                 self.queue(place);
             }
         }
-        Ok(())
     }
 
     /// Puts a member among the timers, unless it is looked at early enough. It is put there once for many changes, most of which
@@ -219,11 +218,11 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
         }
     }
 
-    fn handle(&mut self, place: usize, at: Time, input: Input) -> io::Result<()> {
+    fn handle(&mut self, place: usize, at: Time, input: Input) {
         let Self { members, batch, socket, told, .. } = self;
         let member = &mut members[place];
         if member.has_ended {
-            return Ok(());
+            return;
         }
         let Way { to, from } = member.way;
         let batch = batch.get_or_insert_with(|| Batch::new(to));
@@ -244,7 +243,6 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
             told.push((member.flow, Happened::Ended(failed.unwrap_or(error))));
         }
         self.queue(place);
-        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -110,8 +110,11 @@ struct Ready {
     name: String,
     /// Which they are: a flow's sender is at twice its number, its receiver after that.
     places: Vec<usize>,
-    run: Box<dyn FnOnce(&Await<Clock>, &AtomicBool) -> Vec<End> + Send>,
+    run: Box<Run>,
 }
+
+/// Runs ends once it is told the clock, until the run's end or until there is word to stop.
+type Run = dyn FnOnce(&Await<Clock>, &AtomicBool) -> Vec<End> + Send;
 
 /// Ends of ours by host and side, with their places.
 type OwnGroups = BTreeMap<(usize, Side), (Vec<usize>, Vec<OwnEnd>)>;
