@@ -154,7 +154,7 @@ fn play(config: &Config, capacity: Capacity, turns: &[Turn]) {
 }
 
 proptest! {
-    #![proptest_config(common::cases(60))]
+    #![proptest_config(common::cases(20))]
 
     #[test]
     fn every_discipline_bears_a_jittery_clock(turns in turns(), room in prop_oneof![Just(None), (1_u32..40).prop_map(Some)]) {

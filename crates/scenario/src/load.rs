@@ -13,7 +13,6 @@ use crate::lean::lean;
 use crate::problems::Problems;
 use crate::replay;
 use crate::scenario::Scenario;
-use crate::schema::schema;
 use crate::topology::GoOn;
 use crate::trace;
 use crate::walk::{Walked, walk};
@@ -135,7 +134,7 @@ impl Scenario {
     }
 
     fn from_value_while(value: &Value, base: &Path, go_on: GoOn<'_>) -> Result<Self, Problems> {
-        let Walked { value, mut errors, removed } = walk(value, schema());
+        let Walked { value, mut errors, removed } = walk(value);
         let fail = |errors| Err(Problems::new("scenario", errors));
         let mut scenario: Self = match serde_json::from_value(value.unwrap_or(Value::Null)) {
             Ok(scenario) => scenario,
@@ -178,7 +177,7 @@ impl Scenario {
     /// # Panics
     /// Never: every part of a scenario has a TOML form, which a test holds.
     pub fn to_toml(&self) -> String {
-        let table = from_json(&lean(&self.to_value(), schema())).expect("a scenario is a table");
+        let table = from_json(&lean(&self.to_value())).expect("a scenario is a table");
         toml::to_string(&table).expect("a scenario has a TOML form")
     }
 
@@ -187,7 +186,7 @@ impl Scenario {
     /// # Errors
     /// Text that is no JSON.
     pub fn lean_json(text: &str) -> Result<String, Problems> {
-        Ok(lean(&parse_json(text)?, schema()).to_string())
+        Ok(lean(&parse_json(text)?).to_string())
     }
 
     /// A 128-bit digest (FNV-1a) of the canonical JSON. A trace counts by its contents, not by where its file lies.

@@ -11,8 +11,7 @@ use crate::schema_node::{Node, describe};
 /// `parameters` (`name`, `default`, `type`, `summary`); schemes also with `reliability` and `expects`, queues with
 /// `family` and `state` (the names of what `record.queue_state` records).
 pub fn registry() -> Value {
-    let schema = schema();
-    let mut schemes = choices(schema, "/$defs/FlowConfig/properties/scheme");
+    let mut schemes = choices("/$defs/FlowConfig/properties/scheme");
     for scheme in &mut schemes {
         if let Some(info) = SCHEMES.iter().find(|info| scheme["name"] == info.name) {
             scheme["summary"] = info.summary.into();
@@ -21,7 +20,7 @@ pub fn registry() -> Value {
             scheme["reliability"] = serde_json::to_value(info.reliability).unwrap_or_default();
         }
     }
-    let mut queues = choices(schema, "/$defs/AccessConfig/properties/queue");
+    let mut queues = choices("/$defs/AccessConfig/properties/queue");
     for queue in &mut queues {
         if let Some(info) = tailback_qdisc::ALL.iter().find(|info| queue["name"] == info.name) {
             queue["summary"] = info.summary.into();
@@ -33,32 +32,31 @@ pub fn registry() -> Value {
     json!({
         "schemes": schemes,
         "queues": queues,
-        "sources": choices(schema, "/$defs/FlowConfig/properties/source"),
+        "sources": choices("/$defs/FlowConfig/properties/source"),
     })
 }
 
 /// The alternatives at a place where a table is told by its `name`.
-fn choices(schema: &Value, pointer: &str) -> Vec<Value> {
-    let place = schema.pointer(pointer).map(|place| Node::new(place, schema));
+fn choices(pointer: &str) -> Vec<Value> {
+    let place = schema().pointer(pointer).map(Node::new);
     // A bare name or a table: the table is the alternative that has alternatives itself.
-    let table = place
-        .and_then(|place| place.alternatives(schema)?.into_iter().find_map(|node| node.alternatives(schema)));
-    table.into_iter().flatten().filter_map(|variant| choice(&variant, schema)).collect()
+    let table = place.and_then(|place| place.alternatives()?.iter().find_map(|node| node.alternatives()));
+    table.into_iter().flatten().filter_map(|variant| choice(*variant)).collect()
 }
 
-fn choice(variant: &Node<'_>, schema: &Value) -> Option<Value> {
+fn choice(variant: Node) -> Option<Value> {
     let name = variant.tag_value("name")?;
     let summary = variant.text("description").unwrap_or_default();
     let parameters: Vec<_> = variant
         .property_names()
-        .into_iter()
-        .filter(|parameter| *parameter != "name")
+        .iter()
+        .filter(|parameter| **parameter != "name")
         .filter_map(|parameter| {
-            let node = variant.property(parameter, schema)?;
+            let node = variant.property(parameter)?;
             Some(json!({
                 "name": parameter,
                 "default": node.keyword("default"),
-                "type": describe(&node, schema),
+                "type": describe(node),
                 "summary": node.text("description").unwrap_or_default().replace('\n', " "),
             }))
         })

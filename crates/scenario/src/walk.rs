@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tailback_core::check::{brief, nearest};
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
 
-use crate::schema_node::{Node, all_constants, describe, quoted, shown, tags};
+use crate::schema_node::{Node, Tags, describe, quoted, shown};
 use crate::unit_hint::meant;
 
 /// What a walk found.
@@ -20,20 +20,20 @@ pub(crate) struct Walked {
     pub(crate) removed: BTreeSet<String>,
 }
 
-/// Walks `value` along `schema`.
-pub(crate) fn walk(value: &Value, schema: &Value) -> Walked {
-    let mut walker = Walker { root: schema, errors: Vec::new(), removed: BTreeSet::new() };
-    let value = walker.value("", value, &Node::new(schema, schema));
+/// Walks `value` along the schema.
+pub(crate) fn walk(value: &Value) -> Walked {
+    let mut walker = Walker::default();
+    let value = walker.value("", value, Node::root());
     Walked { value, errors: walker.errors, removed: walker.removed }
 }
 
-struct Walker<'a> {
-    root: &'a Value,
+#[derive(Default)]
+struct Walker {
     errors: Vec<FieldError>,
     removed: BTreeSet<String>,
 }
 
-impl<'a> Walker<'a> {
+impl Walker {
     fn complain(&mut self, path: &str, value: impl Into<String>, allowed: impl Into<String>) {
         let field = if path.is_empty() { "scenario" } else { path };
         self.errors.push(FieldError {
@@ -44,15 +44,15 @@ impl<'a> Walker<'a> {
         self.removed.insert(path.to_owned());
     }
 
-    fn value(&mut self, path: &str, value: &Value, node: &Node<'a>) -> Option<Value> {
-        if let Some(alternatives) = node.alternatives(self.root) {
-            return self.choose(path, value, node, &alternatives);
+    fn value(&mut self, path: &str, value: &Value, node: Node) -> Option<Value> {
+        if let Some(alternatives) = node.alternatives() {
+            return self.choose(path, value, node, alternatives);
         }
         if let Some(allowed) = node.constants() {
-            return self.constant(path, value, &allowed);
+            return self.constant(path, value, allowed);
         }
         if !node.accepts_type_of(value) {
-            self.complain(path, shown(value), describe(node, self.root));
+            self.complain(path, shown(value), describe(node));
             return None;
         }
         match value {
@@ -64,30 +64,30 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn object(&mut self, path: &str, map: &Map<String, Value>, node: &Node<'a>) -> Value {
+    fn object(&mut self, path: &str, map: &Map<String, Value>, node: Node) -> Value {
         let mut kept = Map::new();
         for (key, value) in map {
             let path = join(path, key);
-            match node.property(key, self.root) {
+            match node.property(key) {
                 Some(property) => {
-                    kept.extend(self.value(&path, value, &property).map(|value| (key.clone(), value)));
+                    kept.extend(self.value(&path, value, property).map(|value| (key.clone(), value)));
                 }
                 None => self.unknown(&path, key, node),
             }
         }
         for key in node.required() {
             // A null stands for an absent field everywhere.
-            if map.get(key).is_none_or(Value::is_null)
-                && let Some(property) = node.property(key, self.root)
+            if map.get(*key).is_none_or(Value::is_null)
+                && let Some(property) = node.property(key)
                 && !self.removed.contains(&join(path, key))
             {
-                self.complain(&join(path, key), "", describe(&property, self.root));
+                self.complain(&join(path, key), "", describe(property));
             }
         }
         Value::Object(kept)
     }
 
-    fn unknown(&mut self, path: &str, key: &str, node: &Node<'a>) {
+    fn unknown(&mut self, path: &str, key: &str, node: Node) {
         let names = node.property_names();
         let hint = nearest(key, names.iter().copied())
             .map_or_else(|| "a known one".to_owned(), |name| format!("`{name}` (the nearest name)"));
@@ -95,19 +95,19 @@ impl<'a> Walker<'a> {
         self.complain(path, format!("the unknown field `{key}`"), allowed);
     }
 
-    fn list(&mut self, path: &str, list: &[Value], node: &Node<'a>) -> Option<Value> {
-        let Some(item) = node.items(self.root) else { return Some(Value::Array(list.to_vec())) };
+    fn list(&mut self, path: &str, list: &[Value], node: Node) -> Option<Value> {
+        let Some(item) = node.items() else { return Some(Value::Array(list.to_vec())) };
         let kept: Vec<_> = list
             .iter()
             .enumerate()
-            .filter_map(|(index, value)| self.value(&format!("{path}[{index}]"), value, &item))
+            .filter_map(|(index, value)| self.value(&format!("{path}[{index}]"), value, item))
             .collect();
         // A shorter list would give its later members other numbers than the user sees.
         (kept.len() == list.len()).then_some(Value::Array(kept))
     }
 
-    fn text(&mut self, path: &str, text: &str, node: &Node<'a>) -> Option<Value> {
-        let error = |text: &str| match node.text("format") {
+    fn text(&mut self, path: &str, text: &str, node: Node) -> Option<Value> {
+        let error = |text: &str| match node.format() {
             Some("time") => text.parse::<Span>().err(),
             Some("rate") => text.parse::<BitRate>().err(),
             Some("bytes") => text.parse::<Bytes>().err(),
@@ -124,7 +124,7 @@ impl<'a> Walker<'a> {
         None
     }
 
-    fn number(&mut self, path: &str, number: &serde_json::Number, node: &Node<'a>) -> Option<Value> {
+    fn number(&mut self, path: &str, number: &serde_json::Number, node: Node) -> Option<Value> {
         let value = number.as_f64().unwrap_or(f64::NAN);
         let bound = |key| node.keyword(key).and_then(Value::as_f64);
         let ok = bound("minimum").is_none_or(|bound| value >= bound)
@@ -133,7 +133,7 @@ impl<'a> Walker<'a> {
             && bound("exclusiveMaximum").is_none_or(|bound| value < bound)
             && node.widest().is_none_or(|widest| value <= widest);
         if !ok {
-            self.complain(path, number.to_string(), describe(node, self.root));
+            self.complain(path, number.to_string(), describe(node));
         }
         ok.then(|| Value::Number(number.clone()))
     }
@@ -147,26 +147,20 @@ impl<'a> Walker<'a> {
         None
     }
 
-    fn choose(
-        &mut self,
-        path: &str,
-        value: &Value,
-        node: &Node<'a>,
-        alternatives: &[Node<'a>],
-    ) -> Option<Value> {
+    fn choose(&mut self, path: &str, value: &Value, node: Node, alternatives: &[Node]) -> Option<Value> {
         if value.is_null() && alternatives.iter().any(|node| node.accepts_type_of(value)) {
             return Some(Value::Null);
         }
-        if let Some(names) = all_constants(alternatives) {
-            return self.constant(path, value, &names);
+        if let Some(names) = node.all_constants() {
+            return self.constant(path, value, names);
         }
-        if let Some((tag, names)) = tags(alternatives) {
-            return self.tagged(path, value, (tag, &names), alternatives);
+        if let Some(tags) = node.tags() {
+            return self.tagged(path, value, tags);
         }
-        let matching: Vec<_> = alternatives.iter().filter(|node| self.could_be(value, node)).collect();
+        let matching: Vec<_> = alternatives.iter().copied().filter(|node| could_be(value, *node)).collect();
         match matching[..] {
             [] => {
-                self.complain(path, shown(value), describe(node, self.root));
+                self.complain(path, shown(value), describe(node));
                 None
             }
             [only] => self.value(path, value, only),
@@ -175,12 +169,12 @@ impl<'a> Walker<'a> {
     }
 
     /// Where several alternatives have the value's type: the one with the fewest complaints.
-    fn best(&mut self, path: &str, value: &Value, alternatives: &[&Node<'a>]) -> Option<Value> {
+    fn best(&mut self, path: &str, value: &Value, alternatives: &[Node]) -> Option<Value> {
         let best = alternatives
             .iter()
             .map(|node| {
-                let mut attempt = Walker { root: self.root, errors: Vec::new(), removed: BTreeSet::new() };
-                (attempt.value(path, value, node), attempt.errors, attempt.removed)
+                let mut attempt = Self::default();
+                (attempt.value(path, value, *node), attempt.errors, attempt.removed)
             })
             .min_by_key(|(_, errors, _)| errors.len());
         let (value, errors, removed) = best?;
@@ -189,35 +183,31 @@ impl<'a> Walker<'a> {
         value
     }
 
-    fn could_be(&self, value: &Value, node: &Node<'a>) -> bool {
-        match node.alternatives(self.root) {
-            Some(alternatives) => alternatives.iter().any(|node| self.could_be(value, node)),
-            None => node.accepts_type_of(value),
-        }
-    }
-
-    /// A table whose `tag` says which alternative it is.
-    fn tagged(
-        &mut self,
-        path: &str,
-        value: &Value,
-        (tag, names): (&str, &[&str]),
-        alternatives: &[Node<'a>],
-    ) -> Option<Value> {
+    /// A table whose tag says which alternative it is.
+    fn tagged(&mut self, path: &str, value: &Value, tags: &Tags) -> Option<Value> {
         let Value::Object(map) = value else {
-            self.complain(path, shown(value), format!("a table with `{tag}` {}", quoted(names)));
+            self.complain(
+                path,
+                shown(value),
+                format!("a table with `{}` {}", tags.field, quoted(&tags.names)),
+            );
             return None;
         };
-        let given = map.get(tag).unwrap_or(&Value::Null);
-        let chosen =
-            alternatives.iter().find(|node| given.is_string() && node.tag_value(tag) == given.as_str());
-        if let Some(node) = chosen {
+        let given = map.get(tags.field).unwrap_or(&Value::Null);
+        if let Some(node) = given.as_str().and_then(|name| tags.table(name)) {
             return Some(self.object(path, map, node));
         }
         let found = if given.is_null() { String::new() } else { shown(given) };
-        self.complain(&join(path, tag), found, one_of(given, names));
+        self.complain(&join(path, tags.field), found, one_of(given, &tags.names));
         self.removed.insert(path.to_owned());
         None
+    }
+}
+
+fn could_be(value: &Value, node: Node) -> bool {
+    match node.alternatives() {
+        Some(alternatives) => alternatives.iter().any(|node| could_be(value, *node)),
+        None => node.accepts_type_of(value),
     }
 }
 
