@@ -47,7 +47,7 @@ fn trim_table(map: &Map<String, Value>, table: Node) -> Map<String, Value> {
 /// The alternative that a table is, by its tag or for lack of others.
 fn table_of(map: &Map<String, Value>, node: Node) -> Option<Node> {
     let Some(alternatives) = node.alternatives() else {
-        return (!node.property_names().is_empty()).then(|| node);
+        return (!node.property_names().is_empty()).then_some(node);
     };
     alternatives.iter().find_map(|alternative| {
         let table = table_of(map, *alternative)?;
