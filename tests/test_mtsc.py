@@ -9,6 +9,7 @@ import pytest
 
 from tailback.papers.item import Outcome
 from tailback.papers.lab import Lab, Shared
+from tailback.papers.mtsc import aggregate as aggregates
 from tailback.papers.mtsc import fig_9, fig_10, fig_11, fig_14, fig_18, reasons, sac, table_2
 from tailback.papers.mtsc.network import (
     BATCHES,
@@ -181,6 +182,8 @@ def test_every_table_of_reasons_is_whole(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(sac, "measured", measured)
     monkeypatch.setattr(sac, "told", lambda *_: made(500.0))
+    seen = aggregates.Observed(5e6, {}, {2.0: [float("nan"), *[4.5] * 7]}, {2.0: 0.0}, [], [])
+    monkeypatch.setattr(aggregates, "observed", lambda _, settings: [seen] * len(settings))
     page = (Path(__file__).parent.parent / "docs" / "mtsc.md").read_text(encoding="utf-8")
     for name, head, lines in reasons.tables(lab(), 100.0):
         assert all(len(line) == len(head) for line in lines)

@@ -109,10 +109,9 @@ def _row(name: str, pairs: Sequence[tuple[Measured, Measured]], *more: str) -> s
     return " | ".join([f"| {name}", f"{total:.0f}", _gain(pairs), *more, f"{100.0 * loss:.2f} % |"])
 
 
-def why(lab: Lab) -> None:
+def why(lab: Lab, seconds: float, only: Sequence[str]) -> None:
     """Writes the experiments behind the reasons."""
-    seconds = 1000.0 if lab.full else 400.0
-    for name, head, lines in reasons.tables(lab, seconds):
+    for name, head, lines in reasons.tables(lab, seconds, only):
         marks = (f"<!-- {name}, written by make mtsc -->", f"<!-- end of {name} -->")
         replace(PAGE, *marks, table(head, lines) + "\n")
 
@@ -127,6 +126,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="not the paper's own durations")
     parser.add_argument("--only", choices=("estimators", "beyond", "reasons", "items"), help="one part of the page")
+    parser.add_argument("--tables", nargs="+", default=[], help="of the reasons, only these")
+    parser.add_argument("--seconds", type=float, default=400.0, help="the length of runs behind most reasons")
     given = parser.parse_args()
     fidelity: Fidelity = "quick" if given.quick else "full"
     if given.only in {None, "estimators"}:
@@ -136,7 +137,7 @@ def main() -> None:
         if given.only in {None, "beyond"}:
             replace(PAGE, *BEYOND, beyond(lab) + "\n")
         if given.only in {None, "reasons"}:
-            why(lab)
+            why(lab, given.seconds, given.tables)
     if given.only in {None, "items"}:
         items(judged("mtsc", fidelity), fidelity)
 

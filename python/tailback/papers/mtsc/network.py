@@ -40,6 +40,8 @@ TOLERANCE = 0.02
 """Of the load."""
 SEVERITY = 4.0
 """k of the throughput γ_k that items report."""
+QUANTILES = 20_000
+"""So many sizes stand for a distribution without its largest files."""
 BATCHES = 20
 """Parts of a run whose means give its confidence interval."""
 
@@ -60,6 +62,8 @@ class Setting(NamedTuple):
     """What carries files: flow-controlled ``datagrams``, as in all items, or a scheme of the transport."""
     queue: str = "drop-tail"
     """The discipline before the bottleneck."""
+    largest: float = 0.0
+    """Bytes: no file is larger. 0 for none such, as in all items."""
 
 
 class Run(NamedTuple):
@@ -163,7 +167,7 @@ def scenario(run: Run) -> Scenario:
         tb.flows(
             1,
             _CLIENT if setting.clients == "datagrams" else setting.clients,
-            _files(setting.alpha, run.pause),
+            _files(setting, run.pause),
             name=f"client-{n}",
             from_=f"c{n}",
             to=f"s{n % SERVERS}",
@@ -269,14 +273,23 @@ def _link(start: str, end: str, rate: float, delay: float) -> dict[str, Any]:
     }
 
 
-def _files(alpha: float, pause: float) -> dict[str, Any]:
-    size = {"name": "pareto", "mean": units.size(FILE), "shape": alpha}
+def _files(setting: Setting, pause: float) -> dict[str, Any]:
     return {
         "name": "files",
-        "size": size,
+        "size": _sizes(setting),
         "pause": {"name": "exponential", "mean": units.time(pause)},
         "pause_first": True,
     }
+
+
+def _sizes(setting: Setting) -> dict[str, Any]:
+    if not setting.largest:
+        return {"name": "pareto", "mean": units.size(FILE), "shape": setting.alpha}
+    # As many equally likely sizes, the quantiles of the Pareto distribution up to the largest one.
+    least = FILE * (setting.alpha - 1.0) / setting.alpha
+    places = (np.arange(QUANTILES) + 0.5) / QUANTILES * (1.0 - (least / setting.largest) ** setting.alpha)
+    sizes = least * (1.0 - places) ** (-1.0 / setting.alpha)
+    return {"name": "empirical", "values": [units.size(round(size)) for size in sizes.tolist()]}
 
 
 def _scheme(run: Run) -> Any:

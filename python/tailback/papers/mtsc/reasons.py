@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailback.analysis import mean_interval
-from tailback.papers.mtsc import sac
-from tailback.papers.mtsc.network import SEVERITY, Measured, Setting
+from tailback.papers.mtsc import aggregate, sac
+from tailback.papers.mtsc.network import PACE, SEVERITY, Measured, Setting
 from tailback.papers.mtsc.sac_on_tcp import RENO
 
 if TYPE_CHECKING:
     from tailback.papers.lab import Lab
 
 MEAN_LEVEL = 4.5
+LENGTH = 10_000.0
+"""Seconds, §4.1: outer levels are rare."""
 Schemes = Sequence[tuple[str, Mapping[str, Any]]]
 
 
@@ -180,9 +183,35 @@ def severity(lab: Lab, seconds: float) -> Table:
     return Table("severity", ["total, kB/s", *(f"{count} connections" for count in counts)], lines)
 
 
-def tables(lab: Lab, seconds: float) -> Iterable[Table]:
-    """All of them."""
-    for experiment in (prediction, own_losses, shifts, round_trips, much_background, over_reno, severity):
-        yield experiment(lab, seconds)
-    yield steps(lab)
-    yield seeds(lab)
+def lasting(lab: Lab) -> Table:
+    """Figure 2: what E[L2 | L1] at shape 1.95 is without files that outlast a block, and where variances are finite. Runs of the
+    clients alone, of full length."""
+    block = 2.0
+    longest = PACE / 8.0 * block
+    settings = {
+        "1.05": Setting(1.05, LENGTH),
+        "1.95": Setting(1.95, LENGTH),
+        f"1.95, no file above {longest / 1e3:g} kB": Setting(1.95, LENGTH, largest=longest),
+        "3": Setting(3.0, LENGTH),
+    }
+    lines = []
+    for name, each in zip(settings, aggregate.observed(lab, list(settings.values())), strict=True):
+        expected = ["" if math.isnan(value) else f"{value:.1f}" for value in each.expected[block]]
+        lines.append([name, *expected, f"{each.span[block]:.2f}"])
+    return Table("lasting", ["shape of sizes", *(f"L1 = {level}" for level in range(1, 9)), "range"], lines)
+
+
+def tables(lab: Lab, seconds: float, only: Sequence[str] = ()) -> Iterable[Table]:
+    """All of them, or some by name. Those of single items' runs have the items' length, the others so many seconds."""
+    short: Mapping[str, Callable[[Lab, float], Table]] = {
+        "prediction": prediction,
+        "losses": own_losses,
+        "shifts": shifts,
+        "round-trips": round_trips,
+        "background": much_background,
+        "reno": over_reno,
+        "severity": severity,
+    }
+    whole: Mapping[str, Callable[[Lab], Table]] = {"steps": steps, "lasting": lasting, "seeds": seeds}
+    for name in only or (*short, *whole):
+        yield short[name](lab, seconds) if name in short else whole[name](lab)

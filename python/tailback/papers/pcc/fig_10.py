@@ -12,7 +12,7 @@ import polars as pl
 from tailback.analysis import mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.pcc import scenes
-from tailback.papers.pcc.scenes import Run
+from tailback.papers.pcc.scenes import Run, Seen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,10 +43,7 @@ def measure(lab: Lab) -> Outcome:
     seen = lab.once(scenes.simulate, runs)
     pcc = mean_interval([4 * scenes.mean(one.pcc) for one in seen])
     tcp = mean_interval([4 * scenes.mean(one.tcp) for one in seen])
-    on = np.concatenate([one.on_flows[scenes.WARM_UP :] for one in seen])
-    drops = np.concatenate([one.drops[scenes.WARM_UP :] for one in seen])
-    share = {count: float((on == count).mean()) for count in range(5)}
-    loss = {count: float(drops[on == count].mean()) for count in range(5) if (on == count).sum() >= 30}
+    share, loss = by_flows_on(seen)
     counts = sorted(loss)
     rises = all(loss[a] < loss[b] for a, b in itertools.pairwise(counts))
     apart = abs(pcc.mean - tcp.mean) / max(pcc.mean, tcp.mean)
@@ -86,6 +83,15 @@ def measure(lab: Lab) -> Outcome:
         ),
         scenario=scenes.scenario(runs[0]).to_toml(),
     )
+
+
+def by_flows_on(seen: Sequence[Seen]) -> tuple[dict[int, float], dict[int, float]]:
+    """The share of the time and the loss by how many flows are on, where these were for half a minute."""
+    on = np.concatenate([one.on_flows[scenes.WARM_UP :] for one in seen])
+    drops = np.concatenate([one.drops[scenes.WARM_UP :] for one in seen])
+    share = {count: float((on == count).mean()) for count in range(5)}
+    loss = {count: float(drops[on == count].mean()) for count in range(5) if (on == count).sum() >= 30}
+    return share, loss
 
 
 def draw(outcome: Outcome) -> Figure:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -16,12 +16,15 @@ from tailback.papers.pcc.scenes import Run
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tailback.analysis import Interval
     from tailback.papers.lab import Lab
 
 PCC = (1, 4, 16, 64)
 TCP = (4, 16, 64, 128)
-EVEN = (1, 4)
-"""PCC flows that are run with a buffer in proportion to the link, too."""
+MANY = (16, 64)
+"""PCC flows that are run with a buffer in proportion to the link, and with p evaluated once per T, too: of so many, few runs
+tell the mean."""
+ENDS = (TCP[0], TCP[-1])
 SECONDS = 500
 
 
@@ -46,12 +49,10 @@ def measure(lab: Lab) -> Outcome:
         for seed in range(1, _seeds(n, lab.fidelity) + 1)
     ]
     seen = dict(zip(runs, lab.once(scenes.simulate, runs), strict=True))
-    even = _even(lab)
     found = {
-        (n, m): mean_interval([scenes.mean(seen[run].pcc) for run in runs if (run.pcc, run.tcp) == (n, m)])
-        for n in PCC
-        for m in TCP
+        (n, m): _interval(n, [seen[run].pcc for run in runs if (run.pcc, run.tcp) == (n, m)]) for n in PCC for m in TCP
     }
+    even, once = (_otherwise(lab, kind) for kind in ("buffer", "evaluation"))
     gains = {n: found[n, TCP[-1]].mean - found[n, TCP[0]].mean for n in PCC}
     rows = {n: [found[n, m].mean for m in TCP] for n in PCC}
     rising = all(a < b for row in rows.values() for a, b in itertools.pairwise(row))
@@ -65,9 +66,8 @@ def measure(lab: Lab) -> Outcome:
     return Outcome(
         measured={
             "pcc_kbps": {str(n): {str(m): found[n, m].mean for m in TCP} for n in PCC},
-            "pcc_kbps_buffer_in_proportion": {
-                str(n): dict(zip(map(str, TCP), row, strict=True)) for n, row in even.items()
-            },
+            "pcc_kbps_buffer_in_proportion": _plain(even),
+            "pcc_kbps_evaluated_once_per_period": _plain(once),
         },
         checks=(
             Check(
@@ -81,19 +81,16 @@ def measure(lab: Lab) -> Outcome:
         data=data,
         units={"pcc": "kbit/s", "pcc_ci95": "kbit/s"},
         why=(
-            f"Single means are uncertain by {max(one.half_width for one in found.values() if one.samples > 1):.0f} "
-            "kbit/s at most (95 %). The buffer is 50 packets in every scene (§5), but the link has 500 kbit/s per flow: "
-            f"beside one PCC flow a full queue lasts {_full(1 + TCP[0]):.0f} ms with {TCP[0]} TCP flows and "
+            f"From {TCP[0]} to {TCP[-1]} TCP flows PCC goes {_told({n: [found[n, m] for m in ENDS] for n in PCC})} (95 %: "
+            f"over runs for {PCC[0]} and {PCC[1]}, over flows for more). The buffer is 50 packets in every scene (§5), but "
+            "the link has 500 kbit/s per flow: beside one PCC flow a full queue lasts "
+            f"{_full(1 + TCP[0]):.0f} ms with {TCP[0]} TCP flows and "
             f"{_full(1 + TCP[-1]):.0f} ms with {TCP[-1]}. So round trips grow shorter with the number of flows and loss "
             f"grows, from {100 * loss[TCP[0]]:.1f} to {100 * loss[TCP[-1]]:.1f} %, loss events follow each other faster, "
             "and within T more estimates are made, of which the least decides. That works against the multiplexing "
-            f"that the paper sees. With a buffer in proportion to the link, always {_full(64):.0f} ms, throughput with "
-            f"{', '.join(map(str, TCP))} TCP flows is "
-            + " and ".join(
-                f"{', '.join(f'{value:.0f}' for value in row)} kbit/s beside {n} PCC {'flow' if n == 1 else 'flows'}"
-                for n, row in even.items()
-            )
-            + ". What the paper's buffers and round trips were in these runs is not printed."
+            f"that the paper sees. With a buffer in proportion to the link, always {_full(64):.0f} ms, PCC goes "
+            f"{_told(even)}; with p evaluated once per T, {_told(once)} (one run each). What the paper's buffers and "
+            "round trips were in these runs is not printed."
         ),
         scenario=scenes.scenario(runs[0]).to_toml(),
     )
@@ -128,23 +125,38 @@ def draw(outcome: Outcome) -> Figure:
 
 
 def _seeds(pcc: int, fidelity: Fidelity) -> int:
-    full = {1: 10, 4: 5, 16: 2, 64: 1}[pcc]
-    return full if fidelity == "full" else max(1, full // 4)
+    full = {1: 5, 4: 3, 16: 2, 64: 1}[pcc]
+    return full if fidelity == "full" else max(1, full // 2)
 
 
-def _even(lab: Lab) -> dict[int, list[float]]:
-    """PCC's throughput where the buffer is in proportion to the link, 50 packets with 64 flows, by PCC and TCP flows."""
-    runs = {
-        (n, m): [
-            Run(pcc=n, tcp=m, seconds=SECONDS, seed=seed, buffer=max(2.0, round(50 * (n + m) / 64)))
-            for seed in range(1, _seeds(n, lab.fidelity) + 1)
-        ]
-        for n in EVEN
-        for m in TCP
+def _interval(pcc: int, runs: Sequence[Sequence[float]]) -> Interval:
+    """A flow's mean throughput: over runs where flows are few and switch each other off, else over flows."""
+    if pcc >= MANY[0]:
+        return mean_interval([rate for rates in runs for rate in rates])
+    return mean_interval([scenes.mean(rates) for rates in runs])
+
+
+def _otherwise(lab: Lab, kind: str) -> dict[int, list[Interval]]:
+    """A flow's throughput at both ends, by PCC flows, with a buffer in proportion to the link (50 packets with 64 flows) or with p
+    evaluated once per T."""
+    changed: Mapping[str, Callable[[int], dict[str, Any]]] = {
+        "buffer": lambda flows: {"buffer": float(round(50 * flows / 64))},
+        "evaluation": lambda _: {"options": scenes.evaluated_once()},
     }
-    flat = [run for of in runs.values() for run in of]
-    seen = dict(zip(flat, lab.once(scenes.simulate, flat), strict=True))
-    return {n: [scenes.mean([scenes.mean(seen[run].pcc) for run in runs[n, m]]) for m in TCP] for n in EVEN}
+    runs = [Run(pcc=n, tcp=m, seconds=SECONDS, **changed[kind](n + m)) for n in MANY for m in ENDS]
+    seen = dict(zip(runs, lab.once(scenes.simulate, runs), strict=True))
+    return {n: [_interval(n, [seen[run].pcc]) for run in runs if run.pcc == n] for n in MANY}
+
+
+def _told(ends: Mapping[int, Sequence[Interval]]) -> str:
+    return ", ".join(
+        f"from {first} to {last} kbit/s with {n} PCC {'flow' if n == 1 else 'flows'}"
+        for n, (first, last) in ends.items()
+    )
+
+
+def _plain(ends: Mapping[int, Sequence[Interval]]) -> dict[str, dict[str, float]]:
+    return {str(n): {str(m): each.mean for m, each in zip(ENDS, row, strict=True)} for n, row in ends.items()}
 
 
 def _full(flows: int) -> float:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from tailback.papers.lab import Lab
 
-SECONDS = 600
-OTHERWISE = (375, 500, 625, 750, 1500)
+SECONDS = 500
+OTHERWISE = (500, 750, 2000)
 """Of these, those that are run with p evaluated once per T."""
 RATES = (250, 375, 450, 500, 550, 625, 700, 750, 1000, 1500, 2000)
 

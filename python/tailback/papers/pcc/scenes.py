@@ -23,6 +23,9 @@ FAIR = 500
 WARM_UP = 100
 """Seconds: starts are spread over 50 s, and T is 60 s."""
 
+PARTS = (1, 2, 4)
+"""Into so many equal parts a run's time is divided to see how the spread of throughput depends on time."""
+
 COMMON = (
     Parameter("bottleneck", "drop-tail, 50 packets", "stated", "§5"),
     Parameter("TCP", "SACK", "stated", "§5"),
@@ -33,13 +36,19 @@ COMMON = (
         "Fig. 4 has no numbers; at 100 ms equation (1) gives the fair rate of 500 kbit/s at the 2.5 % of loss of "
         "Fig. 7",
     ),
+    Parameter(
+        "TCP's sending",
+        "delayed at random by up to a packet's transmission at the bottleneck",
+        "inferred",
+        "against phase effects, as Floyd and Jacobson (1992) advise and ns-2 has it (`overhead_`); without, a tenth of a "
+        "millisecond more or less of delay decides who meets a full queue (Fig. 5)",
+    ),
     Parameter("packets", "1000 B on the wire", "inferred", "not given; ns-2's default"),
     Parameter(
         "the application's intervals",
         "uniform within half of their mean around it",
         "inferred",
-        "not given; exactly even packets lock in phase with a full drop-tail queue, and single flows then lose "
-        "none or all",
+        "not given; exactly even packets lock in phase as well, and single flows then lose none or all",
     ),
     Parameter(
         "loss intervals",
@@ -97,6 +106,8 @@ class Run(NamedTuple):
     """TCP's least time-out, in ms."""
     buffer: float = 50
     """Packets at the bottleneck."""
+    send_jitter: float = 1
+    """TCP's random delay before it sends, at most, in transmissions of a packet at the bottleneck."""
 
 
 class Seen(NamedTuple):
@@ -123,10 +134,13 @@ class Seen(NamedTuple):
     """Loss rate at the bottleneck, by second."""
     on_each: Sequence[Sequence[bool]] = ()
     """Whether each flow is on, by flow and second."""
+    spread: Sequence[float] = ()
+    """Coefficients of variation of PCC's throughput over each of ``PARTS`` of the time that counts."""
+    lost: tuple[float, float] = (0.0, 0.0)
+    """What share of their packets PCC and TCP lost."""
 
 
 TRANSPORT: Mapping[str, Any] = {
-    "segment_size": f"{PACKET} B",
     "limited_transmit": False,
     "rescue": False,
     "rto": {"tick": "100 ms", "min": "200 ms", "initial": "3 s", "max": "64 s"},
@@ -137,16 +151,19 @@ def scenario(run: Run) -> Scenario:
     """The set-up of one run."""
     import tailback as tb
 
-    capacity = run.capacity or FAIR * (run.pcc + run.tcp)
+    capacity = (run.capacity or FAIR * (run.pcc + run.tcp)) * (10 if run.loss else 1)
     options = {"period": f"{run.period:g} s", "jitter": run.jitter, **_table(run.options)}
-    transport = {**TRANSPORT, "rto": {**TRANSPORT["rto"], "min": f"{run.min_rto:g} ms"}}
+    # Where loss is from outside, there is no full queue to be in phase with.
+    jitter = 0 if run.loss else run.send_jitter * 8 * PACKET / capacity
+    common = {"segment_size": f"{PACKET} B", "send_jitter": f"{jitter:g} ms"}
+    transport = {**TRANSPORT, **common, "rto": {**TRANSPORT["rto"], "min": f"{run.min_rto:g} ms"}}
     flows = [
         tb.flows(
             run.tcp,
             {"name": run.scheme} if run.scheme != "sack" else {"name": "sack", "halve": "window"},
             name="tcp",
             start={"from": "0 s", "to": "5 s"},
-            transport=transport if run.scheme == "sack" else {"segment_size": f"{PACKET} B"},
+            transport=transport if run.scheme == "sack" else common,
         ),
         tb.flows(
             run.pcc,
@@ -171,18 +188,17 @@ def scenario(run: Run) -> Scenario:
             )
     fields: dict[str, Any] = {}
     if run.loss:
-        capacity *= 10
         steps = [{"at": f"{at:g} s", "probability": share} for at, share in run.loss]
         fields["loss"] = {"name": "scheduled", "steps": steps}
     # Two access links of 5 ms each way, and half a buffer of 50 packets at 32 Mbit/s, 6 ms, as with 64 flows.
     delay = run.rtt / 2 - (10 if run.loss else 15)
     return tb.dumbbell(
-        name=f"{run.pcc} probabilistic flows of {run.rate:g} kbit/s beside {run.tcp} of TCP",
         rate=f"{capacity:g} kbit/s",
         delay=f"{delay:g} ms",
         buffer=f"{run.buffer:g} packets",
         queue=run.queue,
         access={"rate": "100 Mbit/s", "delay": "5 ms"},
+        name=f"{run.pcc} probabilistic flows of {run.rate:g} kbit/s beside {run.tcp} of TCP",
         duration=f"{run.seconds:g} s",
         warm_up=f"{run.warm_up:g} s",
         flows=flows,
@@ -215,7 +231,13 @@ def simulate(run: Run) -> Seen:
     empty: list[float] = []
     friendly = _friendly(result, run) if run.estimates else 0.0
     seen = Seen(rates("pcc"), rates("tcp"), loss, friendly, on.tolist(), empty, empty, empty, empty, empty, [], empty)
+    seen = seen._replace(lost=(_lost(flows, "pcc"), _lost(flows, "tcp")))
     return _with_series(seen, result, run) if run.series else seen
+
+
+def _lost(flows: pl.DataFrame, group: str) -> float:
+    sent, received = flows.filter(pl.col("group") == group).select("sent_packets", "received_packets").sum().row(0)
+    return float(1 - received / max(sent, 1))
 
 
 def _friendly(result: Any, run: Run) -> float:
@@ -246,7 +268,13 @@ def _with_series(seen: Seen, result: Any, run: Run) -> Seen:
         on_flows=on.sum(axis=0).tolist(),
         drops=drops.tolist(),
         on_each=on.tolist(),
+        spread=[_spread(pcc[:, round(run.warm_up) :], parts) for parts in PARTS],
     )
+
+
+def _spread(rates: NDArray[np.float64], parts: int) -> float:
+    """The coefficient of variation over flows of their mean in a part of the time, averaged over the parts."""
+    return mean([variation(part.mean(axis=1).tolist()) for part in np.array_split(rates, parts, axis=1)])
 
 
 def evaluated_once(period: float = 60) -> tuple[tuple[str, Any], ...]:
