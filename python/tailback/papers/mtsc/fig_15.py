@@ -89,8 +89,8 @@ def measure(lab: Lab) -> Outcome:
         units={"gain": "fraction"},
         why=sac.why(
             checks,
-            "the gain grows as the shape falls. With the round trip it does not: reports come as often as before, "
-            "but later, so each overshoot lasts longer and costs more than the faster increase brings",
+            "next to shape 1 the gain no longer grows beyond its interval. With the round trip it does not grow: reports "
+            "come as often as before, but later, so each overshoot lasts longer and costs more than the faster increase brings",
         ),
         scenario=scenario(Run(places[-1], 0.05, scheme_of(sac.inverse()))).to_toml(),
     )

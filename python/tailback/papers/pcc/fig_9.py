@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from tailback.analysis import mean_interval
+from tailback.analysis import columns, mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.pcc import scenes
 from tailback.papers.pcc.scenes import Run
@@ -79,8 +79,10 @@ def measure(lab: Lab) -> Outcome:
         data=data,
         units=UNITS,
         why=(
-            f"PCC has less than the fair rate at it ({pcc[500]:.0f} kbit/s) and rises beyond, since more packets per round "
-            "trip make fewer loss events per packet, as in the paper. But the least of the estimates within T decides, "
+            f"PCC has less than the fair rate at it ({pcc[500]:.0f} kbit/s) and rises by {pcc[2000] - pcc[550]:.0f} kbit/s "
+            f"from {beyond[0]} to {beyond[-1]}, since more packets per round trip make fewer loss events per packet, as in "
+            f"the paper; single means are uncertain by {columns.greatest(data['pcc_ci95']):.0f} kbit/s at most (95 %, over "
+            "flows), which is more than some steps. But the least of the estimates within T decides, "
             f"not their mean. So flows below the fair rate are switched off now and then (PCC is up to {100 * below:.0f} % "
             f"below its own rate there), the fair rate is reached {told}, and PCC stays below its own mean estimate. With p "
             "evaluated once per T in place of once per round trip it has "
@@ -109,7 +111,7 @@ def sweep(
     rows = []
     for rate in rates:
         of = [seen[run] for run in runs if run.rate == rate]
-        pcc, tcp = (mean_interval([scenes.mean(getattr(one, kind)) for one in of]) for kind in ("pcc", "tcp"))
+        pcc, tcp = (mean_interval([each for one in of for each in getattr(one, kind)]) for kind in ("pcc", "tcp"))
         estimated = max(one.friendly for one in of)
         rows.append(
             {"rate": rate, "pcc": pcc.mean, "pcc_ci95": pcc.half_width, "tcp": tcp.mean, "estimated": estimated}
