@@ -149,9 +149,10 @@ def _otherwise(lab: Lab, kind: str) -> dict[int, list[Interval]]:
 
 
 def _told(ends: Mapping[int, Sequence[Interval]]) -> str:
+    said = {n: [f"{each.mean:.0f} ± {each.half_width:.0f}" for each in row] for n, row in ends.items()}
     return ", ".join(
         f"from {first} to {last} kbit/s with {n} PCC {'flow' if n == 1 else 'flows'}"
-        for n, (first, last) in ends.items()
+        for n, (first, last) in said.items()
     )
 
 

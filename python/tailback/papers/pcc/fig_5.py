@@ -27,7 +27,8 @@ OTHERS: Mapping[str, dict[str, Any]] = {
     "round trips of 200 ms": {"rtt": 200},
     "TCP's time-outs at least 1 s": {"min_rto": 1000},
     "TCP sending without random delays": {"send_jitter": 0},
-    "that and round trips of 100.2 ms": {"send_jitter": 0, "rtt": 100.2},
+    "that and round trips of 100.1 ms": {"send_jitter": 0, "rtt": 100.1},
+    "the same and 100.3 ms": {"send_jitter": 0, "rtt": 100.3},
 }
 """What the paper does not say, otherwise than it is judged."""
 
