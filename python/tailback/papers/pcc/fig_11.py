@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 PCC = (1, 4, 16, 64)
 TCP = (4, 16, 64, 128)
-MANY = (16, 64)
-"""PCC flows that are run with a buffer in proportion to the link, and with p evaluated once per T, too: of so many, few runs
-tell the mean."""
+SEVERAL = 16
+"""From so many PCC flows on, intervals are over flows."""
+MANY = PCC[-1]
+"""PCC flows that are run with a buffer in proportion to the link, and with p evaluated once per T, too: of so many, one run
+tells the mean."""
 ENDS = (TCP[0], TCP[-1])
 SECONDS = 500
 
@@ -131,7 +133,7 @@ def _seeds(pcc: int, fidelity: Fidelity) -> int:
 
 def _interval(pcc: int, runs: Sequence[Sequence[float]]) -> Interval:
     """A flow's mean throughput: over runs where flows are few and switch each other off, else over flows."""
-    if pcc >= MANY[0]:
+    if pcc >= SEVERAL:
         return mean_interval([rate for rates in runs for rate in rates])
     return mean_interval([scenes.mean(rates) for rates in runs])
 
@@ -143,9 +145,8 @@ def _otherwise(lab: Lab, kind: str) -> dict[int, list[Interval]]:
         "buffer": lambda flows: {"buffer": float(round(50 * flows / 64))},
         "evaluation": lambda _: {"options": scenes.evaluated_once()},
     }
-    runs = [Run(pcc=n, tcp=m, seconds=SECONDS, **changed[kind](n + m)) for n in MANY for m in ENDS]
-    seen = dict(zip(runs, lab.once(scenes.simulate, runs), strict=True))
-    return {n: [_interval(n, [seen[run].pcc]) for run in runs if run.pcc == n] for n in MANY}
+    runs = [Run(pcc=MANY, tcp=m, seconds=SECONDS, **changed[kind](MANY + m)) for m in ENDS]
+    return {MANY: [_interval(MANY, [one.pcc]) for one in lab.once(scenes.simulate, runs)]}
 
 
 def _told(ends: Mapping[int, Sequence[Interval]]) -> str:
