@@ -8,5 +8,6 @@ mod anything;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    anything::exercise(bytes);
+    // High numbers of flows are left to the property test: a fuzzer would find them again and again, and do little else.
+    anything::exercise(bytes, &[]);
 });
