@@ -77,8 +77,18 @@ impl Controller for AnyController {
         if let Self::Reno(reno) = self {
             return reno.answer(now, feedback, cx, obey);
         }
-        self.on_feedback(now, &feedback(), cx);
-        obey(&self.directive(), self.next_timer())
+        let (directive, timer) = self.react(now, &feedback(), cx);
+        obey(&directive, timer)
+    }
+
+    #[inline]
+    fn react(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> (Directive, Option<Time>) {
+        each!(self, controller => controller.react(now, feedback, cx))
+    }
+
+    #[inline]
+    fn orders(&self) -> (Directive, Option<Time>) {
+        each!(self, controller => controller.orders())
     }
 
     #[inline]

@@ -212,7 +212,13 @@ impl Packet {
     /// Whether this is an acknowledgement that says nothing but its number.
     #[inline]
     pub const fn is_bare_ack(&self) -> bool {
-        self.bits & (KIND | RHO | ETA | ack::ECE) == Kind::Ack as u16 && !self.annex.is_some()
+        self.is_quiet_ack() && !self.annex.is_some()
+    }
+
+    /// Whether this is an acknowledgement whose flags say nothing, though its annex may.
+    #[inline]
+    pub const fn is_quiet_ack(&self) -> bool {
+        self.bits & (KIND | RHO | ETA | ack::ECE) == Kind::Ack as u16
     }
 
     /// Whether this is data without marks, flags for the receiver or an annex, and not ECN-capable.

@@ -88,8 +88,12 @@ impl BitRate {
 
     /// The rate at which `amount` passes in `span`; a span of zero gives the highest rate.
     pub fn of(amount: Bytes, span: Span) -> Self {
-        let nanos = u128::from(span.as_nanos().max(1));
-        let bits = u128::from(amount.0) * 8 * 1_000_000_000 / nanos;
+        let nanos = span.as_nanos().max(1);
+        // Below 2 GB 64 bits are enough, and a division of 128 takes several times as long.
+        if let Some(bits) = amount.0.checked_mul(8_000_000_000) {
+            return Self(bits / nanos);
+        }
+        let bits = u128::from(amount.0) * 8_000_000_000 / u128::from(nanos);
         Self(u64::try_from(bits).unwrap_or(u64::MAX))
     }
 

@@ -1,9 +1,10 @@
 //! The benchmark scenarios P1 to P4 and a growth series, as one process to be timed from outside: prints one line of
 //! JSON with what was simulated. What is compared with what, and how, is `benches/`'s business.
 //!
-//! Usage: `perf P1|P2|P3|P4|FLOWS [--off] [--seconds S]`. A number of flows stands for the growth series: 1 Mbit/s
-//! and two packets of buffer per flow. Recording (bins of 100 ms for the bottleneck and every flow) is on unless
-//! `--off`.
+//! Usage: `perf P1|P2|P3|P4|S4|FLOWS [--off] [--seconds S] [--scheme NAME]`. A number of flows stands for the growth
+//! series: 1 Mbit/s and two packets of buffer per flow. S4 is the network on which schemes are compared: four flows over
+//! 100 Mbit/s. All flows are of the scheme, `sack` by default. Recording (bins of 100 ms for the bottleneck and every flow)
+//! is on unless `--off`.
 
 use std::sync::Arc;
 
@@ -62,9 +63,17 @@ fn main() {
             window: 1000.0,
             seconds: 50.0,
         },
+        "S4" => Plan {
+            flows: 4,
+            rate: 100 * mega,
+            buffer: 500,
+            access: 1000 * mega,
+            window: 10_000.0,
+            seconds: 60.0,
+        },
         flows => {
             let flows: usize =
-                flows.parse().unwrap_or_else(|_| panic!("{flows:?} is neither P1 to P4 nor a number"));
+                flows.parse().unwrap_or_else(|_| panic!("{flows:?} is neither P1 to P4, S4 nor a number"));
             let buffer = 2 * flows as u32;
             Plan {
                 flows,
@@ -79,7 +88,11 @@ fn main() {
     if let Some(at) = args.iter().position(|arg| arg == "--seconds") {
         plan.seconds = args.get(at + 1).and_then(|text| text.parse().ok()).expect("--seconds takes a number");
     }
-    let (network, bottlenecks) = if name == "P4" { parking_lot(&plan) } else { dumbbell(&plan) };
+    let scheme = args.iter().position(|arg| arg == "--scheme");
+    let scheme = scheme.map_or("sack", |at| args.get(at + 1).expect("--scheme takes a name"));
+    let group = Group::new(&plan, &named(scheme));
+    let (network, bottlenecks) =
+        if name == "P4" { parking_lot(&plan, &group) } else { dumbbell(&plan, &group) };
     let end = Time::from_secs_f64(plan.seconds);
     if args.iter().any(|arg| arg == "--off") {
         report(name, network.build(end, ()).expect("a sound network"), &bottlenecks, end);
@@ -145,14 +158,15 @@ struct Group {
 }
 
 impl Group {
-    fn new(plan: &Plan) -> Self {
+    fn new(plan: &Plan, scheme: &Scheme) -> Self {
         let stream = StreamConfig {
             initial_window: DataAmount::Packets(2.0),
             window_limit: Some(DataAmount::Packets(plan.window)),
             ..StreamConfig::default()
         };
-        let receiver = Arc::new(ReceiverConfig::default().matching(&stream));
-        Self { stream: Arc::new(stream), receiver, scheme: sack() }
+        let stream = stream.serving(&scheme.needs());
+        let receiver = Arc::new(ReceiverConfig::default().serving(&scheme.needs()).matching(&stream));
+        Self { stream: Arc::new(stream), receiver, scheme: scheme.clone() }
     }
 
     fn add(&self, network: &mut NetworkBuilder, forward: Vec<LinkId>, reverse: Vec<LinkId>) {
@@ -173,14 +187,13 @@ impl Group {
     }
 }
 
-fn sack() -> Scheme {
-    let info = tailback_control::SCHEMES.iter().find(|info| info.name == "sack");
-    (info.expect("sack is built in").default)()
+fn named(name: &str) -> Scheme {
+    let info = tailback_control::SCHEMES.iter().find(|info| info.name == name);
+    (info.unwrap_or_else(|| panic!("{name:?} is no built-in scheme")).default)()
 }
 
-fn dumbbell(plan: &Plan) -> (NetworkBuilder, Vec<LinkId>) {
+fn dumbbell(plan: &Plan, group: &Group) -> (NetworkBuilder, Vec<LinkId>) {
     let mut network = NetworkBuilder::new(1);
-    let group = Group::new(plan);
     let [forward, reverse] = both_ways(
         &mut network,
         "bottleneck",
@@ -206,9 +219,8 @@ fn dumbbell(plan: &Plan) -> (NetworkBuilder, Vec<LinkId>) {
     (network, vec![forward])
 }
 
-fn parking_lot(plan: &Plan) -> (NetworkBuilder, Vec<LinkId>) {
+fn parking_lot(plan: &Plan, group: &Group) -> (NetworkBuilder, Vec<LinkId>) {
     let mut network = NetworkBuilder::new(1);
-    let group = Group::new(plan);
     let hops: Vec<[LinkId; 2]> = (0..5)
         .map(|hop| {
             let buffer = Capacity::Packets(plan.buffer);

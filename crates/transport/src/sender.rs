@@ -35,6 +35,17 @@ enum Opening {
     Done,
 }
 
+/// How an acknowledgement, and the data after it, are dealt with (`straight.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// By asking whatever can be asked.
+    General,
+    /// Straight: nothing is missing, and only a window is in force.
+    Window,
+    /// Straight: nothing is missing, and a window and a rate are in force, of a controller that may watch what is sent.
+    Paced,
+}
+
 /// The whole seconds of a time, which is coarse, and small.
 fn second_of(time: Time) -> u32 {
     u32::try_from(time.as_nanos() / Span::from_secs(1).as_nanos()).unwrap_or(u32::MAX)
@@ -57,8 +68,8 @@ pub struct Sender<C = AnyController, S = AnySource> {
     payload: u16,
     opening: Opening,
     stopped: bool,
-    /// Whether the next acknowledgement may go the straight way, and whether any may.
-    straight: bool,
+    /// Which way the next acknowledgement goes, and whether any may go a straight one.
+    way: Way,
     may_go_straight: bool,
     /// It stopped by itself, which the application has yet to hear.
     gave_up: bool,
@@ -89,7 +100,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             payload: wire_size(config.segment_size.saturating_sub(config.header)),
             opening: if config.handshake { Opening::Due } else { Opening::Done },
             stopped: false,
-            straight: false,
+            way: Way::General,
             may_go_straight: true,
             gave_up: false,
             stalled_at: 0,
@@ -384,26 +395,29 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
                     self.on_report(now, &packet, &report, cx);
                 }
             }
+            Input::Timeout if self.is_shapers_time(now) => return,
             Input::Timeout => self.on_timers(now, cx),
             Input::App(input) => self.on_app(now, input, cx),
         }
         if self.app.next_offer() <= now {
             self.take_offers(now, cx);
         }
-        self.straight = self.is_straight();
+        self.way = self.way_now();
     }
 
     #[inline(always)]
     fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
-        if self.straight {
-            if let Some(output) = self.poll_next(now) {
-                return output;
-            }
-            let output = self.poll_any(now, cx);
-            self.straight = self.is_straight();
+        let next = match self.way {
+            Way::General => return self.poll_any(now, cx),
+            Way::Window => self.poll_next(now),
+            Way::Paced => self.poll_paced(now, cx),
+        };
+        if let Some(output) = next {
             return output;
         }
-        self.poll_any(now, cx)
+        let output = self.poll_any(now, cx);
+        self.way = self.way_now();
+        output
     }
 
     fn observe(&self) -> Observation {

@@ -5,7 +5,7 @@
 mod bucket;
 
 use tailback_core::{
-    BitRate, Bytes, Directive, Gate, GateTimes, PairPosition, ProbePlan, Span, Stream, Time,
+    BitRate, Burst, Bytes, Directive, Gate, GateTimes, PairPosition, ProbePlan, Span, Stream, Time,
 };
 
 use bucket::Bucket;
@@ -23,6 +23,11 @@ pub enum Verdict {
 #[derive(Debug)]
 pub struct Shaper {
     rate: Option<BitRate>,
+    /// What the newest directive said of the rate.
+    directed: Option<(BitRate, Burst)>,
+    /// A packet of so many bytes waits until then, if the directive stays as it is: until then the answer is known, and no
+    /// token overflows.
+    waiting: (u64, Time),
     bucket: Bucket,
     gate: Gate,
     gate_times: GateTimes,
@@ -66,6 +71,8 @@ impl Shaper {
     pub fn new(now: Time, packet: u64) -> Self {
         Self {
             rate: None,
+            directed: None,
+            waiting: (0, Time::ZERO),
             bucket: Bucket::new(now, packet),
             gate: Gate::Open,
             gate_times: GateTimes::default(),
@@ -90,8 +97,28 @@ impl Shaper {
         Self { gate, gate_times, gate_changed, padding, is_endless, ..Self::new(now, packet) }
     }
 
+    /// Whether a directive says anything but the last one, which said a rate and nothing else; or tokens may have to go since.
+    #[inline(always)]
+    fn is_news(&self, now: Time, directive: &Directive) -> bool {
+        let said = directive.rate.map(|rate| (rate, directive.burst));
+        let same = said.is_some() && said == self.directed && directive.media.or(self.media).is_none();
+        let plain = directive.gate.is_open() && directive.probe.is_none() && self.is_plain();
+        let settled = now < self.waiting.1 || self.bucket.is_up_to_date(now);
+        !(same && plain && self.cluster_due.is_none() && settled)
+    }
+
     /// Takes a new directive.
+    #[inline]
     pub fn direct(&mut self, now: Time, directive: &Directive, rng: &mut Stream) {
+        // It seldom is, where a rate is measured once per round trip, or a packet has just left.
+        if self.is_news(now, directive) {
+            self.take(now, directive, rng);
+        }
+    }
+
+    fn take(&mut self, now: Time, directive: &Directive, rng: &mut Stream) {
+        self.directed = directive.rate.map(|rate| (rate, directive.burst));
+        self.waiting.1 = Time::ZERO;
         self.gate_changed |= self.gate != directive.gate;
         self.gate = directive.gate;
         self.gate_times.set(now, self.gate);
@@ -183,6 +210,16 @@ impl Shaper {
         Some((pair, self.control_due == 1))
     }
 
+    /// Whether all it does is to keep a rate.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.gate.is_open()
+            && !self.gate_changed
+            && self.control_due == 0
+            && self.pairs.is_none()
+            && !self.second_due
+    }
+
     /// Whether a caller must say what could follow a packet.
     pub(crate) fn wants_pairs(&self) -> bool {
         self.pairs.is_some() && !self.second_due
@@ -203,6 +240,9 @@ impl Shaper {
         since: Option<Time>,
         rng: &mut Stream,
     ) -> Verdict {
+        if now < self.waiting.1 && size == self.waiting.0 {
+            return Verdict::Wait(self.waiting.1);
+        }
         if !self.gate.is_open() {
             return Verdict::Wait(Time::NEVER);
         }
@@ -226,6 +266,10 @@ impl Shaper {
         if let Some(rate) = self.rate_in_force() {
             self.bucket.accrue(now, rate, rng);
             if let Some(at) = self.bucket.spend(now, cost, rate) {
+                let steady = self.bucket.is_constant() && self.pairs.is_none() && self.cluster_due.is_none();
+                if steady {
+                    self.waiting = (size, at);
+                }
                 return Verdict::Wait(at);
             }
         }
@@ -234,6 +278,7 @@ impl Shaper {
             self.cluster_due = self.cluster_due.filter(|due| due.bytes > Bytes::ZERO);
         }
         self.singleton_at = Time::NEVER;
+        self.waiting.1 = Time::ZERO;
         self.second_due = position == PairPosition::First;
         Verdict::Send(position)
     }
@@ -249,5 +294,6 @@ impl Shaper {
     pub(crate) fn on_timeout(&mut self, now: Time, rng: &mut Stream) {
         self.bucket.accrue(now, self.rate_in_force().unwrap_or(BitRate::ZERO), rng);
         self.bucket.keep_one();
+        self.waiting.1 = Time::ZERO;
     }
 }

@@ -2,8 +2,8 @@
 //! that it may ask for. What it is told is said in `teller.rs`; what data is sent is decided by the sender.
 
 use tailback_core::{
-    Annex, BitRate, Bytes, ControlInfo, Controller, EndpointCx, Envelope, FlowId, Gate, GateTimes, Kind,
-    Lane, Packet, PairPosition, Sent, Span, Time,
+    Annex, BitRate, Bytes, ControlInfo, Controller, Directive, EndpointCx, Envelope, FlowId, Gate, GateTimes,
+    Kind, Lane, Packet, PairPosition, Sent, Span, Time,
 };
 
 use crate::pacing::Pacing;
@@ -67,13 +67,19 @@ impl<C: Controller> Steering<C> {
     /// Reads the directive and the timer; after every call to the controller.
     #[inline]
     pub(crate) fn obey(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
-        let mut directive = self.teller.controller.directive();
+        let (directive, timer) = self.teller.controller.orders();
+        self.follow(now, directive, timer, cx);
+    }
+
+    /// Does what a directive says.
+    #[inline]
+    fn follow(&mut self, now: Time, mut directive: Directive, timer: Option<Time>, cx: &mut EndpointCx<'_>) {
         if let Some(pacing) = &self.pacing {
             pacing.apply(&mut directive);
         }
         self.window = if self.silent { 0 } else { directive.window.map_or(u64::MAX, Bytes::get) };
         self.timeout = directive.timeout.unwrap_or(Span::MAX);
-        self.timer = self.teller.controller.next_timer().unwrap_or(Time::NEVER);
+        self.timer = timer.unwrap_or(Time::NEVER);
         if Shaper::is_needed(&directive) || self.shaper.is_some() {
             let packet = u64::from(self.packet);
             let shaper = self.shaper.get_or_insert_with(|| Box::new(Shaper::new(now, packet)));
@@ -103,13 +109,16 @@ impl<C: Controller> Steering<C> {
         self.obey(now, cx);
     }
 
-    /// Whether nothing but a window is in force, of a controller that does not watch what is sent.
+    /// Whether nothing but a window and a rate is in force.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        let plain = |shaper: &Shaper| shaper.is_plain();
+        !self.silent && self.timeout == Span::MAX && self.shaper.as_deref().is_none_or(plain)
+    }
+
+    /// Whether, where [`Steering::is_plain`] holds, a window is all, and nobody watches what is sent.
     pub(crate) fn is_window_only(&self) -> bool {
-        !self.silent
-            && self.timeout == Span::MAX
-            && self.shaper.is_none()
-            && self.pacing.is_none()
-            && !self.teller.watches_sent()
+        self.shaper.is_none() && self.pacing.is_none() && !self.teller.is_told_of_sent()
     }
 
     /// Tells the controller that the next number was acknowledged, and obeys, where a window only was in force; whether it
@@ -132,6 +141,24 @@ impl<C: Controller> Steering<C> {
             self.obey(now, cx);
         }
         straight
+    }
+
+    /// The same where a window and a rate were in force; whether [`Steering::is_plain`] still holds.
+    #[inline(never)]
+    pub(crate) fn tell_next_paced(
+        &mut self,
+        now: Time,
+        next: &Next,
+        books: &impl Books,
+        cx: &mut EndpointCx<'_>,
+    ) -> bool {
+        let (directive, timer) =
+            self.teller.tell_next(now, next, books, cx, |directive, timer| (*directive, timer));
+        if let Some(pacing) = &mut self.pacing {
+            pacing.note(next.rtt);
+        }
+        self.follow(now, directive, timer, cx);
+        self.is_plain()
     }
 
     /// A packet leaves; returns the controller's note.

@@ -145,9 +145,9 @@ impl<C: Controller> Teller<C> {
         self.controller.on_feedback(now, &feedback, &mut cx.control());
     }
 
-    /// Whether the controller hears of packets sent.
-    pub(crate) fn watches_sent(&self) -> bool {
-        self.watches_sent
+    /// Whether [`Teller::sent`] does anything.
+    pub(crate) fn is_told_of_sent(&self) -> bool {
+        self.watches_sent || self.delivery.is_some()
     }
 
     /// Tells that the next number was acknowledged, with nothing missing, and gives directive and timer to `obey`.

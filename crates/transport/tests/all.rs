@@ -2,6 +2,7 @@
 //! named here; nothing else lives here.
 
 mod attack;
+mod bucket;
 mod datagrams;
 mod ecn;
 mod hostile;

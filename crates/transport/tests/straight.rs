@@ -1,4 +1,4 @@
-//! The straight way of what nearly always happens gives what the general way gives: the same packets at the same times,
+//! The straight ways of what nearly always happens give what the general way gives: the same packets at the same times,
 //! the same words to the controller, the same observations.
 
 use crate::pipe;
@@ -8,20 +8,110 @@ use proptest::prelude::*;
 use tailback_control::schemes::{Reno, RenoConfig};
 use tailback_control::{AnyController, Reliability, SCHEMES};
 use tailback_core::{
-    Bytes, Controller, Cx, DataAmount, Directive, Endpoint, Event, Feedback, Observation, Packet, Span, Time,
+    BitRate, Burst, Bytes, Controller, Cx, DataAmount, DeliverySample, Directive, Endpoint, Event, Feedback,
+    Gate, Observation, Packet, ProbePlan, Sent, Span, Time, Tokens,
 };
 use tailback_transport::source::AnySource;
-use tailback_transport::{EcnMode, Receiver, ReceiverConfig, RttSampling, Sender, StreamConfig};
+use tailback_transport::{
+    EcnMode, PacingConfig, Receiver, ReceiverConfig, RttSampling, Sender, StreamConfig,
+};
 
-/// Reno's law, which notes all that it is told.
+/// What a controller directs for the last five of every forty steps.
+#[derive(Clone, Copy, Debug)]
+enum Odd {
+    Timeout,
+    Gate,
+    Pairs,
+    ControlPair,
+    Cluster,
+    NoRate,
+}
+
+/// What a controller directs and hears beside Reno's window and feedback.
+#[derive(Clone, Copy, Debug)]
+struct Habits {
+    rate: Option<BitRate>,
+    burst: Burst,
+    watches_sent: bool,
+    odd: Option<Odd>,
+}
+
+const FORTY: u64 = 40;
+
+fn habits() -> impl Strategy<Value = Habits> {
+    let rate = prop::option::of((300_000..20_000_000_u64).prop_map(BitRate::from_bits_per_sec));
+    let tokens = prop_oneof![3 => Just(Tokens::Constant), 1 => Just(Tokens::Poisson)];
+    let burst = (0..4000_u64, tokens).prop_map(|(depth, tokens)| Burst { depth: Bytes::new(depth), tokens });
+    let odd = prop_oneof![
+        Just(Odd::Timeout),
+        Just(Odd::Gate),
+        Just(Odd::Pairs),
+        Just(Odd::ControlPair),
+        Just(Odd::Cluster),
+        Just(Odd::NoRate)
+    ];
+    (rate, burst, any::<bool>(), prop::option::of(odd)).prop_map(|(rate, burst, watches_sent, odd)| Habits {
+        rate,
+        burst,
+        watches_sent,
+        odd,
+    })
+}
+
+/// A packet that leaves, as a controller hears of it.
+type Left = (Time, u64, Bytes, Bytes, bool);
+
+/// Reno's law with habits, which notes all that it is told.
 struct Noting {
     law: Reno,
+    habits: Habits,
     told: Vec<(Batch, Bytes)>,
+    delivered: Vec<Option<DeliverySample>>,
+    left: Vec<Left>,
+    /// Batches so far; the timer that ends what is odd counts for as many as are missing to forty.
+    steps: u64,
+    odd_until: Option<Time>,
+}
+
+impl Noting {
+    fn new(config: &StreamConfig, habits: Habits) -> Self {
+        Self {
+            law: Reno::new(&RenoConfig::default(), &config.controller_params()),
+            habits,
+            told: Vec::new(),
+            delivered: Vec::new(),
+            left: Vec::new(),
+            steps: 0,
+            odd_until: None,
+        }
+    }
+
+    fn step(&mut self, now: Time) {
+        self.steps += 1;
+        let is_odd = self.habits.odd.is_some() && self.steps % FORTY >= FORTY - 5;
+        self.odd_until = is_odd.then(|| self.odd_until.unwrap_or(now + Span::from_millis(50)));
+    }
 }
 
 impl Controller for Noting {
     fn watches_sent(&self) -> bool {
-        self.law.watches_sent()
+        self.habits.watches_sent
+    }
+
+    fn on_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+        self.left.push((now, sent.number, sent.size, sent.in_flight, sent.app_limited));
+        sent.tag = self.left.len() as u32;
+    }
+
+    fn on_timer(&mut self, now: Time, _: &mut Cx<'_>) {
+        if self.odd_until.is_some_and(|until| until <= now) {
+            self.steps = self.steps.next_multiple_of(FORTY);
+            self.odd_until = None;
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.odd_until
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
@@ -42,11 +132,30 @@ impl Controller for Noting {
         };
         let sizes = feedback.acked.iter().map(|one| one.size).sum();
         self.told.push((told, sizes));
+        self.delivered.push(feedback.delivery.cloned());
         self.law.on_feedback(now, feedback, cx);
+        self.step(now);
     }
 
     fn directive(&self) -> Directive {
-        self.law.directive()
+        let Habits { rate, burst, odd, .. } = self.habits;
+        let usual = Directive { rate, burst, ..self.law.directive() };
+        let Some(odd) = odd.filter(|_| self.odd_until.is_some()) else { return usual };
+        let id = self.steps / FORTY;
+        match odd {
+            Odd::Timeout => Directive { timeout: Some(Span::from_millis(90)), ..usual },
+            Odd::Gate => Directive { gate: Gate::Closed { until: None }, ..usual },
+            Odd::Pairs => {
+                let singleton_timeout = Span::from_millis(5);
+                Directive { probe: Some(ProbePlan::DataPairs { singleton_timeout }), ..usual }
+            }
+            Odd::ControlPair => Directive { probe: Some(ProbePlan::ControlPair { id }), ..usual },
+            Odd::Cluster => {
+                let (rate, bytes) = (BitRate::from_bits_per_sec(30_000_000), Bytes::new(6000));
+                Directive { probe: Some(ProbePlan::Cluster { id, rate, bytes }), ..usual }
+            }
+            Odd::NoRate => Directive { rate: None, ..usual },
+        }
     }
 }
 
@@ -56,19 +165,16 @@ struct Trouble {
     loss: f64,
     late: f64,
     twice: f64,
+    mark: f64,
     ack_loss: f64,
     seed: u64,
 }
 
 fn trouble() -> impl Strategy<Value = Trouble> {
     let rare = || prop_oneof![2 => Just(0.0), 3 => 0.0..0.02_f64, 1 => 0.0..0.2_f64];
-    (rare(), rare(), rare(), rare(), any::<u64>()).prop_map(|(loss, late, twice, ack_loss, seed)| Trouble {
-        loss,
-        late,
-        twice,
-        ack_loss,
-        seed,
-    })
+    (rare(), rare(), rare(), rare(), rare(), any::<u64>()).prop_map(
+        |(loss, late, twice, mark, ack_loss, seed)| Trouble { loss, late, twice, mark, ack_loss, seed },
+    )
 }
 
 prop_compose! {
@@ -85,8 +191,9 @@ prop_compose! {
             1 => Just(RttSampling::PerRoundTrip),
             1 => Just(RttSampling::Timestamps)
         ],
-        ecn in prop_oneof![4 => Just(EcnMode::Off), 1 => Just(EcnMode::Ect0)],
-        flags in any::<[bool; 5]>(),
+        ecn in prop_oneof![4 => Just(EcnMode::Off), 1 => Just(EcnMode::Ect0), 1 => Just(EcnMode::Ect1)],
+        flags in any::<[bool; 6]>(),
+        pacing in prop_oneof![3 => Just(None), 1 => Just(Some(PacingConfig::default()))],
         jitter in prop_oneof![5 => Just(0_u64), 1 => 1_u64..2000],
         receive_window in prop::option::of(2_u64..40),
         window_limit in 4_u64..60,
@@ -100,6 +207,8 @@ prop_compose! {
             keep_scoreboard: flags[2],
             rescue: flags[3],
             handshake: flags[4],
+            delivery: flags[5],
+            pacing,
             send_jitter: Span::from_micros(jitter),
             receive_window: receive_window.map(|packets| DataAmount::Packets(packets as f64)),
             window_limit: Some(DataAmount::Packets(window_limit as f64)),
@@ -134,6 +243,8 @@ fn run<C: Controller>((sender, receiver): (Sender<C>, Receiver), trouble: Troubl
                 Fate::Late(Span::from_millis(1 + rng.below(60)))
             } else if rng.chance(trouble.twice) {
                 Fate::Twice
+            } else if rng.chance(trouble.mark) {
+                Fate::Mark
             } else {
                 Fate::Deliver
             }
@@ -161,10 +272,13 @@ proptest! {
         trouble in trouble(),
         size in prop_oneof![1_u64..5000, 1_u64..400_000],
         ack_every in prop_oneof![3 => Just(1_u32), 1 => Just(2)],
+        habits in prop_oneof![
+            1 => Just(Habits { rate: None, burst: Burst::SINGLE, watches_sent: false, odd: None }),
+            2 => habits()
+        ],
     ) {
         let sender = || {
-            let law = Reno::new(&RenoConfig::default(), &config.controller_params());
-            let noting = Noting { law, told: Vec::new() };
+            let noting = Noting::new(&config, habits);
             Sender::new(FLOW, config.clone(), noting, AnySource::finite(Bytes::new(size)))
         };
         let receiver = || receiver(ack_every, &config);
@@ -172,6 +286,8 @@ proptest! {
         let (general, expected) = run((sender().on_general_way(), receiver().on_general_way()), trouble);
         prop_assert_eq!(straight, general);
         prop_assert_eq!(told.told, expected.told);
+        prop_assert_eq!(told.delivered, expected.delivered);
+        prop_assert_eq!(told.left, expected.left);
     }
 
     #[test]
@@ -187,7 +303,14 @@ proptest! {
             let parts = scheme.build(&config.controller_params());
             Sender::new(FLOW, config.clone(), parts.controller, AnySource::finite(Bytes::new(size)))
         };
-        let receiver = || receiver(1, &config);
+        let receiver = || {
+            let receiver =
+                Receiver::new(FLOW, ReceiverConfig::default().serving(&scheme.needs()).matching(&config));
+            match scheme.build(&config.controller_params()).policy {
+                Some(policy) => receiver.with_policy(policy),
+                None => receiver,
+            }
+        };
         let (straight, _) = run((sender(), receiver()), trouble);
         let (general, _) = run((sender().on_general_way(), receiver().on_general_way()), trouble);
         prop_assert_eq!(straight, general);
@@ -213,4 +336,26 @@ fn the_straight_way_is_taken() {
         assert!(test.step(Time::from_secs_f64(10.0)));
     }
     assert!(test.sender.goes_straight(), "all is repaired");
+}
+
+#[test]
+fn a_straight_way_is_taken_at_a_rate() {
+    for watches_sent in [false, true] {
+        let config =
+            StreamConfig { reliability: Reliability::Sack, delivery: true, ..StreamConfig::default() };
+        let rate = Some(BitRate::from_bits_per_sec(5_000_000));
+        let noting =
+            Noting::new(&config, Habits { rate, burst: Burst::SINGLE, watches_sent, odd: Some(Odd::Gate) });
+        let sender = Sender::new(FLOW, config.clone(), noting, AnySource::infinite());
+        let receiver = Receiver::new(FLOW, ReceiverConfig::default().matching(&config));
+        let mut test = Pipe::new(sender, receiver, Span::from_millis(20)).start();
+        let (mut straight, mut general) = (0, 0);
+        while test.sender.counters().acked_packets < 400 {
+            assert!(test.step(Time::from_secs_f64(100.0)));
+            let ways = if test.sender.goes_straight() { &mut straight } else { &mut general };
+            *ways += 1;
+        }
+        assert!(general > 20, "a closed gate is no matter of a straight way: {general}");
+        assert!(straight > 4 * general, "{straight} to {general}");
+    }
 }

@@ -52,6 +52,8 @@ const REACH: u64 = 1 << 32;
 
 /// How many of the ranges that grew last are remembered.
 const RECENT: usize = 6;
+/// How many of the highest ranges are looked at one by one.
+const NEAR: usize = 6;
 
 /// The state of one stream.
 #[derive(Debug, Default)]
@@ -176,12 +178,15 @@ impl Reassembly {
         self.next + u64::from(low.wrapping_sub(self.next as u32))
     }
 
+    /// The range that holds a number. What changed last is mostly among the highest.
     fn range_of(&self, number: u64) -> Option<SeqRange> {
-        let at = self.ranges.partition_point(|range| range.end <= number);
-        self.ranges
-            .get(at)
-            .filter(|range| range.start <= number)
-            .map(|range| SeqRange { start: range.start, end: range.end })
+        let mut high = self.ranges.iter().rev().take(NEAR);
+        let found = high.find(|range| range.start <= number).or_else(|| {
+            let at = self.ranges.partition_point(|range| range.end <= number);
+            self.ranges.get(at).filter(|range| range.start <= number)
+        });
+        let holding = found.filter(|range| number < range.end);
+        holding.map(|range| SeqRange { start: range.start, end: range.end })
     }
 
     /// Writes at most `most` ranges, the one that changed last first (RFC 2018 §4); how many.

@@ -1,16 +1,17 @@
-//! The straight way through a sender: an acknowledgement of the next number, and full segments of new data, where only a
-//! window says how many. What it leaves out cannot matter while [`Sender::is_straight`] holds, so results are the same as on
-//! the general way (`sender.rs`, `output.rs`), which all else takes; a property test holds the two equal.
+//! The straight ways through a sender: an acknowledgement of the next number, and full segments of new data, where a window
+//! says how many, or a window and a rate. What they leave out cannot matter while [`Sender::way_now`] allows them, so results
+//! are the same as on the general way (`sender.rs`, `output.rs`), which all else takes; a property test holds them equal.
 
-use tailback_core::{Bytes, Controller, EndpointCx, Kind, Output, Packet, Time};
+use tailback_core::{Annex, Bytes, Controller, EndpointCx, Kind, Output, Packet, PairPosition, Sent, Time};
 
-use super::{Opening, Sender};
+use super::{Opening, Sender, Way};
 use crate::config::EcnMode;
+use crate::shaper::Verdict;
 use crate::source::Source;
 use crate::teller::Books;
 
 impl<C: Controller, S: Source> Sender<C, S> {
-    /// The same sender without the straight way, to compare with.
+    /// The same sender without the straight ways, to compare with.
     #[doc(hidden)]
     #[must_use]
     pub fn on_general_way(mut self) -> Self {
@@ -18,64 +19,164 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self
     }
 
-    /// Whether the next acknowledgement may go the straight way.
+    /// Whether the next acknowledgement may go a straight way.
     #[doc(hidden)]
     pub fn goes_straight(&self) -> bool {
-        self.straight
+        self.way != Way::General
     }
 
-    /// Whether nothing but a window is in force and nothing is missing. Asked after whatever goes the general way, since
-    /// only that can change it.
-    pub(super) fn is_straight(&self) -> bool {
+    /// Whether nothing but a window and a rate is in force, and nothing is missing. Asked after whatever goes the general way,
+    /// since only that can change it, and the controller, which is asked by itself.
+    pub(super) fn way_now(&self) -> Way {
         let config = &*self.config;
-        let plain = config.send_jitter.is_zero() && config.limited_transmit && config.ecn == EcnMode::Off;
-        self.may_go_straight
-            && plain
+        let straight = self.may_go_straight
+            && config.send_jitter.is_zero()
+            && config.limited_transmit
             && !self.stopped
             && !self.stamps
             && !self.app.listens()
             && self.opening == Opening::Done
-            && self.wake.is_never()
-            && self.steering.is_window_only()
-            && self.recovery.is_calm(config)
+            && self.steering.is_plain()
+            && self.recovery.is_calm(config);
+        if !straight {
+            Way::General
+        } else if self.steering.is_window_only() && config.ecn == EcnMode::Off {
+            Way::Window
+        } else {
+            Way::Paced
+        }
     }
 
     /// Takes an acknowledgement of the next number that says nothing else; any other is left as it is.
     #[inline(always)]
     pub(super) fn take_next(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) -> bool {
-        if !self.straight || !packet.is_bare_ack() {
+        let heard = match self.way {
+            Way::General => false,
+            Way::Window => packet.is_bare_ack(),
+            Way::Paced => packet.is_bare_ack() || self.is_no_news(packet, cx),
+        };
+        if !heard {
             return false;
         }
         let Some(next) = self.recovery.on_next(now, packet.number, &self.config) else { return false };
+        if packet.annex.is_some() {
+            cx.annexes.free(packet.annex);
+        }
         self.counters.acked_packets += 1;
         self.counters.acked += next.acked.size;
-        self.straight = self.steering.tell_next(now, &next, &self.recovery, cx);
+        let (steering, books) = (&mut self.steering, &self.recovery);
+        let stays = match self.way {
+            Way::Window => steering.tell_next(now, &next, books, cx),
+            _ => steering.tell_next_paced(now, &next, books, cx),
+        };
+        if !stays {
+            self.way = Way::General;
+        }
         true
     }
 
-    /// What is next where that is a full segment of new data or waiting; `None` leaves it to the general way.
+    /// Whether all that an acknowledgement says beyond its number is a count of marks that is known.
+    #[inline(never)]
+    fn is_no_news(&self, packet: &Packet, cx: &EndpointCx<'_>) -> bool {
+        match cx.annexes.get(packet.annex) {
+            Some(Annex::Blocks(said)) if packet.is_quiet_ack() => {
+                said.count == 0 && said.echo.is_none() && self.recovery.knows_of(said.marks)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a timer that is due is the shaper's, and neither loss recovery's, nor the controller's, nor the application's.
+    #[inline(always)]
+    pub(super) fn is_shapers_time(&self, now: Time) -> bool {
+        self.way == Way::Paced
+            && now < self.recovery.deadline().min(self.steering.timer()).min(self.app.next_offer())
+    }
+
+    /// The size of the next segment, if that is a full one of new data which the receiver has room for, and does not end a
+    /// message.
+    #[inline(always)]
+    fn next_size(&self) -> Option<u16> {
+        let size = self.header + self.payload;
+        let ends = self.recovery.is_idle() || self.recovery.first() >= self.app.next_end();
+        let room = self.recovery.outstanding() + u64::from(size) <= self.receive_window;
+        (!ends && self.app.has_more_than(u64::from(self.payload)) && room).then_some(size)
+    }
+
+    /// Whether the window has no room for a segment of `size`.
+    #[inline(always)]
+    fn is_window_full(&self, size: u16) -> bool {
+        let (pipe, window) = (self.recovery.pipe(), self.steering.window);
+        pipe + u64::from(size) > window && (pipe > 0 || window == 0)
+    }
+
+    /// It waits for room, not for the application.
+    #[inline(always)]
+    fn wait(&mut self, until: Time) -> Output {
+        self.steering.teller.app_limited = false;
+        let timers = self.recovery.deadline().min(self.steering.timer());
+        Output::Wait(timers.min(until).min(self.app.next_offer()).finite())
+    }
+
+    /// A full segment of new data leaves.
+    #[inline(always)]
+    fn send_next(&mut self, now: Time, size: u16, tag: u32) -> Packet {
+        let bytes = Bytes::new(u64::from(size));
+        self.app.take_part(u64::from(self.payload));
+        self.counters.packets += 1;
+        self.counters.bytes += bytes;
+        let number = self.recovery.sent_next(now, size, tag, &self.config);
+        Packet::new(Kind::Data, self.flow, number, bytes)
+    }
+
+    /// What is next by the window alone, where that is a full segment of new data or waiting; `None` leaves it to the general
+    /// way.
     #[inline(always)]
     pub(super) fn poll_next(&mut self, now: Time) -> Option<Output> {
-        let payload = u64::from(self.payload);
-        let ends = self.recovery.is_idle() || self.recovery.first() >= self.app.next_end();
-        if ends || !self.app.has_more_than(payload) {
-            return None;
+        let size = self.next_size()?;
+        if self.is_window_full(size) {
+            return Some(self.wait(Time::NEVER));
         }
-        let size = self.header + self.payload;
-        let (pipe, outstanding) = (self.recovery.pipe(), self.recovery.outstanding());
-        let after = u64::from(size);
-        if outstanding + after > self.receive_window {
-            return None;
+        Some(Output::Transmit(self.send_next(now, size, 0)))
+    }
+
+    /// The same by window and rate, of a controller that may watch what is sent.
+    #[inline(never)]
+    pub(super) fn poll_paced(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Output> {
+        let size = self.next_size()?;
+        let bytes = Bytes::new(u64::from(size));
+        self.wake = Time::NEVER;
+        if self.is_window_full(size) {
+            if let Some(shaper) = &mut self.steering.shaper {
+                shaper.pass();
+            }
+            return Some(self.wait(Time::NEVER));
         }
-        if pipe + after > self.steering.window && (pipe > 0 || self.steering.window == 0) {
-            self.steering.teller.app_limited = false;
-            let timers = self.recovery.deadline().min(self.steering.timer());
-            return Some(Output::Wait(timers.min(self.app.next_offer()).finite()));
+        if let Some(shaper) = &mut self.steering.shaper
+            && let Verdict::Wait(at) = shaper.ask(now, bytes.get(), None, None, cx.rng)
+        {
+            self.wake = at;
+            return Some(self.wait(at));
         }
-        self.app.take_part(payload);
-        self.counters.packets += 1;
-        self.counters.bytes += Bytes::new(after);
-        let number = self.recovery.sent_next(now, size, &self.config);
-        Some(Output::Transmit(Packet::new(Kind::Data, self.flow, number, Bytes::new(after))))
+        let sent = Sent {
+            number: self.recovery.end(),
+            size: bytes,
+            in_flight: Bytes::new(self.recovery.in_flight()) + bytes,
+            retransmission: false,
+            pair: PairPosition::Single,
+            app_limited: false,
+            tag: 0,
+        };
+        let tag = self.steering.sent(now, sent, cx);
+        if !self.steering.is_plain() {
+            self.recovery.direct_timeout(self.steering.timeout());
+            self.way = Way::General;
+        }
+        let mut packet = self.send_next(now, size, tag);
+        if self.config.ecn != EcnMode::Off {
+            packet.set_ecn(self.config.ecn.codepoint());
+            packet.set_window_reduced(self.recovery.take_reduced());
+        }
+        Some(Output::Transmit(packet))
     }
 }

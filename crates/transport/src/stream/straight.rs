@@ -2,7 +2,7 @@
 //! It does what `ack.rs`, `choice.rs` and `mod.rs` do with the same input, without asking what they ask; a property test
 //! holds them equal (`crates/transport/tests/straight.rs`). When it may be taken is decided in `sender/straight.rs`.
 
-use tailback_core::{Acked, Bytes, PairPosition, Recovery, Time};
+use tailback_core::{Acked, Bytes, Echoes, PairPosition, Recovery, Time};
 
 use super::ring::Record;
 use super::spurious::Doubt;
@@ -28,7 +28,6 @@ impl LossRecovery {
             && self.doubt == Doubt::None;
         let nothing_unusual = config.rtt_sampling == RttSampling::EveryAck
             && self.timed == NONE
-            && self.arrivals.is_none()
             && self.soft.is_none()
             && self.vegas_timer.is_none()
             && !self.rtt.is_directed();
@@ -70,18 +69,23 @@ impl LossRecovery {
         Some(Next { acked, outstanding, rtt })
     }
 
-    /// New data of `size` leaves; its number. The controller has no note on it.
+    /// New data of `size` leaves, with the controller's note; its number.
     #[inline(always)]
-    pub(crate) fn sent_next(&mut self, now: Time, size: u16, config: &StreamConfig) -> u64 {
+    pub(crate) fn sent_next(&mut self, now: Time, size: u16, tag: u32, config: &StreamConfig) -> u64 {
         let number = self.ring.end();
         self.last_sent = now;
-        self.ring.push(Record::new(now, size, 0, PairPosition::Single));
+        self.ring.push(Record::new(now, size, tag, PairPosition::Single));
         self.outstanding += u64::from(size);
         self.pipe += u64::from(size);
         if self.deadline.is_never() {
             self.restart_timer(now, config);
         }
         number
+    }
+
+    /// Whether a receiver's count of marks is no news.
+    pub(crate) fn knows_of(&self, marks: Echoes) -> bool {
+        marks == Echoes::NONE || self.marks.as_deref() == Some(&marks)
     }
 
     /// Bytes in the network by the records.
