@@ -15,23 +15,29 @@ use crate::limit::Limit;
 
 /// The ranking by length, while there is one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ranking(Option<Longest>);
+pub(crate) struct Ranking {
+    is_on: bool,
+    /// Empty while there is none; its table of positions stays, since there may be as many slots as packets fit into a buffer
+    /// many times over.
+    longest: Longest,
+}
 
 impl Ranking {
     /// Whether there is one.
     #[inline]
     pub(crate) const fn is_on(&self) -> bool {
-        self.0.is_some()
+        self.is_on
     }
 
     /// Notes that `slot` has grown, in the buffer of which `all` is waiting in all.
     #[inline]
     pub(crate) fn grown(&mut self, slot: u32, length: u64, all: &Backlog, limit: &Limit) {
-        if let Some(longest) = &mut self.0 {
+        if self.is_on {
             if limit.is_half_empty(all) {
-                self.0 = None;
+                self.is_on = false;
+                self.longest.clear();
             } else {
-                longest.grow(slot, length);
+                self.longest.grow(slot, length);
             }
         }
     }
@@ -39,8 +45,8 @@ impl Ranking {
     /// Notes that nothing waits in `slot` any more.
     #[inline]
     pub(crate) fn emptied(&mut self, slot: u32) {
-        if let Some(longest) = &mut self.0 {
-            longest.remove(slot);
+        if self.is_on {
+            self.longest.remove(slot);
         }
     }
 
@@ -50,17 +56,16 @@ impl Ranking {
         slots: impl Iterator<Item = u32>,
         length: impl Fn(u32) -> u64,
     ) -> Option<u32> {
-        let longest = self.0.get_or_insert_with(|| {
-            let mut longest = Longest::default();
+        if !self.is_on {
+            self.is_on = true;
             for slot in slots {
                 match length(slot) {
                     0 => {}
-                    length => longest.grow(slot, length),
+                    length => self.longest.grow(slot, length),
                 }
             }
-            longest
-        });
-        longest.longest(length)
+        }
+        self.longest.longest(length)
     }
 }
 
@@ -104,8 +109,12 @@ impl Longest {
             self.climb(at);
             self.sink(self.position[last.1 as usize] as usize);
         }
-        if self.heap.is_empty() {
-            self.position.clear();
+    }
+
+    /// Takes all out, at the cost of those that are there.
+    fn clear(&mut self) {
+        for (_, slot) in self.heap.drain(..) {
+            self.position[slot as usize] = NONE;
         }
     }
 
@@ -177,6 +186,9 @@ mod tests {
                 let found = heap.longest(|slot| lengths[slot as usize]).map_or(0, |slot| lengths[slot as usize]);
                 prop_assert_eq!(found, *lengths.iter().max().unwrap());
             }
+            heap.clear();
+            prop_assert_eq!(heap.longest(|_| 1), None);
+            prop_assert!(heap.position.iter().all(|at| *at == NONE));
         }
     }
 }
