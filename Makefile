@@ -106,7 +106,8 @@ docs: $(STAMPS)/docs $(STAMPS)/core ## The documentation as a web site that work
 .PHONY: wheel
 wheel: $(STAMPS)/wheel $(STAMPS)/cargo ## A wheel for any Linux and a source distribution, in wheels/, tried outside the clone
 	rm -rf wheels
-	TAILBACK_REVISION=$$(git rev-parse --short=12 HEAD 2>/dev/null || true) \
+	@# The linker for old systems is a package of this environment, which maturin looks for among programs.
+	PATH="$(CURDIR)/$(BIN):$$PATH" TAILBACK_REVISION=$$(git rev-parse --short=12 HEAD 2>/dev/null || true) \
 	  $(BIN)/maturin build --release --locked --quiet --sdist --zig --compatibility manylinux2014 --out wheels
 	tools/try-wheel wheels $(BIN)/python
 
