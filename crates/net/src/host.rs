@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::AsFd;
 
 use tailback_core::{AppInput, Ecn, Endpoint, Event, FlowId, Input, Packet, Span, Stream, Time};
 use tailback_transport::wire::decode;
@@ -107,17 +106,6 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
     /// The endpoint of a flow, for counters.
     pub fn endpoint(&self, flow: FlowId) -> Option<&E> {
         self.places.get(&flow).map(|place| &self.members[*place].edge.endpoint)
-    }
-
-    /// Tells the application's word to a flow's endpoint; to none, where there is none any more.
-    ///
-    /// # Errors
-    /// Of the socket.
-    pub fn tell(&mut self, flow: FlowId, input: AppInput) -> io::Result<()> {
-        if let Some(place) = self.places.get(&flow) {
-            self.handle(*place, self.clock.now(), Input::App(input));
-        }
-        self.flush()
     }
 
     /// Takes a flow's endpoint out of the loop; what still comes for it is refused.
@@ -248,11 +236,5 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
     fn flush(&mut self) -> io::Result<()> {
         let Self { batch, socket, .. } = self;
         batch.as_mut().map_or(Ok(()), |batch| batch.flush(socket))
-    }
-}
-
-impl<E, P> AsFd for UdpHost<E, P> {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.socket.as_fd()
     }
 }

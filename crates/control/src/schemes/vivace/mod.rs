@@ -17,8 +17,8 @@
 //! Laws: random loss of `0.9 r^-0.1/11.35` (6 % at 10 Mbit/s, 5 % at 100) and more makes every rate too high. Equal flows share
 //! equally.
 //!
-//! Inferred: the length of an interval is at least that of ten packets, as in the same authors' PCC of 2015; a falling round
-//! trip time is no gain.
+//! Inferred: the length of an interval is at least that of ten packets, as in the same authors' PCC of 2015, and counts from
+//! its first packet; a falling round trip time is no gain.
 //!
 //! Departures of others: PCC-Uspace takes further steps from the utilities of consecutive intervals before it probes again, and
 //! bounds steps by 1 to 30 %; libwebrtc's copy (removed since) has one pair and a delay term on absolute delay.
@@ -27,7 +27,7 @@
 //! acknowledgements do not come; a time-out halves the rate, or ends the start. Intervals that the application limits say
 //! nothing: the rate stays. Data is not ECN-capable.
 //!
-//! Open problems: below that loss it should hold, and does not here: of 100 Mbit/s at 40 ms it has 95 at 0.1 % of random loss, 63
+//! Open problems: below that loss it should hold, and does not here: of 100 Mbit/s at 40 ms it had 95 at 0.1 % of random loss, 63
 //! at 0.5 % and some 20 at 1 %. An interval there has 500 packets, the error of its loss is worth more than the 10 Mbit/s
 //! between two probes, and so the rate walks at random, while time-outs halve it. A step takes five intervals and more. The
 //! slope of round trips is measured over one of them, and noise of a hundredth is taken for a queue.
