@@ -248,6 +248,42 @@ fn spaced(flow: FlowId, from: &UdpSocket, to: SocketAddr) {
     }
 }
 
+/// Whether this system tells when datagrams came, which a sandbox's may not, even where it takes the wish for it. Asked
+/// with the system's own calls, so that a fault of the crate does not look like one of the system.
+#[cfg(target_os = "linux")]
+fn tells_times() -> bool {
+    use std::io::IoSliceMut;
+    use std::os::fd::AsRawFd;
+
+    use nix::sys::socket::sockopt::ReceiveTimestampns;
+    use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt};
+
+    let ((here, at), (there, _)) = (bound(), bound());
+    let (mut byte, mut room) = ([0], nix::cmsg_space!(libc::timespec));
+    let told = setsockopt(&here, ReceiveTimestampns, &true).is_ok()
+        && there.send_to(&[1], at).is_ok()
+        && recvmsg::<SockaddrStorage>(
+            here.as_raw_fd(),
+            &mut [IoSliceMut::new(&mut byte)],
+            Some(&mut room),
+            MsgFlags::empty(),
+        )
+        .is_ok_and(|message| {
+            let mut all = message.cmsgs().into_iter().flatten();
+            all.any(|told| matches!(told, ControlMessageOwned::ScmTimestampns(_)))
+        });
+    if !told {
+        println!("skipped: this system does not tell when datagrams came");
+    }
+    told
+}
+
+#[cfg(not(target_os = "linux"))]
+fn tells_times() -> bool {
+    println!("skipped: times of arrival are asked for on Linux only");
+    false
+}
+
 fn check_spacing(times: &[Time]) {
     let gaps: Vec<Span> = times.windows(2).map(|pair| pair[1].since(pair[0])).collect();
     assert_eq!(gaps.len(), 2);
@@ -262,7 +298,9 @@ fn a_driver_takes_packets_for_when_they_came() {
     let mut driver = Driver::new(here, flow, Notes::default(), Nothing, Stream::new(1, "x"), None).unwrap();
     spaced(flow, &there, at);
     driver.turn(Span::ZERO).expect("reads");
-    check_spacing(&driver.endpoint().0);
+    if tells_times() {
+        check_spacing(&driver.endpoint().0);
+    }
 }
 
 #[test]
@@ -273,7 +311,9 @@ fn a_host_takes_packets_for_when_they_came() {
     host.add(flow, way(peer), Notes::default(), Nothing, Stream::new(1, "x")).expect("added");
     spaced(flow, &there, at);
     host.turn(Span::ZERO).expect("reads");
-    check_spacing(&host.endpoint(flow).expect("is there").0);
+    if tells_times() {
+        check_spacing(&host.endpoint(flow).expect("is there").0);
+    }
     host.remove(flow);
     spaced(flow, &there, at);
     host.turn(Span::ZERO).expect("reads");
