@@ -50,10 +50,11 @@ const fn ecn_of(class: u8) -> Ecn {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{ask_for_times, receive};
+pub(crate) use linux::{Times, ask_for_times, receive};
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::cell::Cell;
     use std::io::IoSliceMut;
     use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
     use std::os::fd::AsRawFd;
@@ -67,6 +68,8 @@ mod linux {
 
     /// Nobody reads later than this; a larger difference is a clock that was set meanwhile.
     const LONGEST: Duration = Duration::from_secs(1);
+    /// How long the system may take from the time that it notes to where a reader finds the datagram.
+    const INSIDE: Duration = Duration::from_millis(10);
     /// Room for what the system tells of datagrams: a time (32 bytes), an ECN field (24), an address (40), a length (24), and as
     /// much again.
     const ROOM: usize = 256;
@@ -80,8 +83,35 @@ mod linux {
         let _ = setsockopt(socket, ReceiveTimestampns, &true);
     }
 
+    /// What is known of a socket's times of arrival, and whether they are believed. They are by the clock on the wall, which a
+    /// sandbox may show to processes shifted against its kernel's: then they would make all round trips too short.
+    #[derive(Debug, Default)]
+    pub(crate) struct Times {
+        /// When a datagram was last read.
+        read: Cell<Duration>,
+        /// When the socket was last found empty, or before: nothing that is read later was there then.
+        empty: Cell<Duration>,
+        shifted: Cell<bool>,
+    }
+
+    impl Times {
+        /// How long ago this was, both by the clock on the wall; zero where that cannot be believed.
+        fn ago(&self, came: Duration, now: Duration) -> Span {
+            self.read.set(now);
+            if came > now || came + INSIDE < self.empty.get() {
+                self.shifted.set(true);
+            }
+            let ago = now.checked_sub(came).filter(|ago| *ago <= LONGEST && !self.shifted.get());
+            Span::from_nanos(ago.unwrap_or_default().as_nanos() as u64)
+        }
+
+        fn found_empty(&self) {
+            self.empty.set(self.read.get());
+        }
+    }
+
     /// Takes what has arrived, and what the system tells of it.
-    pub(crate) fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Arrived> {
+    pub(crate) fn receive(socket: &UdpSocket, times: &Times, buffer: &mut [u8]) -> io::Result<Arrived> {
         let mut room = Room([0; ROOM]);
         let mut buffers = [IoSliceMut::new(buffer)];
         let message = recvmsg::<SockaddrStorage>(
@@ -89,7 +119,8 @@ mod linux {
             &mut buffers,
             Some(&mut room.0),
             MsgFlags::empty(),
-        )?;
+        )
+        .inspect_err(|_| times.found_empty())?;
         let from = message.address.as_ref().and_then(address_of).ok_or(io::ErrorKind::InvalidData)?;
         let length = message.bytes;
         let mut arrived = Arrived { length, each: length, ecn: Ecn::NotEct, from, at: None, ago: Span::ZERO };
@@ -106,7 +137,10 @@ mod linux {
                 ControlMessageOwned::Ipv6PacketInfo(info) => {
                     arrived.at = Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into());
                 }
-                ControlMessageOwned::ScmTimestampns(came) => arrived.ago = ago(came.into()),
+                ControlMessageOwned::ScmTimestampns(came) => {
+                    let came = came.into();
+                    arrived.ago = times.ago(came, wall().unwrap_or(came));
+                }
                 _ => {}
             }
         }
@@ -119,24 +153,34 @@ mod linux {
         v4.or_else(|| address.as_sockaddr_in6().map(|v6| SocketAddrV6::from(*v6).into()))
     }
 
-    /// How long ago this was, by the clock on the wall, as the kernel's times are.
-    fn ago(came: Duration) -> Span {
-        let now = clock_gettime(ClockId::CLOCK_REALTIME).map_or(came, Duration::from);
-        let ago = now.checked_sub(came).filter(|ago| *ago <= LONGEST).unwrap_or_default();
-        Span::from_nanos(ago.as_nanos() as u64)
+    fn wall() -> nix::Result<Duration> {
+        Ok(clock_gettime(ClockId::CLOCK_REALTIME)?.into())
     }
 
     #[cfg(test)]
     mod tests {
         use super::*;
 
+        const fn at(milliseconds: u64) -> Duration {
+            Duration::from_millis(1_000_000 + milliseconds)
+        }
+
         #[test]
         fn a_clock_that_was_set_meanwhile_tells_nothing() {
-            let now = Duration::from(clock_gettime(ClockId::CLOCK_REALTIME).unwrap());
-            assert_eq!(ago(now + LONGEST), Span::ZERO, "from the future");
-            assert_eq!(ago(now.checked_sub(LONGEST * 2).unwrap()), Span::ZERO, "from long ago");
-            let half = ago(now.checked_sub(LONGEST / 2).unwrap());
-            assert!(half >= Span::from_millis(500), "{half}");
+            assert_eq!(Times::default().ago(at(1), at(0)), Span::ZERO, "from the future");
+            assert_eq!(Times::default().ago(at(0), at(1001)), Span::ZERO, "from long ago");
+            assert_eq!(Times::default().ago(at(0), at(500)), Span::from_millis(500));
+        }
+
+        #[test]
+        fn times_from_before_the_socket_was_empty_are_not_believed_any_more() {
+            let times = Times::default();
+            assert_eq!(times.ago(at(0), at(100)), Span::from_millis(100));
+            times.found_empty();
+            assert_eq!(times.ago(at(95), at(120)), Span::from_millis(25), "was on its way to the socket");
+            times.found_empty();
+            assert_eq!(times.ago(at(105), at(140)), Span::ZERO);
+            assert_eq!(times.ago(at(150), at(160)), Span::ZERO, "nor any later one");
         }
     }
 }

@@ -13,7 +13,7 @@ use tailback_core::{Ecn, Packet};
 
 pub use crate::arrived::Arrived;
 #[cfg(target_os = "linux")]
-use crate::arrived::{ask_for_times, receive};
+use crate::arrived::{Times, ask_for_times, receive};
 
 /// What the socket's buffers should hold, where the system allows it: some milliseconds of a fast link.
 const BUFFER: usize = 4 << 20;
@@ -24,6 +24,8 @@ pub struct MarkedSocket {
     socket: UdpSocket,
     state: UdpSocketState,
     peer: Option<SocketAddr>,
+    #[cfg(target_os = "linux")]
+    times: Times,
 }
 
 /// Datagrams of one length, but for the last, that leave at once.
@@ -66,7 +68,13 @@ impl MarkedSocket {
         let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), BUFFER);
         #[cfg(target_os = "linux")]
         ask_for_times(&socket);
-        Ok(Self { socket, state, peer })
+        Ok(Self {
+            socket,
+            state,
+            peer,
+            #[cfg(target_os = "linux")]
+            times: Times::default(),
+        })
     }
 
     /// The peer that it is connected to, if it is.
@@ -118,7 +126,7 @@ impl MarkedSocket {
     /// Of the socket, among them that nothing is there.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Arrived> {
         #[cfg(target_os = "linux")]
-        return receive(&self.socket, buffer);
+        return receive(&self.socket, &self.times, buffer);
         #[cfg(not(target_os = "linux"))]
         {
             let mut meta = quinn_udp::RecvMeta::default();
