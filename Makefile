@@ -233,9 +233,9 @@ $(STAMPS)/core: $(RUST_SOURCES) $(STAMPS)/run | $(STAMPS)/cargo $(TURN)
 	$(develop) --release
 	touch $@ $(STAMPS)/some-core
 
-# For tests any core will do. Where there is none, that without optimisation across crates is built in half the time;
-# whatever measures still asks for the other.
+# For tests any core will do. Where there is none, it is built of what the Rust tests have compiled anyway, with their checks
+# for overflow; whatever measures still asks for the other.
 $(STAMPS)/some-core: $(RUST_SOURCES) $(STAMPS)/run | $(STAMPS)/cargo $(TURN)
 	@echo "Building the core (for tests)"
-	$(develop) --profile tests
+	$(develop) --features as-tested
 	touch $@

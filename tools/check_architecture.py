@@ -92,9 +92,12 @@ def dependency_faults(packages: Iterable[dict[str, object]]) -> Iterator[str]:
             continue
         dependencies = package["dependencies"]
         assert isinstance(dependencies, list)
+        features = package["features"]
+        assert isinstance(features, dict)
+        as_tested = features.get("as-tested", [])
         for dependency in dependencies:
             name = str(dependency["name"])
-            in_tests = dependency["kind"] == "dev"
+            in_tests = dependency["kind"] == "dev" or (dependency["optional"] and f"dep:{name}" in as_tested)
             if name.startswith("tailback-"):
                 allowed = ALLOWED[crate] | (ALSO_IN_TESTS.get(crate, set()) if in_tests else set())
                 if name.removeprefix("tailback-") not in allowed:
