@@ -18,7 +18,6 @@ from tailback.papers.mtsc.network import (
     Measured,
     Run,
     Setting,
-    aggregate,
     calibrated,
     scenario,
     scheme_of,
@@ -44,7 +43,8 @@ def lab(fidelity: str = "quick", shared: Shared | None = None) -> Lab:
 @pytest.mark.parametrize("alpha", [1.05, 1.95])
 def test_the_load_is_held_whatever_the_shape(alpha: float) -> None:
     place = Setting(alpha, SHORT)
-    series = aggregate(Run(place, calibrated(place)))
+    found = calibrated(place)
+    series = found.aggregate
     # So short a run of so heavy tails may jump over the target; at full length it does not.
     assert series.sum() * 8.0 / SHORT == pytest.approx(place.load, rel=TOLERANCE if alpha > 1.5 else 0.15)
 
@@ -182,8 +182,8 @@ def test_every_table_of_reasons_is_whole(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(sac, "measured", measured)
     monkeypatch.setattr(sac, "told", lambda *_: made(500.0))
-    seen = aggregates.Observed(5e6, {}, {2.0: [float("nan"), *[4.5] * 7]}, {2.0: 0.0}, [], [])
-    monkeypatch.setattr(aggregates, "observed", lambda _, settings: [seen] * len(settings))
+    seen = aggregates.Levels({2.0: [float("nan"), *[4.5] * 7]}, {2.0: 0.0}, [])
+    monkeypatch.setattr(aggregates, "observed", lambda _lab, _look, settings: [seen] * len(settings))
     page = (Path(__file__).parent.parent / "docs" / "mtsc.md").read_text(encoding="utf-8")
     for name, head, lines in reasons.tables(lab(), 100.0):
         assert all(len(line) == len(head) for line in lines)

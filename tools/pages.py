@@ -1,4 +1,4 @@
-"""What the tools that write pages of the documentation share: replacing text between two marks, and words for verdicts."""
+"""What the tools that write pages of the documentation share: text between two marks, and words for verdicts."""
 
 import sys
 from pathlib import Path
@@ -12,14 +12,23 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 def replace(page: Path, begin: str, end: str, text: str) -> None:
     """Writes ``text`` between the marks ``begin`` and ``end`` of ``page``, or stops where they are missing."""
-    whole = page.read_text(encoding="utf-8")
-    head, begun, rest = whole.partition(begin)
-    _, ended, tail = rest.partition(end)
-    if not begun or not ended:
-        sys.exit(f"{page}: the marks '{begin}' and '{end}' are missing")
+    head, _, tail = _parts(page, begin, end)
     beside = page.with_suffix(".md.new")
     beside.write_text(f"{head}{begin}\n\n{text}\n{end}{tail}", encoding="utf-8")
     beside.replace(page)
+
+
+def between(page: Path, begin: str, end: str) -> str:
+    """What stands between the marks, or stops where they are missing."""
+    return _parts(page, begin, end)[1]
+
+
+def _parts(page: Path, begin: str, end: str) -> tuple[str, str, str]:
+    head, begun, rest = page.read_text(encoding="utf-8").partition(begin)
+    inside, ended, tail = rest.partition(end)
+    if not begun or not ended:
+        sys.exit(f"{page}: the marks '{begin}' and '{end}' are missing")
+    return head, inside, tail
 
 
 def table(head: list[str], lines: list[list[str]]) -> str:

@@ -12,12 +12,11 @@ from tailback.papers.item import Fidelity
 from tailback.papers.lab import Lab
 from tailback.papers.mtsc import reasons, sac
 from tailback.papers.mtsc.network import Measured, Setting
-from tailback.papers.reproduce import Verdict
 from tailback.pool import Pool
 from tailback.progress import Bar
+from tools import item_table
 from tools.pages import DOCS, replace, table
 from tools.verdicts import judged
-from tools.write_items import rows
 
 PAGE = DOCS / "mtsc.md"
 ITEMS = ("<!-- items, written by make mtsc -->", "<!-- end of the items -->")
@@ -116,19 +115,17 @@ def why(lab: Lab, seconds: float, only: Sequence[str]) -> None:
         replace(PAGE, *marks, table(head, lines) + "\n")
 
 
-def items(verdicts: list[Verdict], fidelity: Fidelity) -> None:
-    """Writes the items' table."""
-    replace(PAGE, *ITEMS, f"At {fidelity} fidelity: {rows(verdicts)}\n")
-
-
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="not the paper's own durations")
     parser.add_argument("--only", choices=("estimators", "beyond", "reasons", "items"), help="one part of the page")
     parser.add_argument("--tables", nargs="+", default=[], help="of the reasons, only these")
+    parser.add_argument("--items", metavar="ID", nargs="+", default=[], help="of the items, only these; others' lines stay")
     parser.add_argument("--seconds", type=float, default=400.0, help="the length of runs behind most reasons")
     given = parser.parse_args()
+    if given.quick and given.items:
+        parser.error("--items: the page keeps the others' lines, which are not --quick")
     fidelity: Fidelity = "quick" if given.quick else "full"
     if given.only in {None, "estimators"}:
         replace(PAGE, *ESTIMATES, estimators() + "\n")
@@ -139,7 +136,8 @@ def main() -> None:
         if given.only in {None, "reasons"}:
             why(lab, given.seconds, given.tables)
     if given.only in {None, "items"}:
-        items(judged("mtsc", fidelity), fidelity)
+        verdicts = judged("mtsc", fidelity, given.items)
+        item_table.write(PAGE, ITEMS, "mtsc", verdicts, f"At {fidelity} fidelity: ")
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ from tailback.papers.lab import Lab
 from tailback.papers.tdqm import experiments, readings
 from tailback.pool import Pool
 from tailback.progress import Bar
+from tools import item_table
 from tools.pages import DOCS, replace, table
 from tools.second_newark import second
 from tools.verdicts import judged
-from tools.write_items import rows
 
 PAGE = DOCS / "tdqm.md"
 
@@ -47,7 +47,7 @@ def main() -> None:
     fidelity: Fidelity = "quick" if given.quick else "full"
     if given.only != "experiments":
         verdicts = judged("tdqm", fidelity)
-        replace(PAGE, *marks("items"), rows(verdicts) + "\n")
+        item_table.write(PAGE, marks("items"), "tdqm", verdicts)
         for verdict in verdicts:
             if verdict.claim.id == "tdqm/versus-red-ecn" and verdict.outcome:
                 replace(PAGE, *marks("comparison"), comparison(verdict.outcome.measured) + "\n")

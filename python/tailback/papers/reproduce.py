@@ -101,14 +101,18 @@ def summary(verdicts: Sequence[Verdict], unbuilt: int = 0) -> str:
         verdicts: of the items that were run.
         unbuilt: how many of the items that were asked for have no code yet.
     """
-    count: Counter[str] = Counter(verdict.word for verdict in verdicts)
-    parts = [f"{count['holds']} of {len(verdicts)} {'claim' if len(verdicts) == 1 else 'claims'} reproduced"]
+    changed = [verdict.outcome.changed for verdict in verdicts if verdict.outcome]
+    return tally([verdict.word for verdict in verdicts], [test.holds for test in changed if test], unbuilt)
+
+
+def tally(words: Sequence[str], changed: Sequence[bool], unbuilt: int = 0) -> str:
+    """The same from how each claim fared, and whether it holds by a changed test where there is one."""
+    count = Counter(words)
+    parts = [f"{count['holds']} of {len(words)} {'claim' if len(words) == 1 else 'claims'} reproduced"]
     parts += [f"{count[word]} {said}" for word, said in SAID.items() if count[word]]
     if unbuilt:
         parts[-1] += f", and {unbuilt} not built yet"
-    changed = [verdict for verdict in verdicts if verdict.outcome and verdict.outcome.changed]
-    beside = sum(verdict.outcome.changed.holds for verdict in changed if verdict.outcome and verdict.outcome.changed)
-    judged = f" {len(changed)} also judged by a changed test: {beside} of these hold by it." if changed else ""
+    judged = f" {len(changed)} also judged by a changed test: {sum(changed)} of these hold by it." if changed else ""
     return f"{', '.join(parts)}.{judged}"
 
 

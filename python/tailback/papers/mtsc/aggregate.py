@@ -3,17 +3,19 @@ Figures 1 to 3 show parts of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from tailback.analysis import lrd
 from tailback.papers.item import Fidelity, Parameter
-from tailback.papers.mtsc.network import BIN, COMMON, TOLERANCE, Run, Setting, aggregate, calibrated
+from tailback.papers.mtsc.network import BIN, COMMON, TOLERANCE, Calibrated, Setting, calibrated
 
 if TYPE_CHECKING:
     from tailback.papers.lab import Lab
+
+T = TypeVar("T")
 
 TABLES = (0.5, 1.0, 2.0, 5.0)
 """Seconds: the time scales of figure 2."""
@@ -23,51 +25,60 @@ FINEST = 1.0
 """Seconds: estimates rest on scales from here on; below, round trips and windows shape the traffic."""
 
 
-class Observed(NamedTuple):
-    """What is kept of an aggregate."""
+class Estimates(NamedTuple):
+    """How far an aggregate's memory reaches."""
 
     load: float
     """bit/s."""
     hurst: dict[str, tuple[float, float]]
     """Estimate and half-width per estimator."""
+
+
+class Levels(NamedTuple):
+    """What the recent past says of the near future."""
+
     expected: dict[float, list[float]]
     """E[L2 | L1] per time scale and level; not a number where the level was seen less than 20 times."""
     span: dict[float, float]
     """The range of these."""
     table: list[list[float]]
     """Pr{L2 | L1} at 2 s."""
-    scales: list[dict[str, float]]
-    """A row per time scale: entropies, mutual information, predictability."""
 
 
-def observe(run: Run) -> Observed:
-    """Runs the clients alone and looks at what crosses the bottleneck."""
-    series = aggregate(run).astype(np.float64)
+def estimates(found: Calibrated) -> Estimates:
+    """H by five estimators."""
+    series = found.aggregate.astype(np.float64)
     fine = round(FINEST / BIN)
-    estimates = (
+    each = (
         lrd.rescaled_range(series, shortest=fine),
         lrd.variance_time(series, shortest=fine),
         lrd.local_whittle(series),
         lrd.wavelet(series, shortest=fine),
         lrd.dfa(series, shortest=fine),
     )
-    predictions = {time: lrd.predict(series, BIN, time).table for time in TABLES}
-    return Observed(
-        load=float(series.mean()) * 8.0 / BIN,
-        hurst={each.method: (each.hurst, each.half_width) for each in estimates},
-        expected={
-            time: np.where(table.populated(), table.expected, np.nan).tolist() for time, table in predictions.items()
-        },
-        span={time: table.span() for time, table in predictions.items()},
-        table=np.nan_to_num(predictions[2.0].probability).tolist(),
-        scales=lrd.by_time_scale(series, BIN, SCALES).to_dicts(),
+    return Estimates(float(series.mean()) * 8.0 / BIN, {one.method: (one.hurst, one.half_width) for one in each})
+
+
+def levels(found: Calibrated) -> Levels:
+    """Tables of levels at four time scales."""
+    series = found.aggregate.astype(np.float64)
+    tables = {time: lrd.predict(series, BIN, time).table for time in TABLES}
+    return Levels(
+        expected={time: np.where(table.populated(), table.expected, np.nan).tolist() for time, table in tables.items()},
+        span={time: table.span() for time, table in tables.items()},
+        table=np.nan_to_num(tables[2.0].probability).tolist(),
     )
 
 
-def observed(lab: Lab, settings: Sequence[Setting]) -> list[Observed]:
-    """Calibrates each setting and observes it."""
-    pauses = lab.once(calibrated, settings)
-    return lab.once(observe, [Run(setting, pause) for setting, pause in zip(settings, pauses, strict=True)])
+def by_scale(found: Calibrated) -> list[dict[str, float]]:
+    """A row per time scale: entropies, mutual information, predictability."""
+    rows: list[dict[str, float]] = lrd.by_time_scale(found.aggregate.astype(np.float64), BIN, SCALES).to_dicts()
+    return rows
+
+
+def observed(lab: Lab, look: Callable[[Calibrated], T], settings: Sequence[Setting]) -> list[T]:
+    """Calibrates each setting and looks at the clients' aggregate in it, without anybody beside them."""
+    return lab.once(look, lab.once(calibrated, settings))
 
 
 def seconds(fidelity: Fidelity, quick: float = 5_000.0) -> float:

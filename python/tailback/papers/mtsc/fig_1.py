@@ -45,7 +45,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 def measure(lab: Lab) -> Outcome:
     """Estimates H at every shape."""
     settings = [Setting(shape, aggregate.seconds(lab.fidelity, QUICK)) for shape in SHAPES]
-    found = aggregate.observed(lab, settings)
+    found = aggregate.observed(lab, aggregate.estimates, settings)
     data = pl.DataFrame(
         [
             {

@@ -34,7 +34,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 def measure(lab: Lab) -> Outcome:
     """Tables of both aggregates at four time scales."""
     settings = [Setting(shape, aggregate.seconds(lab.fidelity)) for shape in SHAPES]
-    found = dict(zip(SHAPES, aggregate.observed(lab, settings), strict=True))
+    found = dict(zip(SHAPES, aggregate.observed(lab, aggregate.levels, settings), strict=True))
     rows = [
         {"alpha": shape, "time": time, "level": level + 1, "expected_l2": value}
         for shape, each in found.items()

@@ -49,7 +49,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 def measure(lab: Lab) -> Outcome:
     """Entropies at twelve time scales."""
     settings = [Setting(SHAPE, aggregate.seconds(lab.fidelity), seed) for seed in range(1, _seeds(lab.fidelity) + 1)]
-    found = [pl.DataFrame(each.scales) for each in aggregate.observed(lab, settings)]
+    found = [pl.DataFrame(each) for each in aggregate.observed(lab, aggregate.by_scale, settings)]
     rows = []
     for index, time in enumerate(aggregate.SCALES):
         row: dict[str, float] = {"time": time}

@@ -35,7 +35,7 @@ PACE = 1e6
 BUFFER = 64
 """Packets before every link."""
 BIN = 0.01
-"""Seconds."""
+"""Seconds of each sample of the clients' aggregate."""
 TOLERANCE = 0.02
 """Of the load."""
 SEVERITY = 4.0
@@ -83,6 +83,22 @@ EVERY = 0.5
 """Seconds between the loads that perfect predictors are told."""
 
 
+class Calibrated(NamedTuple):
+    """Clients that bring the load asked for."""
+
+    setting: Setting
+    pause: float
+    """Seconds: the mean between files."""
+    volumes: bytes
+    """Of the run that was found good: bytes through the bottleneck per ``BIN``, as 32-bit floats. Kept since some items look at
+    this very run."""
+
+    @property
+    def aggregate(self) -> NDArray[np.float32]:
+        """Bytes through the bottleneck per ``BIN`` when nobody else is there."""
+        return np.frombuffer(self.volumes, dtype=np.float32)
+
+
 class Measured(NamedTuple):
     """What is kept of a run."""
 
@@ -95,7 +111,7 @@ class Measured(NamedTuple):
     loads: tuple[float, ...]
     """The clients' bytes through the bottleneck per ``EVERY`` seconds."""
     levels: tuple[tuple[int, int], ...]
-    """L1 and L2 of the first connection, pair by pair, where it predicts."""
+    """L1 and L2 of the first connection, pair by pair, where it predicts; nobody looks at those of threshold schedules."""
 
     def penalised(self, k: float = SEVERITY) -> NDArray[np.float64]:
         """γ_k = (1 - c)^k ν per connection and part (eq. 4), in kB/s."""
@@ -181,12 +197,12 @@ def scenario(run: Run) -> Scenario:
         for n in range(connections)
     ]
     greedy = [f"greedy-{n}" for n in range(connections)]
-    predicts = bool(greedy) and '"sac"' in run.scheme
+    learns = bool(greedy) and '"sac"' in run.scheme and '"threshold"' not in run.scheme
     record = {
         "bin": units.time(EVERY if greedy else BIN),
         "links": ["g1->g2"],
         "flows": greedy or "none",
-        "state": predicts and connections == 1,
+        "state": learns and connections == 1,
     }
     title = f"{CLIENTS} clients, shape {setting.alpha:g}" + (f", {connections} beside them" if connections else "")
     return tb.graph(
@@ -221,29 +237,26 @@ def simulate(run: Run) -> Measured:
     )
 
 
-def aggregate(run: Run) -> NDArray[np.float32]:
-    """Bytes through the bottleneck per bin, of a run without connections."""
-    result = scenario(run._replace(scheme="")).run(seed=run.setting.seed)
-    return result.series(link="g1->g2")["transmitted_bytes"].to_numpy().astype(np.float32)
-
-
-def calibrated(setting: Setting) -> float:
-    """The mean pause in seconds that gives the setting's load in a run without connections.
+def calibrated(setting: Setting) -> Calibrated:
+    """The mean pause that gives the setting's load in a run without connections.
 
     A client's cycle is a pause and a transfer; load is what a cycle brings, so the next trial stretches the cycle by what the
     last one was off, and keeps the time that transfers took. The best trial counts where none is near enough.
     """
-    pause, best = FILE * 8.0 * CLIENTS / setting.load * 0.5, (np.inf, 0.0)
+    pause = FILE * 8.0 * CLIENTS / setting.load * 0.5
+    least, best = np.inf, Calibrated(setting, pause, b"")
     for _ in range(6):
         result = scenario(Run(setting, pause)).run(seed=setting.seed)
         row = result.links.filter(pl.col("link") == "g1->g2").row(0, named=True)
         ratio = row["throughput"] / setting.load
-        best = min(best, (abs(ratio - 1.0), pause))
-        if best[0] <= TOLERANCE:
+        if abs(ratio - 1.0) < least:
+            series = result.series(link="g1->g2")["transmitted_bytes"].to_numpy().astype(np.float32)
+            least, best = abs(ratio - 1.0), Calibrated(setting, pause, series.tobytes())
+        if least <= TOLERANCE:
             break
         transfer = _transfer(setting, result, pause, row["throughput"])
         pause = max((pause + transfer) * ratio - transfer, 0.2 * pause)
-    return float(best[1])
+    return best
 
 
 def _transfer(setting: Setting, result: Result, pause: float, throughput: float) -> float:

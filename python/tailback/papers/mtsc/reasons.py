@@ -188,7 +188,8 @@ def lasting(lab: Lab) -> Table:
         "3": Setting(3.0, LENGTH),
     }
     lines = []
-    for name, each in zip(settings, aggregate.observed(lab, list(settings.values())), strict=True):
+    found = aggregate.observed(lab, aggregate.levels, list(settings.values()))
+    for name, each in zip(settings, found, strict=True):
         expected = ["" if math.isnan(value) else f"{value:.1f}" for value in each.expected[block]]
         lines.append([name, *expected, f"{each.span[block]:.2f}"])
     return Table("lasting", ["shape of sizes", *(f"L1 = {level}" for level in range(1, 9)), "range"], lines)

@@ -75,11 +75,10 @@ def seconds(fidelity: Fidelity) -> float:
     return 10_000.0 if fidelity == "full" else 400.0
 
 
-def parameters(fidelity: Fidelity, *more: Parameter) -> tuple[Parameter, ...]:
-    """All of an item."""
-    length = Parameter(
-        "length", f"{seconds(fidelity):g} s", "stated" if fidelity == "full" else "inferred", "§4.1: 10 000 s"
-    )
+def parameters(fidelity: Fidelity, *more: Parameter, quick: float | None = None) -> tuple[Parameter, ...]:
+    """All of an item; ``quick`` where its quick runs have a length of their own, in seconds."""
+    time = quick if quick and fidelity == "quick" else seconds(fidelity)
+    length = Parameter("length", f"{time:g} s", "stated" if fidelity == "full" else "inferred", "§4.1: 10 000 s")
     return (*COMMON, *PARAMETERS, length, *more)
 
 
@@ -102,8 +101,10 @@ def threshold(theta: float, shift: float = 0.0) -> dict[str, Any]:
 def measured(lab: Lab, wanted: Sequence[tuple[Setting, Mapping[str, Any], int]]) -> list[Measured]:
     """Runs of schemes, each with so many connections; what other items have run is not run again."""
     settings = list(dict.fromkeys(place for place, _, _ in wanted))
-    pauses = dict(zip(settings, lab.once(calibrated, [background(place) for place in settings]), strict=True))
-    return lab.once(simulate, [Run(place, pauses[place], scheme_of(scheme), count) for place, scheme, count in wanted])
+    found = dict(zip(settings, lab.once(calibrated, [background(place) for place in settings]), strict=True))
+    return lab.once(
+        simulate, [Run(place, found[place].pause, scheme_of(scheme), count) for place, scheme, count in wanted]
+    )
 
 
 def perfect(lab: Lab, place: Setting) -> Measured:
@@ -115,8 +116,8 @@ def perfect(lab: Lab, place: Setting) -> Measured:
 
 def told(lab: Lab, place: Setting, scheme: Mapping[str, Any], first: Measured) -> Measured:
     """A run of SAC that knows what the clients sent in the first one."""
-    (pause,) = lab.once(calibrated, [background(place)])
-    (second,) = lab.once(simulate, [Run(place, pause, scheme_of(scheme), 1, first.loads)])
+    (found,) = lab.once(calibrated, [background(place)])
+    (second,) = lab.once(simulate, [Run(place, found.pause, scheme_of(scheme), 1, first.loads)])
     return second
 
 
