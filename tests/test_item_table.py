@@ -33,7 +33,9 @@ def test_an_item_that_was_run_has_new_lines_and_the_others_keep_theirs(tmp_path:
     before = item_table.entries(between(page, *marks("tdqm")))
     claim = select(["tdqm/rho-loop"])[0]
     check = Check("a claim | with a bar", "1", "2", True)
-    outcome = Outcome({}, [replace(check, holds=False)], pl.DataFrame(), {}, "Why.", changed=ChangedTest([check], "Other."))
+    outcome = Outcome(
+        {}, [replace(check, holds=False)], pl.DataFrame(), {}, "Why.", changed=ChangedTest([check], "Other.")
+    )
     item_table.write(page, marks("tdqm"), "tdqm", [Verdict(claim, "full", outcome=outcome)])
     after = item_table.entries(between(page, *marks("tdqm")))
     assert list(after) == list(before)

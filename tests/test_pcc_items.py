@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tailback.papers.lab import Lab
@@ -37,7 +38,7 @@ class Made(Lab):
                 published(run),
                 [0.5],
                 empty,
-                empty,
+                [rate] * round(run.seconds),
                 empty,
                 empty,
                 empty,
@@ -60,6 +61,26 @@ def test_figure_11_wants_a_rise_at_every_step(dip: float, holds: bool) -> None:
         return 400 + 2 * run.tcp / run.pcc - (dip if (run.pcc, run.tcp) == (1, 64) else 0.0)
 
     assert fig_11.measure(Made(pcc)).holds is holds
+
+
+def test_figure_11_has_intervals_over_parts_where_flows_are_few() -> None:
+    one = Seen([200.0], [500.0], 0.02, 0.0, [0.5], [], [0.0] * 100 + [100.0] * 400 + [300.0] * 400, [], [], [], [], [])
+    assert fig_11._interval(one, 2).mean == pytest.approx(200.0)
+    assert fig_11._interval(one, 2).samples == 2
+    assert fig_11._interval(one._replace(pcc=[200.0] * 16), 2).samples == 16
+
+
+def test_single_comparisons_are_read_from_their_running_mean() -> None:
+    assert options._samples(np.array([0.0, 0.0, 0.4, 0.4, 0.1, 0.1, 0.3])) == pytest.approx([0.4, -0.2, 0.7])
+    told = options._compared([options.Monitored(0, [[0.0, 0.2], [0.4, 0.2], []], 0.02)])
+    assert "meet about 15 losses" in told
+    assert "a factor of 1.22 over all flows" in told
+
+
+def test_a_single_flow_has_its_series() -> None:
+    seen = scenes.simulate(Run(pcc=1, tcp=1, seconds=80, warm_up=60, series=True))
+    assert len(seen.pcc_series) == 80
+    assert np.mean(seen.pcc_series[60:]) == pytest.approx(seen.pcc[0], rel=0.1)
 
 
 def test_evaluated_once_is_an_option_of_the_scheme() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tailback.papers.item import Word
 from tailback.papers.ledger import select
 from tailback.papers.reproduce import Verdict, tally
 from tools.pages import between, explained, fared, replace
@@ -54,7 +53,7 @@ def entries(text: str) -> dict[str, Entry]:
     """What a page's text says of its items, by their names."""
     lines: dict[str, list[str]] = {}
     paragraphs: dict[str, list[str]] = {}
-    words: dict[str, tuple[Word, bool | None]] = {}
+    words: dict[str, tuple[str, bool | None]] = {}
     item = ""
     for line in text.splitlines():
         if found := FIRST.match(line):
@@ -64,9 +63,7 @@ def entries(text: str) -> dict[str, Entry]:
             lines.setdefault(item, []).append(line)
         elif about := PARAGRAPH.match(line):
             paragraphs.setdefault(about["item"], []).append(line)
-    return {
-        item: Entry(*words[item], tuple(own), tuple(paragraphs.get(item, ()))) for item, own in lines.items()
-    }
+    return {item: Entry(*words[item], tuple(own), tuple(paragraphs.get(item, ()))) for item, own in lines.items()}
 
 
 def written(told: Sequence[Entry]) -> str:

@@ -14,12 +14,15 @@ from tools.verdicts import judged
 PAPERS = {"accumulation": "accumulation", "probabilistic": "pcc"}
 """Pages, and what the ledger calls their papers."""
 
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", choices=PAPERS)
     parser.add_argument("--quick", action="store_true", help="not the paper's own durations and seeds")
-    parser.add_argument("--only", metavar="ID", nargs="+", default=[], help="run these items anew and keep the others' lines")
+    parser.add_argument(
+        "--only", metavar="ID", nargs="+", default=[], help="run these items anew and keep the others' lines"
+    )
     given = parser.parse_args()
     if given.quick and given.only:
         parser.error("--only: the page keeps the others' lines, which are not --quick")

@@ -121,7 +121,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="not the paper's own durations")
     parser.add_argument("--only", choices=("estimators", "beyond", "reasons", "items"), help="one part of the page")
     parser.add_argument("--tables", nargs="+", default=[], help="of the reasons, only these")
-    parser.add_argument("--items", metavar="ID", nargs="+", default=[], help="of the items, only these; others' lines stay")
+    parser.add_argument(
+        "--items", metavar="ID", nargs="+", default=[], help="of the items, only these; others' lines stay"
+    )
     parser.add_argument("--seconds", type=float, default=400.0, help="the length of runs behind most reasons")
     given = parser.parse_args()
     if given.quick and given.items:

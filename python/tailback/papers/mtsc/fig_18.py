@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from tailback.papers.lab import Lab
 
 from tailback.analysis import jain
-from tailback.papers.mtsc.table_2 import QUICK, place_of
+from tailback.papers.mtsc.table_2 import SECONDS, place_of
 
 
 def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     """Every parameter of the set-up."""
-    return sac.parameters(fidelity, Parameter("network", "that of table-2, 10 connections", "stated", "§4.3.5"), quick=QUICK
+    return sac.parameters(
+        fidelity, Parameter("network", "that of table-2, 10 connections", "stated", "§4.3.5"), time=SECONDS[fidelity]
     )
 
 

@@ -30,10 +30,10 @@ class Table(NamedTuple):
     lines: list[list[str]]
 
 
-def percent(better: Measured, base: Measured, k: float = SEVERITY) -> str:
+def percent(better: Measured, base: Measured, k: float = SEVERITY, digits: int = 1) -> str:
     """A gain with its interval."""
     found = sac.gain(better, base, k)
-    return f"{100 * found.mean:+.1f} % ± {100 * found.half_width:.1f}"
+    return f"{100 * found.mean:+.{digits}f} % ± {100 * found.half_width:.{digits}f}"
 
 
 def runs(lab: Lab, place: Setting, schemes: Iterable[Mapping[str, Any]], count: int = 1) -> list[Measured]:
@@ -195,6 +195,32 @@ def lasting(lab: Lab) -> Table:
     return Table("lasting", ["shape of sizes", *(f"L1 = {level}" for level in range(1, 9)), "range"], lines)
 
 
+def scales(lab: Lab) -> Table:
+    """Figure 4's slower level: whether it matters when it makes a connection bolder, or only how bold it is. A level with a
+    constant schedule changes nothing; one whose schedule is turned round is bold when the inverse one is careful. Runs of full
+    length."""
+    place = sac.setting(lab.fidelity, 1.05)
+    slower = {"history": "20 s", "horizon": "20 s"}
+    even = {"name": "table", "values": [1.0 / MEAN_LEVEL] * 8}
+    turned = [level / MEAN_LEVEL**2 for level in range(1, 9)]
+    schemes = {
+        "one": sac.inverse(),
+        "two, the slower one inverse, as in the item": sac.inverse(slower=[slower]),
+        "two, the slower one constant": sac.inverse(slower=[{**slower, "schedule": even}]),
+        "two, the slower one turned round": sac.inverse(
+            slower=[{**slower, "schedule": {"name": "table", "values": turned}}]
+        ),
+        "one, a unit of 27": sac.inverse(unit=0.75 * sac.UNIT),
+        "one, a unit of 48": sac.inverse(unit=sac.UNIT / 0.75),
+    }
+    found = dict(zip(schemes, runs(lab, place, schemes.values()), strict=True))
+    lines = [
+        [name, f"{run.total:.1f}", percent(run, found["one"], digits=2), f"{100 * run.loss:.2f} %"]
+        for name, run in found.items()
+    ]
+    return Table("scales", ["levels", "γ_k, kB/s", "beside one", "loss"], lines)
+
+
 def tables(lab: Lab, seconds: float, only: Sequence[str] = ()) -> Iterable[Table]:
     """All of them, or some by name. Those of single items' runs have the items' length, the others so many seconds."""
     short: Mapping[str, Callable[[Lab, float], Table]] = {
@@ -206,6 +232,11 @@ def tables(lab: Lab, seconds: float, only: Sequence[str] = ()) -> Iterable[Table
         "reno": over_reno,
         "severity": severity,
     }
-    whole: Mapping[str, Callable[[Lab], Table]] = {"steps": steps, "lasting": lasting, "seeds": seeds}
+    whole: Mapping[str, Callable[[Lab], Table]] = {
+        "steps": steps,
+        "lasting": lasting,
+        "seeds": seeds,
+        "scales": scales,
+    }
     for name in only or (*short, *whole):
         yield short[name](lab, seconds) if name in short else whole[name](lab)

@@ -75,10 +75,10 @@ def seconds(fidelity: Fidelity) -> float:
     return 10_000.0 if fidelity == "full" else 400.0
 
 
-def parameters(fidelity: Fidelity, *more: Parameter, quick: float | None = None) -> tuple[Parameter, ...]:
-    """All of an item; ``quick`` where its quick runs have a length of their own, in seconds."""
-    time = quick if quick and fidelity == "quick" else seconds(fidelity)
-    length = Parameter("length", f"{time:g} s", "stated" if fidelity == "full" else "inferred", "§4.1: 10 000 s")
+def parameters(fidelity: Fidelity, *more: Parameter, time: float | None = None) -> tuple[Parameter, ...]:
+    """All of an item; ``time`` in seconds where its runs have a length of their own."""
+    time = time or seconds(fidelity)
+    length = Parameter("length", f"{time:g} s", "stated" if time == seconds("full") else "inferred", "§4.1: 10 000 s")
     return (*COMMON, *PARAMETERS, length, *more)
 
 

@@ -197,7 +197,7 @@ def draw(outcome: Outcome) -> Figure:
 
 def _effort(fidelity: Fidelity) -> tuple[int, int]:
     """Seconds after the warm-up, and seeds."""
-    return (300, 5) if fidelity == "full" else (200, 4)
+    return (150, 5) if fidelity == "full" else (100, 4)
 
 
 def _row(loss: float, seen: Sequence[Seen]) -> dict[str, float]:

@@ -6,12 +6,13 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from tailback.analysis import mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
-from tailback.papers.pcc import scenes
-from tailback.papers.pcc.scenes import Run
+from tailback.papers.pcc import fig_6, scenes
+from tailback.papers.pcc.scenes import Run, Seen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 PCC = (1, 4, 16, 64)
 TCP = (4, 16, 64, 128)
 SEVERAL = 16
-"""From so many PCC flows on, intervals are over flows."""
+"""From so many PCC flows on, intervals are over flows; with fewer, which switch each other off, over parts of the run."""
+PART = 400
+"""Seconds of a part."""
 MANY = PCC[-1]
 """PCC flows that are run with a buffer in proportion to the link, and with p evaluated once per T, too: of so many, one run
 tells the mean."""
 ENDS = (TCP[0], TCP[-1])
-SECONDS = 500
+BRIEF = 300
+"""Seconds of these runs."""
 
 
 def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
@@ -37,23 +41,22 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter("flows", "1, 4, 16, 64 probabilistic with 4, 16, 64, 128 TCP", "inferred", "the figure's axes"),
         Parameter("rates", "fair 500 kbit/s, application 750 kbit/s", "stated", "§5.7"),
         Parameter("T", "60 s", "inferred", "not given"),
-        Parameter("duration", f"{SECONDS} s, the first 100 s not counted", "inferred", "not given"),
-        Parameter("seeds", ", ".join(f"{n}: {_seeds(n, fidelity)}" for n in PCC), "inferred", "by probabilistic flows"),
+        Parameter(
+            "duration",
+            f"100 s that do not count and parts of {PART} s: "
+            + ", ".join(f"{_parts(n, fidelity)} with {n} probabilistic flows" for n in PCC)
+            + f". From {SEVERAL} of both kinds on, the runs of `pcc/fig-6`",
+            "inferred",
+            "not given; the fewer flows there are, the more of their time must be seen",
+        ),
     )
 
 
 def measure(lab: Lab) -> Outcome:
-    """Runs every mix; the fewer probabilistic flows there are, the more seeds."""
-    runs = [
-        Run(pcc=n, tcp=m, seconds=SECONDS, seed=seed)
-        for n in PCC
-        for m in TCP
-        for seed in range(1, _seeds(n, lab.fidelity) + 1)
-    ]
-    seen = dict(zip(runs, lab.once(scenes.simulate, runs), strict=True))
-    found = {
-        (n, m): _interval(n, [seen[run].pcc for run in runs if (run.pcc, run.tcp) == (n, m)]) for n in PCC for m in TCP
-    }
+    """Runs every mix; the fewer probabilistic flows there are, the longer."""
+    runs = {(n, m): _run(n, m, lab.fidelity) for n in PCC for m in TCP}
+    seen = dict(zip(runs, lab.once(scenes.simulate, list(runs.values())), strict=True))
+    found = {(n, m): _interval(one, _parts(n, lab.fidelity)) for (n, m), one in seen.items()}
     even, once = (_otherwise(lab, kind) for kind in ("buffer", "evaluation"))
     gains = {n: found[n, TCP[-1]].mean - found[n, TCP[0]].mean for n in PCC}
     rows = {n: [found[n, m].mean for m in TCP] for n in PCC}
@@ -64,7 +67,7 @@ def measure(lab: Lab) -> Outcome:
         [{"pcc_flows": n, "tcp_flows": m, "pcc": one.mean, "pcc_ci95": one.half_width} for (n, m), one in found.items()]
     )
     told = "; ".join(f"{n}: {gain:+.0f} kbit/s" for n, gain in gains.items())
-    loss = {m: scenes.mean([seen[run].loss for run in runs if (run.pcc, run.tcp) == (1, m)]) for m in (TCP[0], TCP[-1])}
+    loss = {m: seen[PCC[0], m].loss for m in ENDS}
     return Outcome(
         measured={
             "pcc_kbps": {str(n): {str(m): found[n, m].mean for m in TCP} for n in PCC},
@@ -84,17 +87,17 @@ def measure(lab: Lab) -> Outcome:
         units={"pcc": "kbit/s", "pcc_ci95": "kbit/s"},
         why=(
             f"From {TCP[0]} to {TCP[-1]} TCP flows PCC goes {_told({n: [found[n, m] for m in ENDS] for n in PCC})} (95 %: "
-            f"over runs for {PCC[0]} and {PCC[1]}, over flows for more). The buffer is 50 packets in every scene (§5), but "
-            "the link has 500 kbit/s per flow: beside one PCC flow a full queue lasts "
+            f"over parts of {PART} s for {PCC[0]} and {PCC[1]}, over flows for more). The buffer is 50 packets in every scene "
+            "(§5), but the link has 500 kbit/s per flow: beside one PCC flow a full queue lasts "
             f"{_full(1 + TCP[0]):.0f} ms with {TCP[0]} TCP flows and "
             f"{_full(1 + TCP[-1]):.0f} ms with {TCP[-1]}. So round trips grow shorter with the number of flows and loss "
             f"grows, from {100 * loss[TCP[0]]:.1f} to {100 * loss[TCP[-1]]:.1f} %, loss events follow each other faster, "
             "and within T more estimates are made, of which the least decides. That works against the multiplexing "
             f"that the paper sees. With a buffer in proportion to the link, always {_full(64):.0f} ms, PCC goes "
-            f"{_told(even)}; with p evaluated once per T, {_told(once)} (one run each). What the paper's buffers and "
+            f"{_told(even)}; with p evaluated once per T, {_told(once)} (one run of {BRIEF} s each). What the paper's buffers and "
             "round trips were in these runs is not printed."
         ),
-        scenario=scenes.scenario(runs[0]).to_toml(),
+        scenario=scenes.scenario(runs[PCC[0], TCP[0]]).to_toml(),
     )
 
 
@@ -126,16 +129,23 @@ def draw(outcome: Outcome) -> Figure:
     return made
 
 
-def _seeds(pcc: int, fidelity: Fidelity) -> int:
+def _parts(pcc: int, fidelity: Fidelity) -> int:
     full = {1: 5, 4: 3, 16: 2, 64: 1}[pcc]
     return full if fidelity == "full" else max(1, full // 2)
 
 
-def _interval(pcc: int, runs: Sequence[Sequence[float]]) -> Interval:
-    """A flow's mean throughput: over runs where flows are few and switch each other off, else over flows."""
-    if pcc >= SEVERAL:
-        return mean_interval([rate for rates in runs for rate in rates])
-    return mean_interval([scenes.mean(rates) for rates in runs])
+def _run(pcc: int, tcp: int, fidelity: Fidelity) -> Run:
+    if pcc == tcp and pcc >= SEVERAL:
+        return fig_6.run(pcc, fidelity)
+    seconds = scenes.WARM_UP + PART * _parts(pcc, fidelity)
+    return Run(pcc=pcc, tcp=tcp, seconds=seconds, series=pcc < SEVERAL)
+
+
+def _interval(seen: Seen, parts: int) -> Interval:
+    """A flow's mean throughput."""
+    if len(seen.pcc) >= SEVERAL:
+        return mean_interval(seen.pcc)
+    return mean_interval([float(np.mean(part)) for part in np.array_split(seen.pcc_series[scenes.WARM_UP :], parts)])
 
 
 def _otherwise(lab: Lab, kind: str) -> dict[int, list[Interval]]:
@@ -145,8 +155,8 @@ def _otherwise(lab: Lab, kind: str) -> dict[int, list[Interval]]:
         "buffer": lambda flows: {"buffer": float(round(50 * flows / 64))},
         "evaluation": lambda _: {"options": scenes.evaluated_once()},
     }
-    runs = [Run(pcc=MANY, tcp=m, seconds=SECONDS, **changed[kind](MANY + m)) for m in ENDS]
-    return {MANY: [_interval(MANY, [one.pcc]) for one in lab.once(scenes.simulate, runs)]}
+    runs = [Run(pcc=MANY, tcp=m, seconds=BRIEF, **changed[kind](MANY + m)) for m in ENDS]
+    return {MANY: [mean_interval(one.pcc) for one in lab.once(scenes.simulate, runs)]}
 
 
 def _told(ends: Mapping[int, Sequence[Interval]]) -> str:

@@ -24,42 +24,37 @@ COUNTS = (2, 4, 8, 16, 32, 64, 128)
 
 def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     """Every parameter of the set-up."""
-    seconds, seeds = _effort(fidelity)
     return (
         *scenes.COMMON,
         Parameter("flows", "2, 4, … 128 of each kind", "stated", "§5.2"),
         Parameter("capacity", "500 kbit/s per flow", "stated", "§5.2: as in Fig. 5"),
         Parameter("application rate", "750 kbit/s, T = 60 s", "stated", "§5.2"),
-        Parameter("duration", f"{seconds:g} s, the first 100 s not counted; {seeds} seeds", "inferred", "not given"),
+        Parameter("duration", f"{_seconds(fidelity):g} s, the first 100 s not counted", "inferred", "not given"),
     )
+
+
+def run(count: int, fidelity: Fidelity) -> Run:
+    """So many flows of each kind; with as many as Figure 5 has, its first run."""
+    shared = fig_5.runs(fidelity)[0]
+    return shared if count == shared.pcc else Run(pcc=count, tcp=count, seconds=_seconds(fidelity))
 
 
 def measure(lab: Lab) -> Outcome:
     """Pools the throughput of all flows, each over the mean of its kind in its run."""
-    seconds, seeds = _effort(lab.fidelity)
+    seconds = _seconds(lab.fidelity)
     shared = fig_5.runs(lab.fidelity)
-    runs = [
-        # Figure 5 makes this run, too.
-        shared[0] if n == shared[0].pcc and seed == 1 else Run(pcc=n, tcp=n, seconds=seconds, seed=seed)
-        for n in COUNTS
-        for seed in range(1, seeds + 1)
-    ]
+    runs = [run(n, lab.fidelity) for n in COUNTS]
     seen = lab.once(scenes.simulate, runs)
-    pcc = np.concatenate([np.asarray(run.pcc) / scenes.mean(run.pcc) for run in seen])
-    tcp = np.concatenate([np.asarray(run.tcp) / scenes.mean(run.tcp) for run in seen])
+    pcc = np.concatenate([np.asarray(one.pcc) / scenes.mean(one.pcc) for one in seen])
+    tcp = np.concatenate([np.asarray(one.tcp) / scenes.mean(one.tcp) for one in seen])
     cov_pcc, cov_tcp = float(pcc.std()), float(tcp.std())
-    on = scenes.mean([scenes.mean(run.on) for run in seen])
+    on = scenes.mean([scenes.mean(one.on) for one in seen])
     expected = _by_renewal(on, seconds - scenes.WARM_UP)
-    by_time = _by_time(lab, [run for run in shared if run.series])
+    by_time = _by_time(lab, [one for one in shared if one.series])
     longest = seconds - scenes.WARM_UP
     enough = longest * (by_time[longest] / PUBLISHED) ** 2
     said = ", ".join(f"{value:.2f} over {time:g} s ({_by_renewal(on, time):.2f})" for time, value in by_time.items())
-    by_count = {
-        str(n): float(
-            np.mean([scenes.variation(run.pcc) for run, made in zip(seen, runs, strict=True) if made.pcc == n])
-        )
-        for n in COUNTS
-    }
+    by_count = {str(n): scenes.variation(one.pcc) for n, one in zip(COUNTS, seen, strict=True)}
     edges = np.linspace(0, 2, 41)
     density = {name: np.histogram(values, edges, density=True)[0] for name, values in (("pcc", pcc), ("tcp", tcp))}
     return Outcome(
@@ -123,5 +118,5 @@ def _by_renewal(on: float, seconds: float) -> float:
     return float(np.sqrt(variance * t**2 / (up + t) ** 3 / seconds) / on)
 
 
-def _effort(fidelity: Fidelity) -> tuple[float, int]:
-    return scenes.effort(fidelity, (1000, 1), (400, 1))
+def _seconds(fidelity: Fidelity) -> float:
+    return 1000 if fidelity == "full" else 400

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from tailback.papers.lab import Lab
 
 LOSS = ((0.0, 0.025), (200.0, 0.05), (300.0, 0.025), (400.0, 0.05), (420.0, 0.025))
-END = 500.0
+END = 500
+JUDGED = (60, 350)
+"""From when to when the ratio of means counts, in seconds."""
 SMOOTHING = 3
 """Seconds over which the mean over flows is averaged."""
 
@@ -43,8 +45,8 @@ def measure(lab: Lab) -> Outcome:
     """Averages over seeds and judges the averages."""
     runs = [run(seed) for seed in range(1, _seeds(lab.fidelity) + 1)]
     seen = lab.once(scenes.simulate, runs)
-    others = lab.once(scenes.simulate, [one._replace(options=scenes.evaluated_once()) for one in runs[:2]])
-    once = scenes.mean([_part(one.pcc_series, 60, 350) / _part(one.tcp_series, 60, 350) for one in others])
+    others = lab.once(scenes.simulate, [run(one.seed, scenes.evaluated_once(), JUDGED[1]) for one in runs[:2]])
+    once = scenes.mean([_part(one.pcc_series, *JUDGED) / _part(one.tcp_series, *JUDGED) for one in others])
     pcc = np.mean([one.pcc_series for one in seen], axis=0)
     tcp = np.mean([one.tcp_series for one in seen], axis=0)
     smooth = np.convolve(pcc, np.ones(SMOOTHING) / SMOOTHING, mode="same")
@@ -53,7 +55,7 @@ def measure(lab: Lab) -> Outcome:
     settle = float(settled[0]) if settled.size else float("inf")
     ratio, after = (
         mean_interval([_part(one.pcc_series, *part) / _part(one.tcp_series, *part) for one in seen])
-        for part in ((60, 350), (420, 460))
+        for part in (JUDGED, (420, 460))
     )
     back = np.flatnonzero(smooth[300:400] >= 0.9 * high)
     recovery = float(back[0]) if back.size else float("inf")
@@ -95,9 +97,10 @@ def measure(lab: Lab) -> Outcome:
     )
 
 
-def run(seed: int, options: tuple[tuple[str, object], ...] = ()) -> Run:
-    """One run."""
-    return Run(seconds=END, seed=seed, loss=LOSS, series=True, options=options)
+def run(seed: int, options: tuple[tuple[str, object], ...] = (), end: float = END) -> Run:
+    """One run, up to a time in seconds."""
+    loss = tuple(step for step in LOSS if step[0] < end)
+    return Run(seconds=end, seed=seed, loss=loss, series=True, options=options)
 
 
 def draw(outcome: Outcome) -> Figure:

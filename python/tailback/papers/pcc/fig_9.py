@@ -11,7 +11,7 @@ import polars as pl
 
 from tailback.analysis import columns, mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
-from tailback.papers.pcc import scenes
+from tailback.papers.pcc import fig_5, scenes
 from tailback.papers.pcc.scenes import Run
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         ),
         Parameter(
             "duration",
-            f"{SECONDS} s, the first 100 s not counted; {_seeds(RATES[-1], fidelity)} seeds from {TWICE} kbit/s on, else one",
+            f"{SECONDS} s, the first 100 s not counted; {_seeds(RATES[-1], fidelity)} seeds from {TWICE} kbit/s on, else one; "
+            "at 750 kbit/s a run of `pcc/fig-5`",
             "inferred",
             "not given",
         ),
@@ -106,8 +107,12 @@ def sweep(
     lab: Lab, options: tuple[tuple[str, Any], ...], rates: Sequence[int] = RATES, seeds: int = 0
 ) -> tuple[pl.DataFrame, str]:
     """Throughput and estimates at every rate, and one of the scenarios; with the item's seeds where no number is given."""
+    shared = next(run for run in fig_5.runs(lab.fidelity) if run.estimates)
     runs = [
-        Run(rate=rate, seed=seed, seconds=SECONDS, estimates=seed == 1, options=options)
+        # Figure 5 makes this run, too.
+        shared
+        if rate == shared.rate and not options
+        else Run(rate=rate, seed=seed, seconds=SECONDS, estimates=seed == 1, options=options)
         for rate in rates
         for seed in range(1, (seeds or _seeds(rate, lab.fidelity)) + 1)
     ]

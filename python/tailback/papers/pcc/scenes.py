@@ -252,7 +252,9 @@ def _with_series(seen: Seen, result: Any, run: Run) -> Seen:
     series = result.flow_series
 
     def matrix(group: str, count: int, column: str) -> NDArray[np.float64]:
-        chosen = series.filter(pl.col("flow").str.starts_with(f"{group}-")).sort("flow", "time")
+        # A flow that is the only one of its group has the group's name.
+        own = (pl.col("flow") == group) | pl.col("flow").str.starts_with(f"{group}-")
+        chosen = series.filter(own).sort("flow", "time")
         return np.asarray(chosen[column].to_numpy(), dtype=float).reshape(count, -1) * 8e-3
 
     pcc, tcp = matrix("pcc", run.pcc, "received_bytes"), matrix("tcp", run.tcp, "received_bytes")
