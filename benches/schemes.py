@@ -1,5 +1,5 @@
 """What a packet costs under each scheme, beside CUBIC or beside a fixed rate. Part of `make bench`; alone:
-`python -m benches.schemes`.
+`python -m benches.schemes`; `--write` puts the table on docs/benchmarks.md, `--rounds` and `--seconds` say how long to measure.
 
 Every run is a whole simulation in this process: four flows on a dumbbell of 100 Mbit/s, 20 ms and one bandwidth-delay product
 of buffer, nothing recorded. Runs of a scheme and of what it is compared with alternate, and the median of the pairs' ratios is
@@ -7,11 +7,14 @@ kept, since a shared machine's speed drifts. Time is the process's own (user and
 that lasts a thousandth of a second.
 """
 
+import argparse
 import statistics
 import time
+from pathlib import Path
 from typing import Any
 
 import tailback as tb
+from benches.machine import describe
 
 RELIABLE = (
     "reno", "sack", "bbr1", "bbr3", "copa", "prague", "dctcp", "highspeed", "westwood-plus", "illinois", "compound", "ledbat",
@@ -76,9 +79,9 @@ def ratio(scheme: str, base: str, rounds: int, seconds: float) -> tuple[float, f
     return statistics.median(a / b for a, b in pairs), statistics.median(a for a, _ in pairs)
 
 
-def table(rounds: int, quick: bool) -> list[str]:
+def table(rounds: int, quick: bool, seconds: float | None = None) -> list[str]:
     """The page's table: the dearest first."""
-    seconds = QUICK_SECONDS if quick else SECONDS
+    seconds = seconds or (QUICK_SECONDS if quick else SECONDS)
     lines = [
         "Four flows on 100 Mbit/s, each a whole simulation, nothing recorded; reliable schemes beside CUBIC "
         f"(asked: at most {LIMITS['reliable']:g} times its cost), those of datagrams beside a fixed rate "
@@ -93,5 +96,33 @@ def table(rounds: int, quick: bool) -> list[str]:
     return lines
 
 
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+HEADING = "## Schemes"
+BEFORE = "Measured on "
+"""How the sentence begins that ends what `make bench` writes."""
+
+
+def written(page: str, lines: list[str]) -> str:
+    """The page with this section of schemes in the place of the one that it has, or as the last of its tables."""
+    at = page.rindex(f"\n{BEFORE}") + 1
+    begins = page.find(f"{HEADING}\n")
+    head = page[: begins if 0 <= begins < at else at]
+    return "\n".join([head.rstrip("\n"), "", HEADING, "", *lines, "", page[at:]])
+
+
+def main() -> None:
+    """Measures, prints, and writes where asked."""
+    parser = argparse.ArgumentParser(description="What a packet costs under each scheme.")
+    parser.add_argument("--rounds", type=int, default=5, help="pairs of runs for each scheme (default 5)")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"simulated (default {SECONDS:g})")
+    parser.add_argument("--write", action="store_true", help="put the table on docs/benchmarks.md")
+    given = parser.parse_args()
+    lines = table(given.rounds, quick=False, seconds=given.seconds)
+    lines += ["", f"Of schemes: {given.rounds} pairs of runs of {given.seconds:g} s each. {describe(ns2=False)}"]
+    print("\n".join(lines))
+    if given.write:
+        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), lines), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    print("\n".join(table(5, quick=False)))
+    main()
