@@ -74,7 +74,8 @@ def test_single_comparisons_are_read_from_their_running_mean() -> None:
     assert options._samples(np.array([0.0, 0.0, 0.4, 0.4, 0.1, 0.1, 0.3])) == pytest.approx([0.4, -0.2, 0.7])
     told = options._compared([options.Monitored(0, [[0.0, 0.2], [0.4, 0.2], []], 0.02)])
     assert "meet about 15 losses" in told
-    assert "a factor of 1.22 over all flows" in told
+    assert "about a mean of 1.22" in told
+    assert "0 of 3 flows have the 8" in told
 
 
 def test_a_single_flow_has_its_series() -> None:

@@ -35,18 +35,18 @@ CLIPS = 2
 STARTS = 80.0
 """Seconds: all flows begin in the first 50."""
 LONG = 2000
-"""Seconds of runs under loss monitoring: it judges a flow after eight times on at least."""
+"""Seconds of runs under loss monitoring."""
 END = 500
 """Seconds: a flow that was never on in the last of a run is suspended; the longest off-time but for good is much shorter."""
 PROBE, WINDOW = 0.04, 30
 """Seconds between probes, and of each time on and off that loss monitoring compares."""
-FACTOR, ERRORS = 1.1, 3
-"""Beyond this factor in loss, by so many standard errors, loss monitoring suspends a flow."""
+FACTOR, ERRORS, TIMES = 1.1, 3, 8
+"""Beyond this factor in loss, by so many standard errors, loss monitoring suspends a flow, after so many times on at least."""
 BIN = 0.1
 """Seconds."""
 MONITORING: Options = (
     ("probes", (("interval", f"{1000 * PROBE:g} ms"),)),
-    ("loss_monitoring", (("window", f"{WINDOW} s"), ("factor", FACTOR))),
+    ("loss_monitoring", (("window", f"{WINDOW} s"), ("factor", FACTOR), ("switches", TIMES))),
 )
 
 
@@ -185,17 +185,19 @@ def draw(outcome: Outcome) -> Figure:
 
 def _compared(runs: Sequence[Monitored]) -> str:
     """What loss monitoring had to go by, as a sentence."""
-    by_flow = [samples for one in runs for samples in one.compared if samples]
+    by_flow = [samples for one in runs for samples in one.compared]
     samples = np.concatenate(by_flow)
     count = len(samples) / len(by_flow)
+    enough = sum(len(each) >= TIMES for each in by_flow)
     scatter = float(np.std(samples, ddof=1))
-    error = scatter / np.sqrt(count)
+    error = scatter / np.sqrt(TIMES)
     lost = WINDOW / PROBE * scenes.mean([one.loss for one in runs])
     return (
         f"{WINDOW} s of probes meet about {lost:.0f} losses, so that single comparisons scatter by a factor of "
-        f"{np.exp(scatter):.1f} (one standard deviation). A flow has {count:.0f} of them in {LONG} s: their mean, a factor of "
-        f"{np.exp(np.mean(samples)):.2f} over all flows, has a standard error of {100 * np.expm1(error):.0f} %, and the test "
-        f"asks for {ERRORS} of these beyond {FACTOR}, so for a factor of {FACTOR * np.exp(ERRORS * error):.2f}."
+        f"{np.exp(scatter):.1f} (one standard deviation) about a mean of {np.exp(np.mean(samples)):.2f}. A flow has {count:.0f} "
+        f"of them in {LONG} s, and {enough} of {len(by_flow)} flows have the {TIMES} that are asked for. {TIMES} leave their "
+        f"mean uncertain by {100 * np.expm1(error):.0f} % (standard error), and the test asks for {ERRORS} of these beyond "
+        f"{FACTOR}, so for a factor of {FACTOR * np.exp(ERRORS * error):.2f}."
     )
 
 
