@@ -85,34 +85,3 @@ impl Emulation {
         outcome
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::{SCENARIO, seen};
-    use super::*;
-    use crate::scenario::Scenario;
-    use crate::table::Column;
-
-    #[test]
-    fn flows_that_were_driven_come_out_under_their_own_names() {
-        let emulation = Emulation::new(Scenario::from_json(SCENARIO).unwrap()).unwrap();
-        let counts = |packets| seen("", packets).counts;
-        let at = Time::from_nanos;
-        let flow = DrivenFlow {
-            scheme: Some("kernel-reno".to_owned()),
-            bins: Vec::new(),
-            warm: counts(30),
-            last: counts(100),
-            finished: Some(at(200_000_000)),
-            messages: vec![(Bytes::new(9), at(1_000_000), at(3_000_000))],
-        };
-        let links = || vec![LinkCounters::default(); 2];
-        let outcome = emulation.finish_driven(at(300_000_000), (links(), links()), &[flow]);
-        assert_eq!(outcome.flows.get("scheme"), Some(&Column::Text(vec!["kernel-reno".to_owned()])));
-        assert_eq!(outcome.flows_measured.counts("received_packets"), [70]);
-        assert_eq!(outcome.flows.counts("received_packets"), [100]);
-        assert_eq!(outcome.flows.quantities("finished_seconds"), [0.2]);
-        assert_eq!(outcome.messages.quantities("ended_seconds"), [0.003]);
-        assert_eq!(outcome.flow_series[0].0, "programs");
-    }
-}

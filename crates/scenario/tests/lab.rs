@@ -1,0 +1,68 @@
+//! A scenario for real packets: the kernel's schemes and their counterparts, and what cannot be had.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tailback_scenario::lab::{counterpart, of_value};
+use tailback_transport::wire::DATA_OVERHEAD;
+
+fn scenario(flows: &Value) -> Value {
+    json!({"duration": "1 s", "topology": {"template": "dumbbell", "rate": "8 Mbit/s", "delay": "5 ms",
+        "buffer": "20 packets"}, "flows": flows})
+}
+
+fn known() -> Vec<String> {
+    vec!["cubic".to_owned(), "reno".to_owned()]
+}
+
+fn problems(flows: &Value) -> String {
+    let (scenario, kernel) = of_value(scenario(flows), Path::new("")).unwrap();
+    scenario.for_lab(&kernel, &known()).unwrap_err().to_string()
+}
+
+#[test]
+fn schemes_of_the_kernel_have_counterparts() {
+    let flows = json!([{"name": "a", "scheme": "kernel-reno"}, {"name": "b", "scheme": "kernel-cubic"},
+        {"name": "c", "scheme": "vegas"}]);
+    let (scenario, kernel) = of_value(scenario(&flows), Path::new("")).unwrap();
+    let schemes: Vec<_> = scenario.flows.iter().map(|flow| flow.scheme.name()).collect();
+    assert_eq!(schemes, ["sack", "cubic", "vegas"]);
+    let said: Vec<_> = kernel.iter().map(|(group, name)| (group.as_str(), name.as_str())).collect();
+    assert_eq!(said, [("a", "reno"), ("b", "cubic")]);
+    let made = scenario.for_lab(&kernel, &known()).unwrap();
+    let headers: Vec<_> = made.flows.iter().map(|flow| flow.transport.header.get()).collect();
+    assert_eq!(headers, [52, 52, 58]);
+    assert!(made.clone().for_lab(&kernel, &known()).is_ok(), "once more");
+    assert_eq!((counterpart("bbr"), counterpart("nonesuch")), (Some("bbr1"), None));
+}
+
+#[test]
+fn stamps_are_part_of_the_header() {
+    let flows = json!([{"name": "a", "scheme": "monaco"},
+        {"name": "b", "scheme": "reno", "transport": {"rtt_sampling": "timestamps"}}]);
+    let (scenario, kernel) = of_value(scenario(&flows), Path::new("")).unwrap();
+    let made = scenario.for_lab(&kernel, &[]).unwrap();
+    let headers: Vec<_> = made.flows.iter().map(|flow| flow.transport.header.get()).collect();
+    // IP and UDP, what frames data, and the stamps.
+    let framed = 28 + DATA_OVERHEAD as u64;
+    assert_eq!(headers, [framed, framed + 73]);
+}
+
+#[test]
+fn what_cannot_be_had_is_named() {
+    let said = problems(&json!([{"name": "a", "scheme": "kernel-bbr"}]));
+    assert!(said.contains("flows[0].scheme: kernel-bbr") && said.contains("kernel-cubic"), "{said}");
+    let said = problems(&json!([{"name": "a", "scheme": "kernel-reno", "source": "voice"}]));
+    assert!(said.contains("flows[0].source: voice"), "{said}");
+    let said = problems(&json!([{"name": "a", "scheme": "kernel-reno",
+        "transport": {"initial_window": "2 packets"}}]));
+    assert!(said.contains("flows[0].transport: a table"), "{said}");
+    let said = problems(&json!([{"name": "a", "scheme": "reno", "cells": true}]));
+    assert!(said.contains("flows[0].cells: true"), "{said}");
+    let said = problems(&json!([{"name": "a", "scheme": "reno", "transport": {"segment_size": "50 B"}}]));
+    assert!(said.contains("flows[0].transport.segment_size: 50 B"), "{said}");
+    let said = problems(&json!([{"name": "a", "scheme": "reno", "transport": {"header": "20 B"}}]));
+    assert!(said.contains("flows[0].transport.header: 20 B"), "{said}");
+    let said = problems(&json!([{"name": "a", "count": 65, "scheme": "reno"}]));
+    assert!(said.contains("flows: 65 flows"), "{said}");
+}
