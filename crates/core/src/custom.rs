@@ -42,6 +42,11 @@ impl<T> Register<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(name).map(Arc::clone)
     }
 
+    /// Whether no part was entered.
+    pub fn is_empty(&self) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// All names, sorted.
     pub fn names(&self) -> Vec<String> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()

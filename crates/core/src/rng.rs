@@ -14,7 +14,17 @@ impl Stream {
     /// The name is hashed (FNV-1a, finished by `SplitMix64`), so the order in which elements are made does not
     /// matter.
     pub fn new(seed: u64, name: &str) -> Self {
-        let hash = mix(name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        Self::called(seed, name.bytes())
+    }
+
+    /// The stream of a part of an element: that of the name `"{name} {part}"`, which is not put together, since millions of
+    /// flows and links have such streams.
+    pub fn of_part(seed: u64, name: &str, part: &str) -> Self {
+        Self::called(seed, name.bytes().chain([b' ']).chain(part.bytes()))
+    }
+
+    fn called(seed: u64, name: impl Iterator<Item = u8>) -> Self {
+        let hash = mix(name.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         }));
         let state = u128::from(mix(seed)) << 64 | u128::from(mix(seed ^ hash));
@@ -89,6 +99,7 @@ mod tests {
         assert_eq!(draw(1, "link a"), draw(1, "link a"));
         assert_ne!(draw(1, "link a"), draw(1, "link b"));
         assert_ne!(draw(1, "link a"), draw(2, "link a"));
+        assert_eq!(draw(1, "link a"), Stream::of_part(1, "link", "a").uniform());
     }
 
     #[test]

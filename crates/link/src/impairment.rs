@@ -162,7 +162,7 @@ pub(crate) struct Wear {
 
 impl Wear {
     pub(crate) fn new(impairments: &Impairments, seed: u64, link: &str) -> Self {
-        let stream = |what: &str| Stream::new(seed, &format!("{link} {what}"));
+        let stream = |what: &str| Stream::of_part(seed, link, what);
         Self {
             loss: impairments.loss.clone().map(|model| LossState::new(model, stream("loss"))),
             corruption: impairments.corruption.map(|chance| (chance, stream("corruption"))),

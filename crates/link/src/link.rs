@@ -111,7 +111,7 @@ const _: () = assert!(size_of::<Link>() == 128, "two cache lines");
 impl Link {
     /// A link at rest; it works once it is [settled](Link::settle).
     pub fn new(spec: LinkSpec, seed: u64) -> Self {
-        let stream = |what: &str| Stream::new(seed, &format!("{} {what}", spec.name));
+        let stream = |what: &str| Stream::of_part(seed, &spec.name, what);
         let is_staged = spec.is_staged();
         let is_rough = !spec.impairments.is_none();
         let mut cold = Cold {

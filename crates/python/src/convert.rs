@@ -26,6 +26,8 @@ pub(crate) fn raise(py: Python<'_>, problems: &Problems) -> PyErr {
 pub(crate) fn table(py: Python<'_>, table: Table) -> PyResult<Py<PyDict>> {
     let dict = PyDict::new(py);
     for (name, column) in table.0 {
+        // A million names take a while.
+        py.check_signals()?;
         dict.set_item(name, array(py, column)?)?;
     }
     Ok(dict.unbind())

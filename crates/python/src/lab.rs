@@ -127,7 +127,7 @@ fn plan(emulation: &Emulation, kernel: &Kernel, window: Window) -> Result<LabPla
             FlowEnds::Own { sender, receiver, header }
         };
         // The streams that the simulator gives them.
-        let stream = |what: &str| Stream::new(seed, &format!("{} {what}", flow.name));
+        let stream = |what: &str| Stream::of_part(seed, &flow.name, what);
         LabFlow {
             hosts: (hosts[&flow.ends.0], hosts[&flow.ends.1]),
             forward: flow.forward.clone(),

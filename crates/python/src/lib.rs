@@ -14,16 +14,18 @@ mod probabilities;
 mod result;
 #[cfg(target_os = "linux")]
 mod transfer;
+mod waiting;
 
 use pyo3::pymodule;
 
 /// The compiled core of Tailback.
 #[pymodule]
 mod _core {
+    use std::path::PathBuf;
+
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
-    use tailback_scenario::topology::GoOn;
-    use tailback_scenario::{Problems, Run, Scenario, Start};
+    use tailback_scenario::{Run, Scenario, Start};
 
     use crate::convert::raise;
     use crate::custom::take_failure;
@@ -52,6 +54,8 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::transfer::{TransferError, invitation, new_keys, receive_file, send_file};
+
+    use crate::waiting::{free, patiently};
 
     /// The least wall time between two calls of `progress`, in seconds.
     const PROGRESS_EVERY: f64 = 0.1;
@@ -90,9 +94,8 @@ mod _core {
     #[pyfunction]
     #[pyo3(signature = (scenario, /))]
     fn check<'py>(py: Python<'py>, scenario: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let mut stopped = None;
-        let errors = Scenario::from_json_while(scenario, &mut || is_wanted(&mut stopped)).err();
-        stopped.map_or(Ok(()), Err)?;
+        let text = scenario.to_owned();
+        let errors = patiently(py, move |go_on| Ok(Scenario::from_json_while(&text, go_on).err()))?;
         errors
             .map(|problems| problems.errors)
             .unwrap_or_default()
@@ -111,9 +114,9 @@ mod _core {
     #[pyfunction]
     #[pyo3(signature = (path, /))]
     fn load_toml(py: Python<'_>, path: &str) -> PyResult<String> {
-        tailback_scenario::load(path.as_ref())
+        let path = PathBuf::from(path);
+        patiently(py, move |go_on| tailback_scenario::load_while(&path, go_on))
             .map(|scenario| scenario.to_json())
-            .map_err(|problems| raise(py, &problems))
     }
 
     /// A scenario written as JSON, as TOML.
@@ -155,11 +158,25 @@ mod _core {
         memory: Option<u64>,
         wheel: bool,
     ) -> PyResult<Result> {
-        let scenario = parse(py, scenario)?;
         drop(take_failure());
         let budget = crate::memory::budget(memory);
-        let mut run = patiently(py, |go_on| Run::start(scenario, Start { seed, budget, wheel, go_on }))?;
+        let text = scenario.to_owned();
+        let mut run = patiently(py, move |go_on| Run::read(&text, Start { seed, budget, wheel, go_on }))?;
         take_failure().map_or(Ok(()), Err)?;
+        if let Err(error) = drive(py, &mut run, progress) {
+            free(run);
+            return Err(error);
+        }
+        if let Some(progress) = progress {
+            progress.call1((1.0,))?;
+        }
+        let outcome = patiently(py, |_| run.finish());
+        take_failure().map_or(Ok(()), Err)?;
+        Result::new(py, outcome?)
+    }
+
+    /// Takes a run to its end, or to a signal's or a part's exception.
+    fn drive(py: Python<'_>, run: &mut Run, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         // The core reads no clock: the interpreter's own says when it is time to tell.
         let clock = py.import("time")?.getattr("monotonic")?;
         let now = || clock.call0().and_then(|time| time.extract::<f64>());
@@ -176,38 +193,11 @@ mod _core {
                 told = now()?;
             }
         }
-        if let Some(progress) = progress {
-            progress.call1((1.0,))?;
-        }
-        let outcome = py.detach(|| run.finish());
-        take_failure().map_or(Ok(()), Err)?;
-        Result::new(py, outcome.map_err(|problems| raise(py, &problems))?)
+        Ok(())
     }
 
     fn parse(py: Python<'_>, scenario: &str) -> PyResult<Scenario> {
-        patiently(py, |go_on| Scenario::from_json_while(scenario, go_on))
-    }
-
-    /// Work that takes long, which a signal stops.
-    fn patiently<T: Send>(
-        py: Python<'_>,
-        work: impl FnOnce(GoOn<'_>) -> std::result::Result<T, Problems> + Send,
-    ) -> PyResult<T> {
-        let mut stopped = None;
-        let done = py.detach(|| work(&mut || is_wanted(&mut stopped)));
-        stopped.map_or(Ok(()), Err)?;
-        done.map_err(|problems| raise(py, &problems))
-    }
-
-    /// Whether no signal has come that ends the work; the exception is kept.
-    fn is_wanted(stopped: &mut Option<PyErr>) -> bool {
-        // A function, since the method itself is not general over lifetimes.
-        fn signals(py: Python<'_>) -> PyResult<()> {
-            py.check_signals()
-        }
-        if stopped.is_none() {
-            *stopped = Python::attach(signals).err();
-        }
-        stopped.is_none()
+        let text = scenario.to_owned();
+        patiently(py, move |go_on| Scenario::from_json_while(&text, go_on))
     }
 }

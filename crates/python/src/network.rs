@@ -6,9 +6,9 @@ use tailback_core::Span;
 use tailback_scenario::Scenario;
 use tailback_scenario::aggregate::AggregateConfig;
 use tailback_scenario::flow::FlowConfig;
-use tailback_scenario::topology::{Network, NetworkLink};
+use tailback_scenario::topology::NetworkLink;
 
-use crate::convert::raise;
+use crate::waiting::patiently;
 
 /// Links by name with their rates, delays and disciplines; per flow its name, its group and the links that its data
 /// passes; the same of aggregates, with the flows whose data they take in; and per group its name, whether there is always
@@ -16,9 +16,8 @@ use crate::convert::raise;
 #[pyfunction]
 #[pyo3(signature = (scenario, /))]
 pub(crate) fn network<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'py, PyDict>> {
-    let scenario = Scenario::from_json(scenario).map_err(|problems| raise(py, &problems))?;
-    // Its complaints were raised with the scenario's.
-    let (network, _) = Network::new(&scenario);
+    let text = scenario.to_owned();
+    let (scenario, network) = patiently(py, move |go_on| Scenario::laid_out(&text, go_on))?;
     let links = &network.links;
     let flows = &network.flows;
     let dict = PyDict::new(py);

@@ -171,7 +171,7 @@ impl FqCodel {
             quantum: quantum.get().min(1 << 40).cast_signed(),
             queues,
             perturbation: None,
-            flows: Flows::new(&[]),
+            flows: Flows::hashed(queues),
             new: VecDeque::new(),
             old: VecDeque::new(),
             ranking: Ranking::default(),

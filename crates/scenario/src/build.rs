@@ -32,6 +32,7 @@ pub fn simulator<R: Recorder>(
     if wheel {
         builder.without_limit_of_time();
     }
+    builder.reserve(network.links.len(), network.flows.len() + network.aggregates.len());
     let (packets, hosts) = (mean_packets(scenario, network), hosts(network));
     for (index, (link, packet)) in network.links.iter().zip(packets).enumerate() {
         if index % SOME == 0 && !go_on() {

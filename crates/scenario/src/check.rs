@@ -81,8 +81,9 @@ fn aggregates(scenario: &Scenario, checker: &mut Checker) {
     }
 }
 
-/// Complains about what does not fit together: nodes, routes, marks, names in `record`; nothing where it was stopped.
-pub(crate) fn meaning(scenario: &Scenario, go_on: GoOn<'_>) -> Option<Vec<FieldError>> {
+/// The network of a scenario, and complaints about what does not fit together: nodes, routes, marks, names in `record`;
+/// nothing where it was stopped.
+pub(crate) fn meaning(scenario: &Scenario, go_on: GoOn<'_>) -> Option<(Network, Vec<FieldError>)> {
     let (network, mut errors) = Network::new_while(scenario, go_on)?;
     let mut checker = Checker::new();
     if errors.is_empty() {
@@ -94,7 +95,7 @@ pub(crate) fn meaning(scenario: &Scenario, go_on: GoOn<'_>) -> Option<Vec<FieldE
     member_names(scenario, &mut checker);
     checker.within("record", |checker| recorded(scenario, &network, checker));
     errors.extend(checker.finish().err().unwrap_or_default());
-    Some(errors)
+    Some((network, errors))
 }
 
 /// Marks help only where somebody listens: a marking queue that no ECN-capable flow crosses is a slip.

@@ -187,13 +187,9 @@ impl Emulation {
             queue_state: self.scenario.record.queue_state,
         };
         let last = Snapshot { at: end, links, flows: counts.iter().map(snapshot).collect() };
-        let first = Snapshot {
-            at: Time::ZERO,
-            links: vec![LinkCounters::default(); last.links.len()],
-            flows: vec![FlowSnapshot::default(); last.flows.len()],
-        };
         let gathered = self.gathered(network.flows.len());
-        let mut outcome = outcome::tell(self.scenario, &network, &plan, 0, (&first, &last), gathered);
+        let mut outcome =
+            outcome::tell(self.scenario, &network, &plan, 0, (&Snapshot::START, &last), gathered);
         for table in [&mut outcome.flows, &mut outcome.flows_measured] {
             for (index, flow) in seen.iter().enumerate() {
                 say(table, "scheme", index, flow.protocol.clone());

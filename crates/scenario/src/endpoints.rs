@@ -113,7 +113,7 @@ pub(crate) fn members_of(group: FlowId, count: usize) -> impl Iterator<Item = Fl
 pub(crate) fn start_of(flow: &FlowConfig, name: &str, seed: u64) -> Time {
     let uniform = match flow.start {
         Draw::At(_) => 0.0,
-        Draw::Uniform(_) => Stream::new(seed, &format!("{name} start")).uniform(),
+        Draw::Uniform(_) => Stream::of_part(seed, name, "start").uniform(),
     };
     Time::ZERO + flow.start.draw(uniform)
 }

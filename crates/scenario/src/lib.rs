@@ -40,7 +40,7 @@ mod unit_hint;
 mod walk;
 
 pub use columns::columns;
-pub use load::load;
+pub use load::{load, load_while};
 pub use memory::Budget;
 pub use outcome::Outcome;
 pub use problems::Problems;

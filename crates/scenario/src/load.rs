@@ -13,7 +13,7 @@ use crate::lean::lean;
 use crate::problems::Problems;
 use crate::replay;
 use crate::scenario::Scenario;
-use crate::topology::GoOn;
+use crate::topology::{GoOn, Network};
 use crate::trace;
 use crate::walk::{Walked, walk};
 
@@ -22,6 +22,14 @@ use crate::walk::{Walked, walk};
 /// # Errors
 /// Everything that is wrong with it, by field.
 pub fn load(path: &Path) -> Result<Scenario, Problems> {
+    load_while(path, &mut || true)
+}
+
+/// The same, as long as `go_on` says so.
+///
+/// # Errors
+/// Everything that is wrong with it, by field; one complaint where it was stopped.
+pub fn load_while(path: &Path, go_on: GoOn<'_>) -> Result<Scenario, Problems> {
     let source = path.display().to_string();
     let from_here = |problems: Problems| Problems { source: source.clone(), ..problems };
     let text = file::read(path)
@@ -30,7 +38,7 @@ pub fn load(path: &Path) -> Result<Scenario, Problems> {
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let value = if is_json { parse_json(&text) } else { parse_toml(&text) }.map_err(from_here)?;
     let base = path.parent().unwrap_or(Path::new(""));
-    Scenario::from_value(&value, base).map_err(from_here)
+    Scenario::from_value_while(&value, base, go_on).map(|(scenario, _)| scenario).map_err(from_here)
 }
 
 /// Reads TOML, whatever it says.
@@ -122,6 +130,14 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with it, by field; one complaint where it was stopped.
     pub fn from_json_while(text: &str, go_on: GoOn<'_>) -> Result<Self, Problems> {
+        Self::laid_out(text, go_on).map(|(scenario, _)| scenario)
+    }
+
+    /// The same with the network that it describes: the check lays it out, and a run need not do so again.
+    ///
+    /// # Errors
+    /// Those of [`Scenario::from_json_while`].
+    pub fn laid_out(text: &str, go_on: GoOn<'_>) -> Result<(Self, Network), Problems> {
         Self::from_value_while(&parse_json(text)?, Path::new(""), go_on)
     }
 
@@ -130,10 +146,10 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with it, by field.
     pub fn from_value(value: &Value, base: &Path) -> Result<Self, Problems> {
-        Self::from_value_while(value, base, &mut || true)
+        Self::from_value_while(value, base, &mut || true).map(|(scenario, _)| scenario)
     }
 
-    fn from_value_while(value: &Value, base: &Path, go_on: GoOn<'_>) -> Result<Self, Problems> {
+    fn from_value_while(value: &Value, base: &Path, go_on: GoOn<'_>) -> Result<(Self, Network), Problems> {
         let Walked { value, mut errors, removed } = walk(value);
         let fail = |errors| Err(Problems::new("scenario", errors));
         let mut scenario: Self = match serde_json::from_value(value.unwrap_or(Value::Null)) {
@@ -151,12 +167,15 @@ impl Scenario {
                 found.into_iter().filter(|error| !removed.iter().any(|path| is_beside(path, &error.field))),
             );
         }
-        if clean && errors.is_empty() {
-            errors = check::meaning(&scenario, go_on).ok_or_else(Problems::stopped)?;
-            errors.extend(trace::locate(&mut scenario, base));
-            errors.extend(replay::inline(&mut scenario, base));
+        if !clean || !errors.is_empty() {
+            return fail(errors);
         }
-        if errors.is_empty() { Ok(scenario) } else { fail(errors) }
+        // Before the network is laid out, whose links are driven by these traces; complaints come last all the same.
+        let mut unread = trace::locate(&mut scenario, base);
+        unread.extend(replay::inline(&mut scenario, base));
+        let (network, mut errors) = check::meaning(&scenario, go_on).ok_or_else(Problems::stopped)?;
+        errors.extend(unread);
+        if errors.is_empty() { Ok((scenario, network)) } else { fail(errors) }
     }
 
     /// The scenario as a JSON value, complete with defaults.

@@ -1,15 +1,13 @@
 //! What came out of a run, as tables of columns. Which columns there are is said in `columns/` and where series are
 //! recorded; how they reach Python is decided there; nothing here is printed or saved.
 
-use tailback_core::Time;
-use tailback_link::LinkCounters;
 use tailback_sim::{
     AccumulationSeries, ColumnInfo, FlowSeries, LinkSeries, QueueState, SeriesColumn, SeriesPlan,
 };
 
 use crate::columns::{self, AggregateRows, FlowRows, LinkRows, columns_of};
 use crate::hash::Digester;
-use crate::run::{FlowSnapshot, Gathered, Snapshot};
+use crate::run::{Gathered, Snapshot};
 use crate::scenario::Scenario;
 use crate::table::{Column, Table};
 use crate::topology::Network;
@@ -60,11 +58,7 @@ pub(crate) fn tell(
     (warm, last): (&Snapshot, &Snapshot),
     gathered: Gathered,
 ) -> Outcome {
-    let start = Snapshot {
-        at: Time::ZERO,
-        links: vec![LinkCounters::default(); last.links.len()],
-        flows: vec![FlowSnapshot::default(); last.flows.len()],
-    };
+    let start = Snapshot::START;
     let series = gathered.series;
     let link_name = |index: usize| network.links[plan.links[index].index()].name.clone();
     let flow_name = |index: usize| {

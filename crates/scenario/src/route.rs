@@ -7,8 +7,7 @@ use tailback_core::Span;
 
 /// Finds shortest routes, and remembers the trees that it has computed.
 pub(crate) struct Router {
-    /// Per node, its outgoing links: number, far end, delay.
-    outgoing: Vec<Vec<(usize, usize, Span)>>,
+    outgoing: Outgoing,
     /// Per node that was a source, each node's last link and the node before it.
     trees: BTreeMap<usize, Tree>,
 }
@@ -18,19 +17,15 @@ type Tree = Vec<Option<(usize, usize)>>;
 
 impl Router {
     /// A router over links given as (from, to, delay), numbered in order.
-    pub(crate) fn new(nodes: usize, links: impl Iterator<Item = (usize, usize, Span)>) -> Self {
-        let mut outgoing = vec![Vec::new(); nodes];
-        for (number, (from, to, delay)) in links.enumerate() {
-            outgoing[from].push((number, to, delay));
-        }
-        Self { outgoing, trees: BTreeMap::new() }
+    pub(crate) fn new(nodes: usize, links: impl Iterator<Item = (usize, usize, Span)> + Clone) -> Self {
+        Self { outgoing: Outgoing::new(nodes, links), trees: BTreeMap::new() }
     }
 
     /// The links of the shortest route, if there is any.
     pub(crate) fn path(&mut self, from: usize, to: usize) -> Option<Vec<usize>> {
         let mut route = Vec::new();
         // Hosts hang on one link each: starting at their router lets thousands of them share one tree.
-        let root = match self.outgoing[from][..] {
+        let root = match *self.outgoing.of(from) {
             [(link, next, _)] if from != to => {
                 route.push(link);
                 next
@@ -50,17 +45,51 @@ impl Router {
     }
 }
 
+/// The links that leave each node, one node's behind another's: most of a million nodes have one.
+struct Outgoing {
+    /// Number, far end, delay.
+    links: Vec<(usize, usize, Span)>,
+    /// Per node, where its links begin; where the last one's end.
+    starts: Vec<usize>,
+}
+
+impl Outgoing {
+    fn new(nodes: usize, links: impl Iterator<Item = (usize, usize, Span)> + Clone) -> Self {
+        let mut starts = vec![0; nodes + 1];
+        links.clone().for_each(|(from, ..)| starts[from + 1] += 1);
+        for node in 0..nodes {
+            starts[node + 1] += starts[node];
+        }
+        let mut next = starts.clone();
+        let mut sorted = vec![(0, 0, Span::ZERO); starts[nodes]];
+        for (number, (from, to, delay)) in links.enumerate() {
+            sorted[next[from]] = (number, to, delay);
+            next[from] += 1;
+        }
+        Self { links: sorted, starts }
+    }
+
+    fn nodes(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Those of a node.
+    fn of(&self, node: usize) -> &[(usize, usize, Span)] {
+        &self.links[self.starts[node]..self.starts[node + 1]]
+    }
+}
+
 /// Dijkstra's algorithm.
-fn shortest(outgoing: &[Vec<(usize, usize, Span)>], root: usize) -> Tree {
-    let mut tree: Tree = vec![None; outgoing.len()];
-    let mut best = vec![(Span::MAX, usize::MAX); outgoing.len()];
+fn shortest(outgoing: &Outgoing, root: usize) -> Tree {
+    let mut tree: Tree = vec![None; outgoing.nodes()];
+    let mut best = vec![(Span::MAX, usize::MAX); outgoing.nodes()];
     let mut queue = BinaryHeap::from([Reverse((Span::ZERO, 0, root))]);
     best[root] = (Span::ZERO, 0);
     while let Some(Reverse((distance, hops, node))) = queue.pop() {
         if (distance, hops) > best[node] {
             continue;
         }
-        for &(link, next, delay) in &outgoing[node] {
+        for &(link, next, delay) in outgoing.of(node) {
             let candidate = (distance + delay, hops + 1);
             // Strictly better only: among equals the route found first stays, and that order is fixed.
             if candidate < best[next] {

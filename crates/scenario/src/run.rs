@@ -1,6 +1,8 @@
 //! A run that is taken forward step by step, so that whoever drives it can show progress and stop it. The simulation is
 //! `sim`'s, the tables are `outcome`'s.
 
+use std::sync::LazyLock;
+
 use tailback_core::{FlowId, LinkId, Observation, Span, Time};
 use tailback_link::LinkCounters;
 use tailback_sim::{
@@ -61,6 +63,23 @@ pub(crate) struct Snapshot {
     pub(crate) at: Time,
     pub(crate) links: Vec<LinkCounters>,
     pub(crate) flows: Vec<FlowSnapshot>,
+}
+
+impl Snapshot {
+    /// Before anything happens: every counter is zero, so that there are none to be kept.
+    pub(crate) const START: Self = Self { at: Time::ZERO, links: Vec::new(), flows: Vec::new() };
+
+    /// A link's counters.
+    pub(crate) fn link(&self, index: usize) -> &LinkCounters {
+        static NOTHING: LazyLock<LinkCounters> = LazyLock::new(LinkCounters::default);
+        self.links.get(index).unwrap_or_else(|| &NOTHING)
+    }
+
+    /// A flow's counters; aggregates stand behind all flows.
+    pub(crate) fn flow(&self, index: usize) -> &FlowSnapshot {
+        static NOTHING: LazyLock<FlowSnapshot> = LazyLock::new(FlowSnapshot::default);
+        self.flows.get(index).unwrap_or_else(|| &NOTHING)
+    }
 }
 
 /// A flow's counters at one instant.
@@ -268,15 +287,37 @@ impl Run {
     ///
     /// # Errors
     /// Those of [`Run::new`], and where the scenario is sure to need more memory.
-    pub fn start(mut scenario: Scenario, start: Start<'_>) -> Result<Self, Problems> {
-        let Start { seed, budget, wheel, go_on } = start;
-        scenario.seed = seed.unwrap_or(scenario.seed);
-        let limit = budget.starting_now();
-        budget.admits_flows(&scenario)?;
-        let (network, errors) = Network::new_while(&scenario, go_on).ok_or_else(Problems::stopped)?;
+    pub fn start(scenario: Scenario, start: Start<'_>) -> Result<Self, Problems> {
+        let limit = start.budget.starting_now();
+        start.budget.admits_flows(&scenario)?;
+        let (network, errors) = Network::new_while(&scenario, start.go_on).ok_or_else(Problems::stopped)?;
         if !errors.is_empty() {
             return Err(Problems { source: "scenario".to_owned(), errors });
         }
+        Self::on(network, scenario, limit, start)
+    }
+
+    /// The same of a scenario in some JSON text, whose network is laid out once, for its check and for the run. Traces are
+    /// looked for in the current directory.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the scenario, and those of [`Run::start`].
+    pub fn read(text: &str, start: Start<'_>) -> Result<Self, Problems> {
+        let limit = start.budget.starting_now();
+        let (scenario, network) = Scenario::laid_out(text, start.go_on)?;
+        start.budget.admits_flows(&scenario)?;
+        Self::on(network, scenario, limit, start)
+    }
+
+    /// A run on the network that the scenario describes.
+    fn on(
+        network: Network,
+        mut scenario: Scenario,
+        limit: MemoryLimit,
+        start: Start<'_>,
+    ) -> Result<Self, Problems> {
+        let Start { seed, budget, wheel, go_on } = start;
+        scenario.seed = seed.unwrap_or(scenario.seed);
         budget.admits(&scenario, &network)?;
         let record = &scenario.record;
         let links = chosen(&network.links, |link| record.records_link(link));
@@ -355,7 +396,8 @@ impl Run {
         let warm = Time::ZERO + self.scenario.warm_up;
         if self.warm.is_none() && warm <= until {
             self.engine.run_until(warm);
-            self.warm = Some(self.snapshot());
+            let is_start = self.scenario.warm_up.is_zero();
+            self.warm = Some(if is_start { Snapshot::START } else { self.snapshot() });
         }
         self.engine.run_until(until);
     }

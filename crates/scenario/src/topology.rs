@@ -175,7 +175,7 @@ impl Network {
         is_access: bool,
     ) {
         self.links.push(NetworkLink {
-            name: format!("{}->{}", self.nodes[from], self.nodes[to]),
+            name: [&self.nodes[from], "->", &self.nodes[to]].concat(),
             from,
             to,
             delay,
@@ -185,6 +185,13 @@ impl Network {
             is_access,
             governed: None,
         });
+    }
+
+    /// Makes room for two hosts of each flow: a list that grows is moved, which takes longest where it is longest.
+    fn reserve_hosts(&mut self, flows: usize) {
+        self.nodes.reserve_exact(2 * flows);
+        self.links.reserve_exact(4 * flows);
+        self.own.reserve_exact(flows);
     }
 
     /// A host that a template makes, of whose name there is no other.
@@ -231,6 +238,7 @@ impl Network {
             if lot.receiver_access.is_some() { "topology.receiver_access" } else { "topology.access" };
         let near_cable = Cable::new(&near.link(0, count, &lot.link), "topology.access", true);
         let far_cable = Cable::new(&far.link(0, count, &lot.link), far_path, true);
+        self.reserve_hosts(count);
         for flow in &scenario.flows {
             let (from, to) = (flow.from.as_deref().unwrap_or("r0"), flow.to.as_deref().unwrap_or(&last));
             let [near_router, far_router] =
@@ -273,6 +281,7 @@ impl Network {
             (self.node(name), Cable::new(&access.link(0, count, &home.line), path, true), &access.delay)
         });
         let [servers, lan] = &sides;
+        self.reserve_hosts(count);
         for (number, device) in home.devices.iter().enumerate() {
             let ends = (self.node(device), lan.0);
             self.lay_access(ends, &lan.1, lan.2.of(number, home.devices.len()));

@@ -154,3 +154,26 @@ fn building_stops_wherever_it_is_when_nobody_wants_it_any_more() {
         }));
     }
 }
+
+#[test]
+fn a_run_that_is_read_is_the_run_of_the_scenario_that_was_read() {
+    // The network is laid out once, when the trace has been read: rates, and buffers in delays at that rate, follow from it.
+    let file = std::env::temp_dir().join(format!("tailback-read-{}.trace", std::process::id()));
+    std::fs::write(&file, "1\n2\n2\n5\n").expect("a file");
+    let text = format!(
+        r#"{{"duration": "2 s", "topology": {{"template": "dumbbell", "buffer": "1 BDP", "trace": {{"file": {file:?}}}}},
+            "flows": [{{"name": "a", "scheme": "sack", "count": 3}}]}}"#
+    );
+    let go_on = &mut || true;
+    let start = Start { seed: Some(7), budget: Budget::default(), wheel: false, go_on };
+    let read = Run::read(&text, start);
+    let apart = Scenario::from_json(&text).and_then(|scenario| Run::new(scenario, Some(7)));
+    let [apart, read] = [apart, read].map(|run| run.and_then(Run::finish).expect("a run"));
+    std::fs::remove_file(&file).expect("it is there");
+    assert_eq!(read.hash, apart.hash);
+    assert_eq!(format!("{:?}", read.links), format!("{:?}", apart.links));
+    let wrong = text.replace("sack", "sock");
+    let go_on = &mut || true;
+    let start = Start { seed: None, budget: Budget::default(), wheel: false, go_on };
+    assert!(Run::read(&wrong, start).is_err());
+}

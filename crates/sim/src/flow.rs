@@ -67,7 +67,7 @@ impl Flow {
             armed: Time::NEVER,
             due: Time::NEVER,
             command_at: Time::NEVER,
-            rng: Stream::new(seed, &format!("{} {what}", spec.name)),
+            rng: Stream::of_part(seed, &spec.name, what),
         };
         Self {
             receiver_port: port("receiver"),

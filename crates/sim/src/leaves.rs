@@ -95,6 +95,11 @@ impl LeafOrder {
         Self { seed, ranked: Vec::new(), links: 0, flows: 0 }
     }
 
+    /// Makes room for so many links and flows that have no more than they must.
+    pub(crate) fn reserve(&mut self, links: usize, flows: usize) {
+        self.ranked.reserve_exact(links + 2 * flows);
+    }
+
     fn add(&mut self, leaf: Leaf, name: &str, salt: u64) {
         self.ranked.push((leaf.kind(), rank(self.seed, name, salt), leaf));
     }

@@ -20,6 +20,8 @@ pub(crate) struct Links {
     ids: Vec<LinkId>,
     /// Places, by identity.
     places: Vec<Place>,
+    /// How packets enter, by identity: whoever lays routes asks for every link, and finds it without a look at the link.
+    entrances: Vec<Entrance>,
 }
 
 impl Links {
@@ -34,6 +36,7 @@ impl Links {
         for (place, id) in ids.iter().enumerate() {
             places[id.index()] = Place(place as u32);
         }
+        let entrances = links.iter().map(Link::entrance).collect();
         // Swapped where they are: a second list of them would be the most memory that a large network ever takes.
         let mut left = places.clone();
         for index in 0..left.len() {
@@ -46,7 +49,7 @@ impl Links {
                 left.swap(index, place);
             }
         }
-        Some(Self { by_place: links, ids, places })
+        Some(Self { by_place: links, ids, places, entrances })
     }
 
     /// How many there are.
@@ -74,7 +77,7 @@ impl Links {
 
     /// How packets enter a link.
     pub(crate) fn entrance(&self, id: LinkId) -> Entrance {
-        self.by_place[self.place(id).0 as usize].entrance()
+        self.entrances[id.index()]
     }
 
     /// Where a link stands.

@@ -23,8 +23,7 @@ pub struct NetworkBuilder {
     link_names: Vec<String>,
     flows: Vec<Flow>,
     flow_names: Vec<String>,
-    /// Each flow's routes, forward and reverse.
-    routes: Vec<[Vec<LinkId>; 2]>,
+    routes: GivenRoutes,
     leaves: LeafOrder,
     /// Multicast groups: the sender's flow and the receivers'.
     groups: Vec<(FlowId, Vec<FlowId>)>,
@@ -46,7 +45,7 @@ impl NetworkBuilder {
             link_names: Vec::new(),
             flows: Vec::new(),
             flow_names: Vec::new(),
-            routes: Vec::new(),
+            routes: GivenRoutes::default(),
             leaves: LeafOrder::new(seed),
             groups: Vec::new(),
             in_cells: Vec::new(),
@@ -54,6 +53,16 @@ impl NetworkBuilder {
             wheel: false,
             problem: None,
         }
+    }
+
+    /// Makes room for so many links and flows: a list that grows is moved, which takes longest where it is longest.
+    pub fn reserve(&mut self, links: usize, flows: usize) {
+        self.links.reserve_exact(links);
+        self.link_names.reserve_exact(links);
+        self.flows.reserve_exact(flows);
+        self.flow_names.reserve_exact(flows);
+        self.routes.ends.reserve_exact(flows);
+        self.leaves.reserve(links, flows);
     }
 
     /// Adds a link.
@@ -82,7 +91,7 @@ impl NetworkBuilder {
     pub fn flow(&mut self, mut spec: FlowSpec) -> FlowId {
         self.leaves.flow(&spec);
         self.flow_names.push(spec.name.clone());
-        self.routes.push([std::mem::take(&mut spec.forward), std::mem::take(&mut spec.reverse)]);
+        self.routes.push(&std::mem::take(&mut spec.forward), &std::mem::take(&mut spec.reverse));
         self.flows.push(Flow::new(spec, self.seed));
         FlowId::from(self.flows.len() - 1)
     }
@@ -130,6 +139,8 @@ impl NetworkBuilder {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Simulator<R>, NetworkError> {
         self.check()?;
+        // Nobody asks for them any more.
+        (self.link_names, self.flow_names) = (Vec::new(), Vec::new());
         let mut asked = |index: usize| {
             let stopped = index.is_multiple_of(SOME) && !go_on();
             if stopped { Err(NetworkError::Stopped) } else { Ok(()) }
@@ -146,10 +157,12 @@ impl NetworkBuilder {
         let links = links.ok_or(NetworkError::Stopped)?;
         let mut routes = Routes::default();
         for &(flow, governs) in &self.aggregates {
-            routes.aggregate(flow, governs, self.routes[flow.index()][0].len());
+            routes.aggregate(flow, governs, self.routes.of(flow.index()).0.len());
         }
-        for (index, (flow, [forward, reverse])) in self.flows.iter_mut().zip(&self.routes).enumerate() {
+        routes.reserve(2 * self.flows.len());
+        for (index, flow) in self.flows.iter_mut().enumerate() {
             asked(index)?;
+            let (forward, reverse) = self.routes.of(index);
             flow.settle(routes.intern_both(&links, forward, reverse), leaves.of_flow(index), &mut events);
         }
         let cells_and_multicast =
@@ -166,9 +179,34 @@ impl NetworkBuilder {
         if let Some(problem) = self.problem.take() {
             return Err(problem);
         }
-        let mut flows = self.flow_names.iter().zip(&self.routes);
-        flows
-            .try_for_each(|(name, [forward, reverse])| check_routes(name, forward, reverse, self.links.len()))
+        self.flow_names.iter().enumerate().try_for_each(|(flow, name)| {
+            let (forward, reverse) = self.routes.of(flow);
+            check_routes(name, forward, reverse, self.links.len())
+        })
+    }
+}
+
+/// Each flow's routes as they were given, one behind another.
+#[derive(Default)]
+struct GivenRoutes {
+    links: Vec<LinkId>,
+    /// Per flow, where its forward and its reverse route end.
+    ends: Vec<(usize, usize)>,
+}
+
+impl GivenRoutes {
+    fn push(&mut self, forward: &[LinkId], reverse: &[LinkId]) {
+        self.links.extend(forward);
+        let end = self.links.len();
+        self.links.extend(reverse);
+        self.ends.push((end, self.links.len()));
+    }
+
+    /// The forward and the reverse route of a flow.
+    fn of(&self, flow: usize) -> (&[LinkId], &[LinkId]) {
+        let start = flow.checked_sub(1).map_or(0, |before| self.ends[before].1);
+        let (middle, end) = self.ends[flow];
+        (&self.links[start..middle], &self.links[middle..end])
     }
 }
 
@@ -177,17 +215,17 @@ fn lay_groups(
     groups: &[(FlowId, Vec<FlowId>)],
     in_cells: &[FlowId],
     links: &Links,
-    given: &[[Vec<LinkId>; 2]],
+    given: &GivenRoutes,
     flows: &mut [Flow],
     routes: &mut Routes,
 ) -> Option<Box<CellsAndMulticast>> {
     for (group, members) in groups {
-        let route = |member: &FlowId| (*member, given[member.index()][0].as_slice());
+        let route = |member: &FlowId| (*member, given.of(member.index()).0);
         let tree = routes.intern_tree(links, &members.iter().map(route).collect::<Vec<_>>());
         flows[group.index()].sender_port.route = tree;
         let end = routes.part(Branch::Sender(*group));
         for member in members {
-            flows[member.index()].receiver_port.route = routes.intern(links, &given[member.index()][1], end);
+            flows[member.index()].receiver_port.route = routes.intern(links, given.of(member.index()).1, end);
         }
     }
     CellsAndMulticast::new(in_cells, groups.iter().flat_map(|(_, members)| members), flows)

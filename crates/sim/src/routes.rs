@@ -96,13 +96,36 @@ struct Stretch {
 pub(crate) struct Routes {
     table: Vec<u32>,
     /// Where routes begin, by their hash: the routes themselves stand in the table.
-    known: HashMap<u64, u32, BuildHasherDefault<DefaultHasher>>,
+    known: HashMap<u64, u32, BuildHasherDefault<Hashed>>,
     branches: Vec<Branch>,
     /// Aggregates, by the links that they govern.
     aggregates: BTreeMap<LinkId, Stretch>,
 }
 
+/// Takes what is a hash already as it is.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only whole hashes are looked up");
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
 impl Routes {
+    /// Makes room for so many routes.
+    pub(crate) fn reserve(&mut self, routes: usize) {
+        self.known.reserve(routes);
+    }
+
     /// Where the route over these links to this end begins.
     pub(crate) fn intern(&mut self, links: &Links, route: &[LinkId], end: u32) -> u32 {
         let mut route = self.past_edges(links, route);

@@ -58,6 +58,41 @@ struct Queue {
     emptied: Time,
 }
 
+/// The queues of a tin, in sets of which each is made with its first packet: most tins see few flows.
+#[derive(Clone, Debug, Default)]
+struct Queues(Vec<Option<Box<Set>>>);
+
+/// Queues in which a flow may be.
+type Set = [Queue; WAYS as usize];
+
+impl Queues {
+    /// Makes the set in which this queue is, if there is none.
+    fn ready(&mut self, index: u32) {
+        if self.0.is_empty() {
+            self.0.resize_with((QUEUES / WAYS) as usize, || None);
+        }
+        self.0[(index / WAYS) as usize].get_or_insert_default();
+    }
+
+    fn get(&self, index: u32) -> Option<&Queue> {
+        let set = self.0.get((index / WAYS) as usize)?.as_ref()?;
+        Some(&set[(index % WAYS) as usize])
+    }
+
+    /// A queue of a set that is made.
+    #[inline]
+    fn at(&mut self, index: u32) -> &mut Queue {
+        let set = self.0[(index / WAYS) as usize].as_mut().expect("a set that is made");
+        &mut set[(index % WAYS) as usize]
+    }
+
+    /// Those of sets that are made, with their numbers.
+    fn used(&self) -> impl Iterator<Item = (u32, &Queue)> {
+        let sets = (0..).step_by(WAYS as usize).zip(&self.0);
+        sets.flat_map(|(first, set)| (first..).zip(set.iter().flat_map(|set| set.iter())))
+    }
+}
+
 /// How many bulk flows each host has, by sending and by receiving host.
 #[derive(Clone, Debug, Default)]
 struct Busy {
@@ -103,8 +138,7 @@ pub(super) struct Tin {
     /// Bytes per round and flow.
     quantum: i64,
     isolation: Isolation,
-    /// Made with the first packet.
-    queues: Vec<Queue>,
+    queues: Queues,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     busy: Busy,
@@ -126,7 +160,7 @@ impl Tin {
             constants,
             quantum,
             isolation,
-            queues: Vec::new(),
+            queues: Queues::default(),
             new: VecDeque::new(),
             old: VecDeque::new(),
             busy: Busy::default(),
@@ -150,16 +184,16 @@ impl Tin {
 
     /// The queues with packets.
     pub(super) fn waiting(&self) -> impl Iterator<Item = u32> {
-        self.queues.iter().zip(0..).filter(|(queue, _)| !queue.ring.is_empty()).map(|(_, index)| index)
+        self.queues.used().filter(|(_, queue)| !queue.ring.is_empty()).map(|(index, _)| index)
     }
 
     /// The bytes that wait in a queue.
     pub(super) fn length(&self, queue: u32) -> Bytes {
-        self.queues.get(queue as usize).map_or(Bytes::ZERO, |queue| queue.ring.bytes())
+        self.queues.get(queue).map_or(Bytes::ZERO, |queue| queue.ring.bytes())
     }
 
     fn queue(&mut self, index: u32) -> &mut Queue {
-        &mut self.queues[index as usize]
+        self.queues.at(index)
     }
 
     /// Whether another flow may have this queue.
@@ -177,10 +211,8 @@ impl Tin {
 
     /// The queue of `key`, which hashes to `hash`: its own, or one of eight that is free, or the first of them.
     fn find(&mut self, now: Time, key: u64, hash: u64, hosts: Hosts) -> u32 {
-        if self.queues.is_empty() {
-            self.queues.resize(QUEUES as usize, Queue::default());
-        }
         let home = (hash % u64::from(QUEUES)) as u32;
+        self.queues.ready(home);
         let set = home - home % WAYS;
         let ways = (0..WAYS).map(|way| set + (home + way) % WAYS);
         if let Some(own) = ways.clone().find(|index| self.queue(*index).key == Some(key)) {
@@ -215,7 +247,7 @@ impl Tin {
         }
         let index = self.find(now, key, hash, hosts);
         let (constants, quantum, isolation) = (self.constants, self.quantum, self.isolation);
-        let queue = &mut self.queues[index as usize];
+        let queue = self.queues.at(index);
         queue.ring.push(packet, stamp);
         self.packets += 1;
         match queue.place {
@@ -238,7 +270,7 @@ impl Tin {
     /// Takes out the acknowledgement that the newest packet of this queue makes superfluous, if there is one (tc-cake,
     /// `ack-filter`). Such that say more than a number stay.
     pub(super) fn filter(&mut self, index: u32, filter: AckFilter) -> Option<Packet> {
-        let queue = &mut self.queues[index as usize];
+        let queue = self.queues.at(index);
         let older = queue.ring.len().checked_sub(1).filter(|older| *older > 0)?;
         let newest = queue.ring.iter().nth(older)?.0;
         if filter == AckFilter::Off || newest.kind() != Kind::Ack {
@@ -273,7 +305,7 @@ impl Tin {
 
     /// Drops the oldest packet of a queue because the buffer is full.
     pub(super) fn drop_oldest(&mut self, now: Time, index: u32) -> Option<Packet> {
-        let queue = &mut self.queues[index as usize];
+        let queue = self.queues.at(index);
         let (packet, _) = queue.ring.pop()?;
         queue.law.overflowed(now, &self.constants);
         self.packets -= 1;
@@ -293,7 +325,7 @@ impl Tin {
         loop {
             let was_new = !self.new.is_empty();
             let index = *if was_new { self.new.front()? } else { self.old.front()? };
-            let queue = &mut self.queues[index as usize];
+            let queue = self.queues.at(index);
             if queue.credit <= 0 {
                 // Who owes is no sparse flow.
                 if queue.place == Place::Sparse {

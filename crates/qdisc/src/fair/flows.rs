@@ -72,6 +72,8 @@ pub struct Flows<F, N> {
     classifier: Classifier,
     slots: Table<Slot<F>>,
     strangers: Strangers,
+    /// Flows of lower numbers have these as their slots, after those of the classes.
+    low: u32,
     pool: Pool<N>,
     backlog: Backlog,
     /// What waits in each slot, while that is counted.
@@ -92,7 +94,7 @@ const MANY: u32 = 4096;
 /// What is needed for so many departures is fetched at once.
 const TOGETHER: u8 = 16;
 
-/// Flows of lower numbers have these as their slots, after those of the classes.
+/// More flows than a run has.
 const LOW: u32 = 1 << 22;
 
 impl<F: Default, N: Copy> Flows<F, N> {
@@ -102,11 +104,19 @@ impl<F: Default, N: Copy> Flows<F, N> {
             classifier: Classifier::new(shares),
             slots: Table::new(),
             strangers: Strangers::default(),
+            low: LOW,
             pool: Pool::new(),
             backlog: Backlog::default(),
             lengths: None,
             departures: 0,
         }
+    }
+
+    /// No flows yet, of which up to `keys` are hashed: so many more than there can be flows that hardly two of those at work
+    /// have numbers near each other.
+    pub fn hashed(keys: u32) -> Self {
+        let low = if keys > LOW { 0 } else { LOW };
+        Self { low, ..Self::new(&[]) }
     }
 
     /// The slot of the flow or class that `packet` belongs to, taken into use if it is not.
@@ -135,7 +145,7 @@ impl<F: Default, N: Copy> Flows<F, N> {
     #[inline]
     fn number(&mut self, flow: u32) -> u32 {
         let classes = self.classifier.classes();
-        if flow < LOW { classes + flow } else { classes + LOW + self.strangers.slot(flow) }
+        if flow < self.low { classes + flow } else { classes + self.low + self.strangers.slot(flow) }
     }
 
     #[inline]
@@ -329,7 +339,7 @@ impl<F: Default, N: Copy> Flows<F, N> {
         if let Some(lengths) = &mut self.lengths {
             lengths.close(slot);
         }
-        if let Some(stranger) = slot.checked_sub(self.classifier.classes() + LOW) {
+        if let Some(stranger) = slot.checked_sub(self.classifier.classes() + self.low) {
             self.strangers.forget(stranger);
         }
     }

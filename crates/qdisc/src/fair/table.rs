@@ -6,6 +6,8 @@
 //! one bit tells whether a place is in use, so that with many flows this is known long before the place itself has come
 //! from memory.
 
+use std::iter::successors;
+
 /// So many places are made and given back together: as many as a word has bits.
 const PAGE: usize = u64::BITS as usize;
 /// Pages kept for the next use: of a few flows that come and go, none should cost a page each time.
@@ -68,8 +70,11 @@ impl<T: Default> Table<T> {
 
     /// All places in use.
     pub(super) fn places(&self) -> impl Iterator<Item = u32> {
-        (0..).step_by(PAGE).zip(&self.used).flat_map(|(first, used)| {
-            (0..PAGE as u32).filter(move |place| used >> place & 1 == 1).map(move |place| first + place)
+        let in_use = (0..).step_by(PAGE).zip(&self.used).filter(|(_, used)| **used != 0);
+        in_use.flat_map(|(first, used)| {
+            // From bit to bit: few of a page's places are in use as a rule.
+            let after = |used: u64| Some(used & (used - 1)).filter(|used| *used != 0);
+            successors(Some(*used), move |used| after(*used)).map(move |used| first + used.trailing_zeros())
         })
     }
 

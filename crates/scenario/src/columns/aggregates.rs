@@ -12,8 +12,8 @@ use crate::topology::{Network, NetworkAggregate};
 pub(crate) struct AggregateRows<'a> {
     scenario: &'a Scenario,
     network: &'a Network,
-    from: &'a [FlowSnapshot],
-    to: &'a [FlowSnapshot],
+    from: &'a Snapshot,
+    to: &'a Snapshot,
 }
 
 /// How a column is made.
@@ -65,7 +65,7 @@ pub(crate) const COLUMNS: &[Entry<Of>] = &[
         level("smoothed_rtt_seconds", "The smoothed round trip time at the end.").named("smoothed_rtt"),
         |rows| {
             let rtt = |ends: &FlowSnapshot| ends.sender.smoothed_rtt.map_or(f64::NAN, Span::as_secs_f64);
-            rows.to.iter().map(rtt).collect::<Vec<_>>().into()
+            rows.pairs(|_, after| rtt(after))
         },
     ),
 ];
@@ -81,8 +81,6 @@ impl<'a> AggregateRows<'a> {
         if network.aggregates.is_empty() {
             return Table::default();
         }
-        let first = network.flows.len();
-        let (from, to) = (&from.flows[first..], &to.flows[first..]);
         let rows = AggregateRows { scenario, network, from, to };
         columns_of(COLUMNS, |of| of(&rows))
     }
@@ -94,8 +92,16 @@ impl<'a> AggregateRows<'a> {
         self.network.aggregates.iter().map(of).collect::<Vec<_>>().into()
     }
 
+    fn pairs<T>(&self, of: impl Fn(&FlowSnapshot, &FlowSnapshot) -> T) -> Column
+    where
+        Column: From<Vec<T>>,
+    {
+        let first = self.network.flows.len();
+        let rows = first..first + self.network.aggregates.len();
+        rows.map(|row| of(self.from.flow(row), self.to.flow(row))).collect::<Vec<_>>().into()
+    }
+
     fn change(&self, of: fn(&FlowSnapshot) -> u64) -> Column {
-        let pairs = self.from.iter().zip(self.to);
-        pairs.map(|(before, after)| of(after) - of(before)).collect::<Vec<_>>().into()
+        self.pairs(|before, after| of(after) - of(before))
     }
 }

@@ -87,7 +87,7 @@ pub(crate) const COLUMNS: &[Entry<Of>] = &[
             .label("time switched off")
             .undigested(),
         |rows| {
-            let closed = |of: &Snapshot, index: usize| of.flows[index].sender.gate.closed_by(of.at);
+            let closed = |of: &Snapshot, index: usize| of.flow(index).sender.gate.closed_by(of.at);
             rows.each(|index| (closed(rows.to, index) - closed(rows.from, index)).as_secs_f64())
         },
     ),
@@ -202,7 +202,7 @@ impl<'a> FlowRows<'a> {
     }
 
     fn change(&self, of: fn(&FlowSnapshot) -> u64) -> Column {
-        self.each(|index| of(&self.to.flows[index]).saturating_sub(of(&self.from.flows[index])))
+        self.each(|index| of(self.to.flow(index)).saturating_sub(of(self.from.flow(index))))
     }
 
     /// Not a number where it was not recorded, or nothing arrived.
@@ -211,6 +211,6 @@ impl<'a> FlowRows<'a> {
     }
 
     fn end(&self, of: fn(&FlowSnapshot) -> f64) -> Column {
-        self.each(|index| of(&self.to.flows[index]))
+        self.each(|index| of(self.to.flow(index)))
     }
 }

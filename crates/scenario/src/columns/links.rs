@@ -160,8 +160,8 @@ impl<'a> LinkRows<'a> {
     where
         Column: From<Vec<T>>,
     {
-        let pairs = self.from.links.iter().zip(&self.to.links);
-        pairs.map(|(before, after)| of(before, after)).collect::<Vec<_>>().into()
+        let links = 0..self.network.links.len();
+        links.map(|link| of(self.from.link(link), self.to.link(link))).collect::<Vec<_>>().into()
     }
 
     fn change(&self, of: impl Fn(&LinkCounters) -> u64) -> Column {

@@ -32,6 +32,9 @@ impl Network {
     /// Lays the aggregates over flows that have their routes.
     pub(super) fn add_aggregates(&mut self, scenario: &Scenario) -> Vec<FieldError> {
         let mut errors = Vec::new();
+        if scenario.aggregates.is_empty() {
+            return errors;
+        }
         let links = self.links.iter().map(|link| (link.from, link.to, link.delay));
         let mut router = Router::new(self.nodes.len(), links);
         for (number, config) in scenario.aggregates.iter().enumerate() {

@@ -68,6 +68,7 @@ impl Network {
         let mut errors = Vec::new();
         let mut router =
             Router::new(self.nodes.len(), self.links.iter().map(|link| (link.from, link.to, link.delay)));
+        self.flows.reserve_exact(scenario.flow_count());
         let mut number = 0;
         for (group, flow) in scenario.flows.iter().enumerate() {
             if let Some(receivers) = &flow.receivers {
