@@ -136,6 +136,9 @@ fn tins_have_their_parts_of_a_rate() {
         ("diffserv4", "AF41", 0.5),
         ("diffserv4", "LE", 0.0625),
         ("besteffort", "EF", 0.5),
+        // Precedence 5 and 1: seven eighths to that power.
+        ("precedence", "EF", 0.875_f64.powi(5)),
+        ("precedence", "CS1", 0.875),
     ] {
         let found = part(tins, codepoint);
         assert!((found - wanted).abs() < 0.005, "{codepoint} in {tins}: {found}");
@@ -163,6 +166,27 @@ fn voice_goes_first_while_it_is_thin() {
     assert!(waits.max() <= Some(Span::from_millis(2)));
 }
 
+/// An acknowledgement that is filtered, and a packet that overflows: each counts, and what leaves first does so at once.
+#[test]
+fn every_kind_of_drop_counts_behind_the_bottleneck() {
+    for (ingress, filtered) in [(false, 80), (true, 120)] {
+        let written = format!(r#"{{"name":"cake","rate":"4 Mbit/s","ack_filter":"on","ingress":{ingress}}}"#);
+        let mut bench = Bench::new(&written, 1);
+        (1..4).for_each(|number| bench.enqueue(ack(1, number, false)));
+        assert_eq!(bench.dropped(), [1]);
+        assert_eq!(bench.after_one(), Some(Time::ZERO + Span::from_micros(filtered)), "{ingress}");
+    }
+    // One of 250 B of three goes: 0.5 ms at the rate each, by the failsafe 0.75 ms.
+    for (ingress, overflowed) in [(false, 500), (true, 750)] {
+        let written = format!(r#"{{"name":"cake","rate":"4 Mbit/s","ingress":{ingress}}}"#);
+        let jobs = all_at_once(1, 4, |_| 250);
+        let outcome = run(&config(&written), Capacity::Packets(2), &jobs, 1);
+        assert_eq!(outcome.drops.len(), 1);
+        let second = outcome.departures[1].started;
+        assert_eq!(second, Time::ZERO + Span::from_micros(overflowed), "{ingress}");
+    }
+}
+
 /// What is asked of a discipline by hand.
 struct Bench {
     queue: Discipline,
@@ -187,6 +211,20 @@ impl Bench {
             marks: 0,
         };
         self.queue.enqueue(Time::ZERO, packet, &mut cx);
+    }
+
+    /// When the next packet may leave after one has.
+    fn after_one(&mut self) -> Option<Time> {
+        let mut cx = QueueCx {
+            rng: &mut self.rng,
+            annexes: &mut self.annexes,
+            rate: RATE,
+            idle_since: None,
+            drops: &mut self.drops,
+            marks: 0,
+        };
+        self.queue.dequeue(Time::ZERO, &mut cx);
+        self.queue.next_ready(Time::ZERO)
     }
 
     /// The numbers of the packets dropped since the last call.
@@ -262,6 +300,56 @@ fn an_aggressive_filter_leaves_the_newest_alone() {
     }
     assert_eq!(bench.queue.backlog().packets, 3);
     assert_eq!(bench.queue.backlog().bytes, Bytes::new(1080));
+}
+
+/// Behind the bottleneck, what is dropped has crossed it already: with a standing queue of which a few are dropped, drops and
+/// departures together keep the rate; in front of it, departures alone do.
+#[test]
+fn behind_the_bottleneck_drops_count() {
+    for (ingress, counted) in [(false, 0), (true, 1)] {
+        let written = format!(r#"{{"name":"cake","rate":"4 Mbit/s","rtt":"50 ms","ingress":{ingress}}}"#);
+        let outcome = run(&config(&written), Capacity::Unlimited, &all_at_once(1, 500, |_| 1000), 1);
+        let (left, drops) = (outcome.departures.len() as u64, outcome.drops.len() as u64);
+        assert!((20..150).contains(&drops), "{drops}");
+        let last = outcome.departures.last().map(|departure| departure.started);
+        assert_eq!(last, Some(Time::ZERO + Span::from_millis(2) * (left - 1 + counted * drops)), "{ingress}");
+    }
+}
+
+/// A flow that does not answer, of which more has to go than the rate allows for: two thirds of the rate leave.
+#[test]
+fn behind_the_bottleneck_two_thirds_leave_in_any_case() {
+    let part = |ingress: bool| {
+        let written = format!(r#"{{"name":"cake","rate":"4 Mbit/s","rtt":"20 ms","ingress":{ingress}}}"#);
+        // 7.3 Mbit/s for 20 s.
+        let jobs: Vec<Job> = (0..18_000).map(|n| Job::new(n * 1100, 0, 1000)).collect();
+        let outcome = run(&config(&written), Capacity::Packets(100), &jobs, 1);
+        let (from, to) = (Time::from_secs_f64(9.0), Time::from_secs_f64(19.0));
+        let late = outcome.departures.iter().filter(|d| d.started >= from && d.started < to);
+        late.map(|departure| departure.size * 8).sum::<u64>() as f64 / 4e7
+    };
+    assert!((part(false) - 1.0).abs() < 0.01, "{}", part(false));
+    assert!((part(true) - 2.0 / 3.0).abs() < 0.01, "{}", part(true));
+}
+
+/// The shaper begins at 1 Mbit/s and finds out that 4 Mbit/s arrive.
+#[test]
+fn the_shaper_follows_what_arrives() {
+    let left = |written: &str| {
+        let mut gaps = Stream::new(1, "gaps");
+        let mut at = 0;
+        let mut next = || {
+            at += gaps.below(4000);
+            at
+        };
+        let jobs: Vec<Job> = (0..5000).map(|_| Job::new(next(), 0, 1000)).collect();
+        let outcome = run(&config(written), Capacity::Packets(1000), &jobs, 1);
+        outcome.departures.iter().filter(|departure| departure.started < Time::from_secs_f64(10.0)).count()
+    };
+    let fixed = left(r#"{"name":"cake","rate":"1 Mbit/s","rtt":"100000 s"}"#);
+    assert!((1200..1300).contains(&fixed), "{fixed}");
+    let following = left(r#"{"name":"cake","rate":"1 Mbit/s","rtt":"100000 s","autorate_ingress":true}"#);
+    assert!(following > 4000, "{following}");
 }
 
 /// The buffer belongs to all: at an overflow the longest queue loses its oldest, in whatever tin it is.

@@ -13,7 +13,7 @@ use tailback_qdisc::{ALL, Config};
 fn may_idle(config: &Config) -> bool {
     match config {
         Config::FramedRoundRobin(_) | Config::HierarchicalRoundRobin(_) | Config::TokenBucket(_) => true,
-        Config::Cake(cake) => cake.rate.is_some(),
+        Config::Cake(cake) => cake.rate.is_some() || cake.autorate_ingress,
         _ => false,
     }
 }

@@ -487,13 +487,15 @@ CakeIsolation: TypeAlias = Literal[
 """
 
 
-CakeTins: TypeAlias = Literal["besteffort", "diffserv3", "diffserv4", "diffserv8"]
+CakeTins: TypeAlias = Literal["besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"]
 """How many tins there are, and what for.
 
 - ``besteffort``: One for all.
 - ``diffserv3``: Three: bulk (CS1, LE), voice (EF, VA, CS6, CS7), and all others.
 - ``diffserv4``: Four: bulk, best effort, video (AF21 to AF43, CS2, CS3), voice (EF, VA, CS4 to CS7).
 - ``diffserv8``: Eight, from least effort to network control.
+- ``precedence``: Eight, by the three bits that were IP precedence once (RFC 791), 7 before all others. Obsolete
+  (tc-cake).
 """
 
 
@@ -610,6 +612,17 @@ class CakeQueue(Part):
 
     framing: CakeFraming = "none"
     """How the line carries frames. Default ``"none"``."""
+
+    ingress: bool = False
+    """Whether packets that are dropped count for the shaper as if they had left (``ingress``): for a queue behind the
+    bottleneck, which can only drop what has crossed the line already. At least two thirds of the rate leave in any
+    case. Default false.
+    """
+
+    autorate_ingress: bool = False
+    """Whether the shaper follows an estimate of the rate that arrives (``autorate-ingress``), at 15/16 of it; ``rate``
+    is then the first estimate, without which nothing is shaped until there is one. Default false.
+    """
 
     ack_filter: CakeAckFilter = "off"
     """Whether an acknowledgement that waits goes when a later one says all that it says. Default ``"off"``."""

@@ -1,5 +1,5 @@
 //! CAKE's shaper: a virtual clock that says when the line is free again. It has no bucket, hence no burst to set (Piece of
-//! CAKE, 2018: "deficit mode"). Who is served when it is free is not decided here.
+//! CAKE, 2018: "deficit mode"). Who is served when it is free is not decided here, nor what counts (`ingress.rs`).
 
 use tailback_core::{BitRate, Span, Time};
 
@@ -22,6 +22,11 @@ impl Clock {
         Self { rate: rate.bits_per_sec().max(1), next: Time::ZERO, carried: 0 }
     }
 
+    /// Keeps another rate from now on; what is charged already stays so.
+    pub(super) fn keep(&mut self, rate: BitRate) {
+        (self.rate, self.carried) = (rate.bits_per_sec().max(1), 0);
+    }
+
     pub(super) const fn next(&self) -> Time {
         self.next
     }
@@ -37,8 +42,13 @@ impl Clock {
     /// A queue that was empty begins: there is no credit for the time before.
     pub(super) fn begin(&mut self, now: Time) {
         if self.next < now {
-            (self.next, self.carried) = (now, 0);
+            self.restart(now);
         }
+    }
+
+    /// The next packet may leave now, whatever was charged.
+    pub(super) fn restart(&mut self, now: Time) {
+        (self.next, self.carried) = (now, 0);
     }
 
     /// Charges a packet. A server that came late catches up, so that the rate is exact while there is something to send.

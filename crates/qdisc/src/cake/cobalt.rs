@@ -58,17 +58,19 @@ impl Cobalt {
         from + constants.interval.mul_f64(1.0 / f64::from(self.count.max(1)).sqrt())
     }
 
-    /// Whether a packet that arrived at `arrived` must be dropped; it may be marked instead.
+    /// Whether a packet that arrived at `arrived` must be dropped; it may be marked instead. Where packets that are dropped count
+    /// for the shaper, a delay of less than two packets of each of `bulk` flows does not stand either; 0 elsewhere.
     pub(super) fn judge(
         &mut self,
         now: Time,
         arrived: Time,
         packet: &mut Packet,
-        constants: &Constants,
+        (constants, bulk): (&Constants, u32),
         cx: &mut QueueCx<'_>,
     ) -> bool {
         let sojourn = now.since(arrived);
-        let standing = sojourn > constants.target && sojourn > constants.packet * 4;
+        let few = u64::from(bulk).saturating_mul(2).max(4);
+        let standing = sojourn > constants.target && sojourn > constants.packet * few;
         let mut due = self.count > 0 && now >= self.due;
         let mut behind = self.count > 0 && now > self.due;
         if standing && !self.dropping {
@@ -185,7 +187,7 @@ mod tests {
                     marks: 0,
                 };
                 let arrived = Time::from_nanos(self.now.as_nanos() - waited.as_nanos());
-                if self.law.judge(self.now, arrived, &mut packet, &CONSTANTS, &mut cx) {
+                if self.law.judge(self.now, arrived, &mut packet, (&CONSTANTS, 0), &mut cx) {
                     drops.push(millisecond);
                 }
                 marks += cx.marks;
@@ -223,13 +225,13 @@ mod tests {
     /// Four full packets' time is no standing queue, whatever the target.
     #[test]
     fn a_few_packets_are_no_standing_queue() {
-        let wait = |millis| {
+        let wait = |millis, bulk| {
             let mut law = Watched::new();
             law.law.judge(
                 law.now,
                 Time::from_nanos(law.now.as_nanos() - Span::from_millis(millis).as_nanos()),
                 &mut Packet::default(),
-                &Constants { packet: Span::from_millis(3), ..CONSTANTS },
+                (&Constants { packet: Span::from_millis(3), ..CONSTANTS }, bulk),
                 &mut QueueCx {
                     rng: &mut law.rng,
                     annexes: &mut Annexes::new(),
@@ -241,8 +243,10 @@ mod tests {
             );
             law.law.dropping
         };
-        assert!(!wait(12));
-        assert!(wait(13));
+        assert!(!wait(12, 0));
+        assert!(wait(13, 2));
+        assert!(!wait(18, 3), "two packets of each of three flows, where those that are dropped count");
+        assert!(wait(19, 3));
     }
 
     /// What has grown shrinks at the same pace, and is there again at once if the delay comes back before.

@@ -4,26 +4,29 @@
 //! | part | file |
 //! | --- | --- |
 //! | settings | `settings` |
-//! | shaper, schedules of tins | `clock` |
+//! | schedules of the shaper and of tins | `clock` |
+//! | the shaper; what counts behind the bottleneck; the rate that arrives | `ingress` |
 //! | overhead, cells | `framing` |
 //! | codepoints, shares of tins | `tins` |
 //! | flows, hosts, acknowledgements | `tin` |
 //! | COBALT | `cobalt` |
 //!
-//! It follows Linux's `sch_cake` and its manual, tc-cake; of the paper only the beginning was at hand. What needs a real
-//! router is not there: conntrack (`nat`), firewall marks, splitting of offloaded packets, washing of codepoints, and the
-//! two modes for a queue behind the bottleneck (`ingress`, `autorate-ingress`), nor are tins by IP precedence. The buffer
-//! is the link's.
+//! It follows Linux's `sch_cake` and its manual, tc-cake; of the paper only the beginning was at hand. What nothing here could
+//! make use of is not there: `nat`, since no network here translates addresses; `wash`, since packets carry no codepoint from one
+//! queue to the next (each CAKE has its own list, and the router leaves the field of a real packet as it is); firewall marks;
+//! `split-gso`, since each packet is one. The buffer is the link's.
 
 mod clock;
 mod cobalt;
 pub mod framing;
+mod ingress;
 pub mod settings;
 mod tin;
 pub mod tins;
 
 use tailback_core::{
-    Backlog, Bytes, Checker, DropReason, Kind, Lane, Packet, QueueCx, QueueDiscipline, Span, Time, rng,
+    Backlog, BitRate, Bytes, Checker, DropReason, Kind, Lane, Packet, QueueCx, QueueDiscipline, Span, Time,
+    rng,
 };
 
 pub use settings::CakeConfig;
@@ -35,6 +38,7 @@ use crate::parts::{BuildCx, FlowHosts, FlowLists, Info, QueueConfig, numbered};
 use clock::Clock;
 use cobalt::Constants;
 use framing::Frame;
+use ingress::{Arrivals, Shaper};
 use settings::{AckFilter, Isolation};
 use tin::{Hosts, QUEUES, Stamp, Tin};
 use tins::{Codepoint, Share, Tins};
@@ -66,16 +70,23 @@ impl QueueConfig for CakeConfig {
 
 /// A full packet, as Linux counts it on Ethernet.
 const FULL: u64 = 1514;
+/// The least rate that an estimate may give, lest a line that was silent be shut: that of Linux, 64 bytes per second.
+const LEAST_RATE: BitRate = BitRate::from_bits_per_sec(512);
 /// The least quantum of a flow.
 const LEAST_QUANTUM: u64 = 300;
 
-/// A tin with this share of `rate`.
-fn tin(config: &CakeConfig, share: &Share) -> Tin {
-    let rate = config.rate.map(|rate| rate.mul_f64(share.part));
+/// The constants of a tin's law, and what a flow may send in a round of it.
+fn law(rtt: Span, rate: Option<BitRate>) -> (Constants, i64) {
     let full = rate.map_or(Span::ZERO, |rate| rate.span_of(Bytes::new(FULL)));
     let quantum = rate.map_or(FULL, |rate| (rate.bits_per_sec() / 8 / 4096).clamp(LEAST_QUANTUM, FULL));
-    let law = (Constants::new(config.rtt, full), quantum.cast_signed());
-    Tin::new((share.name, share.quantum), rate.map(Clock::new), law, config.isolation)
+    (Constants::new(rtt, full), quantum.cast_signed())
+}
+
+/// A tin with this share of the rate.
+fn tin(config: &CakeConfig, share: &Share) -> Tin {
+    let rate = config.rate.map(|rate| rate.mul_f64(share.part));
+    let keeping = (config.isolation, config.ingress);
+    Tin::new((share.name, share.quantum), rate.map(Clock::new), law(config.rtt, rate), keeping)
 }
 
 /// CAKE.
@@ -90,7 +101,11 @@ pub struct Cake {
     hosts: FlowHosts,
     /// What the hash is perturbed by, drawn for the first packet.
     perturbation: Option<u64>,
-    shaper: Option<Clock>,
+    shaper: Option<Shaper>,
+    /// The estimate that the shaper follows, if it does.
+    arrivals: Option<Arrivals>,
+    ingress: bool,
+    rtt: Span,
     tins: Vec<Tin>,
     /// The tin whose turn it is, where there is no rate.
     current: usize,
@@ -113,7 +128,10 @@ impl Cake {
             codepoint_of,
             hosts: cx.hosts.clone(),
             perturbation: None,
-            shaper: config.rate.map(Clock::new),
+            shaper: config.rate.map(|rate| Shaper::new(rate, config.ingress)),
+            arrivals: config.autorate_ingress.then(|| Arrivals::new(config.rate)),
+            ingress: config.ingress,
+            rtt: config.rtt,
             tins: config.tins.shares().iter().map(|share| tin(config, share)).collect(),
             current: 0,
             backlog: Backlog::default(),
@@ -149,6 +167,34 @@ impl Cake {
         }
     }
 
+    /// Takes a packet that arrives into the estimate, and follows that.
+    fn follow(&mut self, now: Time, size: Bytes) {
+        let Some(rate) = self.arrivals.as_mut().and_then(|arrivals| arrivals.arrive(now, size)) else {
+            return;
+        };
+        let rate = rate.max(LEAST_RATE);
+        match &mut self.shaper {
+            Some(shaper) => shaper.keep(rate),
+            none => {
+                let mut shaper = Shaper::new(rate, self.ingress);
+                shaper.begin(now);
+                *none = Some(shaper);
+            }
+        }
+        for (tin, share) in self.tins.iter_mut().zip(self.mode.shares()) {
+            let part = rate.mul_f64(share.part);
+            tin.keep(now, part, law(self.rtt, Some(part)));
+        }
+    }
+
+    /// What a tin has dropped counts for the shaper too, where it counts at all.
+    fn charge_dropped(&mut self, tin: usize) {
+        let dropped = self.tins[tin].take_dropped();
+        if let Some(shaper) = self.shaper.as_mut().filter(|_| dropped > 0) {
+            shaper.charge_dropped(dropped);
+        }
+    }
+
     fn count_out(&mut self, size: Bytes) {
         self.backlog.packets -= 1;
         self.backlog.bytes -= size;
@@ -167,6 +213,7 @@ impl Cake {
             self.ranking.emptied(slot);
         }
         self.count_out(packet.size());
+        self.charge_dropped((slot / QUEUES) as usize);
         cx.drop(packet, DropReason::Overflow);
     }
 
@@ -213,10 +260,14 @@ impl QueueDiscipline for Cake {
         let queue = tin.push(packet, stamp, (key, rng::mix(key ^ perturbation)), hosts);
         self.backlog.packets += 1;
         self.backlog.bytes += packet.size();
-        if let Some(filtered) = tin.filter(queue, self.ack_filter) {
+        let mut arrived = packet.size();
+        if let Some(filtered) = tin.filter(now, queue, self.ack_filter) {
             self.count_out(filtered.size());
+            self.charge_dropped(number);
+            arrived = arrived.saturating_sub(filtered.size());
             cx.drop(filtered, DropReason::Early);
         }
+        self.follow(now, arrived);
         let length = self.tins[number].length(queue).get();
         self.ranking.grown(number as u32 * QUEUES + queue, length, &self.backlog, &self.limit);
         while !straight && self.limit.exceeded_by(&self.backlog) {
@@ -235,12 +286,10 @@ impl QueueDiscipline for Cake {
             for at in already..cx.drops.len() {
                 self.count_out(cx.drops[at].0.size());
             }
+            self.charge_dropped(number);
             let Some((packet, length, queue)) = taken else { continue };
             let tin = &mut self.tins[number];
-            tin.credit -= length.cast_signed();
-            if let Some(clock) = &mut tin.clock {
-                clock.charge_tin(now, length);
-            }
+            tin.charge(now, length);
             if let Some(shaper) = &mut self.shaper {
                 shaper.charge(length);
             }
@@ -265,6 +314,9 @@ impl QueueDiscipline for Cake {
         let (sparse, bulk) = self.tins.iter().map(Tin::flows).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         note("sparse_queues", sparse as f64);
         note("bulk_queues", bulk as f64);
+        if let Some(arrivals) = &self.arrivals {
+            note("arriving_rate", arrivals.rate().bits_per_sec() as f64);
+        }
         for tin in &self.tins {
             note(tin.name, f64::from(tin.packets()));
         }

@@ -32,6 +32,12 @@ pub struct CakeConfig {
     pub least_frame: Bytes,
     /// How the line carries frames. Default `"none"`.
     pub framing: Framing,
+    /// Whether packets that are dropped count for the shaper as if they had left (`ingress`): for a queue behind the bottleneck,
+    /// which can only drop what has crossed the line already. At least two thirds of the rate leave in any case. Default false.
+    pub ingress: bool,
+    /// Whether the shaper follows an estimate of the rate that arrives (`autorate-ingress`), at 15/16 of it; `rate` is then the
+    /// first estimate, without which nothing is shaped until there is one. Default false.
+    pub autorate_ingress: bool,
     /// Whether an acknowledgement that waits goes when a later one says all that it says. Default `"off"`.
     pub ack_filter: AckFilter,
 }
@@ -47,6 +53,8 @@ impl Default for CakeConfig {
             overhead: Bytes::ZERO,
             least_frame: Bytes::ZERO,
             framing: Framing::default(),
+            ingress: false,
+            autorate_ingress: false,
             ack_filter: AckFilter::default(),
         }
     }

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use tailback_core::{Bytes, DropReason, Kind, Packet, QueueCx, Stream, Time};
+use tailback_core::{BitRate, Bytes, DropReason, Kind, Packet, QueueCx, Stream, Time};
 
 use super::clock::Clock;
 use super::cobalt::{Cobalt, Constants};
@@ -98,15 +98,19 @@ impl Queues {
 struct Busy {
     from: FlowMap<u32>,
     to: FlowMap<u32>,
+    /// All of them.
+    flows: u32,
 }
 
 impl Busy {
     fn add(&mut self, hosts: Hosts) {
+        self.flows += 1;
         *self.from.entry(hosts.0).or_default() += 1;
         *self.to.entry(hosts.1).or_default() += 1;
     }
 
     fn remove(&mut self, hosts: Hosts) {
+        self.flows -= 1;
         for (map, host) in [(&mut self.from, hosts.0), (&mut self.to, hosts.1)] {
             match map.get_mut(&host) {
                 Some(count) if *count > 1 => *count -= 1,
@@ -138,6 +142,9 @@ pub(super) struct Tin {
     /// Bytes per round and flow.
     quantum: i64,
     isolation: Isolation,
+    /// Whether packets that are dropped count, and those that were since this was last asked, in bytes on the line.
+    counts_drops: bool,
+    dropped: u64,
     queues: Queues,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
@@ -150,9 +157,11 @@ impl Tin {
         (name, turn): (&'static str, i64),
         clock: Option<Clock>,
         (constants, quantum): (Constants, i64),
-        isolation: Isolation,
+        (isolation, counts_drops): (Isolation, bool),
     ) -> Self {
         Self {
+            counts_drops,
+            dropped: 0,
             name,
             clock,
             turn,
@@ -170,6 +179,37 @@ impl Tin {
 
     pub(super) const fn packets(&self) -> u32 {
         self.packets
+    }
+
+    /// Keeps another rate from now on.
+    pub(super) fn keep(&mut self, now: Time, rate: BitRate, (constants, quantum): (Constants, i64)) {
+        let fresh = || {
+            let mut clock = Clock::new(rate);
+            clock.begin(now);
+            clock
+        };
+        self.clock.get_or_insert_with(fresh).keep(rate);
+        (self.constants, self.quantum) = (constants, quantum);
+    }
+
+    /// Bytes on the line that were dropped since this was last asked; 0 where they do not count.
+    pub(super) fn take_dropped(&mut self) -> u64 {
+        std::mem::take(&mut self.dropped)
+    }
+
+    /// A packet of `length` bytes on the line leaves, or is dropped where that counts as much.
+    pub(super) fn charge(&mut self, now: Time, length: u64) {
+        self.credit -= length.cast_signed();
+        if let Some(clock) = &mut self.clock {
+            clock.charge_tin(now, length);
+        }
+    }
+
+    fn count_dropped(&mut self, now: Time, length: u64) {
+        if self.counts_drops {
+            self.charge(now, length);
+            self.dropped += length;
+        }
     }
 
     /// Whether no flow stands in a list.
@@ -269,7 +309,7 @@ impl Tin {
 
     /// Takes out the acknowledgement that the newest packet of this queue makes superfluous, if there is one (tc-cake,
     /// `ack-filter`). Such that say more than a number stay.
-    pub(super) fn filter(&mut self, index: u32, filter: AckFilter) -> Option<Packet> {
+    pub(super) fn filter(&mut self, now: Time, index: u32, filter: AckFilter) -> Option<Packet> {
         let queue = self.queues.at(index);
         let older = queue.ring.len().checked_sub(1).filter(|older| *older > 0)?;
         let newest = queue.ring.iter().nth(older)?.0;
@@ -300,15 +340,18 @@ impl Tin {
             return None;
         }
         self.packets -= 1;
-        queue.ring.remove(place).map(|(packet, _)| packet)
+        let (packet, stamp) = queue.ring.remove(place)?;
+        self.count_dropped(now, stamp.length);
+        Some(packet)
     }
 
     /// Drops the oldest packet of a queue because the buffer is full.
     pub(super) fn drop_oldest(&mut self, now: Time, index: u32) -> Option<Packet> {
         let queue = self.queues.at(index);
-        let (packet, _) = queue.ring.pop()?;
+        let (packet, stamp) = queue.ring.pop()?;
         queue.law.overflowed(now, &self.constants);
         self.packets -= 1;
+        self.count_dropped(now, stamp.length);
         Some(packet)
     }
 
@@ -322,7 +365,7 @@ impl Tin {
 
     /// The next packet, its bytes on the line, and its queue; `None` where a list had but an empty queue, which has left it.
     pub(super) fn take(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<(Packet, u64, u32)> {
-        loop {
+        'flows: loop {
             let was_new = !self.new.is_empty();
             let index = *if was_new { self.new.front()? } else { self.old.front()? };
             let queue = self.queues.at(index);
@@ -343,13 +386,20 @@ impl Tin {
             }
             while let Some((mut packet, stamp)) = queue.ring.pop() {
                 self.packets -= 1;
-                let drop = queue.law.judge(now, stamp.arrived, &mut packet, &self.constants, cx);
+                let bulk = if self.counts_drops { self.busy.flows } else { 0 };
+                let drop = queue.law.judge(now, stamp.arrived, &mut packet, (&self.constants, bulk), cx);
                 // The last one may be marked, but is not dropped.
                 if !drop || queue.ring.is_empty() {
                     queue.credit -= stamp.length.cast_signed();
                     return Some((packet, stamp.length, index));
                 }
                 cx.drop(packet, DropReason::Early);
+                if self.counts_drops {
+                    // It was this flow's turn: who owes now waits for the next.
+                    queue.credit -= stamp.length.cast_signed();
+                    self.count_dropped(now, stamp.length);
+                    continue 'flows;
+                }
             }
             if queue.place == Place::Bulk {
                 self.busy.remove(queue.hosts);

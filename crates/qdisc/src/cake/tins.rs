@@ -23,6 +23,8 @@ pub enum Tins {
     /// Eight, from least effort to network control.
     #[serde(rename = "diffserv8")]
     Eight,
+    /// Eight, by the three bits that were IP precedence once (RFC 791), 7 before all others. Obsolete (tc-cake).
+    Precedence,
 }
 
 /// One tin's share.
@@ -55,6 +57,28 @@ const EIGHT: [&str; 8] = [
     "network_control_packets",
 ];
 
+const PRECEDENCE: [&str; 8] = [
+    "precedence_0_packets",
+    "precedence_1_packets",
+    "precedence_2_packets",
+    "precedence_3_packets",
+    "precedence_4_packets",
+    "precedence_5_packets",
+    "precedence_6_packets",
+    "precedence_7_packets",
+];
+
+/// Eight shares, each with seven eighths of the one before.
+fn eight(names: [&'static str; 8]) -> Vec<Share> {
+    let mut quantum = 256;
+    let next = |(tin, name): (i32, _)| {
+        let now = share(name, 0.875_f64.powi(tin), quantum);
+        quantum = quantum * 7 / 8;
+        now
+    };
+    (0..).zip(names).map(next).collect()
+}
+
 impl Tins {
     /// The shares, in order of priority: each goes before those ahead of it in the list.
     pub(super) fn shares(self) -> Vec<Share> {
@@ -69,16 +93,8 @@ impl Tins {
                 share("video_packets", 0.5, 512),
                 share(VOICE, 0.25, 256),
             ],
-            // Each has seven eighths of the one before.
-            Self::Eight => {
-                let mut quantum = 256;
-                let next = |(tin, name): (i32, _)| {
-                    let now = share(name, 0.875_f64.powi(tin), quantum);
-                    quantum = quantum * 7 / 8;
-                    now
-                };
-                (0..).zip(EIGHT).map(next).collect()
-            }
+            Self::Eight => eight(EIGHT),
+            Self::Precedence => eight(PRECEDENCE),
         }
     }
 
@@ -108,6 +124,7 @@ impl Tins {
                 48.. => 7,
                 _ => 2,
             },
+            Self::Precedence => (number >> 3) as usize,
         }
     }
 }
@@ -180,5 +197,6 @@ mod tests {
         assert_eq!(tins(Tins::Three, &all), [0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2]);
         assert_eq!(tins(Tins::Four, &all), [0, 1, 1, 0, 2, 2, 2, 2, 3, 2, 2, 3, 3, 3, 3, 3]);
         assert_eq!(tins(Tins::Eight, &all), [2, 0, 1, 1, 5, 4, 3, 3, 6, 3, 3, 6, 6, 6, 7, 7]);
+        assert_eq!(tins(Tins::Precedence, &all), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 6, 7]);
     }
 }
