@@ -52,6 +52,16 @@ impl Controller for AnyController {
         each!(self, controller => controller.on_sent(now, sent, cx));
     }
 
+    #[inline]
+    fn hear_sent(
+        &mut self,
+        now: Time,
+        sent: &mut Sent,
+        cx: &mut Cx<'_>,
+    ) -> Option<(Directive, Option<Time>)> {
+        each!(self, controller => controller.hear_sent(now, sent, cx))
+    }
+
     fn watches_sent(&self) -> bool {
         each!(self, controller => controller.watches_sent())
     }

@@ -194,6 +194,19 @@ pub trait Controller {
         let _ = (now, sent, cx);
     }
 
+    /// A packet leaves; the directive and the next timer, or nothing where both are known to be as they were. Behind a pointer
+    /// this is one call instead of three; a law that seldom changes anything when a packet leaves saves reading it.
+    #[inline]
+    fn hear_sent(
+        &mut self,
+        now: Time,
+        sent: &mut Sent,
+        cx: &mut Cx<'_>,
+    ) -> Option<(Directive, Option<Time>)> {
+        self.on_sent(now, sent, cx);
+        Some(self.orders())
+    }
+
     /// Whether [`Controller::on_sent`] does anything. Asked once, when a connection begins: a law that hears feedback
     /// only costs nothing per packet sent.
     fn watches_sent(&self) -> bool {

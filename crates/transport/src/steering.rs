@@ -164,8 +164,10 @@ impl<C: Controller> Steering<C> {
     /// A packet leaves; returns the controller's note.
     #[inline]
     pub(crate) fn sent(&mut self, now: Time, sent: Sent, cx: &mut EndpointCx<'_>) -> u32 {
-        let Some(tag) = self.teller.sent(now, sent, cx) else { return 0 };
-        self.obey(now, cx);
+        let (tag, orders) = self.teller.sent(now, sent, cx);
+        if let Some((directive, timer)) = orders {
+            self.follow(now, directive, timer, cx);
+        }
         tag
     }
 

@@ -182,18 +182,23 @@ impl<C: Controller> Teller<C> {
         self.controller.answer(now, feedback, &mut cx.control(), obey)
     }
 
-    /// Tells of a packet that leaves; the controller's note, or nothing if it does not watch.
+    /// Tells of a packet that leaves; the controller's note, and directive and timer if these may have changed.
     #[inline]
-    pub(crate) fn sent(&mut self, now: Time, mut sent: Sent, cx: &mut EndpointCx<'_>) -> Option<u32> {
+    pub(crate) fn sent(
+        &mut self,
+        now: Time,
+        mut sent: Sent,
+        cx: &mut EndpointCx<'_>,
+    ) -> (u32, Option<(Directive, Option<Time>)>) {
         if let Some(delivery) = &mut self.delivery {
             delivery.on_sent(now, &sent);
         }
         if !self.watches_sent {
-            return None;
+            return (0, None);
         }
         sent.app_limited = std::mem::take(&mut self.app_limited);
-        self.controller.on_sent(now, &mut sent, &mut cx.control());
-        Some(sent.tag)
+        let orders = self.controller.hear_sent(now, &mut sent, &mut cx.control());
+        (sent.tag, orders)
     }
 
     /// A report packet arrived; its number is the time it left the receiver.

@@ -118,12 +118,11 @@ impl DeliveryRate {
             return None;
         }
         let (delivered_before, lost_before) = (self.delivered, self.lost);
-        let mut losses = std::mem::take(&mut self.told.losses);
-        losses.clear();
+        self.told.losses.clear();
         for lost in lost {
             self.lost += lost.size.get();
             let Some(then) = self.record(lost.number) else { continue };
-            losses.push(LostThen {
+            self.told.losses.push(LostThen {
                 size: lost.size,
                 in_flight: Bytes::new(then.in_flight),
                 lost_since: Bytes::new(self.lost - then.lost),
@@ -145,21 +144,22 @@ impl DeliveryRate {
                 self.limited_until = 0;
             }
         }
-        self.told = DeliverySample {
-            delivered: Bytes::new(self.delivered),
-            lost: Bytes::new(self.lost),
-            newly_acked: Bytes::new(self.delivered - delivered_before),
-            newly_lost: Bytes::new(self.lost - lost_before),
-            losses,
-            ..DeliverySample::default()
-        };
-        if let Some((packet, again)) = newest {
-            self.sample(now, &packet, again);
+        match newest {
+            Some((packet, again)) => self.sample(now, &packet, again),
+            None => {
+                let losses = std::mem::take(&mut self.told.losses);
+                self.told = DeliverySample { losses, ..DeliverySample::default() };
+            }
         }
-        Some(&self.told)
+        let told = &mut self.told;
+        told.delivered = Bytes::new(self.delivered);
+        told.lost = Bytes::new(self.lost);
+        told.newly_acked = Bytes::new(self.delivered - delivered_before);
+        told.newly_lost = Bytes::new(self.lost - lost_before);
+        Some(told)
     }
 
-    /// What the newest-sent packet acknowledged says.
+    /// What the newest-sent packet acknowledged says: all of the sample but its counts and losses.
     fn sample(&mut self, now: Time, packet: &Record, again: bool) {
         self.first_sent = packet.sent_at;
         let rtt = (!again).then(|| now.since(packet.sent_at));

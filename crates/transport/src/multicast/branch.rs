@@ -26,10 +26,10 @@ impl<C: Controller> Branch<C> {
     /// A packet for this receiver leaves; the controller's note.
     pub(super) fn on_sent(&mut self, now: Time, mut sent: Sent, cx: &mut EndpointCx<'_>) -> u32 {
         sent.in_flight = Bytes::new(self.recovery.in_flight()) + sent.size;
-        let tag = self.teller.sent(now, sent, cx);
+        let (tag, _) = self.teller.sent(now, sent, cx);
         self.obey();
         self.recovery.direct_timeout(self.directive.timeout);
-        tag.unwrap_or(0)
+        tag
     }
 
     pub(super) fn tell(&mut self, now: Time, outcome: &Outcome, app_limited: bool, cx: &mut EndpointCx<'_>) {

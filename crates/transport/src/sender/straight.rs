@@ -29,15 +29,16 @@ impl<C: Controller, S: Source> Sender<C, S> {
     /// since only that can change it, and the controller, which is asked by itself.
     pub(super) fn way_now(&self) -> Way {
         let config = &*self.config;
-        let straight = self.may_go_straight
+        // What is missing is asked first: that is why most go the general way.
+        let straight = self.recovery.is_calm(config)
+            && self.may_go_straight
             && config.send_jitter.is_zero()
             && config.limited_transmit
             && !self.stopped
             && !self.stamps
             && !self.app.listens()
             && self.opening == Opening::Done
-            && self.steering.is_plain()
-            && self.recovery.is_calm(config);
+            && self.steering.is_plain();
         if !straight {
             Way::General
         } else if self.steering.is_window_only() && config.ecn == EcnMode::Off {

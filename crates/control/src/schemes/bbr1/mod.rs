@@ -330,6 +330,17 @@ impl Controller for Bbr1 {
         }
     }
 
+    /// Only the end of an idle time changes what is directed.
+    fn hear_sent(
+        &mut self,
+        now: Time,
+        sent: &mut Sent,
+        cx: &mut Cx<'_>,
+    ) -> Option<(Directive, Option<Time>)> {
+        self.on_sent(now, sent, cx);
+        sent.app_limited.then(|| self.orders())
+    }
+
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         if let Some(event) = feedback.event {
             self.on_event(event, cx);

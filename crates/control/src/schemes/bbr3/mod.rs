@@ -305,6 +305,17 @@ impl Controller for Bbr3 {
         }
     }
 
+    /// Only the end of an idle time changes what is directed.
+    fn hear_sent(
+        &mut self,
+        now: Time,
+        sent: &mut Sent,
+        cx: &mut Cx<'_>,
+    ) -> Option<(Directive, Option<Time>)> {
+        self.on_sent(now, sent, cx);
+        sent.app_limited.then(|| self.orders())
+    }
+
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         let in_flight = feedback.in_flight.as_f64();
         if let Some(event) = feedback.event {
