@@ -614,14 +614,14 @@ class CakeQueue(Part):
     """How the line carries frames. Default ``"none"``."""
 
     ingress: bool = False
-    """Whether packets that are dropped count for the shaper as if they had left (``ingress``): for a queue behind the
-    bottleneck, which can only drop what has crossed the line already. At least two thirds of the rate leave in any
-    case. Default false.
+    """Whether packets that are dropped count for the shaper as if they had left (``ingress``): for a queue behind
+    the bottleneck, which can only drop what has crossed the line already. At least two thirds of the rate leave
+    in any case. Default false.
     """
 
     autorate_ingress: bool = False
-    """Whether the shaper follows an estimate of the rate that arrives (``autorate-ingress``), at 15/16 of it; ``rate``
-    is then the first estimate, without which nothing is shaped until there is one. Default false.
+    """Whether the shaper follows an estimate of the rate that arrives (``autorate-ingress``), at 15/16 of it;
+    ``rate`` is then the first estimate, without which nothing is shaped until there is one. Default false.
     """
 
     ack_filter: CakeAckFilter = "off"
