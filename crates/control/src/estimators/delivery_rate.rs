@@ -144,12 +144,11 @@ impl DeliveryRate {
                 self.limited_until = 0;
             }
         }
-        match newest {
-            Some((packet, again)) => self.sample(now, &packet, again),
-            None => {
-                let losses = std::mem::take(&mut self.told.losses);
-                self.told = DeliverySample { losses, ..DeliverySample::default() };
-            }
+        if let Some((packet, again)) = newest {
+            self.sample(now, &packet, again);
+        } else {
+            let losses = std::mem::take(&mut self.told.losses);
+            self.told = DeliverySample { losses, ..DeliverySample::default() };
         }
         let told = &mut self.told;
         told.delivered = Bytes::new(self.delivered);

@@ -15,20 +15,25 @@ pub(super) struct Shaper {
     failsafe: Option<Clock>,
 }
 
-/// What of the rate leaves in any case.
-const FAILSAFE: f64 = 2.0 / 3.0;
+/// What of the rate leaves in any case: each packet takes so many times as long, at so many times the rate.
+const FAILSAFE: (u64, u64) = (3, 2);
+
+/// The rate of the failsafe's clock.
+fn failsafe(rate: BitRate) -> BitRate {
+    BitRate::from_bits_per_sec(rate.bits_per_sec().saturating_mul(FAILSAFE.1))
+}
 
 impl Shaper {
     pub(super) fn new(rate: BitRate, counts_drops: bool) -> Self {
-        let failsafe = counts_drops.then(|| Clock::new(rate.mul_f64(FAILSAFE)));
+        let failsafe = counts_drops.then(|| Clock::new(failsafe(rate)));
         Self { pace: Clock::new(rate), failsafe }
     }
 
     /// Keeps another rate from now on.
     pub(super) fn keep(&mut self, rate: BitRate) {
         self.pace.keep(rate);
-        if let Some(failsafe) = &mut self.failsafe {
-            failsafe.keep(rate.mul_f64(FAILSAFE));
+        if let Some(clock) = &mut self.failsafe {
+            clock.keep(failsafe(rate));
         }
     }
 
@@ -50,7 +55,7 @@ impl Shaper {
     pub(super) fn charge(&mut self, length: u64) {
         self.pace.charge(length);
         if let Some(failsafe) = &mut self.failsafe {
-            failsafe.charge(length);
+            failsafe.charge(length.saturating_mul(FAILSAFE.0));
         }
     }
 

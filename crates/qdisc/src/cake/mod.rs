@@ -315,7 +315,7 @@ impl QueueDiscipline for Cake {
         note("sparse_queues", sparse as f64);
         note("bulk_queues", bulk as f64);
         if let Some(arrivals) = &self.arrivals {
-            note("arriving_rate", arrivals.rate().bits_per_sec() as f64);
+            note("arriving_bits", arrivals.rate().bits_per_sec() as f64);
         }
         for tin in &self.tins {
             note(tin.name, f64::from(tin.packets()));
