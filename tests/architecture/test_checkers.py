@@ -27,7 +27,8 @@ licences = load("check_licences")
 
 
 def package(name: str, dependency: str, kind: str | None = None) -> dict[str, object]:
-    return {"name": f"tailback-{name}", "dependencies": [{"name": dependency, "kind": kind}]}
+    described = {"name": dependency, "kind": kind, "optional": False}
+    return {"name": f"tailback-{name}", "dependencies": [described], "features": {}}
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,13 @@ def package(name: str, dependency: str, kind: str | None = None) -> dict[str, ob
 )
 def test_dependencies_point_one_way(crate: str, dependency: str, kind: str | None, faults: int) -> None:
     assert len(list(architecture.dependency_faults([package(crate, dependency, kind)]))) == faults
+
+
+@pytest.mark.parametrize(("feature", "faults"), [("as-tested", 0), ("more", 1)])
+def test_what_tests_ask_of_shared_crates_may_be_asked_as_they_do(feature: str, faults: int) -> None:
+    described = {"name": "rustix", "kind": None, "optional": True}
+    packages = [{"name": "tailback-python", "dependencies": [described], "features": {feature: ["dep:rustix"]}}]
+    assert len(list(architecture.dependency_faults(packages))) == faults
 
 
 @pytest.mark.parametrize(

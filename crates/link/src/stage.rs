@@ -348,6 +348,7 @@ impl Stage {
             cursor.skip_to_after(now);
             next = next.min(cursor.time());
         }
-        self.next_event = next;
+        // What a discipline wants done earlier is late already; time does not go back for it.
+        self.next_event = next.max(now);
     }
 }
