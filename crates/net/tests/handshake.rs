@@ -100,3 +100,21 @@ fn an_offer_that_is_too_long_is_an_error_that_says_so() {
     assert!(error.to_string().starts_with("the offer of "), "{error}");
     assert_eq!(initiator.initiation(&[0; 32], &vec![7; LONGEST_OFFER]).expect("fits").len(), 1232);
 }
+
+#[test]
+fn a_session_number_that_was_changed_on_the_way_leads_nobody_astray() {
+    let receiver = pair();
+    let mut responder = Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers");
+    let mut initiator = Initiator::new(Some((pair(), Invitation::of(&receiver)))).expect("random numbers");
+    let Answer::Reply(reply) = responder.read(Time::ZERO, here(), &initiator.hello(1232)) else {
+        panic!("a cookie")
+    };
+    let (cookie, _) = initiator.cookie(&reply).expect("a cookie");
+    let made = initiator.initiation(&cookie, b"offer").expect("made");
+    let Answer::Knock(knock) = responder.read(Time::ZERO, here(), &made) else { panic!("let in") };
+    let (there, mut response) = responder.answer(*knock, b"answer").expect("short enough");
+    // The receiver's number stands in the clear after the head and the sender's own.
+    response[8] ^= 1;
+    let (here, answer) = initiator.finish(&response).expect("the receiver's answer");
+    assert_eq!((here.there, answer.as_slice()), (there.here, b"answer".as_slice()));
+}

@@ -178,7 +178,10 @@ impl Initiator {
         let mut answer = [0; LONGEST];
         let length = self.state.as_mut()?.read_message(message, &mut answer).ok()?;
         let state = self.state.take()?;
-        Some((Accepted::new(state, true, self.here, session), answer[..length].to_vec()))
+        // What stands in the clear may have been changed on the way: it would lead all that follows astray.
+        let (session, answer) = answer[..length].split_first_chunk()?;
+        let there = SessionId(u32::from_be_bytes(*session));
+        Some((Accepted::new(state, true, self.here, there), answer.to_vec()))
     }
 }
 
@@ -306,7 +309,8 @@ impl Responder {
         let mut reply = envelope::response(knock.there, here);
         let accepted = if let Some(mut state) = knock.state {
             let mut message = [0; LONGEST];
-            let length = state.write_message(answer, &mut message)?;
+            let sealed = [&here.0.to_be_bytes(), answer].concat();
+            let length = state.write_message(&sealed, &mut message)?;
             reply.extend(&message[..length]);
             Accepted::new(state, false, here, knock.there)
         } else {
