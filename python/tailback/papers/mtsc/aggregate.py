@@ -81,12 +81,12 @@ def observed(lab: Lab, look: Callable[[Calibrated], T], settings: Sequence[Setti
     return lab.once(look, lab.once(calibrated, settings))
 
 
-def seconds(fidelity: Fidelity, quick: float = 5_000.0) -> float:
+def seconds(fidelity: Fidelity, quick: float = 4_000.0) -> float:
     """How long a run is; tables of levels need the full length to see the outer ones often enough."""
     return 10_000.0 if fidelity == "full" else quick
 
 
-def parameters(fidelity: Fidelity, quick: float = 5_000.0) -> tuple[Parameter, ...]:
+def parameters(fidelity: Fidelity, quick: float = 4_000.0) -> tuple[Parameter, ...]:
     """Those of the figures about the aggregate alone."""
     length = seconds(fidelity, quick)
     return (
