@@ -172,27 +172,47 @@ def _jittered(setup: Setup, jitter: str) -> str:
 
 def of_results(simulated: Sequence[Result], measured: Sequence[Result], kernel: dict[str, str], late: int) -> Parity:
     """The comparison of runs that were made."""
-    link, both = simulated[0].bottleneck, (simulated, measured)
-    rows = []
-    for group in simulated[0].flows["group"].unique(maintain_order=True):
-        for metric, (how, unit) in _FLOWS.items():
-            rows.append(_row(group, metric, unit, *(_of_flows(runs, group, link, metric, how) for runs in both)))
-    for metric, unit in _LINKS.items():
-        rows.append(_row(link, metric, unit, *(_of_link(runs, link, metric) for runs in both)))
-    # Datagrams that nobody acknowledges have no round trip times.
-    rows = [row for row in rows if math.isfinite(row.difference.mean)]
+    rows = of_figures(figures(simulated), figures(measured))
     return Parity(simulated[0].title, kernel, rows, list(simulated), list(measured), late)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure in each of several runs of one world."""
+
+    of: str
+    """The group of flows, or the link."""
+    metric: str
+    unit: str
+    values: list[float]
+
+
+def figures(runs: Sequence[Result]) -> list[Figure]:
+    """All figures that are compared, in each run."""
+    link, found = runs[0].bottleneck, []
+    for group in runs[0].flows["group"].unique(maintain_order=True):
+        for metric, (how, unit) in _FLOWS.items():
+            found.append(Figure(group, metric, unit, _of_flows(runs, group, link, metric, how)))
+    for metric, unit in _LINKS.items():
+        found.append(Figure(link, metric, unit, _of_link(runs, link, metric)))
+    return found
+
+
+def of_figures(simulated: Sequence[Figure], measured: Sequence[Figure]) -> list[Row]:
+    """Each figure beside the same one of the other world."""
+    rows = []
+    for one, other in zip(simulated, measured, strict=True):
+        difference = difference_interval(other.values, one.values)
+        intervals = (mean_interval(one.values), mean_interval(other.values), difference)
+        rows.append(Row(one.of, one.metric, one.unit, *intervals))
+    # Datagrams that nobody acknowledges have no round trip times.
+    return [row for row in rows if math.isfinite(row.difference.mean)]
 
 
 def _known() -> list[tuple[str, str | None]]:
     from tailback import _core
 
     return _core.kernel_schemes()
-
-
-def _row(of: str, metric: str, unit: str, simulated: list[float], measured: list[float]) -> Row:
-    difference = difference_interval(measured, simulated)
-    return Row(of, metric, unit, mean_interval(simulated), mean_interval(measured), difference)
 
 
 def _of_flows(runs: Sequence[Result], group: str, link: str, metric: str, how: str) -> list[float]:
