@@ -181,6 +181,18 @@ impl Controller for Lied {
         }
     }
 
+    /// Only the first packet changes what is directed: from then on silence is watched.
+    fn hear_sent(
+        &mut self,
+        now: Time,
+        sent: &mut Sent,
+        cx: &mut Cx<'_>,
+    ) -> Option<(Directive, Option<Time>)> {
+        let is_first = self.silence.is_none();
+        self.on_sent(now, sent, cx);
+        is_first.then(|| self.orders())
+    }
+
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         let Some(envelope) = feedback.report else { return };
         let Report::Interval { span, received, packets, lost } = &envelope.report else { return };

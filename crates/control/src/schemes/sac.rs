@@ -398,6 +398,15 @@ impl Controller for Sac {
         self.inner.on_sent(now, sent, cx);
     }
 
+    fn hear_sent(
+        &mut self,
+        now: Time,
+        sent: &mut Sent,
+        cx: &mut Cx<'_>,
+    ) -> Option<(Directive, Option<Time>)> {
+        self.inner.hear_sent(now, sent, cx)
+    }
+
     fn watches_sent(&self) -> bool {
         self.inner.watches_sent()
     }

@@ -241,8 +241,11 @@ impl Script {
         };
         self.next += 1;
         self.delivery.on_sent(self.now, &sent);
+        let before = self.controller.orders();
         let mut cx = Cx { rng: &mut self.rng, notes: None };
-        self.controller.on_sent(self.now, &mut sent, &mut cx);
+        let heard = self.controller.hear_sent(self.now, &mut sent, &mut cx);
+        // Whoever says that nothing has changed may not have changed anything.
+        assert_eq!(heard.unwrap_or(before), self.controller.orders(), "orders after a packet has left");
         self.sent.push((sent.pair, sent.tag));
     }
 
