@@ -66,31 +66,42 @@ def test_one_flow_fills_the_link(scheme: str) -> None:
 # ── DCTCP: N synchronised flows behind a step of K packets (Alizadeh et al. 2010, §3.3) ──
 
 
-@pytest.mark.parametrize(("count", "threshold"), [(2, 40), (4, 40)])
-def test_dctcp_settles_where_its_fluid_model_says(count: int, threshold: int) -> None:
-    """10 Gbit/s, 100 us, packets of 1500 bytes: the estimate and the largest queue within 10 %."""
+@pytest.mark.parametrize(
+    ("count", "threshold", "micros", "acks", "off"),
+    [(2, 40, 100, 1, 0.1), (2, 65, 500, 1, 0.1), (4, 40, 100, 1, 0.15), (2, 40, 100, 2, 0.1)],
+)
+def test_dctcp_settles_where_its_fluid_model_says(
+    count: int, threshold: int, micros: int, acks: int, off: float
+) -> None:
+    """10 Gbit/s, packets of 1500 bytes: the estimate, the largest and the smallest queue within 10 %. Four flows are a little out
+    of step, which makes the estimate smaller, by 14 %. Where two packets are acknowledged at a time, windows grow by half as much,
+    and packets come in twos: two more of each flow may wait, or fewer."""
     result = tb.dumbbell(
         rate="10 Gbit/s",
-        delay="46 us",
+        delay=f"{micros / 2 - 4} us",
         buffer="1000 packets",
         duration="0.2 s",
         warm_up="0.1 s",
         queue={"name": "step", "threshold": f"{threshold} packets"},
         access={"rate": "100 Gbit/s", "delay": "1 us"},
-        flows=[tb.flows(count, "dctcp", name="one", transport={"segment_size": "1500 B"})],
+        flows=[
+            tb.flows(count, "dctcp", name="one", transport={"segment_size": "1500 B"}, receiver={"ack_every": acks})
+        ],
         record={"bin": "10 us", "flows": "all", "state": True},
     ).run()
-    product = 10e9 * 100e-6 / 8 / 1500
+    product = 10e9 * micros * 1e-6 / 8 / 1500
     window = (product + threshold) / count
     # α² (1 - α/4) = (2W + 1)/(W + 1)², by iteration.
-    wanted = (2 * window + 1) / (window + 1) ** 2
+    wanted = (2 * window + 1) / (window + 1) ** 2 / acks
     alpha = sqrt(wanted)
     for _ in range(50):
         alpha = sqrt(wanted / (1 - alpha / 4))
     noted = states(result, "alpha").filter(pl.col("time") > 0.1)["value"]
-    assert float(noted.mean()) == pytest.approx(alpha, rel=0.15)  # type: ignore[arg-type]
+    assert float(noted.mean()) == pytest.approx(alpha, rel=off)  # type: ignore[arg-type]
     queue = result.series(link="r0->r1").filter(pl.col("time") > 0.1)["queue_packets"]
-    assert float(queue.max()) == pytest.approx(threshold + count, rel=0.15)  # type: ignore[arg-type]
+    assert float(queue.max()) == pytest.approx(threshold + count, rel=0.1)  # type: ignore[arg-type]
+    smallest = threshold + count - count * (window + 1) * alpha / 2
+    assert float(queue.min()) == pytest.approx(smallest, rel=0.1, abs=2 * count * (acks - 1))  # type: ignore[arg-type]
     assert bottleneck(result)["utilization"] > 0.99
     assert fairness(result) > 0.99
 
@@ -201,7 +212,7 @@ def test_ledbat_plus_plus_gives_way_to_reno_and_shares_with_a_late_flow() -> Non
         **link, flows=[tb.flows(1, "ledbat-plus-plus", name="back"), tb.flows(1, "sack", name="reno")]
     ).run()
     share = with_reno.flows.filter(pl.col("group") == "reno")["goodput"][0] / with_reno.flows["goodput"].sum()
-    assert share > 0.85
+    assert share > 0.9
     late = tb.dumbbell(
         **link,
         flows=[
@@ -333,9 +344,12 @@ def test_nada_queues_fifteen_kilobits_at_any_rate(megabits: float, drift: float)
         record={"bin": "100 ms", "flows": "all", "state": True},
     ).run()
     late = result.series(link="r0->r1").filter(pl.col("time") > 40)
-    waits = 8 * float(late["queue_bytes"].mean())  # type: ignore[arg-type]
     imagined = 1e-6 * drift * 50 * megabits * 1e6
-    assert waits == pytest.approx(15e3 - imagined, rel=0.1)
+    assert 8 * float(late["queue_bytes"].mean()) == pytest.approx(15e3 - imagined, rel=0.1)  # type: ignore[arg-type]
+    seconds = late.with_columns(second=pl.col("time").ceil()).group_by("second").agg(pl.col("queue_bytes").mean())
+    for waits in seconds["queue_bytes"]:
+        # Packets of 8 kbit are whole: while a clock drifts, one more waits until one less does.
+        assert 8 * waits == pytest.approx(15e3 - imagined, rel=0.1, abs=4e3 if drift else 0.0)
 
 
 # ── L4S in one command ──
@@ -436,7 +450,7 @@ def test_gcc_finds_the_rate_by_probes_in_two_seconds(source: str) -> None:
 
 def test_vivace_bears_little_random_loss_and_gives_much_up() -> None:
     """Its utility makes loss of 0.9 r^-0.1/11.35 and more too dear: 5 % at 100 Mbit/s. That it holds up to there is not so here:
-    at 1 % it has a fifth of the link, since an interval's loss is noise by then (`vivace/mod.rs`). At 0.1 % it has all."""
+    at 1 % it has 15 to 24 Mbit/s, since an interval's loss is noise by then (`vivace/mod.rs`). At 0.1 % it has all."""
     goodput = [
         float(
             alone("vivace", rate="100 Mbit/s", buffer="1 BDP", loss={"name": "independent", "probability": loss}).flows[
