@@ -3,6 +3,7 @@ is in ``comparison_figure.py``; ``write_comparison.py`` writes the page."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -92,13 +93,13 @@ def _group(count: int, title: str, link: str, name: str) -> Any:
     return tb.flows(count, scheme, name=name, start=start, **{kind: PACKETS})
 
 
-def variants(seconds: int) -> list[Variant]:
-    """Every scheme alone, with itself and with one CUBIC, on every link; the first half of the time is not counted."""
+def variants(seconds: int, titles: Collection[str]) -> list[Variant]:
+    """Each of these schemes alone, with itself and with one CUBIC, on every link; the first half of the time is not counted."""
     made = []
     access = {"rate": "1 Gbit/s", "delay": {"from": "0.8 ms", "to": "1.2 ms"}}
     for link, fields in LINKS.items():
         base = tb.dumbbell(**fields, duration=f"{seconds} s", warm_up=f"{seconds / 2:g} s", access=access)
-        for title in schemes():
+        for title in titles:
             companies = {
                 "alone": [_group(1, title, link, "it")],
                 "itself": [_group(2, title, link, "it")],
@@ -110,13 +111,14 @@ def variants(seconds: int) -> list[Variant]:
     return made
 
 
-def measure(seconds: int, seeds: int, jobs: int | None = None) -> pl.DataFrame:
-    """One row per ``network``, ``it`` (the scheme) and seed, a column per measure.
+def measure(seconds: int, seeds: int, titles: Collection[str], jobs: int | None = None) -> pl.DataFrame:
+    """One row per ``network``, ``it`` (one of these schemes) and seed, a column per measure. CUBIC must be among them: harm is
+    counted against what it gets alone.
 
     Raises:
         RuntimeError: where a run failed.
     """
-    runs = run_all(variants(seconds), range(1, seeds + 1), jobs=jobs)
+    runs = run_all(variants(seconds, titles), range(1, seeds + 1), jobs=jobs)
     if runs.failed.height:
         failed = runs.failed.row(0, named=True)
         raise RuntimeError(f"{failed['it']} on {failed['network']}, {failed['company']}: {failed['error']}")
