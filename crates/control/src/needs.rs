@@ -126,6 +126,9 @@ pub struct Needs {
     pub acks: Acks,
     /// Feedback has samples of the delivery rate ([`DeliverySample`](tailback_core::DeliverySample)); streams only.
     pub delivery: bool,
+    /// A retransmission that what left after it has overtaken is lost (RFC 8985 §6.2), not only once the timer expires; over
+    /// selective acknowledgements only.
+    pub lost_retransmissions: bool,
 }
 
 impl Needs {
@@ -139,6 +142,7 @@ impl Needs {
             stamps: false,
             acks: Acks::AsConfigured,
             delivery: false,
+            lost_retransmissions: false,
         }
     }
 

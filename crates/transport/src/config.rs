@@ -122,6 +122,9 @@ pub struct StreamConfig {
     /// Whether the controller is told of the delivery rate: not configured either.
     #[serde(skip)]
     pub delivery: bool,
+    /// Whether lost retransmissions are found without the timer: not configured either.
+    #[serde(skip)]
+    pub lost_retransmissions: bool,
     /// A full segment's bytes on the wire, header included; default 1000 B.
     pub segment_size: Bytes,
     /// Header bytes of every segment; a connection request and a control packet are a header alone. Default 40 B
@@ -198,6 +201,7 @@ impl Default for StreamConfig {
             reliability: Reliability::Sack,
             marks: MarkResponse::default(),
             delivery: false,
+            lost_retransmissions: false,
             segment_size: Bytes::new(1000),
             header: Bytes::new(40),
             initial_window: DataAmount::Packets(10.0),
@@ -233,6 +237,7 @@ impl StreamConfig {
         self.reliability = needs.reliability;
         self.marks = needs.marks;
         self.delivery = needs.delivery;
+        self.lost_retransmissions = needs.lost_retransmissions;
         self.ecn = needs.ecn_mode(self.ecn);
         self.stamps |= needs.stamps;
         self

@@ -37,8 +37,9 @@ impl Wants {
                 }
                 Some(count) => Acks::Every(count),
             },
-            // Classes have no word for samples yet.
+            // Classes have no word for samples yet, nor for lost retransmissions.
             delivery: false,
+            lost_retransmissions: false,
         })
     }
 }

@@ -53,6 +53,9 @@ impl LossRecovery {
             }
             _ => self.recover_by_ranges(advanced, found, config),
         };
+        if self.overtaken.is_some() && spurious.is_none() {
+            self.find_overtaken(now, config);
+        }
         if advanced > 0 {
             self.timer_after_advance(now, config);
         } else if self.state == Recovery::Fast && before != Recovery::Fast {

@@ -120,11 +120,11 @@ impl LossRecovery {
     }
 
     /// Moves the start of retransmissions over what is selectively acknowledged and, where losses among retransmissions are
-    /// found by counts, over those that are on their way.
+    /// found without the timer, over those that are on their way.
     #[inline]
     pub(crate) fn settle(&mut self) {
-        let counted = self.arrivals.is_some();
-        if self.sacked == 0 && !counted {
+        let found = self.arrivals.is_some() || self.overtaken.is_some();
+        if self.sacked == 0 && !found {
             return;
         }
         let end = self.high_sacked.max(self.lost_edge).min(self.ring.end());
@@ -132,7 +132,7 @@ impl LossRecovery {
             let record = self.ring.get(self.next_retransmit);
             if record.is_sacked() {
                 self.next_retransmit = record.skip_to().max(self.next_retransmit + 1);
-            } else if counted && self.next_retransmit < self.lost_edge && record.in_network() > 0 {
+            } else if found && self.next_retransmit < self.lost_edge && record.in_network() > 0 {
                 self.next_retransmit += 1;
             } else {
                 break;

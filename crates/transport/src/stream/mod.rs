@@ -3,7 +3,7 @@
 //!
 //! One machine, five ways to find losses: plain Reno (RFC 5681), NewReno (RFC 6582), Vegas (Brakmo and Peterson 1995),
 //! SACK (RFC 6675) and packet-pair's offsets (Keshav 1994, §6); SACK may be helped by a receiver that counts
-//! (`arrivals.rs`). Segments are numbered, not bytes: numbers go on through all connections
+//! (`arrivals.rs`), or finds lost retransmissions by time (`overtaken.rs`). Segments are numbered, not bytes: numbers go on through all connections
 //! of a flow, so stale packets are harmless. All sizes are bytes on the wire.
 //!
 //! Fast recovery's window inflation (RFC 5681 §3.2 steps 3 and 4) is kept as bytes that left the network, so the
@@ -17,6 +17,7 @@ mod arrivals;
 #[cfg(test)]
 mod arrivals_tests;
 mod choice;
+mod overtaken;
 mod recovery;
 pub(crate) mod ring;
 pub(crate) mod rtt;
@@ -37,6 +38,7 @@ use crate::config::{RttSampling, StreamConfig};
 use crate::teller::{Books, Outcome};
 use arrivals::Arrivals;
 pub(crate) use choice::{Choice, Room};
+use overtaken::Overtaken;
 use ring::{Record, Ring};
 use rtt::RttEstimator;
 use spurious::Doubt;
@@ -147,6 +149,8 @@ pub(crate) struct LossRecovery {
     vegas_timer: Option<Box<VegasTimer>>,
     /// Where the receiver counts what arrives.
     arrivals: Option<Box<Arrivals>>,
+    /// Where lost retransmissions are found without the timer.
+    overtaken: Option<Box<Overtaken>>,
     acked: Vec<Acked>,
     lost: Vec<Lost>,
 }
@@ -206,6 +210,8 @@ impl LossRecovery {
             soft: (config.reliability == Reliability::Offsets).then(Box::default),
             vegas_timer: (config.reliability == Reliability::Vegas).then(Box::default),
             arrivals: None,
+            overtaken: (config.lost_retransmissions && config.reliability == Reliability::Sack)
+                .then(Box::default),
             acked: Vec::new(),
             lost: Vec::new(),
         }
@@ -350,6 +356,9 @@ impl LossRecovery {
             self.rescued = true;
         } else {
             self.next_retransmit = self.next_retransmit.max(number + 1);
+        }
+        if let Some(overtaken) = &mut self.overtaken {
+            overtaken.sent_again(now, number);
         }
         self.forced = false;
         self.timed = NONE;

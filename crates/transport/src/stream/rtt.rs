@@ -74,6 +74,11 @@ impl RttEstimator {
         self.has_sample().then_some(self.latest)
     }
 
+    /// The smallest sample.
+    pub(crate) fn least(&self) -> Option<Span> {
+        self.has_sample().then_some(self.min)
+    }
+
     /// The smoothed round trip time.
     pub(crate) fn smoothed(&self, config: &RtoConfig) -> Option<Span> {
         let unit = if config.tick.is_zero() { 1.0 } else { real(config.tick) };

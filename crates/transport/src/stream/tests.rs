@@ -221,6 +221,7 @@ proptest! {
         impatient: bool,
         one_recovery_per_window: bool,
         careful in prop::option::of(any::<bool>()),
+        lost_retransmissions: bool,
         steps in prop::collection::vec(step(), 1..400),
     ) {
         let config = StreamConfig {
@@ -231,6 +232,7 @@ proptest! {
             impatient,
             one_recovery_per_window,
             careful,
+            lost_retransmissions,
             segment_size: Bytes::new(1000),
             ..StreamConfig::default()
         };
@@ -269,4 +271,52 @@ fn memory_is_given_back_after_a_long_window() {
     }
     assert!(run.machine.acked.capacity() <= 128 && run.machine.lost.capacity() <= 128);
     assert!(run.machine.ring.capacity() <= 16);
+}
+
+/// Ten segments at 0 ms, the first of which is lost, and so is its retransmission at 40 ms; one more leaves `later` and its
+/// acknowledgement comes 40 ms after it. What is lost by then.
+fn lost_twice(lost_retransmissions: bool, later: u64) -> (Run, Vec<u64>) {
+    let mut run = Run::new(StreamConfig { lost_retransmissions, ..StreamConfig::default() });
+    run.send(10);
+    run.flying.remove(0);
+    run.now = Time::ZERO + Span::from_millis(40);
+    for number in [1, 2, 3] {
+        run.flying.retain(|flying| *flying != number);
+        run.receiver.arrive(number, 1000, 960);
+        run.acknowledge(number);
+    }
+    assert_eq!(run.machine.lost().iter().map(|lost| lost.number).collect::<Vec<_>>(), [0]);
+    run.send(1);
+    assert_eq!(run.flying.pop(), Some(0), "sent again, and lost again");
+    run.now += Span::from_millis(later);
+    run.send(1);
+    let newest = run.flying.pop().expect("the window has room");
+    run.now += Span::from_millis(40);
+    run.receiver.arrive(newest, 1000, 960);
+    run.acknowledge(newest);
+    run.recount();
+    let lost = run.machine.lost().iter().map(|lost| lost.number).collect();
+    (run, lost)
+}
+
+/// RFC 8985 §6.2: what left 20 ms later has arrived, and the retransmission has not.
+#[test]
+fn a_retransmission_that_was_overtaken_is_lost() {
+    let (mut run, lost) = lost_twice(true, 20);
+    assert_eq!(lost, [0]);
+    run.send(1);
+    assert_eq!(run.flying.last(), Some(&0), "it leaves a third time");
+    run.finish();
+}
+
+/// An eighth of 40 ms is 5 ms.
+#[test]
+fn a_little_reordering_loses_no_retransmission() {
+    assert!(lost_twice(true, 4).1.is_empty());
+    assert_eq!(lost_twice(true, 6).1, [0]);
+}
+
+#[test]
+fn by_rfc_6675_a_lost_retransmission_waits_for_the_timer() {
+    assert!(lost_twice(false, 20).1.is_empty());
 }

@@ -75,7 +75,12 @@ impl SchemeConfig for Bbr1Config {
     }
 
     fn needs(&self) -> Needs {
-        Needs { delivery: true, marks: MarkResponse::Controller, ..Needs::over(Reliability::Sack) }
+        Needs {
+            delivery: true,
+            lost_retransmissions: true,
+            marks: MarkResponse::Controller,
+            ..Needs::over(Reliability::Sack)
+        }
     }
 
     fn family(&self) -> Family {

@@ -90,7 +90,12 @@ impl SchemeConfig for VivaceConfig {
     }
 
     fn needs(&self) -> Needs {
-        Needs { acks: Acks::PROMPT, marks: MarkResponse::Controller, ..Needs::over(Reliability::Sack) }
+        Needs {
+            acks: Acks::PROMPT,
+            lost_retransmissions: true,
+            marks: MarkResponse::Controller,
+            ..Needs::over(Reliability::Sack)
+        }
     }
 
     fn family(&self) -> Family {

@@ -1,0 +1,85 @@
+//! Retransmissions that are lost themselves, found by what left after them and arrived. RFC 6675 leaves these to the timer; what
+//! a receiver's count of bytes proves is in `arrivals.rs`.
+//!
+//! Source: RFC 8985 §6.2, for retransmissions alone: one is lost where a packet is acknowledged that left later than it by more
+//! than a reordering window. That window is an eighth of a round trip, as the time threshold of RFC 9002 §6.1.2. An
+//! acknowledgement of what was sent more than once counts only if it cannot be of an earlier copy: not sooner than the least
+//! round trip time after the newest (RFC 8985 §6.2 step 2).
+//!
+//! *No further congestion event.* The lost are told to the controller, which may count them; that the window be lowered once
+//! more (RFC 5681 §4.3) is no rule of RFC 8985. Only schemes that say so in their needs have this: who follows RFC 6675 to the
+//! letter, as the textbook schemes here and ns-2's do, waits for the timer.
+
+use std::collections::VecDeque;
+
+use tailback_core::{Span, Time};
+
+use super::LossRecovery;
+use super::ring::Record;
+use super::spurious::Doubt;
+use crate::config::StreamConfig;
+
+/// A packet that left less than this part of a round trip later may have overtaken (RFC 9002 §6.1.2).
+const OVERTAKING: u64 = 8;
+
+/// Retransmissions in the order in which they left: number and time. What became of them is not looked up before their turn.
+#[derive(Debug, Default)]
+pub(super) struct Overtaken {
+    under_way: VecDeque<(u64, Time)>,
+}
+
+impl Overtaken {
+    /// A retransmission leaves.
+    pub(super) fn sent_again(&mut self, now: Time, number: u64) {
+        self.under_way.push_back((number, now));
+    }
+}
+
+impl LossRecovery {
+    /// Believes lost what the segments newly acknowledged have overtaken; whether there was any.
+    pub(super) fn find_overtaken(&mut self, now: Time, config: &StreamConfig) -> bool {
+        let Some(mut overtaken) = self.overtaken.take() else { return false };
+        let before = self.lost.len();
+        if let Some(newest) = self.newest_arrived(now) {
+            let margin = now.since(newest) / OVERTAKING;
+            while let Some((number, sent)) = overtaken.under_way.front().copied() {
+                let waits = self.is_under_way(number, sent);
+                if waits && sent + margin >= newest {
+                    break;
+                }
+                overtaken.under_way.pop_front();
+                // What is beyond was sent again without being believed lost (RFC 6675 `NextSeg` rules 3 and 4).
+                if waits && number < self.lost_edge {
+                    self.lose_by(number, Record::prove_lost);
+                    self.next_retransmit = self.next_retransmit.min(number);
+                }
+            }
+        }
+        self.overtaken = Some(overtaken);
+        let found = self.lost.len() > before;
+        if found {
+            // The repair goes on: F-RTO would hold it back.
+            if matches!(self.doubt, Doubt::FirstAck | Doubt::SecondAck) {
+                self.doubt = Doubt::None;
+            }
+            self.restart_timer(now, config);
+        }
+        found
+    }
+
+    /// Whether this transmission is the newest of its number, and thought to be in the network.
+    fn is_under_way(&self, number: u64, sent: Time) -> bool {
+        if number < self.ring.first() || number >= self.ring.end() {
+            return false;
+        }
+        let record = self.ring.get(number);
+        !record.is_sacked() && record.in_network() > 0 && record.sent_at() == sent
+    }
+
+    /// When the newest of the segments newly acknowledged left.
+    fn newest_arrived(&self, now: Time) -> Option<Time> {
+        let least = self.rtt.least().unwrap_or(Span::ZERO);
+        let sure = |one: &&tailback_core::Acked| !one.retransmitted || now.since(one.sent_at) >= least;
+        self.acked.iter().filter(sure).map(|one| one.sent_at).max()
+    }
+}
