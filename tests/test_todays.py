@@ -160,9 +160,10 @@ def test_bbr3_probes_round_trips_every_five_seconds_and_bbr1_every_ten() -> None
             assert stay.is_empty() or 0.2 <= float(stay[0]) - start < 0.5
 
 
-@pytest.mark.parametrize(("scheme", "fine", "broken"), [("bbr1", 0.05, 0.35), ("bbr3", 0.005, 0.1)])
+@pytest.mark.parametrize(("scheme", "fine", "broken"), [("bbr1", 0.1, 0.2), ("bbr3", 0.005, 0.03)])
 def test_how_much_random_loss_bbr_bears(scheme: str, fine: float, broken: float) -> None:
-    """Version 1 bears some 20 % of random loss, version 3 some 2 % (draft-06 §5.3.3.8; Cardwell et al. 2016)."""
+    """Version 1 should bear 20 % of random loss (Cardwell et al. 2016), version 3 some 2 % (draft-06 §5.3.3.8). Version 1 bears 12
+    here: what loses 50/256 of what it delivers, 16 % of what it sends, is taken for policed, and chance reaches that earlier."""
     goodput = [
         float(alone(scheme, loss={"name": "independent", "probability": loss}, duration="40 s").flows["goodput"][0])
         for loss in (fine, broken)
@@ -448,16 +449,16 @@ def test_gcc_finds_the_rate_by_probes_in_two_seconds(source: str) -> None:
 # ── PCC Vivace (Dong et al., NSDI 2018) ──
 
 
-def test_vivace_bears_little_random_loss_and_gives_much_up() -> None:
-    """Its utility makes loss of 0.9 r^-0.1/11.35 and more too dear: 5 % at 100 Mbit/s. That it holds up to there is not so here:
-    at 1 % it has 15 to 24 Mbit/s, since an interval's loss is noise by then (`vivace/mod.rs`). At 0.1 % it has all."""
+def test_vivace_bears_random_loss_below_five_per_cent() -> None:
+    """Its utility makes loss of 0.9 r^-0.1/11.35 and more too dear: 5 % at 100 Mbit/s. At 1 % it has nearly all, at 12 % nothing
+    to speak of; in between, an interval's loss is noise (`vivace/mod.rs`)."""
     goodput = [
         float(
             alone("vivace", rate="100 Mbit/s", buffer="1 BDP", loss={"name": "independent", "probability": loss}).flows[
                 "goodput"
             ][0]
         )
-        for loss in (0.001, 0.12)
+        for loss in (0.01, 0.12)
     ]
     assert goodput[0] > 0.9 * 0.96 * 100e6
     assert goodput[1] < 0.1 * goodput[0]

@@ -341,8 +341,12 @@ fn the_straight_way_is_taken() {
 #[test]
 fn a_straight_way_is_taken_at_a_rate() {
     for watches_sent in [false, true] {
-        let config =
-            StreamConfig { reliability: Reliability::Sack, delivery: true, ..StreamConfig::default() };
+        let config = StreamConfig {
+            reliability: Reliability::Sack,
+            delivery: true,
+            lost_retransmissions: true,
+            ..StreamConfig::default()
+        };
         let rate = Some(BitRate::from_bits_per_sec(5_000_000));
         let noting =
             Noting::new(&config, Habits { rate, burst: Burst::SINGLE, watches_sent, odd: Some(Odd::Gate) });

@@ -16,7 +16,8 @@
 //! acknowledged. Before the first T1 has passed nothing is predicted and nothing scaled.
 //!
 //! Slower levels (Fig. 4, dashed) multiply the aggressiveness: each by its own ε relative to its ε at the middle level,
-//! so that a slower level with nothing to say changes nothing.
+//! so that a slower level that expects the middle changes nothing. Nothing is scaled before every level has had its first T1
+//! (ours: the paper draws slower levels and says no more of them).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

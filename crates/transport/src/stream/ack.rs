@@ -6,7 +6,7 @@ use tailback_core::{Acked, CongestionEvent, OneWay, Recovery, RttSample, Time};
 
 use super::ring::Record;
 use super::spurious::Doubt;
-use super::{Ack, LossRecovery, NONE, Outcome};
+use super::{Ack, LossRecovery, NONE, Outcome, Own};
 use crate::config::{EcnMode, RttSampling, StreamConfig};
 
 /// What newly acknowledged segments say about the round trip time.
@@ -53,7 +53,7 @@ impl LossRecovery {
             }
             _ => self.recover_by_ranges(advanced, found, config),
         };
-        if self.overtaken.is_some() && spurious.is_none() {
+        if self.own.is_some() && spurious.is_none() {
             self.find_overtaken(now, config);
         }
         if advanced > 0 {
@@ -201,7 +201,7 @@ impl LossRecovery {
     /// Packet-pair's soft time-out (Keshav 1994, §6): a round trip has passed when a packet sent since its begin is
     /// acknowledged; after two without progress the oldest is sent again.
     fn soft_timeout(&mut self, now: Time, samples: &Samples) {
-        let Some(soft) = &mut self.soft else { return };
+        let Some(Own::Soft(soft)) = self.own.as_deref_mut() else { return };
         if !samples.any || samples.latest < soft.round_began {
             return;
         }

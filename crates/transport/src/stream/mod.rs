@@ -3,8 +3,8 @@
 //!
 //! One machine, five ways to find losses: plain Reno (RFC 5681), NewReno (RFC 6582), Vegas (Brakmo and Peterson 1995),
 //! SACK (RFC 6675) and packet-pair's offsets (Keshav 1994, §6); SACK may be helped by a receiver that counts
-//! (`arrivals.rs`), or finds lost retransmissions by time (`overtaken.rs`). Segments are numbered, not bytes: numbers go on through all connections
-//! of a flow, so stale packets are harmless. All sizes are bytes on the wire.
+//! (`arrivals.rs`), or finds lost retransmissions by time (`overtaken.rs`). Segments are numbered, not bytes: numbers go
+//! on through all connections of a flow, so stale packets are harmless. All sizes are bytes on the wire.
 //!
 //! Fast recovery's window inflation (RFC 5681 §3.2 steps 3 and 4) is kept as bytes that left the network, so the
 //! controller's window never carries it: `pipe = in the network by the records - inflation`.
@@ -93,6 +93,25 @@ struct SoftTimeout {
     progress: u64,
 }
 
+/// What one way to find losses has and no other: one pointer for all, since flows come by the ten thousand.
+#[derive(Debug)]
+enum Own {
+    /// Recovery by offsets.
+    Soft(SoftTimeout),
+    /// Ranges, where lost retransmissions are found without the timer.
+    Overtaken(Overtaken),
+}
+
+impl Own {
+    fn of(config: &StreamConfig) -> Option<Self> {
+        match config.reliability {
+            Reliability::Offsets => Some(Self::Soft(SoftTimeout::default())),
+            Reliability::Sack if config.lost_retransmissions => Some(Self::Overtaken(Overtaken::default())),
+            _ => None,
+        }
+    }
+}
+
 const NONE: u64 = u64::MAX;
 
 /// The machine.
@@ -143,14 +162,12 @@ pub(crate) struct LossRecovery {
     /// Whether the episode may prove to be for nothing.
     doubt: Doubt,
     rtt: RttEstimator,
-    /// Packet-pair's.
-    soft: Option<Box<SoftTimeout>>,
+    /// What one way to find losses alone has.
+    own: Option<Box<Own>>,
     /// Vegas's.
     vegas_timer: Option<Box<VegasTimer>>,
     /// Where the receiver counts what arrives.
     arrivals: Option<Box<Arrivals>>,
-    /// Where lost retransmissions are found without the timer.
-    overtaken: Option<Box<Overtaken>>,
     acked: Vec<Acked>,
     lost: Vec<Lost>,
 }
@@ -207,11 +224,9 @@ impl LossRecovery {
             reduced: false,
             doubt: Doubt::None,
             rtt: RttEstimator::new(&config.rto, mix(u64::from(flow.0))),
-            soft: (config.reliability == Reliability::Offsets).then(Box::default),
+            own: Own::of(config).map(Box::new),
             vegas_timer: (config.reliability == Reliability::Vegas).then(Box::default),
             arrivals: None,
-            overtaken: (config.lost_retransmissions && config.reliability == Reliability::Sack)
-                .then(Box::default),
             acked: Vec::new(),
             lost: Vec::new(),
         }
@@ -235,7 +250,7 @@ impl LossRecovery {
             lost: std::mem::take(&mut self.lost),
             ..Self::new(flow, config)
         };
-        if let Some(soft) = &mut self.soft {
+        if let Some(Own::Soft(soft)) = self.own.as_deref_mut() {
             soft.progress = next;
         }
     }
@@ -357,7 +372,7 @@ impl LossRecovery {
         } else {
             self.next_retransmit = self.next_retransmit.max(number + 1);
         }
-        if let Some(overtaken) = &mut self.overtaken {
+        if let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() {
             overtaken.sent_again(now, number);
         }
         self.forced = false;

@@ -14,9 +14,9 @@ use std::collections::VecDeque;
 
 use tailback_core::{Span, Time};
 
-use super::LossRecovery;
 use super::ring::Record;
 use super::spurious::Doubt;
+use super::{LossRecovery, Own};
 use crate::config::StreamConfig;
 
 /// A packet that left less than this part of a round trip later may have overtaken (RFC 9002 §6.1.2).
@@ -38,16 +38,20 @@ impl Overtaken {
 impl LossRecovery {
     /// Believes lost what the segments newly acknowledged have overtaken; whether there was any.
     pub(super) fn find_overtaken(&mut self, now: Time, config: &StreamConfig) -> bool {
-        let Some(mut overtaken) = self.overtaken.take() else { return false };
+        let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() else { return false };
+        if overtaken.under_way.is_empty() {
+            return false;
+        }
+        let mut under_way = std::mem::take(&mut overtaken.under_way);
         let before = self.lost.len();
         if let Some(newest) = self.newest_arrived(now) {
             let margin = now.since(newest) / OVERTAKING;
-            while let Some((number, sent)) = overtaken.under_way.front().copied() {
+            while let Some((number, sent)) = under_way.front().copied() {
                 let waits = self.is_under_way(number, sent);
                 if waits && sent + margin >= newest {
                     break;
                 }
-                overtaken.under_way.pop_front();
+                under_way.pop_front();
                 // What is beyond was sent again without being believed lost (RFC 6675 `NextSeg` rules 3 and 4).
                 if waits && number < self.lost_edge {
                     self.lose_by(number, Record::prove_lost);
@@ -55,7 +59,9 @@ impl LossRecovery {
                 }
             }
         }
-        self.overtaken = Some(overtaken);
+        if let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() {
+            overtaken.under_way = under_way;
+        }
         let found = self.lost.len() > before;
         if found {
             // The repair goes on: F-RTO would hold it back.

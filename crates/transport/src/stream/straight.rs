@@ -6,7 +6,7 @@ use tailback_core::{Acked, Bytes, Echoes, PairPosition, Recovery, Time};
 
 use super::ring::Record;
 use super::spurious::Doubt;
-use super::{LossRecovery, NONE};
+use super::{LossRecovery, NONE, Own};
 use crate::config::{RttSampling, StreamConfig};
 use crate::teller::Next;
 
@@ -28,7 +28,7 @@ impl LossRecovery {
             && self.doubt == Doubt::None;
         let nothing_unusual = config.rtt_sampling == RttSampling::EveryAck
             && self.timed == NONE
-            && self.soft.is_none()
+            && !matches!(self.own.as_deref(), Some(Own::Soft(_)))
             && self.vegas_timer.is_none()
             && !self.rtt.is_directed();
         nothing_missing && nothing_counted && nothing_unusual

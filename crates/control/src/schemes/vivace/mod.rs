@@ -24,13 +24,16 @@
 //! bounds steps by 1 to 30 %; libwebrtc's copy (removed since) has one pair and a delay term on absolute delay.
 //!
 //! Deviations: it begins with the initial window per round trip. A window of twice what the rate fills stops a sender whose
-//! acknowledgements do not come; a time-out halves the rate, or ends the start. Intervals that the application limits say
-//! nothing: the rate stays. Data is not ECN-capable.
+//! acknowledgements do not come. The paper has no retransmission timer: packets that do not come are loss, which the utility
+//! knows. Here a time-out after two round trips without news halves the rate, and any ends the start; where packets arrive all
+//! the while, the rate stays. Retransmissions that are lost are found without the timer. Intervals that the application limits
+//! say nothing: the rate stays. Data is not ECN-capable.
 //!
-//! Open problems: below that loss it should hold, and does not here: of 100 Mbit/s over 36 ms it has 31 to 40 at 0.5 % of random
-//! loss and 15 to 24 at 1 % (60 s, three runs). An interval there has 500 packets, the error of its loss is worth more than the 10 Mbit/s
-//! between two probes, and so the rate walks at random, while time-outs halve it. A step takes five intervals and more. The
-//! slope of round trips is measured over one of them, and noise of a hundredth is taken for a queue.
+//! Random loss: of 100 Mbit/s over 36 ms it has 92 to 93 at 0.5 %, 82 to 92 at 1, 54 to 87 at 3, 16 to 26 at 5 and 1 to 6 at 12
+//! (60 s from the start, three runs), with the knee at 5 % as in the paper.
+//!
+//! Open problems: an interval there has 500 packets, so that its loss is noise: runs at 3 % differ by half. A step takes five
+//! intervals and more. The slope of round trips is measured over one of them, and noise of a hundredth is taken for a queue.
 
 mod interval;
 mod step;
@@ -71,6 +74,8 @@ const PROBE: f64 = 0.05;
 /// The least length of an interval, in packets; and the least rate, in packets per round trip.
 const PACKETS: f64 = 10.0;
 const LEAST: f64 = 2.0;
+/// After so many round trips without a packet heard of, nothing arrives any more.
+const SILENCE: f64 = 2.0;
 /// Intervals remembered at most: more are not under way in any path.
 const MOST: usize = 64;
 /// The largest rate, in Mbit/s.
@@ -138,6 +143,8 @@ pub struct Vivace {
     intervals: VecDeque<Interval>,
     next: u32,
     smoothed: Option<Span>,
+    /// When a packet was last heard of.
+    heard: Time,
     /// Of the present interval, and its end: never, before its first packet has left.
     length: Span,
     ends: Time,
@@ -162,6 +169,7 @@ impl Vivace {
             intervals: VecDeque::new(),
             next: 0,
             smoothed: None,
+            heard: Time::ZERO,
             length: Span::ZERO,
             ends: Time::NEVER,
         }
@@ -215,15 +223,20 @@ impl Vivace {
         }
     }
 
-    /// Nothing came for long: probes anew around half of the rate, or around the last that is known to have been good.
+    /// The retransmission timer expired. Where nothing came for long, probes anew around half of the rate, or around the last that
+    /// is known to have been good. Where packets arrive all the while, only a retransmission was lost, which the utility knows:
+    /// the rate stays. All under way was taken for lost, so that its intervals say nothing.
     fn time_out(&mut self, now: Time) {
-        let known = self.before.map_or(0.0, |(rate, _)| rate);
-        let rate = self.bounded(if self.starting { known } else { self.rate / 2.0 });
-        self.rate = self.in_force().map_or(rate, |in_force| in_force.min(rate));
+        let silent = now.since(self.heard).as_secs_f64() > SILENCE * self.round_trip();
+        let in_force = self.in_force().unwrap_or(f64::INFINITY);
+        if silent || self.starting {
+            let known = self.before.map_or(0.0, |(rate, _)| rate);
+            self.rate = self.bounded(if self.starting { known } else { self.rate / 2.0 }).min(in_force);
+        }
         self.intervals.clear();
         self.step = Step::default();
         self.probe(now);
-        self.begin_at(self.rate, Purpose::Wait);
+        self.begin_at(self.rate.min(in_force), Purpose::Wait);
     }
 
     /// Two pairs, each in random order.
@@ -314,6 +327,9 @@ impl Controller for Vivace {
         }
         let Some(first) = self.intervals.front().map(|interval| interval.id) else { return };
         let mut newest = None;
+        if !feedback.acked.is_empty() {
+            self.heard = now;
+        }
         for acked in feedback.acked {
             let index = acked.tag.wrapping_sub(first) as usize;
             if let Some(interval) = self.intervals.get_mut(index) {
@@ -359,5 +375,41 @@ impl Controller for Vivace {
         let window = filled.max(self.initial).min(self.most);
         let rate = BitRate::from_bits_per_sec_f64((rate * 1e6).clamp(1e3, 1e13));
         Directive { window: Some(window), ..Directive::rate(rate) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_core::{Acked, PairPosition, Stream};
+
+    use super::*;
+
+    fn hear(vivace: &mut Vivace, millis: u64, feedback: &Feedback<'_>) {
+        let mut rng = Stream::new(1, "vivace");
+        let now = Time::ZERO + Span::from_millis(millis);
+        vivace.on_feedback(now, feedback, &mut Cx { rng: &mut rng, notes: None });
+    }
+
+    /// Round trips of 40 ms: a time-out 70 ms after a packet was heard of leaves the rate, one after 90 ms halves it.
+    #[test]
+    fn a_time_out_halves_the_rate_in_silence_alone() {
+        let size = Bytes::new(1500);
+        let params = ControllerParams {
+            segment: size,
+            initial_window: size * 10,
+            initial_ssthresh: None,
+            max_window: size * 10_000,
+        };
+        let mut vivace = Vivace::new(&VivaceConfig::default(), &params);
+        (vivace.smoothed, vivace.starting, vivace.rate) = (Some(Span::from_millis(40)), false, 10.0);
+        vivace.begin();
+        let (sent_at, pair) = (Time::ZERO, PairPosition::Single);
+        let acked = [Acked { number: 0, size, sent_at, retransmitted: false, pair, tag: u32::MAX }];
+        let expired = Some(CongestionEvent::Timeout { consecutive: 1 });
+        hear(&mut vivace, 1000, &Feedback { acked: &acked, ..Feedback::empty() });
+        hear(&mut vivace, 1070, &Feedback { event: expired, ..Feedback::empty() });
+        assert!((vivace.rate - 10.0).abs() < 1e-9, "{}", vivace.rate);
+        hear(&mut vivace, 1090, &Feedback { event: expired, ..Feedback::empty() });
+        assert!((vivace.rate - 5.0).abs() < 1e-9, "{}", vivace.rate);
     }
 }
