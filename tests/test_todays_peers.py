@@ -51,7 +51,7 @@ def test_dctcp_as_in_ns3(flows: int, threshold: int, goodput: float, mean: float
         buffer="1000 packets",
         queue={"name": "step", "threshold": f"{threshold} packets"},
     )
-    assert result.flows["goodput"].sum() / 1e6 * SHARE == pytest.approx(goodput, rel=0.01)
+    assert float(result.flows["goodput"].sum()) / 1e6 * SHARE == pytest.approx(goodput, rel=0.01)
     waiting = queue(result, 2)
     assert float(waiting.mean()) == pytest.approx(mean, rel=0.1)
     assert abs(int(waiting.max()) - most) <= 1
