@@ -1,6 +1,7 @@
 """The standard dumbbells of docs/parity.md: who shares a bottleneck, how fast and how far. What is made of them is said in
 ``write_parity.py`` and ``parity_reasons.py``."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,6 +25,9 @@ PAIRS = (
     ("sack", "kernel-reno"),
 )
 """Who shares a bottleneck; the second flow's round trip is longer by half where both are the same."""
+KERNEL_JITTER = "60 us"
+"""Flows of the kernel are not jittered on purpose; threads and timers make about this of themselves, twice what packets are late
+at the mean."""
 FAIR = {"packet-pair"}
 """Schemes that need a fair queue."""
 DATAGRAMS = {"tfrc"}
@@ -71,6 +75,11 @@ class Cell:
             name=f"{self.pair[0]} and {self.pair[1]}, {self.rate}, {self.delay}{'' if self.is_jittered else ', no jitter'}",
         )
         return Setup(base.with_flows(*flows).to_json(), kernel)
+
+    @staticmethod
+    def file(setup: Setup) -> str:
+        """The name of the file in which its runs with real packets are kept."""
+        return f"{json.loads(setup.scenario)['name'].replace('/', ' per ')}.json"
 
     def _longer(self) -> str:
         return f"{float(self.delay.split()[0]) / 4 + 0.1:g} ms"

@@ -13,29 +13,36 @@ from pathlib import Path
 from typing import Any
 
 from tailback.commands.parity import as_data
-from tailback.lab.parity import compare, figures
-from tailback.lab.run import LabError, available
+from tailback.lab.parity import Figure, Parity, compare, figures, of_figures, simulate
+from tailback.lab.run import LabError, Setup, available
+from tailback.papers.reproduce import plain
 from tailback.units import scaled
 from tools.pages import DOCS, replace
-from tools.parity_cells import cells
+from tools.parity_cells import KERNEL_JITTER, cells
+from tools.parity_reasons import reasons
 
 PAGE = DOCS / "parity.md"
 Data = dict[str, Any]
 """What was measured, as JSON has it."""
 
 
+SIMULATIONS = 10
+"""Simulated runs of a dumbbell."""
+
+
 def matrix(runs: int, more: int, wanted: str, kept: Path) -> list[Data]:
-    """Every comparison as plain data, the newest of each kept in a folder: one is made again only where it is better."""
+    """Every comparison as plain data. What was measured is kept in a folder: runs with real packets are made again only where
+    they are better, simulated ones always."""
     from tailback import _core
 
     known = dict(_core.kernel_schemes())
     found = []
     for cell in cells(known):
-        setup = cell.setup(known)
-        file = kept / f"{json.loads(setup.scenario)['name'].replace('/', ' per ')}.json"
-        if wanted in file.stem:
-            jitter = cell.jitter if cell.is_jittered else None
-            parity = compare(setup.checked(), replicates=runs, more=more, jitter=jitter)
+        setup = cell.setup(known).checked()
+        file = kept / cell.file(setup)
+        jitter = KERNEL_JITTER if cell.is_jittered else None
+        if runs and wanted in file.stem:
+            parity = compare(setup, replicates=runs, more=more, simulations=2, jitter=jitter)
             data = as_data(parity) | {
                 "pair": list(cell.pair),
                 "rate": cell.rate,
@@ -43,12 +50,21 @@ def matrix(runs: int, more: int, wanted: str, kept: Path) -> list[Data]:
                 "jittered": cell.is_jittered,
                 "each": [asdict(figure) for figure in figures(parity.measured)],
             }
-            print(told(data), file=sys.stderr, flush=True)
             if parity.is_valid or not file.exists() or not json.loads(file.read_text("utf-8"))["valid"]:
                 file.write_text(json.dumps(data) + "\n", "utf-8")
         if file.exists():
-            found.append(json.loads(file.read_text("utf-8")))
+            found.append(beside(json.loads(file.read_text("utf-8")), setup, jitter))
+            print(told(found[-1]), file=sys.stderr, flush=True)
     return found
+
+
+def beside(data: Data, setup: Setup, jitter: str | None) -> Data:
+    """What was measured, beside simulations of today."""
+    if "each" not in data:
+        return data
+    rows = of_figures(figures(simulate(setup, SIMULATIONS, jitter)), [Figure(**figure) for figure in data["each"]])
+    parity = Parity(data["scenario"], data["kernel"], rows, [], [], 0)
+    return data | {"rows": plain(parity.table().to_dicts()), "verdict": parity.verdict}
 
 
 def told(data: Data) -> str:
@@ -178,8 +194,9 @@ def router_page(figures: list[Data]) -> str:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=("matrix", "router"))
-    parser.add_argument("--runs", type=int, default=3, help="runs with real packets of each dumbbell; default 3")
+    parser.add_argument("--only", choices=("matrix", "reasons", "router"))
+    runs = "runs with real packets of each dumbbell; default 3; with 0 those that are kept, beside new simulations"
+    parser.add_argument("--runs", type=int, default=3, help=runs)
     parser.add_argument("--profile", default="release", help="how the router's program is built; default release")
     parser.add_argument(
         "--cells", default="", help="only dumbbells whose names contain this; the others stay as they were"
@@ -189,13 +206,18 @@ def main() -> None:
         available()
     except LabError as error:
         sys.exit(f"skipped: {error}")
-    if given.only != "router":
-        kept = Path("out/parity")
-        kept.mkdir(parents=True, exist_ok=True)
-        text = matrix_page(matrix(given.runs, given.runs, given.cells, kept))
-        replace(PAGE, "<!-- matrix, written by make parity -->", "<!-- end of the matrix -->", text)
-    if given.only != "matrix":
-        replace(PAGE, "<!-- router, written by make parity -->", "<!-- end of the router -->", router(given.profile))
+    kept = Path("out/parity")
+    kept.mkdir(parents=True, exist_ok=True)
+    if given.only in {None, "matrix"}:
+        _write("matrix", matrix_page(matrix(given.runs, given.runs, given.cells, kept)))
+    if given.only in {None, "reasons"}:
+        _write("reasons", reasons(kept))
+    if given.only in {None, "router"}:
+        _write("router", router(given.profile))
+
+
+def _write(part: str, text: str) -> None:
+    replace(PAGE, f"<!-- {part}, written by make parity -->", f"<!-- end of the {part} -->", text)
 
 
 if __name__ == "__main__":

@@ -345,6 +345,10 @@ fn cubic_leaves_the_reno_friendly_region_where_the_formulas_cross() {
         now = drive(&mut cubic, now, Time::from_secs_f64(seconds), rtt);
         close(window(&cubic), expected, expected * 0.012);
     }
+    // As RFC 8312 §4.2 has it, W_est goes on by α: 26.47 segments a second, for as long as W_cubic is below.
+    let mut older = cubic_of(&CubicConfig { reno_slope: false, ..CubicConfig::default() });
+    drive(&mut older, Time::ZERO, Time::from_secs_f64(3.0), rtt);
+    close(window(&older), 149.41, 1.8);
     // Without that region the concave curve is all there is: 0.4 (1 - 4.217163)³ + 100 = 86.68.
     let mut plain = cubic_of(&CubicConfig { reno_friendly: false, ..CubicConfig::default() });
     drive(&mut plain, Time::ZERO, Time::from_secs_f64(1.0), rtt);

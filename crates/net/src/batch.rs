@@ -3,18 +3,18 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use rustix::io::Errno;
-use tailback_core::Ecn;
+use tailback_core::{Ecn, Span};
 
 use crate::socket::{MarkedSocket, Train};
+use crate::wait::wait;
 
 /// A train has no more bytes than an IP packet.
 const MOST: usize = 65_000;
 /// How long a full send buffer is waited for, and how often.
-const PAUSE: Duration = Duration::from_millis(2);
+const PAUSE: Span = Span::from_millis(2);
 const PAUSES: usize = 5;
 
 /// The train that is being put together, and the count of those that left.
@@ -130,9 +130,8 @@ fn persistently(socket: &MarkedSocket, train: &Train<'_>) -> io::Result<()> {
     for _ in 0..PAUSES {
         match socket.send_train(train) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let timeout = Timespec { tv_sec: 0, tv_nsec: PAUSE.subsec_nanos().into() };
                 // Whatever ends the pause, the next attempt tells.
-                let _ = poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&timeout));
+                let _ = wait(socket, PollFlags::OUT, PAUSE);
             }
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::Interrupted) => {}
@@ -169,6 +168,7 @@ pub(crate) fn is_momentary(error: &io::Error) -> bool {
 mod tests {
     use super::*;
     use std::net::UdpSocket;
+    use std::time::Duration;
 
     #[test]
     fn a_way_that_is_not_there_for_a_moment_is_a_lost_datagram() {

@@ -1,4 +1,4 @@
-//! Waiting for a datagram or for a time, whichever comes first. What is then done is decided in `udp.rs` and `host.rs`.
+//! Waiting for a socket or for a time, whichever comes first. What is then done is decided by whoever waits.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -16,24 +16,28 @@ use crate::clock::Clock;
 /// Of the system.
 pub(crate) fn wait_until(source: &impl AsFd, clock: Clock, until: Time, margin: Span) -> io::Result<bool> {
     let sleep = until.since(clock.now());
-    if wait(source, sleep.saturating_sub(margin))? {
+    if wait(source, PollFlags::IN, sleep.saturating_sub(margin))? {
         return Ok(true);
     }
     while !margin.is_zero() && clock.now() < until {
-        if wait(source, Span::ZERO)? {
+        if wait(source, PollFlags::IN, Span::ZERO)? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-fn wait(source: &impl AsFd, span: Span) -> io::Result<bool> {
+/// Waits for so long at most until a socket can be read or written, as `what` says; whether it can.
+///
+/// # Errors
+/// Of the system.
+pub(crate) fn wait(source: &impl AsFd, what: PollFlags, span: Span) -> io::Result<bool> {
     let (seconds, nanos) = (span.as_nanos() / 1_000_000_000, span.as_nanos() % 1_000_000_000);
     let timeout = Timespec {
         tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX),
         tv_nsec: i64::try_from(nanos).unwrap_or(0),
     };
-    match poll(&mut [PollFd::new(source, PollFlags::IN)], Some(&timeout)) {
+    match poll(&mut [PollFd::new(source, what)], Some(&timeout)) {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),

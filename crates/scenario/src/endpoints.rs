@@ -83,16 +83,16 @@ impl<'a> Assembly<'a> {
 }
 
 /// The two ends of a flow that carries bytes from outside, for drivers of sockets: flow 0, whatever application the
-/// configuration names. `None` where the scheme sends datagrams, which are not repaired.
+/// configuration names. `None` where the flow sends datagrams, which are not repaired.
 pub fn piped(config: &FlowConfig) -> Option<(Sender, Receiver)> {
     if config.sends_datagrams() {
         return None;
     }
-    let (needs, id) = (config.scheme.needs(), FlowId(0));
+    let (needs, id) = (config.needs(), FlowId(0));
     let stream = config.transport.clone().serving(&needs);
     let mut receiving = config.receiver.clone().serving(&needs).matching(&stream);
     receiving.delivery_events = true;
-    let Parts { controller, policy } = config.scheme.build(&config.controller_params());
+    let Parts { controller, policy } = config.parts();
     let sender = Sender::new(id, stream, controller, AnySource::pushed());
     let receiver = Receiver::new(id, receiving);
     Some((
@@ -137,15 +137,14 @@ enum Shared {
 
 impl<'a> Group<'a> {
     fn new(config: &'a FlowConfig) -> Self {
-        let params = config.controller_params();
-        let needs = config.scheme.needs();
+        let needs = config.needs();
         let shared = if config.sends_datagrams() {
             Shared::Datagram(Arc::new(config.datagram.clone().serving(&needs)))
         } else {
             let sender = config.transport.clone().serving(&needs);
             let receiver = config.receiver.clone().serving(&needs).matching(&sender);
-            let scheme = config.scheme.0.clone();
-            let fresh = Arc::new(move || scheme.build(&params).controller);
+            let alike = config.clone();
+            let fresh = Arc::new(move || alike.parts().controller);
             Shared::Stream { sender: Arc::new(sender), receiver: Arc::new(receiver), fresh }
         };
         Self { config, shared }
@@ -173,7 +172,7 @@ impl<'a> Group<'a> {
 
     /// One sender and one receiver.
     fn pair(&self, id: FlowId) -> (AnySender, AnyReceiver) {
-        let Parts { controller, policy } = self.config.scheme.build(&self.config.controller_params());
+        let Parts { controller, policy } = self.config.parts();
         let source = self.config.source.build();
         match &self.shared {
             Shared::Stream { sender, receiver, fresh } => {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_control::{ControllerParams, Reliability};
+use tailback_control::{AnyController, ControllerParams, Needs, Parts, Reliability, over_stream};
 use tailback_core::{Bytes, Checker, Span};
 use tailback_transport::EcnMode;
 
@@ -25,6 +25,11 @@ pub struct FlowConfig {
     pub count: u32,
     /// The congestion control scheme, by name or as a table with its parameters.
     pub scheme: Choice<SchemeConfig>,
+    /// Whether a scheme that sends datagrams carries a reliable stream instead: what is lost is retransmitted within the rate
+    /// that the scheme allows, and the scheme sees first transmissions only. The flow then has `transport` and `receiver` in
+    /// place of `datagram`. Says nothing of other schemes. Default false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub reliable: bool,
     /// The application, by name or as a table with its parameters; an endless transfer by default.
     #[serde(default)]
     pub source: Choice<SourceConfig>,
@@ -72,6 +77,11 @@ const fn one() -> u32 {
     1
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
 impl FlowConfig {
     /// The name of member `index`.
     pub fn member(&self, index: u32) -> String {
@@ -96,7 +106,20 @@ impl FlowConfig {
 
     /// Whether the scheme sends datagrams instead of a reliable stream.
     pub fn sends_datagrams(&self) -> bool {
-        self.scheme.reliability() == Reliability::Datagram
+        self.needs().reliability == Reliability::Datagram
+    }
+
+    /// What the scheme wants from its endpoints here.
+    pub fn needs(&self) -> Needs {
+        let needs = self.scheme.needs();
+        if self.reliable { needs.over_stream() } else { needs }
+    }
+
+    /// Both halves of the scheme, as the endpoints of this flow carry them.
+    pub fn parts(&self) -> Parts<AnyController> {
+        let parts = self.scheme.build(&self.controller_params());
+        let is_carried = self.reliable && self.scheme.reliability() == Reliability::Datagram;
+        if is_carried { over_stream(parts) } else { parts }
     }
 
     /// A full packet's bytes on the wire.

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use serde_json::Value;
 use tailback_control::SCHEMES;
-use tailback_core::{Bytes, Checker};
+use tailback_control::laws::{Counting, Halve};
+use tailback_control::schemes::{CubicConfig, RenoConfig};
+use tailback_core::{Bytes, Checker, Choice, Span};
 use tailback_transport::config::{EcnMode, RttSampling, SpuriousDetection};
 use tailback_transport::wire::DATA_OVERHEAD;
 
@@ -28,6 +30,9 @@ const FRAMED: u64 = 28 + DATA_OVERHEAD as u64;
 const STAMPED: u64 = 73;
 /// Header bytes of IPv4 and TCP with timestamps.
 const TCP: u64 = 52;
+/// The kernel acknowledges every second segment, a single one after its shortest such delay.
+const ACK_EVERY: u32 = 2;
+const ACK_DELAY: Span = Span::from_millis(40);
 /// The header that scenarios have where they say nothing of it.
 const USUAL: Bytes = Bytes::new(40);
 /// So many hosts make for as many namespaces.
@@ -48,6 +53,19 @@ pub fn counterpart(congestion: &str) -> Option<&'static str> {
         other => other,
     };
     SCHEMES.iter().find(|info| info.name == name).map(|info| info.name)
+}
+
+/// The same with the settings that make it do what the kernel's does: windows grow by the bytes that are acknowledged, and
+/// shrink from what they are.
+fn settings(congestion: &str) -> Option<SchemeConfig> {
+    let (counting, halve) = (Counting::Bytes, Halve::Window);
+    Some(match congestion {
+        "reno" => SchemeConfig::Sack(RenoConfig { counting, halve, ..RenoConfig::default() }),
+        "cubic" => {
+            SchemeConfig::Cubic(CubicConfig { counting, halve, hystart: true, ..CubicConfig::default() })
+        }
+        other => (SCHEMES.iter().find(|info| Some(info.name) == counterpart(other))?.default)(),
+    })
 }
 
 /// Loads a scenario in which flows may have schemes of the kernel, such as `kernel-cubic`; in their places stand the
@@ -84,7 +102,8 @@ pub fn of_value(mut value: Value, base: &Path) -> Result<(Scenario, Kernel), Pro
 }
 
 impl Scenario {
-    /// The scenario as it is with real packets: their headers are those of real ones.
+    /// The scenario as it is with real packets: their headers are those of real ones, and flows that the kernel carries
+    /// have a counterpart that does as the kernel's TCP does.
     ///
     /// # Errors
     /// Everything in it that cannot be had in real time; `known` are the congestion controls that the kernel has.
@@ -110,6 +129,7 @@ impl Scenario {
                 let congestion = kernel.get(&flow.name);
                 let header = if let Some(congestion) = congestion {
                     check_kernel(flow, congestion, known, checker);
+                    be_like_the_kernel(flow, congestion);
                     TCP
                 } else {
                     let is_custom = matches!(flow.scheme.0, SchemeConfig::Custom(_));
@@ -132,13 +152,28 @@ fn check_kernel(flow: &FlowConfig, congestion: &str, known: &[String], checker: 
     checker.require(has, "scheme", format_args!("{KERNEL}{congestion}"), allowed);
     let source = matches!(flow.source.0, SourceConfig::Bulk(_) | SourceConfig::Files(_));
     checker.require(source, "source", flow.source.0.name(), "bulk or files over the kernel's TCP");
-    let StreamConfig { segment_size, ecn, header, .. } = flow.transport;
-    let like_the_kernel = StreamConfig { segment_size, ecn, header, ..StreamConfig::default() };
+    let StreamConfig { segment_size, ecn, header, handshake, .. } = flow.transport;
+    let like_the_kernel = StreamConfig { segment_size, ecn, header, handshake, ..StreamConfig::default() };
     let allowed = "nothing but segment_size and ecn over the kernel's TCP, which has settings of its own";
     checker.require(flow.transport == like_the_kernel, "transport", "a table", allowed);
-    checker.require(flow.receiver == ReceiverConfig::default(), "receiver", "a table", allowed);
+    let is_free = [ReceiverConfig::default(), delayed()].contains(&flow.receiver);
+    checker.require(is_free, "receiver", "a table", allowed);
     let codepoint = ecn != EcnMode::Ect1;
     checker.require(codepoint, "transport.ecn", "ect1", "off or ect0 over the kernel's TCP");
+}
+
+/// How the kernel acknowledges.
+fn delayed() -> ReceiverConfig {
+    ReceiverConfig { ack_every: ACK_EVERY, ack_delay: ACK_DELAY, ..ReceiverConfig::default() }
+}
+
+/// Gives a flow that the kernel carries a counterpart's settings.
+fn be_like_the_kernel(flow: &mut FlowConfig, congestion: &str) {
+    if let Some(scheme) = settings(congestion) {
+        flow.scheme = Choice(scheme);
+    }
+    flow.receiver = delayed();
+    flow.transport.handshake = true;
 }
 
 impl FlowConfig {

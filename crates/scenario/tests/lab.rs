@@ -3,7 +3,11 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tailback_control::laws::{Counting, Halve};
+use tailback_control::schemes::CubicConfig;
+use tailback_core::Span;
 use tailback_scenario::lab::{counterpart, of_value};
+use tailback_scenario::parts::{ReceiverConfig, SchemeConfig};
 use tailback_transport::wire::DATA_OVERHEAD;
 
 fn scenario(flows: &Value) -> Value {
@@ -32,8 +36,25 @@ fn schemes_of_the_kernel_have_counterparts() {
     let made = scenario.for_lab(&kernel, &known()).unwrap();
     let headers: Vec<_> = made.flows.iter().map(|flow| flow.transport.header.get()).collect();
     assert_eq!(headers, [52, 52, 58]);
-    assert!(made.clone().for_lab(&kernel, &known()).is_ok(), "once more");
+    assert_eq!(made.clone().for_lab(&kernel, &known()).unwrap(), made, "once more");
     assert_eq!((counterpart("bbr"), counterpart("nonesuch")), (Some("bbr1"), None));
+}
+
+#[test]
+fn counterparts_do_as_the_kernel_does() {
+    let flows = json!([{"name": "a", "scheme": "kernel-cubic"}, {"name": "b", "scheme": "cubic"}]);
+    let (scenario, kernel) = of_value(scenario(&flows), Path::new("")).unwrap();
+    let made = scenario.for_lab(&kernel, &known()).unwrap();
+    let [kernel, ours] = &made.flows[..] else { panic!("two flows") };
+    // Linux acknowledges every second segment, and shakes hands.
+    assert_eq!((kernel.receiver.ack_every, kernel.receiver.ack_delay), (2, Span::from_millis(40)));
+    let SchemeConfig::Cubic(cubic) = &kernel.scheme.0 else { panic!("{:?}", kernel.scheme) };
+    assert_eq!((cubic.counting, cubic.halve), (Counting::Bytes, Halve::Window));
+    assert!(cubic.hystart && kernel.transport.handshake);
+    // Ours is as the scenario has it.
+    assert_eq!(ours.receiver, ReceiverConfig::default());
+    assert_eq!(ours.scheme.0, SchemeConfig::Cubic(CubicConfig::default()));
+    assert!(!ours.transport.handshake);
 }
 
 #[test]

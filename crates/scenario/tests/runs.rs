@@ -1,5 +1,6 @@
 //! Scenarios at work: what is written is what runs.
 
+use tailback_control::{Reliability, SCHEMES};
 use tailback_scenario::{Budget, Outcome, Run, Scenario, Start};
 
 fn run(text: &str, seed: Option<u64>) -> Outcome {
@@ -86,6 +87,32 @@ fn files_are_told_one_by_one() {
     let outcome = run(&one(flow, ""), None);
     assert_eq!(outcome.messages.counts("size_bytes"), [20_000; 5]);
     assert!(outcome.flows.quantities("finished_seconds")[0] < 10.0);
+}
+
+#[test]
+fn every_scheme_of_datagrams_can_carry_a_stream() {
+    let loss = "rate = \"4 Mbit/s\"\nloss = { name = \"periodic\", every = 20, offset = 5 }";
+    let source = "reliable = true\nsource = { name = \"files\", count = 1, size = { name = \"constant\", value = \"60 kB\" } }";
+    let datagrams = SCHEMES.iter().filter(|info| info.reliability == Reliability::Datagram);
+    let names: Vec<_> = datagrams.map(|info| info.name).collect();
+    assert!(names.contains(&"tfrc") && names.contains(&"gcc"), "{names:?}");
+    for name in names {
+        let outcome = run(&one(&format!("scheme = \"{name}\"\n{source}"), loss), None);
+        assert_eq!(outcome.messages.counts("size_bytes"), [60_000], "{name}");
+        assert!(outcome.flows.counts("retransmitted_packets")[0] >= 3, "{name}");
+    }
+}
+
+#[test]
+fn a_scheme_of_datagrams_sees_the_same_over_a_stream() {
+    // TFRC's rate at 2 % of random loss is that of its equation; of what it may send, a stream sends a part again.
+    let loss = "rate = \"100 Mbit/s\"\nloss = { name = \"independent\", probability = 0.02 }";
+    let rate = |more: &str| {
+        let text = one(&format!("scheme = \"tfrc\"\n{more}"), loss).replace("10 s", "60 s");
+        run(&text, None).flows_measured.counts("received_bytes")[0] as f64
+    };
+    let ratio = rate("reliable = true") / rate("");
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
 }
 
 #[test]

@@ -39,7 +39,7 @@ def send(
     json: Json = False,
     show_key: Annotated[bool, typer.Option("--show-key", help="Print this user's public key and stop.")] = False,
 ) -> None:
-    """Send a file to `tailback recv` at another host, over UDP under any scheme with a reliable stream. Linux only.
+    """Send a file to `tailback recv` at another host, over UDP under any scheme that sets a rate or a window. Linux only.
 
     What was interrupted goes on where it was. The file's hash is compared at the end.
     """

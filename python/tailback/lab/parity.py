@@ -139,8 +139,6 @@ def compare(
     Raises:
         LabError: where a flow is the kernel's and has no counterpart of ours.
     """
-    from tailback.run import run_text
-
     unmatched = [name for name in setup.kernel.values() if dict(_known()).get(name) is None]
     if unmatched:
         raise LabError(f"kernel-{unmatched[0]} has no counterpart among Tailback's schemes; `tailback lab` can run it")
@@ -156,9 +154,16 @@ def compare(
         result = run(setup, seed=first + len(counted), budget=budget, progress=tell)
         (counted if result.real["valid"] else late).append(result)
     measured = counted if len(counted) > 1 else [*counted, *late]
+    return of_results(simulate(setup, simulations, jitter), measured, dict(setup.kernel), len(late))
+
+
+def simulate(setup: Setup, count: int, jitter: str | None = None) -> list[Result]:
+    """The simulated side of a comparison: so many runs, from the scenario's seed on; ``jitter`` as in :func:`compare`."""
+    from tailback.run import run_text
+
+    first = int(json.loads(setup.scenario)["seed"])
     scenario = _jittered(setup, jitter) if jitter else setup.scenario
-    simulated = [run_text(scenario, first + index) for index in range(simulations)]
-    return of_results(simulated, measured, dict(setup.kernel), len(late))
+    return [run_text(scenario, first + index) for index in range(count)]
 
 
 def _jittered(setup: Setup, jitter: str) -> str:

@@ -1054,6 +1054,12 @@ class Cubic(Part):
     reno_friendly: bool = True
     """Whether the window is never below what Reno would have (RFC 9438 §4.3). Default true."""
 
+    reno_slope: bool = True
+    """Whether Reno's window in that comparison grows by a segment per round trip, as Reno's own does, once it is
+    where the last congestion was (RFC 9438 §4.3, at the end). Otherwise it goes on by α, as in RFC 8312 §4.2.
+    Default true.
+    """
+
     hystart: bool = False
     """Whether the initial slow start ends when round trip times rise (RFC 9406). Default false."""
 
@@ -3265,6 +3271,12 @@ class Flow(Part):
 
     count: Annotated[int, Field(ge=1, le=1000000)] = 1
     """How many flows the group has."""
+
+    reliable: bool | None = None
+    """Whether a scheme that sends datagrams carries a reliable stream instead: what is lost is retransmitted within
+    the rate that the scheme allows, and the scheme sees first transmissions only. The flow then has ``transport``
+    and ``receiver`` in place of ``datagram``. Says nothing of other schemes. Default false.
+    """
 
     source: SourceOrName = BulkSource()
     """The application, by name or as a table with its parameters; an endless transfer by default."""

@@ -35,6 +35,7 @@ def scenario_of(name: str, scheme: str, changes: Sequence[str], seed: int) -> Sc
                 "from": "sender",
                 "to": "receiver",
                 "scheme": from_text(scheme),
+                "reliable": True,  # Schemes of datagrams, too, must bring all of it there.
                 "transport": {"receive_window": "64 MiB"},  # As much as the receiver takes.
                 "receiver": {"ack_every": 2},  # Where the scheme lets them wait (RFC 5681 §4.2).
             }

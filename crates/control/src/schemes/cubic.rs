@@ -9,7 +9,7 @@
 //! | `W_cubic(t) = C (t - K)³ + W_max` | eq. 1, §4.2 |
 //! | `K = ∛((W_max - cwnd_epoch) / C)` | eq. 2, §4.2 |
 //! | `target = W_cubic(t + RTT)`, at least `cwnd`, at most `1.5 cwnd` | §4.2 |
-//! | `W_est += α · acked / cwnd`, `α = 3 (1-β) / (1+β)`, and 1 once `W_est >= cwnd_prior` | eq. 4, §4.3 |
+//! | `W_est += α · acked / cwnd`, `α = 3 (1-β) / (1+β)`, and 1 once `W_est >= cwnd_prior` (`reno_slope`) | eq. 4, §4.3 |
 //! | `cwnd = W_est` where `W_cubic(t) < W_est` (Reno-friendly region) | §4.3 |
 //! | `cwnd += (target - cwnd) / cwnd` otherwise | §4.4, §4.5 |
 //! | loss: `ssthresh = β · FlightSize`, `cwnd = max(ssthresh, 2)`; ECN echo: `cwnd = max(ssthresh, 1)` | §4.6 |
@@ -43,6 +43,7 @@ use crate::parts::{ControllerParams, Parts, SchemeConfig, SchemeInfo};
 /// Parameters of CUBIC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches, each a section of the RFC")]
 pub struct CubicConfig {
     /// β: the window is multiplied by this at congestion. Default 0.7 (RFC 9438 §4.6).
     pub beta: f64,
@@ -52,6 +53,9 @@ pub struct CubicConfig {
     pub fast_convergence: bool,
     /// Whether the window is never below what Reno would have (RFC 9438 §4.3). Default true.
     pub reno_friendly: bool,
+    /// Whether Reno's window in that comparison grows by a segment per round trip, as Reno's own does, once it is where the
+    /// last congestion was (RFC 9438 §4.3, at the end). Otherwise it goes on by α, as in RFC 8312 §4.2. Default true.
+    pub reno_slope: bool,
     /// Whether the initial slow start ends when round trip times rise (RFC 9406). Default false.
     pub hystart: bool,
     /// What an acknowledgement counts for: `per-ack` (the RFC's text) or `bytes` (RFC 3465).
@@ -70,6 +74,7 @@ impl Default for CubicConfig {
             c: 0.4,
             fast_convergence: true,
             reno_friendly: true,
+            reno_slope: true,
             hystart: false,
             counting: Counting::PerAck,
             slow_start_limit: 2.0,
@@ -140,6 +145,7 @@ impl Epoch {
 
 /// CUBIC's window law.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches, each a section of the RFC")]
 pub struct Cubic {
     law: WindowLaw,
     beta: f64,
@@ -147,6 +153,7 @@ pub struct Cubic {
     alpha: f64,
     fast_convergence: bool,
     reno_friendly: bool,
+    reno_slope: bool,
     /// Present during the initial slow start only (RFC 9406 §4.3).
     hystart: Option<HyStart>,
     epoch: Option<Epoch>,
@@ -181,6 +188,7 @@ impl Cubic {
             alpha: 3.0 * (1.0 - config.beta) / (1.0 + config.beta),
             fast_convergence: config.fast_convergence,
             reno_friendly: config.reno_friendly,
+            reno_slope: config.reno_slope,
             hystart: config.hystart.then(HyStart::default),
             epoch: None,
             w_max: 0.0,
@@ -297,7 +305,7 @@ impl Cubic {
         let window = self.law.window;
         let share = 1.0 / window;
         // Equation 4.
-        let alpha = if epoch.estimate >= self.prior { 1.0 } else { self.alpha };
+        let alpha = if self.reno_slope && epoch.estimate >= self.prior { 1.0 } else { self.alpha };
         epoch.estimate += gain * alpha * self.law.segments(advanced) * share;
 
         let t = now.since(epoch.began).as_secs_f64();

@@ -3,8 +3,8 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tailback_core::Ecn;
+use rustix::event::PollFlags;
+use tailback_core::{Ecn, Span};
 
 use super::error::TransferError;
 use super::{Phase, Seen, Watch};
@@ -12,6 +12,10 @@ use crate::batch::{Batch, is_momentary};
 use crate::clock::Clock;
 use crate::secure::handshake::{Answer, Knock, Responder};
 use crate::socket::MarkedSocket;
+use crate::wait::wait;
+
+/// The word to stop is looked for this often.
+const LOOK: Span = Span::from_millis(50);
 
 /// A socket of this port for both protocols, or for IPv4 where there is only that; of one address where it is given.
 pub(super) fn bound(address: Option<IpAddr>, port: u16) -> io::Result<UdpSocket> {
@@ -38,9 +42,8 @@ pub(super) fn listen(
 ) -> Result<(Knock, Way), TransferError> {
     let mut buffer = vec![0; usize::from(u16::MAX)];
     while watch(&Seen::before(Phase::Waiting, 0, 0)) {
-        let timeout = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-        // Interrupted or not, the loop looks.
-        let _ = poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&timeout));
+        // Whatever ends the wait, the loop looks.
+        let _ = wait(socket, PollFlags::IN, LOOK);
         let arrived = match socket.receive(&mut buffer) {
             Ok(arrived) => arrived,
             Err(error) if is_momentary(&error) => continue,

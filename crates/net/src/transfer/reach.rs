@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use rustix::io::Errno;
 use tailback_core::{Ecn, Span, Time};
 
@@ -14,12 +14,15 @@ use crate::clock::Clock;
 use crate::secure::envelope::COOKIE;
 use crate::secure::handshake::{Accepted, Initiator};
 use crate::socket::MarkedSocket;
+use crate::wait::wait;
 
 /// Datagrams of this length pass everywhere (RFC 8200 §5).
 pub(super) const SAFE: usize = 1232;
 /// How long the first answer is waited for; each further one twice as long, up to the greatest.
 const FIRST_WAIT: Span = Span::from_millis(200);
 const LONGEST_WAIT: Span = Span::from_secs(1);
+/// The word to stop is looked for this often.
+const LOOK: Span = Span::from_millis(20);
 /// So many hellos of full length are tried before shorter ones.
 const TRIES: u32 = 3;
 
@@ -106,7 +109,7 @@ impl<'a> Reach<'a> {
                 length = SAFE;
                 continue;
             }
-            let found = self.answer(wait(attempt), |bytes| initiator.cookie(bytes))?;
+            let found = self.answer(patience(attempt), |bytes| initiator.cookie(bytes))?;
             if let Some((cookie, length)) = found {
                 return Ok((cookie, usize::from(length)));
             }
@@ -126,7 +129,7 @@ impl<'a> Reach<'a> {
         loop {
             // Errors of sending are told by the deadline.
             let _ = self.say(&initiation);
-            if let Some(found) = self.answer(wait(attempt), |bytes| initiator.finish(bytes))? {
+            if let Some(found) = self.answer(patience(attempt), |bytes| initiator.finish(bytes))? {
                 return Ok(found);
             }
             // The receiver may have been started again, and knows nothing of its cookie.
@@ -167,15 +170,14 @@ impl<'a> Reach<'a> {
     /// Waits for a datagram that says something.
     fn answer<T>(
         &mut self,
-        wait: Span,
+        span: Span,
         mut read: impl FnMut(&[u8]) -> Option<T>,
     ) -> Result<Option<T>, TransferError> {
-        let until = self.clock.now() + wait;
+        let until = self.clock.now() + span;
         let mut buffer = vec![0; usize::from(u16::MAX)];
         while self.clock.now() < until {
-            let timeout = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-            // Interrupted or not, the loop looks.
-            let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&timeout));
+            // Whatever ends the wait, the loop looks.
+            let _ = wait(&self.socket, PollFlags::IN, LOOK);
             match self.socket.receive(&mut buffer) {
                 Ok(arrived) => {
                     if let Some(found) = arrived.datagrams(&buffer).find_map(&mut read) {
@@ -206,6 +208,6 @@ impl<'a> Reach<'a> {
 }
 
 /// How long the answer to an attempt is waited for.
-fn wait(attempt: u32) -> Span {
+fn patience(attempt: u32) -> Span {
     (FIRST_WAIT * (1 << attempt.min(4))).min(LONGEST_WAIT)
 }
