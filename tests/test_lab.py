@@ -234,3 +234,21 @@ def test_one_run_decides_nothing() -> None:
     row = of_results([one], [one], {}, 0).rows[0]
     assert isinstance(row, Row)
     assert row.verdict == ""
+
+
+def test_every_arm_of_the_experiment_on_the_page_is_a_scenario() -> None:
+    from tailback import _core
+    from tools.parity_reasons import SUSPECTS
+
+    known = dict(_core.kernel_schemes()) if hasattr(_core, "kernel_schemes") else {}
+    if not {"reno", "cubic", "bbr"} <= set(known):
+        pytest.skip("this kernel lacks one of reno, cubic and bbr")
+    for cell, arms in SUSPECTS:
+        setup = cell.setup(known).checked()
+        told = set()
+        for arm in arms:
+            scenario = json.loads(setup.scenario)
+            arm.change(scenario, [flow for flow in scenario["flows"] if flow["name"] in setup.kernel], cell.jitter)
+            tb.Scenario.of(scenario)
+            told.add(json.dumps(scenario))
+        assert len(told) >= len(arms) - 1, "each changes something"

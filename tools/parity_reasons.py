@@ -50,11 +50,9 @@ def _also(first: Callable[[Data, list[Data], str], None], **fields: Data) -> Cal
         first(scenario, kernel, jitter)
         for flow in kernel:
             for name, values in fields.items():
-                before = flow[name]
-                if isinstance(before, str):
-                    flow[name] = before if before == "bbr1" else {"name": before} | values
-                else:
-                    flow[name] = before | values
+                before = {"name": flow[name]} if isinstance(flow[name], str) else flow[name]
+                is_other = before.get("name") == "bbr1"  # It has no settings.
+                flow[name] = before if is_other else before | values
 
     return change
 
