@@ -1,8 +1,9 @@
 //! A winner tree: one leaf per element, inner nodes the minimum of their two children. Arming a leaf is a fixed walk
 //! of log2(n) minima without a branch on data; there are no stale entries to skip.
 //!
-//! Nodes lie as walks need them: two levels share a line of memory, which holds four nodes of the lower level and before
-//! them the minima of their pairs; the lesser of these two is a node in a line of the levels above.
+//! Nodes lie as walks need them. The upper levels, which are at hand in the nearest cache, lie as in a heap: a step up is one
+//! shift. Where there are more levels, two of the lower ones share a line of memory, which holds four nodes of the lower
+//! level and before them the minima of their pairs; the lesser of these two is a node above.
 //!
 //! The walk's length is a constant of the type, so that it unrolls and needs no bounds checks: measured, that is
 //! worth a sixth of a whole run. [`WinnerTree`] picks the walk for its size when it is made.
@@ -21,11 +22,12 @@ struct Line {
 }
 
 /// Keys are `time * leaves + leaf`, so that one integer comparison orders by time and then by leaf.
-///
-/// The lines of the leaves come first, then those above them, and so on to the one line at the top.
 #[derive(Debug)]
 pub(crate) struct WinnerTree {
+    /// The lower levels: the lines of the leaves come first, then those above them. A small tree has none.
     lines: Box<[Line]>,
+    /// The upper levels: below node `n` are `2 n` and `2 n + 1`. The root, node 1, is not stored: the queue keeps it.
+    top: Box<[u64]>,
     bits: u32,
     walks: Walks,
 }
@@ -34,31 +36,44 @@ pub(crate) struct WinnerTree {
 #[derive(Clone, Copy, Debug)]
 struct Walks {
     /// Arms a leaf and gives the new root.
-    arm: fn(&mut [Line], u32, Time) -> u64,
+    arm: fn(&mut [Line], &mut [u64], u32, Time) -> u64,
     /// Arms a leaf that was due later, and gives its key.
-    bring_forward: fn(&mut [Line], u32, Time) -> u64,
+    bring_forward: fn(&mut [Line], &mut [u64], u32, Time) -> u64,
 }
 
-/// How many pairs of levels a tree of `1 << bits` leaves has.
-const fn levels(bits: u32) -> u32 {
-    bits.div_ceil(2)
+/// At most so many levels lie as in a heap: 16 KiB.
+const MOST_ABOVE: u32 = 10;
+
+/// How many pairs of levels of a tree of `1 << bits` leaves lie in lines.
+const fn pairs_of_levels(bits: u32) -> u32 {
+    bits.saturating_sub(MOST_ABOVE).div_ceil(2)
+}
+
+/// How many levels lie above these.
+const fn levels_above(bits: u32) -> u32 {
+    bits - 2 * pairs_of_levels(bits)
 }
 
 /// How many lines such a tree has.
 const fn lines(bits: u32) -> usize {
     let (mut all, mut wide, mut level) = (0, 1_usize << bits, 0);
-    while level < levels(bits) {
-        wide = wide.div_ceil(4);
+    while level < pairs_of_levels(bits) {
+        wide /= 4;
         all += wide;
         level += 1;
     }
     all
 }
 
+/// How many keys the upper levels take.
+const fn top(bits: u32) -> usize {
+    2 << levels_above(bits)
+}
+
 impl Walks {
-    const fn of<const BITS: u32, const LINES: usize>() -> Self {
-        const { assert!(LINES == lines(BITS) && levels(BITS) >= 3) };
-        Self { arm: arm::<BITS, LINES>, bring_forward: bring_forward::<BITS, LINES> }
+    const fn of<const BITS: u32, const LINES: usize, const TOP: usize>() -> Self {
+        const { assert!(LINES == lines(BITS) && TOP == top(BITS)) };
+        Self { arm: arm::<BITS, LINES, TOP>, bring_forward: bring_forward::<BITS, LINES, TOP> }
     }
 }
 
@@ -66,7 +81,7 @@ impl Walks {
 macro_rules! walks {
     ($given:expr, $($bits:literal)+) => {
         match $given {
-            $($bits => Some(Walks::of::<$bits, { lines($bits) }>()),)+
+            $($bits => Some(Walks::of::<$bits, { lines($bits) }, { top($bits) }>()),)+
             _ => None,
         }
     };
@@ -78,10 +93,15 @@ impl WinnerTree {
     pub(crate) fn new(leaves: usize, horizon: Time) -> Option<Self> {
         let bits = leaves.next_power_of_two().trailing_zeros().max(6);
         let walks = walks!(bits, 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24)?;
-        let empty = Line { pairs: [IDLE; 2], nodes: [IDLE; 4] };
         // Two more bits for good measure: timers may be set beyond the horizon.
         let fits = horizon.as_nanos() >> (62 - bits) == 0;
-        fits.then(|| Self { lines: vec![empty; lines(bits)].into_boxed_slice(), bits, walks })
+        let empty = Line { pairs: [IDLE; 2], nodes: [IDLE; 4] };
+        fits.then(|| Self {
+            lines: vec![empty; lines(bits)].into_boxed_slice(),
+            top: vec![IDLE; top(bits)].into_boxed_slice(),
+            bits,
+            walks,
+        })
     }
 
     /// How many leaves there is room for.
@@ -97,19 +117,23 @@ impl WinnerTree {
     /// Arms a leaf and gives the new root, whose meaning [`WinnerTree::bits`] tells.
     #[inline(always)]
     pub(crate) fn arm(&mut self, leaf: u32, time: Time) -> u64 {
-        (self.walks.arm)(&mut self.lines, leaf, time)
+        (self.walks.arm)(&mut self.lines, &mut self.top, leaf, time)
     }
 
     /// Arms a leaf that was due later, or not at all, and gives its key, below which the root cannot stay.
     #[inline(always)]
     pub(crate) fn bring_forward(&mut self, leaf: u32, time: Time) -> u64 {
-        (self.walks.bring_forward)(&mut self.lines, leaf, time)
+        (self.walks.bring_forward)(&mut self.lines, &mut self.top, leaf, time)
     }
 
     /// The key of a leaf.
     #[inline]
     pub(crate) fn key(&self, leaf: u32) -> u64 {
-        self.lines[leaf as usize / 4].nodes[leaf as usize % 4]
+        let leaf = leaf as usize;
+        match self.lines.get(leaf / 4) {
+            Some(line) => line.nodes[leaf % 4],
+            None => self.top[self.leaves() + leaf],
+        }
     }
 }
 
@@ -122,12 +146,18 @@ const fn key_of(bits: u32, leaf: u32, time: Time) -> u64 {
 }
 
 /// Arms a leaf: the walk of [`Walks::arm`].
-fn arm<const BITS: u32, const LINES: usize>(lines: &mut [Line], leaf: u32, time: Time) -> u64 {
+fn arm<const BITS: u32, const LINES: usize, const TOP: usize>(
+    lines: &mut [Line],
+    top: &mut [u64],
+    leaf: u32,
+    time: Time,
+) -> u64 {
     let Ok(lines) = <&mut [Line; LINES]>::try_from(lines) else { return IDLE };
+    let Ok(top) = <&mut [u64; TOP]>::try_from(top) else { return IDLE };
     let (mut winner, mut node) = (key_of(BITS, leaf, time), leaf as usize % (1 << BITS));
     let (mut from, mut wide) = (0, 1_usize << BITS);
-    for _ in 0..levels(BITS) {
-        wide = wide.div_ceil(4);
+    for _ in 0..pairs_of_levels(BITS) {
+        wide /= 4;
         let line = &mut lines[from + node / 4];
         let (place, pair) = (node % 4, node / 2 % 2);
         line.nodes[place] = winner;
@@ -137,31 +167,53 @@ fn arm<const BITS: u32, const LINES: usize>(lines: &mut [Line], leaf: u32, time:
         node /= 4;
         from += wide;
     }
+    let mut at = TOP / 2 + node;
+    for _ in 0..levels_above(BITS) {
+        top[at] = winner;
+        winner = winner.min(top[at ^ 1]);
+        at /= 2;
+    }
     winner
 }
 
-/// So many lines are walked without a look whether that is enough: nearly always it is, so that the look is foreseen.
-const UNSEEN: u32 = 2;
+/// So many levels are walked without a look whether that is enough: nearly always it is, so that the look is foreseen.
+const UNSEEN: u32 = 4;
 
 /// Brings a leaf forward: the walk of [`Walks::bring_forward`]. Above a node that is earlier, nothing changes.
-fn bring_forward<const BITS: u32, const LINES: usize>(lines: &mut [Line], leaf: u32, time: Time) -> u64 {
+fn bring_forward<const BITS: u32, const LINES: usize, const TOP: usize>(
+    lines: &mut [Line],
+    top: &mut [u64],
+    leaf: u32,
+    time: Time,
+) -> u64 {
     let Ok(lines) = <&mut [Line; LINES]>::try_from(lines) else { return IDLE };
+    let Ok(top) = <&mut [u64; TOP]>::try_from(top) else { return IDLE };
     let key = key_of(BITS, leaf, time);
     let mut node = leaf as usize % (1 << BITS);
     let (mut from, mut wide) = (0, 1_usize << BITS);
-    for level in 0..levels(BITS) {
-        wide = wide.div_ceil(4);
+    for level in 0..pairs_of_levels(BITS) {
+        wide /= 4;
         let line = &mut lines[from + node / 4];
         let (place, pair) = (node % 4, node / 2 % 2);
         debug_assert!(level > 0 || key <= line.nodes[place], "brought forward");
         line.nodes[place] = line.nodes[place].min(key);
         let before = line.pairs[pair];
         line.pairs[pair] = before.min(key);
-        if level + 1 >= UNSEEN && before <= key {
-            break;
+        if 2 * (level + 1) >= UNSEEN && before <= key {
+            return key;
         }
         node /= 4;
         from += wide;
+    }
+    let mut at = TOP / 2 + node;
+    for level in 2 * pairs_of_levels(BITS)..BITS {
+        let before = top[at];
+        debug_assert!(level > 0 || key <= before, "brought forward");
+        top[at] = before.min(key);
+        if level + 1 >= UNSEEN && level % 2 == 1 && before <= key {
+            break;
+        }
+        at /= 2;
     }
     key
 }

@@ -59,11 +59,32 @@ const NEAR: usize = 6;
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     next: u64,
-    /// Sorted, disjoint, never touching, all above `next`.
+    has_holes: bool,
+    /// What lies beyond `next`; most streams never have anything there.
+    beyond: Option<Box<Beyond>>,
+}
+
+/// What has arrived beyond a hole.
+#[derive(Debug, Default)]
+struct Beyond {
+    /// Sorted, disjoint, never touching, all above the next number expected.
     ranges: VecDeque<Range>,
     /// Numbers within the ranges that changed last, the newest first; repetitions are allowed. Their low halves, which tell
     /// all, since nothing further ahead than [`REACH`] is kept.
     recent: [u32; RECENT],
+    /// The last report, kept up to date where the range that it names first has grown at its end, as mostly happens; `None`
+    /// after any other change.
+    said: Option<Said>,
+}
+
+/// A report.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    /// Ranges, the one that changed last first.
+    blocks: [SeqRange; 4],
+    count: u8,
+    /// How many it was to name at most.
+    most: u8,
 }
 
 impl Reassembly {
@@ -76,13 +97,13 @@ impl Reassembly {
     /// Whether there is a hole.
     #[inline]
     pub(crate) fn has_holes(&self) -> bool {
-        !self.ranges.is_empty()
+        self.has_holes
     }
 
     /// Takes the number if it is the next one and nothing lies beyond; whether it was.
     #[inline(always)]
     pub(crate) fn take_next(&mut self, number: u64) -> bool {
-        let next = number == self.next && self.ranges.is_empty();
+        let next = number == self.next && !self.has_holes;
         self.next += u64::from(next);
         next
     }
@@ -93,9 +114,14 @@ impl Reassembly {
         if number == self.next {
             self.next += 1;
             let mut readable = Amount { packets: 1, wire, payload };
-            let filled = !self.ranges.is_empty();
-            if filled {
-                self.absorb(&mut readable);
+            let filled = self.has_holes;
+            if let Some(beyond) = self.beyond.as_mut().filter(|_| filled) {
+                if let Some(range) = beyond.absorb(self.next) {
+                    self.next = range.end;
+                    let packets = range.end - range.start;
+                    readable.add(Amount { packets, wire: range.wire, payload: range.payload });
+                }
+                self.has_holes = !beyond.ranges.is_empty();
             }
             return Arrived::InOrder { readable, filled };
         }
@@ -105,20 +131,33 @@ impl Reassembly {
         if number - self.next > REACH {
             return Arrived::Beyond;
         }
-        self.insert(number, wire, payload)
+        self.has_holes = true;
+        self.beyond.get_or_insert_default().insert(number, wire, payload)
     }
 
-    /// The first range may now be in order.
-    fn absorb(&mut self, readable: &mut Amount) {
-        if let Some(range) = self.ranges.front().copied().filter(|range| range.start == self.next) {
-            self.next = range.end;
-            let packets = range.end - range.start;
-            readable.add(Amount { packets, wire: range.wire, payload: range.payload });
-            self.ranges.pop_front();
-            if self.ranges.is_empty() && self.ranges.capacity() > 16 {
-                self.ranges = VecDeque::new();
-            }
+    /// Writes at most `most` ranges, the one that changed last first (RFC 2018 §4); how many.
+    pub(crate) fn report(&mut self, blocks: &mut [SeqRange; 4], most: u8) -> u8 {
+        let Some(beyond) = &mut self.beyond else { return 0 };
+        let said = match beyond.said {
+            Some(said) if said.most == most => said,
+            _ => beyond.report(self.next, most),
+        };
+        beyond.said = Some(said);
+        *blocks = said.blocks;
+        said.count
+    }
+}
+
+impl Beyond {
+    /// Takes the first range if that is in order now.
+    fn absorb(&mut self, next: u64) -> Option<Range> {
+        let range = self.ranges.front().copied().filter(|range| range.start == next)?;
+        self.ranges.pop_front();
+        self.said = None;
+        if self.ranges.is_empty() && self.ranges.capacity() > 16 {
+            self.ranges = VecDeque::new();
         }
+        Some(range)
     }
 
     fn insert(&mut self, number: u64, wire: u64, payload: u64) -> Arrived {
@@ -129,6 +168,7 @@ impl Reassembly {
             _ => self.ranges.len(),
         };
         let new = Range { start: number, end: number + 1, wire, payload };
+        let said = self.said.take();
         match self.ranges.get_mut(at) {
             Some(range) if range.start <= number && number < range.end => {
                 // Reported first all the same: RFC 2018 §4 wants the range that the acknowledgement answers to.
@@ -139,7 +179,13 @@ impl Reassembly {
                 range.end += 1;
                 range.wire += wire;
                 range.payload += payload;
-                self.join(at);
+                if !self.join(at) {
+                    self.said =
+                        said.filter(|said| said.blocks[0].end == number && self.is_newest(number - 1));
+                    if let Some(said) = &mut self.said {
+                        said.blocks[0].end += 1;
+                    }
+                }
             }
             Some(range) if range.start == number + 1 => {
                 range.start = number;
@@ -152,30 +198,31 @@ impl Reassembly {
         Arrived::Beyond
     }
 
-    /// Joins a range with the next if they touch.
-    fn join(&mut self, at: usize) {
-        let Some(next) = self.ranges.get(at + 1).copied() else { return };
-        if let Some(range) = self.ranges.get_mut(at).filter(|range| range.end == next.start) {
-            range.end = next.end;
-            range.wire += next.wire;
-            range.payload += next.payload;
-            self.ranges.remove(at + 1);
-        }
+    /// Joins a range with the next if they touch; whether they did.
+    fn join(&mut self, at: usize) -> bool {
+        let Some(next) = self.ranges.get(at + 1).copied() else { return false };
+        let Some(range) = self.ranges.get_mut(at).filter(|range| range.end == next.start) else {
+            return false;
+        };
+        range.end = next.end;
+        range.wire += next.wire;
+        range.payload += next.payload;
+        self.ranges.remove(at + 1);
+        true
+    }
+
+    /// Whether the range of `number` changed last.
+    fn is_newest(&self, number: u64) -> bool {
+        self.recent[0] == number as u32
     }
 
     /// The range of `number` changed last.
     fn remember(&mut self, number: u64) {
         // A range that grows at its end keeps its place by moving its number along.
-        let low = number as u32;
-        if self.recent[0].wrapping_add(1) != low {
+        if !self.is_newest(number.wrapping_sub(1)) {
             self.recent.copy_within(..RECENT - 1, 1);
         }
-        self.recent[0] = low;
-    }
-
-    /// The number at or above the next one expected of which this is the low half.
-    fn whole(&self, low: u32) -> u64 {
-        self.next + u64::from(low.wrapping_sub(self.next as u32))
+        self.recent[0] = number as u32;
     }
 
     /// The range that holds a number. What changed last is mostly among the highest.
@@ -189,22 +236,24 @@ impl Reassembly {
         holding.map(|range| SeqRange { start: range.start, end: range.end })
     }
 
-    /// Writes at most `most` ranges, the one that changed last first (RFC 2018 §4); how many.
-    pub(crate) fn report(&self, blocks: &mut [SeqRange; 4], most: u8) -> u8 {
-        let most = usize::from(most).min(blocks.len()).min(self.ranges.len());
-        let mut count = 0;
-        let recent = self.recent.iter().filter_map(|low| self.range_of(self.whole(*low)));
+    /// The report as of now: ranges that changed last, then the lowest ones. `next` is the number expected.
+    fn report(&self, next: u64, most: u8) -> Said {
+        let mut said = Said { blocks: [SeqRange::default(); 4], count: 0, most };
+        let wanted = usize::from(most).min(said.blocks.len()).min(self.ranges.len());
+        // The number at or above the next one expected of which this is the low half.
+        let whole = |low: u32| next + u64::from(low.wrapping_sub(next as u32));
+        let recent = self.recent.iter().filter_map(|low| self.range_of(whole(*low)));
         let lowest = self.ranges.iter().map(|range| SeqRange { start: range.start, end: range.end });
-        for range in recent.chain(lowest) {
-            if count == most {
-                break;
-            }
-            if !blocks[..count].contains(&range) {
-                blocks[count] = range;
-                count += 1;
+        let mut all = recent.chain(lowest);
+        while usize::from(said.count) < wanted
+            && let Some(range) = all.next()
+        {
+            if !said.blocks[..usize::from(said.count)].contains(&range) {
+                said.blocks[usize::from(said.count)] = range;
+                said.count += 1;
             }
         }
-        count as u8
+        said
     }
 }
 
@@ -213,7 +262,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn blocks(reassembly: &Reassembly, most: u8) -> Vec<(u64, u64)> {
+    fn blocks(reassembly: &mut Reassembly, most: u8) -> Vec<(u64, u64)> {
         let mut out = [SeqRange::default(); 4];
         let count = reassembly.report(&mut out, most);
         out[..usize::from(count)].iter().map(|range| (range.start, range.end)).collect()
@@ -230,18 +279,18 @@ mod tests {
     #[test]
     fn reports_the_newest_range_first() {
         // RFC 2018 §5, case 3: every other of eight segments is lost, beginning with the second.
-        let reassembly = arrivals(&[0, 2, 4, 6]);
-        assert_eq!(blocks(&reassembly, 3), [(6, 7), (4, 5), (2, 3)]);
-        let reassembly = arrivals(&[0, 2, 4, 6, 3]);
-        assert_eq!(blocks(&reassembly, 3), [(2, 5), (6, 7)]);
-        let reassembly = arrivals(&[0, 2, 4, 6, 8, 10, 3]);
-        assert_eq!(blocks(&reassembly, 3), [(2, 5), (10, 11), (8, 9)]);
+        let mut reassembly = arrivals(&[0, 2, 4, 6]);
+        assert_eq!(blocks(&mut reassembly, 3), [(6, 7), (4, 5), (2, 3)]);
+        let mut reassembly = arrivals(&[0, 2, 4, 6, 3]);
+        assert_eq!(blocks(&mut reassembly, 3), [(2, 5), (6, 7)]);
+        let mut reassembly = arrivals(&[0, 2, 4, 6, 8, 10, 3]);
+        assert_eq!(blocks(&mut reassembly, 3), [(2, 5), (10, 11), (8, 9)]);
     }
 
     #[test]
     fn fills_up_with_the_lowest_ranges() {
-        let reassembly = arrivals(&[2, 4, 20, 21, 22, 24, 26, 28, 30, 32, 25, 27, 29, 31, 23]);
-        assert_eq!(blocks(&reassembly, 4), [(20, 33), (2, 3), (4, 5)]);
+        let mut reassembly = arrivals(&[2, 4, 20, 21, 22, 24, 26, 28, 30, 32, 25, 27, 29, 31, 23]);
+        assert_eq!(blocks(&mut reassembly, 4), [(20, 33), (2, 3), (4, 5)]);
     }
 
     #[test]
@@ -265,7 +314,8 @@ mod tests {
     proptest! {
         /// Against a set of numbers: the same next number, the same ranges, every byte readable once.
         #[test]
-        fn agrees_with_a_set(numbers in prop::collection::vec(0_u64..60, 1..300)) {
+        fn agrees_with_a_set(runs in prop::collection::vec((0_u64..60, 1_u64..6), 1..100)) {
+            let numbers = runs.iter().flat_map(|(first, length)| *first..60.min(first + length));
             let mut reassembly = Reassembly::default();
             let mut seen = std::collections::BTreeSet::new();
             let mut readable = 0;
@@ -279,14 +329,21 @@ mod tests {
                 let next = (0..=60).find(|n| !seen.contains(n)).unwrap();
                 prop_assert_eq!(reassembly.next(), next);
                 prop_assert_eq!(readable, (0..next).sum::<u64>());
-                let held: Vec<u64> = reassembly.ranges.iter().flat_map(|r| r.start..r.end).collect();
+                let none = Beyond::default();
+                let beyond = reassembly.beyond.as_deref().unwrap_or(&none);
+                prop_assert_eq!(reassembly.has_holes(), !beyond.ranges.is_empty());
+                let held: Vec<u64> = beyond.ranges.iter().flat_map(|r| r.start..r.end).collect();
                 let expected: Vec<u64> = seen.iter().copied().filter(|n| *n > next).collect();
                 prop_assert_eq!(held, expected);
-                for pair in reassembly.ranges.iter().collect::<Vec<_>>().windows(2) {
+                let ranges = beyond.ranges.iter().collect::<Vec<_>>();
+                for pair in ranges.windows(2) {
                     prop_assert!(pair[0].end < pair[1].start);
                 }
-                let blocks = blocks(&reassembly, 3);
-                prop_assert_eq!(blocks.len(), reassembly.ranges.len().min(3));
+                let (some, afresh) = (ranges.len().min(3), beyond.report(next, 3));
+                let blocks = blocks(&mut reassembly, 3);
+                prop_assert_eq!(blocks.len(), some);
+                let afresh = afresh.blocks.map(|range| (range.start, range.end));
+                prop_assert_eq!(&blocks[..], &afresh[..some]);
                 if number > next {
                     prop_assert!((blocks[0].0..blocks[0].1).contains(&number));
                 }
