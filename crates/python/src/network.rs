@@ -21,13 +21,13 @@ pub(crate) fn network<'py>(py: Python<'py>, scenario: &str) -> PyResult<Bound<'p
     let links = &network.links;
     let flows = &network.flows;
     let dict = PyDict::new(py);
-    dict.set_item("links", links.iter().map(|link| &link.name).collect::<Vec<_>>())?;
+    dict.set_item("links", links.iter().map(|link| network.link_name(link)).collect::<Vec<_>>())?;
     dict.set_item(
         "rate_bits",
-        links.iter().map(|link| link.config.nominal_rate().bits_per_sec()).collect::<Vec<_>>(),
+        links.iter().map(|link| link.config().nominal_rate().bits_per_sec()).collect::<Vec<_>>(),
     )?;
     dict.set_item("delay_seconds", links.iter().map(|link| link.delay.as_secs_f64()).collect::<Vec<_>>())?;
-    let queue = |link: &NetworkLink| serde_json::to_string(&link.config.queue).unwrap_or_default();
+    let queue = |link: &NetworkLink| serde_json::to_string(&link.config().queue).unwrap_or_default();
     dict.set_item("queues", links.iter().map(queue).collect::<Vec<_>>())?;
     dict.set_item("flows", flows.iter().map(|flow| &flow.name).collect::<Vec<_>>())?;
     dict.set_item("groups", flows.iter().map(|flow| flow.group).collect::<Vec<_>>())?;

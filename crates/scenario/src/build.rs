@@ -38,7 +38,7 @@ pub fn simulator<R: Recorder>(
         if index % SOME == 0 && !go_on() {
             return Err(Problems::stopped());
         }
-        builder.link(link_spec(link, packet, &hosts)?);
+        builder.link(link_spec(network, link, packet, &hosts)?);
     }
     let assembly = Assembly::new(scenario, network, seed);
     for (index, flow) in network.flows.iter().enumerate() {
@@ -70,7 +70,7 @@ pub fn simulator<R: Recorder>(
 /// A trace that was not loaded.
 pub(crate) fn link_specs(scenario: &Scenario, network: &Network) -> Result<Vec<LinkSpec>, Problems> {
     let (packets, hosts) = (mean_packets(scenario, network), hosts(network));
-    network.links.iter().zip(packets).map(|(link, packet)| link_spec(link, packet, &hosts)).collect()
+    network.links.iter().zip(packets).map(|(link, packet)| link_spec(network, link, packet, &hosts)).collect()
 }
 
 /// Between which nodes each flow runs, for queues that are fair to hosts.
@@ -110,15 +110,20 @@ fn loaded(trace: &TraceConfig, path: &str) -> Result<DeliveryTrace, Problems> {
     trace.times.clone().ok_or_else(unread)
 }
 
-fn link_spec(link: &NetworkLink, mean_packet: Bytes, hosts: &FlowHosts) -> Result<LinkSpec, Problems> {
-    let config = &link.config;
-    let trace = config.trace.as_ref().map(|trace| loaded(trace, &link.path)).transpose()?;
+fn link_spec(
+    network: &Network,
+    link: &NetworkLink,
+    mean_packet: Bytes,
+    hosts: &FlowHosts,
+) -> Result<LinkSpec, Problems> {
+    let config = link.config();
+    let trace = config.trace.as_ref().map(|trace| loaded(trace, link.path())).transpose()?;
     let rate = config.nominal_rate();
     let cx = BuildCx { capacity: link.buffer, rate, mean_packet, hosts: hosts.clone() };
     let queue = config.queue.build(&cx);
     let (before, after) = losses(config);
     let chance = |probability| Chance { probability };
-    let spec = LinkSpec::new(&link.name, rate, link.delay, queue);
+    let spec = LinkSpec::new(network.link_name(link), rate, link.delay, queue);
     Ok(LinkSpec {
         loss_before_queue: before,
         impairments: Impairments {
@@ -137,18 +142,18 @@ fn link_spec(link: &NetworkLink, mean_packet: Bytes, hosts: &FlowHosts) -> Resul
             .map(|step| Change { at: Time::ZERO + step.at, rate: step.rate, delay: step.delay })
             .collect(),
         trace,
-        governor: link.governed.map(|packet| Box::new(ShapedGovernor::new(packet)) as _),
+        governor: link.governed().map(|packet| Box::new(ShapedGovernor::new(packet)) as _),
         ..spec
     })
 }
 
 /// What a link adds to the way of a signal through it.
 pub(crate) fn hop(network: &Network, link: usize) -> Hop {
-    let NetworkLink { delay, config, .. } = &network.links[link];
+    let config = network.links[link].config();
     let change = |step: &ScheduleStep| step.delay.map(|delay| (Time::ZERO + step.at, delay));
     Hop {
         link: LinkId::from(link),
-        delay: *delay,
+        delay: network.links[link].delay,
         changes: config.schedule.iter().filter_map(change).collect(),
         loses_on_wire: losses(config).1.is_some(),
     }

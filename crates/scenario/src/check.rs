@@ -103,18 +103,18 @@ fn marks(scenario: &Scenario, network: &Network, checker: &mut Checker) {
     let mut listened: BTreeSet<&str> = BTreeSet::new();
     for flow in &network.flows {
         if scenario.flows[flow.group].is_ecn_capable() {
-            listened.extend(flow.forward.iter().map(|&link| network.links[link].path.as_ref()));
+            listened.extend(flow.forward.iter().map(|&link| network.links[link].path().as_ref()));
         }
     }
     let mut seen = BTreeSet::new();
     for link in &network.links {
-        if listened.contains(link.path.as_ref()) || !seen.insert(&link.path) {
+        if listened.contains(link.path().as_ref()) || !seen.insert(link.path()) {
             continue;
         }
-        for switch in link.config.queue.ecn_switches() {
+        for switch in link.config().queue.ecn_switches() {
             checker.require(
                 false,
-                &format!("{}.queue.{switch}", link.path),
+                &format!("{}.queue.{switch}", link.path()),
                 "true",
                 "false, or an ECN-capable flow over this link (`transport = { ecn = \"ect0\" }`)",
             );
@@ -128,9 +128,9 @@ fn flow_numbers(network: &Network, checker: &mut Checker) {
     let mut seen: BTreeMap<&str, _> = BTreeMap::new();
     for link in &network.links {
         // A reverse direction that says nothing of its queue has that of the forward one, which was looked at before.
-        let forward = link.path.strip_suffix(".reverse").unwrap_or(&link.path);
-        let queue = &link.config.queue;
-        if seen.get(forward).is_some_and(|known| *known == queue) || seen.insert(&link.path, queue).is_some()
+        let forward = link.path().strip_suffix(".reverse").unwrap_or(link.path());
+        let queue = &link.config().queue;
+        if seen.get(forward).is_some_and(|known| *known == queue) || seen.insert(link.path(), queue).is_some()
         {
             continue;
         }
@@ -139,7 +139,7 @@ fn flow_numbers(network: &Network, checker: &mut Checker) {
             if let Some(flow) = flows.iter().find(|flow| **flow as usize >= count) {
                 let allowed =
                     format_args!("the number of a flow in this scenario, 0 to {}", count.max(1) - 1);
-                checker.require(false, &format!("{}.queue.{list}", link.path), flow, allowed);
+                checker.require(false, &format!("{}.queue.{list}", link.path()), flow, allowed);
             }
         }
     }
@@ -149,7 +149,7 @@ fn flow_numbers(network: &Network, checker: &mut Checker) {
 /// it measures anything, would fill memory and not the network.
 fn guaranteed_rates(scenario: &Scenario, network: &Network, checker: &mut Checker) {
     let rate_of = |link: usize| {
-        let LinkConfig { rate, schedule, trace, .. } = &*network.links[link].config;
+        let LinkConfig { rate, schedule, trace, .. } = network.links[link].config();
         let later = schedule.iter().filter_map(|step| step.rate).max();
         trace.is_none().then(|| later.map_or(*rate, |later| later.max(*rate)))
     };
@@ -214,7 +214,8 @@ fn recorded(scenario: &Scenario, network: &Network, checker: &mut Checker) {
         }
     }
     if let Which::Named(names) = &scenario.record.links {
-        let known: Vec<&str> = network.links.iter().map(|link| link.name.as_str()).collect();
+        let known: Vec<_> = network.links.iter().map(|link| network.link_name(link)).collect();
+        let known: Vec<_> = known.iter().map(String::as_str).collect();
         for (index, name) in names.iter().enumerate() {
             let allowed = format_args!("the name of a link: {}", some_of(&known, name));
             let ok = known.contains(&name.as_str());

@@ -133,7 +133,7 @@ fn windows(scenario: &Scenario) -> impl Iterator<Item = Need> {
 /// What time series take.
 fn series(scenario: &Scenario, network: &Network) -> impl Iterator<Item = Need> {
     let record = &scenario.record;
-    let links = network.links.iter().filter(|link| record.records_link(link)).count() as u64;
+    let links = network.links.iter().filter(|link| record.records_link(network, link)).count() as u64;
     let flows = network.flows.iter().filter(|flow| scenario.records_flow(flow)).count() as u64;
     let bins = scenario.duration.as_nanos() / record.bin.as_nanos().max(1);
     let cell = COPIES * size_of::<f64>() as u64;

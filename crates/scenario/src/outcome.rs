@@ -60,7 +60,7 @@ pub(crate) fn tell(
 ) -> Outcome {
     let start = Snapshot::START;
     let series = gathered.series;
-    let link_name = |index: usize| network.links[plan.links[index].index()].name.clone();
+    let link_name = |index: usize| network.link_name(&network.links[plan.links[index].index()]);
     let flow_name = |index: usize| {
         let flow = plan.flows[index].index();
         let aggregate = || &network.aggregates[flow - network.flows.len()].name;

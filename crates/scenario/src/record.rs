@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Span};
 
-use crate::topology::NetworkLink;
+use crate::topology::{Network, NetworkLink};
 
 /// Which flows, or links, are recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -87,12 +87,12 @@ impl Default for RecordConfig {
 
 impl RecordConfig {
     /// Whether a link has a time series.
-    pub fn records_link(&self, link: &NetworkLink) -> bool {
+    pub fn records_link(&self, network: &Network, link: &NetworkLink) -> bool {
         match &self.links {
             Which::Class(WhichClass::All) => true,
-            Which::Class(WhichClass::Main) => !link.is_access,
+            Which::Class(WhichClass::Main) => !link.is_access(),
             Which::Class(WhichClass::None) => false,
-            Which::Named(names) => names.contains(&link.name),
+            Which::Named(names) => names.contains(&network.link_name(link)),
         }
     }
 

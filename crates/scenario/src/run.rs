@@ -320,7 +320,7 @@ impl Run {
         scenario.seed = seed.unwrap_or(scenario.seed);
         budget.admits(&scenario, &network)?;
         let record = &scenario.record;
-        let links = chosen(&network.links, |link| record.records_link(link));
+        let links = chosen(&network.links, |link| record.records_link(&network, link));
         // In the simulator the control loops of aggregates are flows too, behind all others.
         let mut flows = chosen(&network.flows, |flow| scenario.records_flow(flow));
         flows.extend(chosen(&network.aggregates, |aggregate| scenario.records_aggregate(&aggregate.name)));

@@ -4,6 +4,7 @@
 mod aggregates;
 mod buffers;
 mod flows;
+mod names;
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use tailback_core::{Bytes, Capacity, FieldError, Span};
 use crate::link::LinkConfig;
 use crate::scenario::Scenario;
 pub use aggregates::NetworkAggregate;
+pub use names::Names;
 
 use crate::template::{Graph, Home, ParkingLot, Star, TopologyConfig};
 
@@ -23,45 +25,88 @@ pub type GoOn<'a> = &'a mut dyn FnMut() -> bool;
 /// It is asked after so many hosts or flows.
 pub(crate) const SOME: usize = 1024;
 
-/// A directed link. Thousands of access links share one configuration.
+/// A directed link. A large network has very many, so that what they share stands elsewhere, and their names are made on demand
+/// ([`Network::link_name`]).
 #[derive(Clone, Debug)]
 pub struct NetworkLink {
-    /// Its name, `from->to`.
-    pub name: String,
     /// The node at its near end.
-    pub from: usize,
+    from: u32,
     /// The node at its far end.
-    pub to: usize,
+    to: u32,
     /// Its propagation delay, which stands in place of the configuration's.
     pub delay: Span,
     /// Its buffer, resolved, which stands in place of the configuration's.
     pub buffer: Capacity,
     /// All else.
-    pub config: Arc<LinkConfig>,
-    /// Where the scenario describes it, for messages: `topology`, `topology.links[2].reverse`.
-    pub path: Arc<str>,
-    /// Whether it is an access link of a template.
-    pub is_access: bool,
-    /// Where packets wait in it to enter an aggregate, whose scheme lets them go, the largest packet.
-    pub governed: Option<Bytes>,
+    described: Arc<Described>,
 }
+
+/// What the scenario says of links. Thousands of access links share one description.
+#[derive(Debug)]
+struct Described {
+    config: LinkConfig,
+    path: Arc<str>,
+    is_access: bool,
+    /// Where packets wait in it to enter an aggregate, whose scheme lets them go.
+    governed: Option<Governed>,
+}
+
+/// A link that an aggregate's scheme governs.
+#[derive(Debug)]
+struct Governed {
+    name: String,
+    /// The largest packet.
+    packet: Bytes,
+}
+
+impl NetworkLink {
+    /// The node at its near end.
+    pub fn from(&self) -> usize {
+        self.from as usize
+    }
+
+    /// The node at its far end.
+    pub fn to(&self) -> usize {
+        self.to as usize
+    }
+
+    /// What the scenario says of it.
+    pub fn config(&self) -> &LinkConfig {
+        &self.described.config
+    }
+
+    /// Where the scenario describes it, for messages: `topology`, `topology.links[2].reverse`.
+    pub fn path(&self) -> &Arc<str> {
+        &self.described.path
+    }
+
+    /// Whether it is an access link of a template.
+    pub fn is_access(&self) -> bool {
+        self.described.is_access
+    }
+
+    /// Where packets wait in it to enter an aggregate, whose scheme lets them go, the largest packet.
+    pub fn governed(&self) -> Option<Bytes> {
+        self.described.governed.as_ref().map(|governed| governed.packet)
+    }
+}
+
+const _: () = assert!(size_of::<NetworkLink>() <= 40, "a large network has millions of links");
 
 /// A link in both directions, before it is laid between two nodes.
 struct Cable {
-    forward: Arc<LinkConfig>,
-    reverse: Arc<LinkConfig>,
-    paths: (Arc<str>, Arc<str>),
-    is_access: bool,
+    forward: Arc<Described>,
+    reverse: Arc<Described>,
 }
 
 impl Cable {
     fn new(config: &LinkConfig, path: &str, is_access: bool) -> Self {
         let reverse_path = if config.reverse.is_some() { format!("{path}.reverse") } else { path.to_owned() };
+        let forward = LinkConfig { reverse: None, ..config.clone() };
+        let described = |config, path| Arc::new(Described { config, path, is_access, governed: None });
         Self {
-            forward: Arc::new(LinkConfig { reverse: None, ..config.clone() }),
-            reverse: Arc::new(config.reversed()),
-            paths: (path.into(), reverse_path.into()),
-            is_access,
+            forward: described(forward, path.into()),
+            reverse: described(config.reversed(), reverse_path.into()),
         }
     }
 }
@@ -99,7 +144,7 @@ pub enum Role {
 #[derive(Clone, Debug, Default)]
 pub struct Network {
     /// The nodes' names.
-    pub nodes: Vec<String>,
+    pub nodes: Names,
     /// The directed links.
     pub links: Vec<NetworkLink>,
     /// The flows, group by group.
@@ -160,68 +205,62 @@ impl Network {
         if let Some(&node) = self.by_name.get(name) {
             return node;
         }
-        let node = self.nodes.len();
-        self.nodes.push(name.to_owned());
+        let node = self.nodes.push(name);
         self.by_name.insert(name.to_owned(), node);
         node
     }
 
-    fn directed(
-        &mut self,
-        (from, to): (usize, usize),
-        delay: Span,
-        config: &Arc<LinkConfig>,
-        path: &Arc<str>,
-        is_access: bool,
-    ) {
+    fn directed(&mut self, (from, to): (usize, usize), delay: Span, described: &Arc<Described>) {
         self.links.push(NetworkLink {
-            name: [&self.nodes[from], "->", &self.nodes[to]].concat(),
-            from,
-            to,
+            from: number_of(from),
+            to: number_of(to),
             delay,
-            buffer: config.buffer,
-            config: Arc::clone(config),
-            path: Arc::clone(path),
-            is_access,
-            governed: None,
+            buffer: described.config.buffer,
+            described: Arc::clone(described),
         });
+    }
+
+    /// A link's name, `from->to`.
+    pub fn link_name(&self, link: &NetworkLink) -> String {
+        let by_ends = || [&self.nodes[link.from()], "->", &self.nodes[link.to()]].concat();
+        link.described.governed.as_ref().map_or_else(by_ends, |governed| governed.name.clone())
     }
 
     /// Makes room for two hosts of each flow: a list that grows is moved, which takes longest where it is longest.
     fn reserve_hosts(&mut self, flows: usize) {
-        self.nodes.reserve_exact(2 * flows);
+        self.nodes.reserve(2 * flows);
         self.links.reserve_exact(4 * flows);
         self.own.reserve_exact(flows);
     }
 
     /// A host that a template makes, of whose name there is no other.
-    fn host(&mut self, name: String) -> usize {
-        self.nodes.push(name);
-        self.nodes.len() - 1
+    fn host(&mut self, letter: char, number: usize) -> usize {
+        self.nodes.push(format_args!("{letter}{number}"))
     }
 
     /// The node of this name.
     fn named(&self, name: &str) -> Option<usize> {
-        let all = || self.nodes.iter().cloned().zip(0..).collect();
+        let all = || self.nodes.iter().map(str::to_owned).zip(0..).collect();
         self.by_name.get(name).or_else(|| self.names.get_or_init(all).get(name)).copied()
     }
 
     /// The link from one node to another.
     fn between(&self, from: usize, to: usize) -> Option<usize> {
-        let all = || self.links.iter().zip(0..).map(|(link, index)| ((link.from, link.to), index)).collect();
+        let all =
+            || self.links.iter().zip(0..).map(|(link, index)| ((link.from(), link.to()), index)).collect();
         self.by_ends.get_or_init(all).get(&(from, to)).copied()
     }
 
     fn lay(&mut self, from: &str, to: &str, cable: &Cable) {
         let (from, to) = (self.node(from), self.node(to));
-        let Cable { forward, reverse, paths, is_access } = cable;
-        self.directed((from, to), forward.delay, forward, &paths.0, *is_access);
-        self.directed((to, from), reverse.delay, reverse, &paths.1, *is_access);
+        let Cable { forward, reverse } = cable;
+        self.directed((from, to), forward.config.delay, forward);
+        self.directed((to, from), reverse.config.delay, reverse);
     }
 
     fn lay_access(&mut self, (from, to): (usize, usize), cable: &Cable, delay: Span) {
-        self.directed((from, to), delay, &cable.forward, &cable.paths.0, true);
-        self.directed((to, from), delay, &cable.reverse, &cable.paths.1, true);
+        self.directed((from, to), delay, &cable.forward);
+        self.directed((to, from), delay, &cable.reverse);
     }
 
     /// Routers in a chain, and hosts of their own for all flows that do not name another's.
@@ -248,12 +287,12 @@ impl Network {
                     return None;
                 }
                 let near_host = near_router.map(|router| {
-                    let host = self.host(format!("s{number}"));
+                    let host = self.host('s', number);
                     self.lay_access((host, router), &near_cable, near.delay.of(number, count));
                     host
                 });
                 let far_host = far_router.map(|router| {
-                    let host = self.host(format!("d{number}"));
+                    let host = self.host('d', number);
                     self.lay_access((router, host), &far_cable, far.delay.of(number, count));
                     host
                 });
@@ -300,7 +339,7 @@ impl Network {
                 }
                 let [near, far] = [(near, 's'), (far, 'd')].map(|(side, letter)| {
                     let (router, cable, delay) = side?;
-                    let host = self.host(format!("{letter}{number}"));
+                    let host = self.host(letter, number);
                     self.lay_access((host, *router), cable, delay.of(number, count));
                     Some(host)
                 });
@@ -316,12 +355,17 @@ impl Network {
             let cable = Cable::new(&link.link, &format!("topology.links[{index}]"), false);
             if link.one_way {
                 let ends = (self.node(&link.from), self.node(&link.to));
-                self.directed(ends, link.link.delay, &cable.forward, &cable.paths.0, false);
+                self.directed(ends, link.link.delay, &cable.forward);
             } else {
                 self.lay(&link.from, &link.to, &cable);
             }
         }
     }
+}
+
+/// A node's number in four bytes.
+fn number_of(node: usize) -> u32 {
+    u32::try_from(node).expect("a scenario has fewer than 2^32 nodes")
 }
 
 /// Whether a name is that of one of the routers `r0` to `r<hops>` of a chain.

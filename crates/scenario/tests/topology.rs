@@ -13,14 +13,16 @@ fn network(topology: &str, flows: &str) -> Network {
 }
 
 /// The names of the links along a flow's routes, there and back.
-fn routes(network: &Network, flow: usize) -> (Vec<&str>, Vec<&str>) {
-    let names = |links: &[usize]| links.iter().map(|&link| network.links[link].name.as_str()).collect();
+fn routes(network: &Network, flow: usize) -> (Vec<&'static str>, Vec<&'static str>) {
+    // Leaked, so that they compare with what is written below.
+    let name = |&link: &usize| -> &'static str { network.link_name(&network.links[link]).leak() };
+    let names = |links: &[usize]| links.iter().map(name).collect();
     let flow = &network.flows[flow];
     (names(&flow.forward), names(&flow.reverse))
 }
 
 fn buffer(network: &Network, name: &str) -> Capacity {
-    network.links.iter().find(|link| link.name == name).expect("a link of this name").buffer
+    network.links.iter().find(|link| network.link_name(link) == name).expect("a link of this name").buffer
 }
 
 const PAIR: &str = "[[flows]]\nname = \"a\"\ncount = 2\nscheme = \"reno\"\n";
@@ -88,7 +90,7 @@ fn a_home_has_servers_at_distances_and_devices() {
     let round_trips: Vec<_> = network.flows.iter().map(|flow| network.round_trip(flow)).collect();
     assert_eq!(round_trips, [20, 40, 100, 20, 20].map(Span::from_millis));
     let [down, up] = &network.links[..2] else { panic!("two directions") };
-    let rates = [down, up].map(|link| link.config.rate.bits_per_sec());
+    let rates = [down, up].map(|link| link.config().rate.bits_per_sec());
     assert_eq!(rates, [100_000_000, 20_000_000]);
 }
 
@@ -132,7 +134,7 @@ fn reverse_directions_repeat_or_differ() {
     let [there, back] = &network.links[..2] else { panic!("two directions") };
     assert_eq!((there.delay, back.delay), (Span::from_millis(20), Span::from_millis(1)));
     assert_eq!(there.buffer, back.buffer);
-    let (there, back) = (&there.config, &back.config);
+    let (there, back) = (there.config(), back.config());
     assert_eq!((there.rate, &there.queue), (back.rate, &back.queue));
     assert!(there.loss.is_some() && back.loss.is_none(), "loss is for the forward direction only");
 }

@@ -98,11 +98,9 @@ impl Port {
         EndpointCx { rng: &mut self.rng, annexes: &mut paths.annexes, notes }
     }
 
-    /// A packet has reached the endpoint. The timer's entry in the event queue moves only if it must be earlier.
-    ///
-    /// One copy of this exists for each kind of endpoint, in which its code stands inline.
+    /// A packet has reached an endpoint that is no built-in stream's: the same as [`Port::packet`], in a copy of its own.
     #[inline(never)]
-    fn packet<E: Driven + ?Sized, R: Recorder>(
+    fn packet_apart<E: Driven + ?Sized, R: Recorder>(
         &mut self,
         endpoint: &mut E,
         paths: &mut Paths<R>,
@@ -110,7 +108,18 @@ impl Port {
         way: u64,
         rest: u64,
     ) -> Finished {
-        let packet = Packet::from_words(number, way, rest);
+        self.packet(endpoint, paths, Packet::from_words(number, way, rest))
+    }
+
+    /// A packet has reached the endpoint, whose code stands inline here. The timer's entry in the event queue moves only if
+    /// it must be earlier.
+    #[inline(always)]
+    fn packet<E: Driven + ?Sized, R: Recorder>(
+        &mut self,
+        endpoint: &mut E,
+        paths: &mut Paths<R>,
+        packet: Packet,
+    ) -> Finished {
         if R::PACKETS {
             paths.recorder.packet(paths.now, PacketEvent::Delivered(packet.flow, &packet));
         }
@@ -172,15 +181,24 @@ macro_rules! at_end {
 
 impl Flow {
     /// A packet has reached one of the flow's ends.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn deliver<R: Recorder>(&mut self, packet: Packet, end: End, paths: &mut Paths<R>) {
         if packet.is_corrupted() {
             self.discarded += 1;
             paths.annexes.free(packet.annex);
             return;
         }
-        let (number, way, rest) = packet.words();
-        if at_end!(self, end, packet(paths, number, way, rest)) {
+        let finished = match (end, &mut self.receiver, &mut self.sender) {
+            (End::Receiver, AnyReceiver::Stream(receiver), _) => {
+                self.receiver_port.packet(receiver, paths, packet)
+            }
+            (End::Sender, _, AnySender::Stream(sender)) => self.sender_port.packet(sender, paths, packet),
+            _ => {
+                let (number, way, rest) = packet.words();
+                at_end!(self, end, packet_apart(paths, number, way, rest))
+            }
+        };
+        if finished {
             self.finished_at = paths.now;
         }
     }

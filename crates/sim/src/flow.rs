@@ -25,8 +25,9 @@ pub struct FlowSpec {
     pub stop: Option<Time>,
 }
 
-/// What every call to one of a flow's endpoints needs beside the endpoint.
+/// What every call to one of a flow's endpoints needs beside the endpoint: one cache line, in front of it.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Port {
     /// Where the route of its packets begins in the table of routes.
     pub(crate) route: u32,
@@ -48,14 +49,14 @@ pub(crate) struct Port {
 pub(crate) struct Flow {
     pub(crate) receiver_port: Port,
     pub(crate) receiver: AnyReceiver,
-    pub(crate) sender_port: Port,
-    pub(crate) sender: AnySender,
     pub(crate) stop_at: Time,
-    pub(crate) started: bool,
-    /// Damaged packets.
-    pub(crate) discarded: u32,
     /// When it carried its last byte; [`Time::NEVER`] before.
     pub(crate) finished_at: Time,
+    /// Damaged packets.
+    pub(crate) discarded: u32,
+    pub(crate) started: bool,
+    pub(crate) sender_port: Port,
+    pub(crate) sender: AnySender,
 }
 
 impl Flow {
@@ -91,4 +92,5 @@ impl Flow {
     }
 }
 
+const _: () = assert!(size_of::<Port>() == 64, "one cache line");
 const _: () = assert!(size_of::<Flow>() <= 19 * 64, "ten thousand flows must stay small: 19 cache lines");

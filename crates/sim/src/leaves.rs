@@ -75,8 +75,10 @@ impl Packed {
 pub(crate) struct Leaves {
     /// Packed to four bytes: every event reads an entry, and thousands of them should stay in the nearest cache.
     table: Vec<Packed>,
+    /// By link and by flow, until both have been told.
     links: Vec<LinkTimers>,
     flows: Vec<(u32, u32)>,
+    flow_count: usize,
     /// The wires' leaves, one after another.
     wires: Range<u32>,
 }
@@ -134,6 +136,7 @@ impl LeafOrder {
             table: Vec::with_capacity(self.ranked.len()),
             links: vec![LinkTimers::default(); self.links],
             flows: vec![(0, 0); self.flows],
+            flow_count: self.flows,
             wires: first as u32..(first + self.links) as u32,
         };
         for (_, _, leaf) in self.ranked {
@@ -144,9 +147,14 @@ impl LeafOrder {
 }
 
 impl Leaves {
-    fn push(&mut self, leaf: Leaf) -> u32 {
-        let number = self.table.len() as u32;
+    /// Appends a leaf; its number.
+    fn append(&mut self, leaf: Leaf) -> u32 {
         self.table.push(Packed::new(leaf));
+        self.table.len() as u32 - 1
+    }
+
+    fn push(&mut self, leaf: Leaf) {
+        let number = self.append(leaf);
         match leaf {
             Leaf::Service(link) => self.links[link.index()].service = number,
             Leaf::Wire(link) => self.links[link.index()].wire = number,
@@ -154,14 +162,18 @@ impl Leaves {
             Leaf::Sender(flow) => self.flows[flow.index()].0 = number,
             Leaf::Receiver(flow) => self.flows[flow.index()].1 = number,
         }
-        number
     }
 
     /// Leaves for a flow added while running: behind all others.
     pub(crate) fn add_flow(&mut self) -> (u32, u32) {
-        let flow = FlowId::from(self.flows.len());
-        self.flows.push((0, 0));
-        (self.push(Leaf::Sender(flow)), self.push(Leaf::Receiver(flow)))
+        let flow = FlowId::from(self.flow_count);
+        self.flow_count += 1;
+        (self.append(Leaf::Sender(flow)), self.append(Leaf::Receiver(flow)))
+    }
+
+    /// Every link and flow has taken the numbers of its leaves: nobody asks for them again.
+    pub(crate) fn forget(&mut self) {
+        (self.links, self.flows) = (Vec::new(), Vec::new());
     }
 
     pub(crate) fn len(&self) -> usize {

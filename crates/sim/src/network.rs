@@ -146,7 +146,7 @@ impl NetworkBuilder {
             if stopped { Err(NetworkError::Stopped) } else { Ok(()) }
         };
         asked(0)?;
-        let leaves = self.leaves.lay_out();
+        let mut leaves = self.leaves.lay_out();
         let mut events =
             if self.wheel { EventQueue::wheel(leaves.len()) } else { EventQueue::new(leaves.len(), horizon) };
         for (index, link) in self.links.iter_mut().enumerate() {
@@ -167,6 +167,8 @@ impl NetworkBuilder {
         }
         let cells_and_multicast =
             lay_groups(&self.groups, &self.in_cells, &links, &self.routes, &mut self.flows, &mut routes);
+        routes.forget();
+        leaves.forget();
         let governed = self.aggregates.into_iter().collect();
         let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, self.flows, routes, recorder);
         sim.carry(cells_and_multicast, governed);

@@ -126,6 +126,13 @@ impl Routes {
         self.known.reserve(routes);
     }
 
+    /// The network is laid: routes that come later, of flows added while running, do not share with those known by now, of
+    /// which a list would be the tenth part of what a small flow takes.
+    pub(crate) fn forget(&mut self) {
+        self.known = HashMap::default();
+        self.table.shrink_to_fit();
+    }
+
     /// Where the route over these links to this end begins.
     pub(crate) fn intern(&mut self, links: &Links, route: &[LinkId], end: u32) -> u32 {
         let mut route = self.past_edges(links, route);

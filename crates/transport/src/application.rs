@@ -27,6 +27,14 @@ struct End {
     began: Time,
 }
 
+/// Messages beyond the one that is being cut.
+#[derive(Debug, Default)]
+struct Messages {
+    waiting: VecDeque<Chunk>,
+    /// Those whose last segment was sent, and is not yet acknowledged.
+    ends: VecDeque<End>,
+}
+
 /// What most flows have nothing of.
 #[derive(Debug, Default)]
 struct Rare {
@@ -42,8 +50,8 @@ pub(crate) struct Application<S> {
     source: S,
     /// What is being cut; `None` between messages.
     front: Option<Chunk>,
-    waiting: VecDeque<Chunk>,
-    ends: VecDeque<End>,
+    /// Of a transfer without end there are none.
+    messages: Option<Box<Messages>>,
     next_offer: Time,
     next_end: u64,
     rare: Option<Box<Rare>>,
@@ -57,8 +65,7 @@ impl<S: Source> Application<S> {
         Self {
             source,
             front: None,
-            waiting: VecDeque::new(),
-            ends: VecDeque::new(),
+            messages: None,
             next_offer: Time::NEVER,
             next_end: u64::MAX,
             rare: None,
@@ -86,8 +93,7 @@ impl<S: Source> Application<S> {
     pub(crate) fn stop(&mut self, now: Time) {
         self.close(now);
         self.front = None;
-        self.waiting = VecDeque::new();
-        self.ends = VecDeque::new();
+        self.messages = None;
         self.next_end = u64::MAX;
         if let Some(rare) = &mut self.rare {
             rare.held = None;
@@ -108,7 +114,8 @@ impl<S: Source> Application<S> {
 
     /// What the source may send, for offers to come; `rate` is application data per time.
     pub(crate) fn tell(&mut self, rate: Option<BitRate>, gate: Gate) -> AppHint {
-        let waiting = self.waiting.iter().map(|chunk| chunk.left).fold(self.left(), u64::saturating_add);
+        let waiting = self.messages.iter().flat_map(|messages| &messages.waiting);
+        let waiting = waiting.map(|chunk| chunk.left).fold(self.left(), u64::saturating_add);
         let hint = AppHint { rate, backlog: Bytes::new(waiting), gate };
         self.source.tell(hint);
         hint
@@ -172,7 +179,8 @@ impl<S: Source> Application<S> {
     pub(crate) fn write(&mut self, bytes: Bytes, ends: bool, now: Time, next: u64) {
         let bytes = bytes.get();
         self.written_at = now;
-        match self.waiting.back_mut().or(self.front.as_mut()) {
+        let last = self.messages.as_mut().and_then(|messages| messages.waiting.back_mut());
+        match last.or(self.front.as_mut()) {
             Some(last) if !last.ends => {
                 last.left = last.left.saturating_add(bytes);
                 last.message = last.message.saturating_add(bytes);
@@ -183,7 +191,7 @@ impl<S: Source> Application<S> {
                 if self.front.is_none() {
                     self.front = Some(chunk);
                 } else {
-                    self.waiting.push_back(chunk);
+                    self.messages.get_or_insert_default().waiting.push_back(chunk);
                 }
             }
         }
@@ -193,9 +201,10 @@ impl<S: Source> Application<S> {
     /// Ends the messages at the front that have nothing left.
     fn turn(&mut self, next: u64) {
         while let Some(Chunk { left: 0, ends: true, message, began }) = self.front {
-            self.ends.push_back(End { number: next, size: message, began });
+            let messages = self.messages.get_or_insert_default();
+            messages.ends.push_back(End { number: next, size: message, began });
             self.next_end = self.next_end.min(next);
-            self.front = self.waiting.pop_front();
+            self.front = messages.waiting.pop_front();
         }
     }
 
@@ -227,7 +236,11 @@ impl<S: Source> Application<S> {
             u64::MAX => u64::MAX,
             left => left - first,
         };
-        if left > 0 { left.min(max) } else { self.waiting.front().map_or(0, |chunk| chunk.left.min(max)) }
+        if left > 0 {
+            return left.min(max);
+        }
+        let waiting = self.messages.as_ref().and_then(|messages| messages.waiting.front());
+        waiting.map_or(0, |chunk| chunk.left.min(max))
     }
 
     /// When the oldest message not yet done ends: one beyond its last segment's number, or never.
@@ -278,8 +291,9 @@ impl<S: Source> Application<S> {
         if acknowledged < self.next_end {
             return None;
         }
-        let end = self.ends.pop_front()?;
-        self.next_end = self.ends.front().map_or(u64::MAX, |end| end.number);
+        let ends = &mut self.messages.as_mut()?.ends;
+        let end = ends.pop_front()?;
+        self.next_end = ends.front().map_or(u64::MAX, |end| end.number);
         self.source.on_message_done(now, rng);
         self.refresh();
         Some((Bytes::new(end.size), end.began))

@@ -26,13 +26,13 @@ pub(crate) const COLUMNS: &[Entry<Of>] = &[
         rows.scenario.aggregates.iter().map(|one| one.scheme.title().to_owned()).collect::<Vec<_>>().into()
     }),
     column(given("from", "The edge where packets enter."), |rows| {
-        rows.given(|one| rows.network.nodes[one.ends.0].clone())
+        rows.given(|one| rows.network.nodes[one.ends.0].to_owned())
     }),
     column(given("to", "The edge where they leave."), |rows| {
-        rows.given(|one| rows.network.nodes[one.ends.1].clone())
+        rows.given(|one| rows.network.nodes[one.ends.1].to_owned())
     }),
     column(given("link", "The link where packets wait to enter."), |rows| {
-        rows.given(|one| rows.network.links[one.edge].name.clone())
+        rows.given(|one| rows.network.link_name(&rows.network.links[one.edge]))
     }),
     column(given("data_flows", "How many flows' data it takes in."), |rows| {
         rows.given(|one| one.members.0.len() as u64)

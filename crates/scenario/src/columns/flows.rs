@@ -194,7 +194,7 @@ impl<'a> FlowRows<'a> {
     }
 
     fn node(&self, of: fn((usize, usize)) -> usize) -> Column {
-        self.each(|index| self.network.nodes[of(self.network.flows[index].ends)].clone())
+        self.each(|index| self.network.nodes[of(self.network.flows[index].ends)].to_owned())
     }
 
     fn start(&self, index: usize) -> f64 {

@@ -40,18 +40,18 @@ pub(crate) static COLUMNS: LazyLock<Vec<Entry<Of>>> = LazyLock::new(|| {
 });
 
 const DATA_AND_DROPS: &[Entry<Of>] = &[
-    column(given("name", "The link, by its ends."), |rows| rows.given(|link| link.name.clone())),
-    column(given("from", "The node that transmits."), |rows| rows.node(|link| link.from)),
-    column(given("to", "The node at the far end."), |rows| rows.node(|link| link.to)),
+    column(given("name", "The link, by its ends."), |rows| rows.given(|link| rows.network.link_name(link))),
+    column(given("from", "The node that transmits."), |rows| rows.node(NetworkLink::from)),
+    column(given("to", "The node at the far end."), |rows| rows.node(NetworkLink::to)),
     column(given("is_access", "Whether it is an access link of a template."), |rows| {
-        rows.given(|link| link.is_access)
+        rows.given(NetworkLink::is_access)
     }),
     column(given("is_traced", "Whether a delivery trace drives it.").undigested(), |rows| {
-        rows.given(|link| link.config.trace.is_some())
+        rows.given(|link| link.config().trace.is_some())
     }),
     column(
         given("rate_bits", "The server's rate before any change; of a trace, its mean.").named("rate"),
-        |rows| rows.given(|link| link.config.nominal_rate().bits_per_sec()),
+        |rows| rows.given(|link| link.config().nominal_rate().bits_per_sec()),
     ),
     column(given("delay_seconds", "Propagation delay.").named("delay"), |rows| {
         rows.given(|link| link.delay.as_secs_f64())
@@ -153,7 +153,7 @@ impl<'a> LinkRows<'a> {
     }
 
     fn node(&self, of: fn(&NetworkLink) -> usize) -> Column {
-        self.given(|link| self.network.nodes[of(link)].clone())
+        self.given(|link| self.network.nodes[of(link)].to_owned())
     }
 
     fn pairs<T>(&self, of: impl Fn(&LinkCounters, &LinkCounters) -> T) -> Column

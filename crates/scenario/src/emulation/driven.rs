@@ -38,8 +38,9 @@ impl Emulation {
         let record = &self.scenario.record;
         let recorded = |flow: &usize| self.scenario.records_flow(&self.network.flows[*flow]);
         let of_flows: Vec<usize> = (0..flows.len()).filter(recorded).collect();
-        let of_links: Vec<usize> =
-            (0..last.len()).filter(|link| record.records_link(&self.network.links[*link])).collect();
+        let of_links: Vec<usize> = (0..last.len())
+            .filter(|link| record.records_link(&self.network, &self.network.links[*link]))
+            .collect();
         let plan = SeriesPlan {
             bin: record.bin,
             links: of_links.iter().copied().map(LinkId::from).collect(),

@@ -95,7 +95,7 @@ impl Run {
             let counters = self.engine.link(LinkId::from(index));
             let link = &self.network.links[index];
             let packets = counters.waiting.packets + counters.propagating.packets;
-            let entry = held.entry(link.path.clone()).or_insert((0, link.buffer));
+            let entry = held.entry(link.path().clone()).or_insert((0, link.buffer));
             entry.0 += packets;
         }
         let most = held.into_iter().max_by_key(|(_, (packets, _))| *packets);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tailback_core::{BitRate, FieldError, Span};
 
 use super::flows::complaint;
-use super::{Network, NetworkFlow, NetworkLink, Role};
+use super::{Described, Governed, Network, NetworkFlow, Role};
 use crate::aggregate::AggregateConfig;
 use crate::link::LinkConfig;
 use crate::route::Router;
@@ -35,7 +35,7 @@ impl Network {
         if scenario.aggregates.is_empty() {
             return errors;
         }
-        let links = self.links.iter().map(|link| (link.from, link.to, link.delay));
+        let links = self.links.iter().map(|link| (link.from(), link.to(), link.delay));
         let mut router = Router::new(self.nodes.len(), links);
         for (number, config) in scenario.aggregates.iter().enumerate() {
             if let Err(error) = self.add_aggregate(number, config, &mut router) {
@@ -58,7 +58,7 @@ impl Network {
         }
         let named = (Some(from.as_str()), Some(to.as_str()));
         let way = self.way(named, (route.as_deref(), return_route.as_deref()), router)?;
-        let slowest = way.forward.iter().map(|&link| self.links[link].config.nominal_rate()).min();
+        let slowest = way.forward.iter().map(|&link| self.links[link].config().nominal_rate()).min();
         let edge = self.links.len();
         let members = self.take_in(&way.forward, edge)?;
         if members.0.is_empty() && members.1.is_empty() {
@@ -72,17 +72,13 @@ impl Network {
             queue: config.queue.clone(),
             ..LinkConfig::default()
         };
-        self.links.push(NetworkLink {
-            name: format!("{from}->{name}"),
-            from: way.ends.0,
-            to: way.ends.0,
-            delay: Span::ZERO,
-            buffer: config.buffer,
-            config: Arc::new(link),
+        let described = Described {
+            config: link,
             path: format!("aggregates[{number}]").into(),
             is_access: false,
-            governed: Some(config.segment_size),
-        });
+            governed: Some(Governed { name: format!("{from}->{name}"), packet: config.segment_size }),
+        };
+        self.directed((way.ends.0, way.ends.0), Span::ZERO, &Arc::new(described));
         self.aggregates.push(NetworkAggregate {
             name: name.clone(),
             ends: way.ends,

@@ -51,7 +51,7 @@ impl Network {
             let Capacity::MilliBdp(thousandths) = link.buffer else { continue };
             let round_trip = mean(data[index]).or_else(|| mean(acks[index])).unwrap_or(link.delay * 2);
             link.buffer =
-                Capacity::Bytes(bdp(link.config.nominal_rate(), round_trip, thousandths).max(least));
+                Capacity::Bytes(bdp(link.config().nominal_rate(), round_trip, thousandths).max(least));
         }
     }
 }

@@ -67,7 +67,7 @@ impl Network {
     pub(super) fn add_flows(&mut self, scenario: &Scenario, go_on: GoOn<'_>) -> Option<Vec<FieldError>> {
         let mut errors = Vec::new();
         let mut router =
-            Router::new(self.nodes.len(), self.links.iter().map(|link| (link.from, link.to, link.delay)));
+            Router::new(self.nodes.len(), self.links.iter().map(|link| (link.from(), link.to(), link.delay)));
         self.flows.reserve_exact(scenario.flow_count());
         let mut number = 0;
         for (group, flow) in scenario.flows.iter().enumerate() {
@@ -167,12 +167,12 @@ impl Network {
         router: &mut Router,
     ) -> Result<Way, FieldError> {
         if from == to {
-            return Err(complaint("to", format!("{:?}", self.nodes[to]), "a node other than `from`"));
+            return Err(complaint("to", format!("{:?}", &self.nodes[to]), "a node other than `from`"));
         }
         let shortest = |router: &mut Router, from, to, field| {
             router.path(from, to).ok_or_else(|| {
-                let value = format!("{:?}", self.nodes[to]);
-                complaint(field, value, format!("a node that links lead to from {:?}", self.nodes[from]))
+                let value = format!("{:?}", &self.nodes[to]);
+                complaint(field, value, format!("a node that links lead to from {:?}", &self.nodes[from]))
             })
         };
         let forward = match route {
@@ -201,7 +201,7 @@ impl Network {
     }
 
     fn find(&self, field: &str, name: Option<&str>) -> Result<usize, FieldError> {
-        let known = || self.nodes.iter().map(String::as_str).collect::<Vec<_>>();
+        let known = || self.nodes.iter().collect::<Vec<_>>();
         let Some(name) = name else {
             return Err(complaint(
                 field,

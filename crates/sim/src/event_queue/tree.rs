@@ -2,8 +2,8 @@
 //! of log2(n) minima without a branch on data; there are no stale entries to skip.
 //!
 //! Nodes lie as walks need them. The upper levels, which are at hand in the nearest cache, lie as in a heap: a step up is one
-//! shift. Where there are more levels, two of the lower ones share a line of memory, which holds four nodes of the lower
-//! level and before them the minima of their pairs; the lesser of these two is a node above.
+//! shift. Where there are more levels, the lower ones go by fours: four keys in half a line of memory, of which the least is
+//! one of the four above.
 //!
 //! The walk's length is a constant of the type, so that it unrolls and needs no bounds checks: measured, that is
 //! worth a sixth of a whole run. [`WinnerTree`] picks the walk for its size when it is made.
@@ -13,19 +13,24 @@ use tailback_core::Time;
 /// The key of a leaf that is not armed.
 pub(crate) const IDLE: u64 = u64::MAX;
 
-/// Two levels of the tree.
+/// Four keys next to each other: what two levels of the tree come to.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-struct Line {
-    pairs: [u64; 2],
-    nodes: [u64; 4],
+#[repr(C, align(32))]
+struct Four([u64; 4]);
+
+impl Four {
+    /// The least of the others.
+    #[inline(always)]
+    fn least_beside(&self, place: usize) -> u64 {
+        self.0[place ^ 1].min(self.0[place ^ 2]).min(self.0[place ^ 3])
+    }
 }
 
 /// Keys are `time * leaves + leaf`, so that one integer comparison orders by time and then by leaf.
 #[derive(Debug)]
 pub(crate) struct WinnerTree {
-    /// The lower levels: the lines of the leaves come first, then those above them. A small tree has none.
-    lines: Box<[Line]>,
+    /// The lower levels: the leaves come first, then the fours above them. A small tree has none.
+    fours: Box<[Four]>,
     /// The upper levels: below node `n` are `2 n` and `2 n + 1`. The root, node 1, is not stored: the queue keeps it.
     top: Box<[u64]>,
     bits: u32,
@@ -36,15 +41,15 @@ pub(crate) struct WinnerTree {
 #[derive(Clone, Copy, Debug)]
 struct Walks {
     /// Arms a leaf and gives the new root.
-    arm: fn(&mut [Line], &mut [u64], u32, Time) -> u64,
+    arm: fn(&mut [Four], &mut [u64], u32, Time) -> u64,
     /// Arms a leaf that was due later, and gives its key.
-    bring_forward: fn(&mut [Line], &mut [u64], u32, Time) -> u64,
+    bring_forward: fn(&mut [Four], &mut [u64], u32, Time) -> u64,
 }
 
 /// At most so many levels lie as in a heap: 16 KiB.
 const MOST_ABOVE: u32 = 10;
 
-/// How many pairs of levels of a tree of `1 << bits` leaves lie in lines.
+/// How many pairs of levels of a tree of `1 << bits` leaves go by fours.
 const fn pairs_of_levels(bits: u32) -> u32 {
     bits.saturating_sub(MOST_ABOVE).div_ceil(2)
 }
@@ -54,8 +59,8 @@ const fn levels_above(bits: u32) -> u32 {
     bits - 2 * pairs_of_levels(bits)
 }
 
-/// How many lines such a tree has.
-const fn lines(bits: u32) -> usize {
+/// How many fours such a tree has.
+const fn fours(bits: u32) -> usize {
     let (mut all, mut wide, mut level) = (0, 1_usize << bits, 0);
     while level < pairs_of_levels(bits) {
         wide /= 4;
@@ -71,9 +76,9 @@ const fn top(bits: u32) -> usize {
 }
 
 impl Walks {
-    const fn of<const BITS: u32, const LINES: usize, const TOP: usize>() -> Self {
-        const { assert!(LINES == lines(BITS) && TOP == top(BITS)) };
-        Self { arm: arm::<BITS, LINES, TOP>, bring_forward: bring_forward::<BITS, LINES, TOP> }
+    const fn of<const BITS: u32, const FOURS: usize, const TOP: usize>() -> Self {
+        const { assert!(FOURS == fours(BITS) && TOP == top(BITS)) };
+        Self { arm: arm::<BITS, FOURS, TOP>, bring_forward: bring_forward::<BITS, FOURS, TOP> }
     }
 }
 
@@ -81,7 +86,7 @@ impl Walks {
 macro_rules! walks {
     ($given:expr, $($bits:literal)+) => {
         match $given {
-            $($bits => Some(Walks::of::<$bits, { lines($bits) }, { top($bits) }>()),)+
+            $($bits => Some(Walks::of::<$bits, { fours($bits) }, { top($bits) }>()),)+
             _ => None,
         }
     };
@@ -95,9 +100,8 @@ impl WinnerTree {
         let walks = walks!(bits, 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24)?;
         // Two more bits for good measure: timers may be set beyond the horizon.
         let fits = horizon.as_nanos() >> (62 - bits) == 0;
-        let empty = Line { pairs: [IDLE; 2], nodes: [IDLE; 4] };
         fits.then(|| Self {
-            lines: vec![empty; lines(bits)].into_boxed_slice(),
+            fours: vec![Four([IDLE; 4]); fours(bits)].into_boxed_slice(),
             top: vec![IDLE; top(bits)].into_boxed_slice(),
             bits,
             walks,
@@ -117,21 +121,21 @@ impl WinnerTree {
     /// Arms a leaf and gives the new root, whose meaning [`WinnerTree::bits`] tells.
     #[inline(always)]
     pub(crate) fn arm(&mut self, leaf: u32, time: Time) -> u64 {
-        (self.walks.arm)(&mut self.lines, &mut self.top, leaf, time)
+        (self.walks.arm)(&mut self.fours, &mut self.top, leaf, time)
     }
 
     /// Arms a leaf that was due later, or not at all, and gives its key, below which the root cannot stay.
     #[inline(always)]
     pub(crate) fn bring_forward(&mut self, leaf: u32, time: Time) -> u64 {
-        (self.walks.bring_forward)(&mut self.lines, &mut self.top, leaf, time)
+        (self.walks.bring_forward)(&mut self.fours, &mut self.top, leaf, time)
     }
 
     /// The key of a leaf.
     #[inline]
     pub(crate) fn key(&self, leaf: u32) -> u64 {
         let leaf = leaf as usize;
-        match self.lines.get(leaf / 4) {
-            Some(line) => line.nodes[leaf % 4],
+        match self.fours.get(leaf / 4) {
+            Some(four) => four.0[leaf % 4],
             None => self.top[self.leaves() + leaf],
         }
     }
@@ -146,24 +150,21 @@ const fn key_of(bits: u32, leaf: u32, time: Time) -> u64 {
 }
 
 /// Arms a leaf: the walk of [`Walks::arm`].
-fn arm<const BITS: u32, const LINES: usize, const TOP: usize>(
-    lines: &mut [Line],
+fn arm<const BITS: u32, const FOURS: usize, const TOP: usize>(
+    fours: &mut [Four],
     top: &mut [u64],
     leaf: u32,
     time: Time,
 ) -> u64 {
-    let Ok(lines) = <&mut [Line; LINES]>::try_from(lines) else { return IDLE };
+    let Ok(fours) = <&mut [Four; FOURS]>::try_from(fours) else { return IDLE };
     let Ok(top) = <&mut [u64; TOP]>::try_from(top) else { return IDLE };
     let (mut winner, mut node) = (key_of(BITS, leaf, time), leaf as usize % (1 << BITS));
     let (mut from, mut wide) = (0, 1_usize << BITS);
     for _ in 0..pairs_of_levels(BITS) {
         wide /= 4;
-        let line = &mut lines[from + node / 4];
-        let (place, pair) = (node % 4, node / 2 % 2);
-        line.nodes[place] = winner;
-        let lesser = winner.min(line.nodes[place ^ 1]);
-        line.pairs[pair] = lesser;
-        winner = lesser.min(line.pairs[pair ^ 1]);
+        let (four, place) = (&mut fours[from + node / 4], node % 4);
+        four.0[place] = winner;
+        winner = winner.min(four.least_beside(place));
         node /= 4;
         from += wide;
     }
@@ -180,26 +181,24 @@ fn arm<const BITS: u32, const LINES: usize, const TOP: usize>(
 const UNSEEN: u32 = 4;
 
 /// Brings a leaf forward: the walk of [`Walks::bring_forward`]. Above a node that is earlier, nothing changes.
-fn bring_forward<const BITS: u32, const LINES: usize, const TOP: usize>(
-    lines: &mut [Line],
+fn bring_forward<const BITS: u32, const FOURS: usize, const TOP: usize>(
+    fours: &mut [Four],
     top: &mut [u64],
     leaf: u32,
     time: Time,
 ) -> u64 {
-    let Ok(lines) = <&mut [Line; LINES]>::try_from(lines) else { return IDLE };
+    let Ok(fours) = <&mut [Four; FOURS]>::try_from(fours) else { return IDLE };
     let Ok(top) = <&mut [u64; TOP]>::try_from(top) else { return IDLE };
     let key = key_of(BITS, leaf, time);
     let mut node = leaf as usize % (1 << BITS);
     let (mut from, mut wide) = (0, 1_usize << BITS);
     for level in 0..pairs_of_levels(BITS) {
         wide /= 4;
-        let line = &mut lines[from + node / 4];
-        let (place, pair) = (node % 4, node / 2 % 2);
-        debug_assert!(level > 0 || key <= line.nodes[place], "brought forward");
-        line.nodes[place] = line.nodes[place].min(key);
-        let before = line.pairs[pair];
-        line.pairs[pair] = before.min(key);
-        if 2 * (level + 1) >= UNSEEN && before <= key {
+        let known = &mut fours[from + node / 4].0[node % 4];
+        let before = *known;
+        debug_assert!(level > 0 || key <= before, "brought forward");
+        *known = before.min(key);
+        if 2 * level >= UNSEEN && before <= key {
             return key;
         }
         node /= 4;

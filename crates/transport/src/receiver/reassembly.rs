@@ -64,27 +64,19 @@ pub(crate) struct Reassembly {
     beyond: Option<Box<Beyond>>,
 }
 
-/// What has arrived beyond a hole.
+/// What has arrived beyond a hole: two lines of memory, and the ranges.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 struct Beyond {
     /// Sorted, disjoint, never touching, all above the next number expected.
     ranges: VecDeque<Range>,
     /// Numbers within the ranges that changed last, the newest first; repetitions are allowed. Their low halves, which tell
     /// all, since nothing further ahead than [`REACH`] is kept.
     recent: [u32; RECENT],
-    /// The last report, kept up to date where the range that it names first has grown at its end, as mostly happens; `None`
-    /// after any other change.
-    said: Option<Said>,
-}
-
-/// A report.
-#[derive(Clone, Copy, Debug)]
-struct Said {
-    /// Ranges, the one that changed last first.
+    /// How many ranges the last report names and how many it was to name at most; `None` where it does not hold any more.
+    said: Option<(u8, u8)>,
+    /// The last report, kept up to date where the range that it names first has grown at its end, as mostly happens.
     blocks: [SeqRange; 4],
-    count: u8,
-    /// How many it was to name at most.
-    most: u8,
 }
 
 impl Reassembly {
@@ -138,13 +130,12 @@ impl Reassembly {
     /// Writes at most `most` ranges, the one that changed last first (RFC 2018 §4); how many.
     pub(crate) fn report(&mut self, blocks: &mut [SeqRange; 4], most: u8) -> u8 {
         let Some(beyond) = &mut self.beyond else { return 0 };
-        let said = match beyond.said {
-            Some(said) if said.most == most => said,
+        let count = match beyond.said {
+            Some((count, known)) if known == most => count,
             _ => beyond.report(self.next, most),
         };
-        beyond.said = Some(said);
-        *blocks = said.blocks;
-        said.count
+        *blocks = beyond.blocks;
+        count
     }
 }
 
@@ -179,12 +170,10 @@ impl Beyond {
                 range.end += 1;
                 range.wire += wire;
                 range.payload += payload;
-                if !self.join(at) {
-                    self.said =
-                        said.filter(|said| said.blocks[0].end == number && self.is_newest(number - 1));
-                    if let Some(said) = &mut self.said {
-                        said.blocks[0].end += 1;
-                    }
+                let newest = said.is_some() && self.blocks[0].end == number && self.is_newest(number - 1);
+                if !self.join(at) && newest {
+                    self.blocks[0].end += 1;
+                    self.said = said;
                 }
             }
             Some(range) if range.start == number + 1 => {
@@ -236,26 +225,30 @@ impl Beyond {
         holding.map(|range| SeqRange { start: range.start, end: range.end })
     }
 
-    /// The report as of now: ranges that changed last, then the lowest ones. `next` is the number expected.
-    fn report(&self, next: u64, most: u8) -> Said {
-        let mut said = Said { blocks: [SeqRange::default(); 4], count: 0, most };
-        let wanted = usize::from(most).min(said.blocks.len()).min(self.ranges.len());
+    /// Makes the report as of now: ranges that changed last, then the lowest ones; how many. `next` is the number expected.
+    fn report(&mut self, next: u64, most: u8) -> u8 {
+        let mut blocks = [SeqRange::default(); 4];
+        let wanted = usize::from(most).min(blocks.len()).min(self.ranges.len());
         // The number at or above the next one expected of which this is the low half.
         let whole = |low: u32| next + u64::from(low.wrapping_sub(next as u32));
         let recent = self.recent.iter().filter_map(|low| self.range_of(whole(*low)));
         let lowest = self.ranges.iter().map(|range| SeqRange { start: range.start, end: range.end });
-        let mut all = recent.chain(lowest);
-        while usize::from(said.count) < wanted
+        let (mut all, mut count) = (recent.chain(lowest), 0);
+        while count < wanted
             && let Some(range) = all.next()
         {
-            if !said.blocks[..usize::from(said.count)].contains(&range) {
-                said.blocks[usize::from(said.count)] = range;
-                said.count += 1;
+            if !blocks[..count].contains(&range) {
+                blocks[count] = range;
+                count += 1;
             }
         }
-        said
+        self.blocks = blocks;
+        self.said = Some((count as u8, most));
+        count as u8
     }
 }
+
+const _: () = assert!(size_of::<Beyond>() == 128, "two cache lines");
 
 #[cfg(test)]
 mod tests {
@@ -329,9 +322,10 @@ mod tests {
                 let next = (0..=60).find(|n| !seen.contains(n)).unwrap();
                 prop_assert_eq!(reassembly.next(), next);
                 prop_assert_eq!(readable, (0..next).sum::<u64>());
-                let none = Beyond::default();
-                let beyond = reassembly.beyond.as_deref().unwrap_or(&none);
-                prop_assert_eq!(reassembly.has_holes(), !beyond.ranges.is_empty());
+                let blocks = blocks(&mut reassembly, 3);
+                let (has_holes, mut none) = (reassembly.has_holes(), Beyond::default());
+                let beyond = reassembly.beyond.as_deref_mut().unwrap_or(&mut none);
+                prop_assert_eq!(has_holes, !beyond.ranges.is_empty());
                 let held: Vec<u64> = beyond.ranges.iter().flat_map(|r| r.start..r.end).collect();
                 let expected: Vec<u64> = seen.iter().copied().filter(|n| *n > next).collect();
                 prop_assert_eq!(held, expected);
@@ -339,11 +333,10 @@ mod tests {
                 for pair in ranges.windows(2) {
                     prop_assert!(pair[0].end < pair[1].start);
                 }
-                let (some, afresh) = (ranges.len().min(3), beyond.report(next, 3));
-                let blocks = blocks(&mut reassembly, 3);
-                prop_assert_eq!(blocks.len(), some);
-                let afresh = afresh.blocks.map(|range| (range.start, range.end));
-                prop_assert_eq!(&blocks[..], &afresh[..some]);
+                prop_assert_eq!(blocks.len(), ranges.len().min(3));
+                let some = beyond.report(next, 3);
+                let afresh = beyond.blocks.map(|range| (range.start, range.end));
+                prop_assert_eq!(&blocks[..], &afresh[..usize::from(some)]);
                 if number > next {
                     prop_assert!((blocks[0].0..blocks[0].1).contains(&number));
                 }
