@@ -9,7 +9,7 @@ use crate::{DatagramReceiver, DatagramSender, Receiver, Sender};
 macro_rules! endpoints {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident($inner:ty),)+ }) => {
         $(#[$doc])*
-        #[expect(clippy::large_enum_variant, reason = "built-ins stand inline, beside the flow's other state")]
+        #[allow(clippy::large_enum_variant, reason = "built-ins stand inline, beside the flow's other state")]
         pub enum $name {
             $($(#[$variant_doc])* $variant($inner),)+
             /// At an edge of an aggregate, where packets of other flows pass it.
