@@ -4,6 +4,7 @@ comparison` does this, and `make comparison ARGS=--quick` in less than two minut
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
 import polars as pl
 
@@ -48,8 +49,14 @@ def spans(table: pl.DataFrame, it: str) -> list[str]:
     return said
 
 
-def markdown(table: pl.DataFrame, seconds: int, seeds: int) -> str:
-    """One row per scheme."""
+def standing() -> dict[str, str]:
+    """The rows on the page by scheme."""
+    text = PAGE.read_text("utf-8").split(MARKS[0], 1)[1].split(MARKS[1], 1)[0]
+    return {line.split("`")[1]: line for line in text.splitlines() if line.startswith("| `")}
+
+
+def markdown(table: pl.DataFrame, seconds: int, seeds: int, kept: Mapping[str, str]) -> str:
+    """One row per scheme; those that are kept were made of cells with all their digits."""
     lines = [
         f"{seeds} run{'s' if seeds > 1 else ''} of {seconds} s of each, the first half not counted. Each cell says from where "
         f"to where the means of the {len(LINKS)} networks go; [all cells with their intervals](_static/comparison.csv).",
@@ -60,6 +67,9 @@ def markdown(table: pl.DataFrame, seconds: int, seeds: int) -> str:
     for family, titles in FAMILIES.items():
         lines.append(f"| *{family}* |" + " |" * (len(HEAD) - 1))
         for it in titles:
+            if it in kept:
+                lines.append(kept[it])
+                continue
             bad = worst(table, it)
             lines.append("| " + " | ".join([f"`{it}`", *spans(table, it), f"{bad.network}: {bad.words}"]) + " |")
     return "\n".join(lines) + "\n"
@@ -85,11 +95,13 @@ def main() -> None:
     titles = given.only or list(schemes())
     # CUBIC is what harm is counted against.
     table = intervals(measure(seconds, seeds, list(dict.fromkeys([*titles, "cubic"])), given.jobs))
+    kept = {}
     if given.only:
         table = renewed(table, titles)
+        kept = {it: line for it, line in standing().items() if it not in titles}
     save(draw(table), FIGURE, salt="comparison")
     write_cells(table, CELLS)
-    replace(PAGE, *MARKS, markdown(table, seconds, seeds))
+    replace(PAGE, *MARKS, markdown(table, seconds, seeds, kept))
 
 
 if __name__ == "__main__":
