@@ -36,11 +36,11 @@ impl Overtaken {
 }
 
 impl LossRecovery {
-    /// Believes lost what the segments newly acknowledged have overtaken; whether there was any.
-    pub(super) fn find_overtaken(&mut self, now: Time, config: &StreamConfig) -> bool {
-        let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() else { return false };
+    /// Believes lost what the segments newly acknowledged have overtaken.
+    pub(super) fn find_overtaken(&mut self, now: Time, config: &StreamConfig) {
+        let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() else { return };
         if overtaken.under_way.is_empty() {
-            return false;
+            return;
         }
         let mut under_way = std::mem::take(&mut overtaken.under_way);
         let before = self.lost.len();
@@ -62,15 +62,13 @@ impl LossRecovery {
         if let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() {
             overtaken.under_way = under_way;
         }
-        let found = self.lost.len() > before;
-        if found {
+        if self.lost.len() > before {
             // The repair goes on: F-RTO would hold it back.
             if matches!(self.doubt, Doubt::FirstAck | Doubt::SecondAck) {
                 self.doubt = Doubt::None;
             }
             self.restart_timer(now, config);
         }
-        found
     }
 
     /// Whether this transmission is the newest of its number, and thought to be in the network.
