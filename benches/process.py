@@ -16,6 +16,8 @@ class Cost:
 
     cpu_s: float
     """User and system CPU seconds of the whole process, set-up included."""
+    system_s: float
+    """The system's part of it: mostly memory handed out at its first touch."""
     wall_s: float
     peak_bytes: int
     """Largest resident set."""
@@ -69,6 +71,7 @@ def run(command: Sequence[str | Path], core: int | None) -> Cost:
         sys.exit(f"{' '.join(words)} failed with status {process.returncode}: {said}")
     return Cost(
         cpu_s=used.ru_utime + used.ru_stime,
+        system_s=used.ru_stime,
         wall_s=wall,
         peak_bytes=peak,
         said=figures(lines[-1]),

@@ -1,6 +1,6 @@
 """The benchmark's readers of other programs' output, on samples of it. Nothing is timed here."""
 
-from benches import compare, process, queues
+from benches import compare, growth, process, queues
 
 DIVAN = """\
 per_packet                    fastest       │ slowest       │ median        │ mean          │ samples │ iters
@@ -29,13 +29,15 @@ def test_figures_are_read_from_json_and_from_pairs() -> None:
 
 def test_acknowledged_packets_count_where_both_are_told() -> None:
     said = {"delivered": "10", "acked": "8", "dropped": "2"}
-    cost = process.Cost(cpu_s=8e-6, wall_s=1.0, peak_bytes=0, said=said)
+    cost = process.Cost(cpu_s=8e-6, system_s=0.0, wall_s=1.0, peak_bytes=0, said=said)
     assert cost.ns_per_packet == 1000.0
     assert cost.loss == 0.2
 
 
 def cost(cpu_s: float) -> process.Cost:
-    return process.Cost(cpu_s=cpu_s, wall_s=cpu_s, peak_bytes=0, said={"delivered": "1000", "dropped": "0"})
+    return process.Cost(
+        cpu_s=cpu_s, system_s=0.0, wall_s=cpu_s, peak_bytes=0, said={"delivered": "1000", "dropped": "0"}
+    )
 
 
 def test_programs_are_compared_beyond_their_set_up() -> None:
@@ -46,3 +48,17 @@ def test_what_is_mostly_set_up_is_not_compared() -> None:
     # Thirty times the CPU seconds, of which nearly all went into setting up.
     assert compare.times_faster([cost(0.2)], [cost(6.0)], (0.0, 5.5)) == "too short to compare"
     assert compare.times_faster([cost(0.02)], [cost(6.0)], (0.0, 0.5)) == "too short to compare"
+
+
+def run_of(user_s: float, system_s: float, delivered: int) -> process.Cost:
+    said = {"delivered": str(delivered), "dropped": "0"}
+    return process.Cost(cpu_s=user_s + system_s, system_s=system_s, wall_s=1.0, peak_bytes=0, said=said)
+
+
+def test_growth_tells_later_packets_from_set_up_and_first_touches() -> None:
+    few = growth.Round(run_of(0.0, 0.0, 1), run_of(1e-3, 0.0, 1000), run_of(3e-3, 0.0, 3000))
+    many = growth.Round(run_of(0.5, 0.25, 1), run_of(0.6, 0.4, 1000), run_of(0.6 + 4e-3, 0.9, 3000))
+    cases = [growth.case("1000=3:6"), growth.case("100000=0.4:0.8")]
+    rows = growth.table(cases, [[few], [many]])[2:]
+    assert rows[0] == "| 1000, 3 and 6 s | 0.00 + 0.00 s | 1000 | 1.00 | 1000 | 1.00 |"
+    assert rows[1] == "| 100000, 0.4 and 0.8 s | 0.50 + 0.25 s | 1000000 | 1000.00 | 2000 | 2.00 |"
