@@ -95,7 +95,7 @@ validation: $(STAMPS)/core ## TCP and queues beside ns-2's figures, row by row, 
 	$(BIN)/python -m tools.write_validation
 
 .PHONY: parity
-parity: $(STAMPS)/core ## Simulated and real networks side by side, and the router's figures, into docs/parity.md; ARGS=--runs=2
+parity: $(STAMPS)/core ## Simulated and real networks side by side, and the router's figures, into docs/parity.md; ARGS=--runs=2, ARGS=--virtual
 	$(BIN)/python -m tools.write_parity $(ARGS)
 
 .PHONY: docs

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import tailback as tb
 from tailback.lab.run import Setup
 
-CELLS = (("5 Mbit/s", "20 ms", 60.0), ("20 Mbit/s", "5 ms", 30.0), ("50 Mbit/s", "2 ms", 20.0))
+CELLS = (("5 Mbit/s", "20 ms", 60.0), ("20 Mbit/s", "5 ms", 30.0), ("50 Mbit/s", "2 ms", 10.0))
 """Rates, one-way delays of the bottleneck, and how long a run lasts in seconds: ten losses of a Reno flow and more."""
 PAIRS = (
     ("reno", "cubic"),

@@ -1,5 +1,6 @@
 """Runs the standard dumbbells in both worlds and measures the router, and writes what came out into docs/parity.md; `make parity`
-does this, in about an hour. With --only the other part of the page stays as it is."""
+does this, in about an hour. With --only the other parts of the page stay as they are. With --virtual real packets go through
+a virtual machine whose clock counts instructions (tools/on-virtual-time), which takes hours, and into tables of their own."""
 
 import argparse
 import json
@@ -8,6 +9,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,12 @@ from tailback.lab.parity import Figure, Parity, compare, figures, of_figures, si
 from tailback.lab.run import LabError, Setup, available
 from tailback.papers.reproduce import plain
 from tailback.units import scaled
-from tools.pages import DOCS, replace
-from tools.parity_cells import KERNEL_JITTER, cells
+from tools.pages import DOCS, replace, table
+from tools.parity_cells import KERNEL_JITTER, Cell, cells
 from tools.parity_reasons import reasons
 
 PAGE = DOCS / "parity.md"
+VIRTUAL = "tools/on-virtual-time"
 Data = dict[str, Any]
 """What was measured, as JSON has it."""
 
@@ -30,32 +33,45 @@ SIMULATIONS = 10
 """Simulated runs of a dumbbell."""
 
 
-def matrix(runs: int, more: int, wanted: str, kept: Path) -> list[Data]:
-    """Every comparison as plain data. What was measured is kept in a folder: runs with real packets are made again only where
-    they are better, simulated ones always."""
+def measured(runs: int, more: int, wanted: str, kept: Path) -> None:
+    """Runs the dumbbells with real packets, and keeps what was measured where that is better than what is there."""
+    for cell, setup, file in _dumbbells(kept):
+        if wanted not in file.stem:
+            continue
+        jitter = KERNEL_JITTER if cell.is_jittered else None
+        parity = compare(setup, replicates=runs, more=more, simulations=2, jitter=jitter)
+        data = as_data(parity) | {
+            "pair": list(cell.pair),
+            "rate": cell.rate,
+            "delay": cell.delay,
+            "jittered": cell.is_jittered,
+            "machine": machine(),
+            "each": [asdict(figure) for figure in figures(parity.measured)],
+        }
+        if parity.is_valid or not file.exists() or not json.loads(file.read_text("utf-8"))["valid"]:
+            file.write_text(json.dumps(data) + "\n", "utf-8")
+        print(told(data), file=sys.stderr, flush=True)
+
+
+def matrix(kept: Path) -> list[Data]:
+    """Every comparison that is kept in a folder, as plain data, beside simulations of today."""
+    found = []
+    for cell, setup, file in _dumbbells(kept):
+        if file.exists():
+            data = json.loads(file.read_text("utf-8"))
+            found.append(beside(data, setup, KERNEL_JITTER if cell.is_jittered else None))
+            print(told(found[-1]), file=sys.stderr, flush=True)
+    return found
+
+
+def _dumbbells(kept: Path) -> Iterable[tuple[Cell, Setup, Path]]:
+    """All that can be run here, with their scenarios and the files in which runs are kept."""
     from tailback import _core
 
     known = dict(_core.kernel_schemes())
-    found = []
     for cell in cells(known):
         setup = cell.setup(known).checked()
-        file = kept / cell.file(setup)
-        jitter = KERNEL_JITTER if cell.is_jittered else None
-        if runs and wanted in file.stem:
-            parity = compare(setup, replicates=runs, more=more, simulations=2, jitter=jitter)
-            data = as_data(parity) | {
-                "pair": list(cell.pair),
-                "rate": cell.rate,
-                "delay": cell.delay,
-                "jittered": cell.is_jittered,
-                "each": [asdict(figure) for figure in figures(parity.measured)],
-            }
-            if parity.is_valid or not file.exists() or not json.loads(file.read_text("utf-8"))["valid"]:
-                file.write_text(json.dumps(data) + "\n", "utf-8")
-        if file.exists():
-            found.append(beside(json.loads(file.read_text("utf-8")), setup, jitter))
-            print(told(found[-1]), file=sys.stderr, flush=True)
-    return found
+        yield cell, setup, kept / cell.file(setup)
 
 
 def beside(data: Data, setup: Setup, jitter: str | None) -> Data:
@@ -124,7 +140,8 @@ def matrix_page(found: list[Data]) -> str:
     said = [
         f"{len(valid)} of {len(found)} dumbbells have real runs within the budget of lateness. Of these, shares are within 10 % "
         f"at the mean in {near}; with the intervals looked at, {counts['within 10 %']} are surely within, "
-        f"{counts['beyond 10 %']} surely beyond, and {counts['not decided']} are not decided by so few runs. {machine()}"
+        f"{counts['beyond 10 %']} surely beyond, and {counts['not decided']} are not decided by so few runs. "
+        + " ".join(dict.fromkeys(data.get("machine", machine()) for data in found))
     ]
     return "\n".join([*said, "", *lines]) + "\n"
 
@@ -137,20 +154,37 @@ def machine() -> str:
 
 
 def router(profile: str) -> str:
-    """What the router does, measured by its example program."""
-    build = ["cargo", "build", "--profile", profile, "--quiet", "-p", "tailback-net", "--example", "router_figures"]
-    subprocess.run(build, check=True)
-    program = f"target/{profile}/examples/router_figures"
+    """What the router does here, measured by its example program."""
+    program = _router_program(profile)
     figures = []
     for what in ("speed", "served", "delay"):
         # Who pours without a pause would take a core from everybody else.
         before = [] if what == "speed" else ["chrt", "--fifo", "1"]
-        done = subprocess.run([*before, program, what], check=True, capture_output=True, text=True)
-        figures += [json.loads(line) for line in done.stdout.splitlines()]
-    return router_page(figures)
+        figures += _told([*before, program, what])
+    return router_page(figures, machine())
 
 
-def router_page(figures: list[Data]) -> str:
+def router_on_virtual_time(profile: str, kept: Path) -> str:
+    """The same without what is not a matter of time, in a virtual machine."""
+    program = _router_program(profile)
+    script = f"uname -r; for what in served delay; do chrt --fifo 1 {program} $what; done"
+    done = subprocess.run([VIRTUAL, str(kept), "bash", "-c", script], check=True, capture_output=True, text=True)
+    system, *lines = done.stdout.splitlines()
+    return router_page([json.loads(line) for line in lines], f"Linux {system}, 1 core of 10⁹ instructions per second.")
+
+
+def _router_program(profile: str) -> str:
+    build = ["cargo", "build", "--profile", profile, "--quiet", "-p", "tailback-net", "--example", "router_figures"]
+    subprocess.run(build, check=True)
+    return f"target/{profile}/examples/router_figures"
+
+
+def _told(command: list[str]) -> list[Data]:
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def router_page(figures: list[Data], where: str) -> str:
     """The router's figures as tables."""
 
     def those(what: str) -> list[Data]:
@@ -162,16 +196,10 @@ def router_page(figures: list[Data]) -> str:
         value, unit = scaled(seconds, "s")
         return f"{value:.3g} {unit}"
 
-    lines = [
-        "| queue | packet | packets per second of a core's time | of that in the kernel |",
-        "| --- | --- | --- | --- |",
-    ]
-    for figure in those("speed"):
-        lines.append(
-            f"| {figure['queue']} | {figure['packet_bytes']} B | {figure['packets_per_cpu_second']:,.0f} | "
-            f"{100 * figure['in_the_kernel']:.0f} % |"
-        )
-    lines += ["", "| rate | by | served | off | late, 99 % |", "| --- | --- | --- | --- | --- |"]
+    lines = [where, ""]
+    if those("speed"):
+        lines += _speeds(those("speed"))
+    lines += ["| rate | by | served | off | late, 99 % |", "| --- | --- | --- | --- | --- |"]
     for figure in those("served"):
         lines.append(
             f"| {figure['rate'] / 1e6:g} Mbit/s | {figure['of']} | {figure['served'] / 1e6:.2f} Mbit/s | "
@@ -188,7 +216,21 @@ def router_page(figures: list[Data]) -> str:
             f"| {figure['rate'] / 1e6:g} Mbit/s | {figure['of']} | {time(figure['asked_seconds'])} | "
             f"{time(figure['added_p50_seconds'])} | {time(figure['added_p99_seconds'])} | {late} |"
         )
-    return "\n".join([machine(), "", *lines]) + "\n"
+    return "\n".join(lines) + "\n"
+
+
+def _speeds(figures: list[Data]) -> list[str]:
+    head = ["queue", "packet", "packets per second of a core's time", "of that in the kernel"]
+    rows = [
+        [
+            figure["queue"],
+            f"{figure['packet_bytes']} B",
+            f"{figure['packets_per_cpu_second']:,.0f}",
+            f"{100 * figure['in_the_kernel']:.0f} %",
+        ]
+        for figure in figures
+    ]
+    return [table(head, rows), ""]
 
 
 def main() -> None:
@@ -201,23 +243,35 @@ def main() -> None:
     parser.add_argument(
         "--cells", default="", help="only dumbbells whose names contain this; the others stay as they were"
     )
+    parser.add_argument("--virtual", action="store_true", help="real packets on a clock that counts instructions")
+    parser.add_argument("--into", type=Path, help="only real packets of the dumbbells, kept in this folder; no page")
     given = parser.parse_args()
     try:
         available()
     except LabError as error:
         sys.exit(f"skipped: {error}")
-    kept = Path("out/parity")
+    if given.into:
+        measured(given.runs, given.runs, given.cells, given.into)
+        return
+    kept = Path("out/parity-virtual" if given.virtual else "out/parity")
     kept.mkdir(parents=True, exist_ok=True)
+    apart = [VIRTUAL, str(kept)] if given.virtual else []
+    where = "on virtual time, " if given.virtual else ""
     if given.only in {None, "matrix"}:
-        _write("matrix", matrix_page(matrix(given.runs, given.runs, given.cells, kept)))
-    if given.only in {None, "reasons"}:
-        _write("reasons", reasons(kept))
+        if given.runs:
+            words = [sys.executable, "-m", "tools.write_parity", "--into", str(kept)]
+            subprocess.run([*apart, *words, "--runs", str(given.runs), "--cells", given.cells], check=True)
+        _write(f"matrix, {where}", matrix_page(matrix(kept)))
+    if given.only in {None, "reasons"} and not given.virtual:
+        _write("reasons, ", reasons(kept))
     if given.only in {None, "router"}:
-        _write("router", router(given.profile))
+        found = router_on_virtual_time(given.profile, kept) if given.virtual else router(given.profile)
+        _write(f"router, {where}", found)
 
 
 def _write(part: str, text: str) -> None:
-    replace(PAGE, f"<!-- {part}, written by make parity -->", f"<!-- end of the {part} -->", text)
+    end = part.removesuffix(", ")
+    replace(PAGE, f"<!-- {part}written by make parity -->", f"<!-- end of the {end} -->", text)
 
 
 if __name__ == "__main__":
