@@ -10,7 +10,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from tailback.lab.parity import Figure, Parity, compare, figures, of_figures, si
 from tailback.lab.run import LabError, Setup, available
 from tailback.papers.reproduce import plain
 from tailback.units import scaled
-from tools.pages import DOCS, replace, table
+from tools import pages
+from tools.pages import DOCS, table
 from tools.parity_cells import KERNEL_JITTER, Cell, cells
 from tools.parity_reasons import reasons
 
@@ -34,23 +35,47 @@ SIMULATIONS = 10
 
 
 def measured(runs: int, more: int, wanted: str, kept: Path) -> None:
-    """Runs the dumbbells with real packets, and keeps what was measured where that is better than what is there."""
+    """Runs the dumbbells with real packets until so many runs of each that count are kept. Where a dumbbell's are late, what is
+    there stays, unless it was late, too."""
     for cell, setup, file in _dumbbells(kept):
         if wanted not in file.stem:
             continue
+        had = _kept(file, setup)
+        count = len(had[0].values) if had else 0
+        if count >= runs:
+            continue
         jitter = KERNEL_JITTER if cell.is_jittered else None
-        parity = compare(setup, replicates=runs, more=more, simulations=2, jitter=jitter)
+        first = setup.with_seed(json.loads(setup.scenario)["seed"] + count)
+        parity = compare(first, replicates=runs - count, more=more, simulations=2, jitter=jitter)
+        if file.exists() and not parity.is_valid and json.loads(file.read_text("utf-8"))["valid"]:
+            continue
         data = as_data(parity) | {
             "pair": list(cell.pair),
             "rate": cell.rate,
             "delay": cell.delay,
             "jittered": cell.is_jittered,
             "machine": machine(),
-            "each": [asdict(figure) for figure in figures(parity.measured)],
+            "setup": setup.scenario,
+            "runs": {"measured": len(parity.measured) + count},
+            "each": [asdict(figure) for figure in together(had, figures(parity.measured))],
         }
-        if parity.is_valid or not file.exists() or not json.loads(file.read_text("utf-8"))["valid"]:
-            file.write_text(json.dumps(data) + "\n", "utf-8")
+        file.write_text(json.dumps(data) + "\n", "utf-8")
         print(told(data), file=sys.stderr, flush=True)
+
+
+def _kept(file: Path, setup: Setup) -> list[Figure]:
+    """What runs of this very scenario that count have given, as far as they are kept."""
+    data: Data = json.loads(file.read_text("utf-8")) if file.exists() else {"valid": False}
+    if not data["valid"] or data.get("setup") != setup.scenario:
+        return []
+    return [Figure(**figure) for figure in data["each"]]
+
+
+def together(former: list[Figure], latter: list[Figure]) -> list[Figure]:
+    """The figures of runs, and of further ones."""
+    if not former:
+        return latter
+    return [replace(a, values=a.values + b.values) for a, b in zip(former, latter, strict=True)]
 
 
 def matrix(kept: Path) -> list[Data]:
@@ -237,7 +262,7 @@ def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=("matrix", "reasons", "router"))
-    runs = "runs with real packets of each dumbbell; default 3; with 0 those that are kept, beside new simulations"
+    runs = "runs with real packets of each dumbbell, kept ones included; default 3; with 0 simulations only"
     parser.add_argument("--runs", type=int, default=3, help=runs)
     parser.add_argument("--profile", default="release", help="how the router's program is built; default release")
     parser.add_argument(
@@ -271,7 +296,7 @@ def main() -> None:
 
 def _write(part: str, text: str) -> None:
     end = part.removesuffix(", ")
-    replace(PAGE, f"<!-- {part}written by make parity -->", f"<!-- end of the {end} -->", text)
+    pages.replace(PAGE, f"<!-- {part}written by make parity -->", f"<!-- end of the {end} -->", text)
 
 
 if __name__ == "__main__":
