@@ -41,7 +41,7 @@ pub use cubic::{Cubic, CubicConfig};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use fixed_rate::{FixedRate, FixedRateConfig};
 pub use fixed_window::{FixedWindow, FixedWindowConfig};
-pub use gcc::{Gcc, GccConfig};
+pub use gcc::{Gcc, GccConfig, LossEstimator as GccLossEstimator};
 pub use highspeed::{HighSpeed, HighSpeedConfig};
 pub use illinois::{Illinois, IllinoisConfig};
 pub use ledbat::{Ledbat, LedbatConfig};

@@ -1,6 +1,6 @@
 //! GCC, Google congestion control, as in libwebrtc: a media rate that falls when the trend of one-way delays shows
-//! over-use, and is capped by heavy loss. The scheme `gcc`. The trend is in `trendline.rs`, the rate in `rate.rs`,
-//! probes in `probes.rs`; its receiver's reports are those of `media/reports.rs`.
+//! over-use, and is capped by loss. The scheme `gcc`. The trend is in `trendline.rs`, the rate in `rate.rs`, what loss makes
+//! of it in `loss.rs` and `bwe_v2/`, probes in `probes.rs`; its receiver's reports are those of `media/reports.rs`.
 //!
 //! Source: libwebrtc's generation at the sender (2025; Carlucci et al. 2016 for its ideas). draft-ietf-rmcat-gcc-02 is another
 //! algorithm: a Kalman filter at the receiver, and other constants.
@@ -14,17 +14,20 @@
 //! | decrease | `0.85` of the rate of arrivals, at most once per round trip, then hold |
 //! | increase | 8 % per second; near a known capacity a packet per `2 (RTT + 100 ms)`; at most `1.5 arrivals + 10 kbit/s` |
 //! | probes | clusters at 3 and 6 times the first rate, twice what is found as long as that grows; every 5 s where the application sends too little; after a large drop |
-//! | loss | above 10 %: `rate (1 − p/2)`; below 2 %: the cap grows by 8 % per second |
+//! | loss | the path that explains the last 15 observations best (`bwe_v2/`); with `loss_estimator = "draft-02"` above 10 %: `rate (1 − p/2)`, below 2 %: the cap grows by 8 % per second |
 //!
 //! Laws: sending s faster than the path carries is over-use from `s = 12.5/(60 · 4) = 5.2 %` on at first, and from 2.5 % on once
 //! the threshold has come down to 6; without probes 300 kbit/s become 3 Mbit/s in 29.9 s; after a decrease up to 24 kbit/s are added each second
 //! at 1200 bytes and 100 ms.
 //!
-//! Deviations: the loss part is libwebrtc's older one, not `LossBasedBweV2`; reports are those of RFC 8888, four times as coarse
-//! as transport-wide ones, at a fixed interval. Probes pad with packets of their own, not with copies. Packets are
+//! Deviations: reports are those of RFC 8888, four times as coarse as transport-wide ones, at a fixed interval; those of the
+//! newer loss part are in `bwe_v2/mod.rs`. Probes pad with packets of their own, not with copies. Packets are
 //! paced at the rate, not at 2.5 times it: with that, the trend here takes a video's frames for queues, and half of a link of
 //! 1 Mbit/s stays unused. Marks are ignored.
 
+mod bwe_v2;
+mod limit;
+mod loss;
 mod probes;
 mod rate;
 mod trendline;
@@ -39,6 +42,9 @@ use super::media::{ArrivalReports, MediaLaw, MediaSender, ReportPlan};
 use crate::estimators::arrivals::Batch;
 use crate::needs::{MarkResponse, Needs, Reliability};
 use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+use limit::Limit;
+pub use loss::LossEstimator;
+use loss::{Heard, Loss};
 use probes::Probes;
 use rate::Rate;
 use trendline::{Trendline, Usage};
@@ -56,6 +62,8 @@ pub struct GccConfig {
     /// Whether clusters of packets probe for a higher rate: at start, after a drop, and where the application sends too little.
     /// Default true.
     pub probes: bool,
+    /// What is made of loss: `bwe-v2`, the default, or `draft-02`.
+    pub loss_estimator: LossEstimator,
     /// The time between two reports, 10 ms to 1 s. Default 100 ms.
     pub report_interval: Span,
     /// How many packets of the last report each report tells of again. Default 0.
@@ -71,6 +79,7 @@ impl Default for GccConfig {
             start_rate: BitRate::from_bits_per_sec(300_000),
             max_rate: BitRate::from_bits_per_sec(2_500_000),
             probes: true,
+            loss_estimator: LossEstimator::BweV2,
             report_interval: Span::from_millis(100),
             report_overlap: 0,
             clock_drift: 0.0,
@@ -80,8 +89,6 @@ impl Default for GccConfig {
 
 /// The window over which arrivals are a rate.
 const WINDOW: Span = Span::from_millis(500);
-/// Loss is judged over so long.
-const LOSS_WINDOW: f64 = 1.0;
 
 impl SchemeConfig for GccConfig {
     type Controller = BoxedController;
@@ -126,17 +133,16 @@ impl SchemeConfig for GccConfig {
 pub struct Gcc {
     trendline: Trendline,
     rate: Rate,
+    loss: Loss,
+    bounds: (f64, f64),
     probes: Option<Probes>,
+    limit: Limit,
     /// What the trend said before.
     usage: Usage,
     /// Bytes by report.
     window: VecDeque<(Time, f64)>,
     /// Seconds.
     round_trip: f64,
-    /// Packets since loss was judged.
-    received: f64,
-    lost: f64,
-    judged: Time,
 }
 
 impl Gcc {
@@ -144,17 +150,23 @@ impl Gcc {
     pub fn new(config: &GccConfig, segment: Bytes) -> Self {
         let bits = |rate: BitRate| rate.bits_per_sec() as f64;
         let (start, most) = (bits(config.start_rate), bits(config.max_rate));
+        let bounds = (bits(config.min_rate), most);
         Self {
             trendline: Trendline::default(),
-            rate: Rate::new(start, (bits(config.min_rate), most)),
+            rate: Rate::new(start, bounds),
+            loss: Loss::new(config.loss_estimator, bounds),
+            bounds,
             probes: config.probes.then(|| Probes::new(start, most, segment.as_f64())),
+            limit: Limit::default(),
             usage: Usage::Normal,
             window: VecDeque::new(),
             round_trip: 0.1,
-            received: 0.0,
-            lost: 0.0,
-            judged: Time::ZERO,
         }
+    }
+
+    /// The rate in force.
+    fn target(&self) -> f64 {
+        self.rate.get().min(self.loss.cap()).clamp(self.bounds.0, self.bounds.1)
     }
 
     fn take(&mut self, now: Time, batch: &Batch) {
@@ -166,8 +178,6 @@ impl Gcc {
                 self.trendline.take(millis(now), millis(arrived.sent), millis(at));
             }
         }
-        self.received += batch.arrived.len() as f64;
-        self.lost += f64::from(batch.lost);
         if let Some(trip) = batch.round_trip {
             self.round_trip = trip.as_secs_f64();
         }
@@ -194,29 +204,47 @@ impl Gcc {
         } else if let Some(arriving) = self.arriving() {
             self.rate.update(seconds, usage, arriving, self.round_trip);
         }
-        let all = self.received + self.lost;
-        if all > 0.0 && now.since(self.judged).as_secs_f64() >= LOSS_WINDOW {
-            self.rate.take_loss(seconds, self.lost / all, self.round_trip);
-            (self.received, self.lost, self.judged) = (0.0, 0.0, now);
-        }
+        self.take_loss(seconds, news);
         let before = std::mem::replace(&mut self.usage, usage);
+        let (target, allowed) = (self.target(), usage == Usage::Normal && !self.loss.forbids_probes());
         if let Some(probes) = &mut self.probes {
-            probes.on_rate(seconds, self.rate.get());
-            if before == Usage::Under && usage == Usage::Normal {
-                probes.on_recovery(seconds);
+            probes.on_rate(seconds, target, &self.limit, allowed);
+            if before == Usage::Under && allowed {
+                probes.on_recovery(seconds, &self.limit);
             }
+        }
+        if let Some(inherent) = self.loss.inherent() {
+            cx.note("inherent_loss", inherent);
         }
         let (trend, threshold) = self.trendline.compared();
         cx.note("trend", trend);
         cx.note("threshold", threshold);
     }
+
+    fn take_loss(&mut self, now: f64, news: &Batch) {
+        let (Some(first), Some(last)) = (news.arrived.first(), news.arrived.last()) else { return };
+        let heard = Heard {
+            now,
+            sent: (first.sent.as_secs_f64(), last.sent.as_secs_f64()),
+            kept: news.arrived.iter().map(|arrived| arrived.size.as_f64()).sum(),
+            lost: news.lost_bytes.as_f64(),
+            packets: (news.arrived.len() as f64, f64::from(news.lost)),
+            delay_rate: self.rate.get(),
+            target: self.target(),
+            arriving: self.arriving(),
+            round_trip: self.round_trip,
+            limited: self.limit.since().is_some(),
+        };
+        self.loss.take(&heard);
+    }
 }
 
 impl MediaLaw for Gcc {
     fn on_sent(&mut self, now: Time, sent: &Sent, _: Bytes) {
-        let rate = self.rate.get();
+        let (size, target) = (sent.size.as_f64(), self.target());
+        self.limit.on_sent(now.as_secs_f64(), 8.0 * size, target);
         if let Some(probes) = &mut self.probes {
-            probes.on_sent(now.as_secs_f64(), sent.number, sent.size.as_f64(), rate);
+            probes.on_sent(sent.number, size);
         }
     }
 
@@ -226,7 +254,7 @@ impl MediaLaw for Gcc {
     }
 
     fn directive(&self) -> Directive {
-        let rate = BitRate::from_bits_per_sec_f64(self.rate.get().max(1e3));
+        let rate = BitRate::from_bits_per_sec_f64(self.target().max(1e3));
         Directive { probe: self.probes.as_ref().and_then(Probes::plan), ..Directive::rate(rate) }
     }
 }

@@ -1,8 +1,7 @@
 //! Probe clusters of GCC: when to probe and how fast, and what a cluster's arrivals say of the capacity. What the rate makes of
-//! it is in `rate.rs`.
+//! it is in `rate.rs`, when the application limits it in `limit.rs`.
 //!
-//! Source: libwebrtc (2025), `probe_controller`, `probe_bitrate_estimator`, `alr_detector`. Rates are bits per second, times
-//! seconds.
+//! Source: libwebrtc (2025), `probe_controller`, `probe_bitrate_estimator`. Rates are bits per second, times seconds.
 //!
 //! | | |
 //! | --- | --- |
@@ -13,12 +12,13 @@
 //! | a cluster | 5 packets and 15 ms at least |
 //! | its estimate | the smaller of the rates at which it left and arrived; 0.95 of the latter, where that is below 0.9 of the former |
 //!
-//! Application-limited: less is sent than 0.65 of the rate, by a budget of half a second.
+//! None begins while delay rises or falls, nor while loss limits the rate.
 
 use std::collections::VecDeque;
 
 use tailback_core::{BitRate, Bytes, ProbePlan};
 
+use super::limit::Limit;
 use crate::estimators::arrivals::Arrived;
 
 const FIRST: [f64; 2] = [3.0, 6.0];
@@ -46,11 +46,6 @@ const ENOUGH: f64 = 0.8;
 const RATIOS: (f64, f64, f64) = (2.0, 0.9, 0.95);
 /// The longest that a cluster may take.
 const LONGEST: f64 = 1.0;
-/// Of the budget: its length, the part of the rate, and where the limit begins and ends.
-const BUDGET: f64 = 0.5;
-const USED: f64 = 0.65;
-const LEVELS: (f64, f64) = (0.8, 0.5);
-
 /// A cluster that left or leaves.
 #[derive(Clone, Copy, Debug)]
 struct Cluster {
@@ -107,30 +102,6 @@ impl Cluster {
     }
 }
 
-/// Whether the application sends less than it may.
-#[derive(Clone, Copy, Debug, Default)]
-struct Limit {
-    /// Bits that could have been sent more.
-    budget: f64,
-    spent: Option<f64>,
-    since: Option<f64>,
-    ended: Option<f64>,
-}
-
-impl Limit {
-    fn on_sent(&mut self, now: f64, bits: f64, rate: f64) {
-        let elapsed = self.spent.map_or(0.0, |spent| now - spent);
-        self.spent = Some(now);
-        let full = BUDGET * USED * rate;
-        self.budget = (self.budget.max(-full) + USED * rate * elapsed).min(full) - bits;
-        if self.since.is_none() && self.budget > LEVELS.0 * full {
-            self.since = Some(now);
-        } else if self.since.is_some() && self.budget < LEVELS.1 * full {
-            (self.since, self.ended) = (None, Some(now));
-        }
-    }
-}
-
 /// When and how fast to probe.
 #[derive(Clone, Debug)]
 pub(super) struct Probes {
@@ -145,7 +116,6 @@ pub(super) struct Probes {
     /// An estimate above this asks for another cluster; none where results are not waited for.
     further: Option<f64>,
     estimate: f64,
-    limit: Limit,
     /// When the rate last fell by much, and from where; when that was last probed.
     dropped: Option<(f64, f64)>,
     drop_probed: Option<f64>,
@@ -165,7 +135,6 @@ impl Probes {
             began: 0.0,
             further: None,
             estimate: start,
-            limit: Limit::default(),
             dropped: None,
             drop_probed: None,
             next: 0,
@@ -205,9 +174,8 @@ impl Probes {
     }
 
     /// A packet leaves.
-    pub(super) fn on_sent(&mut self, now: f64, number: u64, size: f64, rate: f64) {
+    pub(super) fn on_sent(&mut self, number: u64, size: f64) {
         self.next = number + 1;
-        self.limit.on_sent(now, 8.0 * size, rate);
         if let Some(cluster) = self.clusters.back_mut().filter(|cluster| cluster.left > 0.0) {
             if cluster.left >= cluster.bytes {
                 cluster.numbers.0 = number;
@@ -233,19 +201,19 @@ impl Probes {
         found
     }
 
-    /// The rate is this now: probes further, and when the application limits it.
-    pub(super) fn on_rate(&mut self, now: f64, rate: f64) {
+    /// The rate is this now: probes further, and when the application limits it, where nothing forbids that.
+    pub(super) fn on_rate(&mut self, now: f64, rate: f64, limit: &Limit, allowed: bool) {
         if rate < DROP * self.estimate {
             self.dropped = Some((now, self.estimate));
         }
         self.estimate = rate;
-        if self.further.is_some_and(|further| rate > further) {
+        if allowed && self.further.is_some_and(|further| rate > further) {
             return self.begin(now, &[FURTHER * rate], true);
         }
         if now - self.began > PATIENCE {
             self.further = None;
         }
-        let since = self.limit.since.map(|since| since.max(self.began));
+        let since = limit.since().filter(|_| allowed).map(|since| since.max(self.began));
         if self.further.is_none()
             && since.is_some_and(|since| now >= since + LIMITED_EVERY)
             && rate < self.most
@@ -255,9 +223,8 @@ impl Probes {
     }
 
     /// Delay is normal again after a queue drained: probes what a large drop took.
-    pub(super) fn on_recovery(&mut self, now: f64) {
-        let limited =
-            self.limit.since.is_some() || self.limit.ended.is_some_and(|ended| now - ended < LIMIT_ENDED);
+    pub(super) fn on_recovery(&mut self, now: f64, limit: &Limit) {
+        let limited = limit.lately(now, LIMIT_ENDED);
         let Some((at, before)) = self.dropped.filter(|_| limited && self.further.is_none()) else { return };
         let asked = AFTER_DROP * before;
         let lately = self.drop_probed.is_some_and(|probed| now - probed <= DROP_EVERY);
@@ -287,7 +254,7 @@ mod tests {
         let (mut found, mut free, bits) = (Vec::new(), *now, 9600.0);
         while probes.clusters.back().is_some_and(|cluster| cluster.left > 0.0) {
             let (rate, number, sent) = (cluster(probes).1, probes.next, *now);
-            probes.on_sent(sent, number, 1200.0, 300e3);
+            probes.on_sent(number, 1200.0);
             free = f64::max(free, sent) + bits / capacity;
             let at = Time::from_secs_f64(free + 0.05);
             let size = Bytes::new(1200);
@@ -309,13 +276,13 @@ mod tests {
         assert!((found[found.len() - 1] / 1.8e6 - 1.0).abs() < 0.01, "{found:?}");
         let mut rate = 1.8e6;
         for wanted in [3.6e6, 7.2e6, 10e6] {
-            probes.on_rate(now, rate);
+            probes.on_rate(now, rate, &Limit::default(), true);
             assert!((cluster(&probes).1 / wanted - 1.0).abs() < 1e-9, "{wanted}");
             probe(&mut probes, &mut now, 100e6);
             rate = wanted;
         }
         let count = probes.count;
-        probes.on_rate(now, 10e6);
+        probes.on_rate(now, 10e6, &Limit::default(), true);
         assert_eq!(probes.count, count, "the largest rate is reached");
     }
 
@@ -327,7 +294,7 @@ mod tests {
         let found = probe(&mut probes, &mut now, 1e6);
         let last = found[found.len() - 1];
         assert!((last / 0.95e6 - 1.0).abs() < 0.03, "{found:?}");
-        probes.on_rate(now, last);
+        probes.on_rate(now, last, &Limit::default(), true);
         assert_eq!(probes.count, 2);
     }
 
@@ -337,20 +304,24 @@ mod tests {
         let mut probes = Probes::new(300e3, 10e6, 1200.0);
         let mut now = 0.0;
         probe(&mut probes, &mut now, 100e6);
-        let mut send = |probes: &mut Probes, rate: f64, seconds: u32| {
+        let mut limit = Limit::default();
+        let mut send = |probes: &mut Probes, rate: f64, seconds: u32, allowed: bool| {
             for _ in 0..seconds * 10 {
                 now += 0.1;
-                probes.on_sent(now, probes.next, 1200.0, rate);
-                probes.on_rate(now, rate);
+                limit.on_sent(now, 9600.0, rate);
+                probes.on_sent(probes.next, 1200.0);
+                probes.on_rate(now, rate, &limit, allowed);
             }
-            now
+            (now, limit)
         };
-        send(&mut probes, 1.2e6, 1);
+        send(&mut probes, 1.2e6, 1, true);
         let before = probes.count;
-        send(&mut probes, 1.2e6, 6);
+        send(&mut probes, 1.2e6, 6, false);
+        assert_eq!(probes.count, before, "not while loss or delay forbids it");
+        send(&mut probes, 1.2e6, 1, true);
         assert_eq!((probes.count, cluster(&probes).1), (before + 1, 2.4e6));
-        let now = send(&mut probes, 0.6e6, 1);
-        probes.on_recovery(now + 0.05);
+        let (now, limit) = send(&mut probes, 0.6e6, 1, true);
+        probes.on_recovery(now + 0.05, &limit);
         assert!((cluster(&probes).1 / (0.85 * 1.2e6) - 1.0).abs() < 1e-9, "{:?}", cluster(&probes));
     }
 }

@@ -1,8 +1,7 @@
-//! The rate that follows over-use (additive or multiplicative increase, decrease to a part of what arrives), and the cap that
-//! loss sets. What over-use is stands in `trendline.rs`.
+//! The rate that follows over-use: additive or multiplicative increase, decrease to a part of what arrives. What over-use is
+//! stands in `trendline.rs`, what loss makes of the rate in `loss.rs`.
 //!
-//! Source: libwebrtc, `aimd_rate_control` and `link_capacity_estimator` (2025); the cap is that of its older
-//! `send_side_bandwidth_estimation`. Rates are bits per second, times seconds.
+//! Source: libwebrtc, `aimd_rate_control` and `link_capacity_estimator` (2025). Rates are bits per second, times seconds.
 
 use super::trendline::Usage;
 
@@ -19,8 +18,6 @@ const FRAMES: f64 = 30.0;
 const AHEAD: (f64, f64) = (1.5, 10_000.0);
 /// The weight of a new sample of the capacity.
 const NEWEST: f64 = 0.05;
-/// Losses below the first change nothing, above the second reduce.
-const LOSSES: (f64, f64) = (0.02, 0.10);
 
 /// What over-use told about the capacity: its mean, and its variance over the mean, in kbit/s as in the source.
 #[derive(Clone, Copy, Debug)]
@@ -42,36 +39,25 @@ impl Capacity {
     }
 }
 
-/// Delay's rate and loss's cap.
+/// Delay's rate.
 #[derive(Clone, Debug)]
 pub(super) struct Rate {
     value: f64,
-    cap: f64,
     bounds: (f64, f64),
     holding: bool,
     capacity: Option<Capacity>,
     changed: Option<f64>,
     decreased: Option<f64>,
-    capped: Option<f64>,
 }
 
 impl Rate {
     pub(super) fn new(start: f64, bounds: (f64, f64)) -> Self {
-        Self {
-            value: start,
-            cap: f64::INFINITY,
-            bounds,
-            holding: false,
-            capacity: None,
-            changed: None,
-            decreased: None,
-            capped: None,
-        }
+        Self { value: start, bounds, holding: false, capacity: None, changed: None, decreased: None }
     }
 
-    /// The rate in force.
-    pub(super) fn get(&self) -> f64 {
-        self.value.min(self.cap).clamp(self.bounds.0, self.bounds.1)
+    /// The rate by delay.
+    pub(super) const fn get(&self) -> f64 {
+        self.value
     }
 
     /// Takes what was found in, with the rate at which packets arrive and the round trip time.
@@ -131,20 +117,6 @@ impl Rate {
         let packet = frame / (frame / PACKET).ceil().max(1.0);
         (packet / (2.0 * (round_trip + 0.1))).max(LEAST_GROWTH)
     }
-
-    /// Takes the part of the packets lost in about a second in.
-    pub(super) fn take_loss(&mut self, now: f64, lost: f64, round_trip: f64) {
-        let elapsed = self.capped.map_or(0.0, |capped| now - capped);
-        if lost > LOSSES.1 {
-            if self.capped.is_none() || elapsed >= 0.3 + round_trip {
-                self.cap = self.get() * (1.0 - 0.5 * lost);
-                self.capped = Some(now);
-            }
-        } else if lost < LOSSES.0 {
-            self.cap = self.cap * GROWTH.powf(elapsed.min(1.0)) + 1000.0;
-            self.capped = Some(now);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -180,14 +152,5 @@ mod tests {
         let reached = grown(&mut rate, 5, |rate| rate);
         let slope = (reached - before) / 5.0;
         assert!((0.8 * 24e3..=24e3).contains(&slope), "{slope}");
-    }
-
-    #[test]
-    fn heavy_loss_caps_and_light_loss_does_not() {
-        let mut rate = Rate::new(1e6, (30e3, 1e7));
-        rate.take_loss(0.0, 0.05, 0.1);
-        assert!((rate.get() - 1e6).abs() < 1.0);
-        rate.take_loss(1.0, 0.2, 0.1);
-        assert!((rate.get() - 0.9e6).abs() < 1.0);
     }
 }

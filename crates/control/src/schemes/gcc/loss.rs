@@ -1,0 +1,150 @@
+//! What loss makes of the rate: which of the two loss parts decides, and the older of them. The newer one is in `bwe_v2/`.
+//!
+//! Source of the older one: draft-ietf-rmcat-gcc-02 §6, as in libwebrtc's `send_side_bandwidth_estimation` before version 2. It
+//! is a cap, which falls by half of the loss above 10 %, and grows by 8 % per second below 2 %. Rates are bits per second,
+//! times seconds.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::bwe_v2::{BweV2, State};
+
+/// What GCC makes of loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum LossEstimator {
+    /// The rate and the inherent loss that explain the last observations best, as in libwebrtc's `LossBasedBweV2`.
+    #[default]
+    #[serde(rename = "bwe-v2")]
+    BweV2,
+    /// A cap that falls by half of the loss above 10 %, as in draft-ietf-rmcat-gcc-02 §6.
+    #[serde(rename = "draft-02")]
+    Draft02,
+}
+
+/// What a report told, with what the other parts make of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heard {
+    pub(super) now: f64,
+    /// When the first and the last packet that arrived had left.
+    pub(super) sent: (f64, f64),
+    /// Bytes that arrived and that are lost, and packets.
+    pub(super) kept: f64,
+    pub(super) lost: f64,
+    pub(super) packets: (f64, f64),
+    /// The rate by delay alone, and the one in force.
+    pub(super) delay_rate: f64,
+    pub(super) target: f64,
+    /// The rate of arrivals, where it is known.
+    pub(super) arriving: Option<f64>,
+    pub(super) round_trip: f64,
+    /// Whether the application limits what is sent.
+    pub(super) limited: bool,
+}
+
+/// The loss part that is configured.
+#[derive(Clone, Debug)]
+pub(super) enum Loss {
+    BweV2(Box<BweV2>),
+    Draft02(Cap),
+}
+
+impl Loss {
+    pub(super) fn new(which: LossEstimator, bounds: (f64, f64)) -> Self {
+        match which {
+            LossEstimator::BweV2 => Self::BweV2(Box::new(BweV2::new(bounds))),
+            LossEstimator::Draft02 => Self::Draft02(Cap::default()),
+        }
+    }
+
+    /// Takes a report in.
+    pub(super) fn take(&mut self, heard: &Heard) {
+        match self {
+            Self::BweV2(part) => part.take(heard),
+            Self::Draft02(part) => part.take(heard),
+        }
+    }
+
+    /// The largest rate that loss allows.
+    pub(super) fn cap(&self) -> f64 {
+        match self {
+            Self::BweV2(part) => part.cap(),
+            Self::Draft02(part) => part.most,
+        }
+    }
+
+    /// Whether loss forbids probes: they would only lose more.
+    pub(super) fn forbids_probes(&self) -> bool {
+        matches!(self, Self::BweV2(part) if part.state() != State::Delay)
+    }
+
+    /// The part that the path is taken to lose whatever the rate.
+    pub(super) fn inherent(&self) -> Option<f64> {
+        match self {
+            Self::BweV2(part) => Some(part.inherent()),
+            Self::Draft02(_) => None,
+        }
+    }
+}
+
+/// Loss is judged over so long.
+const WINDOW: f64 = 1.0;
+/// Losses below the first part raise the cap, above the second reduce it.
+const LOSSES: (f64, f64) = (0.02, 0.10);
+/// Growth of the cap per second.
+const GROWTH: f64 = 1.08;
+
+/// The older part: a cap.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cap {
+    most: f64,
+    /// Packets since loss was judged.
+    kept: f64,
+    lost: f64,
+    judged: f64,
+    changed: Option<f64>,
+}
+
+impl Default for Cap {
+    fn default() -> Self {
+        Self { most: f64::INFINITY, kept: 0.0, lost: 0.0, judged: 0.0, changed: None }
+    }
+}
+
+impl Cap {
+    fn take(&mut self, heard: &Heard) {
+        self.kept += heard.packets.0;
+        self.lost += heard.packets.1;
+        let all = self.kept + self.lost;
+        if all > 0.0 && heard.now - self.judged >= WINDOW {
+            self.judge(heard.now, self.lost / all, heard.target, heard.round_trip);
+            (self.kept, self.lost, self.judged) = (0.0, 0.0, heard.now);
+        }
+    }
+
+    fn judge(&mut self, now: f64, lost: f64, target: f64, round_trip: f64) {
+        let elapsed = self.changed.map_or(0.0, |changed| now - changed);
+        if lost > LOSSES.1 {
+            if self.changed.is_none() || elapsed >= 0.3 + round_trip {
+                self.most = target * (1.0 - 0.5 * lost);
+                self.changed = Some(now);
+            }
+        } else if lost < LOSSES.0 {
+            self.most = self.most * GROWTH.powf(elapsed.min(1.0)) + 1000.0;
+            self.changed = Some(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heavy_loss_caps_and_light_loss_does_not() {
+        let mut cap = Cap::default();
+        cap.judge(0.0, 0.05, 1e6, 0.1);
+        assert!(cap.most.is_infinite());
+        cap.judge(1.0, 0.2, 1e6, 0.1);
+        assert!((cap.most - 0.9e6).abs() < 1.0);
+    }
+}
