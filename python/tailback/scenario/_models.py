@@ -1818,6 +1818,15 @@ class Probabilistic(Part):
     """Whether the sender checks what the receiver lets it do, and stops by itself (RFC 8083). Default true."""
 
 
+LossEstimator: TypeAlias = Literal["bwe-v2", "draft-02"]
+"""What GCC makes of loss.
+
+- ``bwe-v2``: The rate and the inherent loss that explain the last observations best, as in libwebrtc's
+  ``LossBasedBweV2``.
+- ``draft-02``: A cap that falls by half of the loss above 10 %, as in draft-ietf-rmcat-gcc-02 §6.
+"""
+
+
 class Gcc(Part):
     """Google congestion control (libwebrtc), for media."""
 
@@ -1836,6 +1845,9 @@ class Gcc(Part):
     """Whether clusters of packets probe for a higher rate: at start, after a drop, and where the application sends
     too little. Default true.
     """
+
+    loss_estimator: LossEstimator = "bwe-v2"
+    """What is made of loss: ``bwe-v2``, the default, or ``draft-02``."""
 
     report_interval: Span = "100 ms"
     """The time between two reports, 10 ms to 1 s. Default 100 ms."""
@@ -3908,6 +3920,7 @@ __all__ = [
     "LognormalBytesDistribution",
     "LognormalSpanDistribution",
     "Loss",
+    "LossEstimator",
     "LossIntervals",
     "LossOrName",
     "LossPlace",
