@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bwe_v2::{BweV2, State};
+use super::heard::Heard;
 
 /// What GCC makes of loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,26 +20,6 @@ pub enum LossEstimator {
     /// A cap that falls by half of the loss above 10 %, as in draft-ietf-rmcat-gcc-02 §6.
     #[serde(rename = "draft-02")]
     Draft02,
-}
-
-/// What a report told, with what the other parts make of it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Heard {
-    pub(super) now: f64,
-    /// When the first and the last packet that arrived had left.
-    pub(super) sent: (f64, f64),
-    /// Bytes that arrived and that are lost, and packets.
-    pub(super) kept: f64,
-    pub(super) lost: f64,
-    pub(super) packets: (f64, f64),
-    /// The rate by delay alone, and the one in force.
-    pub(super) delay_rate: f64,
-    pub(super) target: f64,
-    /// The rate of arrivals, where it is known.
-    pub(super) arriving: Option<f64>,
-    pub(super) round_trip: f64,
-    /// Whether the application limits what is sent.
-    pub(super) limited: bool,
 }
 
 /// The loss part that is configured.

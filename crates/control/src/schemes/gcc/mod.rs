@@ -26,6 +26,7 @@
 //! 1 Mbit/s stays unused. Marks are ignored.
 
 mod bwe_v2;
+mod heard;
 mod limit;
 mod loss;
 mod probes;
@@ -42,9 +43,10 @@ use super::media::{ArrivalReports, MediaLaw, MediaSender, ReportPlan};
 use crate::estimators::arrivals::Batch;
 use crate::needs::{MarkResponse, Needs, Reliability};
 use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+use heard::Heard;
 use limit::Limit;
+use loss::Loss;
 pub use loss::LossEstimator;
-use loss::{Heard, Loss};
 use probes::Probes;
 use rate::Rate;
 use trendline::{Trendline, Usage};

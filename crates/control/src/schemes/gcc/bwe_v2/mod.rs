@@ -29,7 +29,7 @@
 
 mod observations;
 
-use super::loss::Heard;
+use super::heard::Heard;
 use observations::{Channel, ENOUGH, Observations, Told};
 
 /// Candidates, as parts of the last bandwidth.
