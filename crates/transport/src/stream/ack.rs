@@ -55,6 +55,8 @@ impl LossRecovery {
         };
         if self.own.is_some() && spurious.is_none() {
             self.find_overtaken(now, config);
+            // An acknowledgement that ends an episode may tell of a retransmission lost in it: the next one begins.
+            event = self.begin_if_lost(false, config).or(event);
         }
         if advanced > 0 {
             self.timer_after_advance(now, config);

@@ -116,7 +116,7 @@ impl LossRecovery {
     /// 1 and 2). After an episode one without them does, too, if that segment was not sent again yet: without new
     /// data no further range would come.
     #[inline]
-    fn begin_if_lost(&mut self, found: bool, config: &StreamConfig) -> Option<CongestionEvent> {
+    pub(super) fn begin_if_lost(&mut self, found: bool, config: &StreamConfig) -> Option<CongestionEvent> {
         let first = self.ring.first();
         if self.lost_edge <= first || self.state != Recovery::Open || self.ring.is_empty() {
             return None;
