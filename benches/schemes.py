@@ -5,10 +5,19 @@ Every run is a whole simulation in this process: four flows on a dumbbell of 100
 of buffer, nothing recorded. Runs of a scheme and of what it is compared with alternate, and the median of the pairs' ratios is
 kept, since a shared machine's speed drifts. Time is the process's own (user and system), without what the same scenario costs
 that lasts a thousandth of a second.
+
+`--instructions PROGRAM` counts instructions beside, by `valgrind --tool=cachegrind`, of runs of 6 s: they are the same each time
+and on every machine with the same compiler, whatever else runs. PROGRAM is `crates/scenario/examples/cost.rs`, built
+(`cargo build --profile quick -p tailback-scenario --example cost`).
 """
 
 import argparse
+import json
+import re
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -79,6 +88,53 @@ def ratio(scheme: str, base: str, rounds: int, seconds: float) -> tuple[float, f
     return statistics.median(a / b for a, b in pairs), statistics.median(a for a, _ in pairs)
 
 
+def instructions(program: Path, one: tb.Scenario) -> tuple[int, int]:
+    """Instructions of a run, set-up included, and how many packets arrived."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scenario.json"
+        file.write_text(one.to_json(), encoding="utf-8")
+        command = [
+            "valgrind",
+            "--tool=cachegrind",
+            "--cache-sim=no",
+            "--cachegrind-out-file=/dev/null",
+            str(program),
+            str(file),
+        ]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = re.search(r"I +refs: +([\d,]+)", run.stderr)
+    if run.returncode or found is None:
+        sys.exit(f"{' '.join(command)} failed with status {run.returncode}: {run.stderr}")
+    return int(found[1].replace(",", "")), int(json.loads(run.stdout)["delivered"])
+
+
+def per_packet(program: Path, scheme: str, queue: str) -> float:
+    """Instructions per packet that arrived, beyond set-up."""
+    whole, packets = instructions(program, scenario(scheme, QUICK_SECONDS, queue))
+    start, _ = instructions(program, scenario(scheme, QUICK_SECONDS / 1000, queue))
+    return (whole - start) / packets
+
+
+def counts(program: Path) -> list[str]:
+    """The table of instructions: the dearest first."""
+    lines = [
+        f"Instructions per packet that arrived, beyond set-up, of runs of {QUICK_SECONDS:g} s.",
+        "",
+        "| scheme | instructions per packet | times |",
+        "| --- | ---: | ---: |",
+    ]
+    for names, base in ((RELIABLE, "cubic"), (DATAGRAMS, "fixed-rate")):
+        found, bases = [], {}
+        for name in names:
+            queue = QUEUES.get(name, "drop-tail")
+            if queue not in bases:
+                bases[queue] = per_packet(program, base, queue)
+            own = per_packet(program, name, queue)
+            found.append((own / bases[queue], own, name))
+        lines += [f"| {name} | {own:.0f} | {times:.2f} of {base} |" for times, own, name in sorted(found, reverse=True)]
+    return lines
+
+
 def table(rounds: int, quick: bool, seconds: float | None = None) -> list[str]:
     """The page's table: the dearest first."""
     seconds = seconds or (QUICK_SECONDS if quick else SECONDS)
@@ -116,9 +172,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="pairs of runs for each scheme (default 5)")
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"simulated (default {SECONDS:g})")
     parser.add_argument("--write", action="store_true", help="put the table on docs/benchmarks.md")
+    parser.add_argument("--instructions", type=Path, metavar="PROGRAM", help="count instructions of this program, too")
     given = parser.parse_args()
     lines = table(given.rounds, quick=False, seconds=given.seconds)
     lines += ["", f"Of schemes: {given.rounds} pairs of runs of {given.seconds:g} s each. {describe(ns2=False)}"]
+    if given.instructions is not None:
+        lines += ["", *counts(given.instructions)]
     print("\n".join(lines))
     if given.write:
         PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), lines), encoding="utf-8")

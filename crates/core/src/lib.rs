@@ -30,6 +30,7 @@ pub mod packet;
 pub mod policy;
 pub mod queue;
 pub mod rng;
+mod rounding;
 pub mod time;
 pub mod units;
 pub mod written;

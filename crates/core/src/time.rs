@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
+use crate::rounding::nearest;
+
 /// An instant: nanoseconds since the start of the run. At most 584 years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
@@ -89,7 +91,7 @@ impl Span {
 
     /// `seconds`, rounded to the nearest nanosecond; negative or NaN gives zero, too large the longest span.
     pub fn from_secs_f64(seconds: f64) -> Self {
-        Self((seconds * 1e9).round() as u64)
+        Self(nearest(seconds * 1e9))
     }
 
     /// Nanoseconds.
@@ -109,7 +111,7 @@ impl Span {
 
     /// This span times a non-negative real, rounded to the nearest nanosecond.
     pub fn mul_f64(self, factor: f64) -> Self {
-        Self((self.0 as f64 * factor).round() as u64)
+        Self(nearest(self.0 as f64 * factor))
     }
 
     /// The quotient of two spans as a real number.

@@ -3,6 +3,7 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
+use crate::rounding::nearest;
 use crate::time::Span;
 
 /// An amount of data in bytes.
@@ -63,7 +64,7 @@ impl Bytes {
 
     /// The nearest whole number of bytes; negative or NaN gives zero.
     pub fn from_f64(count: f64) -> Self {
-        Self(count.round() as u64)
+        Self(nearest(count))
     }
 
     /// The difference, or zero where `other` is larger.
@@ -83,7 +84,7 @@ impl BitRate {
 
     /// The nearest whole number of bits per second; negative or NaN gives zero.
     pub fn from_bits_per_sec_f64(bits: f64) -> Self {
-        Self(bits.round() as u64)
+        Self(nearest(bits))
     }
 
     /// The rate at which `amount` passes in `span`; a span of zero gives the highest rate.

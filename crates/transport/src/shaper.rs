@@ -23,8 +23,8 @@ pub enum Verdict {
 #[derive(Debug)]
 pub struct Shaper {
     rate: Option<BitRate>,
-    /// What the newest directive said of the rate.
-    directed: Option<(BitRate, Burst)>,
+    /// What the newest directive said.
+    said: Option<Said>,
     /// A packet of so many bytes waits until then, if the directive stays as it is: until then the answer is known, and no
     /// token overflows.
     waiting: (u64, Time),
@@ -50,7 +50,33 @@ pub struct Shaper {
     /// What the application should make, where that is not the rate.
     media: Option<BitRate>,
     /// The application offers without end, and keeps to what it should make only if the shaper does.
-    pub(crate) is_endless: bool,
+    is_endless: bool,
+}
+
+/// What a directive says to a shaper: all but the window and the time-out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Said {
+    rate: Option<BitRate>,
+    burst: Burst,
+    gate: Gate,
+    probe: Option<ProbePlan>,
+    media: Option<BitRate>,
+}
+
+impl Said {
+    #[inline]
+    fn of(directive: &Directive) -> Self {
+        let Directive { rate, burst, gate, probe, media, .. } = *directive;
+        Self { rate, burst, gate, probe, media }
+    }
+
+    /// The rate and its bucket, where these are all that is new, and a rate was in force and is.
+    #[inline]
+    fn other_rate(&self, before: &Self) -> Option<(BitRate, Burst)> {
+        let rate = self.rate.filter(|_| before.rate.is_some() && self.media.is_none())?;
+        let same = Self { rate: self.rate, burst: self.burst, ..*before } == *self;
+        same.then_some((rate, self.burst))
+    }
 }
 
 /// What has yet to leave of a cluster.
@@ -71,7 +97,7 @@ impl Shaper {
     pub fn new(now: Time, packet: u64) -> Self {
         Self {
             rate: None,
-            directed: None,
+            said: None,
             waiting: (0, Time::ZERO),
             bucket: Bucket::new(now, packet),
             gate: Gate::Open,
@@ -97,27 +123,60 @@ impl Shaper {
         Self { gate, gate_times, gate_changed, padding, is_endless, ..Self::new(now, packet) }
     }
 
-    /// Whether a directive says anything but the last one, which said a rate and nothing else; or tokens may have to go since.
-    #[inline(always)]
-    fn is_news(&self, now: Time, directive: &Directive) -> bool {
-        let said = directive.rate.map(|rate| (rate, directive.burst));
-        let same = said.is_some() && said == self.directed && directive.media.or(self.media).is_none();
-        let plain = directive.gate.is_open() && directive.probe.is_none() && self.is_plain();
-        let settled = now < self.waiting.1 || self.bucket.is_up_to_date(now);
-        !(same && plain && self.cluster_due.is_none() && settled)
-    }
-
-    /// Takes a new directive.
+    /// Takes a new directive. It mostly says what the last one said, as where a rate is measured once per round trip, or
+    /// another rate.
     #[inline]
     pub fn direct(&mut self, now: Time, directive: &Directive, rng: &mut Stream) {
-        // It seldom is, where a rate is measured once per round trip, or a packet has just left.
-        if self.is_news(now, directive) {
-            self.take(now, directive, rng);
+        let said = Said::of(directive);
+        match self.said.replace(said) {
+            Some(before) if before == said => self.go_on(now, rng),
+            Some(before) => match said.other_rate(&before) {
+                Some((rate, burst)) if self.cluster_due.is_none() => self.change_rate(now, rate, burst, rng),
+                _ => self.take(now, directive, rng),
+            },
+            None => self.take(now, directive, rng),
         }
     }
 
+    /// The directive stays as it is: at most, tokens have to go.
+    #[inline]
+    fn go_on(&mut self, now: Time, rng: &mut Stream) {
+        if now < self.waiting.1 || self.bucket.is_up_to_date(now) {
+            return;
+        }
+        self.waiting.1 = Time::ZERO;
+        self.bucket.accrue(now, self.rate_in_force().unwrap_or(BitRate::ZERO), rng);
+        self.bucket.trim();
+    }
+
+    /// The directive says another rate, and nothing else.
+    fn change_rate(&mut self, now: Time, rate: BitRate, burst: Burst, rng: &mut Stream) {
+        self.waiting.1 = Time::ZERO;
+        self.bucket.accrue(now, self.rate.unwrap_or(BitRate::ZERO), rng);
+        self.bucket.configure(burst, self.at_once());
+        self.rate = Some(rate);
+    }
+
+    /// So many packets must fit the bucket.
+    #[inline]
+    fn at_once(&self) -> u64 {
+        if self.pairs.is_some() { 2 } else { 1 }
+    }
+
+    /// The application offers without end from now on: the next directive is read anew.
+    pub(crate) fn never_ends(&mut self) {
+        self.is_endless = true;
+        self.said = None;
+    }
+
+    /// Reads the next directive as if it were the first, to compare with.
+    #[doc(hidden)]
+    pub fn forget_said(&mut self) {
+        self.said = None;
+    }
+
+    /// Takes a directive that may say anything.
     fn take(&mut self, now: Time, directive: &Directive, rng: &mut Stream) {
-        self.directed = directive.rate.map(|rate| (rate, directive.burst));
         self.waiting.1 = Time::ZERO;
         self.gate_changed |= self.gate != directive.gate;
         self.gate = directive.gate;
@@ -131,7 +190,7 @@ impl Shaper {
             }
             Some(ProbePlan::ControlPair { .. } | ProbePlan::Cluster { .. }) | None => {}
         }
-        let at_once = if self.pairs.is_some() { 2 } else { 1 };
+        let at_once = self.at_once();
         let had_rate = self.rate.is_some();
         self.bucket.accrue(now, self.rate_in_force().unwrap_or(BitRate::ZERO), rng);
         if let Some(ProbePlan::Cluster { id, rate, bytes }) = directive.probe
@@ -189,7 +248,7 @@ impl Shaper {
     }
 
     /// When the gate was closed.
-    pub(crate) fn gate_times(&self) -> GateTimes {
+    pub fn gate_times(&self) -> GateTimes {
         self.gate_times
     }
 
@@ -204,7 +263,7 @@ impl Shaper {
     }
 
     /// The pair whose next control packet must leave now, and whether it is the first of the two (out of band).
-    pub(crate) fn take_control(&mut self) -> Option<(u64, bool)> {
+    pub fn take_control(&mut self) -> Option<(u64, bool)> {
         let pair = self.control_pair.filter(|_| self.control_due > 0)?;
         self.control_due -= 1;
         Some((pair, self.control_due == 1))

@@ -68,22 +68,28 @@ impl<C: Controller> Steering<C> {
     #[inline]
     pub(crate) fn obey(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         let (directive, timer) = self.teller.controller.orders();
-        self.follow(now, directive, timer, cx);
+        self.follow(now, &directive, timer, cx);
     }
 
     /// Does what a directive says.
     #[inline]
-    fn follow(&mut self, now: Time, mut directive: Directive, timer: Option<Time>, cx: &mut EndpointCx<'_>) {
-        if let Some(pacing) = &self.pacing {
-            pacing.apply(&mut directive);
-        }
+    fn follow(&mut self, now: Time, directive: &Directive, timer: Option<Time>, cx: &mut EndpointCx<'_>) {
+        let mut paced;
+        let directive = match &self.pacing {
+            None => directive,
+            Some(pacing) => {
+                paced = *directive;
+                pacing.apply(&mut paced);
+                &paced
+            }
+        };
         self.window = if self.silent { 0 } else { directive.window.map_or(u64::MAX, Bytes::get) };
         self.timeout = directive.timeout.unwrap_or(Span::MAX);
         self.timer = timer.unwrap_or(Time::NEVER);
-        if Shaper::is_needed(&directive) || self.shaper.is_some() {
+        if Shaper::is_needed(directive) || self.shaper.is_some() {
             let packet = u64::from(self.packet);
             let shaper = self.shaper.get_or_insert_with(|| Box::new(Shaper::new(now, packet)));
-            shaper.direct(now, &directive, cx.rng);
+            shaper.direct(now, directive, cx.rng);
             if cx.notes.is_some()
                 && let Some(bytes) = shaper.stored(now)
             {
@@ -157,7 +163,7 @@ impl<C: Controller> Steering<C> {
         if let Some(pacing) = &mut self.pacing {
             pacing.note(next.rtt);
         }
-        self.follow(now, directive, timer, cx);
+        self.follow(now, &directive, timer, cx);
         self.is_plain()
     }
 
@@ -166,7 +172,7 @@ impl<C: Controller> Steering<C> {
     pub(crate) fn sent(&mut self, now: Time, sent: Sent, cx: &mut EndpointCx<'_>) -> u32 {
         let (tag, orders) = self.teller.sent(now, sent, cx);
         if let Some((directive, timer)) = orders {
-            self.follow(now, directive, timer, cx);
+            self.follow(now, &directive, timer, cx);
         }
         tag
     }
@@ -198,7 +204,7 @@ impl<C: Controller> Steering<C> {
     /// The application offers without end from now on.
     pub(crate) fn never_ends(&mut self, now: Time, cx: &mut EndpointCx<'_>) {
         if let Some(shaper) = &mut self.shaper {
-            shaper.is_endless = true;
+            shaper.never_ends();
         }
         self.obey(now, cx);
     }

@@ -415,6 +415,18 @@ impl Controller for Accumulation {
         }
     }
 
+    /// Only a packet that starts the control loop changes anything: a pair of control packets leaves, and is waited for.
+    fn hear_sent(
+        &mut self,
+        now: Time,
+        sent: &mut Sent,
+        cx: &mut Cx<'_>,
+    ) -> Option<(Directive, Option<Time>)> {
+        let before = self.next_timer();
+        self.on_sent(now, sent, cx);
+        (self.next_timer() != before).then(|| self.orders())
+    }
+
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         if let Some(rtt) = feedback.rtt {
             self.rtt = Some(rtt.smoothed);

@@ -350,6 +350,18 @@ impl Controller for Cubic {
         }
     }
 
+    /// What `HyStart++` notes of a packet changes neither window nor timer.
+    #[inline]
+    fn hear_sent(
+        &mut self,
+        now: Time,
+        sent: &mut Sent,
+        cx: &mut Cx<'_>,
+    ) -> Option<(Directive, Option<Time>)> {
+        self.on_sent(now, sent, cx);
+        None
+    }
+
     #[inline]
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         if let Some(rtt) = feedback.rtt {

@@ -11,6 +11,12 @@ use tailback_core::{BitRate, Burst, Span, Stream, Time, Tokens};
 
 const BYTE: u128 = 8_000_000_000;
 
+/// As a real. Nearly always 64 bits are enough, and a conversion of 128 takes ten times as long.
+#[inline]
+fn real(whole: u128) -> f64 {
+    u64::try_from(whole).map_or(whole as f64, |whole| whole as f64)
+}
+
 #[derive(Debug)]
 pub(super) struct Bucket {
     tokens: u128,
@@ -59,6 +65,12 @@ impl Bucket {
     pub(super) fn configure(&mut self, burst: Burst, at_once: u64) {
         self.depth = burst.depth.get().max(at_once * self.packet);
         self.kind = burst.tokens;
+        self.trim();
+    }
+
+    /// Throws away what is above the rim.
+    #[inline]
+    pub(super) fn trim(&mut self) {
         self.tokens = self.tokens.min(u128::from(self.depth) * BYTE);
     }
 
@@ -75,10 +87,14 @@ impl Bucket {
 
     /// Takes in what arrived at `rate` since the last call.
     pub(super) fn accrue(&mut self, now: Time, rate: BitRate, rng: &mut Stream) {
+        let full = u128::from(self.depth) * BYTE;
+        // Twice at the same time, as for a directive and the packet after it: nothing has come in since.
+        if now == self.updated && self.tokens <= full && (self.is_constant() || self.until_next > 0) {
+            return;
+        }
         let rate = u128::from(rate.bits_per_sec());
         let mut work = u128::from(now.since(self.updated).as_nanos()) * rate;
         self.updated = now;
-        let full = u128::from(self.depth) * BYTE;
         match self.kind {
             // A nanosecond's worth may stand above the rim: waits are rounded up, and that remainder is not lost.
             Tokens::Constant => self.tokens = (self.tokens + work).min(full + rate),
@@ -107,7 +123,7 @@ impl Bucket {
     #[inline]
     fn hold(&mut self, work: u128, rate: u128) {
         if rate > 0 {
-            self.held += (self.tokens as f64 / BYTE as f64) * (work as f64 / rate as f64);
+            self.held += (real(self.tokens) / BYTE as f64) * (real(work) / real(rate));
         }
     }
 

@@ -372,9 +372,7 @@ impl LossRecovery {
         } else {
             self.next_retransmit = self.next_retransmit.max(number + 1);
         }
-        if let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() {
-            overtaken.sent_again(now, number);
-        }
+        self.note_sent_again(now, number);
         self.forced = false;
         self.timed = NONE;
         self.doubt_sent(now);

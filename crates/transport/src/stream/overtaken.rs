@@ -28,14 +28,39 @@ pub(super) struct Overtaken {
     under_way: VecDeque<(u64, Time)>,
 }
 
-impl Overtaken {
-    /// A retransmission leaves.
-    pub(super) fn sent_again(&mut self, now: Time, number: u64) {
-        self.under_way.push_back((number, now));
-    }
-}
+/// So many entries are never looked through.
+const FEW: usize = 64;
 
 impl LossRecovery {
+    /// A retransmission leaves, where lost ones are found here. At most twice as many are remembered as segments are
+    /// outstanding, and [`FEW`] more: in a long silence, or behind one that waits, others leave again and again, and each time
+    /// only the newest can still be under way. Looking through all costs as much as remembering them did.
+    pub(super) fn note_sent_again(&mut self, now: Time, number: u64) {
+        let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() else { return };
+        let under_way = &mut overtaken.under_way;
+        under_way.push_back((number, now));
+        let outstanding = usize::try_from(self.ring.end() - self.ring.first()).unwrap_or(usize::MAX);
+        if under_way.len() <= outstanding.saturating_mul(2).saturating_add(FEW) {
+            return;
+        }
+        let ring = &self.ring;
+        under_way.retain(|&(number, sent)| {
+            let held = (ring.first()..ring.end()).contains(&number);
+            held && !ring.get(number).is_sacked() && ring.get(number).sent_at() == sent
+        });
+        // One for each segment, unless some left more than once at the same time. Then the oldest are left to the timer.
+        under_way.drain(..under_way.len().saturating_sub(outstanding));
+    }
+
+    /// How many retransmissions are remembered.
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> usize {
+        match self.own.as_deref() {
+            Some(Own::Overtaken(overtaken)) => overtaken.under_way.len(),
+            _ => 0,
+        }
+    }
+
     /// Believes lost what the segments newly acknowledged have overtaken.
     pub(super) fn find_overtaken(&mut self, now: Time, config: &StreamConfig) {
         let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() else { return };

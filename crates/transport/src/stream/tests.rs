@@ -320,3 +320,17 @@ fn a_little_reordering_loses_no_retransmission() {
 fn by_rfc_6675_a_lost_retransmission_waits_for_the_timer() {
     assert!(lost_twice(false, 20).1.is_empty());
 }
+
+/// Nothing is ever acknowledged, and every time-out sends the whole window again.
+#[test]
+fn in_a_long_silence_no_more_retransmissions_are_remembered_than_matter() {
+    let mut run = Run::new(StreamConfig { lost_retransmissions: true, ..StreamConfig::default() });
+    run.send(20);
+    for _ in 0..1000 {
+        run.step(Step::Expire);
+        run.send(20);
+    }
+    assert_eq!(run.machine.end() - run.machine.first(), 20);
+    assert!(run.flying.len() > 10_000, "{} left", run.flying.len());
+    assert!(run.machine.remembered() <= 2 * 20 + 64, "{} remembered", run.machine.remembered());
+}

@@ -353,6 +353,17 @@ impl Controller for Newark {
         sent.tag = self.epoch;
     }
 
+    /// A packet that leaves changes nothing. Who records notes hears of the tokens stored at every packet all the same.
+    fn hear_sent(
+        &mut self,
+        now: Time,
+        sent: &mut Sent,
+        cx: &mut Cx<'_>,
+    ) -> Option<(Directive, Option<Time>)> {
+        self.on_sent(now, sent, cx);
+        cx.notes.is_some().then(|| self.orders())
+    }
+
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         self.round_trip = feedback.rtt.map(|rtt| rtt.smoothed).or(self.round_trip);
         self.timed_out &= feedback.recovery == Recovery::Timeout;

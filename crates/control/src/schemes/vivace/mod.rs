@@ -315,6 +315,18 @@ impl Controller for Vivace {
         }
     }
 
+    /// Only the first packet of an interval changes anything: when that ends.
+    fn hear_sent(
+        &mut self,
+        now: Time,
+        sent: &mut Sent,
+        cx: &mut Cx<'_>,
+    ) -> Option<(Directive, Option<Time>)> {
+        let ends = self.ends;
+        self.on_sent(now, sent, cx);
+        (self.ends != ends).then(|| self.orders())
+    }
+
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         if let Some(rtt) = &feedback.rtt {
             self.smoothed = Some(rtt.smoothed);
