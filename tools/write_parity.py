@@ -22,7 +22,7 @@ from tailback.units import scaled
 from tools import pages
 from tools.pages import DOCS, table
 from tools.parity_cells import KERNEL_JITTER, Cell, cells
-from tools.parity_reasons import reasons
+from tools.parity_reasons import AT_FIVE, SUSPECTS, reasons
 
 PAGE = DOCS / "parity.md"
 VIRTUAL = "tools/on-virtual-time"
@@ -173,9 +173,16 @@ def matrix_page(found: list[Data]) -> str:
 
 def machine() -> str:
     """Where it was measured."""
+    if os.environ.get("ON_VIRTUAL_TIME"):
+        return counted(platform.release())
     cores = os.cpu_count()
     load = os.getloadavg()[0]
     return f"Linux {platform.release()}, {cores} cores, load {load:.1f} at the end."
+
+
+def counted(system: str) -> str:
+    """The machine of ``tools/on-virtual-time``."""
+    return f"Linux {system}, 1 core of 10⁹ instructions per second."
 
 
 def router(profile: str) -> str:
@@ -195,7 +202,7 @@ def router_on_virtual_time(profile: str, kept: Path) -> str:
     script = f"uname -r; for what in served delay; do chrt --fifo 1 {program} $what; done"
     done = subprocess.run([VIRTUAL, str(kept), "bash", "-c", script], check=True, capture_output=True, text=True)
     system, *lines = done.stdout.splitlines()
-    return router_page([json.loads(line) for line in lines], f"Linux {system}, 1 core of 10⁹ instructions per second.")
+    return router_page([json.loads(line) for line in lines], counted(system))
 
 
 def _router_program(profile: str) -> str:
@@ -287,8 +294,8 @@ def main() -> None:
             words = [sys.executable, "-m", "tools.write_parity", "--into", str(kept)]
             subprocess.run([*apart, *words, "--runs", str(given.runs), "--cells", given.cells], check=True)
         _write(f"matrix, {where}", matrix_page(matrix(kept)))
-    if given.only in {None, "reasons"} and not given.virtual:
-        _write("reasons, ", reasons(kept))
+    if given.only in {None, "reasons"}:
+        _write(f"reasons, {where}", reasons(kept, AT_FIVE if given.virtual else SUSPECTS))
     if given.only in {None, "router"}:
         found = router_on_virtual_time(given.profile, kept) if given.virtual else router(given.profile)
         _write(f"router, {where}", found)
