@@ -1,6 +1,8 @@
 """The benchmark's readers of other programs' output, on samples of it. Nothing is timed here."""
 
-from benches import compare, growth, process, queues
+import pytest
+
+from benches import compare, growth, process, queues, startup
 
 DIVAN = """\
 per_packet                    fastest       │ slowest       │ median        │ mean          │ samples │ iters
@@ -62,3 +64,9 @@ def test_growth_tells_later_packets_from_set_up_and_first_touches() -> None:
     rows = growth.table(cases, [[few], [many]])[2:]
     assert rows[0] == "| 1000, 3 and 6 s | 0.00 + 0.00 s | 1000 | 1.00 | 1000 | 1.00 |"
     assert rows[1] == "| 100000, 0.4 and 0.8 s | 0.50 + 0.25 s | 1000000 | 1000.00 | 2000 | 2.00 |"
+
+
+def test_instructions_are_read_from_what_callgrind_says() -> None:
+    assert startup.collected("==7== Events    : Ir\n==7== Collected : 1718204\n==7==\n") == 1718204
+    with pytest.raises(SystemExit, match="told no number"):
+        startup.collected("valgrind: no such program")

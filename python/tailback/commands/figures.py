@@ -23,6 +23,9 @@ def draw_figures(
         StorageError: where nothing of ours is there, or a figure cannot be written.
         TailbackError: for a figure that there is none of, or that what is there cannot show.
     """
+    from tailback.commands.quick import matplotlib_undocumented
+
+    matplotlib_undocumented()
     from tailback.plot.style import FORMATS, save
     from tailback.results.files import make_folder
 

@@ -42,6 +42,9 @@ def run_file(
     memory: str | None = None,
 ) -> None:
     """Runs a scenario, saves its result, and shows it, beside a prediction where one is asked for."""
+    from tailback.commands.quick import numpy_alone
+
+    numpy_alone()
     from tailback.run import run_text
 
     with stoppable("nothing was written"), part_errors():
@@ -85,6 +88,9 @@ def _read(file: Path, changes: Sequence[str]) -> str:
 
 
 def _draw(result: Result, folder: Path) -> None:
+    from tailback.commands.quick import matplotlib_undocumented
+
+    matplotlib_undocumented()
     from tailback.plot.style import save
 
     save(result.plot.overview(), folder / "overview.svg")

@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.errors import StorageError, refused
+from tailback.plot.held import ticks_held
 from tailback.results.files import write_file
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ def save(made: Figure, target: Path, salt: str = "tailback") -> None:
         raise StorageError(f"{target}: figures are written as {', '.join('.' + name for name in FORMATS)}")
     # Dates would make every file differ.
     dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[kind]
-    with mpl.rc_context({"svg.hashsalt": salt, "svg.fonttype": "path", "pdf.fonttype": 42}):
+    rules: dict[Any, Any] = {"svg.hashsalt": salt, "svg.fonttype": "path", "pdf.fonttype": 42}
+    with mpl.rc_context(rules), ticks_held(made):
         write_file(target, lambda path: made.savefig(path, format=kind, metadata=dateless))
 
 

@@ -9,6 +9,9 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
+_HEAD = "# branch.oid "
+"""What stands before the newest revision in what git tells."""
+
 
 @lru_cache(maxsize=1)
 def _found() -> tuple[tuple[str, str], ...]:
@@ -36,11 +39,15 @@ def _revision() -> str:
     if git is None or not (root / ".git").exists() or not (root / "crates" / "python").is_dir():
         return ""  # An installed package: what repository it lies in, if any, is somebody else's.
     try:
-        revision = _git(git, root, "rev-parse", "--short=12", "HEAD")
-        changed = _git(git, root, "status", "--porcelain", "--untracked-files=no", "--", "crates", "python")
+        # One call tells both: to begin a process and wait for it takes as long as to simulate a short run.
+        told = _git(git, root, "status", "--porcelain=2", "--branch", "--untracked-files=no", "--", "crates", "python")
     except (OSError, subprocess.SubprocessError):
         return ""
-    return revision + ("+changes" if changed else "")
+    lines = told.splitlines()
+    names = [line.removeprefix(_HEAD) for line in lines if line.startswith(_HEAD)]
+    if not names or names[0].startswith("("):  # Nothing was committed yet.
+        return ""
+    return names[0][:12] + ("+changes" if any(not line.startswith("#") for line in lines) else "")
 
 
 def _git(git: str, root: Path, *words: str) -> str:
