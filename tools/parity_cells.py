@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import tailback as tb
 from tailback.lab.run import Setup
 
-CELLS = (("5 Mbit/s", "20 ms", 60.0), ("20 Mbit/s", "5 ms", 30.0), ("50 Mbit/s", "2 ms", 10.0))
+CELLS = (("5 Mbit/s", "20 ms", 60.0), ("20 Mbit/s", "5 ms", 30.0), ("50 Mbit/s", "2 ms", 30.0))
 """Rates, one-way delays of the bottleneck, and how long a run lasts in seconds: ten losses of a Reno flow and more."""
 PAIRS = (
     ("reno", "cubic"),
@@ -25,9 +25,6 @@ PAIRS = (
     ("sack", "kernel-reno"),
 )
 """Who shares a bottleneck; the second flow's round trip is longer by half where both are the same."""
-KERNEL_JITTER = "60 us"
-"""Flows of the kernel are not jittered on purpose; threads and timers make about this of themselves, twice what packets are late
-at the mean."""
 FAIR = {"packet-pair"}
 """Schemes that need a fair queue."""
 DATAGRAMS = {"tfrc"}

@@ -4,21 +4,21 @@ each beside the same runs with real packets. The page is ``write_parity.py``'s, 
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tailback.lab.hosts import IDEAL, MEASURED, Hosts, HostTime, take_time
 from tailback.lab.parity import Figure, Row, figures, of_figures
 from tailback.lab.run import Setup
 from tailback.run import run_text
+from tailback.units import time
 from tools.pages import table
-from tools.parity_cells import CELLS, KERNEL_JITTER, Cell
+from tools.parity_cells import CELLS, PAIRS, Cell
 
 Data = dict[str, Any]
 SEEDS = 10
-CELL = CELLS[1]
-"""Where the worlds differed most."""
 
 
 @dataclass(frozen=True)
@@ -26,108 +26,66 @@ class Arm:
     """A simulation in which something is as nowhere else."""
 
     words: str
-    change: Callable[[Data, list[Data], str], None]
-    """Does it to a scenario; to the flows of it that are counterparts of the kernel's; with the jitter of the cell."""
+    hosts: Hosts
+    """What hosts take."""
+    kernel: Mapping[str, Data] = field(default_factory=dict)
+    """Fields of the kernel's counterparts, table by table, in the place of their own."""
+    everybody: Mapping[str, Data] = field(default_factory=dict)
+    """The same for all flows."""
+    is_plain: bool = False
+    """Counterparts do as any flow of ours, with jitter of a packet."""
 
-
-def _nothing(scenario: Data, kernel: list[Data], jitter: str) -> None:
-    del scenario, kernel, jitter
-
-
-def _plain(scenario: Data, kernel: list[Data], jitter: str) -> None:
-    """Counterparts as any flow of ours."""
-    del scenario
-    for flow in kernel:
-        flow["scheme"] = flow["scheme"]["name"]
-        flow["receiver"] = {}
-        flow["transport"] |= {"handshake": False, "send_jitter": jitter}
-
-
-def _also(first: Callable[[Data, list[Data], str], None], **fields: Data) -> Callable[[Data, list[Data], str], None]:
-    """One change, and then these fields of the counterparts, table by table; of the schemes, those that have them."""
-
-    def change(scenario: Data, kernel: list[Data], jitter: str) -> None:
-        first(scenario, kernel, jitter)
-        for flow in kernel:
-            for name, values in fields.items():
-                before = {"name": flow[name]} if isinstance(flow[name], str) else flow[name]
-                is_other = before.get("name") == "bbr1"  # It has no settings.
-                flow[name] = before if is_other else before | values
-
-    return change
-
-
-def _nearer(microseconds: int) -> Callable[[Data, list[Data], str], None]:
-    """The first flow's way is so much longer."""
-
-    def change(scenario: Data, kernel: list[Data], jitter: str) -> None:
-        del kernel, jitter
-        scenario["topology"]["access"]["delay"][0] = f"{100 + microseconds} us"
-
-    return change
-
-
-def _everybody(**fields: Data) -> Callable[[Data, list[Data], str], None]:
-    """These fields of every flow, table by table."""
-
-    def change(scenario: Data, kernel: list[Data], jitter: str) -> None:
-        del kernel, jitter
+    def change(self, scenario: Data, kernel: Collection[str], jitter: str) -> None:
+        """Makes a scenario like this; ``kernel`` are the groups of flows that are the kernel's, ``jitter`` is the cell's."""
         for flow in scenario["flows"]:
-            for name, values in fields.items():
-                flow[name] |= values
+            if flow["name"] in kernel:
+                if self.is_plain:
+                    flow["scheme"] = flow["scheme"]["name"]
+                    flow["receiver"] = {}
+                    flow["transport"] |= {"handshake": False, "segmentation_offload": False, "send_jitter": jitter}
+                _put(flow, self.kernel)
+            _put(flow, self.everybody)
+        take_time(scenario, kernel, self.hosts)
 
-    return change
+
+def _put(flow: Data, fields: Mapping[str, Data]) -> None:
+    for name, values in fields.items():
+        flow[name] |= values
 
 
-DELAYED: Data = {"ack_every": 2, "ack_delay": "40 ms"}
-BYTES: Data = {"counting": "bytes", "halve": "window"}
-BEFORE = Arm("does as any flow of ours, with jitter of a packet", _plain)
-ACKS = Arm("also acknowledges every second segment", _also(_plain, receiver=DELAYED))
-QUIET = Arm("also has no jitter", _also(_plain, transport={"send_jitter": "0 s"}))
-COUNTS = Arm("also counts bytes, and shrinks from its window", _also(_plain, scheme=BYTES))
-NOW = tuple(
-    Arm(f"does as the kernel, with jitter of {words}", _also(_nothing, transport={"send_jitter": jitter}))
-    for words, jitter in (("a packet", "600 us"), ("nothing", "0 s"), ("60 µs", KERNEL_JITTER))
+NO_TRAINS: Mapping[str, Data] = {"transport": {"segmentation_offload": False}}
+SINGLE: Mapping[str, Data] = {"transport": {"segmentation_offload": False}, "receiver": {"ack_every": 1}}
+MEAN = Hosts(*(HostTime(one.constant + one.jitter / 2, 0.0) for one in (MEASURED.kernel, MEASURED.ours)))
+TWICE = Hosts(*(HostTime(2 * one.constant, 2 * one.jitter) for one in (MEASURED.kernel, MEASURED.ours)))
+KERNEL = (
+    Arm("the kernel's flows do as any of ours; hosts take no time", IDEAL, is_plain=True),
+    Arm("they acknowledge, count and shrink as the kernel does", IDEAL, kernel=NO_TRAINS),
+    Arm("and send in trains", IDEAL),
+    Arm("**and hosts take time**", MEASURED),
+    Arm("the same without trains", MEASURED, kernel=NO_TRAINS),
+    Arm("the same without trains and delayed acknowledgements", MEASURED, kernel=SINGLE),
+    Arm("hosts take their mean, and nothing at random", MEAN),
+    Arm("hosts take twice as long", TWICE),
 )
-OLDER = Arm(
-    "the same, but CUBIC by RFC 8312",
-    _also(_nothing, transport={"send_jitter": KERNEL_JITTER}, scheme={"reno_slope": False}),
+OURS = (
+    Arm("hosts take no time", IDEAL),
+    Arm("**hosts take time**", MEASURED),
+    Arm("hosts take their mean, and nothing at random", MEAN),
+    Arm("hosts take twice as long", TWICE),
 )
-RENO = (BEFORE, ACKS, QUIET, COUNTS, *NOW)
-CUBIC = (*RENO, OLDER)
-PHASE = (
-    Arm("the two as they are", _nothing),
-    *(Arm(f"a's way {us} µs longer", _nearer(us)) for us in (50, 200)),
-    *(
-        Arm(f"both with jitter of {jitter}", _everybody(transport={"send_jitter": jitter}))
-        for jitter in ("60 us", "200 us")
-    ),
-    Arm("both acknowledge every second segment", _everybody(receiver=DELAYED)),
-)
+JITTER: Mapping[str, Data] = {"transport": {"send_jitter": time(MEASURED.ours.jitter)}}
+CONSTANT = Hosts(MEASURED.kernel, HostTime(MEASURED.ours.constant, 0.0))
+PHASE = (*OURS, Arm("the same, and their random part as well", CONSTANT, everybody=JITTER))
 SUSPECTS = (
-    (Cell(*CELL, ("sack", "kernel-reno")), RENO),
-    (Cell(*CELL, ("cubic", "kernel-cubic")), CUBIC),
-    (Cell(*CELL, ("kernel-cubic", "kernel-cubic")), CUBIC),
-    (Cell(*CELL, ("kernel-bbr", "kernel-cubic")), CUBIC),
-    (Cell(*CELL, ("cubic", "cubic"), is_jittered=False), PHASE),
+    *(
+        (Cell(*place, pair), KERNEL if any(name.startswith("kernel-") for name in pair) else OURS)
+        for pair in PAIRS
+        if pair[0] not in {"vegas", "monaco", "packet-pair"}
+        for place in CELLS
+    ),
+    (Cell(*CELLS[1], ("cubic", "cubic"), is_jittered=False), PHASE),
 )
 """Dumbbells, and what is changed in the simulator for each."""
-ALONE = Arm(
-    "the same, but every segment is acknowledged",
-    _also(_nothing, transport={"send_jitter": KERNEL_JITTER}, receiver={"ack_every": 1}),
-)
-OFTEN = (NOW[-1], ALONE)
-AT_FIVE = tuple(
-    (Cell(*CELLS[0], pair), OFTEN)
-    for pair in (
-        ("kernel-cubic", "kernel-cubic"),
-        ("cubic", "kernel-cubic"),
-        ("kernel-reno", "kernel-cubic"),
-        ("kernel-reno", "kernel-reno"),
-        ("sack", "kernel-reno"),
-    )
-)
-"""The same for the lowest rate, of which runs on virtual time are kept."""
 
 
 def reasons(kept: Path, suspects: Sequence[tuple[Cell, Sequence[Arm]]] = SUSPECTS) -> str:
@@ -145,11 +103,11 @@ def reasons(kept: Path, suspects: Sequence[tuple[Cell, Sequence[Arm]]] = SUSPECT
         real = [Figure(**figure) for figure in data["each"]]
         late += [one["p99_seconds"] * 1e3 for one in data["lateness"]]
         for arm in arms:
-            lines.append([", ".join(cell.pair), arm.words, *_shares(simulated(setup, arm, cell.jitter), real)])
+            lines.append([_named(cell), arm.words, *_shares(simulated(setup, arm, cell.jitter), real)])
             print(lines[-1], file=sys.stderr, flush=True)
     head = [
         "flows a, b",
-        "simulated: the kernel's counterpart",
+        "simulated",
         "share of a, %",
         "real",
         "real less simulated",
@@ -166,10 +124,13 @@ def reasons(kept: Path, suspects: Sequence[tuple[Cell, Sequence[Arm]]] = SUSPECT
 def simulated(setup: Setup, arm: Arm, jitter: str) -> list[Figure]:
     """The figures of an arm's runs."""
     scenario = json.loads(setup.scenario)
-    kernel = [flow for flow in scenario["flows"] if flow["name"] in setup.kernel]
-    arm.change(scenario, kernel, jitter)
+    arm.change(scenario, setup.kernel, jitter)
     text = json.dumps(scenario)
     return figures([run_text(text, seed) for seed in range(1, SEEDS + 1)])
+
+
+def _named(cell: Cell) -> str:
+    return ", ".join([*cell.pair, *([] if cell.is_jittered else ["no jitter"]), cell.rate])
 
 
 def _shares(simulated: Sequence[Figure], real: Sequence[Figure]) -> list[str]:

@@ -27,6 +27,7 @@ local f = {
     retransmitted = ProtoField.bool("tailback.retransmitted", "Retransmitted", 16, nil, 0x0800),
     corrupted = ProtoField.bool("tailback.corrupted", "Corrupted", 16, nil, 0x1000),
     ece = ProtoField.bool("tailback.ece", "Echo of congestion experienced", 16, nil, 0x2000),
+    psh = ProtoField.bool("tailback.psh", "Last of a train", 16, nil, 0x2000),
     cwr = ProtoField.bool("tailback.cwr", "Window reduced", 16, nil, 0x4000),
     last = ProtoField.bool("tailback.last", "Last of its message", 16, nil, 0x8000),
     flow = ProtoField.uint32("tailback.flow", "Flow"),
@@ -166,7 +167,7 @@ local function frame(buffer, info, root)
         tree:add(field, buffer(2, 2))
     end
     -- The other bits mean something on data, or on acknowledgements.
-    local own = ({ [0] = { f.pair, f.retransmitted, f.cwr, f.last }, [1] = { f.ece } })[kind] or {}
+    local own = ({ [0] = { f.pair, f.retransmitted, f.psh, f.cwr, f.last }, [1] = { f.ece } })[kind] or {}
     for _, field in ipairs(own) do
         tree:add(field, buffer(2, 2))
     end

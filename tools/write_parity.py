@@ -7,6 +7,7 @@ import json
 import math
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -21,8 +22,8 @@ from tailback.papers.reproduce import plain
 from tailback.units import scaled
 from tools import pages
 from tools.pages import DOCS, table
-from tools.parity_cells import KERNEL_JITTER, Cell, cells
-from tools.parity_reasons import AT_FIVE, SUSPECTS, reasons
+from tools.parity_cells import Cell, cells
+from tools.parity_reasons import reasons
 
 PAGE = DOCS / "parity.md"
 VIRTUAL = "tools/on-virtual-time"
@@ -32,6 +33,8 @@ Data = dict[str, Any]
 
 SIMULATIONS = 10
 """Simulated runs of a dumbbell."""
+_LOAD = re.compile(r", load [0-9.]+ at the end")
+"""Differs from run to run, and how late packets were says what matters of it."""
 
 
 def measured(runs: int, more: int, wanted: str, kept: Path) -> None:
@@ -44,9 +47,8 @@ def measured(runs: int, more: int, wanted: str, kept: Path) -> None:
         count = len(had[0].values) if had else 0
         if count >= runs:
             continue
-        jitter = KERNEL_JITTER if cell.is_jittered else None
         first = setup.with_seed(json.loads(setup.scenario)["seed"] + count)
-        parity = compare(first, replicates=runs - count, more=more, simulations=2, jitter=jitter)
+        parity = compare(first, replicates=runs - count, more=more, simulations=2)
         if file.exists() and not parity.is_valid and json.loads(file.read_text("utf-8"))["valid"]:
             continue
         data = as_data(parity) | {
@@ -81,10 +83,10 @@ def together(former: list[Figure], latter: list[Figure]) -> list[Figure]:
 def matrix(kept: Path) -> list[Data]:
     """Every comparison that is kept in a folder, as plain data, beside simulations of today."""
     found = []
-    for cell, setup, file in _dumbbells(kept):
+    for _, setup, file in _dumbbells(kept):
         if file.exists():
             data = json.loads(file.read_text("utf-8"))
-            found.append(beside(data, setup, KERNEL_JITTER if cell.is_jittered else None))
+            found.append(beside(data, setup))
             print(told(found[-1]), file=sys.stderr, flush=True)
     return found
 
@@ -99,11 +101,11 @@ def _dumbbells(kept: Path) -> Iterable[tuple[Cell, Setup, Path]]:
         yield cell, setup, kept / cell.file(setup)
 
 
-def beside(data: Data, setup: Setup, jitter: str | None) -> Data:
+def beside(data: Data, setup: Setup) -> Data:
     """What was measured, beside simulations of today."""
     if "each" not in data:
         return data
-    rows = of_figures(figures(simulate(setup, SIMULATIONS, jitter)), [Figure(**figure) for figure in data["each"]])
+    rows = of_figures(figures(simulate(setup, SIMULATIONS)), [Figure(**figure) for figure in data["each"]])
     parity = Parity(data["scenario"], data["kernel"], rows, [], [], 0)
     return data | {"rows": plain(parity.table().to_dicts()), "verdict": parity.verdict}
 
@@ -166,7 +168,7 @@ def matrix_page(found: list[Data]) -> str:
         f"{len(valid)} of {len(found)} dumbbells have real runs within the budget of lateness. Of these, shares are within 10 % "
         f"at the mean in {near}; with the intervals looked at, {counts['within 10 %']} are surely within, "
         f"{counts['beyond 10 %']} surely beyond, and {counts['not decided']} are not decided by so few runs. "
-        + " ".join(dict.fromkeys(data.get("machine", machine()) for data in found))
+        + " ".join(dict.fromkeys(_LOAD.sub("", data.get("machine", machine())) for data in found))
     ]
     return "\n".join([*said, "", *lines]) + "\n"
 
@@ -295,7 +297,7 @@ def main() -> None:
             subprocess.run([*apart, *words, "--runs", str(given.runs), "--cells", given.cells], check=True)
         _write(f"matrix, {where}", matrix_page(matrix(kept)))
     if given.only in {None, "reasons"}:
-        _write(f"reasons, {where}", reasons(kept, AT_FIVE if given.virtual else SUSPECTS))
+        _write(f"reasons, {where}", reasons(kept))
     if given.only in {None, "router"}:
         found = router_on_virtual_time(given.profile, kept) if given.virtual else router(given.profile)
         _write(f"router, {where}", found)

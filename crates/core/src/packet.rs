@@ -104,8 +104,8 @@ pub struct Packet {
 }
 
 // Layout of `bits`. Ten are common to all kinds, from the lowest: kind 2, lane 3, ecn 2, then, each alone, rho, eta and
-// corrupted. The other six mean something else to each kind (`BY_KIND`), and are read together with it. Data uses five of
-// them: pair 2, retransmitted, CWR, last; acknowledgements one, ECE; reports and control packets none yet.
+// corrupted. The other six mean something else to each kind (`BY_KIND`), and are read together with it. Data uses all of
+// them: pair 2, retransmitted, push, CWR, last; acknowledgements one, ECE; reports and control packets none yet.
 const KIND: u16 = 3;
 const LANE: u32 = 2;
 const ECN: u32 = 5;
@@ -118,6 +118,7 @@ const BY_KIND: u16 = 0b1110_1001_1000_0000;
 mod data {
     pub(super) const PAIR: u32 = 7;
     pub(super) const RETRANSMITTED: u16 = 1 << 11;
+    pub(super) const PUSH: u16 = 1 << 13;
     pub(super) const CWR: u16 = 1 << 14;
     pub(super) const LAST: u16 = 1 << 15;
 }
@@ -130,7 +131,7 @@ mod ack {
 const _: () = {
     let common = KIND | 7 << LANE | 3 << ECN | RHO | ETA | CORRUPTED;
     assert!(common ^ BY_KIND == u16::MAX, "a bit is either common or of a kind");
-    let data = 3 << data::PAIR | data::RETRANSMITTED | data::CWR | data::LAST;
+    let data = 3 << data::PAIR | data::RETRANSMITTED | data::PUSH | data::CWR | data::LAST;
     assert!((data | ack::ECE) & common == 0, "what is of one kind stands apart");
 };
 
@@ -224,7 +225,7 @@ impl Packet {
     /// Whether this is data without marks, flags for the receiver or an annex, and not ECN-capable.
     #[inline]
     pub const fn is_bare_data(&self) -> bool {
-        let said = KIND | 3 << ECN | RHO | ETA | CORRUPTED | data::CWR;
+        let said = KIND | 3 << ECN | RHO | ETA | CORRUPTED | data::CWR | data::PUSH;
         self.bits & said == Kind::Data as u16 && !self.annex.is_some()
     }
 
@@ -280,6 +281,7 @@ impl Packet {
     flag!(eta, set_eta, ETA, "The burstiness mark of Li and Mills, §II-C; on acks its echo.");
     flag!(is_corrupted, set_corrupted, CORRUPTED, "Damaged on the way: a receiver discards it.");
     flag!(is_retransmitted, set_retransmitted, Data data::RETRANSMITTED, "Data sent before (Karn's rule).");
+    flag!(is_pushed, set_pushed, Data data::PUSH, "PSH of RFC 9293 §3.1 on data: the last segment of a train.");
     flag!(window_reduced, set_window_reduced, Data data::CWR, "CWR of RFC 3168 §6.1.2, on data.");
     flag!(is_last, set_last, Data data::LAST, "The last segment of an application's message.");
     flag!(ecn_echo, set_ecn_echo, Ack ack::ECE, "ECE of RFC 3168 §6.1, on acknowledgements.");
@@ -314,8 +316,8 @@ mod tests {
         for (kind, name) in [Kind::Data, Kind::Ack, Kind::Report, Kind::Control].into_iter().zip(Kind::NAMES)
         {
             let all = Packet::new(kind, FlowId(0), 0, Bytes::ZERO).with_bits(!KIND | kind as u16);
-            let data = [all.is_retransmitted(), all.window_reduced(), all.is_last()];
-            assert_eq!(data, [kind == Kind::Data; 3], "{name}");
+            let data = [all.is_retransmitted(), all.is_pushed(), all.window_reduced(), all.is_last()];
+            assert_eq!(data, [kind == Kind::Data; 4], "{name}");
             assert_eq!(all.ecn_echo(), kind == Kind::Ack, "{name}");
             let mut written = Packet::new(kind, FlowId(0), 0, Bytes::ZERO);
             let before = written.bits();

@@ -152,8 +152,16 @@ fn check_kernel(flow: &FlowConfig, congestion: &str, known: &[String], checker: 
     checker.require(has, "scheme", format_args!("{KERNEL}{congestion}"), allowed);
     let source = matches!(flow.source.0, SourceConfig::Bulk(_) | SourceConfig::Files(_));
     checker.require(source, "source", flow.source.0.name(), "bulk or files over the kernel's TCP");
-    let StreamConfig { segment_size, ecn, header, handshake, .. } = flow.transport;
-    let like_the_kernel = StreamConfig { segment_size, ecn, header, handshake, ..StreamConfig::default() };
+    let StreamConfig { segment_size, ecn, header, handshake, segmentation_offload, .. } = flow.transport;
+    let said = StreamConfig {
+        segment_size,
+        ecn,
+        header,
+        handshake,
+        segmentation_offload,
+        ..StreamConfig::default()
+    };
+    let like_the_kernel = said;
     let allowed = "nothing but segment_size and ecn over the kernel's TCP, which has settings of its own";
     checker.require(flow.transport == like_the_kernel, "transport", "a table", allowed);
     let is_free = [ReceiverConfig::default(), delayed()].contains(&flow.receiver);
@@ -174,6 +182,7 @@ fn be_like_the_kernel(flow: &mut FlowConfig, congestion: &str) {
     }
     flow.receiver = delayed();
     flow.transport.handshake = true;
+    flow.transport.segmentation_offload = true;
 }
 
 impl FlowConfig {

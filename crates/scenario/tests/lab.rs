@@ -50,11 +50,11 @@ fn counterparts_do_as_the_kernel_does() {
     assert_eq!((kernel.receiver.ack_every, kernel.receiver.ack_delay), (2, Span::from_millis(40)));
     let SchemeConfig::Cubic(cubic) = &kernel.scheme.0 else { panic!("{:?}", kernel.scheme) };
     assert_eq!((cubic.counting, cubic.halve), (Counting::Bytes, Halve::Window));
-    assert!(cubic.hystart && kernel.transport.handshake);
+    assert!(cubic.hystart && kernel.transport.handshake && kernel.transport.segmentation_offload);
     // Ours is as the scenario has it.
     assert_eq!(ours.receiver, ReceiverConfig::default());
     assert_eq!(ours.scheme.0, SchemeConfig::Cubic(CubicConfig::default()));
-    assert!(!ours.transport.handshake);
+    assert!(!ours.transport.handshake && !ours.transport.segmentation_offload);
 }
 
 #[test]

@@ -191,6 +191,10 @@ pub struct StreamConfig {
     /// Every send opportunity is delayed by a uniform random time up to this, to break phase effects; `"0 s"`, the
     /// default, for none. ns-2's `overhead_`. Fast retransmissions and limited transmit (RFC 3042) leave at once.
     pub send_jitter: Span,
+    /// Whether new segments leave in trains, as by Linux with segmentation offload: of two and more, of about 1 ms at the
+    /// rate of window or pacing, for which a sender waits where an acknowledgement is near. The last one bears PSH, and is
+    /// acknowledged at once. Default false: each as soon as window and pacing let it. Data that leaves in pairs has none.
+    pub segmentation_offload: bool,
     /// Whether every data packet carries its send time for the receiver's policy; default false.
     pub stamps: bool,
 }
@@ -225,6 +229,7 @@ impl Default for StreamConfig {
             ecn: EcnMode::Off,
             handshake: false,
             send_jitter: Span::ZERO,
+            segmentation_offload: false,
             stamps: false,
         }
     }
@@ -363,7 +368,7 @@ pub struct ReceiverConfig {
     /// What each reported range adds to an acknowledgement's size; default 8 B (RFC 2018 §3; ns-2).
     pub sack_block: Bytes,
     /// An acknowledgement for every so many segments in order; default 1, no delay. RFC 5681 §4.2 allows 2.
-    /// Out of order, each segment is acknowledged at once.
+    /// Out of order, each segment is acknowledged at once, and so is one that bears PSH.
     pub ack_every: u32,
     /// The longest delay of an acknowledgement, with `ack_every` above 1; default 100 ms (RFC 5681 §4.2: below
     /// 500 ms).

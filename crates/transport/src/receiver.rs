@@ -146,8 +146,9 @@ impl Receiver {
                 self.readable += Bytes::new(readable.payload);
                 self.unacknowledged += 1;
                 // A segment without data asks for a connection: only acknowledgements of data may wait (RFC 5681 §4.2,
-                // RFC 9293 §3.10.7.2).
-                if self.config.ack_every <= self.unacknowledged || filled || marked || payload == 0 {
+                // RFC 9293 §3.10.7.2). Behind PSH nothing may follow soon, which Linux acknowledges at once.
+                let alone = payload == 0 || packet.is_pushed();
+                if self.config.ack_every <= self.unacknowledged || filled || marked || alone {
                     self.ack_due = true;
                 } else if self.ack_deadline.is_never() {
                     self.ack_deadline = now + self.config.ack_delay;

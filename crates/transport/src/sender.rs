@@ -3,6 +3,7 @@
 
 mod output;
 mod straight;
+mod train;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::source::{AnySource, Source};
 use crate::steering::Steering;
 use crate::stream::{Ack, LossRecovery};
 use crate::teller::{Books, Outcome, SoFar};
+use train::Train;
 
 /// How a fresh controller is made for a new connection on the same flow.
 pub type Restart<C> = Arc<dyn Fn() -> C + Send + Sync>;
@@ -74,6 +76,8 @@ pub struct Sender<C = AnyController, S = AnySource> {
     /// It stopped by itself, which the application has yet to hear.
     gave_up: bool,
     stamps: bool,
+    /// The train that is leaving, where segments leave in trains.
+    train: Option<Box<Train>>,
     /// The second in which the retransmission timer expired first since anything new was acknowledged.
     stalled_at: u32,
     restart: Option<Restart<C>>,
@@ -105,6 +109,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             gave_up: false,
             stalled_at: 0,
             stamps: config.stamps_data(),
+            train: config.segmentation_offload.then(Box::default),
             restart: None,
             counters: SenderCounters::default(),
             config,

@@ -18,5 +18,6 @@ mod straight;
 mod stream;
 mod teller;
 mod timer;
+mod trains;
 mod unusual_repair;
 mod wire;

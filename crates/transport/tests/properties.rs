@@ -41,7 +41,7 @@ prop_compose! {
             Just(RttSampling::Timestamps)
         ],
         ecn in prop_oneof![Just(EcnMode::Off), Just(EcnMode::Ect0)],
-        flags in any::<[bool; 7]>(),
+        flags in any::<[bool; 8]>(),
         jitter in prop_oneof![Just(0_u64), 1_u64..2000],
         tick in prop_oneof![Just(0_u64), Just(10_u64)],
         receive_window in prop::option::of(2_u64..40),
@@ -58,6 +58,7 @@ prop_compose! {
             rescue: flags[4],
             handshake: flags[5],
             careful: flags[6].then_some(true),
+            segmentation_offload: flags[7],
             send_jitter: Span::from_micros(jitter),
             rto: RtoConfig { tick: Span::from_millis(tick), max: Span::from_secs(5), ..RtoConfig::default() },
             receive_window: receive_window.map(|packets| DataAmount::Packets(packets as f64)),

@@ -100,6 +100,17 @@ fn delayed_acknowledgements_come_in_twos_or_in_time() {
 }
 
 #[test]
+fn what_is_pushed_is_acknowledged_at_once() {
+    let mut bench = Bench::stream(ReceiverConfig { ack_every: 2, ..ReceiverConfig::default() });
+    let mut pushed = data(0);
+    pushed.set_pushed(true);
+    let acks = bench.give(0, Input::Packet(pushed));
+    assert_eq!(acks.iter().map(|(packet, _)| packet.number).collect::<Vec<_>>(), [1]);
+    assert_eq!(bench.wait, None);
+    assert_eq!(bench.numbers(10, 1), [0; 0]);
+}
+
+#[test]
 fn a_request_for_a_connection_is_answered_at_once() {
     // Only acknowledgements of data may wait (RFC 5681 §4.2).
     let mut bench = Bench::stream(ReceiverConfig { ack_every: 2, ..ReceiverConfig::default() });

@@ -120,8 +120,10 @@ def _packet_blocks(result: Result, packets: pl.DataFrame) -> NDArray[np.uint8]:
     length = np.where(is_ack & ~is_udp, headers, np.maximum(size, headers))
     place = (packets["number"].to_numpy().astype(np.uint64) * payload[flow] + np.uint64(1)) & np.uint64(0xFFFFFFFF)
     ecn = packets["ecn"].cast(pl.String).replace_strict(_CODEPOINTS, return_dtype=pl.Int64).to_numpy()
-    # ACK always, PSH at a message's end, ECE and CWR as the packet carries them (RFC 3168 §6.1).
-    flags = 0x10 | _flag(packets["last"], 0x08) | _flag(packets["ece"], 0x40) | _flag(packets["cwr"], 0x80)
+    # ACK always, PSH at the end of a message and of a train, of which older results know nothing, ECE and CWR as the packet
+    # carries them (RFC 3168 §6.1).
+    pushed = packets["last"] | packets["psh"] if "psh" in packets.columns else packets["last"]
+    flags = 0x10 | _flag(pushed, 0x08) | _flag(packets["ece"], 0x40) | _flag(packets["cwr"], 0x80)
     columns = _Columns(flow, is_ack, forward, is_udp, length, place, ecn, flags)
     blocks = np.zeros((packets.height, _BLOCK), dtype=np.uint8)
     time = np.round(packets["time"].to_numpy() * 1e9).astype(np.uint64)

@@ -42,6 +42,12 @@ def parity(
     ] = None,
     changes: Changes = None,
     budget: Budget = "0.2 ms, 1 ms",
+    ideal_hosts: Annotated[
+        bool,
+        typer.Option(
+            "--ideal-hosts", help="In the simulator hosts take no time, where else they take what real ones do."
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run a scenario in the simulator and with real packets, and compare. Linux only.
@@ -51,5 +57,14 @@ def parity(
     """
     from tailback.commands.parity import parity_file
 
-    status = parity_file(file, changes=changes or [], runs=runs, more=more, budget=budget, out=out, as_json=json)
+    status = parity_file(
+        file,
+        changes=changes or [],
+        runs=runs,
+        more=more,
+        budget=budget,
+        ideal_hosts=ideal_hosts,
+        out=out,
+        as_json=json,
+    )
     raise typer.Exit(status)

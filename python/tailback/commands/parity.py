@@ -14,6 +14,7 @@ import typer
 from tailback.commands.console import console, show, stoppable
 from tailback.commands.lab import read
 from tailback.commands.run import shown
+from tailback.lab.hosts import IDEAL, MEASURED
 from tailback.lab.parity import Parity, Row, compare
 from tailback.progress import Bar
 
@@ -28,6 +29,7 @@ def parity_file(
     runs: int,
     more: int,
     budget: str,
+    ideal_hosts: bool,
     out: Path | None,
     as_json: bool,
 ) -> int:
@@ -36,7 +38,14 @@ def parity_file(
     with stoppable("nothing was written"):
         seconds = (runs + more) * float(json.loads(setup.scenario)["duration"].split()[0])
         with Bar(f"running in both worlds, at most {seconds:.4g} s", 1.0) as bar:
-            parity = compare(setup, replicates=runs, more=more, budget=budget, progress=bar.reach)
+            parity = compare(
+                setup,
+                replicates=runs,
+                more=more,
+                hosts=IDEAL if ideal_hosts else MEASURED,
+                budget=budget,
+                progress=bar.reach,
+            )
     folder = out if out is not None else Path("out") / f"{file.stem}-parity"
     save(parity, folder)
     if as_json:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from tailback.analysis.confidence import Interval, difference_interval, mean_interval
+from tailback.lab.hosts import MEASURED, Hosts, take_time
 from tailback.lab.run import BUDGET, LabError, Setup, run
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def compare(
     replicates: int = 3,
     more: int = 0,
     simulations: int = 10,
-    jitter: str | None = None,
+    hosts: Hosts = MEASURED,
     budget: str = BUDGET,
     progress: Callable[[float], object] | None = None,
 ) -> Parity:
@@ -131,8 +132,8 @@ def compare(
         replicates: how many runs with real packets.
         more: so many further runs with real packets are made at most in place of those that do not count.
         simulations: how many simulated runs; they cost little, so that the difference's interval is that of the real runs.
-        jitter: in the simulator, counterparts of the kernel's flows delay what they send by a random time up to this
-            (``send_jitter``). The kernel has such delays by itself; without any, flows of equal packets lock in phase.
+        hosts: what hosts take from a packet's arrival to what they send because of it, in the simulator, which has no threads.
+            Flows of equal packets lock in phase, and some ten microseconds decide how.
         budget: how late a run that counts may be.
         progress: called now and then with the part of the work that is done.
 
@@ -154,25 +155,18 @@ def compare(
         result = run(setup, seed=first + len(counted), budget=budget, progress=tell)
         (counted if result.real["valid"] else late).append(result)
     measured = counted if len(counted) > 1 else [*counted, *late]
-    return of_results(simulate(setup, simulations, jitter), measured, dict(setup.kernel), len(late))
+    return of_results(simulate(setup, simulations, hosts), measured, dict(setup.kernel), len(late))
 
 
-def simulate(setup: Setup, count: int, jitter: str | None = None) -> list[Result]:
-    """The simulated side of a comparison: so many runs, from the scenario's seed on; ``jitter`` as in :func:`compare`."""
+def simulate(setup: Setup, count: int, hosts: Hosts = MEASURED) -> list[Result]:
+    """The simulated side of a comparison: so many runs, from the scenario's seed on; ``hosts`` as in :func:`compare`."""
     from tailback.run import run_text
 
-    first = int(json.loads(setup.scenario)["seed"])
-    scenario = _jittered(setup, jitter) if jitter else setup.scenario
-    return [run_text(scenario, first + index) for index in range(count)]
-
-
-def _jittered(setup: Setup, jitter: str) -> str:
-    """The scenario with this jitter in the flows that are the kernel's."""
     scenario = json.loads(setup.scenario)
-    for group in scenario["flows"]:
-        if group["name"] in setup.kernel:
-            group["transport"]["send_jitter"] = jitter
-    return json.dumps(scenario)
+    first = int(scenario["seed"])
+    take_time(scenario, setup.kernel, hosts)
+    text = json.dumps(scenario)
+    return [run_text(text, first + index) for index in range(count)]
 
 
 def of_results(simulated: Sequence[Result], measured: Sequence[Result], kernel: dict[str, str], late: int) -> Parity:

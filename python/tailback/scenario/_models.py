@@ -3240,6 +3240,13 @@ class Stream(Part):
     default, for none. ns-2's ``overhead_``. Fast retransmissions and limited transmit (RFC 3042) leave at once.
     """
 
+    segmentation_offload: bool = False
+    """Whether new segments leave in trains, as by Linux with segmentation offload: of two and more, of about 1 ms at
+    the rate of window or pacing, for which a sender waits where an acknowledgement is near. The last one bears
+    PSH, and is acknowledged at once. Default false: each as soon as window and pacing let it. Data that leaves in
+    pairs has none.
+    """
+
     stamps: bool = False
     """Whether every data packet carries its send time for the receiver's policy; default false."""
 
@@ -3257,7 +3264,7 @@ class Receiver(Part):
 
     ack_every: Annotated[int, Field(ge=0)] = 1
     """An acknowledgement for every so many segments in order; default 1, no delay. RFC 5681 §4.2 allows 2. Out of
-    order, each segment is acknowledged at once.
+    order, each segment is acknowledged at once, and so is one that bears PSH.
     """
 
     ack_delay: Span = "100 ms"

@@ -217,6 +217,7 @@ impl<R: RouterRecorder> Forwarder<R> {
             packet.annex = annex.map_or(packet.annex, |annex| self.annexes.insert(annex));
         }
         packet.set_ecn(header.ecn);
+        packet.set_pushed(packet.is_pushed() || header.pushed);
         (held.rule, held.arrived, held.came_with, held.ecn) = (rule, now, header.ecn, header.ecn);
         let tally = self.flows.tally(flow);
         tally.arrived.add(size);

@@ -39,6 +39,8 @@ pub struct Header {
     pub ecn: Ecn,
     /// Acknowledgement for a TCP segment that does nothing but acknowledge, data for everything else.
     pub kind: Kind,
+    /// Whether it is a TCP segment with data that bears PSH.
+    pub pushed: bool,
     /// Bytes, header included; what follows them is padding.
     pub length: usize,
 }
@@ -78,33 +80,43 @@ pub fn read(bytes: &[u8]) -> Result<Header, Refusal> {
     if is_link_local(source) || is_link_local(destination) {
         return Err(Refusal::LinkLocal);
     }
-    let (protocol, ports, kind) = transport(&ip)?;
-    Ok(Header { flow: FlowKey { source, destination, protocol, ports }, ecn: codepoint(ecn), kind, length })
+    let above = transport(&ip)?;
+    let flow = FlowKey { source, destination, protocol: above.protocol, ports: above.ports };
+    Ok(Header { flow, ecn: codepoint(ecn), kind: above.kind, pushed: above.pushed, length })
 }
 
 const IPV6_HEADER: usize = 40;
 
+/// What stands above IP.
+struct Above {
+    protocol: u8,
+    ports: (u16, u16),
+    kind: Kind,
+    pushed: bool,
+}
+
 /// The protocol above IP, its ports, and what the packet is.
-fn transport(ip: &IpSlice<'_>) -> Result<(u8, (u16, u16), Kind), Refusal> {
+fn transport(ip: &IpSlice<'_>) -> Result<Above, Refusal> {
     let above = ip.payload();
     if above.fragmented {
-        return Ok((FlowKey::FRAGMENT, (0, 0), Kind::Data));
+        let protocol = FlowKey::FRAGMENT;
+        return Ok(Above { protocol, ports: (0, 0), kind: Kind::Data, pushed: false });
     }
-    let (ports, kind) = match above.ip_number {
+    let (ports, kind, pushed) = match above.ip_number {
         IpNumber::TCP => {
             let segment = TcpSlice::from_slice(above.payload).map_err(|_| Refusal::Malformed)?;
             let signals = segment.syn() || segment.fin() || segment.rst();
             let is_ack = segment.ack() && !signals && segment.payload().is_empty();
             let kind = if is_ack { Kind::Ack } else { Kind::Data };
-            ((segment.source_port(), segment.destination_port()), kind)
+            ((segment.source_port(), segment.destination_port()), kind, segment.psh())
         }
         IpNumber::UDP => {
             let datagram = UdpSlice::from_slice(above.payload).map_err(|_| Refusal::Malformed)?;
-            ((datagram.source_port(), datagram.destination_port()), Kind::Data)
+            ((datagram.source_port(), datagram.destination_port()), Kind::Data, false)
         }
-        _ => ((0, 0), Kind::Data),
+        _ => ((0, 0), Kind::Data, false),
     };
-    Ok((above.ip_number.0, ports, kind))
+    Ok(Above { protocol: above.ip_number.0, ports, kind, pushed })
 }
 
 /// Whether an address is good on one link only.
@@ -218,6 +230,13 @@ mod tests {
         assert_eq!(kind(|tcp| (tcp.ack, tcp.syn) = (true, true), b""), Kind::Data);
         assert_eq!(kind(|tcp| (tcp.ack, tcp.fin) = (true, true), b""), Kind::Data);
         assert_eq!(kind(|tcp| tcp.rst = true, b""), Kind::Data);
+    }
+
+    #[test]
+    fn data_that_is_pushed_says_so() {
+        assert!(segment(|tcp| (tcp.ack, tcp.psh) = (true, true), b"x").pushed);
+        assert!(!segment(|tcp| tcp.ack = true, b"x").pushed);
+        assert!(datagrams(0, b"hello").iter().all(|bytes| !read(bytes).unwrap().pushed));
     }
 
     #[test]

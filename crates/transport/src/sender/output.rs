@@ -1,8 +1,9 @@
 //! The sending half of a stream's sender: the next data packet, and when it may leave.
 
-use tailback_core::{Annex, Bytes, Controller, EndpointCx, Kind, Packet, PairPosition, Sent, Time};
+use tailback_core::{Annex, BitRate, Bytes, Controller, EndpointCx, Kind, Packet, PairPosition, Sent, Time};
 
-use super::{Opening, Sender};
+use super::train::Shaped;
+use super::{Opening, Sender, train};
 use crate::config::EcnMode;
 use crate::shaper::Verdict;
 use crate::source::Source;
@@ -29,7 +30,10 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.wake = Time::NEVER;
         self.recovery.settle();
         let room = self.room();
-        let choice = self.recovery.choose(&room, &self.config);
+        let mut choice = self.recovery.choose(&room, &self.config);
+        if choice == Choice::New && self.waits_for_train(now, &room) {
+            choice = Choice::WindowFull;
+        }
         match choice {
             Choice::Nothing if self.recovery.holds_back() && self.recovery.give_up_doubt() => {
                 return self.data_packet(now, cx);
@@ -81,6 +85,15 @@ impl<C: Controller, S: Source> Sender<C, S> {
         cx: &mut EndpointCx<'_>,
     ) -> Option<PairPosition> {
         let size = self.size_of(choice, room.new);
+        match self.train.as_ref().map(|train| train.shaped(now)) {
+            Some(Shaped::Paid) if choice == Choice::New => return Some(PairPosition::Single),
+            Some(Shaped::Owes(until)) => {
+                self.wake = until;
+                self.steering.teller.app_limited = false;
+                return None;
+            }
+            _ => {}
+        }
         let shaper = self.steering.shaper.as_mut()?;
         // A lone packet waits for its partner from the time that its data was written (Keshav 1994, §8): one sent again
         // has waited long enough. Where a partner only does not fit a window, it waits from now on.
@@ -122,6 +135,55 @@ impl<C: Controller, S: Source> Sender<C, S> {
         }
     }
 
+    /// Whether new segments leave in trains: not where they leave in pairs, which a controller measures.
+    fn sends_trains(&self) -> bool {
+        let in_pairs = self.steering.shaper.as_ref().is_some_and(|shaper| shaper.wants_pairs());
+        self.train.is_some() && self.opening == Opening::Done && !in_pairs
+    }
+
+    /// Whether a segment of new data should wait until a whole train may leave.
+    #[inline]
+    fn waits_for_train(&mut self, now: Time, room: &Room) -> bool {
+        if !self.sends_trains() {
+            return false;
+        }
+        let now = self.what_trains_follow(now, room.new);
+        self.train.as_mut().is_some_and(|train| train.waits(&now))
+    }
+
+    /// A segment leaves; whether it is the last one of a train.
+    #[cold]
+    fn is_end_of_train(&mut self, now: Time, size: u16, again: bool) -> bool {
+        let is_free = !again && self.sends_trains();
+        let known = self.what_trains_follow(now, size);
+        let Some(train) = &mut self.train else { return false };
+        if is_free {
+            return train.leaves(&known);
+        }
+        train.breaks(now);
+        false
+    }
+
+    /// The rate that a shaper keeps to.
+    fn directed_rate(&self) -> Option<BitRate> {
+        self.steering.shaper.as_ref().and_then(|_| self.steering.rate(None))
+    }
+
+    fn what_trains_follow(&self, time: Time, size: u16) -> train::Now {
+        let window = self.steering.window;
+        train::Now {
+            time,
+            size: u64::from(size),
+            window,
+            rate: self.directed_rate(),
+            room: window.saturating_sub(self.recovery.in_flight()),
+            smoothed_rtt: self.srtt(),
+            latest_rtt: self.latest_rtt(),
+            oldest: self.recovery.oldest_sent_at(),
+            state: self.recovery.state(),
+        }
+    }
+
     #[inline]
     fn size_of(&self, choice: Choice, new: u16) -> u16 {
         choice.again().map_or(new, |number| self.recovery.size_of(number))
@@ -150,6 +212,9 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.recovery.direct_timeout(self.steering.timeout());
         let mut packet = Packet::new(Kind::Data, self.flow, number, bytes);
         packet.set_pair(pair);
+        if self.train.is_some() {
+            packet.set_pushed(self.is_end_of_train(now, size, again));
+        }
         if again {
             self.recovery.sent_again(now, choice, tag, pair, &self.config);
             packet.set_retransmitted(true);

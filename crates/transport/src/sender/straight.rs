@@ -33,6 +33,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         let straight = self.recovery.is_calm(config)
             && self.may_go_straight
             && config.send_jitter.is_zero()
+            && !config.segmentation_offload
             && config.limited_transmit
             && !self.stopped
             && !self.stamps

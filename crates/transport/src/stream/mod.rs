@@ -260,6 +260,11 @@ impl LossRecovery {
         self.ring.first()
     }
 
+    /// When the oldest segment that is not acknowledged left; none where all are.
+    pub(crate) fn oldest_sent_at(&self) -> Option<Time> {
+        (!self.ring.is_empty()).then(|| self.ring.get(self.ring.first()).sent_at())
+    }
+
     /// The next new number.
     pub(crate) const fn end(&self) -> u64 {
         self.ring.end()

@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 
 from tailback.analysis.confidence import student_t
+from tailback.lab.hosts import MEASURED
 from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter
 from tailback.papers.pcc import scenes
 from tailback.papers.real import attempt
+from tailback.units import time
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,6 +27,8 @@ RATE = 750
 """kbit/s of the application, on the wire."""
 SECONDS = 260
 SEEDS = 5
+HEADERS = {"tcp": 52, "pcc": 131}
+"""Bytes of real headers: of IPv4 and TCP with timestamps; of IPv4, UDP and our frame with its stamps."""
 BUDGET = "0.2 ms, 2 ms"
 """Late by at most two packets' transmissions at the bottleneck."""
 TOLERANCE = 0.25
@@ -33,7 +37,12 @@ TOLERANCE = 0.25
 COUNTERPART: Mapping[str, Any] = {
     "scheme": {"name": "sack", "counting": "bytes", "halve": "window"},
     "receiver": {"ack_every": 2, "ack_delay": "40 ms"},
-    "transport": {"handshake": True, "send_jitter": "60 us"},
+    "transport": {
+        "handshake": True,
+        "header": f"{HEADERS['tcp']} B",
+        "segmentation_offload": True,
+        "send_jitter": time(MEASURED.kernel.jitter),
+    },
 }
 """What makes a simulated flow do as the kernel's Reno, as comparisons of single flows have shown."""
 
@@ -57,12 +66,18 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         Parameter("flows", f"{COUNT} probabilistic, {COUNT} of the kernel's Reno", "inferred", "a quarter of Fig. 5's"),
         Parameter(
             "TCP in the simulator",
-            "SACK; every second segment acknowledged, after 40 ms at most, bytes counted, and 60 µs of jitter",
+            "SACK; every second segment acknowledged, after 40 ms at most, bytes counted, trains of segments, and 120 µs of jitter",
             "inferred",
             "§5 has SACK; the rest is what the kernel's Reno does, see the page on real packets",
         ),
         Parameter("capacity", "8 Mbit/s", "inferred", "the fair rate of Fig. 5, 500 kbit/s"),
         Parameter("buffer", "50 packets, drop-tail", "stated", "§5"),
+        Parameter(
+            "headers",
+            f"{HEADERS['tcp']} B of TCP, {HEADERS['pcc']} B of PCC",
+            "inferred",
+            "those of real packets, in both worlds",
+        ),
         Parameter("application rate", f"{RATE} kbit/s", "stated", "§5.1"),
         Parameter("T", "60 s", "stated", "§5.1"),
         Parameter("starts", "PCC over the first 50 s", "stated", "§5.1"),
@@ -78,7 +93,7 @@ def scenario(tcp: Mapping[str, Any] = COUNTERPART) -> Scenario:
     """Both kinds of flows at one bottleneck; ``tcp`` are the settings of one kind."""
     import tailback as tb
 
-    size = {"segment_size": f"{scenes.PACKET} B"}
+    size, payload = {"segment_size": f"{scenes.PACKET} B"}, scenes.PACKET - HEADERS["pcc"]
     scheme, receiver = tcp.get("scheme", "sack"), tcp.get("receiver", {})
     transport = {**size, **tcp.get("transport", {})}
     return tb.dumbbell(
@@ -97,9 +112,14 @@ def scenario(tcp: Mapping[str, Any] = COUNTERPART) -> Scenario:
                 COUNT,
                 {"name": "probabilistic", "period": "60 s"},
                 name="pcc",
-                source={"name": "datagrams", "rate": f"{RATE * 0.96:g} kbit/s", "arrivals": "jittered"},
+                source={
+                    "name": "datagrams",
+                    "rate": f"{RATE * payload / scenes.PACKET:g} kbit/s",
+                    "size": {"name": "constant", "value": f"{payload} B"},
+                    "arrivals": "jittered",
+                },
                 start={"from": "0 s", "to": "50 s"},
-                datagram=size,
+                datagram={**size, "header": f"{HEADERS['pcc']} B"},
             ),
         ],
         record={"flows": "none", "links": "none", "bin": "1 s"},
