@@ -170,6 +170,30 @@ mod tests {
     }
 
     #[test]
+    fn a_paced_train_leaves_at_once_and_is_paid_for_afterwards() {
+        let paced = |bits| Now {
+            rate: Some(BitRate::from_bits_per_sec(bits)),
+            ..now(1000, 1000, Span::from_millis(50))
+        };
+        for (bits, expected) in [(1_000_000, 1), (2_000_000, 2), (100_000_000, 8), (10_000_000_000, 43)] {
+            assert_eq!(length(&paced(bits)), expected, "{bits}");
+        }
+        let (now, mut train) = (paced(100_000_000), Train::default());
+        assert_eq!(train.shaped(now.time), Shaped::Asked);
+        let pushed: Vec<_> = (0..8)
+            .map(|index| {
+                assert_eq!(train.shaped(now.time) == Shaped::Paid, index > 0);
+                train.leaves(&now)
+            })
+            .collect();
+        assert_eq!(pushed, [false, false, false, false, false, false, false, true]);
+        // Eight segments of 1500 B at 100 Mbit/s.
+        let paid = now.time + Span::from_micros(960);
+        assert_eq!(train.shaped(now.time), Shaped::Owes(paid));
+        assert_eq!(train.shaped(paid), Shaped::Asked);
+    }
+
+    #[test]
     fn on_a_short_path_a_train_is_longer() {
         // Two halvings of 64 KiB, and 0.96 windows.
         assert_eq!(length(&now(10, 10, Span::from_micros(1220))), 10);
