@@ -185,7 +185,7 @@ impl DeliveryRate {
 
 #[cfg(test)]
 mod tests {
-    use tailback_core::PairPosition;
+    use tailback_core::{PairPosition, Stream};
 
     use super::*;
 
@@ -262,6 +262,83 @@ mod tests {
             }
             assert!((400 / (20 + bunch) - 1..=21).contains(&rounds), "{rounds} rounds of twenty, by {bunch}");
         }
+    }
+
+    /// A packet each 10 ms, whose acknowledgements wait for each other, and then for up to 80 ms, at random: no sample is above the
+    /// rate by more than a packet per interval.
+    #[test]
+    fn acknowledgements_in_bunches_of_any_size_make_no_rate() {
+        for seed in 0..20 {
+            let mut draw = Stream::new(seed, "bunches");
+            let mut sampler = DeliveryRate::default();
+            let (mut next, mut told, mut size, mut held) = (0, 0, 1, 0);
+            for millis in 0..20_000_u64 {
+                if millis % 10 == 0 {
+                    next += 1;
+                    send(&mut sampler, millis, next - 1, next - told);
+                }
+                // What arrived 200 ms after it left.
+                let arrived = (millis + 1).saturating_sub(200 + held).div_ceil(10);
+                if arrived < told + size {
+                    continue;
+                }
+                let batch: Vec<Acked> = (told..arrived).map(|number| acked(10 * number, number)).collect();
+                (told, size, held) = (arrived, 1 + draw.below(12), draw.below(80));
+                let sample = sampler.on_feedback(at(millis), &batch, &[]).expect("a sample");
+                let found = sample.rate.map_or(0.0, BitRate::bytes_per_sec);
+                let slack = 1200.0 / sample.interval.as_secs_f64();
+                assert!(found <= 120_000.0 + slack, "{found} at {millis} ms, seed {seed}");
+                assert!(!sample.app_limited);
+            }
+        }
+    }
+
+    /// An application that writes by fits and starts. A sample is limited by it where its packet left after it had run dry, and
+    /// before anything that left after that was acknowledged.
+    #[test]
+    fn samples_that_the_application_limits_are_told_exactly() {
+        let (mut limited, mut free) = (0, 0);
+        for seed in 0..20 {
+            let mut draw = Stream::new(seed, "writes");
+            let mut sampler = DeliveryRate::default();
+            let (mut link_free, mut told, mut now) = (0, 0, 0);
+            // When each packet left and whether it must count as limited; which are acknowledged when.
+            let mut sent: Vec<(u64, bool)> = Vec::new();
+            let mut under_way: VecDeque<(u64, usize)> = VecDeque::new();
+            // How many had left when the application ran dry, until a later one is acknowledged.
+            let mut dry: Option<usize> = None;
+            while sent.len() < 2000 {
+                while let Some((due, until)) = under_way.pop_front_if(|(due, _)| *due <= now) {
+                    let number = |place: usize| acked(sent[place].0, place as u64);
+                    let batch: Vec<Acked> = (told..until).map(number).collect();
+                    told = until;
+                    let sample = sampler.on_feedback(at(due), &batch, &[]).expect("a sample");
+                    let wanted = sent[until - 1].1;
+                    assert_eq!(sample.app_limited, wanted, "packet {} at {due} ms, seed {seed}", until - 1);
+                    *(if wanted { &mut limited } else { &mut free }) += 1;
+                    dry = dry.filter(|before| until <= *before);
+                }
+                let first = sent.len();
+                for number in first..=first + draw.below(60) as usize {
+                    sent.push((now, dry.is_some()));
+                    send(&mut sampler, now, number as u64, (number + 1 - told) as u64);
+                }
+                if draw.chance(0.4) {
+                    sampler.ran_dry(SIZE * (sent.len() - told) as u64);
+                    dry = Some(sent.len());
+                }
+                // 10 ms of the link for each, and acknowledgements in bunches.
+                let mut until = first;
+                while until < sent.len() {
+                    let size = (1 + draw.below(12) as usize).min(sent.len() - until);
+                    until += size;
+                    link_free = now.max(link_free) + 10 * size as u64;
+                    under_way.push_back((link_free + 190, until));
+                }
+                now += 1 + draw.below(700);
+            }
+        }
+        assert!(limited > 500 && free > 500, "{limited} and {free} samples");
     }
 
     #[test]

@@ -16,7 +16,12 @@
 //! begins in a phase drawn at random, never 0.75. ProbeRTT comes when the smallest round trip time is 10 s old.
 //!
 //! Loss moves only the window: in the first round of recovery it is what is in flight and was acknowledged; afterwards it is as
-//! before. A time-out leaves one packet. A policer is taken for one where two intervals lose 20 % at one rate.
+//! before. A time-out leaves one packet. A policer is taken for one where two intervals lose 20 % at one rate, unless
+//! `policer` is off.
+//!
+//! Laws: of random loss it bears what a probe at 1.25 makes up for, 20 %, but for its detection of policers. Beside N loss-based
+//! flows its part of all in flight is `1/2 + 4/(q + BDP)`, `q` the buffer in packets, whatever N: it keeps twice its rate times
+//! the round trip time of ProbeRTT, in which the others keep theirs in flight and nothing else is.
 //!
 //! Departures of others: ns-3's follows draft-cardwell-iccrg-bbr-congestion-control-00, has no policer detection and
 //! overstates aggregated acknowledgements; picoquic's has a window gain of 1.125 in ProbeBW.
@@ -25,7 +30,7 @@
 //! three trains, as in Linux. Marks are ignored, as in Linux; data is not ECN-capable.
 //!
 //! Open problems: unfair to loss-based flows in shallow buffers, and to short round trips (Hock, Bless and Zitterbart
-//! 2017); beside loss-based flows in deep buffers its share does not depend on their number (Ware et al. 2019).
+//! 2017). Where a full buffer delays by a second and more, ProbeRTT, which also lasts for a round trip, takes much of every 10 s.
 
 mod model;
 mod policer;
@@ -43,10 +48,20 @@ use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfi
 use model::{FullPipe, Model};
 use policer::Policer;
 
-/// Nothing to set: the constants are Linux's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Parameters of BBR, version 1. The constants are Linux's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Bbr1Config {}
+pub struct Bbr1Config {
+    /// Whether it looks for a policer, as Linux does: two intervals that lose 50/256 of what they deliver at about one rate. It
+    /// takes random loss of 13 % and more for one; without, half of the link is left at 19 %. Default true.
+    pub policer: bool,
+}
+
+impl Default for Bbr1Config {
+    fn default() -> Self {
+        Self { policer: true }
+    }
+}
 
 /// 2/ln 2, rounded as in Linux.
 const HIGH_GAIN: f64 = 2.885;
@@ -90,7 +105,7 @@ impl SchemeConfig for Bbr1Config {
     fn check(&self, _: &mut Checker) {}
 
     fn build(&self, params: &ControllerParams) -> Parts {
-        Parts::sender(Box::new(Bbr1::new(params)))
+        Parts::sender(Box::new(Bbr1::new(self, params)))
     }
 }
 
@@ -117,7 +132,8 @@ pub struct Bbr1 {
     mode: Mode,
     model: Model,
     full: FullPipe,
-    policer: Policer,
+    /// Looks for a policer, if asked to.
+    policer: Option<Policer>,
     /// The phase of ProbeBW, and when it began.
     phase: usize,
     phase_began: Time,
@@ -139,7 +155,7 @@ pub struct Bbr1 {
 
 impl Bbr1 {
     /// A connection's start.
-    pub fn new(params: &ControllerParams) -> Self {
+    pub fn new(config: &Bbr1Config, params: &ControllerParams) -> Self {
         let segment = params.segment.as_f64().max(1.0);
         let most = (params.max_window.as_f64() / segment).max(1.0);
         let initial = (params.initial_window.as_f64() / segment).clamp(1.0, most);
@@ -150,7 +166,7 @@ impl Bbr1 {
             mode: Mode::Startup,
             model: Model::default(),
             full: FullPipe::default(),
-            policer: Policer::default(),
+            policer: config.policer.then(Policer::default),
             phase: 0,
             phase_began: Time::ZERO,
             pacing_gain: HIGH_GAIN,
@@ -173,9 +189,14 @@ impl Bbr1 {
         self.mode
     }
 
+    /// The policer's rate, where one was found.
+    fn policed(&self) -> Option<f64> {
+        self.policer.as_ref().and_then(Policer::rate)
+    }
+
     /// The bandwidth in force, in bytes per second: the policer's, where one was found.
     fn bandwidth(&self) -> f64 {
-        self.policer.rate().unwrap_or_else(|| self.model.bandwidth())
+        self.policed().unwrap_or_else(|| self.model.bandwidth())
     }
 
     /// Packets that leave within a millisecond at the rate: at least 2, or 1 below 1.2 Mbit/s.
@@ -288,7 +309,7 @@ impl Bbr1 {
         (self.pacing_gain, self.window_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
-            Mode::ProbeBw if self.policer.rate().is_some() => (1.0, WINDOW_GAIN),
+            Mode::ProbeBw if self.policed().is_some() => (1.0, WINDOW_GAIN),
             Mode::ProbeBw => (CYCLE[self.phase], WINDOW_GAIN),
             Mode::ProbeRtt => (1.0, 1.0),
         };
@@ -304,7 +325,9 @@ impl Bbr1 {
                 self.recovery = Recovery::Timeout;
                 self.conserving = false;
                 self.full.forget_level();
-                self.policer.on_timeout();
+                if let Some(policer) = &mut self.policer {
+                    policer.on_timeout();
+                }
                 self.window = 1.0;
             }
             // What was held lost was not: the window as before, once, as leaving recovery would do.
@@ -359,7 +382,8 @@ impl Controller for Bbr1 {
         if self.model.round_start {
             self.conserving = false;
         }
-        if self.policer.take(now, sample, self.model.round_start, self.mode == Mode::ProbeBw) {
+        let (round_start, probing) = (self.model.round_start, self.mode == Mode::ProbeBw);
+        if self.policer.as_mut().is_some_and(|policer| policer.take(now, sample, round_start, probing)) {
             self.enter_probe_bw(now, cx);
         }
         self.model.take_rate(sample);

@@ -324,4 +324,25 @@ mod tests {
         probes.on_recovery(now + 0.05, &limit);
         assert!((cluster(&probes).1 / (0.85 * 1.2e6) - 1.0).abs() < 1e-9, "{:?}", cluster(&probes));
     }
+
+    /// What a drop took is probed, too, where the application's limit ended within three seconds.
+    #[test]
+    fn a_limit_that_has_just_ended_counts() {
+        for (later, probed) in [(2.9, true), (3.1, false)] {
+            let mut probes = Probes::new(300e3, 10e6, 1200.0);
+            let mut now = 0.0;
+            probe(&mut probes, &mut now, 100e6);
+            let mut limit = Limit::default();
+            limit.on_sent(now, 0.0, 1.2e6);
+            limit.on_sent(now + 10.0, 0.0, 1.2e6);
+            assert!(limit.since().is_some());
+            limit.on_sent(now + 10.0, 300e3, 1.2e6);
+            assert!(limit.since().is_none());
+            probes.on_rate(now + 10.0, 1.2e6, &limit, true);
+            probes.on_rate(now + 10.0, 0.6e6, &limit, true);
+            let before = probes.count;
+            probes.on_recovery(now + 10.0 + later, &limit);
+            assert_eq!(probes.count > before, probed, "{later} s later");
+        }
+    }
 }

@@ -152,5 +152,7 @@ mod tests {
         let reached = grown(&mut rate, 5, |rate| rate);
         let slope = (reached - before) / 5.0;
         assert!((0.8 * 24e3..=24e3).contains(&slope), "{slope}");
+        let whole = Rate::new(4.0 * PACKET * FRAMES, (30e3, 1e7)).per_second(0.1);
+        assert!((whole - 24e3).abs() < 1.0, "{whole}, for a frame of four packets");
     }
 }

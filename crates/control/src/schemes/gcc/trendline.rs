@@ -184,6 +184,27 @@ mod tests {
         assert!(found(0.5) > 0);
     }
 
+    /// Whether a steady excess is over-use at a threshold that does not move.
+    fn trips(excess: f64, threshold: f64) -> bool {
+        let mut line = Trendline::default();
+        (0..500).any(|step| {
+            let sent = 10.0 * f64::from(step);
+            line.threshold = threshold;
+            line.take(sent, sent, 50.0 + sent * (1.0 + excess));
+            line.usage() == Usage::Over
+        })
+    }
+
+    /// The slope of an excess s, s/(1 + s), counts 240 times. So the first threshold, 12.5, trips from a slope of 5.2 % on, an
+    /// excess of 5.5 %; but where delay is calm the threshold comes down to 6, which trips from an excess of 2.6 % on.
+    #[test]
+    fn over_use_begins_where_slope_and_gain_exceed_the_threshold() {
+        let first = Trendline::default().threshold;
+        assert_eq!((trips(0.0545, first), trips(0.0555, first)), (false, true));
+        assert_eq!((trips(0.0252, 6.0), trips(0.0262, 6.0)), (false, true));
+        assert_eq!((found(0.0252) > 0, found(0.0262) > 0), (false, true), "as it moves by itself");
+    }
+
     #[test]
     fn a_queue_that_drains_is_under_use() {
         let mut line = Trendline::default();
