@@ -53,7 +53,7 @@ use policer::Policer;
 #[serde(default, deny_unknown_fields)]
 pub struct Bbr1Config {
     /// Whether it looks for a policer, as Linux does: two intervals that lose 50/256 of what they deliver at about one rate. It
-    /// takes random loss of 13 % and more for one; without, half of the link is left at 19 %. Default true.
+    /// takes random loss of 13 % and more for one. Without, it bears almost 20 %, as in Cardwell et al. 2016. Default true.
     pub policer: bool,
 }
 
