@@ -78,8 +78,8 @@ def test_during_probes_the_others_fill_the_path_first(products: int, others: int
 
 
 def test_a_deep_buffer_that_waits_for_seconds_is_another_matter() -> None:
-    """64 products: of 4 ms at 50 Mbit/s, a quarter of a second, the law holds. Of 40 ms at 20 Mbit/s they are 2.6 s: ProbeRTT lasts
-    for more than that of every 10 s, and the phases of ProbeBW are as long, so that BBR has a quarter at most."""
+    """64 products: of 4 ms at 50 Mbit/s, a quarter of a second, the law holds. Of 40 ms at 20 Mbit/s they are 2.6 s, and ProbeRTT,
+    which also lasts for a round trip, takes 4 s of every 14: there BBR has a quarter at most."""
     assert share(beside_cubic(50, 4, 64, 1, 150)) == pytest.approx(law(50, 4, 64), abs=0.1)
     assert share(beside_cubic(20, 40, 64, 1, 600)) < 0.25
 
