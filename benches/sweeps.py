@@ -5,6 +5,7 @@ beside the same runs with nothing around them. Speed of single runs is measured 
 """
 
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -48,14 +49,20 @@ def both_bare() -> list[float]:
     return [float(process.communicate()[0]) for process in started]
 
 
+def own_cpu() -> float:
+    """CPU seconds of this process, user and system, without those of others that it began."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
 def main() -> None:
     """Prints both, and what follows."""
     alone = sum(both_bare())
     scenario = base()  # Types are imported by now, as in any session.
     with tempfile.TemporaryDirectory() as folder:
-        began = time.perf_counter()
+        began, used = time.perf_counter(), own_cpu()
         runs = scenario.sweep(buffer=buffers(), seeds=SEEDS, jobs=JOBS, cache=folder)
-        wall = time.perf_counter() - began
+        wall, parent = time.perf_counter() - began, own_cpu() - used
     assert runs.failed.is_empty()
     within = sum(runs.table["wall"])
     told = {
@@ -63,6 +70,8 @@ def main() -> None:
         "sweep_wall_s": wall,
         "ms_per_run": within / RUNS * 1e3,
         "overhead_ms_per_run": (JOBS * wall - within) / RUNS * 1e3,
+        # What this process itself did, whatever else the machine had to do.
+        "parent_cpu_ms_per_run": parent / RUNS * 1e3,
         "busy": within / (JOBS * wall),
         # Against a machine that does nothing else but the same runs, which it may do faster or slower at another minute.
         "bare_ms_per_run": alone / RUNS * 1e3,

@@ -119,6 +119,14 @@ impl Track {
         was_empty.then_some(time)
     }
 
+    /// Takes in a packet whose transmission has just begun and ends at `departs`, at a link whose delay never changes. Gives
+    /// its arrival at the far end if it is the only one on its way.
+    #[inline]
+    pub(crate) fn push_begun(&mut self, departs: Time, packet: Packet) -> Option<Time> {
+        self.started += 1;
+        self.lay(departs, packet, packet.route)
+    }
+
     /// Takes the head, and says when the next one is due.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> (Packet, Time) {

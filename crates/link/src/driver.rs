@@ -11,6 +11,12 @@ pub trait LinkDriver {
     /// Sets a timer of the link's [`LinkTimers`] to `at`, in place of whatever it was set to; [`Time::NEVER`] stops it.
     fn arm(&mut self, timer: u32, at: Time);
 
+    /// The same where it was set to a later time or to none, which may be cheaper to do.
+    #[inline(always)]
+    fn bring_forward(&mut self, timer: u32, at: Time) {
+        self.arm(timer, at);
+    }
+
     /// The link transmits a packet from `begins`, when it stops waiting, to `ends`. Told once, as soon as both are known,
     /// which may be before either has come, and where a trace or governor decides, which know no beginnings, when it has
     /// left.

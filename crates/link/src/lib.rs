@@ -11,6 +11,7 @@
               pass packets through memory"
 )]
 
+mod ahead;
 mod counters;
 mod direct;
 mod driver;

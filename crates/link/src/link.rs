@@ -8,7 +8,8 @@
 //!   Without a bound there is nothing to decide, and nobody need know how much waits (`open.rs`).
 //! * **staged** (`stage.rs`): any discipline, changing rates, delivery traces, links that an endpoint governs
 //!   . The end of each transmission is an
-//!   event of its own.
+//!   event of its own, but at a fixed rate, under the commonest fair queues, only where another packet waits for it
+//!   (`ahead.rs`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -141,6 +142,7 @@ impl Link {
                 let governor = spec.governor.map(|governor| Governed { governor, rng: stream("governor") });
                 let staged = Stage::new(queue.into_discipline(), stream("queue"), spec.schedule, spec.trace)
                     .governed(governor);
+                let staged = if spec.staged { staged } else { staged.working_ahead() };
                 cold.staged = Some(Box::new(staged));
                 Mode::Staged
             }
@@ -246,8 +248,13 @@ impl Link {
             self.drop(packet, DropReason::Loss, cx);
             return;
         }
-        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
+        if self.mode == Mode::Staged {
             packet.route = route;
+            if self.offered_ahead(packet, cx) {
+                return;
+            }
+        }
+        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
             staged.offer(packet, &mut self.server, cx.now, cx.annexes);
             self.after_stage(cx);
             return;
@@ -296,6 +303,9 @@ impl Link {
 
     /// The service leaf is due (staged form).
     pub fn serve<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) {
+        if self.served_ahead(cx) {
+            return;
+        }
         if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
             staged.serve(&mut self.server, cx.now, cx.annexes);
             self.after_stage(cx);
@@ -313,14 +323,14 @@ impl Link {
     /// Whether packets wait in a link of the staged form.
     pub fn has_waiting(&self) -> bool {
         let staged = self.cold.as_ref().and_then(|cold| cold.staged.as_ref());
-        staged.is_some_and(|staged| staged.state().0.packets > 0)
+        staged.is_some_and(|staged| staged.waits())
     }
 
     /// Carries out what the staged form decided: drops, departures, a new delay, the next event.
     fn after_stage<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) {
         let Some(cold) = self.cold.as_deref_mut() else { return };
         let Some(staged) = &mut cold.staged else { return };
-        let mut drops = staged.take_drops();
+        let drops = staged.take_drops();
         if let Some(delay) = staged.take_delay() {
             self.track.set_delay(delay);
         }
@@ -339,12 +349,30 @@ impl Link {
             }
         }
         cx.driver.arm(cold.timers.service, staged.next_event());
+        self.drop_all(drops, cx);
+    }
+
+    /// Drops what the discipline gave up.
+    #[cold]
+    pub(crate) fn drop_given_up<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) {
+        let staged = self.cold.as_mut().and_then(|cold| cold.staged.as_mut());
+        if let Some(drops) = staged.map(|staged| staged.take_drops()) {
+            self.drop_all(drops, cx);
+        }
+    }
+
+    fn drop_all<D: LinkDriver>(&mut self, mut drops: Vec<(Packet, DropReason)>, cx: &mut LinkCx<'_, D>) {
         for (packet, reason) in drops.drain(..) {
             self.drop(packet, reason, cx);
         }
         if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
             staged.give_back(drops);
         }
+    }
+
+    #[inline(always)]
+    pub(crate) fn wire_timer(&self) -> u32 {
+        self.wire_timer
     }
 
     /// Takes the head of the wire, and says when the next one arrives. Only where [`Link::is_rough`] is there more to

@@ -17,8 +17,12 @@ impl Link {
         let cold = self.cold.as_deref_mut().unwrap_or(&mut nothing);
         let (state, waiting_area, busy);
         if let Some(staged) = &mut cold.staged {
-            let (waiting, in_service) = staged.state();
-            state = State { waiting, in_service, propagating: self.track.contents(), ..State::default() };
+            let (waiting, in_service) = staged.state(now);
+            let mut propagating = self.track.contents();
+            if staged.ahead {
+                propagating = propagating.minus(in_service);
+            }
+            state = State { waiting, in_service, propagating, ..State::default() };
             waiting_area = staged.waiting_area(now);
             busy = Some(staged.busy().saturating_sub(self.server.busy_until().since(now)));
         } else if self.mode == Mode::Open {

@@ -29,7 +29,8 @@ pub struct LinkSpec {
     /// Who lets packets go in place of the rate, at once when it may, where an endpoint governs the link; the rate is then
     /// only nominal.
     pub governor: Option<Box<dyn Governor + Send>>,
-    /// Spend an event on every end of transmission even where the direct form would do; results do not change.
+    /// Spend an event on every end of transmission even where the direct form would do, or where nobody waits for that end;
+    /// results do not change.
     pub staged: bool,
 }
 

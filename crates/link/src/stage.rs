@@ -16,14 +16,14 @@ use crate::trace::{DeliveryTrace, TraceCursor};
 
 #[derive(Debug)]
 pub(crate) struct Stage {
-    discipline: Discipline,
+    pub(crate) discipline: Discipline,
     rng: Stream,
-    in_service: Option<Packet>,
+    pub(crate) in_service: Option<Packet>,
     /// When the packet in service leaves; `NEVER` while none is, or while a trace decides.
-    service_end: Time,
+    pub(crate) service_end: Time,
     /// A transmission has begun that nobody was told of.
     begun: bool,
-    idle_since: Option<Time>,
+    pub(crate) idle_since: Option<Time>,
     schedule: VecDeque<Change>,
     trace: Option<TraceCursor>,
     /// What the server could have transmitted before its rate last changed, and when that was.
@@ -32,7 +32,11 @@ pub(crate) struct Stage {
     governor: Option<Box<Governed>>,
     /// Since when a governor keeps the packet in service.
     held_since: Time,
+    /// Packets are on the wire as soon as their transmission begins (`ahead.rs`).
+    pub(crate) ahead: bool,
     next_event: Time,
+    /// What the service timer is set to.
+    pub(crate) armed: Time,
     area: u64,
     area_until: Time,
     // What `Link::after_stage` carries out.
@@ -70,7 +74,9 @@ impl Stage {
             capacity: (Bytes::ZERO, Time::ZERO),
             governor: None,
             held_since: Time::ZERO,
+            ahead: false,
             next_event: Time::NEVER,
+            armed: Time::NEVER,
             area: 0,
             area_until: Time::ZERO,
             departures: VecDeque::new(),
@@ -86,6 +92,12 @@ impl Stage {
     /// The same, with packets let go by a governor where one is given.
     pub(crate) fn governed(self, governor: Option<Governed>) -> Self {
         Self { governor: governor.map(Box::new), ..self }
+    }
+
+    /// The same, working ahead where nothing forbids it.
+    pub(crate) fn working_ahead(self) -> Self {
+        let fixed = self.governor.is_none() && self.trace.is_none() && self.schedule.is_empty();
+        Self { ahead: fixed && self.discipline.may_hear_late(), ..self }
     }
 
     /// What the governor is allowed changes: the packet at the head asks again.
@@ -113,6 +125,12 @@ impl Stage {
         std::mem::take(&mut self.drops)
     }
 
+    /// Whether there are drops to take.
+    #[inline]
+    pub(crate) fn has_drops(&self) -> bool {
+        !self.drops.is_empty()
+    }
+
     /// Returns the drop list's memory for the next call.
     #[inline]
     pub(crate) fn give_back(&mut self, drops: Vec<(Packet, DropReason)>) {
@@ -132,6 +150,7 @@ impl Stage {
     }
 
     /// The packet whose transmission has just begun, once, and when that ends.
+    #[inline]
     pub(crate) fn take_begun(&mut self) -> Option<(&Packet, Time)> {
         let begun = std::mem::take(&mut self.begun);
         self.in_service.as_ref().filter(|_| begun).map(|packet| (packet, self.service_end))
@@ -186,11 +205,16 @@ impl Stage {
         self.departures.pop_front()
     }
 
+    /// Whether anything waits.
+    pub(crate) fn waits(&self) -> bool {
+        self.discipline.backlog().packets > 0
+    }
+
     /// What waits and what is in transmission.
-    pub(crate) fn state(&self) -> (Count, Count) {
+    pub(crate) fn state(&self, now: Time) -> (Count, Count) {
         let backlog = self.discipline.backlog();
         let mut in_service = Count::default();
-        if let Some(packet) = &self.in_service {
+        if let Some(packet) = self.in_service.as_ref().filter(|_| !self.ahead || self.service_end >= now) {
             in_service.add(packet.size());
         }
         (Count { packets: u64::from(backlog.packets), bytes: backlog.bytes }, in_service)
@@ -206,14 +230,14 @@ impl Stage {
     }
 
     #[inline]
-    fn integrate(&mut self, now: Time) {
+    pub(crate) fn integrate(&mut self, now: Time) {
         let span = now.since(self.area_until).as_nanos();
         self.area += span * u64::from(self.discipline.backlog().packets);
         self.area_until = now;
     }
 
     /// Runs one call of the discipline with its context.
-    fn with<T>(
+    pub(crate) fn with<T>(
         &mut self,
         rate: BitRate,
         annexes: &mut Annexes,
@@ -284,7 +308,7 @@ impl Stage {
 
     /// Begins the next transmission if the server is free.
     #[inline]
-    fn start(&mut self, server: &mut Server, now: Time, annexes: &mut Annexes) {
+    pub(crate) fn start(&mut self, server: &mut Server, now: Time, annexes: &mut Annexes) {
         if self.trace.is_some() || self.in_service.is_some() || server.rate() == BitRate::ZERO {
             return;
         }

@@ -94,6 +94,7 @@ impl StandaloneLink {
             self.step(annexes);
         }
         self.now = self.now.max(now);
+        self.link.catch_up(self.now);
     }
 
     /// The earliest event, which is due.

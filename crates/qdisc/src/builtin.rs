@@ -47,6 +47,15 @@ impl Built {
     }
 }
 
+impl Discipline {
+    /// Whether a server that has run dry may tell so later, but before the next packet joins: what [`QueueDiscipline::dequeue`]
+    /// then does is the same, no packet waits, and no timer is due meanwhile. So nothing need happen when the last packet
+    /// has left.
+    pub fn may_hear_late(&self) -> bool {
+        matches!(self, Self::RoundRobin(_) | Self::SelfClocked(_) | Self::WeightedFair(_))
+    }
+}
+
 /// Any arrival policy.
 pub type BoxedPolicy = Box<dyn ArrivalPolicy + Send>;
 

@@ -58,6 +58,11 @@ impl<R: Recorder> LinkDriver for Watch<'_, R> {
     }
 
     #[inline(always)]
+    fn bring_forward(&mut self, timer: u32, at: Time) {
+        self.events.bring_forward(timer, at);
+    }
+
+    #[inline(always)]
     fn served(&mut self, now: Time, link: LinkId, packet: &Packet, begins: Time, ends: Time) {
         self.recorder.packet(now, PacketEvent::Served { link, packet, begins, ends });
     }

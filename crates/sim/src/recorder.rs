@@ -1,7 +1,7 @@
 //! What may watch a run. Recording is generic, so that a run nobody watches pays nothing; the recorders themselves
 //! live in `series.rs`, `packet_log.rs` and with whoever writes another.
 
-use tailback_core::{Bytes, DropReason, Endpoint, FlowId, LinkId, Observation, Packet, Time};
+use tailback_core::{Bytes, DropReason, Endpoint, FlowId, LinkId, Observation, Packet, Span, Time};
 use tailback_link::LinkCounters;
 
 use crate::flow::Flow;
@@ -75,7 +75,10 @@ impl View<'_> {
 
     /// What a link's queue discipline tells of its state; nothing where it has none, as drop-tail.
     pub fn queue_state(&mut self, link: LinkId, note: &mut dyn FnMut(&'static str, f64)) {
-        self.links.of(link).queue_state(self.now, note);
+        let link = self.links.of(link);
+        // Readers come when everything before now has happened, and nothing at it.
+        link.catch_up(self.now - Span::from_nanos(1));
+        link.queue_state(self.now, note);
     }
 
     /// A sender's observation.

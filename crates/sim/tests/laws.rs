@@ -3,11 +3,12 @@
 
 use crate::common;
 
-use common::{chat, drop_tail, link, unbounded};
+use common::{built, chat, drop_tail, link, unbounded};
 use proptest::prelude::*;
-use tailback_core::{FlowId, LinkId, Span, Time};
+use tailback_core::{Capacity, FlowId, LinkId, Span, Time};
 use tailback_link::{Chance, Change, DeliveryTrace, Impairments, LinkCounters, LossModel, Reordering};
-use tailback_sim::{Digest, LogKind, NetworkBuilder, PacketLog, Recorder, Simulator};
+use tailback_qdisc::{Built, Config};
+use tailback_sim::{Digest, LogKind, NetworkBuilder, PacketLog, Recorder, Simulator, View};
 
 /// A random network: a line of links in both directions, flows over random stretches of it.
 #[derive(Clone, Debug)]
@@ -17,6 +18,41 @@ struct Case {
     hops: Vec<(u64, u64, Option<u32>)>,
     flows: Vec<(usize, usize, u64)>,
     wear: Impairments,
+    /// Which discipline: drop-tail for zero, and the fair queues whose links may work ahead.
+    queue: u8,
+}
+
+/// The queue of a case's links.
+#[expect(clippy::default_trait_access, reason = "the variants name what is configured")]
+fn queue(kind: u8, buffer: Option<u32>) -> Built {
+    let fair = match kind {
+        0 => return buffer.map_or_else(unbounded, drop_tail),
+        1 => Config::RoundRobin(Default::default()),
+        2 => Config::DeficitRoundRobin(Default::default()),
+        3 => Config::SelfClockedFairQueueing(Default::default()),
+        _ => Config::WeightedFairQueueing(Default::default()),
+    };
+    built(&fair, buffer.map_or(Capacity::Unlimited, Capacity::Packets), 10_000_000)
+}
+
+/// What queues tell of themselves, each millisecond and a bit.
+#[derive(Debug, Default, PartialEq)]
+struct States {
+    looks: u64,
+    told: Vec<f64>,
+}
+
+impl Recorder for States {
+    fn next_sample(&self) -> Time {
+        Time::ZERO + Span::from_micros(1100) * self.looks
+    }
+
+    fn sample(&mut self, view: &mut View<'_>) {
+        self.looks += 1;
+        for index in 0..view.link_count() {
+            view.queue_state(LinkId::from(index), &mut |_, value| self.told.push(value));
+        }
+    }
 }
 
 fn cases() -> impl Strategy<Value = Case> {
@@ -34,8 +70,8 @@ fn cases() -> impl Strategy<Value = Case> {
             }
         }),
     ];
-    (any::<u64>(), prop::collection::vec(hop, 1..5), prop::collection::vec(flow, 1..6), wear)
-        .prop_map(|(seed, hops, flows, wear)| Case { seed, hops, flows, wear })
+    (any::<u64>(), prop::collection::vec(hop, 1..5), prop::collection::vec(flow, 1..6), wear, 0_u8..5)
+        .prop_map(|(seed, hops, flows, wear, queue)| Case { seed, hops, flows, wear, queue })
 }
 
 fn build<R: Recorder>(case: &Case, staged: bool, flows: usize, recorder: R) -> Simulator<R> {
@@ -43,7 +79,7 @@ fn build<R: Recorder>(case: &Case, staged: bool, flows: usize, recorder: R) -> S
     let mut lines: [Vec<LinkId>; 2] = [Vec::new(), Vec::new()];
     for (index, &(mbit, millis, buffer)) in case.hops.iter().enumerate() {
         for (direction, line) in lines.iter_mut().enumerate() {
-            let queue = buffer.map_or_else(unbounded, drop_tail);
+            let queue = queue(case.queue, buffer);
             let mut spec = link(&format!("{index} {direction}"), mbit, millis, queue);
             spec.staged = staged;
             if direction == 0 {
@@ -132,7 +168,8 @@ proptest! {
     #[test]
     fn both_forms_of_a_link_agree(case in cases()) {
         let run = |staged| {
-            let mut sim = build(&case, staged, usize::MAX, (Digest::default(), PacketLog::default()));
+            let recorder = (States::default(), (Digest::default(), PacketLog::default()));
+            let mut sim = build(&case, staged, usize::MAX, recorder);
             let mut counters = Vec::new();
             for step in 1..=20 {
                 sim.run_until(Time::from_nanos(END.as_nanos() / 20 * step));
@@ -140,8 +177,9 @@ proptest! {
             }
             (counters, sim.into_recorder())
         };
-        let (direct_counters, (direct, direct_log)) = run(false);
-        let (staged_counters, (staged, staged_log)) = run(true);
+        let (direct_counters, (direct_states, (direct, direct_log))) = run(false);
+        let (staged_counters, (staged_states, (staged, staged_log))) = run(true);
+        prop_assert_eq!(direct_states, staged_states);
         prop_assert!(direct_log.time == staged_log.time);
         prop_assert!(direct_log.number == staged_log.number);
         prop_assert!(direct_log.kind == staged_log.kind);
@@ -200,6 +238,7 @@ fn the_clock_never_goes_back() {
         hops: vec![(3, 2, Some(9)), (2, 1, Some(4))],
         flows: vec![(0, 1, 300), (1, 1, 500)],
         wear: Impairments::default(),
+        queue: 0,
     };
     let mut sim = build(&case, false, usize::MAX, PacketLog::default());
     sim.run_until(END);

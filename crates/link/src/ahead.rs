@@ -1,0 +1,115 @@
+//! Staged links whose transmissions end when they must: at a fixed rate, without trace or governor, under a discipline that
+//! may hear late that its server has run dry. A packet is on the wire as soon as its transmission begins, as the end of it
+//! is known, and an event is spent only where another packet waits for that end. All other staged links go by `stage.rs`
+//! alone; packets, times and counts are the same.
+
+use tailback_core::{Annexes, BitRate, Packet, QueueDiscipline, Time};
+
+use crate::driver::{LinkCx, LinkDriver};
+use crate::link::Link;
+use crate::server::Server;
+use crate::stage::Stage;
+
+impl Stage {
+    /// A packet is offered.
+    #[inline]
+    fn offer_ahead(&mut self, packet: Packet, server: &mut Server, now: Time, annexes: &mut Annexes) {
+        self.integrate(now);
+        self.run_dry(server.rate(), now, annexes);
+        self.with(server.rate(), annexes, |discipline, cx| discipline.enqueue(now, packet, cx));
+        self.start(server, now, annexes);
+    }
+
+    /// The end of a transmission for which another packet waits.
+    #[inline]
+    fn serve_ahead(&mut self, server: &mut Server, now: Time, annexes: &mut Annexes) {
+        self.integrate(now);
+        if self.service_end <= now {
+            (self.in_service, self.service_end) = (None, Time::NEVER);
+        }
+        self.start(server, now, annexes);
+    }
+
+    /// What was not worth an event: that by `until` a transmission has ended behind which nothing waited. The discipline is
+    /// asked for a packet that it does not have, as at that end.
+    #[inline]
+    fn run_dry(&mut self, rate: BitRate, until: Time, annexes: &mut Annexes) {
+        if self.service_end > until || self.discipline.backlog().packets > 0 {
+            return;
+        }
+        let end = std::mem::replace(&mut self.service_end, Time::NEVER);
+        self.in_service = None;
+        let none = self.with(rate, annexes, |discipline, cx| discipline.dequeue(end, cx));
+        debug_assert!(none.is_none(), "nothing waits");
+        self.idle_since = Some(end);
+    }
+
+    /// When somebody must look again without an arrival.
+    #[inline]
+    fn next_end(&self) -> Time {
+        if self.discipline.backlog().packets > 0 { self.service_end } else { Time::NEVER }
+    }
+}
+
+impl Link {
+    /// A packet is offered; false where the link does not work ahead.
+    #[inline]
+    pub(crate) fn offered_ahead<D: LinkDriver>(&mut self, packet: Packet, cx: &mut LinkCx<'_, D>) -> bool {
+        let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) else { return false };
+        if staged.ahead {
+            staged.offer_ahead(packet, &mut self.server, cx.now, cx.annexes);
+            self.after_ahead(cx);
+            return true;
+        }
+        false
+    }
+
+    /// The service timer is due; false where the link does not work ahead.
+    #[inline]
+    pub(crate) fn served_ahead<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) -> bool {
+        let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) else { return false };
+        if staged.ahead {
+            staged.serve_ahead(&mut self.server, cx.now, cx.annexes);
+            self.after_ahead(cx);
+            return true;
+        }
+        false
+    }
+
+    /// Lays a packet whose transmission has begun on the wire, sets the timer where that changes, and drops what the
+    /// discipline gave up.
+    #[inline]
+    fn after_ahead<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) {
+        let wire = self.wire_timer();
+        let Some(cold) = self.cold.as_deref_mut() else { return };
+        let Some(staged) = &mut cold.staged else { return };
+        if let Some((packet, ends)) = staged.take_begun() {
+            if D::PACKETS {
+                cx.driver.served(cx.now, cx.id, packet, cx.now, ends);
+            }
+            if let Some(arrives) = self.track.push_begun(ends, *packet) {
+                cx.driver.bring_forward(wire, arrives);
+            }
+        }
+        let next = staged.next_end();
+        let before = std::mem::replace(&mut staged.armed, next);
+        if next < before {
+            cx.driver.bring_forward(cold.timers.service, next);
+        } else if next > before {
+            cx.driver.arm(cold.timers.service, next);
+        }
+        cold.marked += u64::from(staged.take_marks());
+        if staged.has_drops() {
+            self.drop_given_up(cx);
+        }
+    }
+
+    /// Tells the discipline by `until` what was not worth an event, for whoever looks at its state.
+    pub fn catch_up(&mut self, until: Time) {
+        let staged = self.cold.as_mut().and_then(|cold| cold.staged.as_mut());
+        if let Some(staged) = staged.filter(|staged| staged.ahead) {
+            // Nothing waits that could carry any.
+            staged.run_dry(self.server.rate(), until, &mut Annexes::new());
+        }
+    }
+}
