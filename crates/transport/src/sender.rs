@@ -46,6 +46,9 @@ enum Way {
     Window,
     /// Straight: nothing is missing, and a window and a rate are in force, of a controller that may watch what is sent.
     Paced,
+    /// Straight beside a hole: acknowledgements of one segment more beyond it, and new data while nothing is to be repaired.
+    /// A window, or a window and a rate, is in force.
+    Beside,
 }
 
 /// The whole seconds of a time, which is coarse, and small.
@@ -416,6 +419,7 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
             Way::General => return self.poll_any(now, cx),
             Way::Window => self.poll_next(now),
             Way::Paced => self.poll_paced(now, cx),
+            Way::Beside => self.poll_beside(now, cx),
         };
         if let Some(output) = next {
             return output;

@@ -138,7 +138,7 @@ impl<C: Controller> Steering<C> {
         cx: &mut EndpointCx<'_>,
     ) -> bool {
         let Self { teller, window, timer, .. } = self;
-        let straight = teller.tell_next(now, next, books, cx, |directive, next_timer| {
+        let straight = teller.tell_one::<false, _>(now, next, books, cx, |directive, next_timer| {
             *window = directive.window.map_or(u64::MAX, Bytes::get);
             *timer = next_timer.unwrap_or(Time::NEVER);
             !Shaper::is_needed(directive) && directive.timeout.is_none()
@@ -149,9 +149,9 @@ impl<C: Controller> Steering<C> {
         straight
     }
 
-    /// The same where a window and a rate were in force; whether [`Steering::is_plain`] still holds.
+    /// The same where a window and a rate were in force, or beside a hole; whether [`Steering::is_plain`] still holds.
     #[inline(never)]
-    pub(crate) fn tell_next_paced(
+    pub(crate) fn tell_one<const BEYOND: bool>(
         &mut self,
         now: Time,
         next: &Next,
@@ -159,7 +159,7 @@ impl<C: Controller> Steering<C> {
         cx: &mut EndpointCx<'_>,
     ) -> bool {
         let (directive, timer) =
-            self.teller.tell_next(now, next, books, cx, |directive, timer| (*directive, timer));
+            self.teller.tell_one::<BEYOND, _>(now, next, books, cx, |directive, timer| (*directive, timer));
         if let Some(pacing) = &mut self.pacing {
             pacing.note(next.rtt);
         }

@@ -39,7 +39,7 @@ pub(crate) struct Outcome {
     pub(crate) one_way: Option<OneWay>,
 }
 
-/// What the acknowledgement of the next number meant, where nothing is missing.
+/// What the acknowledgement of one segment meant: of the next number, where nothing is missing, or of one beyond a hole.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Next {
     /// The one segment.
@@ -47,6 +47,8 @@ pub(crate) struct Next {
     /// Bytes outstanding before.
     pub(crate) outstanding: u64,
     pub(crate) rtt: RttSample,
+    /// What the window must do; nothing where nothing is missing.
+    pub(crate) event: Option<CongestionEvent>,
 }
 
 /// What a sender has sent so far, and knows, for its stamps.
@@ -150,9 +152,10 @@ impl<C: Controller> Teller<C> {
         self.watches_sent || self.delivery.is_some()
     }
 
-    /// Tells that the next number was acknowledged, with nothing missing, and gives directive and timer to `obey`.
+    /// Tells that one segment was acknowledged, and gives directive and timer to `obey`: the next number, with nothing
+    /// missing, or one `BEYOND` a hole, which may show that others are lost.
     #[inline(always)]
-    pub(crate) fn tell_next<T>(
+    pub(crate) fn tell_one<const BEYOND: bool, T>(
         &mut self,
         now: Time,
         next: &Next,
@@ -162,14 +165,15 @@ impl<C: Controller> Teller<C> {
     ) -> T {
         let window_limited = !self.app_limited;
         let acked = std::slice::from_ref(&next.acked);
-        let delivery = self.delivery.as_mut().and_then(|delivery| delivery.on_feedback(now, acked, &[]));
+        let lost = if BEYOND { books.lists().1 } else { &[] };
+        let delivery = self.delivery.as_mut().and_then(|delivery| delivery.on_feedback(now, acked, lost));
         let feedback = || Feedback {
             acked,
-            advanced: next.acked.size,
-            lost: &[],
+            advanced: if BEYOND { Bytes::ZERO } else { next.acked.size },
+            lost,
             rtt: Some(next.rtt),
-            event: None,
-            recovery: Recovery::Open,
+            event: next.event,
+            recovery: if BEYOND { books.state() } else { Recovery::Open },
             echoes: Echoes::NONE,
             outstanding: Bytes::new(next.outstanding),
             in_flight: Bytes::new(books.in_flight()),

@@ -29,9 +29,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     /// since only that can change it, and the controller, which is asked by itself.
     pub(super) fn way_now(&self) -> Way {
         let config = &*self.config;
-        // What is missing is asked first: that is why most go the general way.
-        let straight = self.recovery.is_calm(config)
-            && self.may_go_straight
+        let straight = self.may_go_straight
             && config.send_jitter.is_zero()
             && !config.segmentation_offload
             && config.limited_transmit
@@ -39,9 +37,12 @@ impl<C: Controller, S: Source> Sender<C, S> {
             && !self.stamps
             && !self.app.listens()
             && self.opening == Opening::Done
+            && self.recovery.is_usual(config)
             && self.steering.is_plain();
         if !straight {
             Way::General
+        } else if !self.recovery.is_calm() {
+            if self.recovery.counts_ranges() { Way::Beside } else { Way::General }
         } else if self.steering.is_window_only() && config.ecn == EcnMode::Off {
             Way::Window
         } else {
@@ -49,11 +50,13 @@ impl<C: Controller, S: Source> Sender<C, S> {
         }
     }
 
-    /// Takes an acknowledgement of the next number that says nothing else; any other is left as it is.
+    /// Takes an acknowledgement of the next number that says nothing else, or beside a hole one of a segment more beyond it;
+    /// any other is left as it is.
     #[inline(always)]
     pub(super) fn take_next(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) -> bool {
         let heard = match self.way {
             Way::General => false,
+            Way::Beside => return self.take_beyond(now, packet, cx),
             Way::Window => packet.is_bare_ack(),
             Way::Paced => packet.is_bare_ack() || self.is_no_news(packet, cx),
         };
@@ -69,10 +72,30 @@ impl<C: Controller, S: Source> Sender<C, S> {
         let (steering, books) = (&mut self.steering, &self.recovery);
         let stays = match self.way {
             Way::Window => steering.tell_next(now, &next, books, cx),
-            _ => steering.tell_next_paced(now, &next, books, cx),
+            _ => steering.tell_one::<false>(now, &next, books, cx),
         };
         if !stays {
             self.way = Way::General;
+        }
+        true
+    }
+
+    /// Takes an acknowledgement that tells of a segment more beyond a hole and nothing else; any other is left as it is.
+    #[inline(never)]
+    fn take_beyond(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) -> bool {
+        let Some(Annex::Blocks(said)) = cx.annexes.get(packet.annex).filter(|_| packet.is_quiet_ack()) else {
+            return false;
+        };
+        if said.echo.is_some() || !self.recovery.knows_of(said.marks) {
+            return false;
+        }
+        let (number, blocks) = (packet.number, said.as_slice());
+        let Some(next) = self.recovery.on_beyond(now, number, blocks, &self.config) else { return false };
+        cx.annexes.free(packet.annex);
+        self.counters.note(next.event);
+        let stays = self.steering.tell_one::<true>(now, &next, &self.recovery, cx);
+        if !stays || next.event.is_some() {
+            self.way = self.way_now();
         }
         true
     }
@@ -91,7 +114,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     /// Whether a timer that is due is the shaper's, and neither loss recovery's, nor the controller's, nor the application's.
     #[inline(always)]
     pub(super) fn is_shapers_time(&self, now: Time) -> bool {
-        self.way == Way::Paced
+        matches!(self.way, Way::Paced | Way::Beside)
             && now < self.recovery.deadline().min(self.steering.timer()).min(self.app.next_offer())
     }
 
@@ -140,6 +163,12 @@ impl<C: Controller, S: Source> Sender<C, S> {
             return Some(self.wait(Time::NEVER));
         }
         Some(Output::Transmit(self.send_next(now, size, 0)))
+    }
+
+    /// The same beside a hole, where nothing is to be repaired now.
+    #[inline(always)]
+    pub(super) fn poll_beside(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Output> {
+        if self.recovery.has_repairs() { None } else { self.poll_paced(now, cx) }
     }
 
     /// The same by window and rate, of a controller that may watch what is sent.

@@ -63,13 +63,24 @@ impl LossRecovery {
 
     /// Believes lost what the segments newly acknowledged have overtaken.
     pub(super) fn find_overtaken(&mut self, now: Time, config: &StreamConfig) {
-        let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() else { return };
-        if overtaken.under_way.is_empty() {
-            return;
+        if self.has_under_way() {
+            let newest = self.newest_arrived(now);
+            self.find_overtaken_by(now, newest, config);
         }
+    }
+
+    /// Whether a retransmission may be under way.
+    #[inline]
+    pub(super) fn has_under_way(&self) -> bool {
+        matches!(self.own.as_deref(), Some(Own::Overtaken(overtaken)) if !overtaken.under_way.is_empty())
+    }
+
+    /// Believes lost what segments have overtaken of which the newest left at `newest`.
+    pub(super) fn find_overtaken_by(&mut self, now: Time, newest: Option<Time>, config: &StreamConfig) {
+        let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() else { return };
         let mut under_way = std::mem::take(&mut overtaken.under_way);
         let before = self.lost.len();
-        if let Some(newest) = self.newest_arrived(now) {
+        if let Some(newest) = newest {
             let margin = now.since(newest) / OVERTAKING;
             while let Some((number, sent)) = under_way.front().copied() {
                 let waits = self.is_under_way(number, sent);

@@ -1,8 +1,9 @@
-//! The straight way through loss recovery: the next number is acknowledged while nothing is missing, and new data leaves.
-//! It does what `ack.rs`, `choice.rs` and `mod.rs` do with the same input, without asking what they ask; a property test
+//! The straight ways through loss recovery: the next number is acknowledged while nothing is missing, or a segment more
+//! beyond a hole, and new data leaves. They do what `ack.rs`, `choice.rs` and `mod.rs` do with the same input, without asking what they ask; a property test
 //! holds them equal (`crates/transport/tests/straight.rs`). When it may be taken is decided in `sender/straight.rs`.
 
-use tailback_core::{Acked, Bytes, Echoes, PairPosition, Recovery, Time};
+use tailback_control::Reliability;
+use tailback_core::{Acked, Bytes, Echoes, PairPosition, Recovery, SeqRange, Time};
 
 use super::ring::Record;
 use super::spurious::Doubt;
@@ -11,27 +12,34 @@ use crate::config::{RttSampling, StreamConfig};
 use crate::teller::Next;
 
 impl LossRecovery {
-    /// Whether nothing is missing, in doubt or under repair, and nothing unusual is asked for. This stays so as long as
-    /// [`LossRecovery::on_next`] and [`LossRecovery::sent_next`] are all that happens.
-    pub(crate) fn is_calm(&self, config: &StreamConfig) -> bool {
+    /// Whether nothing unusual is asked for, nothing is in doubt, and nothing must leave at once. This stays so as long as the
+    /// functions here are all that happens, and [`LossRecovery::on_beyond`] tells of no event.
+    pub(crate) fn is_usual(&self, config: &StreamConfig) -> bool {
+        config.rtt_sampling == RttSampling::EveryAck
+            && self.timed == NONE
+            && !matches!(self.own.as_deref(), Some(Own::Soft(_)))
+            && self.vegas_timer.is_none()
+            && !self.rtt.is_directed()
+            && self.inflation == 0
+            && !self.forced
+            && self.doubt == Doubt::None
+    }
+
+    /// Whether ranges tell what is missing.
+    pub(crate) fn counts_ranges(&self) -> bool {
+        self.mode == Reliability::Sack
+    }
+
+    /// Whether nothing is missing or under repair, where all is usual. This stays so as long as [`LossRecovery::on_next`] and
+    /// [`LossRecovery::sent_next`] are all that happens.
+    pub(crate) fn is_calm(&self) -> bool {
         let first = self.ring.first();
         let nothing_missing = self.state == Recovery::Open
             && self.sacked == 0
             && self.high_sacked <= first
             && self.lost_edge <= first
             && self.next_retransmit <= first;
-        let nothing_counted = self.dup_acks == 0
-            && self.limited == 0
-            && self.inflation == 0
-            && self.consecutive == 0
-            && !self.forced
-            && self.doubt == Doubt::None;
-        let nothing_unusual = config.rtt_sampling == RttSampling::EveryAck
-            && self.timed == NONE
-            && !matches!(self.own.as_deref(), Some(Own::Soft(_)))
-            && self.vegas_timer.is_none()
-            && !self.rtt.is_directed();
-        nothing_missing && nothing_counted && nothing_unusual
+        nothing_missing && self.dup_acks == 0 && self.limited == 0 && self.consecutive == 0
     }
 
     /// Everything below `number` is acknowledged; nothing happens and `None` is given unless that is the oldest segment
@@ -66,7 +74,84 @@ impl LossRecovery {
             pair: record.pair(),
             tag: record.tag,
         };
-        Some(Next { acked, outstanding, rtt })
+        Some(Next { acked, outstanding, rtt, event: None })
+    }
+
+    /// The oldest segment is still missing, and ranges tell of one segment more, sent once, which begins a range or ends the
+    /// one that is named first. Nothing happens and `None` is given if they tell of anything else.
+    pub(crate) fn on_beyond(
+        &mut self,
+        now: Time,
+        number: u64,
+        blocks: &[SeqRange],
+        config: &StreamConfig,
+    ) -> Option<Next> {
+        let (newest, others) = blocks.split_first()?;
+        let held = self.ring.first()..self.ring.end();
+        let is_over = self.state != Recovery::Open && number >= self.recover;
+        if number != held.start || held.is_empty() || is_over {
+            return None;
+        }
+        let is_held = |range: &SeqRange| held.start <= range.start && range.start < range.end && range.end <= held.end;
+        let arrived = newest.end.wrapping_sub(1);
+        let known_up_to = |range: &SeqRange| {
+            let head = self.ring.get(range.start);
+            if head.is_sacked() { head.skip_to() } else { range.start }
+        };
+        let fits = is_held(newest)
+            && known_up_to(newest) == arrived
+            && self.ring.get(arrived).is_plain()
+            && others.iter().all(|range| is_held(range) && known_up_to(range) >= range.end);
+        if !fits {
+            return None;
+        }
+        self.lost.clear();
+        let outstanding = self.outstanding.saturating_sub(u64::from(self.limited));
+        let (acked, sent_at) = self.take_beyond(newest.start, arrived);
+        let rtt = self.rtt.sample(now, sent_at, &config.rto);
+        let before = self.state;
+        let mut event = self.recover_by_ranges(0, true, config);
+        if self.own.is_some() {
+            if self.has_under_way() {
+                self.find_overtaken_by(now, Some(sent_at), config);
+            }
+            event = self.begin_if_lost(false, config).or(event);
+        }
+        if self.state == Recovery::Fast && before != Recovery::Fast {
+            self.restart_timer(now, config);
+        }
+        Some(Next { acked, outstanding, rtt, event })
+    }
+
+    /// A segment sent once has arrived beyond a hole: the last one of a range that begins at `start`.
+    #[inline(always)]
+    fn take_beyond(&mut self, start: u64, number: u64) -> (Acked, Time) {
+        let end = number + 1;
+        let record = self.ring.get_mut(number);
+        let sent_at = record.sent_at();
+        let size = u64::from(record.size);
+        let acked = Acked {
+            number,
+            size: Bytes::new(size),
+            sent_at,
+            retransmitted: false,
+            pair: record.pair(),
+            tag: record.tag,
+        };
+        record.sack(end);
+        self.pipe -= size;
+        self.sacked += 1;
+        self.sacked_above += u32::from(number >= self.lost_edge);
+        self.high_sacked = self.high_sacked.max(end);
+        self.ring.get_mut(start).set_skip_to(end);
+        (acked, sent_at)
+    }
+
+    /// Whether something is to be sent again now.
+    #[inline]
+    pub(crate) fn has_repairs(&mut self) -> bool {
+        self.settle();
+        self.state != Recovery::Open && self.next_retransmit < self.lost_edge
     }
 
     /// New data of `size` leaves, with the controller's note; its number.
@@ -77,6 +162,9 @@ impl LossRecovery {
         self.ring.push(Record::new(now, size, tag, PairPosition::Single));
         self.outstanding += u64::from(size);
         self.pipe += u64::from(size);
+        if self.dup_acks > 0 && self.state == Recovery::Open {
+            self.limited = self.limited.saturating_add(u32::from(size));
+        }
         if self.deadline.is_never() {
             self.restart_timer(now, config);
         }
