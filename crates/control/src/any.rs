@@ -66,6 +66,10 @@ impl Controller for AnyController {
         each!(self, controller => controller.watches_sent())
     }
 
+    fn watches_pauses_only(&self) -> bool {
+        each!(self, controller => controller.watches_pauses_only())
+    }
+
     #[inline]
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         each!(self, controller => controller.on_feedback(now, feedback, cx));

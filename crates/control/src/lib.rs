@@ -12,6 +12,7 @@ pub mod needs;
 mod over_stream;
 pub mod parts;
 pub mod prediction;
+mod reals;
 pub mod scheme;
 pub mod schemes;
 

@@ -19,6 +19,7 @@ pub struct Cx<'a> {
 
 impl Cx<'_> {
     /// Publishes a piece of internal state (`"ssthresh"`, `"backlog"`), in base units; free when nobody listens.
+    #[inline]
     pub fn note(&mut self, name: &'static str, value: f64) {
         if let Some(notes) = &mut self.notes {
             notes.push((name, value));
@@ -211,6 +212,12 @@ pub trait Controller {
     /// only costs nothing per packet sent.
     fn watches_sent(&self) -> bool {
         true
+    }
+
+    /// Whether, of packets sent, it need hear only of those that end a pause of the application ([`Sent::app_limited`]). Asked
+    /// once, too.
+    fn watches_pauses_only(&self) -> bool {
+        false
     }
 
     /// Feedback arrived.

@@ -10,10 +10,28 @@ pub(crate) fn nearest(x: f64) -> u64 {
     whole.saturating_add(u64::from(x - whole as f64 >= 0.5))
 }
 
+/// As a real: the same as `whole as f64`. A processor converts signed numbers in one step, others in several, and nearly all
+/// are small enough.
+#[inline]
+pub(crate) fn real(whole: u64) -> f64 {
+    let signed = whole.cast_signed();
+    if signed >= 0 { signed as f64 } else { whole as f64 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rng::mix;
+
+    #[test]
+    fn reals_are_those_of_the_language() {
+        let borders = [0, 1, i64::MAX as u64 - 1, i64::MAX as u64, 1 << 63, (1 << 63) + 1025, u64::MAX];
+        for whole in
+            borders.into_iter().chain((0..10_000).map(mix)).chain((0..10_000).map(|seed| mix(seed) >> 30))
+        {
+            assert_eq!(real(whole), whole as f64, "{whole}");
+        }
+    }
 
     #[test]
     fn borders_are_those_of_round() {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
-use crate::rounding::nearest;
+use crate::rounding::{nearest, real};
 
 /// An instant: nanoseconds since the start of the run. At most 584 years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,8 +100,9 @@ impl Span {
     }
 
     /// Seconds, for laws written in real numbers and for reports.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 * 1e-9
+        real(self.0) * 1e-9
     }
 
     /// Whether no time passes.

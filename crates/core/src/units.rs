@@ -3,7 +3,7 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
-use crate::rounding::nearest;
+use crate::rounding::{nearest, real};
 use crate::time::Span;
 
 /// An amount of data in bytes.
@@ -58,8 +58,9 @@ impl Bytes {
     }
 
     /// The number of bytes as a real, for laws and reports.
+    #[inline]
     pub fn as_f64(self) -> f64 {
-        self.0 as f64
+        real(self.0)
     }
 
     /// The nearest whole number of bytes; negative or NaN gives zero.
@@ -88,6 +89,7 @@ impl BitRate {
     }
 
     /// The rate at which `amount` passes in `span`; a span of zero gives the highest rate.
+    #[inline]
     pub fn of(amount: Bytes, span: Span) -> Self {
         let nanos = span.as_nanos().max(1);
         // Below 2 GB 64 bits are enough, and a division of 128 takes several times as long.
@@ -104,8 +106,9 @@ impl BitRate {
     }
 
     /// Bytes per second, as a real.
+    #[inline]
     pub fn bytes_per_sec(self) -> f64 {
-        self.0 as f64 / 8.0
+        real(self.0) / 8.0
     }
 
     /// How long `amount` takes at this rate, rounded up to a nanosecond; a rate of zero takes for ever.

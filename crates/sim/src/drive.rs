@@ -247,6 +247,7 @@ impl Flow {
     }
 
     /// A leaf of an endpoint's timer is due; the endpoint itself may want to be called only later.
+    #[inline(always)]
     pub(crate) fn timer<R: Recorder>(&mut self, id: FlowId, end: End, leaf: u32, paths: &mut Paths<R>) {
         if self.wanted(end) <= paths.now {
             let input = match end {
@@ -262,6 +263,7 @@ impl Flow {
         paths.events.arm(leaf, wanted);
     }
 
+    #[inline(always)]
     fn port(&mut self, end: End) -> &mut Port {
         match end {
             End::Sender => &mut self.sender_port,
@@ -270,6 +272,7 @@ impl Flow {
     }
 
     /// When an end next wants to be called.
+    #[inline(always)]
     fn wanted(&mut self, end: End) -> Time {
         let port = self.port(end);
         port.due.min(port.command_at)

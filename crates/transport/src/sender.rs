@@ -49,6 +49,8 @@ enum Way {
     /// Straight beside a hole: acknowledgements of one segment more beyond it, and new data while nothing is to be repaired.
     /// A window, or a window and a rate, is in force.
     Beside,
+    /// The same, after a look that found nothing to repair: only an acknowledgement or a timer changes that.
+    Repaired,
 }
 
 /// The whole seconds of a time, which is coarse, and small.
@@ -415,11 +417,14 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
 
     #[inline(always)]
     fn poll(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Output {
+        if self.way == Way::Beside && !self.recovery.has_repairs() {
+            self.way = Way::Repaired;
+        }
         let next = match self.way {
             Way::General => return self.poll_any(now, cx),
             Way::Window => self.poll_next(now),
-            Way::Paced => self.poll_paced(now, cx),
-            Way::Beside => self.poll_beside(now, cx),
+            Way::Paced | Way::Repaired => self.poll_paced(now, cx),
+            Way::Beside => None,
         };
         if let Some(output) = next {
             return output;

@@ -70,13 +70,25 @@ impl Said {
         Self { rate, burst, gate, probe, media }
     }
 
-    /// The rate and its bucket, where these are all that is new, and a rate was in force and is.
+    /// Whether a directive says the same of all but the rate and its bucket. Mostly both say nothing.
     #[inline]
-    fn other_rate(&self, before: &Self) -> Option<(BitRate, Burst)> {
-        let rate = self.rate.filter(|_| before.rate.is_some() && self.media.is_none())?;
-        let same = Self { rate: self.rate, burst: self.burst, ..*before } == *self;
-        same.then_some((rate, self.burst))
+    fn is_but_for_rate(&self, directive: &Directive) -> bool {
+        let quiet = self.gate.is_open() && self.probe.is_none() && self.media.is_none();
+        let stays = directive.gate.is_open() && directive.probe.is_none() && directive.media.is_none();
+        quiet && stays
+            || self.gate == directive.gate && self.probe == directive.probe && self.media == directive.media
     }
+}
+
+/// What a directive means to a shaper, compared with the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// The same.
+    Same,
+    /// Another rate or bucket, and nothing else.
+    OtherRate,
+    /// It may say anything.
+    News,
 }
 
 /// What has yet to leave of a cluster.
@@ -127,14 +139,40 @@ impl Shaper {
     /// another rate.
     #[inline]
     pub fn direct(&mut self, now: Time, directive: &Directive, rng: &mut Stream) {
-        let said = Said::of(directive);
-        match self.said.replace(said) {
-            Some(before) if before == said => self.go_on(now, rng),
-            Some(before) => match said.other_rate(&before) {
-                Some((rate, burst)) if self.cluster_due.is_none() => self.change_rate(now, rate, burst, rng),
-                _ => self.take(now, directive, rng),
-            },
-            None => self.take(now, directive, rng),
+        let heard = self.hear(directive);
+        self.heed(now, heard, rng);
+    }
+
+    /// Compares a directive with the last one, and keeps it.
+    #[inline(always)]
+    pub(crate) fn hear(&mut self, directive: &Directive) -> Heard {
+        let Some(said) = self.said.as_mut().filter(|said| said.is_but_for_rate(directive)) else {
+            self.said = Some(Said::of(directive));
+            return Heard::News;
+        };
+        if said.rate == directive.rate && said.burst == directive.burst {
+            return Heard::Same;
+        }
+        let keeps = said.rate.is_some() && directive.rate.is_some() && said.media.is_none();
+        (said.rate, said.burst) = (directive.rate, directive.burst);
+        if keeps && self.cluster_due.is_none() { Heard::OtherRate } else { Heard::News }
+    }
+
+    /// Does what was heard.
+    #[inline(always)]
+    pub(crate) fn heed(&mut self, now: Time, heard: Heard, rng: &mut Stream) {
+        match heard {
+            Heard::Same => self.go_on(now, rng),
+            Heard::OtherRate => {
+                if let Some(Said { rate: Some(rate), burst, .. }) = self.said {
+                    self.change_rate(now, rate, burst, rng);
+                }
+            }
+            Heard::News => {
+                if let Some(said) = self.said {
+                    self.take(now, &said, rng);
+                }
+            }
         }
     }
 
@@ -176,7 +214,7 @@ impl Shaper {
     }
 
     /// Takes a directive that may say anything.
-    fn take(&mut self, now: Time, directive: &Directive, rng: &mut Stream) {
+    fn take(&mut self, now: Time, directive: &Said, rng: &mut Stream) {
         self.waiting.1 = Time::ZERO;
         self.gate_changed |= self.gate != directive.gate;
         self.gate = directive.gate;
@@ -287,6 +325,26 @@ impl Shaper {
     /// Whether no first of a pair waits for its second to leave.
     pub(crate) fn pair_is_whole(&self) -> bool {
         !self.second_due
+    }
+
+    /// Whether a lone packet of `size` may leave, where data does not leave in pairs, as [`Shaper::is_plain`] says.
+    #[inline(always)]
+    pub(crate) fn ask_plain(&mut self, now: Time, size: u64, rng: &mut Stream) -> Verdict {
+        if now < self.waiting.1 && size == self.waiting.0 {
+            return Verdict::Wait(self.waiting.1);
+        }
+        match self.rate {
+            Some(rate) if self.cluster_due.is_none() && self.bucket.is_constant() => {
+                if let Some(at) = self.bucket.take(now, size, rate) {
+                    self.waiting = (size, at);
+                    return Verdict::Wait(at);
+                }
+                self.singleton_at = Time::NEVER;
+                self.waiting.1 = Time::ZERO;
+                Verdict::Send(PairPosition::Single)
+            }
+            _ => self.ask(now, size, None, None, rng),
+        }
     }
 
     /// Whether a packet of `size` may leave; `behind` is the size of the one that could follow at once. A lone packet

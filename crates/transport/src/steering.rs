@@ -7,7 +7,7 @@ use tailback_core::{
 };
 
 use crate::pacing::Pacing;
-use crate::shaper::Shaper;
+use crate::shaper::{Heard, Shaper};
 use crate::teller::{Books, Next, Outcome, SoFar, Teller};
 
 /// A controller and what obeys it.
@@ -90,10 +90,8 @@ impl<C: Controller> Steering<C> {
             let packet = u64::from(self.packet);
             let shaper = self.shaper.get_or_insert_with(|| Box::new(Shaper::new(now, packet)));
             shaper.direct(now, directive, cx.rng);
-            if cx.notes.is_some()
-                && let Some(bytes) = shaper.stored(now)
-            {
-                cx.control().note("stored_tokens", bytes);
+            if cx.notes.is_some() {
+                Self::note_stored(shaper, now, cx);
             }
         }
     }
@@ -158,17 +156,44 @@ impl<C: Controller> Steering<C> {
         books: &impl Books,
         cx: &mut EndpointCx<'_>,
     ) -> bool {
-        let (directive, timer) =
-            self.teller.tell_one::<BEYOND, _>(now, next, books, cx, |directive, timer| (*directive, timer));
+        let Self { teller, window, timeout, timer, shaper, pacing, .. } = self;
+        let is_paced = pacing.is_some();
+        let mut kept = None;
+        let heard = teller.tell_one::<BEYOND, _>(now, next, books, cx, |directive, next_timer| {
+            *timer = next_timer.unwrap_or(Time::NEVER);
+            if is_paced || shaper.is_none() && Shaper::is_needed(directive) {
+                kept = Some(*directive);
+                return Heard::Same;
+            }
+            *window = directive.window.map_or(u64::MAX, Bytes::get);
+            *timeout = directive.timeout.unwrap_or(Span::MAX);
+            shaper.as_mut().map_or(Heard::Same, |shaper| shaper.hear(directive))
+        });
         if let Some(pacing) = &mut self.pacing {
             pacing.note(next.rtt);
         }
-        self.follow(now, &directive, timer, cx);
+        if let Some(directive) = kept {
+            let timer = self.timer.finite();
+            self.follow(now, &directive, timer, cx);
+        } else if let Some(shaper) = &mut self.shaper {
+            shaper.heed(now, heard, cx.rng);
+            if cx.notes.is_some() {
+                Self::note_stored(shaper, now, cx);
+            }
+        }
         self.is_plain()
     }
 
+    /// Publishes what tokens were stored.
+    #[cold]
+    fn note_stored(shaper: &mut Shaper, now: Time, cx: &mut EndpointCx<'_>) {
+        if let Some(bytes) = shaper.stored(now) {
+            cx.control().note("stored_tokens", bytes);
+        }
+    }
+
     /// A packet leaves; returns the controller's note.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sent(&mut self, now: Time, sent: Sent, cx: &mut EndpointCx<'_>) -> u32 {
         let (tag, orders) = self.teller.sent(now, sent, cx);
         if let Some((directive, timer)) = orders {

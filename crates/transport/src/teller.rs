@@ -71,8 +71,9 @@ struct LastReport {
 /// A controller that is told of everything.
 pub(crate) struct Teller<C> {
     pub(crate) controller: C,
-    /// Whether the controller hears of packets sent.
+    /// Whether the controller hears of packets sent, and whether of those alone that end a pause of the application.
     watches_sent: bool,
+    watches_pauses_only: bool,
     /// The application, not the window or the rate, ended the last round of sending.
     pub(crate) app_limited: bool,
     last_report: Option<Box<LastReport>>,
@@ -84,6 +85,7 @@ impl<C: Controller> Teller<C> {
     pub(crate) fn new(controller: C) -> Self {
         Self {
             watches_sent: controller.watches_sent(),
+            watches_pauses_only: controller.watches_pauses_only(),
             controller,
             app_limited: false,
             last_report: None,
@@ -107,9 +109,15 @@ impl<C: Controller> Teller<C> {
         }
     }
 
+    /// Tells of every packet that leaves, though the controller asked for less.
+    pub(crate) fn tell_of_all(&mut self) {
+        self.watches_pauses_only = false;
+    }
+
     /// Another controller takes over.
     pub(crate) fn replace(&mut self, fresh: C) {
         self.watches_sent = fresh.watches_sent();
+        self.watches_pauses_only = fresh.watches_pauses_only();
         self.controller = fresh;
         self.measure_delivery(self.delivery.is_some());
     }
@@ -183,11 +191,16 @@ impl<C: Controller> Teller<C> {
             delivery,
             one_way: None,
         };
+        if BEYOND {
+            // One copy is enough of what follows: the commonest law needs no way of its own here.
+            let (directive, timer) = self.controller.react(now, &feedback(), &mut cx.control());
+            return obey(&directive, timer);
+        }
         self.controller.answer(now, feedback, &mut cx.control(), obey)
     }
 
     /// Tells of a packet that leaves; the controller's note, and directive and timer if these may have changed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sent(
         &mut self,
         now: Time,
@@ -201,6 +214,9 @@ impl<C: Controller> Teller<C> {
             return (0, None);
         }
         sent.app_limited = std::mem::take(&mut self.app_limited);
+        if self.watches_pauses_only && !sent.app_limited {
+            return (0, None);
+        }
         let orders = self.controller.hear_sent(now, &mut sent, &mut cx.control());
         (sent.tag, orders)
     }

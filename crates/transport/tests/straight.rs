@@ -192,7 +192,7 @@ prop_compose! {
             1 => Just(RttSampling::Timestamps)
         ],
         ecn in prop_oneof![4 => Just(EcnMode::Off), 1 => Just(EcnMode::Ect0), 1 => Just(EcnMode::Ect1)],
-        flags in any::<[bool; 6]>(),
+        flags in any::<[bool; 7]>(),
         segmentation_offload in prop::bool::weighted(0.1),
         pacing in prop_oneof![3 => Just(None), 1 => Just(Some(PacingConfig::default()))],
         jitter in prop_oneof![5 => Just(0_u64), 1 => 1_u64..2000],
@@ -209,6 +209,7 @@ prop_compose! {
             rescue: flags[3],
             handshake: flags[4],
             delivery: flags[5],
+            lost_retransmissions: flags[6],
             segmentation_offload,
             pacing,
             send_jitter: Span::from_micros(jitter),
@@ -338,6 +339,37 @@ fn the_straight_way_is_taken() {
         assert!(test.step(Time::from_secs_f64(10.0)));
     }
     assert!(test.sender.goes_straight(), "all is repaired");
+}
+
+/// Of the steps with something missing, how many find the sender on a straight way, and how many do not.
+fn beside_holes(lost: &'static [(u64, u32)], habits: Habits) -> (u32, u32) {
+    let config = StreamConfig {
+        reliability: Reliability::Sack,
+        delivery: true,
+        lost_retransmissions: true,
+        ..StreamConfig::default()
+    };
+    let sender = Sender::new(FLOW, config.clone(), Noting::new(&config, habits), AnySource::infinite());
+    let receiver = Receiver::new(FLOW, ReceiverConfig::default().matching(&config));
+    let mut test = Pipe::new(sender, receiver, Span::from_millis(20)).dropping(lost).start();
+    let (mut straight, mut general) = (0, 0);
+    while test.sender.counters().acked_packets < 400 {
+        assert!(test.step(Time::from_secs_f64(100.0)));
+        if test.sender.counters().recoveries > 0 && test.sender.counters().acked_packets <= 60 {
+            let ways = if test.sender.goes_straight() { &mut straight } else { &mut general };
+            *ways += 1;
+        }
+    }
+    (straight, general)
+}
+
+#[test]
+fn a_straight_way_is_taken_beside_a_hole() {
+    for rate in [None, Some(BitRate::from_bits_per_sec(5_000_000))] {
+        let habits = Habits { rate, burst: Burst::SINGLE, watches_sent: rate.is_some(), odd: None };
+        let (straight, general) = beside_holes(&[(60, 1)], habits);
+        assert!(straight > 10 && straight > 4 * general, "{straight} to {general}");
+    }
 }
 
 #[test]

@@ -15,8 +15,6 @@
 //! What others got wrong, and this minds: an app-limited mark is taken when a packet leaves, and ends when all that
 //! was in flight then is delivered; times of departure are those after pacing.
 
-use std::collections::VecDeque;
-
 use tailback_core::{Acked, BitRate, Bytes, DeliverySample, Lost, LostThen, Sent, Span, Time};
 
 /// What is kept of a packet from its departure to its acknowledgement.
@@ -29,14 +27,115 @@ struct Record {
     lost: u64,
     in_flight: u64,
     app_limited: bool,
+    /// Nothing is known of this number, or nothing more is to be told of it.
+    gone: bool,
+}
+
+const GONE: Record = Record {
+    sent_at: Time::ZERO,
+    first_sent: Time::ZERO,
+    delivered: 0,
+    delivered_at: Time::ZERO,
+    lost: 0,
+    in_flight: 0,
+    app_limited: false,
+    gone: true,
+};
+
+/// Records of consecutive numbers, of which some may be gone, the first never: a ring whose length is a power of two.
+#[derive(Clone, Debug, Default)]
+struct Records {
+    slots: Box<[Record]>,
+    first: u64,
+    end: u64,
+}
+
+impl Records {
+    const FEWEST: usize = 16;
+
+    /// Where the record of a number is. An empty ring has no slots, and holds no number.
+    #[inline]
+    fn slot(&self, number: u64) -> usize {
+        number as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// The record of a number, if it is not gone.
+    #[inline]
+    fn get_mut(&mut self, number: u64) -> Option<&mut Record> {
+        if number < self.first || number >= self.end {
+            return None;
+        }
+        let slot = self.slot(number);
+        self.slots.get_mut(slot).filter(|record| !record.gone)
+    }
+
+    /// Keeps a record; one below all others has been told of, and is not kept.
+    #[inline]
+    fn put(&mut self, number: u64, record: Record) {
+        let held = (self.end - self.first) as usize;
+        if number == self.end && held > 0 && held < self.slots.len() {
+            let slot = self.slot(number);
+            self.slots[slot] = record;
+            self.end += 1;
+            return;
+        }
+        self.put_anywhere(number, record);
+    }
+
+    #[inline(never)]
+    fn put_anywhere(&mut self, number: u64, record: Record) {
+        if self.first == self.end {
+            (self.first, self.end) = (number, number);
+        }
+        if number < self.first {
+            return;
+        }
+        while self.end <= number {
+            if (self.end - self.first) as usize == self.slots.len() {
+                self.grow();
+            }
+            let slot = self.slot(self.end);
+            self.slots[slot] = GONE;
+            self.end += 1;
+        }
+        let slot = self.slot(number);
+        self.slots[slot] = record;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let more = (self.slots.len() * 2).max(Self::FEWEST);
+        let mut slots = vec![GONE; more].into_boxed_slice();
+        for number in self.first..self.end {
+            slots[number as usize & (more - 1)] = self.slots[self.slot(number)];
+        }
+        self.slots = slots;
+    }
+
+    /// The record of `number` is gone; the first that is kept is not.
+    #[inline]
+    fn remove(&mut self, number: u64) {
+        let slot = self.slot(number);
+        self.slots[slot].gone = true;
+        if number == self.first {
+            self.first += 1;
+            while self.first < self.end && self.slots[self.slot(self.first)].gone {
+                self.first += 1;
+            }
+        }
+    }
 }
 
 /// The sampler of one connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct DeliveryRate {
-    /// The records of packets from number `base` on.
-    records: VecDeque<Option<Record>>,
-    base: u64,
+    records: Records,
+    so_far: SoFar,
+}
+
+/// All but the records.
+#[derive(Clone, Debug)]
+struct SoFar {
     delivered: u64,
     delivered_at: Time,
     first_sent: Time,
@@ -48,11 +147,9 @@ pub struct DeliveryRate {
     told: DeliverySample,
 }
 
-impl Default for DeliveryRate {
+impl Default for SoFar {
     fn default() -> Self {
         Self {
-            records: VecDeque::new(),
-            base: 0,
             delivered: 0,
             delivered_at: Time::ZERO,
             first_sent: Time::ZERO,
@@ -67,98 +164,115 @@ impl Default for DeliveryRate {
 
 impl DeliveryRate {
     /// A packet leaves.
+    #[inline]
     pub fn on_sent(&mut self, now: Time, sent: &Sent) {
         if sent.in_flight <= sent.size {
-            (self.first_sent, self.delivered_at) = (now, now);
+            (self.so_far.first_sent, self.so_far.delivered_at) = (now, now);
         }
         let record = Record {
             sent_at: now,
-            first_sent: self.first_sent,
-            delivered: self.delivered,
-            delivered_at: self.delivered_at,
-            lost: self.lost,
+            first_sent: self.so_far.first_sent,
+            delivered: self.so_far.delivered,
+            delivered_at: self.so_far.delivered_at,
+            lost: self.so_far.lost,
             in_flight: sent.in_flight.get(),
-            app_limited: self.limited_until > 0,
+            app_limited: self.so_far.limited_until > 0,
+            gone: false,
         };
-        if self.records.is_empty() {
-            self.base = sent.number;
-        }
-        // A number below all records was acknowledged before it was sent again: nothing will be told of it.
-        let Some(index) = sent.number.checked_sub(self.base) else { return };
-        let index = usize::try_from(index).unwrap_or(usize::MAX);
-        while self.records.len() <= index {
-            self.records.push_back(None);
-        }
-        self.records[index] = Some(record);
+        self.records.put(sent.number, record);
     }
 
     /// The application has nothing to send, and neither window nor pacing is in the way; `in_flight` bytes are.
     pub fn ran_dry(&mut self, in_flight: Bytes) {
-        self.limited_until = (self.delivered + in_flight.get()).max(1);
-    }
-
-    fn record(&self, number: u64) -> Option<Record> {
-        let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
-        self.records.get(index).copied().flatten()
-    }
-
-    fn take(&mut self, number: u64) -> Option<Record> {
-        let index = usize::try_from(number.checked_sub(self.base)?).ok()?;
-        let record = self.records.get_mut(index)?.take();
-        while matches!(self.records.front(), Some(None)) {
-            self.records.pop_front();
-            self.base += 1;
-        }
-        record
+        self.so_far.limited_until = (self.so_far.delivered + in_flight.get()).max(1);
     }
 
     /// Takes what a batch acknowledges and takes for lost; the sample, unless the batch says nothing.
+    #[inline]
     pub fn on_feedback(&mut self, now: Time, acked: &[Acked], lost: &[Lost]) -> Option<&DeliverySample> {
+        if let ([acked], []) = (acked, lost) {
+            return Some(self.on_one(now, acked));
+        }
+        self.on_several(now, acked, lost)
+    }
+
+    /// The same where one packet is acknowledged, and nothing lost.
+    #[inline]
+    fn on_one(&mut self, now: Time, acked: &Acked) -> &DeliverySample {
+        self.so_far.told.losses.clear();
+        self.so_far.delivered += acked.size.get();
+        self.so_far.delivered_at = now;
+        if self.so_far.limited_until > 0 && self.so_far.delivered > self.so_far.limited_until {
+            self.so_far.limited_until = 0;
+        }
+        if let Some(record) = self.records.get_mut(acked.number) {
+            self.so_far.sample(now, record, acked.retransmitted);
+            self.records.remove(acked.number);
+        } else {
+            self.so_far.told = DeliverySample {
+                losses: std::mem::take(&mut self.so_far.told.losses),
+                ..DeliverySample::default()
+            };
+        }
+        let told = &mut self.so_far.told;
+        told.delivered = Bytes::new(self.so_far.delivered);
+        told.lost = Bytes::new(self.so_far.lost);
+        told.newly_acked = acked.size;
+        told.newly_lost = Bytes::ZERO;
+        told
+    }
+
+    #[inline(never)]
+    fn on_several(&mut self, now: Time, acked: &[Acked], lost: &[Lost]) -> Option<&DeliverySample> {
         if acked.is_empty() && lost.is_empty() {
             return None;
         }
-        let (delivered_before, lost_before) = (self.delivered, self.lost);
-        self.told.losses.clear();
+        let (delivered_before, lost_before) = (self.so_far.delivered, self.so_far.lost);
+        self.so_far.told.losses.clear();
         for lost in lost {
-            self.lost += lost.size.get();
-            let Some(then) = self.record(lost.number) else { continue };
-            self.told.losses.push(LostThen {
+            self.so_far.lost += lost.size.get();
+            let Some(then) = self.records.get_mut(lost.number) else { continue };
+            self.so_far.told.losses.push(LostThen {
                 size: lost.size,
                 in_flight: Bytes::new(then.in_flight),
-                lost_since: Bytes::new(self.lost - then.lost),
+                lost_since: Bytes::new(self.so_far.lost - then.lost),
                 delivered_then: Bytes::new(then.delivered),
                 app_limited: then.app_limited,
             });
         }
         let mut newest: Option<(Record, bool)> = None;
         for acked in acked {
-            self.delivered += acked.size.get();
-            let Some(record) = self.take(acked.number) else { continue };
+            self.so_far.delivered += acked.size.get();
+            let Some(record) = self.records.get_mut(acked.number).copied() else { continue };
+            self.records.remove(acked.number);
             if newest.is_none_or(|(other, _)| record.sent_at >= other.sent_at) {
                 newest = Some((record, acked.retransmitted));
             }
         }
         if !acked.is_empty() {
-            self.delivered_at = now;
-            if self.limited_until > 0 && self.delivered > self.limited_until {
-                self.limited_until = 0;
+            self.so_far.delivered_at = now;
+            if self.so_far.limited_until > 0 && self.so_far.delivered > self.so_far.limited_until {
+                self.so_far.limited_until = 0;
             }
         }
         if let Some((packet, again)) = newest {
-            self.sample(now, &packet, again);
+            self.so_far.sample(now, &packet, again);
         } else {
-            let losses = std::mem::take(&mut self.told.losses);
-            self.told = DeliverySample { losses, ..DeliverySample::default() };
+            let losses = std::mem::take(&mut self.so_far.told.losses);
+            self.so_far.told = DeliverySample { losses, ..DeliverySample::default() };
         }
-        let told = &mut self.told;
-        told.delivered = Bytes::new(self.delivered);
-        told.lost = Bytes::new(self.lost);
-        told.newly_acked = Bytes::new(self.delivered - delivered_before);
-        told.newly_lost = Bytes::new(self.lost - lost_before);
+        let told = &mut self.so_far.told;
+        told.delivered = Bytes::new(self.so_far.delivered);
+        told.lost = Bytes::new(self.so_far.lost);
+        told.newly_acked = Bytes::new(self.so_far.delivered - delivered_before);
+        told.newly_lost = Bytes::new(self.so_far.lost - lost_before);
         Some(told)
     }
+}
 
+impl SoFar {
     /// What the newest-sent packet acknowledged says: all of the sample but its counts and losses.
+    #[inline(always)]
     fn sample(&mut self, now: Time, packet: &Record, again: bool) {
         self.first_sent = packet.sent_at;
         let rtt = (!again).then(|| now.since(packet.sent_at));
@@ -185,6 +299,9 @@ impl DeliveryRate {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
     use tailback_core::{PairPosition, Stream};
 
     use super::*;
@@ -216,6 +333,80 @@ mod tests {
     fn rate(sampler: &mut DeliveryRate, millis: u64, acked: &[Acked]) -> (f64, bool) {
         let sample = sampler.on_feedback(at(millis), acked, &[]).expect("a sample");
         (sample.rate.map_or(f64::NAN, BitRate::bytes_per_sec), sample.app_limited)
+    }
+
+    /// What happens to a sampler: packets leave, are acknowledged, lost and sent again, some of them more than once.
+    fn steps() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
+        prop::collection::vec((0_u8..8, 0_u64..40, 0_u64..30), 0..300)
+    }
+
+    proptest! {
+        /// Where one packet is acknowledged alone, the sample is that of the way for several.
+        #[test]
+        fn one_packet_is_sampled_like_several(steps in steps()) {
+            let (mut quick, mut slow) = (DeliveryRate::default(), DeliveryRate::default());
+            let (mut now, mut next) = (0, 0);
+            for (kind, back, passed) in steps {
+                now += passed;
+                let old = next - back.min(next);
+                match kind {
+                    0..3 => {
+                        for sampler in [&mut quick, &mut slow] {
+                            send(sampler, now, next, 1 + back);
+                        }
+                        next += 1 + u64::from(passed == 7) * back;
+                    }
+                    3 => {
+                        for sampler in [&mut quick, &mut slow] {
+                            send(sampler, now, old, 1 + back);
+                        }
+                    }
+                    4 => {
+                        for sampler in [&mut quick, &mut slow] {
+                            sampler.ran_dry(SIZE * back);
+                        }
+                    }
+                    5 => {
+                        let lost = [Lost { number: old, size: SIZE, sent_at: at(now), tag: 0 }];
+                        let of = |sampler: &mut DeliveryRate| sampler.on_feedback(at(now), &[], &lost).cloned();
+                        prop_assert_eq!(of(&mut quick), of(&mut slow));
+                    }
+                    _ => {
+                        let one = [Acked { retransmitted: kind == 6, ..acked(now, old) }];
+                        let found = quick.on_feedback(at(now), &one, &[]).cloned();
+                        prop_assert_eq!(found, slow.on_several(at(now), &one, &[]).cloned());
+                    }
+                }
+            }
+        }
+
+        /// The ring against a map of what was put and not removed.
+        #[test]
+        fn records_are_kept_as_in_a_map(steps in prop::collection::vec((any::<bool>(), 0_u64..60), 0..300)) {
+            let (mut ring, mut map) = (Records::default(), std::collections::BTreeMap::new());
+            let mut end = 0;
+            for (index, (puts, number)) in steps.into_iter().enumerate() {
+                let number = number + index as u64 / 8;
+                if puts {
+                    // One below all that are kept has been told of.
+                    if map.is_empty() || map.keys().next().is_some_and(|first| *first <= number) {
+                        map.insert(number, index as u64);
+                        end = end.max(number + 1);
+                    }
+                    ring.put(number, Record { delivered: index as u64, gone: false, ..GONE });
+                } else {
+                    let held = ring.get_mut(number).map(|record| record.delivered);
+                    prop_assert_eq!(held, map.remove(&number));
+                    if held.is_some() {
+                        ring.remove(number);
+                    }
+                }
+                for number in 0..end + 2 {
+                    let held = ring.get_mut(number).map(|record| record.delivered);
+                    prop_assert_eq!(held, map.get(&number).copied(), "{}", number);
+                }
+            }
+        }
     }
 
     /// Vectors of quiche's tests: two packets over 2 s, then app-limited over 4 s, over 1 s.

@@ -13,42 +13,54 @@ const NEWEST: usize = 4;
 const MINUTE: Span = Span::from_secs(60);
 
 /// Both filters.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct QueueingDelay {
-    /// The least delay of each minute, the newest last.
+    /// The least delay of each minute, the newest last, and the least of them.
     minutes: VecDeque<Span>,
+    base: Option<Span>,
     /// When the newest minute began.
     began: Time,
-    newest: [Option<Span>; NEWEST],
+    /// [`Span::MAX`] where there was none yet.
+    newest: [Span; NEWEST],
     next: usize,
+}
+
+impl Default for QueueingDelay {
+    fn default() -> Self {
+        Self { minutes: VecDeque::new(), base: None, began: Time::ZERO, newest: [Span::MAX; NEWEST], next: 0 }
+    }
 }
 
 impl QueueingDelay {
     /// Takes a delay in.
     pub fn take(&mut self, now: Time, delay: Span) {
-        self.newest[self.next] = Some(delay);
+        self.newest[self.next] = delay;
         self.next = (self.next + 1) % NEWEST;
         match self.minutes.back_mut() {
-            Some(least) if now.since(self.began) < MINUTE => *least = delay.min(*least),
+            Some(least) if now.since(self.began) < MINUTE => {
+                *least = delay.min(*least);
+                self.base = self.base.map(|base| base.min(delay));
+            }
             _ => {
                 self.began = now;
                 self.minutes.push_back(delay);
                 if self.minutes.len() > MINUTES {
                     self.minutes.pop_front();
                 }
+                self.base = self.minutes.iter().min().copied();
             }
         }
     }
 
     /// The base delay: what the path takes without queue, as far as it was seen.
     pub fn base(&self) -> Option<Span> {
-        self.minutes.iter().min().copied()
+        self.base
     }
 
     /// The present queueing delay.
     pub fn queueing(&self) -> Option<Span> {
-        let newest = self.newest.iter().flatten().min().copied()?;
-        self.base().map(|base| newest.saturating_sub(base))
+        let newest = self.newest.iter().fold(Span::MAX, |least, delay| least.min(*delay));
+        self.base.map(|base| newest.saturating_sub(base))
     }
 }
 

@@ -103,6 +103,17 @@ impl Reassembly {
     /// A segment arrived.
     #[inline]
     pub(crate) fn arrive(&mut self, number: u64, wire: u64, payload: u64) -> Arrived {
+        if self.has_holes
+            && number != self.next
+            && let Some(beyond) = &mut self.beyond
+            && beyond.lengthen(number, wire, payload)
+        {
+            return Arrived::Beyond;
+        }
+        self.arrive_anywhere(number, wire, payload)
+    }
+
+    fn arrive_anywhere(&mut self, number: u64, wire: u64, payload: u64) -> Arrived {
         if number == self.next {
             self.next += 1;
             let mut readable = Amount { packets: 1, wire, payload };
@@ -128,6 +139,7 @@ impl Reassembly {
     }
 
     /// Writes at most `most` ranges, the one that changed last first (RFC 2018 §4); how many.
+    #[inline]
     pub(crate) fn report(&mut self, blocks: &mut [SeqRange; 4], most: u8) -> u8 {
         let Some(beyond) = &mut self.beyond else { return 0 };
         let count = match beyond.said {
@@ -151,6 +163,24 @@ impl Beyond {
         Some(range)
     }
 
+    /// Takes the number if it makes the highest range longer, which is the one that changed last; the report follows.
+    #[inline]
+    fn lengthen(&mut self, number: u64, wire: u64, payload: u64) -> bool {
+        let newest =
+            self.said.is_some() && self.blocks[0].end == number && self.is_newest(number.wrapping_sub(1));
+        match self.ranges.back_mut() {
+            Some(last) if newest && last.end == number => {
+                last.end += 1;
+                last.wire += wire;
+                last.payload += payload;
+                self.blocks[0].end += 1;
+                self.recent[0] = number as u32;
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn insert(&mut self, number: u64, wire: u64, payload: u64) -> Arrived {
         // The first range that ends at or beyond the number; usually the last one, or none.
         let at = match self.ranges.back() {
@@ -170,7 +200,8 @@ impl Beyond {
                 range.end += 1;
                 range.wire += wire;
                 range.payload += payload;
-                let newest = said.is_some() && self.blocks[0].end == number && self.is_newest(number - 1);
+                let newest =
+                    said.is_some() && self.blocks[0].end == number && self.is_newest(number.wrapping_sub(1));
                 if !self.join(at) && newest {
                     self.blocks[0].end += 1;
                     self.said = said;
@@ -226,21 +257,24 @@ impl Beyond {
     }
 
     /// Makes the report as of now: ranges that changed last, then the lowest ones; how many. `next` is the number expected.
+    #[inline(never)]
     fn report(&mut self, next: u64, most: u8) -> u8 {
         let mut blocks = [SeqRange::default(); 4];
         let wanted = usize::from(most).min(blocks.len()).min(self.ranges.len());
-        // The number at or above the next one expected of which this is the low half.
-        let whole = |low: u32| next + u64::from(low.wrapping_sub(next as u32));
-        let recent = self.recent.iter().filter_map(|low| self.range_of(whole(*low)));
-        let lowest = self.ranges.iter().map(|range| SeqRange { start: range.start, end: range.end });
-        let (mut all, mut count) = (recent.chain(lowest), 0);
-        while count < wanted
-            && let Some(range) = all.next()
-        {
+        let mut count = 0;
+        let mut add = |range: SeqRange| {
             if !blocks[..count].contains(&range) {
                 blocks[count] = range;
                 count += 1;
             }
+            count < wanted
+        };
+        // The number at or above the next one expected of which this is the low half.
+        let whole = |low: u32| next + u64::from(low.wrapping_sub(next as u32));
+        let full = wanted == 0
+            || self.recent.iter().any(|low| self.range_of(whole(*low)).is_some_and(|range| !add(range)));
+        if !full {
+            let _ = self.ranges.iter().any(|range| !add(SeqRange { start: range.start, end: range.end }));
         }
         self.blocks = blocks;
         self.said = Some((count as u8, most));

@@ -11,11 +11,12 @@ use crate::source::Source;
 use crate::teller::Books;
 
 impl<C: Controller, S: Source> Sender<C, S> {
-    /// The same sender without the straight ways, to compare with.
+    /// The same sender without the straight ways, and whose controller hears of every packet, to compare with.
     #[doc(hidden)]
     #[must_use]
     pub fn on_general_way(mut self) -> Self {
         self.may_go_straight = false;
+        self.steering.teller.tell_of_all();
         self
     }
 
@@ -56,7 +57,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     pub(super) fn take_next(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) -> bool {
         let heard = match self.way {
             Way::General => false,
-            Way::Beside => return self.take_beyond(now, packet, cx),
+            Way::Beside | Way::Repaired => return self.take_beyond(now, packet, cx),
             Way::Window => packet.is_bare_ack(),
             Way::Paced => packet.is_bare_ack() || self.is_no_news(packet, cx),
         };
@@ -81,7 +82,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     }
 
     /// Takes an acknowledgement that tells of a segment more beyond a hole and nothing else; any other is left as it is.
-    #[inline(never)]
+    #[inline(always)]
     fn take_beyond(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) -> bool {
         let Some(Annex::Blocks(said)) = cx.annexes.get(packet.annex).filter(|_| packet.is_quiet_ack()) else {
             return false;
@@ -94,9 +95,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         cx.annexes.free(packet.annex);
         self.counters.note(next.event);
         let stays = self.steering.tell_one::<true>(now, &next, &self.recovery, cx);
-        if !stays || next.event.is_some() {
-            self.way = self.way_now();
-        }
+        self.way = if stays && next.event.is_none() { Way::Beside } else { self.way_now() };
         true
     }
 
@@ -114,7 +113,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
     /// Whether a timer that is due is the shaper's, and neither loss recovery's, nor the controller's, nor the application's.
     #[inline(always)]
     pub(super) fn is_shapers_time(&self, now: Time) -> bool {
-        matches!(self.way, Way::Paced | Way::Beside)
+        matches!(self.way, Way::Paced | Way::Beside | Way::Repaired)
             && now < self.recovery.deadline().min(self.steering.timer()).min(self.app.next_offer())
     }
 
@@ -165,14 +164,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
         Some(Output::Transmit(self.send_next(now, size, 0)))
     }
 
-    /// The same beside a hole, where nothing is to be repaired now.
-    #[inline(always)]
-    pub(super) fn poll_beside(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Output> {
-        if self.recovery.has_repairs() { None } else { self.poll_paced(now, cx) }
-    }
-
     /// The same by window and rate, of a controller that may watch what is sent.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn poll_paced(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Output> {
         let size = self.next_size()?;
         let bytes = Bytes::new(u64::from(size));
@@ -184,7 +177,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             return Some(self.wait(Time::NEVER));
         }
         if let Some(shaper) = &mut self.steering.shaper
-            && let Verdict::Wait(at) = shaper.ask(now, bytes.get(), None, None, cx.rng)
+            && let Verdict::Wait(at) = shaper.ask_plain(now, bytes.get(), cx.rng)
         {
             self.wake = at;
             return Some(self.wait(at));

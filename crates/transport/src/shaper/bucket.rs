@@ -17,6 +17,20 @@ fn real(whole: u128) -> f64 {
     u64::try_from(whole).map_or(whole as f64, |whole| whole as f64)
 }
 
+/// When so much is there that is missing now, at a rate in bits per second.
+#[inline(always)]
+fn wait(now: Time, missing: u128, rate: u64) -> Time {
+    if rate == 0 {
+        return Time::NEVER;
+    }
+    // Nearly always 64 bits are enough, and a division of 128 takes several times as long.
+    let nanos = match u64::try_from(missing) {
+        Ok(missing) => missing.div_ceil(rate).into(),
+        Err(_) => missing.div_ceil(rate.into()),
+    };
+    u64::try_from(nanos.max(1)).map_or(Time::NEVER, |nanos| now + Span::from_nanos(nanos))
+}
+
 #[derive(Debug)]
 pub(super) struct Bucket {
     tokens: u128,
@@ -138,6 +152,48 @@ impl Bucket {
         Some(std::mem::take(&mut self.held) / passed.as_nanos() as f64)
     }
 
+    /// [`Bucket::accrue`] and [`Bucket::spend`] in one, where tokens arrive evenly.
+    #[inline(always)]
+    pub(super) fn take(&mut self, now: Time, size: u64, rate: BitRate) -> Option<Time> {
+        debug_assert!(self.is_constant());
+        let Some((tokens, cost)) = self.count(now, size, rate.bits_per_sec()) else {
+            return self.take_much(now, size, rate.bits_per_sec());
+        };
+        self.updated = now;
+        self.tokens = u128::from(if tokens >= cost { tokens - cost } else { tokens });
+        (tokens < cost).then(|| wait(now, u128::from(cost - tokens), rate.bits_per_sec()))
+    }
+
+    /// The tokens that are there now, and the cost of `size`, where 64 bits are enough, as nearly always.
+    #[inline(always)]
+    fn count(&self, now: Time, size: u64, rate: u64) -> Option<(u64, u64)> {
+        const BYTE: u64 = 8_000_000_000;
+        let full = self.depth.checked_mul(BYTE)?;
+        let tokens = u64::try_from(self.tokens).ok()?;
+        let cost = size.min(self.depth) * BYTE;
+        if now == self.updated && tokens <= full {
+            return Some((tokens, cost));
+        }
+        let work = now.since(self.updated).as_nanos().checked_mul(rate)?;
+        Some((tokens.checked_add(work)?.min(full.checked_add(rate)?), cost))
+    }
+
+    #[cold]
+    fn take_much(&mut self, now: Time, size: u64, rate: u64) -> Option<Time> {
+        let full = u128::from(self.depth) * BYTE;
+        if now != self.updated || self.tokens > full {
+            let work = u128::from(now.since(self.updated).as_nanos()) * u128::from(rate);
+            self.updated = now;
+            self.tokens = (self.tokens + work).min(full + u128::from(rate));
+        }
+        let cost = u128::from(size.min(self.depth)) * BYTE;
+        if self.tokens >= cost {
+            self.tokens -= cost;
+            return None;
+        }
+        Some(wait(now, cost - self.tokens, rate))
+    }
+
     /// Spends `size`, or says when to ask again. A size above the depth is served from a full bucket.
     pub(super) fn spend(&mut self, now: Time, size: u64, rate: BitRate) -> Option<Time> {
         let cost = u128::from(size.min(self.depth)) * BYTE;
@@ -145,20 +201,11 @@ impl Bucket {
             self.tokens -= cost;
             return None;
         }
-        let rate = u128::from(rate.bits_per_sec());
-        if rate == 0 {
-            return Some(Time::NEVER);
-        }
         let missing = match self.kind {
             Tokens::Constant => cost - self.tokens,
             Tokens::Poisson => self.until_next,
         };
-        // Nearly always 64 bits are enough, and a division of 128 takes several times as long.
-        let nanos = match (u64::try_from(missing), u64::try_from(rate)) {
-            (Ok(missing), Ok(rate)) => missing.div_ceil(rate).into(),
-            _ => missing.div_ceil(rate),
-        };
-        Some(u64::try_from(nanos.max(1)).map_or(Time::NEVER, |nanos| now + Span::from_nanos(nanos)))
+        Some(wait(now, missing, rate.bits_per_sec()))
     }
 
     /// Throws away all but one packet's worth.
@@ -204,6 +251,31 @@ mod tests {
         let gap = 8_000_000_000_000.0 / 7_777_777.0;
         for (index, at) in out.iter().enumerate() {
             assert!((at.as_nanos() as f64 - index as f64 * gap).abs() <= 2.0, "{index}: {at}");
+        }
+    }
+
+    #[test]
+    fn tokens_counted_and_spent_in_one_are_the_same() {
+        let mut rng = Stream::new(7, "test");
+        for depth in [0, 1500, 5000] {
+            let (mut one, mut two) =
+                (bucket(depth, Tokens::Constant, &mut rng), bucket(depth, Tokens::Constant, &mut rng));
+            let mut now = Time::ZERO;
+            for step in 0..20_000 {
+                now += Span::from_nanos(rng.below(3) * rng.below(3_000_000));
+                let size = [40, 1000, 1500, 1 << 40][rng.below(4) as usize];
+                let rates = [0, 7_777_777, 100_000_000_000, u64::MAX];
+                let rate = BitRate::from_bits_per_sec(rates[rng.below(8).saturating_sub(4) as usize]);
+                if rng.below(20) == 0 {
+                    // A smaller depth leaves more than it holds until something is counted.
+                    let burst = Burst { depth: Bytes::new(rng.below(6000)), tokens: Tokens::Constant };
+                    one.configure(burst, 1);
+                    two.configure(burst, 1);
+                }
+                two.accrue(now, rate, &mut rng);
+                assert_eq!(one.take(now, size, rate), two.spend(now, size, rate), "step {step}");
+                assert_eq!((one.tokens, one.updated), (two.tokens, two.updated), "step {step}");
+            }
         }
     }
 

@@ -76,7 +76,20 @@ impl LossRecovery {
     }
 
     /// Believes lost what segments have overtaken of which the newest left at `newest`.
+    #[inline]
     pub(super) fn find_overtaken_by(&mut self, now: Time, newest: Option<Time>, config: &StreamConfig) {
+        let Some(Own::Overtaken(overtaken)) = self.own.as_deref() else { return };
+        // Mostly not even the oldest of them could be overtaken, whatever became of it.
+        if let (Some(newest), Some((_, oldest))) = (newest, overtaken.under_way.front())
+            && *oldest + now.since(newest) / OVERTAKING >= newest
+        {
+            return;
+        }
+        self.lose_overtaken(now, newest, config);
+    }
+
+    #[inline(never)]
+    fn lose_overtaken(&mut self, now: Time, newest: Option<Time>, config: &StreamConfig) {
         let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() else { return };
         let mut under_way = std::mem::take(&mut overtaken.under_way);
         let before = self.lost.len();
@@ -108,6 +121,7 @@ impl LossRecovery {
     }
 
     /// Whether this transmission is the newest of its number, and thought to be in the network.
+    #[inline]
     fn is_under_way(&self, number: u64, sent: Time) -> bool {
         if number < self.ring.first() || number >= self.ring.end() {
             return false;

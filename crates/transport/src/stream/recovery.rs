@@ -93,6 +93,7 @@ impl LossRecovery {
     }
 
     /// SACK and offsets.
+    #[inline(always)]
     pub(super) fn recover_by_ranges(
         &mut self,
         advanced: u64,
@@ -115,12 +116,18 @@ impl LossRecovery {
     /// An acknowledgement that brings new ranges begins an episode if the oldest segment is lost (RFC 6675 §5 steps
     /// 1 and 2). After an episode one without them does, too, if that segment was not sent again yet: without new
     /// data no further range would come.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin_if_lost(&mut self, found: bool, config: &StreamConfig) -> Option<CongestionEvent> {
         let first = self.ring.first();
         if self.lost_edge <= first || self.state != Recovery::Open || self.ring.is_empty() {
             return None;
         }
+        self.begin_if_first_is_lost(found, config)
+    }
+
+    #[inline(never)]
+    fn begin_if_first_is_lost(&mut self, found: bool, config: &StreamConfig) -> Option<CongestionEvent> {
+        let first = self.ring.first();
         let record = self.ring.get(first);
         let waiting = found || record.in_network() == 0;
         if !record.is_lost() || !waiting || !self.may_begin(config) {

@@ -86,7 +86,7 @@ impl RttEstimator {
     }
 
     /// Takes the sample of a segment sent at `sent` and acknowledged now; the back-off ends (RFC 6298 §5).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sample(&mut self, now: Time, sent: Time, config: &RtoConfig) -> RttSample {
         let latest = now.since(sent);
         let first = !self.has_sample();

@@ -65,6 +65,7 @@ impl LossRecovery {
 
     /// Marks lost what has `threshold` selectively acknowledged segments above (`IsLost` of RFC 6675 §4, counted
     /// in segments).
+    #[inline(always)]
     pub(super) fn judge(&mut self, threshold: u32) {
         while self.sacked_above >= threshold && self.lost_edge < self.high_sacked {
             let number = self.lost_edge;

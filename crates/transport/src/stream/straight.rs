@@ -87,23 +87,18 @@ impl LossRecovery {
         config: &StreamConfig,
     ) -> Option<Next> {
         let (newest, others) = blocks.split_first()?;
-        let held = self.ring.first()..self.ring.end();
         let is_over = self.state != Recovery::Open && number >= self.recover;
-        if number != held.start || held.is_empty() || is_over {
+        if number != self.ring.first() || is_over {
             return None;
         }
-        let is_held = |range: &SeqRange| held.start <= range.start && range.start < range.end && range.end <= held.end;
         let arrived = newest.end.wrapping_sub(1);
-        let known_up_to = |range: &SeqRange| {
-            let head = self.ring.get(range.start);
-            if head.is_sacked() { head.skip_to() } else { range.start }
-        };
-        let fits = is_held(newest)
-            && known_up_to(newest) == arrived
-            && self.ring.get(arrived).is_plain()
-            && others.iter().all(|range| is_held(range) && known_up_to(range) >= range.end);
-        if !fits {
+        if self.known_up_to(newest) != Some(arrived) || !self.ring.get(arrived).is_plain() {
             return None;
+        }
+        for range in others {
+            if self.known_up_to(range).is_none_or(|known| known < range.end) {
+                return None;
+            }
         }
         self.lost.clear();
         let outstanding = self.outstanding.saturating_sub(u64::from(self.limited));
@@ -121,6 +116,16 @@ impl LossRecovery {
             self.restart_timer(now, config);
         }
         Some(Next { acked, outstanding, rtt, event })
+    }
+
+    /// Up to where a range is known to have arrived, from its start on; `None` unless all of it is outstanding.
+    #[inline(always)]
+    fn known_up_to(&self, range: &SeqRange) -> Option<u64> {
+        if range.start < self.ring.first() || range.start >= range.end || range.end > self.ring.end() {
+            return None;
+        }
+        let head = self.ring.get(range.start);
+        Some(if head.is_sacked() { head.skip_to() } else { range.start })
     }
 
     /// A segment sent once has arrived beyond a hole: the last one of a range that begins at `start`.
@@ -150,8 +155,12 @@ impl LossRecovery {
     /// Whether something is to be sent again now.
     #[inline]
     pub(crate) fn has_repairs(&mut self) -> bool {
+        // What lies beyond the lost is not retransmitted here: the general way settles before it looks there.
+        if self.state == Recovery::Open || self.next_retransmit >= self.lost_edge {
+            return false;
+        }
         self.settle();
-        self.state != Recovery::Open && self.next_retransmit < self.lost_edge
+        self.next_retransmit < self.lost_edge
     }
 
     /// New data of `size` leaves, with the controller's note; its number.

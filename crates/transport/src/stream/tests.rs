@@ -334,3 +334,32 @@ fn in_a_long_silence_no_more_retransmissions_are_remembered_than_matter() {
     assert!(run.flying.len() > 10_000, "{} left", run.flying.len());
     assert!(run.machine.remembered() <= 2 * 20 + 64, "{} remembered", run.machine.remembered());
 }
+
+/// Which acknowledgements of ranges are read straight: those that tell of one segment more at the end of the newest range.
+#[test]
+fn one_segment_more_beyond_a_hole_is_read_straight() {
+    let config = StreamConfig { reliability: Reliability::Sack, ..StreamConfig::default() };
+    let mut machine = LossRecovery::new(FlowId(0), &config);
+    for _ in 0..20 {
+        machine.sent_next(Time::ZERO, 1000, 0, &config);
+    }
+    let now = Time::ZERO + Span::from_millis(10);
+    let mut read = |number: u64, ranges: &[(u64, u64)]| {
+        let ranges: Vec<_> = ranges.iter().map(|&(start, end)| SeqRange { start, end }).collect();
+        machine.on_beyond(now, number, &ranges, &config).map(|next| (next.acked.number, next.event))
+    };
+    assert_eq!(read(0, &[]), None, "nothing is said");
+    assert_eq!(read(1, &[(3, 4)]), None, "the oldest is acknowledged");
+    assert_eq!(read(0, &[(3, 5)]), None, "two more");
+    assert_eq!(read(0, &[(3, 4)]), Some((3, None)), "a range begins");
+    assert_eq!(read(0, &[(3, 4)]), None, "that is known");
+    assert_eq!(read(0, &[(3, 5)]), Some((4, None)), "it grows");
+    assert_eq!(read(0, &[(2, 5)]), None, "it grows at its begin");
+    assert_eq!(read(0, &[(7, 8), (3, 6)]), None, "the other range is longer than known");
+    let loss = Some(tailback_core::CongestionEvent::Loss);
+    assert_eq!(read(0, &[(7, 8), (3, 5)]), Some((7, loss)), "three beyond the hole");
+    assert_eq!(read(0, &[(7, 9), (3, 5)]), Some((8, None)));
+    assert_eq!(read(0, &[(7, 21), (3, 5)]), None, "that was never sent");
+    assert_eq!(machine.outstanding(), 20_000);
+    assert_eq!(machine.in_flight(), 13_000, "four have arrived, and 0, 1 and 2 are lost");
+}

@@ -45,8 +45,10 @@ use tailback_core::{
 
 use crate::needs::{MarkResponse, Needs, Reliability};
 use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+use crate::reals::larger;
 use model::{FullPipe, Model};
 use policer::Policer;
+use window::Aim;
 
 /// Parameters of BBR, version 1. The constants are Linux's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -144,6 +146,9 @@ pub struct Bbr1 {
     prior_window: f64,
     /// In bytes per second; none before the first round trip time.
     rate: f64,
+    /// The rate as it is directed: it mostly stays, and a real number is no quick way to a whole one.
+    directed: BitRate,
+    aim: Aim,
     seen_rtt: bool,
     recovery: Recovery,
     conserving: bool,
@@ -153,12 +158,19 @@ pub struct Bbr1 {
     idle_restart: bool,
 }
 
+/// A rate in bytes per second, as it is directed.
+fn directed(rate: f64) -> BitRate {
+    BitRate::from_bits_per_sec_f64((rate * 8.0).clamp(1e3, 1e14))
+}
+
 impl Bbr1 {
     /// A connection's start.
     pub fn new(config: &Bbr1Config, params: &ControllerParams) -> Self {
         let segment = params.segment.as_f64().max(1.0);
         let most = (params.max_window.as_f64() / segment).max(1.0);
         let initial = (params.initial_window.as_f64() / segment).clamp(1.0, most);
+        // "nominal RTT of 1 ms" before any is known.
+        let rate = HIGH_GAIN * initial * segment * 1e3;
         Self {
             segment,
             most,
@@ -173,8 +185,9 @@ impl Bbr1 {
             window_gain: HIGH_GAIN,
             window: initial,
             prior_window: 0.0,
-            // "nominal RTT of 1 ms" before any is known.
-            rate: HIGH_GAIN * initial * segment * 1e3,
+            rate,
+            directed: directed(rate),
+            aim: Aim::default(),
             seen_rtt: false,
             recovery: Recovery::Open,
             conserving: false,
@@ -213,22 +226,29 @@ impl Bbr1 {
 
     fn with_trains(&self, packets: f64) -> f64 {
         let even = (0.5 * (packets + 3.0 * self.train())).ceil() * 2.0;
-        if self.mode == Mode::ProbeBw && self.phase == 0 { even + 2.0 } else { even }
+        if self.is_rising() { even + 2.0 } else { even }
+    }
+
+    /// Whether ProbeBW looks for more.
+    fn is_rising(&self) -> bool {
+        self.mode == Mode::ProbeBw && self.phase == 0
     }
 
     // ── states ──
 
-    fn cycle(&mut self, now: Time, sample: &DeliverySample, prior_in_flight: f64) {
+    fn cycle(&mut self, now: Time, sample: &DeliverySample, in_flight: f64) {
         if self.mode != Mode::ProbeBw {
             return;
         }
+        // Before this batch.
+        let prior_in_flight = || in_flight + (sample.newly_acked + sample.newly_lost).as_f64() / self.segment;
         let whole = self.model.min_rtt().is_some_and(|rtt| now.since(self.phase_began) > rtt);
         let gain = self.pacing_gain;
         let next = if gain > 1.0 {
             let lost = sample.newly_lost > Bytes::ZERO;
-            whole && (lost || prior_in_flight >= self.target(self.model.bandwidth(), gain))
+            whole && (lost || prior_in_flight() >= self.target(self.model.bandwidth(), gain))
         } else if gain < 1.0 {
-            whole || prior_in_flight <= self.target(self.model.bandwidth(), 1.0)
+            whole || prior_in_flight() <= self.target(self.model.bandwidth(), 1.0)
         } else {
             whole
         };
@@ -347,7 +367,9 @@ impl Controller for Bbr1 {
             self.model.restart_aggregation(now);
             if self.mode == Mode::ProbeBw {
                 let rate = self.bandwidth() * MARGIN;
-                self.rate = if rate > 0.0 { rate } else { self.rate };
+                if rate > 0.0 {
+                    self.pace(rate);
+                }
             } else if self.mode == Mode::ProbeRtt
                 && self.probe_rtt_round
                 && self.probe_rtt_done.is_some_and(|done| now > done)
@@ -356,6 +378,10 @@ impl Controller for Bbr1 {
                 self.window = self.window.max(self.prior_window);
             }
         }
+    }
+
+    fn watches_pauses_only(&self) -> bool {
+        true
     }
 
     /// Only the end of an idle time changes what is directed.
@@ -377,7 +403,6 @@ impl Controller for Bbr1 {
             return;
         };
         let in_flight = feedback.in_flight.as_f64() / self.segment;
-        let gone = (sample.newly_acked + sample.newly_lost).as_f64() / self.segment;
         self.model.start_round(sample);
         if self.model.round_start {
             self.conserving = false;
@@ -387,8 +412,9 @@ impl Controller for Bbr1 {
             self.enter_probe_bw(now, cx);
         }
         self.model.take_rate(sample);
-        self.model.take_aggregation(now, sample, self.bandwidth(), self.window * self.segment);
-        self.cycle(now, sample, in_flight + gone);
+        let bandwidth = self.bandwidth();
+        self.model.take_aggregation(now, sample, bandwidth, self.window * self.segment);
+        self.cycle(now, sample, in_flight);
         if self.model.round_start && !self.model.limited {
             self.full.look(self.model.bandwidth());
         }
@@ -396,15 +422,17 @@ impl Controller for Bbr1 {
         let expired = self.model.take_rtt(now, sample.rtt);
         self.probe_rtt(now, sample, in_flight, expired, cx);
         self.set_gains();
-        self.set_rate(feedback.rtt.map(|rtt| rtt.smoothed));
-        self.set_window(sample, feedback.recovery, in_flight);
-        cx.note("mode", f64::from(self.mode as u8));
-        cx.note("bandwidth", self.bandwidth());
+        self.set_rate(bandwidth, feedback.rtt.map(|rtt| rtt.smoothed));
+        self.set_window(sample, bandwidth, feedback.recovery, in_flight);
+        if cx.notes.is_some() {
+            cx.note("mode", f64::from(self.mode as u8));
+            cx.note("bandwidth", bandwidth);
+        }
     }
 
     fn directive(&self) -> Directive {
-        let window = Bytes::new((self.window.max(1.0) * self.segment) as u64);
-        let rate = BitRate::from_bits_per_sec_f64((self.rate * 8.0).clamp(1e3, 1e14));
-        Directive { window: Some(window), ..Directive::rate(rate) }
+        debug_assert_eq!(self.directed, directed(self.rate), "changed together");
+        let window = Bytes::new((larger(self.window, 1.0) * self.segment) as u64);
+        Directive { window: Some(window), ..Directive::rate(self.directed) }
     }
 }

@@ -4,6 +4,7 @@
 use tailback_core::{BitRate, Bytes, DeliverySample, Span, Time};
 
 use crate::estimators::WindowedMax;
+use crate::reals::{larger, smaller};
 
 /// Rounds over which the largest rate counts.
 const RATE_ROUNDS: u64 = 10;
@@ -51,6 +52,7 @@ impl Model {
     }
 
     /// Looks whether a round begins, and whether the sample is the application's.
+    #[inline]
     pub(super) fn start_round(&mut self, sample: &DeliverySample) {
         self.round_start = sample.rate.is_some() && sample.prior_delivered >= self.round_end;
         if self.round_start {
@@ -79,6 +81,7 @@ impl Model {
     }
 
     /// Takes a rate in: that of an application only if it is no less than what is known.
+    #[inline]
     pub(super) fn take_rate(&mut self, sample: &DeliverySample) {
         let Some(rate) = sample.rate.map(BitRate::bytes_per_sec) else { return };
         if !self.limited || rate >= self.bandwidth() {
@@ -87,6 +90,7 @@ impl Model {
     }
 
     /// Takes a round trip time in; whether the smallest had expired.
+    #[inline]
     pub(super) fn take_rtt(&mut self, now: Time, rtt: Option<Span>) -> bool {
         let expired = self.min_rtt.is_some_and(|(_, at)| now.since(at) > RTT_AGE);
         if let Some(rtt) = rtt
@@ -110,6 +114,7 @@ impl Model {
     }
 
     /// Takes in what is acknowledged: what exceeds the rate since the epoch began was aggregated.
+    #[inline]
     pub(super) fn take_aggregation(
         &mut self,
         now: Time,
@@ -131,14 +136,20 @@ impl Model {
             (this.began, this.acked, expected) = (now, 0.0, 0.0);
         }
         this.acked += sample.newly_acked.as_f64();
-        let extra = (this.acked - expected).min(window);
-        this.most[this.slot] = this.most[this.slot].max(extra);
+        let extra = smaller(this.acked - expected, window);
+        let most = &mut this.most[this.slot & 1];
+        *most = larger(*most, extra);
+    }
+
+    /// The most that was aggregated, in bytes.
+    #[inline]
+    pub(super) fn most_aggregated(&self) -> f64 {
+        larger(self.aggregation.most[0], self.aggregation.most[1])
     }
 
     /// What the window needs for aggregation, in packets.
     pub(super) fn aggregated(&self, segment: f64) -> f64 {
-        let most = self.aggregation.most[0].max(self.aggregation.most[1]);
-        (most.min(self.bandwidth() * MOST_AGGREGATION) / segment).floor()
+        (self.most_aggregated().min(self.bandwidth() * MOST_AGGREGATION) / segment).floor()
     }
 }
 

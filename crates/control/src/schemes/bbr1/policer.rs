@@ -28,6 +28,7 @@ pub(super) struct Policer {
 
 impl Policer {
     /// The policer's rate, in bytes per second, where one was found.
+    #[inline]
     pub(super) fn rate(&self) -> Option<f64> {
         self.in_use.then_some(self.rate)
     }
@@ -46,6 +47,7 @@ impl Policer {
     }
 
     /// Takes a sample in; whether the rate's time is over, so that ProbeBW begins anew.
+    #[inline]
     pub(super) fn take(
         &mut self,
         now: Time,
@@ -84,6 +86,7 @@ impl Policer {
         false
     }
 
+    #[inline(never)]
     fn end_interval(&mut self, now: Time, sample: &DeliverySample) {
         let lost = sample.lost.saturating_sub(self.lost).as_f64();
         let delivered = sample.delivered.saturating_sub(self.delivered).as_f64();

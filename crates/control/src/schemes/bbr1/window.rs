@@ -1,20 +1,75 @@
 //! Rate and window of BBR version 1: what the model and recovery make of them (`bbr_set_pacing_rate` and `bbr_set_cwnd` in
 //! Linux). States are in `mod.rs`.
 
-use tailback_core::{DeliverySample, Recovery, Span};
+use tailback_core::{Bytes, DeliverySample, Recovery, Span};
 
-use super::{Bbr1, HIGH_GAIN, LEAST_WINDOW, MARGIN, Mode};
+use super::{Bbr1, HIGH_GAIN, LEAST_WINDOW, MARGIN, Mode, directed};
+use crate::reals::{larger, smaller};
+
+/// What the window aims at, and what that follows from. From one acknowledgement to the next this mostly stays, and the way
+/// there has four roundings.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Aim {
+    from: Grounds,
+    /// In packets.
+    window: f64,
+}
+
+/// What the window's aim follows from, all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Grounds {
+    gain: f64,
+    bandwidth: f64,
+    rate: f64,
+    aggregated: f64,
+    rtt: Span,
+    rising: bool,
+}
 
 impl Bbr1 {
-    pub(super) fn set_rate(&mut self, smoothed: Option<Span>) {
+    /// The rate in force from now on.
+    #[inline]
+    pub(super) fn pace(&mut self, rate: f64) {
+        if rate != self.rate {
+            self.rate = rate;
+            self.directed = directed(rate);
+        }
+    }
+
+    #[inline]
+    pub(super) fn set_rate(&mut self, bandwidth: f64, smoothed: Option<Span>) {
         if let Some(smoothed) = smoothed.filter(|smoothed| !self.seen_rtt && !smoothed.is_zero()) {
             self.seen_rtt = true;
-            self.rate = HIGH_GAIN * self.window * self.segment / smoothed.as_secs_f64();
+            self.pace(HIGH_GAIN * self.window * self.segment / smoothed.as_secs_f64());
         }
-        let rate = self.pacing_gain * self.bandwidth() * MARGIN;
+        let rate = self.pacing_gain * bandwidth * MARGIN;
         if rate > 0.0 && (self.full.is_reached() || rate > self.rate) {
-            self.rate = rate;
+            self.pace(rate);
         }
+    }
+
+    /// What the window aims at, in packets.
+    #[inline]
+    fn aim(&mut self, bandwidth: f64) -> f64 {
+        let from = Grounds {
+            gain: self.window_gain,
+            bandwidth,
+            rate: self.rate,
+            aggregated: self.model.most_aggregated(),
+            rtt: self.model.min_rtt().unwrap_or(Span::ZERO),
+            rising: self.is_rising(),
+        };
+        if from != self.aim.from {
+            self.aim = Aim { from, window: self.aim_anew(&from) };
+        }
+        debug_assert_eq!(self.aim.window, self.aim_anew(&from), "nothing else decides");
+        self.aim.window
+    }
+
+    #[inline(never)]
+    fn aim_anew(&self, from: &Grounds) -> f64 {
+        let products = (from.gain * from.bandwidth * from.rtt.as_secs_f64() / self.segment).ceil();
+        self.with_trains(products + self.model.aggregated(self.segment))
     }
 
     pub(super) fn save_window(&mut self) {
@@ -24,8 +79,8 @@ impl Bbr1 {
 
     /// What recovery makes of the window; whether that is all there is to say about it.
     fn recover(&mut self, sample: &DeliverySample, recovery: Recovery, acked: f64, in_flight: f64) -> bool {
-        let lost = sample.newly_lost.as_f64() / self.segment;
-        if lost > 0.0 {
+        if sample.newly_lost > Bytes::ZERO {
+            let lost = sample.newly_lost.as_f64() / self.segment;
             self.window = (self.window - lost).max(1.0);
         }
         let before = std::mem::replace(&mut self.recovery, recovery);
@@ -38,29 +93,34 @@ impl Bbr1 {
             self.conserving = false;
         }
         if self.conserving {
-            self.window = self.window.max(in_flight + acked);
+            self.window = larger(self.window, in_flight + acked);
         }
         self.conserving
     }
 
-    pub(super) fn set_window(&mut self, sample: &DeliverySample, recovery: Recovery, in_flight: f64) {
+    #[inline]
+    pub(super) fn set_window(
+        &mut self,
+        sample: &DeliverySample,
+        bandwidth: f64,
+        recovery: Recovery,
+        in_flight: f64,
+    ) {
         let acked = sample.newly_acked.as_f64() / self.segment;
         if acked > 0.0 && !self.recover(sample, recovery, acked, in_flight) {
-            let rtt = self.model.min_rtt().unwrap_or(Span::ZERO).as_secs_f64();
-            let products = (self.window_gain * self.bandwidth() * rtt / self.segment).ceil();
-            let target = self.with_trains(products + self.model.aggregated(self.segment));
+            let target = self.aim(bandwidth);
             let unknown = self.model.min_rtt().is_none();
             if self.full.is_reached() {
-                self.window = (self.window + acked).min(target);
+                self.window = smaller(self.window + acked, target);
             } else if unknown
                 || self.window < target
                 || sample.delivered.as_f64() < self.initial * self.segment
             {
                 self.window += acked;
             }
-            self.window = self.window.max(LEAST_WINDOW);
+            self.window = larger(self.window, LEAST_WINDOW);
         }
-        self.window = self.window.min(self.most);
+        self.window = smaller(self.window, self.most);
         if self.mode == Mode::ProbeRtt {
             self.window = self.window.min(LEAST_WINDOW);
         }

@@ -1,10 +1,11 @@
 //! Rate and window of BBR version 3, and what they are rounded to (draft-ietf-ccwg-bbr-06, §5.6). Bounds by the model are
 //! in `mod.rs`.
 
-use tailback_core::{DeliverySample, Span};
+use tailback_core::{BitRate, DeliverySample, Span};
 
 use super::LEAST_WINDOW;
 use crate::parts::ControllerParams;
+use crate::reals::{larger, smaller};
 
 /// `PacingMarginPercent`.
 const MARGIN: f64 = 0.99;
@@ -22,9 +23,16 @@ pub(super) struct Control {
     pub(super) window: f64,
     prior: f64,
     pub(super) rate: f64,
+    /// The rate as it is directed: it mostly stays, and a real number is no quick way to a whole one.
+    pub(super) directed: BitRate,
     seen_rtt: bool,
     /// The window was full at any time in this round, or in the last one.
     limited: [bool; 2],
+}
+
+/// A rate in bytes per second, as it is directed.
+pub(super) fn directed(rate: f64) -> BitRate {
+    BitRate::from_bits_per_sec_f64((rate * 8.0).clamp(1e3, 1e14))
 }
 
 impl Control {
@@ -32,14 +40,16 @@ impl Control {
         let segment = params.segment.as_f64().max(1.0);
         let most = params.max_window.as_f64().max(segment);
         let initial = params.initial_window.as_f64().clamp(segment, most);
+        // A round trip time of a millisecond, before any is known.
+        let rate = gain * initial * 1e3;
         Self {
             segment,
             initial,
             most,
             window: initial,
             prior: 0.0,
-            // A round trip time of a millisecond, before any is known.
-            rate: gain * initial * 1e3,
+            rate,
+            directed: directed(rate),
             seen_rtt: false,
             limited: [false; 2],
         }
@@ -60,19 +70,31 @@ impl Control {
     }
 
     fn quantum(&self) -> f64 {
-        (self.rate * 1e-3).clamp(2.0 * self.segment, MOST_QUANTUM.max(2.0 * self.segment))
+        let least = 2.0 * self.segment;
+        smaller(larger(self.rate * 1e-3, least), larger(MOST_QUANTUM, least))
     }
 
     /// `BBRQuantizationBudget`.
+    #[inline]
     pub(super) fn with_quanta(&self, inflight: f64, up: bool) -> f64 {
-        let least = (QUANTA * self.quantum()).max(LEAST_WINDOW * self.segment);
-        inflight.max(least) + if up { 2.0 * self.segment } else { 0.0 }
+        let least = larger(QUANTA * self.quantum(), LEAST_WINDOW * self.segment);
+        larger(inflight, least) + if up { 2.0 * self.segment } else { 0.0 }
     }
 
+    /// The rate in force from now on.
+    #[inline]
+    fn pace(&mut self, rate: f64) {
+        if rate != self.rate {
+            self.rate = rate;
+            self.directed = directed(rate);
+        }
+    }
+
+    #[inline]
     pub(super) fn first_rtt(&mut self, smoothed: Option<Span>, gain: f64) {
         if let Some(smoothed) = smoothed.filter(|smoothed| !self.seen_rtt && !smoothed.is_zero()) {
             self.seen_rtt = true;
-            self.rate = gain * self.window / smoothed.as_secs_f64();
+            self.pace(gain * self.window / smoothed.as_secs_f64());
         }
     }
 
@@ -80,7 +102,7 @@ impl Control {
     pub(super) fn set_rate(&mut self, gain: f64, bandwidth: f64, full: bool) {
         let rate = gain * bandwidth * MARGIN;
         if rate > 0.0 && (full || rate > self.rate) {
-            self.rate = rate;
+            self.pace(rate);
         }
     }
 
@@ -88,11 +110,12 @@ impl Control {
     pub(super) fn grow(&mut self, sample: &DeliverySample, most: f64, full: bool, cap: f64) {
         let acked = sample.newly_acked.as_f64();
         if full {
-            self.window = (self.window + acked).min(most);
+            self.window = smaller(self.window + acked, most);
         } else if self.window < most || sample.delivered.as_f64() < self.initial {
             self.window += acked;
         }
-        self.window = self.window.max(LEAST_WINDOW * self.segment).min(cap).min(self.most);
+        let window = larger(self.window, LEAST_WINDOW * self.segment);
+        self.window = smaller(smaller(window, cap), self.most);
     }
 
     /// `BBRSaveCwnd`.

@@ -8,6 +8,9 @@ use super::{Bbr3, LOSS, PIECES, State, Undo};
 impl Bbr3 {
     /// Each lost packet (`BBRHandleLostPacket`).
     pub(super) fn take_losses(&mut self, now: Time, sample: &DeliverySample, cx: &mut Cx<'_>) {
+        if sample.losses.is_empty() {
+            return;
+        }
         for lost in &sample.losses {
             self.model.note_loss(sample.delivered);
             self.lost_in_round += lost.size.as_f64();
@@ -18,7 +21,7 @@ impl Bbr3 {
             }
         }
         // One piece per batch that finds any: what is lost in a row is found together.
-        self.pieces += u32::from(!sample.losses.is_empty());
+        self.pieces += 1;
     }
 
     /// Startup ends by loss where a whole round of recovery lost too much, in enough pieces.

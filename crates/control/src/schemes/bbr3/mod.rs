@@ -46,11 +46,12 @@ mod rtt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{
-    BitRate, Bytes, Checker, Controller, Cx, DeliverySample, Directive, Feedback, Recovery, Sent, Span, Time,
+    Bytes, Checker, Controller, Cx, DeliverySample, Directive, Feedback, Recovery, Sent, Span, Time,
 };
 
 use crate::needs::{MarkResponse, Needs, Reliability};
 use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+use crate::reals::{larger, smaller};
 use control::Control;
 use model::{AckPhase, Model};
 use rtt::RoundTrips;
@@ -235,12 +236,12 @@ impl Bbr3 {
         if bound == f64::INFINITY {
             return bound;
         }
-        (bound - self.segment.max(HEADROOM * bound)).max(LEAST_WINDOW * self.segment)
+        larger(bound - larger(self.segment, HEADROOM * bound), LEAST_WINDOW * self.segment)
     }
 
     /// What a probe aims at: the product or the window, whichever is less.
     fn target(&self) -> f64 {
-        self.product().unwrap_or(f64::INFINITY).min(self.control.window)
+        smaller(self.product().unwrap_or(f64::INFINITY), self.control.window)
     }
 
     fn check_drain(&mut self, now: Time, sample: &DeliverySample, in_flight: f64, cx: &mut Cx<'_>) {
@@ -357,9 +358,9 @@ impl Controller for Bbr3 {
     }
 
     fn directive(&self) -> Directive {
-        let window = self.control.window.max(self.segment).min(self.control.most);
-        let rate = BitRate::from_bits_per_sec_f64((self.control.rate * 8.0).clamp(1e3, 1e14));
-        Directive { window: Some(Bytes::new(window as u64)), ..Directive::rate(rate) }
+        debug_assert_eq!(self.control.directed, control::directed(self.control.rate), "changed together");
+        let window = smaller(larger(self.control.window, self.segment), self.control.most);
+        Directive { window: Some(Bytes::new(window as u64)), ..Directive::rate(self.control.directed) }
     }
 }
 
@@ -392,7 +393,7 @@ impl Bbr3 {
             State::Cruise | State::ProbeRtt => self.with_headroom(),
             State::Startup | State::Drain => f64::INFINITY,
         };
-        let cap = cap.min(self.model.bounds.inflight_short).max(LEAST_WINDOW * self.segment);
+        let cap = larger(smaller(cap, self.model.bounds.inflight_short), LEAST_WINDOW * self.segment);
         let cap = if self.state == State::ProbeRtt { cap.min(self.probe_rtt_window()) } else { cap };
         self.control.grow(sample, most, self.model.is_full(), cap);
     }

@@ -5,6 +5,7 @@ use tailback_core::{BitRate, Bytes, DeliverySample, Time};
 
 use super::BETA;
 use crate::estimators::WindowedMax;
+use crate::reals::{larger, smaller};
 
 /// `ExtraAckedFilterLen`, in rounds.
 const AGGREGATION_ROUNDS: u64 = 10;
@@ -85,12 +86,12 @@ pub(super) struct Model {
 impl Model {
     /// `max_bw`.
     pub(super) fn max_rate(&self) -> f64 {
-        self.rates[0].max(self.rates[1])
+        larger(self.rates[0], self.rates[1])
     }
 
     /// `bw`: the rate in force.
     pub(super) fn bandwidth(&self) -> f64 {
-        self.max_rate().min(self.bounds.bandwidth_short)
+        smaller(self.max_rate(), self.bounds.bandwidth_short)
     }
 
     pub(super) const fn delivered(&self) -> Bytes {
@@ -106,15 +107,15 @@ impl Model {
         self.delivered = sample.delivered;
         let rate = sample.rate.map_or(0.0, BitRate::bytes_per_sec);
         self.loss_round_start = false;
-        self.rate_latest = self.rate_latest.max(rate);
-        self.inflight_latest = self.inflight_latest.max(volume(sample));
+        self.rate_latest = larger(self.rate_latest, rate);
+        self.inflight_latest = larger(self.inflight_latest, volume(sample));
         if sample.prior_delivered >= self.loss_round_end {
             self.loss_round_end = sample.delivered;
             self.loss_round_start = true;
         }
         self.start_round(sample);
         if rate > 0.0 && (rate >= self.max_rate() || !self.limited) {
-            self.rates[1] = self.rates[1].max(rate);
+            self.rates[1] = larger(self.rates[1], rate);
         }
         if self.loss_round_start {
             if self.loss_in_round && !probing {
@@ -254,7 +255,7 @@ impl Model {
             expected = 0.0;
         }
         self.epoch_acked += sample.newly_acked.as_f64();
-        let extra = (self.epoch_acked - expected).min(window);
+        let extra = smaller(self.epoch_acked - expected, window);
         let memory = if self.full { AGGREGATION_ROUNDS } else { 1 };
         self.aggregated.take(self.rounds, (self.rounds + 1).saturating_sub(memory), extra);
     }

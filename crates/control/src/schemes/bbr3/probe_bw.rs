@@ -5,6 +5,7 @@ use tailback_core::{Bytes, Cx, DeliverySample, Span, Time};
 
 use super::model::AckPhase;
 use super::{BETA, Bbr3, LOSS, MOST_ROUNDS, State};
+use crate::reals::{larger, smaller};
 
 impl Bbr3 {
     pub(super) fn start_down(&mut self, now: Time, delivered: Bytes, cx: &mut Cx<'_>) {
@@ -44,7 +45,7 @@ impl Bbr3 {
     }
 
     fn is_time_to_probe(&self, now: Time) -> bool {
-        let rounds = (self.target() / self.segment).min(MOST_ROUNDS);
+        let rounds = smaller(self.target() / self.segment, MOST_ROUNDS);
         now.since(self.cycle_began) > self.probe_wait || f64::from(self.rounds_since_probe) >= rounds
     }
 
@@ -118,7 +119,7 @@ impl Bbr3 {
         if *bound == f64::INFINITY {
             return false;
         }
-        *bound = bound.max(flown);
+        *bound = larger(*bound, flown);
         if self.state == State::Up {
             self.probe_upward(sample);
         }
