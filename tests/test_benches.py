@@ -2,7 +2,7 @@
 
 import pytest
 
-from benches import compare, growth, process, queues, startup
+from benches import compare, growth, process, queues, schemes, startup
 
 DIVAN = """\
 per_packet                    fastest       │ slowest       │ median        │ mean          │ samples │ iters
@@ -70,3 +70,11 @@ def test_instructions_are_read_from_what_callgrind_says() -> None:
     assert startup.collected("==7== Events    : Ir\n==7== Collected : 1718204\n==7==\n") == 1718204
     with pytest.raises(SystemExit, match="told no number"):
         startup.collected("valgrind: no such program")
+
+
+def test_a_table_of_instructions_takes_the_place_of_the_one_before() -> None:
+    page = (
+        "# Page\n\n| scheme | ns |\n\n## Instructions of schemes\n\nText.\n\n| scheme | old |\n\nMonaco.\n\n## Next\n"
+    )
+    told = schemes.recounted(page, ["| scheme | new |", "", "Monaco costs less."])
+    assert told == page.replace("old", "new").replace("Monaco.", "Monaco costs less.")

@@ -272,7 +272,7 @@ impl DeliveryRate {
 
 impl SoFar {
     /// What the newest-sent packet acknowledged says: all of the sample but its counts and losses.
-    #[inline(always)]
+    #[inline]
     fn sample(&mut self, now: Time, packet: &Record, again: bool) {
         self.first_sent = packet.sent_at;
         let rtt = (!again).then(|| now.since(packet.sent_at));
