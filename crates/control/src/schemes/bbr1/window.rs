@@ -59,6 +59,10 @@ impl Bbr1 {
             rtt: self.model.min_rtt().unwrap_or(Span::ZERO),
             rising: self.is_rising(),
         };
+        if self.policer.rate().is_some() {
+            // Then the rate in force is not the model's, which bounds what counts as aggregated.
+            return self.aim_anew(&from);
+        }
         if from != self.aim.from {
             self.aim = Aim { from, window: self.aim_anew(&from) };
         }
