@@ -59,7 +59,7 @@ impl Bbr1 {
             rtt: self.model.min_rtt().unwrap_or(Span::ZERO),
             rising: self.is_rising(),
         };
-        if self.policer.rate().is_some() {
+        if self.policed().is_some() {
             // Then the rate in force is not the model's, which bounds what counts as aggregated.
             return self.aim_anew(&from);
         }
