@@ -14,7 +14,7 @@ import typer
 from tailback.commands.console import console, show, stoppable
 from tailback.commands.lab import read
 from tailback.commands.run import shown
-from tailback.lab.hosts import IDEAL, MEASURED
+from tailback.lab.hosts import IDEAL, MEASURED, Hosts
 from tailback.lab.parity import Parity, Row, compare
 from tailback.progress import Bar
 
@@ -35,6 +35,7 @@ def parity_file(
 ) -> int:
     """Compares, saves the table and all runs, and shows it; 0 where shares agree or nothing can be said, 1 where they do not."""
     setup = read(file, changes)
+    hosts = IDEAL if ideal_hosts else MEASURED
     with stoppable("nothing was written"):
         seconds = (runs + more) * float(json.loads(setup.scenario)["duration"].split()[0])
         with Bar(f"running in both worlds, at most {seconds:.4g} s", 1.0) as bar:
@@ -42,7 +43,7 @@ def parity_file(
                 setup,
                 replicates=runs,
                 more=more,
-                hosts=IDEAL if ideal_hosts else MEASURED,
+                hosts=hosts,
                 budget=budget,
                 progress=bar.reach,
             )
@@ -52,7 +53,19 @@ def parity_file(
         typer.echo(json.dumps(as_data(parity) | {"out": str(folder)}, ensure_ascii=False))
     else:
         _show(parity, folder)
+        console().print(f"In the simulator {_said(hosts)}.", soft_wrap=True)
     return 1 if parity.verdict == "beyond 10 %" else 0
+
+
+def _said(hosts: Hosts) -> str:
+    """What hosts take, for a reader."""
+    if hosts == IDEAL:
+        return "hosts take no time"
+    kernel, ours = ([f"{1e6 * part:g} us" for part in (one.constant, one.jitter)] for one in (hosts.kernel, hosts.ours))
+    return (
+        f"a flow's hosts take {kernel[0]} and up to {kernel[1]} at random where it is the kernel's, {ours[0]} and up to {ours[1]} "
+        "where it is ours; --ideal-hosts leaves that out"
+    )
 
 
 def as_data(parity: Parity) -> dict[str, object]:
