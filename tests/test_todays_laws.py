@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from math import sqrt
 from typing import Any
 
@@ -10,6 +9,7 @@ import polars as pl
 import pytest
 
 import tailback as tb
+from tests.random_marks import RandomMarks
 
 SEGMENT = {"segment_size": "1500 B"}
 ACCESS = {"rate": "1 Gbit/s", "delay": "1 ms"}
@@ -20,27 +20,6 @@ def bottleneck(result: tb.Result) -> dict[str, Any]:
 
 
 # ── Prague (draft-briscoe-iccrg-prague-congestion-control-04) ──
-
-
-class RandomMarks(tb.QueueDiscipline):
-    """First in, first out; marks at random."""
-
-    def __init__(self, link: tb.Link, chance: float = 0.01) -> None:
-        del link
-        self.chance = chance
-        self.waiting: deque[tb.Packet] = deque()
-
-    def enqueue(self, now: float, packet: tb.Packet, cx: tb.QueueCx) -> None:
-        """Marks, with some chance."""
-        del now
-        if cx.chance(self.chance):
-            cx.mark_ce(packet)
-        self.waiting.append(packet)
-
-    def dequeue(self, now: float, cx: tb.QueueCx) -> tb.Packet | None:
-        """The oldest."""
-        del now, cx
-        return self.waiting.popleft() if self.waiting else None
 
 
 @pytest.mark.parametrize(("chance", "trip"), [(0.02, 100), (0.1, 5), (0.1, 25), (0.1, 100), (0.5, 10)])

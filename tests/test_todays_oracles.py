@@ -5,7 +5,6 @@ An assertion on what differs from what is asked pins what was measured; its reas
 
 from __future__ import annotations
 
-from collections import deque
 from math import ceil, sqrt
 from typing import Any
 
@@ -13,6 +12,7 @@ import polars as pl
 import pytest
 
 import tailback as tb
+from tests.random_marks import RandomMarks
 
 SEGMENT = {"segment_size": "1500 B"}
 ACCESS = {"rate": "1 Gbit/s", "delay": "1 ms"}
@@ -55,27 +55,6 @@ def fairness(result: tb.Result) -> float:
 def share(result: tb.Result, group: str) -> float:
     ours = result.flows.filter(pl.col("group") == group)["goodput"]
     return float(ours.sum()) / float(result.flows["goodput"].sum())
-
-
-class RandomMarks(tb.QueueDiscipline):
-    """First in, first out; marks at random."""
-
-    def __init__(self, link: tb.Link, chance: float = 0.01) -> None:
-        del link
-        self.chance = chance
-        self.waiting: deque[tb.Packet] = deque()
-
-    def enqueue(self, now: float, packet: tb.Packet, cx: tb.QueueCx) -> None:
-        """Marks, with some chance."""
-        del now
-        if cx.chance(self.chance):
-            cx.mark_ce(packet)
-        self.waiting.append(packet)
-
-    def dequeue(self, now: float, cx: tb.QueueCx) -> tb.Packet | None:
-        """The oldest."""
-        del now, cx
-        return self.waiting.popleft() if self.waiting else None
 
 
 def marked_at_random(scheme: Any, chance: float, trip: float, seconds: tuple[float, float], **flow: Any) -> tb.Result:

@@ -153,7 +153,7 @@ fn check_kernel(flow: &FlowConfig, congestion: &str, known: &[String], checker: 
     let source = matches!(flow.source.0, SourceConfig::Bulk(_) | SourceConfig::Files(_));
     checker.require(source, "source", flow.source.0.name(), "bulk or files over the kernel's TCP");
     let StreamConfig { segment_size, ecn, header, handshake, segmentation_offload, .. } = flow.transport;
-    let said = StreamConfig {
+    let like_the_kernel = StreamConfig {
         segment_size,
         ecn,
         header,
@@ -161,7 +161,6 @@ fn check_kernel(flow: &FlowConfig, congestion: &str, known: &[String], checker: 
         segmentation_offload,
         ..StreamConfig::default()
     };
-    let like_the_kernel = said;
     let allowed = "nothing but segment_size and ecn over the kernel's TCP, which has settings of its own";
     checker.require(flow.transport == like_the_kernel, "transport", "a table", allowed);
     let is_free = [ReceiverConfig::default(), delayed()].contains(&flow.receiver);

@@ -1,5 +1,9 @@
 //! Trains of segments, as segmentation offload makes them in Linux: how many new segments leave at one instant, which of them
 //! bears PSH, and when a sender waits until it may send a whole train. Acknowledging PSH at once is the receiver's.
+//!
+//! Source: Linux 6.18, `net/ipv4/tcp_output.c`; its functions and settings are named where they are followed. A train has
+//! `max(2, (rate / 1024 + 64 KiB / 2^(shortest rtt / 512 µs)) / segment)` segments, bytes per second and bytes, where the rate is
+//! that of pacing, or `1.2 window / rtt`. Not followed: twice the rate in slow start.
 
 use tailback_core::{BitRate, Bytes, Recovery, Span, Time};
 
