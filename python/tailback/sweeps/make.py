@@ -183,7 +183,7 @@ def _work_off(
             if done.error:
                 plan.rows[done.number] = Row(before.variant, before.seed, None, done.error)
             else:
-                record = kept.write(keys[done.number], done.record or {})
+                record = kept.write(keys[done.number], done.record)
                 plan.rows[done.number] = Row(before.variant, before.seed, record)
             finished += 1
             bar.advance()

@@ -42,8 +42,8 @@ class Done:
     """What became of a task."""
 
     number: int
-    record: Mapping[str, Any] | None = None
-    """What was measured; none where the run failed."""
+    record: bytes = b""
+    """What was measured, as it is kept (:func:`tailback.sweeps.cache.sealed`); nothing where the run failed."""
     error: str = ""
     """Why it failed; one line for what is the user's to mend, a traceback otherwise."""
     lasting: bool = True
@@ -69,6 +69,7 @@ def work(task: Task) -> Done:
     # Not by who only drives: NumPy takes a while to import, and processes may start meanwhile.
     from tailback.custom import runs
     from tailback.memory import budget
+    from tailback.sweeps.cache import sealed
     from tailback.sweeps.measure import measured
 
     try:
@@ -80,7 +81,8 @@ def work(task: Task) -> Done:
         raw = runs.run(task.scenario, task.seed, memory=budget(task.memory))
         wall = time.perf_counter() - began
         record = measured(raw, task.window, task.after)
-        return Done(task.number, {"seed": task.seed, "hash": raw.hash, "events": raw.events, "wall": wall, **record})
+        told = {"seed": task.seed, "hash": raw.hash, "events": raw.events, "wall": wall, **record}
+        return Done(task.number, sealed(task.key, told))
     except PartError as error:
         return Done(task.number, error=_told(error))
     except TailbackError as error:
