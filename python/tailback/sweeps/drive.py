@@ -13,7 +13,13 @@ from tailback.sweeps.work import Done, Task, work
 
 AHEAD = 4
 """Tasks given to an executor per worker: enough that none waits for us."""
-PRELOAD = ("tailback.memory", "tailback.processes", "tailback.sweeps.work", "tailback.sweeps.cache", "tailback.sweeps.measure")
+PRELOAD = (
+    "tailback.memory",
+    "tailback.processes",
+    "tailback.sweeps.work",
+    "tailback.sweeps.cache",
+    "tailback.sweeps.measure",
+)
 """What processes of our own import first."""
 UNKNOWN_WORKERS = 16
 """Workers assumed of an executor that does not say."""
