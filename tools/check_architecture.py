@@ -45,6 +45,7 @@ RESERVED: dict[str, set[str]] = {
     "ring": {"net"},
     "snow": {"net"},
     "libc": {"net"},
+    "mimalloc": {"python"},
 }
 # Circles of modules that there are; a new one is a fault. Recursion of the matter are queues within queues (`bucket` and its
 # circle) and schemes over schemes (`sac`); in `scenario`, parts of the schema use each other's types, and so do a run and its

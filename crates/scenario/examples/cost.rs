@@ -6,6 +6,11 @@
 use tailback_scenario::table::{Column, Table};
 use tailback_scenario::{Problems, Run, Scenario};
 
+/// The same as in the compiled core.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The sum of a column of whole numbers.
 fn total(table: &Table, name: &str) -> u64 {
     let columns = table.0.iter().filter(|(column, _)| *column == name);

@@ -16,6 +16,11 @@ use tailback_sim::{FlowSpec, NetworkBuilder, Recorder, Series, SeriesPlan, Simul
 use tailback_transport::source::{AnySource, Bulk};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
 
+/// The same as in the compiled core.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What sets the scenarios apart.
 struct Plan {
     flows: usize,
@@ -194,6 +199,7 @@ fn named(name: &str) -> Scheme {
 
 fn dumbbell(plan: &Plan, group: &Group) -> (NetworkBuilder, Vec<LinkId>) {
     let mut network = NetworkBuilder::new(1);
+    network.reserve(2 + 4 * plan.flows, plan.flows);
     let [forward, reverse] = both_ways(
         &mut network,
         "bottleneck",
