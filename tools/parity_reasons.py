@@ -34,6 +34,8 @@ class Arm:
     """The same for all flows."""
     is_plain: bool = False
     """Counterparts do as any flow of ours, with jitter of a packet."""
+    is_fractional: bool = False
+    """Counterparts count in parts of segments, like flows of ours."""
 
     def change(self, scenario: Data, kernel: Collection[str], jitter: str) -> None:
         """Makes a scenario like this; ``kernel`` are the groups of flows that are the kernel's, ``jitter`` is the cell's."""
@@ -44,6 +46,8 @@ class Arm:
                     flow["receiver"] = {}
                     flow["transport"] |= {"handshake": False, "segmentation_offload": False, "send_jitter": jitter}
                 _put(flow, self.kernel)
+                if self.is_fractional:
+                    flow["scheme"] |= dict.fromkeys(WHOLE & set(flow["scheme"]), False)
             _put(flow, self.everybody)
         take_time(scenario, kernel, self.hosts)
 
@@ -54,6 +58,8 @@ def _put(flow: Data, fields: Mapping[str, Data]) -> None:
 
 
 NO_TRAINS: Mapping[str, Data] = {"transport": {"segmentation_offload": False}}
+WHOLE = {"whole_packets", "whole_segments"}
+"""What makes schemes count in whole segments."""
 SINGLE: Mapping[str, Data] = {"transport": {"segmentation_offload": False}, "receiver": {"ack_every": 1}}
 MEAN = Hosts(*(HostTime(one.constant + one.jitter / 2, 0.0) for one in (MEASURED.kernel, MEASURED.ours)))
 TWICE = Hosts(*(HostTime(2 * one.constant, 2 * one.jitter) for one in (MEASURED.kernel, MEASURED.ours)))
@@ -62,6 +68,7 @@ KERNEL = (
     Arm("they acknowledge, count and shrink as the kernel does", IDEAL, kernel=NO_TRAINS),
     Arm("and send in trains", IDEAL),
     Arm("**and hosts take time**", MEASURED),
+    Arm("the same without whole segments", MEASURED, is_fractional=True),
     Arm("the same without trains", MEASURED, kernel=NO_TRAINS),
     Arm("the same without trains and delayed acknowledgements", MEASURED, kernel=SINGLE),
     Arm("hosts take their mean, and nothing at random", MEAN),
@@ -76,9 +83,18 @@ OURS = (
 JITTER: Mapping[str, Data] = {"transport": {"send_jitter": time(MEASURED.ours.jitter)}}
 CONSTANT = Hosts(MEASURED.kernel, HostTime(MEASURED.ours.constant, 0.0))
 PHASE = (*OURS, Arm("the same, and their random part as well", CONSTANT, everybody=JITTER))
+
+
+def _arms(pair: tuple[str, str]) -> Sequence[Arm]:
+    """What is changed for two flows: counting in whole segments where one of them does."""
+    if not any(name.startswith("kernel-") for name in pair):
+        return OURS
+    return [arm for arm in KERNEL if not arm.is_fractional or {"kernel-cubic", "kernel-bbr"} & set(pair)]
+
+
 SUSPECTS = (
     *(
-        (Cell(*place, pair), KERNEL if any(name.startswith("kernel-") for name in pair) else OURS)
+        (Cell(*place, pair), _arms(pair))
         for pair in PAIRS
         if pair[0] not in {"vegas", "monaco", "packet-pair"}
         for place in CELLS

@@ -61,6 +61,8 @@ def measured(runs: int, more: int, wanted: str, kept: Path) -> None:
             "runs": {"measured": len(parity.measured) + count},
             "each": [asdict(figure) for figure in together(had, figures(parity.measured))],
         }
+        if had:
+            data["lateness"] = json.loads(file.read_text("utf-8"))["lateness"] + data["lateness"]
         file.write_text(json.dumps(data) + "\n", "utf-8")
         print(told(data), file=sys.stderr, flush=True)
 

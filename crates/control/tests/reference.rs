@@ -356,6 +356,30 @@ fn cubic_leaves_the_reno_friendly_region_where_the_formulas_cross() {
 }
 
 #[test]
+fn cubic_counts_whole_segments_as_linux_does() {
+    let config = CubicConfig { whole_segments: true, halve: laws::Halve::Window, ..CubicConfig::default() };
+    let mut cubic = Cubic::new(&config, &params(25, Some(10)));
+    feed(&mut cubic, Time::ZERO, &event(CongestionEvent::Loss, 25));
+    assert_eq!(window(&cubic), 17.0, "0.7 of 25, rounded down");
+    // The plateau is 25, K = ∛(8/0.4) = 2.714 s. At once the cubic has 25 - ⌊8⌋ = 17 and at 20 ms 25 - ⌊7.8⌋ = 18, and Reno's window
+    // of 18 comes after ⌊17 · 15/8⌋ = 31 acknowledged and one more.
+    let (mut now, mut seen) = (Time::ZERO, Vec::new());
+    let rtt = Span::from_millis(20);
+    while now < Time::from_secs_f64(2.0) {
+        feed(&mut cubic, now, &timed(1, rtt));
+        seen.push(window(&cubic));
+        now += rtt.mul_f64(1.0 / window(&cubic));
+    }
+    assert!(seen.iter().all(|window| window.fract() == 0.0), "{seen:?}");
+    assert!(seen.windows(2).all(|pair| pair[1] - pair[0] <= 1.0), "{seen:?}");
+    // 8/15 per round trip: 53 in 2 s, less what the looks are behind. RFC 9438 has 108: from 25 segments on its α is 1.
+    let last = window(&cubic);
+    assert!((66.0..=70.0).contains(&last), "{last}");
+    feed(&mut cubic, now, &event(CongestionEvent::Loss, 69));
+    assert_eq!(window(&cubic), (last * 0.7).floor());
+}
+
+#[test]
 fn cubic_never_aims_beyond_half_a_window_more() {
     // After a long pause in acknowledgements the curve stands far above; the target is at most 1.5 cwnd (§4.2), so one
     // acknowledgement adds at most half a segment.

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 use tailback_control::SCHEMES;
 use tailback_control::laws::{Counting, Halve};
-use tailback_control::schemes::{CubicConfig, RenoConfig};
+use tailback_control::schemes::{Bbr1Config, CubicConfig, RenoConfig};
 use tailback_core::{Bytes, Checker, Choice, Span};
 use tailback_transport::config::{EcnMode, RttSampling, SpuriousDetection};
 use tailback_transport::wire::DATA_OVERHEAD;
@@ -55,15 +55,20 @@ pub fn counterpart(congestion: &str) -> Option<&'static str> {
     SCHEMES.iter().find(|info| info.name == name).map(|info| info.name)
 }
 
-/// The same with the settings that make it do what the kernel's does: windows grow by the bytes that are acknowledged, and
-/// shrink from what they are.
+/// The same with the settings that make it do what the kernel's does: windows grow by the bytes that are acknowledged,
+/// shrink from what they are, and CUBIC and BBR count in whole segments.
 fn settings(congestion: &str) -> Option<SchemeConfig> {
     let (counting, halve) = (Counting::Bytes, Halve::Window);
     Some(match congestion {
         "reno" => SchemeConfig::Sack(RenoConfig { counting, halve, ..RenoConfig::default() }),
-        "cubic" => {
-            SchemeConfig::Cubic(CubicConfig { counting, halve, hystart: true, ..CubicConfig::default() })
-        }
+        "cubic" => SchemeConfig::Cubic(CubicConfig {
+            counting,
+            halve,
+            hystart: true,
+            whole_segments: true,
+            ..CubicConfig::default()
+        }),
+        "bbr" => SchemeConfig::Bbr1(Bbr1Config { whole_packets: true, ..Bbr1Config::default() }),
         other => (SCHEMES.iter().find(|info| Some(info.name) == counterpart(other))?.default)(),
     })
 }

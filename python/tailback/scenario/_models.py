@@ -1074,6 +1074,11 @@ class Cubic(Part):
     halve: Halve = "flight"
     """What the window is reduced from: ``flight``, the data in flight (RFC 9438 §4.6), or ``window``."""
 
+    whole_segments: bool = False
+    """Whether windows are whole segments and grow as in Linux: looked at once in 31 ms while they stay, and beside
+    Reno by α whatever ``reno_slope`` says. Default false.
+    """
+
 
 class Bbr1(Part):
     """BBR, version 1 (Cardwell et al. 2016, as in Linux)."""
@@ -1084,6 +1089,11 @@ class Bbr1(Part):
     """Whether it looks for a policer, as Linux does: two intervals that lose 50/256 of what they deliver at about
     one rate. It takes random loss of 13 % and more for one. Without, it bears almost 20 %, as in Cardwell et al.
     2016. Default true.
+    """
+
+    whole_packets: bool = False
+    """Whether acknowledgements that bunch are counted in whole packets, as in Linux: those expected by now are
+    rounded down, and the window has room for one packet more. Default false.
     """
 
 

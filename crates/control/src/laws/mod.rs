@@ -9,6 +9,7 @@ pub mod hystart;
 pub mod load_throughput;
 pub mod rounds;
 pub mod throughput;
+pub mod whole;
 pub mod window;
 
 pub use aimd::Aimd;
@@ -18,4 +19,5 @@ pub use bottleneck::{
 pub use hystart::HyStart;
 pub use rounds::Rounds;
 pub use throughput::{AssumedTimeout, ThroughputEquation};
+pub use whole::WholeSteps;
 pub use window::{Counting, Halve, WindowLaw, echo_forbids_growth};

@@ -23,11 +23,15 @@
 //!
 //! Deviations: an epoch begins with the first acknowledgement that may grow the window, so the repair itself is not
 //! part of `t`.
+//! With `whole_segments` windows are whole, grow as in Linux (`cubic/whole.rs`), and the cubic looks ahead by the smallest round
+//! trip time in the place of the smoothed one.
 //! With `counting = "bytes"` the step towards the target is taken once per segment acknowledged instead of once per
 //! acknowledgement, as common stacks do.
 //!
 //! Open problems: RFC 9438 §5.1 (fairness to Reno outside the Reno-friendly region), slow convergence of two flows
 //! when buffers are large.
+
+mod whole;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +43,7 @@ use crate::laws::hystart::Advice;
 use crate::laws::{Counting, Halve, HyStart, WindowLaw, echo_forbids_growth};
 use crate::needs::Reliability;
 use crate::parts::{ControllerParams, Parts, SchemeConfig, SchemeInfo};
+use whole::{Law, Whole};
 
 /// Parameters of CUBIC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +70,9 @@ pub struct CubicConfig {
     pub slow_start_limit: f64,
     /// What the window is reduced from: `flight`, the data in flight (RFC 9438 §4.6), or `window`.
     pub halve: Halve,
+    /// Whether windows are whole segments and grow as in Linux: looked at once in 31 ms while they stay, and beside Reno by α
+    /// whatever `reno_slope` says. Default false.
+    pub whole_segments: bool,
 }
 
 impl Default for CubicConfig {
@@ -79,6 +87,7 @@ impl Default for CubicConfig {
             counting: Counting::PerAck,
             slow_start_limit: 2.0,
             halve: Halve::Flight,
+            whole_segments: false,
         }
     }
 }
@@ -141,6 +150,11 @@ impl Epoch {
         let x = t - self.k;
         c * x * x * x + self.plateau
     }
+
+    /// Equation 1 in whole segments: what is missing to the plateau, or beyond it, is rounded down.
+    fn rounded(&self, c: f64, t: f64) -> f64 {
+        self.plateau + (self.w_cubic(c, t) - self.plateau).trunc()
+    }
 }
 
 /// CUBIC's window law.
@@ -164,6 +178,10 @@ pub struct Cubic {
     /// Whether the current stage follows a loss or an ECN echo, so that `w_max` is its plateau.
     after_reduction: bool,
     smoothed_rtt: f64,
+    /// Present where windows are whole segments.
+    whole: Option<Whole>,
+    /// Looked for where windows are whole segments.
+    least_rtt: Option<Span>,
     /// What the last loss or time-out changed beside window and threshold, while that may prove spurious.
     before: Option<Before>,
 }
@@ -195,12 +213,14 @@ impl Cubic {
             prior: f64::INFINITY,
             after_reduction: false,
             smoothed_rtt: 0.0,
+            whole: config.whole_segments.then(Whole::default),
+            least_rtt: None,
             before: None,
         }
     }
 
     fn on_event(&mut self, event: CongestionEvent, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
-        let reduced = self.law.reduce_from(feedback) * self.beta;
+        let reduced = self.rounded(self.law.reduce_from(feedback) * self.beta);
         match event {
             CongestionEvent::Loss => {
                 self.keep();
@@ -232,6 +252,11 @@ impl Cubic {
         }
         cx.note("ssthresh", self.law.ssthresh * self.law.segment());
         cx.note("w_max", self.w_max * self.law.segment());
+    }
+
+    /// The whole segments of a window, where windows are whole.
+    fn rounded(&self, window: f64) -> f64 {
+        if self.whole.is_some() { window.floor() } else { window }
     }
 
     /// A multiplicative decrease (RFC 9438 §4.6).
@@ -270,7 +295,8 @@ impl Cubic {
     fn remember(&mut self) {
         self.prior = self.law.window;
         let shrinking = self.fast_convergence && self.law.window < self.w_max;
-        self.w_max = self.law.window * if shrinking { f64::midpoint(1.0, self.beta) } else { 1.0 };
+        let kept = self.law.window * if shrinking { f64::midpoint(1.0, self.beta) } else { 1.0 };
+        self.w_max = self.rounded(kept);
     }
 
     fn end_stage(&mut self) {
@@ -302,6 +328,15 @@ impl Cubic {
         if let Some(since) = epoch.limited_since.take() {
             epoch.began += now.since(since);
         }
+        if let Some(whole) = &mut self.whole {
+            let law =
+                Law { alpha: self.reno_friendly.then_some(self.alpha), is_bounded: self.after_reduction };
+            let ahead = now.since(epoch.began) + self.least_rtt.unwrap_or(Span::ZERO);
+            let target = || epoch.rounded(self.c, ahead.as_secs_f64());
+            let (window, acked) = (self.law.window.floor(), gain * self.law.segments(advanced));
+            let grown = whole.grow(now, window, acked, &law, target);
+            return self.law.set(window + grown);
+        }
         let window = self.law.window;
         let share = 1.0 / window;
         // Equation 4.
@@ -320,7 +355,10 @@ impl Cubic {
     }
 
     fn new_epoch(&mut self, now: Time) -> Epoch {
-        let window = self.law.window;
+        let window = self.rounded(self.law.window);
+        if let Some(whole) = &mut self.whole {
+            *whole = Whole::new(window);
+        }
         if !self.after_reduction {
             self.w_max = window;
         }
@@ -366,6 +404,9 @@ impl Controller for Cubic {
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         if let Some(rtt) = feedback.rtt {
             self.smoothed_rtt = rtt.smoothed.as_secs_f64();
+            if self.whole.is_some() {
+                self.least_rtt = Some(self.least_rtt.map_or(rtt.latest, |least| least.min(rtt.latest)));
+            }
         }
         if let Some(event) = feedback.event {
             return self.on_event(event, feedback, cx);

@@ -27,7 +27,7 @@
 //! overstates aggregated acknowledgements; picoquic's has a window gain of 1.125 in ProbeBW.
 //!
 //! Deviations: packets leave one by one at the rate, not in trains of a millisecond, though the window has room for
-//! three trains, as in Linux. Marks are ignored, as in Linux; data is not ECN-capable.
+//! three trains, as in Linux. What bunches is counted in bytes, and in whole packets by `whole_packets` only. Marks are ignored, as in Linux; data is not ECN-capable.
 //!
 //! Open problems: unfair to loss-based flows in shallow buffers, and to short round trips (Hock, Bless and Zitterbart
 //! 2017). Where a full buffer delays by a second and more, ProbeRTT, which also lasts for a round trip, takes much of every 10 s.
@@ -57,11 +57,14 @@ pub struct Bbr1Config {
     /// Whether it looks for a policer, as Linux does: two intervals that lose 50/256 of what they deliver at about one rate. It
     /// takes random loss of 13 % and more for one. Without, it bears almost 20 %, as in Cardwell et al. 2016. Default true.
     pub policer: bool,
+    /// Whether acknowledgements that bunch are counted in whole packets, as in Linux: those expected by now are rounded down, and
+    /// the window has room for one packet more. Default false.
+    pub whole_packets: bool,
 }
 
 impl Default for Bbr1Config {
     fn default() -> Self {
-        Self { policer: true }
+        Self { policer: true, whole_packets: false }
     }
 }
 
@@ -176,7 +179,7 @@ impl Bbr1 {
             most,
             initial,
             mode: Mode::Startup,
-            model: Model::default(),
+            model: if config.whole_packets { Model::of_whole(segment) } else { Model::default() },
             full: FullPipe::default(),
             policer: config.policer.then(Policer::default),
             phase: 0,

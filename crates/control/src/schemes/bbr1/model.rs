@@ -29,6 +29,8 @@ pub(super) struct Model {
     own_limit: Option<(Bytes, Bytes)>,
     min_rtt: Option<(Span, Time)>,
     aggregation: Aggregation,
+    /// A packet's bytes, where what arrives is expected in whole packets.
+    whole: Option<f64>,
 }
 
 /// How much more is acknowledged at once than the rate says.
@@ -42,6 +44,11 @@ struct Aggregation {
 }
 
 impl Model {
+    /// A model that expects whole packets of so many bytes.
+    pub(super) fn of_whole(packet: f64) -> Self {
+        Self { whole: Some(packet), ..Self::default() }
+    }
+
     /// The rate; 0 before the first sample.
     pub(super) fn bandwidth(&self) -> f64 {
         self.rates.get().unwrap_or(0.0)
@@ -122,6 +129,7 @@ impl Model {
         bandwidth: f64,
         window: f64,
     ) {
+        let whole = self.whole;
         let this = &mut self.aggregation;
         if self.round_start {
             this.rounds += 1;
@@ -132,6 +140,9 @@ impl Model {
             }
         }
         let mut expected = bandwidth * now.since(this.began).as_secs_f64();
+        if let Some(packet) = whole {
+            expected = (expected / packet).floor() * packet;
+        }
         if this.acked <= expected {
             (this.began, this.acked, expected) = (now, 0.0, 0.0);
         }
@@ -182,5 +193,32 @@ impl FullPipe {
     /// A time-out: what the rate grew from says nothing any more.
     pub(super) fn forget_level(&mut self) {
         self.level = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was aggregated, in packets of 1000 bytes, where two are acknowledged at once and two more 1.5 ms later, and one per
+    /// millisecond is expected.
+    fn aggregated(mut model: Model) -> f64 {
+        let sample = DeliverySample {
+            rate: Some(BitRate::from_bits_per_sec(8_000_000)),
+            newly_acked: Bytes::new(2000),
+            ..DeliverySample::default()
+        };
+        model.take_rate(&sample);
+        for micros in [0, 1500] {
+            model.take_aggregation(Time::ZERO + Span::from_micros(micros), &sample, 1e6, 1e6);
+        }
+        model.aggregated(1000.0)
+    }
+
+    #[test]
+    fn whole_packets_that_are_expected_are_rounded_down() {
+        // 4 less 1.5 are 2.5, of which 2 are whole; 4 less 1 are 3.
+        assert_eq!(aggregated(Model::default()), 2.0);
+        assert_eq!(aggregated(Model::of_whole(1000.0)), 3.0);
     }
 }
