@@ -328,14 +328,8 @@ impl Cubic {
         if let Some(since) = epoch.limited_since.take() {
             epoch.began += now.since(since);
         }
-        if let Some(whole) = &mut self.whole {
-            let law =
-                Law { alpha: self.reno_friendly.then_some(self.alpha), is_bounded: self.after_reduction };
-            let ahead = now.since(epoch.began) + self.least_rtt.unwrap_or(Span::ZERO);
-            let target = || epoch.rounded(self.c, ahead.as_secs_f64());
-            let (window, acked) = (self.law.window.floor(), gain * self.law.segments(advanced));
-            let grown = whole.grow(now, window, acked, &law, target);
-            return self.law.set(window + grown);
+        if self.whole.is_some() {
+            return self.grow_by_whole(now, advanced, gain);
         }
         let window = self.law.window;
         let share = 1.0 / window;
@@ -352,6 +346,19 @@ impl Cubic {
             let step = (gain * self.law.counted(advanced) * share).min(1.0);
             self.law.set(window + (target - window) * step);
         }
+    }
+
+    /// The same in whole segments.
+    #[inline(never)]
+    fn grow_by_whole(&mut self, now: Time, advanced: Bytes, gain: f64) {
+        let (Some(whole), Some(epoch)) = (&mut self.whole, &self.epoch) else { return };
+        let alpha = self.reno_friendly.then_some(self.alpha);
+        let law = Law { alpha, is_bounded: self.after_reduction };
+        let ahead = now.since(epoch.began) + self.least_rtt.unwrap_or(Span::ZERO);
+        let target = || epoch.rounded(self.c, ahead.as_secs_f64());
+        let (window, acked) = (self.law.window.floor(), gain * self.law.segments(advanced));
+        let grown = whole.grow(now, window, acked, &law, target);
+        self.law.set(window + grown);
     }
 
     fn new_epoch(&mut self, now: Time) -> Epoch {

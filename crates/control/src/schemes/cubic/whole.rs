@@ -171,7 +171,7 @@ mod tests {
         let law = Law { alpha: None, is_bounded: false };
         let first = |law: &Law, window: f64, target: f64| {
             let mut whole = Whole::new(window);
-            (1..)
+            (1..=2000)
                 .find(|ack| {
                     let at = Time::from_secs_f64(0.04 * f64::from(*ack));
                     whole.grow(at, window, 1.0, law, || target) > 0.0
