@@ -1,53 +1,101 @@
 //! Staged links whose transmissions end when they must: at a fixed rate, without trace or governor, under a discipline that
 //! may hear late that its server has run dry. A packet is on the wire as soon as its transmission begins, as the end of it
-//! is known, and an event is spent only where another packet waits for that end. All other staged links go by `stage.rs`
-//! alone; packets, times and counts are the same.
+//! is known, and an event is spent only where another packet waits for that end. A packet that finds nothing waiting passes
+//! its discipline by, which hears of it only if that can matter. All other staged links go by `stage.rs` alone; packets,
+//! times and counts are the same.
 
 use tailback_core::{Annexes, BitRate, Packet, QueueDiscipline, Time};
 
 use crate::driver::{LinkCx, LinkDriver};
 use crate::link::Link;
 use crate::server::Server;
-use crate::stage::Stage;
+use crate::stage::{Passed, Stage};
 
 impl Stage {
-    /// A packet is offered.
+    /// A packet is offered. Gives the end of its transmission where it passes: then nothing but the wire need know of it.
     #[inline]
-    fn offer_ahead(&mut self, packet: Packet, server: &mut Server, now: Time, annexes: &mut Annexes) {
-        self.integrate(now);
-        self.run_dry(server.rate(), now, annexes);
-        self.with(server.rate(), annexes, |discipline, cx| discipline.enqueue(now, packet, cx));
+    fn offer_ahead(
+        &mut self,
+        packet: Packet,
+        server: &mut Server,
+        now: Time,
+        annexes: &mut Annexes,
+    ) -> Option<Time> {
+        let rate = server.rate();
+        self.integrate_over(now, self.waiting);
+        self.run_dry(rate, now, annexes);
+        if self.in_service.is_none() && self.waiting == 0 && self.discipline.lets_pass(now, rate) {
+            return Some(self.pass(packet, server, now));
+        }
+        self.tell_passed(rate, annexes);
+        self.with(rate, annexes, |discipline, cx| discipline.enqueue(now, packet, cx));
         self.start(server, now, annexes);
+        self.waiting = self.discipline.backlog().packets;
+        None
     }
 
     /// The end of a transmission for which another packet waits.
     #[inline]
     fn serve_ahead(&mut self, server: &mut Server, now: Time, annexes: &mut Annexes) {
-        self.integrate(now);
+        self.integrate_over(now, self.waiting);
         if self.service_end <= now {
             (self.in_service, self.service_end) = (None, Time::NEVER);
         }
         self.start(server, now, annexes);
+        self.waiting = self.discipline.backlog().packets;
+    }
+
+    /// Transmits a packet that finds the server free and nothing waiting, without a word to the discipline: mostly the packet
+    /// has left before the next one comes, and the discipline is then as if it had never been there. Gives the end of its
+    /// transmission.
+    #[inline]
+    fn pass(&mut self, packet: Packet, server: &mut Server, now: Time) -> Time {
+        self.passed = Some(Passed { at: now, idle_since: self.idle_since.take() });
+        let ends = server.transmit(now, packet.size());
+        self.busy += ends.since(now);
+        (self.in_service, self.service_end) = (Some(packet), ends);
+        ends
+    }
+
+    /// Tells the discipline of the packet that passed it by: it joined when it came, and left at once.
+    #[inline]
+    fn tell_passed(&mut self, rate: BitRate, annexes: &mut Annexes) {
+        let Some(Passed { at, idle_since }) = self.passed.take() else { return };
+        let Some(packet) = self.in_service else { return };
+        let since = std::mem::replace(&mut self.idle_since, idle_since);
+        let same = self.with(rate, annexes, |discipline, cx| {
+            discipline.enqueue(at, packet, cx);
+            discipline.dequeue(at, cx)
+        });
+        debug_assert_eq!(same, self.in_service, "it was alone");
+        self.idle_since = since;
     }
 
     /// What was not worth an event: that by `until` a transmission has ended behind which nothing waited. The discipline is
     /// asked for a packet that it does not have, as at that end.
     #[inline]
     fn run_dry(&mut self, rate: BitRate, until: Time, annexes: &mut Annexes) {
-        if self.service_end > until || self.discipline.backlog().packets > 0 {
+        if self.service_end > until || self.waiting > 0 {
             return;
         }
-        let end = std::mem::replace(&mut self.service_end, Time::NEVER);
-        self.in_service = None;
-        let none = self.with(rate, annexes, |discipline, cx| discipline.dequeue(end, cx));
-        debug_assert!(none.is_none(), "nothing waits");
+        let end = self.service_end;
+        if let (Some(passed), Some(packet)) = (self.passed, self.in_service)
+            && self.discipline.has_forgotten(passed.at, until, packet.size(), rate)
+        {
+            self.passed = None;
+        } else {
+            self.tell_passed(rate, annexes);
+            let none = self.with(rate, annexes, |discipline, cx| discipline.dequeue(end, cx));
+            debug_assert!(none.is_none(), "nothing waits");
+        }
+        (self.in_service, self.service_end) = (None, Time::NEVER);
         self.idle_since = Some(end);
     }
 
     /// When somebody must look again without an arrival.
     #[inline]
     fn next_end(&self) -> Time {
-        if self.discipline.backlog().packets > 0 { self.service_end } else { Time::NEVER }
+        if self.waiting > 0 { self.service_end } else { Time::NEVER }
     }
 }
 
@@ -56,12 +104,20 @@ impl Link {
     #[inline]
     pub(crate) fn offered_ahead<D: LinkDriver>(&mut self, packet: Packet, cx: &mut LinkCx<'_, D>) -> bool {
         let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) else { return false };
-        if staged.ahead {
-            staged.offer_ahead(packet, &mut self.server, cx.now, cx.annexes);
-            self.after_ahead(cx);
-            return true;
+        if !staged.ahead {
+            return false;
         }
-        false
+        if let Some(ends) = staged.offer_ahead(packet, &mut self.server, cx.now, cx.annexes) {
+            if D::PACKETS {
+                cx.driver.served(cx.now, cx.id, &packet, cx.now, ends);
+            }
+            if let Some(arrives) = self.track.push_begun(ends, packet) {
+                cx.driver.bring_forward(self.wire_timer(), arrives);
+            }
+        } else {
+            self.after_ahead(cx);
+        }
+        true
     }
 
     /// The service timer is due; false where the link does not work ahead.
@@ -109,7 +165,9 @@ impl Link {
         let staged = self.cold.as_mut().and_then(|cold| cold.staged.as_mut());
         if let Some(staged) = staged.filter(|staged| staged.ahead) {
             // Nothing waits that could carry any.
-            staged.run_dry(self.server.rate(), until, &mut Annexes::new());
+            let (rate, mut none) = (self.server.rate(), Annexes::new());
+            staged.tell_passed(rate, &mut none);
+            staged.run_dry(rate, until, &mut none);
         }
     }
 }

@@ -34,6 +34,10 @@ pub(crate) struct Stage {
     held_since: Time,
     /// Packets are on the wire as soon as their transmission begins (`ahead.rs`).
     pub(crate) ahead: bool,
+    /// The packet in service has passed the discipline by (`ahead.rs`).
+    pub(crate) passed: Option<Passed>,
+    /// How many packets wait, where the link works ahead.
+    pub(crate) waiting: u32,
     next_event: Time,
     /// What the service timer is set to.
     pub(crate) armed: Time,
@@ -44,7 +48,16 @@ pub(crate) struct Stage {
     drops: Vec<(Packet, DropReason)>,
     new_delay: Option<Span>,
     marks: u32,
-    busy: Span,
+    pub(crate) busy: Span,
+}
+
+/// A packet in transmission that has passed its discipline by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passed {
+    /// When it came, and left at once.
+    pub(crate) at: Time,
+    /// Since when the server had been idle.
+    pub(crate) idle_since: Option<Time>,
 }
 
 /// A governor with what it borrows.
@@ -75,6 +88,8 @@ impl Stage {
             governor: None,
             held_since: Time::ZERO,
             ahead: false,
+            passed: None,
+            waiting: 0,
             next_event: Time::NEVER,
             armed: Time::NEVER,
             area: 0,
@@ -231,8 +246,13 @@ impl Stage {
 
     #[inline]
     pub(crate) fn integrate(&mut self, now: Time) {
-        let span = now.since(self.area_until).as_nanos();
-        self.area += span * u64::from(self.discipline.backlog().packets);
+        self.integrate_over(now, self.discipline.backlog().packets);
+    }
+
+    /// The same, where it is known how many packets have been waiting.
+    #[inline]
+    pub(crate) fn integrate_over(&mut self, now: Time, waiting: u32) {
+        self.area += now.since(self.area_until).as_nanos() * u64::from(waiting);
         self.area_until = now;
     }
 

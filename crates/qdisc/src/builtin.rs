@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use tailback_core::{ArrivalPolicy, Backlog, Packet, QueueCx, QueueDiscipline, Time, Verdict};
+use tailback_core::{
+    ArrivalPolicy, Backlog, BitRate, Bytes, Packet, QueueCx, QueueDiscipline, Time, Verdict,
+};
 
 use crate::avq::{Avd, Avq};
 use crate::bucket::{Policer, TokenBucket};
@@ -53,6 +55,28 @@ impl Discipline {
     /// has left.
     pub fn may_hear_late(&self) -> bool {
         matches!(self, Self::RoundRobin(_) | Self::SelfClocked(_) | Self::WeightedFair(_))
+    }
+
+    /// Whether a packet that finds a free server at `now`, and nothing waiting, may pass the discipline by: as long as nobody
+    /// joins or looks, it need not hear of that packet, and where [`Discipline::has_forgotten`] says so it never need.
+    #[inline]
+    pub fn lets_pass(&mut self, now: Time, rate: BitRate) -> bool {
+        match self {
+            Self::RoundRobin(_) => rate > BitRate::ZERO,
+            Self::WeightedFair(queue) => rate > BitRate::ZERO && queue.lets_pass(now, rate),
+            _ => false,
+        }
+    }
+
+    /// Whether the discipline is at `now` as if the packet that passed it by at `then`, and has been transmitted, had never
+    /// come.
+    #[inline]
+    pub fn has_forgotten(&self, then: Time, now: Time, size: Bytes, rate: BitRate) -> bool {
+        match self {
+            Self::RoundRobin(_) => true,
+            Self::WeightedFair(_) => Fluid::has_served(then, now, size, rate),
+            _ => false,
+        }
     }
 }
 

@@ -35,16 +35,18 @@ fn queue(kind: u8, buffer: Option<u32>) -> Built {
     built(&fair, buffer.map_or(Capacity::Unlimited, Capacity::Packets), 10_000_000)
 }
 
-/// What queues tell of themselves, each millisecond and a bit.
+/// What queues tell of themselves, each millisecond and a bit, or never: a queue at which nobody looks need not hear of
+/// everything.
 #[derive(Debug, Default, PartialEq)]
 struct States {
+    is_looking: bool,
     looks: u64,
     told: Vec<f64>,
 }
 
 impl Recorder for States {
     fn next_sample(&self) -> Time {
-        Time::ZERO + Span::from_micros(1100) * self.looks
+        if self.is_looking { Time::ZERO + Span::from_micros(1100) * self.looks } else { Time::NEVER }
     }
 
     fn sample(&mut self, view: &mut View<'_>) {
@@ -166,9 +168,10 @@ proptest! {
     }
 
     #[test]
-    fn both_forms_of_a_link_agree(case in cases()) {
+    fn both_forms_of_a_link_agree(case in cases(), is_looking in any::<bool>()) {
         let run = |staged| {
-            let recorder = (States::default(), (Digest::default(), PacketLog::default()));
+            let states = States { is_looking, ..States::default() };
+            let recorder = (states, (Digest::default(), PacketLog::default()));
             let mut sim = build(&case, staged, usize::MAX, recorder);
             let mut counters = Vec::new();
             for step in 1..=20 {

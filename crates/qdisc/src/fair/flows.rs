@@ -271,6 +271,12 @@ impl<F: Default, N: Copy> Flows<F, N> {
         self.classifier.weight_of(self.slots.at(slot).share)
     }
 
+    /// Whether every flow has weight 1.
+    #[inline]
+    pub(super) fn weighs_all_alike(&self) -> bool {
+        self.classifier.is_trivial()
+    }
+
     #[inline]
     fn keep(&mut self, slot: u32, keeper: u8) {
         self.slots.at_mut(slot).keepers |= keeper;

@@ -72,6 +72,12 @@ impl<R: TagRule> ByTag<R> {
         Self { rule, order: Order::new(), entries: 0 }
     }
 
+    /// The rule, and the order of service so far.
+    #[inline]
+    pub(super) fn parts(&mut self) -> (&mut R, &mut Order) {
+        (&mut self.rule, &mut self.order)
+    }
+
     /// Removes or corrects the top entry, which served its purpose.
     #[inline]
     fn renew_top(&mut self, flows: &mut TaggedFlows<R>, slot: u32) {

@@ -13,7 +13,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{BitRate, Checker, Packet, QueueCx, Time};
+use tailback_core::{BitRate, Bytes, Checker, Packet, QueueCx, Time};
 
 use super::agenda::Agenda;
 use super::heap::Entry;
@@ -78,6 +78,9 @@ impl QueueConfig for WeightedFairConfig {
 pub struct Fluid {
     virtual_time: f64,
     updated: Time,
+    /// The fluid has flowed for the arrival at this time, which found that it may not pass by. It must not do so twice, lest
+    /// what rounding left in it go too early.
+    flowed_for: Option<Time>,
     /// Flows backlogged in the fluid, and the sum of their weights.
     backlogged: u32,
     weights: f64,
@@ -181,6 +184,29 @@ impl Fluid {
     }
 }
 
+impl Fluid {
+    /// Whether the fluid has served by `now` a packet of weight 1 that came alone at `then`. The same expressions as in
+    /// [`Fluid::advance`], where virtual time begins at zero.
+    #[inline]
+    pub(crate) fn has_served(then: Time, now: Time, size: Bytes, rate: BitRate) -> bool {
+        size.as_f64() <= rate.bytes_per_sec() * now.since(then).as_secs_f64()
+    }
+}
+
+impl PerFlow<ByTag<Fluid>> {
+    /// Whether a packet that finds nothing waiting may pass by: weights are all 1, and the fluid has run empty.
+    pub(crate) fn lets_pass(&mut self, now: Time, rate: BitRate) -> bool {
+        if !self.flows.weighs_all_alike() {
+            return false;
+        }
+        let (fluid, order) = self.scheduler.parts();
+        fluid.advance(now, rate, &mut self.flows, order);
+        let is_empty = fluid.backlogged == 0;
+        fluid.flowed_for = (!is_empty).then_some(now);
+        is_empty
+    }
+}
+
 impl TagRule for Fluid {
     type Flow = Finish;
     /// The packet's tag.
@@ -195,7 +221,9 @@ impl TagRule for Fluid {
         packet: &Packet,
         cx: &QueueCx<'_>,
     ) -> f64 {
-        self.advance(now, cx.rate, flows, order);
+        if self.flowed_for.take() != Some(now) {
+            self.advance(now, cx.rate, flows, order);
+        }
         let weight = flows.weight(slot);
         let length = packet.size().as_f64() / weight;
         let Finish(last) = flows.state(slot);
