@@ -2,6 +2,7 @@
 //! packet is on its way. Whoever consumes or drops a packet takes or frees its annex.
 
 use crate::arrivals::ArrivalWord;
+use crate::fetch::fetch;
 use crate::ids::AnnexId;
 use crate::marks::Echoes;
 use crate::time::{Span, Time};
@@ -211,6 +212,16 @@ impl Annexes {
     /// The annex, if the packet has one.
     pub fn get(&self, id: AnnexId) -> Option<&Annex> {
         self.slots.get(id.slot())?.as_ref()
+    }
+
+    /// Fetches an annex, if the packet has one, ahead of its use; where it has none another one, for want of a branch that no
+    /// processor would foresee.
+    #[inline]
+    pub fn fetch(&self, id: AnnexId) {
+        let last = self.slots.len().wrapping_sub(1);
+        if let Some(slot) = self.slots.get(id.slot().min(last)) {
+            fetch::<2, _>(slot);
+        }
     }
 
     /// The annex, to change it on the way.

@@ -23,6 +23,7 @@ pub mod custom;
 pub mod delivery;
 pub mod endpoint;
 pub mod feedback;
+pub mod fetch;
 pub mod governor;
 pub mod ids;
 pub mod marks;

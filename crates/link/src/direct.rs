@@ -140,6 +140,24 @@ impl Track {
         (slot.packet, next)
     }
 
+    /// See [`Ring::fetch_head`].
+    #[inline(always)]
+    pub(crate) fn fetch_head(&self) {
+        self.ring.fetch_head();
+    }
+
+    /// See [`Ring::fetch_tail`].
+    #[inline(always)]
+    pub(crate) fn fetch_tail(&self) {
+        self.ring.fetch_tail();
+    }
+
+    /// See [`Ring::upcoming`].
+    #[inline(always)]
+    pub(crate) fn upcoming(&self) -> Option<&Packet> {
+        self.ring.upcoming().map(|slot| &slot.packet)
+    }
+
     /// Where the packets are just before `now`: readers come between events, when everything before `now` has
     /// happened and nothing at it.
     pub(crate) fn state(&mut self, now: Time, busy_until: Time) -> State {

@@ -382,6 +382,24 @@ impl Link {
         self.track.pop()
     }
 
+    /// Fetches the packet at the head of the wire, ahead of [`Link::take_head`].
+    #[inline(always)]
+    pub fn fetch_head(&self) {
+        self.track.fetch_head();
+    }
+
+    /// Fetches the place of the next packet, ahead of [`Link::offer`].
+    #[inline(always)]
+    pub fn fetch_tail(&self) {
+        self.track.fetch_tail();
+    }
+
+    /// The packet at the head of the wire, or a little behind where many are on it; one that was there before if none is.
+    #[inline(always)]
+    pub fn upcoming(&self) -> Option<&Packet> {
+        self.track.upcoming()
+    }
+
     /// Whether packets may be lost, damaged, copied or held back on the wire.
     #[inline(always)]
     pub fn is_rough(&self) -> bool {

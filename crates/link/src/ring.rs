@@ -2,6 +2,8 @@
 //! empties, and it halves when it wraps while a quarter full. Without this a ring cycles through its peak size for
 //! ever.
 
+use tailback_core::fetch::fetch;
+
 /// A first-in first-out buffer with indexed access from the head.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
@@ -13,6 +15,9 @@ pub(crate) struct Ring<T> {
 const SMALLEST: usize = 4;
 /// An empty ring keeps at most so many slots.
 const KEPT: usize = 8;
+/// Where so many wait, heads come soon after each other: what is upcoming is the next but so many.
+const MANY: u32 = 32;
+const FAR: u32 = 2;
 
 impl<T: Copy + Default> Ring<T> {
     /// An empty ring that owns no memory yet.
@@ -88,6 +93,31 @@ impl<T: Copy + Default> Ring<T> {
         if self.slots.len() > KEPT && (self.len as usize) < self.slots.len() / 4 {
             self.resize(self.slots.len() / 2);
         }
+    }
+
+    /// Fetches the head.
+    #[inline(always)]
+    pub(crate) fn fetch_head(&self) {
+        if let Some(slot) = self.slots.get(self.head as usize) {
+            fetch::<1, _>(slot);
+        }
+    }
+
+    /// Fetches the place of the next entry.
+    #[inline(always)]
+    pub(crate) fn fetch_tail(&self) {
+        let mask = self.slots.len().wrapping_sub(1);
+        if let Some(slot) = self.slots.get((self.head as usize + self.len as usize) & mask) {
+            fetch::<1, _>(slot);
+        }
+    }
+
+    /// The head, or an entry a little behind it where many wait; what was there before if none does.
+    #[inline(always)]
+    pub(crate) fn upcoming(&self) -> Option<&T> {
+        let mask = self.slots.len().wrapping_sub(1);
+        let behind = (self.len / MANY).min(FAR);
+        self.slots.get((self.head as usize + behind as usize) & mask)
     }
 
     /// The entry `index` places behind the head.

@@ -195,6 +195,12 @@ impl Leaves {
         (place < self.wires.end - self.wires.start).then_some(Place(place))
     }
 
+    /// The first of the wires' leaves.
+    #[inline(always)]
+    pub(crate) fn first_wire(&self) -> u32 {
+        self.wires.start
+    }
+
     /// What a leaf stands for.
     #[inline]
     pub(crate) fn get(&self, leaf: u32) -> Leaf {

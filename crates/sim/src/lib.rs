@@ -11,6 +11,7 @@
 )]
 
 mod accumulation;
+mod ahead;
 mod branches;
 mod cells;
 mod cells_and_multicast;

@@ -64,6 +64,12 @@ impl Links {
         &mut self.by_place[place.0 as usize]
     }
 
+    /// The same to look at; `None` where no link stands.
+    #[inline(always)]
+    pub(crate) fn peek(&self, place: Place) -> Option<&Link> {
+        self.by_place.get(place.0 as usize)
+    }
+
     /// The link of an identity.
     pub(crate) fn of(&mut self, id: LinkId) -> &mut Link {
         self.at(self.place(id))

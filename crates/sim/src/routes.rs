@@ -224,6 +224,12 @@ impl Routes {
     pub(crate) fn at(&self, cursor: u32) -> u32 {
         self.table[cursor as usize]
     }
+
+    /// The same, or 0 where there is none.
+    #[inline(always)]
+    pub(crate) fn peek(&self, cursor: u32) -> u32 {
+        self.table.get(cursor as usize).copied().unwrap_or(0)
+    }
 }
 
 /// The same number for the same value, in every run.

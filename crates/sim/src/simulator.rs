@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use tailback_core::{Endpoint, FlowId, LinkId, Observation, Packet, RouteCursor, Time};
 use tailback_link::LinkCounters;
 
+use crate::ahead::Ahead;
 use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
 use crate::flow::{Flow, FlowSpec};
@@ -24,6 +25,8 @@ pub struct Simulator<R: Recorder = ()> {
     leaves: Leaves,
     flows: Vec<Flow>,
     paths: Paths<R>,
+    /// Where very much is simulated.
+    ahead: Option<Ahead>,
     events_handled: u64,
     /// Whether memory is used up.
     stopped: bool,
@@ -42,7 +45,8 @@ impl<R: Recorder> Simulator<R> {
         recorder: R,
     ) -> Self {
         let paths = Paths::new(events, links, routes, recorder);
-        Self { seed, horizon, leaves, flows, paths, events_handled: 0, stopped: false }
+        let ahead = Ahead::new(&paths, &flows);
+        Self { seed, horizon, leaves, flows, paths, ahead, events_handled: 0, stopped: false }
     }
 
     /// Sends every packet through `codec` when it leaves its endpoint.
@@ -193,6 +197,9 @@ impl<R: Recorder> Simulator<R> {
             self.events_handled += 1;
             if let Some(place) = self.leaves.wire(leaf) {
                 let (packet, is_rough) = self.paths.take_head(place, leaf);
+                if let Some(ahead) = &mut self.ahead {
+                    ahead.look(leaf, &self.paths, &self.leaves, &self.flows);
+                }
                 if is_rough {
                     let (number, way, rest) = packet.words();
                     self.wear(place, number, way, rest);

@@ -2,6 +2,7 @@
 //! named here; nothing else lives here.
 
 mod accumulation;
+mod ahead;
 mod announced;
 mod by_hand;
 mod common;

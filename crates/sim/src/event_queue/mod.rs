@@ -69,6 +69,28 @@ impl EventQueue {
         }
     }
 
+    /// Which leaf is due first of the part of the tree in which `leaf` is; see [`WinnerTree::soon`].
+    #[inline(always)]
+    pub(crate) fn soon(&self, leaf: u32) -> u32 {
+        match &self.kind {
+            Kind::Tree(tree) => tree.soon(leaf) as u32 & self.mask,
+            Kind::Wheel(_) => leaf,
+        }
+    }
+
+    /// Whether walks to the root go through memory that is seldom at hand.
+    pub(crate) fn is_large(&self) -> bool {
+        matches!(&self.kind, Kind::Tree(tree) if tree.is_large())
+    }
+
+    /// Fetches what [`EventQueue::arm`] touches of a leaf, ahead of it.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, leaf: u32) {
+        if let Kind::Tree(tree) = &self.kind {
+            tree.fetch(leaf);
+        }
+    }
+
     /// When `leaf` is due.
     #[inline]
     pub(crate) fn due(&self, leaf: u32) -> Time {
@@ -174,6 +196,26 @@ mod tests {
             prop_assert!(matches!(tree.kind, Kind::Tree(_)));
             agree(&mut tree, leaves, &operations);
             agree(&mut EventQueue::wheel(leaves), leaves, &operations);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_due_soon_is_first_in_its_part(
+            leaves in 2000_usize..5000,
+            operations in prop::collection::vec((0_usize..5000, 0_u64..1_000_000), 1..400),
+        ) {
+            let mut queue = EventQueue::new(leaves, Time::from_secs_f64(4000.0));
+            let mut due = vec![u64::MAX; leaves];
+            let wide = leaves.next_power_of_two() / 128;
+            for (leaf, at) in operations {
+                let leaf = leaf % leaves;
+                due[leaf] = at;
+                queue.arm(leaf as u32, Time::from_nanos(at));
+                let part = leaf / wide * wide..(leaf / wide + 1) * wide;
+                let first = part.filter(|&other| other < leaves).min_by_key(|&other| (due[other], other));
+                prop_assert_eq!(Some(queue.soon(leaf as u32) as usize), first);
+            }
         }
     }
 

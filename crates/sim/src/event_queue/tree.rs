@@ -9,6 +9,7 @@
 //! worth a sixth of a whole run. [`WinnerTree`] picks the walk for its size when it is made.
 
 use tailback_core::Time;
+use tailback_core::fetch::fetch;
 
 /// The key of a leaf that is not armed.
 pub(crate) const IDLE: u64 = u64::MAX;
@@ -48,6 +49,9 @@ struct Walks {
 
 /// At most so many levels lie as in a heap: 16 KiB.
 const MOST_ABOVE: u32 = 10;
+
+/// Into so many parts a tree is cut to look ahead.
+const PARTS: usize = 128;
 
 /// How many pairs of levels of a tree of `1 << bits` leaves go by fours.
 const fn pairs_of_levels(bits: u32) -> u32 {
@@ -128,6 +132,30 @@ impl WinnerTree {
     #[inline(always)]
     pub(crate) fn bring_forward(&mut self, leaf: u32, time: Time) -> u64 {
         (self.walks.bring_forward)(&mut self.fours, &mut self.top, leaf, time)
+    }
+
+    /// Whether there are more than 65 536 leaves.
+    pub(crate) fn is_large(&self) -> bool {
+        self.bits > 16
+    }
+
+    /// The key that is due first in the part of the tree in which `leaf` is, of [`PARTS`] parts. In the part in which a leaf
+    /// was armed last it is, most often, one that has not been first before; it becomes due in `PARTS` events on average.
+    #[inline(always)]
+    pub(crate) fn soon(&self, leaf: u32) -> u64 {
+        let node = PARTS + (leaf as usize >> (self.bits - PARTS.trailing_zeros()));
+        self.top.get(node).copied().unwrap_or(IDLE)
+    }
+
+    /// Fetches a leaf and what stands above it; further up, all is at hand.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, leaf: u32) {
+        let at = leaf as usize / 4;
+        for place in [at, self.leaves() / 4 + at / 4] {
+            if let Some(four) = self.fours.get(place) {
+                fetch::<1, _>(four);
+            }
+        }
     }
 
     /// The key of a leaf.
