@@ -91,8 +91,8 @@ impl Controller for AnyController {
         if let Self::Reno(reno) = self {
             return reno.answer(now, feedback, cx, obey);
         }
-        let (directive, timer) = self.react(now, &feedback(), cx);
-        obey(&directive, timer)
+        let orders = self.react(now, &feedback(), cx);
+        obey(&orders.0, orders.1)
     }
 
     #[inline]

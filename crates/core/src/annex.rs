@@ -199,13 +199,23 @@ impl Annexes {
     ///
     /// # Panics
     /// When 2^32 annexes are alive: a run that large has long exhausted any memory.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "so that an annex, which is large, is made where it stays")]
+    #[inline(always)]
     pub fn insert(&mut self, annex: Annex) -> AnnexId {
-        if let Some(id) = self.free.pop() {
-            self.slots[id.slot()] = Some(annex);
-            return id;
-        }
-        self.slots.push(Some(annex));
+        let id = self.vacant();
+        self.slots[id.slot()] = Some(annex);
+        id
+    }
+
+    /// A slot that holds nothing.
+    #[inline]
+    fn vacant(&mut self) -> AnnexId {
+        self.free.pop().unwrap_or_else(|| self.another())
+    }
+
+    #[cold]
+    fn another(&mut self) -> AnnexId {
+        self.slots.push(None);
         AnnexId::of_slot(self.slots.len() - 1).expect("fewer packets than 2^32 exist at once")
     }
 
@@ -230,6 +240,7 @@ impl Annexes {
     }
 
     /// Takes the annex out; the handle is void afterwards.
+    #[inline(never)]
     pub fn take(&mut self, id: AnnexId) -> Option<Annex> {
         if !id.is_some() {
             return None;

@@ -237,8 +237,9 @@ pub trait Controller {
     where
         Self: Sized,
     {
-        let (directive, timer) = self.react(now, &feedback(), cx);
-        obey(&directive, timer)
+        // Read where it was written: what is copied in wide pieces as soon as it was written in narrow ones waits for these.
+        let orders = self.react(now, &feedback(), cx);
+        obey(&orders.0, orders.1)
     }
 
     /// Feedback arrives; the directive and the next timer. Behind a pointer this is one call instead of three: there is no

@@ -136,6 +136,7 @@ impl EndpointCx<'_> {
     }
 
     /// Takes a packet's annex.
+    #[inline]
     pub fn take_annex(&mut self, packet: &Packet) -> Option<Annex> {
         self.annexes.take(packet.annex)
     }

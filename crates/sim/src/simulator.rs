@@ -272,11 +272,14 @@ impl<R: Recorder> Simulator<R> {
 
     #[inline(never)]
     fn deliver(&mut self, end: End, number: u64, way: u64, rest: u64) {
-        let mut packet = Packet::from_words(number, way, rest);
+        // A packet of which no address is taken stays in registers.
+        let mut words = (number, way, rest);
         if self.paths.cells_and_multicast.is_some() {
-            let Some(whole) = self.put_together(packet, end) else { return };
-            packet = whole;
+            let part = Packet::from_words(number, way, rest);
+            let Some(whole) = self.put_together(part, end) else { return };
+            words = whole.words();
         }
+        let packet = Packet::from_words(words.0, words.1, words.2);
         self.flows[packet.flow.index()].deliver(packet, end, &mut self.paths);
     }
 

@@ -105,9 +105,16 @@ impl Receiver {
 
     #[inline(always)]
     fn on_packet(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
+        if packet.kind() == Kind::Data && self.reports.is_none() {
+            // In place: an annex is large, and the stamp is all that is read of it.
+            let stamp = cx.annexes.get(packet.annex).and_then(stamped);
+            cx.annexes.free(packet.annex);
+            self.on_data(now, packet, stamp, cx);
+            return;
+        }
         let annex = if packet.annex.is_some() { cx.take_annex(packet) } else { None };
         let fresh = match packet.kind() {
-            Kind::Data => self.on_data(now, packet, annex.as_ref(), cx),
+            Kind::Data => self.on_data(now, packet, annex.as_ref().and_then(stamped), cx),
             Kind::Control => {
                 self.counters.control_packets += 1;
                 self.counters.control_bytes += packet.size();
@@ -116,26 +123,21 @@ impl Receiver {
             Kind::Ack | Kind::Report => return,
         };
         if let Some(reports) = &mut self.reports {
-            reports.on_arrival(now, packet, annex.as_ref(), fresh, cx);
+            let copy = *packet;
+            reports.on_arrival(now, &copy, annex.as_ref(), fresh, cx);
         }
     }
 
-    /// A segment arrived; whether for the first time.
+    /// A segment arrived, with the time that was stamped into it, if any; whether for the first time.
     #[inline(always)]
-    fn on_data(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        annex: Option<&Annex>,
-        cx: &mut EndpointCx<'_>,
-    ) -> bool {
+    fn on_data(&mut self, now: Time, packet: &Packet, stamp: Option<Time>, cx: &mut EndpointCx<'_>) -> bool {
         let size = packet.size();
         self.counters.packets += 1;
         self.counters.bytes += size;
         let marked = self.read_marks(packet, cx);
         self.trigger = packet.number;
-        if let Some(Annex::Control(stamp)) = annex {
-            **self.stamp.get_or_insert_default() = Stamp { echo: Some(stamp.sent_at), arrived: now };
+        if stamp.is_some() {
+            **self.stamp.get_or_insert_default() = Stamp { echo: stamp, arrived: now };
         }
         let payload = size.get().saturating_sub(u64::from(self.header));
         match self.stream.arrive(packet.number, size.get(), payload) {
@@ -172,10 +174,12 @@ impl Receiver {
     #[inline(always)]
     fn read_marks(&mut self, packet: &Packet, cx: &mut EndpointCx<'_>) -> bool {
         if !matches!(self.config.ecn_echo, EcnEcho::Latched | EcnEcho::PerPacket) {
+            // Of a copy, here and below: a packet whose address goes to a call stays in memory all the time.
+            let copy = *packet;
             return if self.config.ecn_echo == EcnEcho::StateChange {
-                self.follow_marks(packet, cx)
+                self.follow_marks(&copy, cx)
             } else {
-                self.count_marks(packet)
+                self.count_marks(&copy)
             };
         }
         self.rho |= packet.rho();
@@ -263,6 +267,12 @@ impl Receiver {
         self.counters.sent_bytes += ack.size();
         ack
     }
+}
+
+/// The time that was stamped into a segment.
+#[inline]
+fn stamped(annex: &Annex) -> Option<Time> {
+    if let Annex::Control(stamp) = annex { Some(stamp.sent_at) } else { None }
 }
 
 impl Endpoint for Receiver {

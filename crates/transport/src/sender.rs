@@ -218,8 +218,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
         self.steering.tell(now, &self.recovery, Some(outcome), None, cx);
     }
 
-    fn on_report(&mut self, now: Time, packet: &Packet, report: &Envelope, cx: &mut EndpointCx<'_>) {
-        self.steering.teller.note_report(now, packet);
+    fn on_report(&mut self, now: Time, number: u64, report: &Envelope, cx: &mut EndpointCx<'_>) {
+        self.steering.teller.note_report(now, number);
         let count = |echo| self.recovery.on_count(now, echo, report.arrived_bytes.get(), &self.config);
         let found = report.echo.and_then(count);
         self.counters.note(found.and_then(|outcome| outcome.event));
@@ -402,7 +402,7 @@ impl<C: Controller, S: Source> Endpoint for Sender<C, S> {
                 } else if packet.kind() == Kind::Ack {
                     self.on_ack(now, &packet, cx);
                 } else if let Some(Annex::Report(report)) = cx.take_annex(&packet) {
-                    self.on_report(now, &packet, &report, cx);
+                    self.on_report(now, packet.number, &report, cx);
                 }
             }
             Input::Timeout if self.is_shapers_time(now) => return,

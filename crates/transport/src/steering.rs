@@ -166,8 +166,10 @@ impl<C: Controller> Steering<C> {
                 return Heard::Same;
             }
             *window = directive.window.map_or(u64::MAX, Bytes::get);
+            let heard = shaper.as_mut().map_or(Heard::Same, |shaper| shaper.hear(directive));
+            // Apart from the window: side by side, both are read in wide pieces, which wait for what was written in narrow ones.
             *timeout = directive.timeout.unwrap_or(Span::MAX);
-            shaper.as_mut().map_or(Heard::Same, |shaper| shaper.hear(directive))
+            heard
         });
         if let Some(pacing) = &mut self.pacing {
             pacing.note(next.rtt);

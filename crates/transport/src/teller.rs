@@ -4,7 +4,7 @@
 use tailback_control::estimators::DeliveryRate;
 use tailback_core::{
     Acked, BitRate, Bytes, CongestionEvent, ControlInfo, Controller, Directive, Echoes, EndpointCx, Envelope,
-    Feedback, Lost, OneWay, Packet, Recovery, RttSample, Sent, Span, Time,
+    Feedback, Lost, OneWay, PairPosition, Recovery, RttSample, Sent, Span, Time,
 };
 
 /// What a sender knows of what it sent, by whoever keeps account of it.
@@ -49,6 +49,26 @@ pub(crate) struct Next {
     pub(crate) rtt: RttSample,
     /// What the window must do; nothing where nothing is missing.
     pub(crate) event: Option<CongestionEvent>,
+    /// The segment's way to the receiver, where segments are stamped.
+    pub(crate) one_way: Option<OneWay>,
+}
+
+impl Next {
+    /// Nothing yet.
+    pub(crate) const EMPTY: Self = Self {
+        acked: Acked {
+            number: 0,
+            size: Bytes::ZERO,
+            sent_at: Time::ZERO,
+            retransmitted: false,
+            pair: PairPosition::Single,
+            tag: 0,
+        },
+        outstanding: 0,
+        rtt: RttSample { latest: Span::ZERO, smoothed: Span::ZERO, min: Span::ZERO },
+        event: None,
+        one_way: None,
+    };
 }
 
 /// What a sender has sent so far, and knows, for its stamps.
@@ -189,12 +209,12 @@ impl<C: Controller> Teller<C> {
             gain: 1.0,
             report: None,
             delivery,
-            one_way: None,
+            one_way: next.one_way,
         };
         if BEYOND {
             // One copy is enough of what follows: the commonest law needs no way of its own here.
-            let (directive, timer) = self.controller.react(now, &feedback(), &mut cx.control());
-            return obey(&directive, timer);
+            let orders = self.controller.react(now, &feedback(), &mut cx.control());
+            return obey(&orders.0, orders.1);
         }
         self.controller.answer(now, feedback, &mut cx.control(), obey)
     }
@@ -222,8 +242,8 @@ impl<C: Controller> Teller<C> {
     }
 
     /// A report packet arrived; its number is the time it left the receiver.
-    pub(crate) fn note_report(&mut self, now: Time, packet: &Packet) {
-        let newest = LastReport { sent_at: Time::from_nanos(packet.number), arrived: now };
+    pub(crate) fn note_report(&mut self, now: Time, number: u64) {
+        let newest = LastReport { sent_at: Time::from_nanos(number), arrived: now };
         match &mut self.last_report {
             Some(last) => **last = newest,
             none => *none = Some(Box::new(newest)),

@@ -9,7 +9,7 @@ use tailback_control::schemes::{Reno, RenoConfig};
 use tailback_control::{AnyController, Reliability, SCHEMES};
 use tailback_core::{
     BitRate, Burst, Bytes, Controller, Cx, DataAmount, DeliverySample, Directive, Endpoint, Event, Feedback,
-    Gate, Observation, Packet, ProbePlan, Sent, Span, Time, Tokens,
+    Gate, Observation, OneWay, Packet, ProbePlan, Sent, Span, Time, Tokens,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
@@ -67,6 +67,7 @@ struct Noting {
     habits: Habits,
     told: Vec<(Batch, Bytes)>,
     delivered: Vec<Option<DeliverySample>>,
+    one_way: Vec<Option<OneWay>>,
     left: Vec<Left>,
     /// Batches so far; the timer that ends what is odd counts for as many as are missing to forty.
     steps: u64,
@@ -80,6 +81,7 @@ impl Noting {
             habits,
             told: Vec::new(),
             delivered: Vec::new(),
+            one_way: Vec::new(),
             left: Vec::new(),
             steps: 0,
             odd_until: None,
@@ -133,6 +135,7 @@ impl Controller for Noting {
         let sizes = feedback.acked.iter().map(|one| one.size).sum();
         self.told.push((told, sizes));
         self.delivered.push(feedback.delivery.cloned());
+        self.one_way.push(feedback.one_way);
         self.law.on_feedback(now, feedback, cx);
         self.step(now);
     }
@@ -192,7 +195,7 @@ prop_compose! {
             1 => Just(RttSampling::Timestamps)
         ],
         ecn in prop_oneof![4 => Just(EcnMode::Off), 1 => Just(EcnMode::Ect0), 1 => Just(EcnMode::Ect1)],
-        flags in any::<[bool; 7]>(),
+        flags in any::<[bool; 8]>(),
         segmentation_offload in prop::bool::weighted(0.1),
         pacing in prop_oneof![3 => Just(None), 1 => Just(Some(PacingConfig::default()))],
         jitter in prop_oneof![5 => Just(0_u64), 1 => 1_u64..2000],
@@ -210,6 +213,7 @@ prop_compose! {
             handshake: flags[4],
             delivery: flags[5],
             lost_retransmissions: flags[6],
+            stamps: flags[7],
             segmentation_offload,
             pacing,
             send_jitter: Span::from_micros(jitter),
@@ -290,6 +294,7 @@ proptest! {
         prop_assert_eq!(straight, general);
         prop_assert_eq!(told.told, expected.told);
         prop_assert_eq!(told.delivered, expected.delivered);
+        prop_assert_eq!(told.one_way, expected.one_way);
         prop_assert_eq!(told.left, expected.left);
     }
 
@@ -339,6 +344,21 @@ fn the_straight_way_is_taken() {
         assert!(test.step(Time::from_secs_f64(10.0)));
     }
     assert!(test.sender.goes_straight(), "all is repaired");
+}
+
+#[test]
+fn a_straight_way_is_taken_with_stamps() {
+    let config = StreamConfig { reliability: Reliability::Sack, stamps: true, ..StreamConfig::default() };
+    let habits = Habits { rate: None, burst: Burst::SINGLE, watches_sent: false, odd: None };
+    let sender = Sender::new(FLOW, config.clone(), Noting::new(&config, habits), AnySource::infinite());
+    let receiver = Receiver::new(FLOW, ReceiverConfig::default().matching(&config));
+    let mut test = Pipe::new(sender, receiver, Span::from_millis(20)).start();
+    while test.sender.counters().acked_packets < 100 {
+        assert!(test.step(Time::from_secs_f64(10.0)));
+        assert!(test.sender.goes_straight(), "nothing is missing");
+    }
+    let law = test.sender.into_controller();
+    assert!(law.one_way.iter().all(Option::is_some), "the way of every segment is told");
 }
 
 /// Of the steps with something missing, how many find the sender on a straight way, and how many do not.

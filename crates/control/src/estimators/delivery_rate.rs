@@ -17,30 +17,49 @@
 
 use tailback_core::{Acked, BitRate, Bytes, DeliverySample, Lost, LostThen, Sent, Span, Time};
 
-/// What is kept of a packet from its departure to its acknowledgement.
+/// What is kept of a packet from its departure to its acknowledgement: whole words only. A record that was written in pieces
+/// and is copied in words keeps the processor waiting until the pieces have reached the cache.
 #[derive(Clone, Copy, Debug)]
 struct Record {
     sent_at: Time,
+    /// [`Time::NEVER`] where nothing is known of this number, or nothing more is to be told of it.
     first_sent: Time,
+    /// And in the highest bit, whether the application limited the sender.
     delivered: u64,
     delivered_at: Time,
     lost: u64,
     in_flight: u64,
-    app_limited: bool,
-    /// Nothing is known of this number, or nothing more is to be told of it.
-    gone: bool,
 }
 
 const GONE: Record = Record {
     sent_at: Time::ZERO,
-    first_sent: Time::ZERO,
+    first_sent: Time::NEVER,
     delivered: 0,
     delivered_at: Time::ZERO,
     lost: 0,
     in_flight: 0,
-    app_limited: false,
-    gone: true,
 };
+
+/// The bit of [`Record::delivered`] that says whether the application limited the sender.
+const LIMITED: u64 = 1 << 63;
+
+impl Record {
+    #[inline]
+    fn is_gone(&self) -> bool {
+        self.first_sent.is_never()
+    }
+
+    #[inline]
+    fn app_limited(&self) -> bool {
+        self.delivered & LIMITED != 0
+    }
+
+    /// Bytes delivered when it left.
+    #[inline]
+    fn delivered(&self) -> u64 {
+        self.delivered & !LIMITED
+    }
+}
 
 /// Records of consecutive numbers, of which some may be gone, the first never: a ring whose length is a power of two.
 #[derive(Clone, Debug, Default)]
@@ -66,29 +85,28 @@ impl Records {
             return None;
         }
         let slot = self.slot(number);
-        self.slots.get_mut(slot).filter(|record| !record.gone)
+        self.slots.get_mut(slot).filter(|record| !record.is_gone())
     }
 
-    /// Keeps a record; one below all others has been told of, and is not kept.
+    /// Where to keep a record, to be written in place; one below all others has been told of, and is not kept.
     #[inline]
-    fn put(&mut self, number: u64, record: Record) {
+    fn place(&mut self, number: u64) -> Option<&mut Record> {
         let held = (self.end - self.first) as usize;
         if number == self.end && held > 0 && held < self.slots.len() {
             let slot = self.slot(number);
-            self.slots[slot] = record;
             self.end += 1;
-            return;
+            return self.slots.get_mut(slot);
         }
-        self.put_anywhere(number, record);
+        self.place_anywhere(number)
     }
 
     #[inline(never)]
-    fn put_anywhere(&mut self, number: u64, record: Record) {
+    fn place_anywhere(&mut self, number: u64) -> Option<&mut Record> {
         if self.first == self.end {
             (self.first, self.end) = (number, number);
         }
         if number < self.first {
-            return;
+            return None;
         }
         while self.end <= number {
             if (self.end - self.first) as usize == self.slots.len() {
@@ -99,7 +117,7 @@ impl Records {
             self.end += 1;
         }
         let slot = self.slot(number);
-        self.slots[slot] = record;
+        self.slots.get_mut(slot)
     }
 
     #[cold]
@@ -116,10 +134,10 @@ impl Records {
     #[inline]
     fn remove(&mut self, number: u64) {
         let slot = self.slot(number);
-        self.slots[slot].gone = true;
+        self.slots[slot].first_sent = Time::NEVER;
         if number == self.first {
             self.first += 1;
-            while self.first < self.end && self.slots[self.slot(self.first)].gone {
+            while self.first < self.end && self.slots[self.slot(self.first)].is_gone() {
                 self.first += 1;
             }
         }
@@ -169,17 +187,15 @@ impl DeliveryRate {
         if sent.in_flight <= sent.size {
             (self.so_far.first_sent, self.so_far.delivered_at) = (now, now);
         }
-        let record = Record {
+        let Some(place) = self.records.place(sent.number) else { return };
+        *place = Record {
             sent_at: now,
             first_sent: self.so_far.first_sent,
-            delivered: self.so_far.delivered,
+            delivered: self.so_far.delivered | if self.so_far.limited_until > 0 { LIMITED } else { 0 },
             delivered_at: self.so_far.delivered_at,
             lost: self.so_far.lost,
             in_flight: sent.in_flight.get(),
-            app_limited: self.so_far.limited_until > 0,
-            gone: false,
         };
-        self.records.put(sent.number, record);
     }
 
     /// The application has nothing to send, and neither window nor pacing is in the way; `in_flight` bytes are.
@@ -236,8 +252,8 @@ impl DeliveryRate {
                 size: lost.size,
                 in_flight: Bytes::new(then.in_flight),
                 lost_since: Bytes::new(self.so_far.lost - then.lost),
-                delivered_then: Bytes::new(then.delivered),
-                app_limited: then.app_limited,
+                delivered_then: Bytes::new(then.delivered()),
+                app_limited: then.app_limited(),
             });
         }
         let mut newest: Option<(Record, bool)> = None;
@@ -278,9 +294,9 @@ impl SoFar {
         let rtt = (!again).then(|| now.since(packet.sent_at));
         self.least_rtt = rtt.map_or(self.least_rtt, |rtt| self.least_rtt.min(rtt));
         let interval = packet.sent_at.since(packet.first_sent).max(now.since(packet.delivered_at));
-        let amount = Bytes::new(self.delivered - packet.delivered);
+        let amount = Bytes::new(self.delivered - packet.delivered());
         let known = !interval.is_zero() && (self.least_rtt == Span::MAX || interval >= self.least_rtt);
-        let round_start = packet.delivered >= self.round_end;
+        let round_start = packet.delivered() >= self.round_end;
         if round_start {
             self.round_end = self.delivered;
         }
@@ -288,10 +304,10 @@ impl SoFar {
         told.rate = known.then(|| BitRate::of(amount, interval));
         told.interval = interval;
         told.sent_at = packet.sent_at;
-        told.prior_delivered = Bytes::new(packet.delivered);
+        told.prior_delivered = Bytes::new(packet.delivered());
         told.prior_in_flight = Bytes::new(packet.in_flight);
         told.lost_since = Bytes::new(self.lost - packet.lost);
-        told.app_limited = packet.app_limited;
+        told.app_limited = packet.app_limited();
         told.rtt = rtt;
         told.round_start = round_start;
     }
@@ -393,7 +409,9 @@ mod tests {
                         map.insert(number, index as u64);
                         end = end.max(number + 1);
                     }
-                    ring.put(number, Record { delivered: index as u64, gone: false, ..GONE });
+                    if let Some(place) = ring.place(number) {
+                        *place = Record { delivered: index as u64, first_sent: Time::ZERO, ..GONE };
+                    }
                 } else {
                     let held = ring.get_mut(number).map(|record| record.delivered);
                     prop_assert_eq!(held, map.remove(&number));

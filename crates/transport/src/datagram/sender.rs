@@ -119,7 +119,7 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
     }
 
     fn on_report(&mut self, now: Time, packet: &Packet, report: &Envelope, cx: &mut EndpointCx<'_>) {
-        self.steering.teller.note_report(now, packet);
+        self.steering.teller.note_report(now, packet.number);
         // Without acknowledgements, a report is what measures the round trip.
         let left = report.left(now).filter(|_| !self.config.acks);
         let rtt = left.map(|left| self.ledger.rtt.sample(now, left, &self.config.rto));

@@ -126,7 +126,7 @@ impl<C: Controller> Ingress<C> {
     }
 
     fn on_report(&mut self, now: Time, packet: &Packet, report: &Envelope, cx: &mut EndpointCx<'_>) {
-        self.steering.teller.note_report(now, packet);
+        self.steering.teller.note_report(now, packet.number);
         let rtt = report.left(now).map(|left| self.rtt.sample(now, left, &self.timing));
         let outcome = Outcome { rtt, outstanding: self.books.outstanding(), ..Outcome::default() };
         self.tell(now, &outcome, Some(report), cx);

@@ -2,13 +2,22 @@
 //! says how many, or a window and a rate. What they leave out cannot matter while [`Sender::way_now`] allows them, so results
 //! are the same as on the general way (`sender.rs`, `output.rs`), which all else takes; a property test holds them equal.
 
-use tailback_core::{Annex, Bytes, Controller, EndpointCx, Kind, Output, Packet, PairPosition, Sent, Time};
+use tailback_core::{
+    AckBlocks, Annex, AnnexId, Bytes, Controller, EndpointCx, Kind, OneWay, Output, Packet, PairPosition,
+    Sent, Time,
+};
 
 use super::{Opening, Sender, Way};
 use crate::config::EcnMode;
 use crate::shaper::Verdict;
 use crate::source::Source;
-use crate::teller::Books;
+use crate::teller::{Books, Next};
+
+/// The way to the receiver of the segment that an acknowledgement answers to, where that was stamped.
+#[inline]
+fn one_way(said: &AckBlocks) -> Option<OneWay> {
+    said.echo.zip(said.arrived).map(|(sent_at, arrived)| OneWay { sent_at, arrived })
+}
 
 impl<C: Controller, S: Source> Sender<C, S> {
     /// The same sender without the straight ways, and whose controller hears of every packet, to compare with.
@@ -35,7 +44,6 @@ impl<C: Controller, S: Source> Sender<C, S> {
             && !config.segmentation_offload
             && config.limited_transmit
             && !self.stopped
-            && !self.stamps
             && !self.app.listens()
             && self.opening == Opening::Done
             && self.recovery.is_usual(config)
@@ -44,7 +52,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             Way::General
         } else if !self.recovery.is_calm() {
             if self.recovery.counts_ranges() { Way::Beside } else { Way::General }
-        } else if self.steering.is_window_only() && config.ecn == EcnMode::Off {
+        } else if self.steering.is_window_only() && config.ecn == EcnMode::Off && !self.stamps {
             Way::Window
         } else {
             Way::Paced
@@ -56,15 +64,14 @@ impl<C: Controller, S: Source> Sender<C, S> {
     #[inline(always)]
     pub(super) fn take_next(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) -> bool {
         let heard = match self.way {
-            Way::General => false,
             Way::Beside | Way::Repaired => return self.take_beyond(now, packet, cx),
-            Way::Window => packet.is_bare_ack(),
-            Way::Paced => packet.is_bare_ack() || self.is_no_news(packet, cx),
+            Way::Window | Way::Paced if packet.is_bare_ack() => Some(None),
+            Way::Paced if packet.is_quiet_ack() => self.no_news(packet.annex, cx),
+            Way::General | Way::Window | Way::Paced => None,
         };
-        if !heard {
-            return false;
-        }
-        let Some(next) = self.recovery.on_next(now, packet.number, &self.config) else { return false };
+        let Some(one_way) = heard else { return false };
+        let Some(mut next) = self.recovery.on_next(now, packet.number, &self.config) else { return false };
+        next.one_way = one_way;
         if packet.annex.is_some() {
             cx.annexes.free(packet.annex);
         }
@@ -87,11 +94,14 @@ impl<C: Controller, S: Source> Sender<C, S> {
         let Some(Annex::Blocks(said)) = cx.annexes.get(packet.annex).filter(|_| packet.is_quiet_ack()) else {
             return false;
         };
-        if said.echo.is_some() || !self.recovery.knows_of(said.marks) {
+        if !self.recovery.knows_of(said.marks) {
             return false;
         }
         let (number, blocks) = (packet.number, said.as_slice());
-        let Some(next) = self.recovery.on_beyond(now, number, blocks, &self.config) else { return false };
+        let mut next = Next { one_way: one_way(said), ..Next::EMPTY };
+        if !self.recovery.on_beyond(now, number, blocks, &self.config, &mut next) {
+            return false;
+        }
         cx.annexes.free(packet.annex);
         self.counters.note(next.event);
         let stays = self.steering.tell_one::<true>(now, &next, &self.recovery, cx);
@@ -99,15 +109,13 @@ impl<C: Controller, S: Source> Sender<C, S> {
         true
     }
 
-    /// Whether all that an acknowledgement says beyond its number is a count of marks that is known.
+    /// The segment's way to the receiver, if any, where that is all that an acknowledgement says beyond its number and a count
+    /// of marks that is known; `None` where it says more.
+    #[expect(clippy::option_option, reason = "that no way is told is not the same as that more is told")]
     #[inline(never)]
-    fn is_no_news(&self, packet: &Packet, cx: &EndpointCx<'_>) -> bool {
-        match cx.annexes.get(packet.annex) {
-            Some(Annex::Blocks(said)) if packet.is_quiet_ack() => {
-                said.count == 0 && said.echo.is_none() && self.recovery.knows_of(said.marks)
-            }
-            _ => false,
-        }
+    fn no_news(&self, annex: AnnexId, cx: &EndpointCx<'_>) -> Option<Option<OneWay>> {
+        let Some(Annex::Blocks(said)) = cx.annexes.get(annex) else { return None };
+        (said.count == 0 && self.recovery.knows_of(said.marks)).then(|| one_way(said))
     }
 
     /// Whether a timer that is due is the shaper's, and neither loss recovery's, nor the controller's, nor the application's.
@@ -197,6 +205,10 @@ impl<C: Controller, S: Source> Sender<C, S> {
             self.way = Way::General;
         }
         let mut packet = self.send_next(now, size, tag);
+        if self.stamps {
+            let info = self.steering.teller.stamp(now, &self.so_far());
+            packet.annex = cx.annexes.insert(Annex::Control(info));
+        }
         if self.config.ecn != EcnMode::Off {
             packet.set_ecn(self.config.ecn.codepoint());
             packet.set_window_reduced(self.recovery.take_reduced());

@@ -74,36 +74,39 @@ impl LossRecovery {
             pair: record.pair(),
             tag: record.tag,
         };
-        Some(Next { acked, outstanding, rtt, event: None })
+        Some(Next { acked, outstanding, rtt, event: None, one_way: None })
     }
 
     /// The oldest segment is still missing, and ranges tell of one segment more, sent once, which begins a range or ends the
-    /// one that is named first. Nothing happens and `None` is given if they tell of anything else.
+    /// one that is named first: `next` then says what that meant. Nothing happens, and `false` is given, if they tell of
+    /// anything else.
     pub(crate) fn on_beyond(
         &mut self,
         now: Time,
         number: u64,
         blocks: &[SeqRange],
         config: &StreamConfig,
-    ) -> Option<Next> {
-        let (newest, others) = blocks.split_first()?;
+        next: &mut Next,
+    ) -> bool {
+        let Some((newest, others)) = blocks.split_first() else { return false };
         let is_over = self.state != Recovery::Open && number >= self.recover;
         if number != self.ring.first() || is_over {
-            return None;
+            return false;
         }
         let arrived = newest.end.wrapping_sub(1);
         if self.known_up_to(newest) != Some(arrived) || !self.ring.get(arrived).is_plain() {
-            return None;
+            return false;
         }
         for range in others {
             if self.known_up_to(range).is_none_or(|known| known < range.end) {
-                return None;
+                return false;
             }
         }
         self.lost.clear();
-        let outstanding = self.outstanding.saturating_sub(u64::from(self.limited));
-        let (acked, sent_at) = self.take_beyond(newest.start, arrived);
-        let rtt = self.rtt.sample(now, sent_at, &config.rto);
+        next.outstanding = self.outstanding.saturating_sub(u64::from(self.limited));
+        next.acked = self.take_beyond(newest.start, arrived);
+        let sent_at = next.acked.sent_at;
+        next.rtt = self.rtt.sample(now, sent_at, &config.rto);
         let before = self.state;
         let mut event = self.recover_by_ranges(0, true, config);
         if self.own.is_some() {
@@ -115,7 +118,8 @@ impl LossRecovery {
         if self.state == Recovery::Fast && before != Recovery::Fast {
             self.restart_timer(now, config);
         }
-        Some(Next { acked, outstanding, rtt, event })
+        next.event = event;
+        true
     }
 
     /// Up to where a range is known to have arrived, from its start on; `None` unless all of it is outstanding.
@@ -130,15 +134,14 @@ impl LossRecovery {
 
     /// A segment sent once has arrived beyond a hole: the last one of a range that begins at `start`.
     #[inline(always)]
-    fn take_beyond(&mut self, start: u64, number: u64) -> (Acked, Time) {
+    fn take_beyond(&mut self, start: u64, number: u64) -> Acked {
         let end = number + 1;
         let record = self.ring.get_mut(number);
-        let sent_at = record.sent_at();
         let size = u64::from(record.size);
         let acked = Acked {
             number,
             size: Bytes::new(size),
-            sent_at,
+            sent_at: record.sent_at(),
             retransmitted: false,
             pair: record.pair(),
             tag: record.tag,
@@ -149,7 +152,7 @@ impl LossRecovery {
         self.sacked_above += u32::from(number >= self.lost_edge);
         self.high_sacked = self.high_sacked.max(end);
         self.ring.get_mut(start).set_skip_to(end);
-        (acked, sent_at)
+        acked
     }
 
     /// Whether something is to be sent again now.

@@ -8,7 +8,7 @@ use tailback_core::{Bytes, Echoes, FlowId, PairPosition, Recovery, SeqRange, Spa
 use super::{Ack, Choice, LossRecovery, Room};
 use crate::config::StreamConfig;
 use crate::receiver::reassembly::Reassembly;
-use crate::teller::Books;
+use crate::teller::{Books, Next};
 
 /// One step of a random run.
 #[derive(Clone, Copy, Debug)]
@@ -346,7 +346,9 @@ fn one_segment_more_beyond_a_hole_is_read_straight() {
     let now = Time::ZERO + Span::from_millis(10);
     let mut read = |number: u64, ranges: &[(u64, u64)]| {
         let ranges: Vec<_> = ranges.iter().map(|&(start, end)| SeqRange { start, end }).collect();
-        machine.on_beyond(now, number, &ranges, &config).map(|next| (next.acked.number, next.event))
+        let mut next = Next::EMPTY;
+        let read = machine.on_beyond(now, number, &ranges, &config, &mut next);
+        read.then_some((next.acked.number, next.event))
     };
     assert_eq!(read(0, &[]), None, "nothing is said");
     assert_eq!(read(1, &[(3, 4)]), None, "the oldest is acknowledged");

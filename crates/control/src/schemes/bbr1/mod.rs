@@ -221,6 +221,12 @@ impl Bbr1 {
         (self.rate * 1e-3 / self.segment).floor().clamp(least, 127.0)
     }
 
+    /// Bytes in packets. A division is made where its result is needed only: a processor takes long for one.
+    #[inline]
+    fn packets(&self, bytes: Bytes) -> f64 {
+        bytes.as_f64() / self.segment
+    }
+
     /// `gain` bandwidth-delay products, with room for trains, in packets.
     fn target(&self, bandwidth: f64, gain: f64) -> f64 {
         let Some(rtt) = self.model.min_rtt() else { return self.initial };
@@ -239,12 +245,13 @@ impl Bbr1 {
 
     // ── states ──
 
-    fn cycle(&mut self, now: Time, sample: &DeliverySample, in_flight: f64) {
+    fn cycle(&mut self, now: Time, sample: &DeliverySample, in_flight: Bytes) {
         if self.mode != Mode::ProbeBw {
             return;
         }
         // Before this batch.
-        let prior_in_flight = || in_flight + (sample.newly_acked + sample.newly_lost).as_f64() / self.segment;
+        let prior_in_flight =
+            || self.packets(in_flight) + self.packets(sample.newly_acked + sample.newly_lost);
         let whole = self.model.min_rtt().is_some_and(|rtt| now.since(self.phase_began) > rtt);
         let gain = self.pacing_gain;
         let next = if gain > 1.0 {
@@ -280,11 +287,11 @@ impl Bbr1 {
         }
     }
 
-    fn drain(&mut self, now: Time, in_flight: f64, cx: &mut Cx<'_>) {
+    fn drain(&mut self, now: Time, in_flight: Bytes, cx: &mut Cx<'_>) {
         if self.mode == Mode::Startup && self.full.is_reached() {
             self.mode = Mode::Drain;
         }
-        if self.mode == Mode::Drain && in_flight <= self.target(self.model.bandwidth(), 1.0) {
+        if self.mode == Mode::Drain && self.packets(in_flight) <= self.target(self.model.bandwidth(), 1.0) {
             self.enter_probe_bw(now, cx);
         }
     }
@@ -293,7 +300,7 @@ impl Bbr1 {
         &mut self,
         now: Time,
         sample: &DeliverySample,
-        in_flight: f64,
+        in_flight: Bytes,
         expired: bool,
         cx: &mut Cx<'_>,
     ) {
@@ -304,6 +311,7 @@ impl Bbr1 {
             self.model.limit_from(sample.delivered);
         }
         if self.mode == Mode::ProbeRtt {
+            let in_flight = self.packets(in_flight);
             let flying = Bytes::from_f64(in_flight * self.segment);
             self.model.limit_until(sample.delivered + flying);
             match self.probe_rtt_done {
@@ -405,7 +413,7 @@ impl Controller for Bbr1 {
         let Some(sample) = feedback.delivery.filter(|sample| sample.newly_acked > Bytes::ZERO) else {
             return;
         };
-        let in_flight = feedback.in_flight.as_f64() / self.segment;
+        let in_flight = feedback.in_flight;
         self.model.start_round(sample);
         if self.model.round_start {
             self.conserving = false;

@@ -143,9 +143,11 @@ impl Model {
         if let Some(packet) = whole {
             expected = (expected / packet).floor() * packet;
         }
-        if this.acked <= expected {
-            (this.began, this.acked, expected) = (now, 0.0, 0.0);
-        }
+        // Which it is nobody can foresee: three choices cost less than a wrong guess.
+        let anew = this.acked <= expected;
+        this.began = if anew { now } else { this.began };
+        this.acked = if anew { 0.0 } else { this.acked };
+        expected = if anew { 0.0 } else { expected };
         this.acked += sample.newly_acked.as_f64();
         let extra = smaller(this.acked - expected, window);
         let most = &mut this.most[this.slot & 1];

@@ -82,22 +82,22 @@ impl Bbr1 {
     }
 
     /// What recovery makes of the window; whether that is all there is to say about it.
-    fn recover(&mut self, sample: &DeliverySample, recovery: Recovery, acked: f64, in_flight: f64) -> bool {
+    fn recover(&mut self, sample: &DeliverySample, recovery: Recovery, acked: f64, in_flight: Bytes) -> bool {
         if sample.newly_lost > Bytes::ZERO {
-            let lost = sample.newly_lost.as_f64() / self.segment;
+            let lost = self.packets(sample.newly_lost);
             self.window = (self.window - lost).max(1.0);
         }
         let before = std::mem::replace(&mut self.recovery, recovery);
         if recovery == Recovery::Fast && before != Recovery::Fast {
             self.conserving = true;
             self.model.restart_round(sample.delivered);
-            self.window = in_flight + acked;
+            self.window = self.packets(in_flight) + acked;
         } else if before != Recovery::Open && recovery == Recovery::Open {
             self.window = self.window.max(self.prior_window);
             self.conserving = false;
         }
         if self.conserving {
-            self.window = larger(self.window, in_flight + acked);
+            self.window = larger(self.window, self.packets(in_flight) + acked);
         }
         self.conserving
     }
@@ -108,9 +108,11 @@ impl Bbr1 {
         sample: &DeliverySample,
         bandwidth: f64,
         recovery: Recovery,
-        in_flight: f64,
+        in_flight: Bytes,
     ) {
-        let acked = sample.newly_acked.as_f64() / self.segment;
+        // Mostly it is one packet.
+        let acked = sample.newly_acked.as_f64();
+        let acked = if acked == self.segment { 1.0 } else { acked / self.segment };
         if acked > 0.0 && !self.recover(sample, recovery, acked, in_flight) {
             let target = self.aim(bandwidth);
             let unknown = self.model.min_rtt().is_none();

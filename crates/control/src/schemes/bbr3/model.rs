@@ -250,10 +250,11 @@ impl Model {
 
     fn take_aggregation(&mut self, now: Time, sample: &DeliverySample, window: f64) {
         let mut expected = self.bandwidth() * now.since(self.epoch).as_secs_f64();
-        if self.epoch_acked <= expected {
-            self.restart_aggregation(now);
-            expected = 0.0;
-        }
+        // Which it is nobody can foresee: three choices cost less than a wrong guess.
+        let anew = self.epoch_acked <= expected;
+        self.epoch = if anew { now } else { self.epoch };
+        self.epoch_acked = if anew { 0.0 } else { self.epoch_acked };
+        expected = if anew { 0.0 } else { expected };
         self.epoch_acked += sample.newly_acked.as_f64();
         let extra = smaller(self.epoch_acked - expected, window);
         let memory = if self.full { AGGREGATION_ROUNDS } else { 1 };

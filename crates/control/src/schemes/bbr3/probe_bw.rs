@@ -5,7 +5,7 @@ use tailback_core::{Bytes, Cx, DeliverySample, Span, Time};
 
 use super::model::AckPhase;
 use super::{BETA, Bbr3, LOSS, MOST_ROUNDS, State};
-use crate::reals::{larger, smaller};
+use crate::reals::larger;
 
 impl Bbr3 {
     pub(super) fn start_down(&mut self, now: Time, delivered: Bytes, cx: &mut Cx<'_>) {
@@ -45,8 +45,12 @@ impl Bbr3 {
     }
 
     fn is_time_to_probe(&self, now: Time) -> bool {
-        let rounds = smaller(self.target() / self.segment, MOST_ROUNDS);
-        now.since(self.cycle_began) > self.probe_wait || f64::from(self.rounds_since_probe) >= rounds
+        let (target, rounds) = (self.target(), f64::from(self.rounds_since_probe));
+        // Mostly it is far from time, which is known without a division: a processor takes long for one.
+        let may_be = rounds * self.segment >= 0.999 * target;
+        now.since(self.cycle_began) > self.probe_wait
+            || rounds >= MOST_ROUNDS
+            || may_be && rounds >= target / self.segment
     }
 
     pub(super) fn cycle(&mut self, now: Time, sample: &DeliverySample, in_flight: f64, cx: &mut Cx<'_>) {
