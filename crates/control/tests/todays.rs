@@ -3,8 +3,8 @@
 
 use tailback_control::{AnyController, ControllerParams, EcnEcho, Scheme};
 use tailback_core::{
-    Bytes, CongestionEvent, Controller, Cx, Echoes, Feedback, PairPosition, RttSample, Sent, Span, Stream,
-    Time,
+    Acked, Bytes, CongestionEvent, Controller, Cx, Echoes, Feedback, PairPosition, RttSample, Sent, Span,
+    Stream, Time,
 };
 
 const SEGMENT: u64 = 1000;
@@ -201,5 +201,61 @@ fn vivace_waits_for_a_packet_before_its_interval_ends() {
         let ends = vivace.next_timer().expect("it has begun");
         assert!(ends > now && ends < at(3 + number), "{ends} after {now}");
         vivace.on_timer(ends, &mut cx);
+    }
+}
+
+/// Prague's mean window over a path that marks at random, a round trip of 25 ms, without packets: 16 acknowledged at a time, as
+/// quickly as the window lets them. From `initial` segments on; the first half of so many rounds does not count.
+fn prague_of_random_marks(chance: f64, initial: u64, rounds: u64) -> f64 {
+    const BATCH: u64 = 16;
+    let trip = Span::from_millis(25);
+    let one = Acked {
+        number: 0,
+        size: Bytes::new(SEGMENT),
+        sent_at: Time::ZERO,
+        retransmitted: false,
+        pair: PairPosition::Single,
+        tag: 0,
+    };
+    let acked = [one; BATCH as usize];
+    let mut prague = scheme(serde_json::json!({"name": "prague"}), initial, Some(initial));
+    let mut rng = Stream::new(1, "marks");
+    let (mut now, mut until, mut sum) = (Time::ZERO, rng.exponential() / chance, 0.0);
+    let end = Time::ZERO + trip.mul_f64(rounds as f64);
+    let half = Time::ZERO + trip.mul_f64(0.5 * rounds as f64);
+    while now < end {
+        let mut echoes = Echoes::default();
+        until -= BATCH as f64;
+        while until < 0.0 {
+            echoes.ce += 1;
+            until += rng.exponential() / chance;
+        }
+        let had = window(&prague);
+        let feedback = Feedback {
+            acked: &acked,
+            advanced: Bytes::new(BATCH * SEGMENT),
+            echoes,
+            window_limited: true,
+            ..ack(had as u64, 25)
+        };
+        prague.on_feedback(now, &feedback, &mut Cx { rng: &mut rng, notes: None });
+        let took = trip.mul_f64(BATCH as f64 / had);
+        now += took;
+        if now > half {
+            sum += had * took.as_secs_f64();
+        }
+    }
+    sum / now.since(half).as_secs_f64()
+}
+
+/// The law of `tests/test_todays_laws.py` at a mark in a thousand packets, which takes 2000 periods to forget where it began: from
+/// either side. In the simulator that is 10 million packets and more; from slow start at 100 ms, 800 s.
+#[test]
+fn prague_at_one_mark_in_a_thousand() {
+    for (chance, initial) in [(0.001, 1600), (0.001, 4000), (0.01, 200)] {
+        let kept: f64 = 1.0 - chance;
+        let law = (kept + (kept * kept + 2.0 * kept).sqrt()) / chance * (1.0 - chance / 4.0);
+        let mean = prague_of_random_marks(chance, initial, 16_000);
+        close(mean / law, 1.0, 0.05);
     }
 }
