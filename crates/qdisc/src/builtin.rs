@@ -62,8 +62,10 @@ impl Discipline {
     #[inline]
     pub fn lets_pass(&mut self, now: Time, rate: BitRate) -> bool {
         match self {
-            Self::RoundRobin(_) => rate > BitRate::ZERO,
-            Self::WeightedFair(queue) => rate > BitRate::ZERO && queue.lets_pass(now, rate),
+            Self::RoundRobin(queue) => rate > BitRate::ZERO && queue.forgets_lone(),
+            Self::WeightedFair(queue) => {
+                rate > BitRate::ZERO && queue.forgets_lone() && queue.lets_pass(now, rate)
+            }
             _ => false,
         }
     }

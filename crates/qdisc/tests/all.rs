@@ -10,5 +10,6 @@ mod dualpi2;
 mod fairness;
 mod laws;
 mod metrics;
+mod passing;
 mod polled;
 mod refusals;

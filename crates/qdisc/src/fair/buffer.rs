@@ -101,6 +101,12 @@ impl Buffer {
         if in_packets { u64::from(length.packets) } else { length.bytes.get() }
     }
 
+    /// Whether the next packet that joins may change what is known of who has most.
+    #[inline]
+    pub(super) const fn is_ranking(&self) -> bool {
+        self.ranking.is_on()
+    }
+
     /// A packet has joined `slot`.
     #[inline]
     pub(super) fn grown<F: Default, N: Copy>(&mut self, slot: u32, flows: &mut Flows<F, N>) {

@@ -127,6 +127,12 @@ impl<S: Scheduler> PerFlow<S> {
         &self.flows
     }
 
+    /// Whether the buffer would be the same had a packet not come that comes alone and leaves at once.
+    #[inline]
+    pub(crate) const fn forgets_lone(&self) -> bool {
+        !self.buffer.is_ranking()
+    }
+
     /// Drops packets until what waits fits the buffer.
     fn make_room(&mut self, arriving: u32, cx: &mut QueueCx<'_>) {
         while self.buffer.is_exceeded_by(&self.flows.backlog()) {
