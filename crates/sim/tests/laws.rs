@@ -5,7 +5,7 @@ use crate::common;
 
 use common::{built, chat, drop_tail, link, unbounded};
 use proptest::prelude::*;
-use tailback_core::{Capacity, FlowId, LinkId, Span, Time};
+use tailback_core::{Bytes, Capacity, FlowId, LinkId, Span, Time};
 use tailback_link::{Chance, Change, DeliveryTrace, Impairments, LinkCounters, LossModel, Reordering};
 use tailback_qdisc::{Built, Config};
 use tailback_sim::{Digest, LogKind, NetworkBuilder, PacketLog, Recorder, Simulator, View};
@@ -32,7 +32,12 @@ fn queue(kind: u8, buffer: Option<u32>) -> Built {
         3 => Config::SelfClockedFairQueueing(Default::default()),
         _ => Config::WeightedFairQueueing(Default::default()),
     };
-    built(&fair, buffer.map_or(Capacity::Unlimited, Capacity::Packets), 10_000_000)
+    // Bounds by packets and by bytes: some of the latter have room for less than one packet.
+    let bound = |packets: u32| match packets % 2 {
+        0 => Capacity::Packets(packets),
+        _ => Capacity::Bytes(Bytes::new(300 * u64::from(packets))),
+    };
+    built(&fair, buffer.map_or(Capacity::Unlimited, bound), 10_000_000)
 }
 
 /// What queues tell of themselves, each millisecond and a bit, or never: a queue at which nobody looks need not hear of
