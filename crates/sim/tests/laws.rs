@@ -283,7 +283,7 @@ fn a_delivery_trace_sets_the_rate_and_wastes_unused_opportunities() {
     let mut network = NetworkBuilder::new(1);
     let mut spec = link("forward", 12, 1, drop_tail(100_000));
     let text = (1..=1000).map(|millis| millis.to_string()).collect::<Vec<_>>().join("\n");
-    spec.trace = Some(DeliveryTrace::parse(&text, tailback_core::Bytes::new(1500)).expect("a good trace"));
+    spec.trace = Some(DeliveryTrace::parse(&text, Bytes::new(1500)).expect("a good trace"));
     let forward = network.link(spec);
     let reverse = network.link(link("reverse", 100, 1, drop_tail(1000)));
     chat(&mut network, "flow", &[forward], &[reverse], Span::from_micros(50));
