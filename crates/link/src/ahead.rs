@@ -24,7 +24,8 @@ impl Stage {
         let rate = server.rate();
         self.integrate_over(now, self.waiting);
         self.run_dry(rate, now, annexes);
-        if self.in_service.is_none() && self.waiting == 0 && self.discipline.lets_pass(now, rate) {
+        let is_free = self.in_service.is_none() && self.waiting == 0 && rate > BitRate::ZERO;
+        if is_free && self.discipline.lets_pass(now, rate) {
             return Some(self.pass(packet, server, now));
         }
         self.tell_passed(rate, annexes);

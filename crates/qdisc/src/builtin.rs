@@ -62,10 +62,8 @@ impl Discipline {
     #[inline]
     pub fn lets_pass(&mut self, now: Time, rate: BitRate) -> bool {
         match self {
-            Self::RoundRobin(queue) => rate > BitRate::ZERO && queue.forgets_lone(),
-            Self::WeightedFair(queue) => {
-                rate > BitRate::ZERO && queue.forgets_lone() && queue.lets_pass(now, rate)
-            }
+            Self::RoundRobin(queue) => queue.forgets_lone(),
+            Self::WeightedFair(queue) => queue.forgets_lone() && queue.lets_pass(now, rate),
             _ => false,
         }
     }

@@ -37,7 +37,8 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// `None` where so little is simulated that all of it is at hand in any case: looking ahead costs a fifth more instructions.
+    /// `None` where so little is simulated that all of it is at hand in any case: looking ahead costs a quarter more
+    /// instructions.
     pub(crate) fn new<R>(paths: &Paths<R>, flows: &[Flow]) -> Option<Self> {
         let first = |flow: &Flow| {
             [flow.receiver_port.route, flow.sender_port.route].map(|route| place_of(paths.routes.peek(route)))

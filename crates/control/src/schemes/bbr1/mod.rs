@@ -27,7 +27,8 @@
 //! overstates aggregated acknowledgements; picoquic's has a window gain of 1.125 in ProbeBW.
 //!
 //! Deviations: packets leave one by one at the rate, not in trains of a millisecond, though the window has room for
-//! three trains, as in Linux. What bunches is counted in bytes, and in whole packets by `whole_packets` only. Marks are ignored, as in Linux; data is not ECN-capable.
+//! three trains, as in Linux. What bunches is counted in bytes, and in whole packets by `whole_packets` only. Marks are
+//! ignored, as in Linux; data is not ECN-capable.
 //!
 //! Open problems: unfair to loss-based flows in shallow buffers, and to short round trips (Hock, Bless and Zitterbart
 //! 2017). Where a full buffer delays by a second and more, ProbeRTT, which also lasts for a round trip, takes much of every 10 s.
