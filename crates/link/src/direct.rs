@@ -39,6 +39,24 @@ pub(crate) struct State {
     pub(crate) service_left: Span,
 }
 
+impl State {
+    /// Counts a packet for which the server was free at `free` and that departs at `departs` where it is just before `now`;
+    /// what lies ahead of its wait, which was counted whole as it entered.
+    pub(crate) fn place(&mut self, now: Time, free: Time, departs: Time, size: Bytes) -> Span {
+        if free >= now {
+            self.waiting.add(size);
+            return free.since(now);
+        }
+        if departs >= now {
+            self.in_service.add(size);
+            self.service_left = departs.since(now);
+        } else {
+            self.propagating.add(size);
+        }
+        Span::ZERO
+    }
+}
+
 impl Track {
     pub(crate) fn new(delay: Span) -> Self {
         Self { ring: Ring::new(), delay, waiting_bytes: Bytes::ZERO, area: 0, started: 0 }
@@ -106,6 +124,19 @@ impl Track {
         let was_empty = self.ring.is_empty();
         self.ring.push(Slot { time, packet }).packet.route = route;
         was_empty.then_some(time)
+    }
+
+    /// Takes in a packet whose stay before the wire is counted elsewhere. Gives its arrival at the far end if it is the only
+    /// one on its way.
+    #[inline(always)]
+    pub(crate) fn push_arriving(
+        &mut self,
+        arrives: Time,
+        packet: Packet,
+        route: RouteCursor,
+    ) -> Option<Time> {
+        self.started += 1;
+        self.lay(arrives - self.delay, packet, route)
     }
 
     /// Takes in a packet that has just been transmitted. No packet overtakes another, also when the delay falls.

@@ -15,6 +15,8 @@ mod ahead;
 mod counters;
 mod direct;
 mod driver;
+mod feed;
+mod feeder;
 mod impairment;
 mod late;
 mod link;
@@ -31,6 +33,7 @@ mod trace;
 
 pub use counters::{Count, LinkCounters};
 pub use driver::{LinkCx, LinkDriver, LinkTimers};
+pub use feed::Coming;
 pub use impairment::{Chance, Impairments, LossModel, PacketClass, Reordering};
 pub use link::{Entrance, Link, Offer};
 pub use schedule::Change;

@@ -22,6 +22,7 @@ use tailback_qdisc::{Admission, Built, Limit};
 use crate::counters::Count;
 use crate::direct::Track;
 use crate::driver::{LinkCx, LinkDriver, LinkTimers};
+use crate::feed::Feed;
 use crate::impairment::{LossState, Wear};
 use crate::late::Late;
 use crate::server::Server;
@@ -80,6 +81,8 @@ pub(crate) struct Cold {
     pub(crate) wear: Option<Box<Wear>>,
     pub(crate) late: BinaryHeap<Reverse<Late>>,
     pub(crate) late_count: u64,
+    /// Of a link that feeds others.
+    pub(crate) feed: Option<Feed>,
     pub(crate) timers: LinkTimers,
 }
 
@@ -101,9 +104,10 @@ pub struct Link {
     pub(crate) mode: Mode,
     /// Whether packets may be lost, damaged, copied or held back on the wire.
     is_rough: bool,
+    is_fed: bool,
     pub(crate) server: Server,
     pub(crate) arrived: Count,
-    limit: Limit,
+    pub(crate) limit: Limit,
     pub(crate) cold: Option<Box<Cold>>,
 }
 
@@ -152,6 +156,7 @@ impl Link {
             wire_timer: 0,
             mode,
             is_rough,
+            is_fed: false,
             server: Server::new(spec.rate),
             arrived: Count::default(),
             limit,
@@ -244,7 +249,7 @@ impl Link {
         route: RouteCursor,
         cx: &mut LinkCx<'_, D>,
     ) {
-        if self.cold().loss_before_queue.as_mut().is_some_and(|model| model.loses(cx.now, &packet)) {
+        if self.is_lost_before_queue(&packet, cx.now) {
             self.drop(packet, DropReason::Loss, cx);
             return;
         }
@@ -276,9 +281,14 @@ impl Link {
         }
     }
 
+    /// Whether a packet is lost before the queue.
+    pub(crate) fn is_lost_before_queue(&mut self, packet: &Packet, now: Time) -> bool {
+        self.cold().loss_before_queue.as_mut().is_some_and(|model| model.loses(now, packet))
+    }
+
     /// Asks the arrival policy, or drop-tail where there is none.
-    fn police<D>(&mut self, packet: &mut Packet, idle: bool, link: &mut LinkCx<'_, D>) -> Verdict {
-        let backlog = self.track.backlog(link.now);
+    pub(crate) fn police<D>(&mut self, packet: &mut Packet, idle: bool, link: &mut LinkCx<'_, D>) -> Verdict {
+        let backlog = self.backlog(link.now);
         let (mut policy, mut marked) = (None, &mut 0);
         if let Some(cold) = self.cold.as_deref_mut() {
             (policy, marked) = (cold.policy.as_mut(), &mut cold.marked);
@@ -404,6 +414,18 @@ impl Link {
     #[inline(always)]
     pub fn is_rough(&self) -> bool {
         self.is_rough
+    }
+
+    /// Whether packets enter ahead of their time, which only [`Link::counters_without`] then allows for.
+    #[inline(always)]
+    pub fn is_fed(&self) -> bool {
+        self.is_fed
+    }
+
+    /// From now on packets may enter ahead of their time. Only an [open](Entrance::Open) link can be fed.
+    pub fn begin_to_be_fed(&mut self) {
+        debug_assert_eq!(self.mode, Mode::Open);
+        self.is_fed = true;
     }
 
     /// A packet is dropped.

@@ -7,12 +7,18 @@ use tailback_core::Time;
 
 use crate::counters::{Count, LinkCounters};
 use crate::direct::State;
+use crate::feed::Coming;
 use crate::link::{Cold, Link, Mode};
 
 impl Link {
     /// Everything countable, as of `now`. What was delivered follows from the rest, so that a packet on its way
     /// through need not touch the counters twice; the law tests compare it with what arrived at the next place.
     pub fn counters(&mut self, now: Time) -> LinkCounters {
+        self.counters_without(now, &[])
+    }
+
+    /// The same where these packets, the last ones that entered, are to come only at `now` or later.
+    pub fn counters_without(&mut self, now: Time, to_come: &[Coming]) -> LinkCounters {
         let mut nothing = Cold::default();
         let cold = self.cold.as_deref_mut().unwrap_or(&mut nothing);
         let (state, waiting_area, busy);
@@ -25,8 +31,11 @@ impl Link {
             state = State { waiting, in_service, propagating, ..State::default() };
             waiting_area = staged.waiting_area(now);
             busy = Some(staged.busy().saturating_sub(self.server.busy_until().since(now)));
+        } else if let Some(feed) = &cold.feed {
+            (state, waiting_area) = feed.look(now, self.track.delay);
+            busy = None;
         } else if self.mode == Mode::Open {
-            (state, waiting_area) = self.track.look(now);
+            (state, waiting_area) = self.track.look(now, to_come);
             busy = None;
         } else {
             state = self.track.state(now, self.server.busy_until());
@@ -43,13 +52,17 @@ impl Link {
         for Reverse(late) in &cold.late {
             propagating.add(late.packet.size());
         }
+        let mut arrived = self.arrived;
+        for coming in to_come {
+            arrived = arrived.minus(Count { packets: 1, bytes: coming.size });
+        }
         let dropped = cold.dropped.iter().fold(Count::default(), |sum, count| sum.plus(*count));
-        let accepted = self.arrived.minus(dropped.minus(cold.lost_on_wire));
+        let accepted = arrived.minus(dropped.minus(cold.lost_on_wire));
         let transmitted = accepted.minus(waiting).minus(in_service);
-        let into = self.arrived.plus(cold.duplicated);
+        let into = arrived.plus(cold.duplicated);
         let delivered = into.minus(dropped).minus(waiting).minus(in_service).minus(propagating);
         LinkCounters {
-            arrived: self.arrived,
+            arrived,
             transmitted,
             delivered,
             dropped: cold.dropped,

@@ -4,6 +4,7 @@
 use tailback_core::{Capacity, Packet, RouteCursor, Span, Time};
 
 use crate::direct::{State, Track};
+use crate::feed::Coming;
 
 impl Track {
     /// Whether so much is here as no network holds, which only a link that nothing drains ever reaches.
@@ -27,24 +28,21 @@ impl Track {
         self.lay(departs, packet, route)
     }
 
-    /// Where the packets are just before `now`, and the integral of waiting packets over time.
-    pub(crate) fn look(&self, now: Time) -> (State, u64) {
+    /// Where the packets are just before `now`, and the integral of waiting packets over time, without the last ones, which
+    /// are to come at these times only.
+    pub(crate) fn look(&self, now: Time, to_come: &[Coming]) -> (State, u64) {
         let (mut state, mut area) = (State::default(), self.area);
+        let here = self.ring.len().saturating_sub(to_come.len() as u32);
         // When the packet before departs. The one before the head has reached the far end.
         let mut free = Time::ZERO;
-        for slot in self.ring.iter() {
-            let size = slot.packet.size();
+        for (index, slot) in (0..).zip(self.ring.iter()) {
             let departs = slot.time - self.delay;
-            if free >= now {
-                state.waiting.add(size);
-                // Its wait was counted whole as it entered: what of it lies ahead is taken off.
-                area = area.wrapping_sub(free.since(now).as_nanos());
-            } else if departs >= now {
-                state.in_service.add(size);
-                state.service_left = departs.since(now);
-            } else {
-                state.propagating.add(size);
-            }
+            let ahead = match to_come.get((index - here.min(index)) as usize) {
+                // Its whole wait lies ahead.
+                Some(coming) if index >= here => free.since(coming.at),
+                _ => state.place(now, free, departs, slot.packet.size()),
+            };
+            area = area.wrapping_sub(ahead.as_nanos());
             free = departs;
         }
         (state, area)

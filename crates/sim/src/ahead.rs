@@ -12,7 +12,7 @@ use crate::flow::Flow;
 use crate::leaves::Leaves;
 use crate::links::Place;
 use crate::paths::Paths;
-use crate::routes::{KIND_OF_STEP, RECEIVER, SENDER, place_of};
+use crate::routes::{INTO_FEEDER, INTO_OTHER_FEEDER, KIND_OF_STEP, RECEIVER, SENDER, place_of};
 
 /// How many events lie between two stages: longer than a look into memory takes.
 const APART: u32 = 6;
@@ -79,16 +79,22 @@ impl Ahead {
     /// Fetches where a packet goes, and the link that it, or the endpoint's answer, then enters; that link.
     #[inline(always)]
     fn fetch_next<R>(&self, packet: &Packet, paths: &Paths<R>, flows: &[Flow]) -> u32 {
-        let step = paths.routes.peek(packet.route.0);
+        let cursor = packet.route.0;
+        let step = paths.routes.peek(cursor);
         let kind = step >> KIND_OF_STEP;
         let flow = packet.flow.index();
         let first = self.first.get(flow).copied().unwrap_or([u32::MAX; 2]);
-        let place = if kind < RECEIVER { place_of(step) } else { first[usize::from(kind == SENDER)] };
+        let place = match kind {
+            RECEIVER | SENDER => first[usize::from(kind == SENDER)],
+            // What feeds another link is at hand: many packets come by.
+            INTO_FEEDER | INTO_OTHER_FEEDER => place_of(paths.routes.peek(cursor + 1)),
+            _ => place_of(step),
+        };
         if let Some(link) = paths.links.peek(Place(place)) {
             fetch::<2, _>(link);
         }
         paths.annexes.fetch(packet.annex);
-        if kind >= RECEIVER
+        if matches!(kind, RECEIVER | SENDER)
             && let Some(flow) = flows.get(flow)
         {
             if kind == SENDER {

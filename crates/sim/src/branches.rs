@@ -30,7 +30,8 @@ impl<R: Recorder> Paths<R> {
             }
             Hop::Branch(end) => self.copies(packet, end).into_iter().for_each(|copy| self.send(copy)),
             // No route ends where it begins: whoever made it saw to that.
-            Hop::End(_) => self.annexes.free(packet.annex),
+            // Nothing is fed where routes branch.
+            Hop::End(_) | Hop::Feeder(..) | Hop::Beside(..) => self.annexes.free(packet.annex),
         }
     }
 

@@ -53,7 +53,7 @@ impl Packed {
             Leaf::Sender(flow) => (3, flow.0),
             Leaf::Receiver(flow) => (4, flow.0),
         };
-        assert!(index < 1 << 29, "a run holds fewer than 2^29 links and flows");
+        assert!(index < 1 << 28, "a run holds fewer than 2^28 links and flows");
         Self(index << 3 | variant)
     }
 

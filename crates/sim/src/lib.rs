@@ -19,6 +19,7 @@ mod column;
 mod delays;
 mod drive;
 mod event_queue;
+mod feeding;
 mod flow;
 mod leaves;
 mod links;

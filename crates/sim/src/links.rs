@@ -64,6 +64,12 @@ impl Links {
         &mut self.by_place[place.0 as usize]
     }
 
+    /// The same to look at.
+    #[inline(always)]
+    pub(crate) fn look(&self, place: Place) -> &Link {
+        &self.by_place[place.0 as usize]
+    }
+
     /// The same to look at; `None` where no link stands.
     #[inline(always)]
     pub(crate) fn peek(&self, place: Place) -> Option<&Link> {

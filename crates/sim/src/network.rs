@@ -6,6 +6,7 @@ use tailback_link::{Link, LinkSpec};
 
 use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
+use crate::feeding::Feeding;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::LeafOrder;
 use crate::links::{Links, SOME};
@@ -32,6 +33,8 @@ pub struct NetworkBuilder {
     aggregates: Vec<(FlowId, LinkId)>,
     /// Whether the event queue is the one without a limit of time in any case.
     wheel: bool,
+    /// Whether packets go link by link in any case.
+    link_by_link: bool,
     /// The first contradiction found.
     problem: Option<NetworkError>,
 }
@@ -51,6 +54,7 @@ impl NetworkBuilder {
             in_cells: Vec::new(),
             aggregates: Vec::new(),
             wheel: false,
+            link_by_link: false,
             problem: None,
         }
     }
@@ -80,6 +84,13 @@ impl NetworkBuilder {
     /// this is how to see it.
     pub fn without_limit_of_time(&mut self) {
         self.wheel = true;
+    }
+
+    /// Spends an event on every arrival at a link, also where the link is fed by one other link alone, so that packets could
+    /// enter it ahead of their time: a run is the same by both, and this is how to see it. [`Simulator::add_flow`] then
+    /// takes any route.
+    pub fn link_by_link(&mut self) {
+        self.link_by_link = true;
     }
 
     /// The flow that the next call of [`NetworkBuilder::flow`] will add: endpoints carry it in their packets.
@@ -154,7 +165,7 @@ impl NetworkBuilder {
             link.settle(leaves.of_link(index), &mut Watch { events: &mut events, recorder: &mut recorder });
         }
         let links = Links::new(self.links, leaves.wires().collect(), &mut || asked(0).is_ok());
-        let links = links.ok_or(NetworkError::Stopped)?;
+        let mut links = links.ok_or(NetworkError::Stopped)?;
         let mut routes = Routes::default();
         for &(flow, governs) in &self.aggregates {
             routes.aggregate(flow, governs, self.routes.of(flow.index()).0.len());
@@ -170,8 +181,14 @@ impl NetworkBuilder {
         routes.forget();
         leaves.forget();
         let governed = self.aggregates.into_iter().collect();
+        // A recorder of packets hears of them in the order of time.
+        let feeding = if R::PACKETS || self.link_by_link || cells_and_multicast.is_some() {
+            Feeding::default()
+        } else {
+            Feeding::begin(&mut routes, &mut links)
+        };
         let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, self.flows, routes, recorder);
-        sim.carry(cells_and_multicast, governed);
+        sim.carry(cells_and_multicast, governed, feeding);
         Ok(sim)
     }
 

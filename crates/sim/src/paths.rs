@@ -8,12 +8,13 @@ use tailback_link::{Entrance, LinkCx, LinkDriver, Offer};
 
 use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
+use crate::feeding::Feeding;
 use crate::links::{Links, Place};
 use crate::memory::MemoryLimit;
 use crate::recorder::{PacketEvent, Recorder};
 use crate::routes::{
-    Branch, Edge, End, Hop, INTO_OPEN, INTO_OTHER, INTO_PLAIN, KIND_OF_STEP, RECEIVER, Routes, SENDER,
-    place_of,
+    BESIDE_FED, BESIDE_OTHER_FED, Branch, Edge, End, Hop, INTO_FEEDER, INTO_OPEN, INTO_OTHER,
+    INTO_OTHER_FEEDER, INTO_PLAIN, KIND_OF_STEP, RECEIVER, Routes, SENDER, place_of,
 };
 
 /// More packets than any window has: who sends so many at one instant does not end.
@@ -38,6 +39,9 @@ pub(crate) struct Paths<R> {
     /// What the run may take of memory, and after which number of events it is looked at next.
     pub(crate) memory: MemoryLimit,
     pub(crate) look_at: u64,
+    /// What is fed ahead of time, and how many arrivals have been without an event so.
+    pub(crate) feeding: Feeding,
+    pub(crate) left_out: u64,
     /// A flow that sends without end at one instant.
     pub(crate) endless: Option<FlowId>,
     pub(crate) recorder: R,
@@ -101,6 +105,8 @@ impl<R: Recorder> Paths<R> {
             governed: BTreeMap::new(),
             memory: MemoryLimit::NONE,
             look_at: MemoryLimit::EVERY,
+            feeding: Feeding::default(),
+            left_out: 0,
             endless: None,
             recorder,
         }
@@ -190,6 +196,10 @@ impl<R: Recorder> Paths<R> {
             INTO_OTHER => Hop::Link(Entrance::AtLength, Place(place_of(step))),
             RECEIVER => Hop::End(End::Receiver),
             SENDER => Hop::End(End::Sender),
+            INTO_FEEDER => Hop::Feeder(Entrance::Plain, Place(place_of(step))),
+            BESIDE_FED => Hop::Beside(Entrance::Plain, Place(place_of(step))),
+            INTO_OTHER_FEEDER => Hop::Feeder(Entrance::AtLength, Place(place_of(step))),
+            BESIDE_OTHER_FED => Hop::Beside(Entrance::AtLength, Place(place_of(step))),
             _ => Hop::Branch(step),
         }
     }
@@ -228,6 +238,84 @@ impl<R: Recorder> Paths<R> {
         }
     }
 
+    /// A packet enters a link, and behind it the next, which nothing else enters: as of its arrival there, whose event is left
+    /// out. It is to go on from the step behind that.
+    #[inline(always)]
+    pub(crate) fn enter_both(&mut self, entrance: Entrance, place: Place, packet: Packet, cursor: u32) {
+        let next = Place(place_of(self.routes.at(cursor + 1)));
+        if entrance == Entrance::AtLength {
+            let (number, way, rest) = packet.words();
+            return self.enter_both_at_length(place, next, cursor, number, way, rest);
+        }
+        if let Some(arrives) = self.links.at(place).feed(self.now, &packet, next.0) {
+            self.enter_ahead(place, next, arrives, packet, cursor);
+        } else {
+            let (number, way, rest) = packet.words();
+            self.overflow(place, number, way, rest);
+        }
+    }
+
+    #[inline(never)]
+    fn enter_both_at_length(
+        &mut self,
+        place: Place,
+        next: Place,
+        cursor: u32,
+        number: u64,
+        way: u64,
+        rest: u64,
+    ) {
+        let (link, mut cx) = link!(self, place);
+        let packet = Packet::from_words(number, way, rest);
+        if let Some((packet, arrives)) = link.feed_at_length(packet, next.0, &mut cx) {
+            self.enter_ahead(place, next, arrives, packet, cursor);
+        }
+    }
+
+    /// A packet enters a link as of its arrival there.
+    #[inline(always)]
+    fn enter_ahead(&mut self, feeder: Place, place: Place, arrives: Time, packet: Packet, cursor: u32) {
+        self.left_out += 1;
+        match self.links.at(place).offer(Entrance::Open, arrives, packet, RouteCursor(cursor + 2)) {
+            Offer::Leads(leaf, arrives) => self.events.bring_forward(leaf, arrives),
+            Offer::Queued => {}
+            Offer::Overflow | Offer::AtLength => {
+                self.links.at(feeder).feed_in_vain();
+                let (number, way, rest) = packet.words();
+                self.overflow(place, number, way, rest);
+            }
+        }
+    }
+
+    /// A packet enters a link that feeds others, but not the next of its route.
+    #[inline(always)]
+    pub(crate) fn enter_beside(&mut self, entrance: Entrance, place: Place, packet: Packet, cursor: u32) {
+        let route = RouteCursor(cursor + 1);
+        if entrance == Entrance::AtLength {
+            let (link, mut cx) = link!(self, place);
+            return link.offer_beside_at_length(packet, route, &mut cx);
+        }
+        match self.links.at(place).offer_beside(self.now, packet, route) {
+            Offer::Leads(leaf, arrives) => self.events.bring_forward(leaf, arrives),
+            Offer::Queued => {}
+            Offer::Overflow | Offer::AtLength => {
+                let (number, way, rest) = packet.words();
+                self.overflow(place, number, way, rest);
+            }
+        }
+    }
+
+    /// A packet enters the first link of its route, which feeds others.
+    #[cold]
+    fn enter_feeder(&mut self, hop: Hop, route: u32, number: u64, way: u64, rest: u64) {
+        let packet = Packet::from_words(number, way, rest);
+        match hop {
+            Hop::Feeder(entrance, place) => self.enter_both(entrance, place, packet, route),
+            Hop::Beside(entrance, place) => self.enter_beside(entrance, place, packet, route),
+            Hop::Link(..) | Hop::End(_) | Hop::Branch(_) => {}
+        }
+    }
+
     #[cold]
     fn overflow(&mut self, place: Place, number: u64, way: u64, rest: u64) {
         let packet = Packet::from_words(number, way, rest);
@@ -254,8 +342,14 @@ impl<R: Recorder> Paths<R> {
         if self.cells_and_multicast.is_some() {
             let (number, way, rest) = packet.words();
             self.transmit_otherwise(route, number, way, rest);
-        } else if let Hop::Link(entrance, place) = self.hop(route) {
-            self.enter(entrance, place, packet, RouteCursor(route + 1));
+            return;
+        }
+        match self.hop(route) {
+            Hop::Link(entrance, place) => self.enter(entrance, place, packet, RouteCursor(route + 1)),
+            hop => {
+                let (number, way, rest) = packet.words();
+                self.enter_feeder(hop, route, number, way, rest);
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 use tailback_core::{Bytes, DropReason, Endpoint, FlowId, LinkId, Observation, Packet, Span, Time};
 use tailback_link::LinkCounters;
 
+use crate::feeding::Feeding;
 use crate::flow::Flow;
 use crate::links::Links;
 
@@ -49,6 +50,7 @@ pub struct Message {
 pub struct View<'a> {
     pub(crate) now: Time,
     pub(crate) links: &'a mut Links,
+    pub(crate) feeding: &'a mut Feeding,
     pub(crate) flows: &'a [Flow],
 }
 
@@ -70,7 +72,7 @@ impl View<'_> {
 
     /// A link's counters. Costs a walk over what propagates.
     pub fn link(&mut self, link: LinkId) -> LinkCounters {
-        self.links.of(link).counters(self.now)
+        self.feeding.counters(self.links, link, self.now)
     }
 
     /// What a link's queue discipline tells of its state; nothing where it has none, as drop-tail.

@@ -25,6 +25,17 @@ pub enum NetworkError {
         /// What is wrong.
         problem: String,
     },
+    /// A flow that comes while running enters a link by another way than all others.
+    #[error(
+        "flow {flow:?}: its route enters link {} by another way than all flows before it, which a network allows that was \
+         built link by link", link.0
+    )]
+    EnteredElsewhere {
+        /// The flow.
+        flow: String,
+        /// The link.
+        link: LinkId,
+    },
     /// Whoever wanted it no longer did.
     #[error("was stopped while it was built")]
     Stopped,

@@ -21,6 +21,10 @@ pub(crate) enum End {
 pub(crate) enum Hop {
     /// Into a link.
     Link(Entrance, Place),
+    /// Into a link that feeds the next link of the route, and into that at once.
+    Feeder(Entrance, Place),
+    /// Into a link that feeds others, but not the next.
+    Beside(Entrance, Place),
     /// To an endpoint.
     End(End),
     /// Where routes branch, or to another flow's sender.
@@ -29,7 +33,7 @@ pub(crate) enum Hop {
 
 /// A step of a route in four bytes: what comes next in the uppermost bits, where that stands in the others. All that decides
 /// how a packet goes on is in one place, so that it takes one jump, which a processor must guess, and not three in turn.
-pub(crate) const KIND_OF_STEP: u32 = 29;
+pub(crate) const KIND_OF_STEP: u32 = 28;
 
 /// Into a link, by its entrance.
 pub(crate) const INTO_OPEN: u32 = 0;
@@ -43,7 +47,32 @@ const TO_RECEIVER: u32 = RECEIVER << KIND_OF_STEP;
 const TO_SENDER: u32 = SENDER << KIND_OF_STEP;
 
 /// Ends beyond these two: where the routes of a group's receivers part, and the group's sender.
-const PARTS: u32 = 5 << KIND_OF_STEP;
+const PARTED: u32 = 5;
+const PARTS: u32 = PARTED << KIND_OF_STEP;
+
+/// Into a link that feeds others: the next one, or another (`feeding.rs`).
+pub(crate) const INTO_FEEDER: u32 = 6;
+pub(crate) const BESIDE_FED: u32 = 7;
+/// The same where the link has more to say.
+pub(crate) const INTO_OTHER_FEEDER: u32 = 8;
+pub(crate) const BESIDE_OTHER_FED: u32 = 9;
+
+/// A step as it stands in the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step(pub(crate) u32);
+
+impl Step {
+    /// The link into which it leads, if any.
+    #[inline(always)]
+    pub(crate) fn link(self) -> Option<Place> {
+        (!matches!(self.kind(), RECEIVER | SENDER | PARTED)).then_some(Place(place_of(self.0)))
+    }
+
+    #[inline(always)]
+    pub(crate) fn kind(self) -> u32 {
+        self.0 >> KIND_OF_STEP
+    }
+}
 
 /// Where a step leads among links, ends or branches.
 pub(crate) const fn place_of(step: u32) -> u32 {
@@ -212,6 +241,40 @@ impl Routes {
             .collect();
         let end = self.part(Branch::Copies(copies));
         self.intern(links, &first[..common], end)
+    }
+
+    /// How many steps there are.
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Takes back the routes that were laid behind the first `steps`.
+    pub(crate) fn take_back(&mut self, steps: usize) {
+        self.table.truncate(steps);
+        self.known.clear();
+    }
+
+    /// All steps of all routes, one route behind another; each ends with a step that leads into no link.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = Step> {
+        self.table.iter().copied().map(Step)
+    }
+
+    /// Says at each step from `from` on that leads into a link that feeds others whether it feeds the next.
+    pub(crate) fn feed(&mut self, links: &mut Links, from: usize) {
+        for at in from..self.table.len() {
+            let Some(place) = Step(self.table[at]).link().filter(|&place| links.at(place).feeds()) else {
+                continue;
+            };
+            let next = self.table.get(at + 1).and_then(|&step| Step(step).link());
+            let is_other = links.at(place).entrance() == Entrance::AtLength;
+            let kind = match (next.is_some_and(|next| links.at(next).is_fed()), is_other) {
+                (true, false) => INTO_FEEDER,
+                (false, false) => BESIDE_FED,
+                (true, true) => INTO_OTHER_FEEDER,
+                (false, true) => BESIDE_OTHER_FED,
+            };
+            self.table[at] = kind << KIND_OF_STEP | place.0;
+        }
     }
 
     /// What an end beyond a flow's own two is.

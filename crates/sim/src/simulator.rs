@@ -9,6 +9,7 @@ use tailback_link::LinkCounters;
 use crate::ahead::Ahead;
 use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
+use crate::feeding::Feeding;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::{Leaf, Leaves};
 use crate::links::{Links, Place};
@@ -58,7 +59,9 @@ impl<R: Recorder> Simulator<R> {
         &mut self,
         cells_and_multicast: Option<Box<CellsAndMulticast>>,
         governed: BTreeMap<FlowId, LinkId>,
+        feeding: Feeding,
     ) {
+        self.paths.feeding = feeding;
         self.paths.cells_and_multicast = cells_and_multicast;
         self.paths.governed = governed;
     }
@@ -68,9 +71,16 @@ impl<R: Recorder> Simulator<R> {
         self.paths.now
     }
 
-    /// Events handled so far.
+    /// Events handled so far, arrivals at links that were fed ahead of time included.
     pub fn events_handled(&self) -> u64 {
-        self.events_handled
+        let ahead = self.paths.feeding.ahead(&self.paths.links, self.paths.now);
+        self.events_handled + self.paths.left_out - ahead
+    }
+
+    /// How many arrivals took no event of their own so far, as packets entered links ahead of their time that nothing else
+    /// enters than what another link hands on.
+    pub fn arrivals_left_out(&self) -> u64 {
+        self.paths.left_out
     }
 
     /// What was recorded so far.
@@ -100,7 +110,8 @@ impl<R: Recorder> Simulator<R> {
 
     /// A link's counters as of now.
     pub fn link(&mut self, link: LinkId) -> LinkCounters {
-        self.paths.links.of(link).counters(self.paths.now)
+        let Paths { feeding, links, now, .. } = &mut self.paths;
+        feeding.counters(links, link, *now)
     }
 
     /// What a flow's sender says of itself.
@@ -126,10 +137,17 @@ impl<R: Recorder> Simulator<R> {
     /// Adds a flow while running; `spec.start` must not be past.
     ///
     /// # Errors
-    /// A route that is empty or names no link.
+    /// A route that is empty or names no link, or that enters a link by another way than all flows before it, unless the
+    /// network was built [link by link](crate::NetworkBuilder::link_by_link).
     pub fn add_flow(&mut self, spec: FlowSpec) -> Result<FlowId, NetworkError> {
         check_routes(&spec.name, &spec.forward, &spec.reverse, self.paths.links.len())?;
-        let routes = self.paths.routes.intern_both(&self.paths.links, &spec.forward, &spec.reverse);
+        let Paths { routes: table, links, feeding, .. } = &mut self.paths;
+        let laid = table.len();
+        let routes = table.intern_both(links, &spec.forward, &spec.reverse);
+        if let Err(problem) = feeding.admit(table, links, laid, &spec.name) {
+            table.take_back(laid);
+            return Err(problem);
+        }
         let leaves = self.leaves.add_flow();
         self.paths.events.grow(self.leaves.len(), self.horizon);
         let mut flow = Flow::new(spec, self.seed);
@@ -151,8 +169,8 @@ impl<R: Recorder> Simulator<R> {
                 break;
             }
             self.paths.now = self.paths.now.max(sample);
-            let mut view = View { now: self.paths.now, links: &mut self.paths.links, flows: &self.flows };
-            self.paths.recorder.sample(&mut view);
+            let Paths { now, links, feeding, recorder, .. } = &mut self.paths;
+            recorder.sample(&mut View { now: *now, links, feeding, flows: &self.flows });
         }
         self.paths.now = self.paths.now.max(until);
     }
@@ -219,6 +237,8 @@ impl<R: Recorder> Simulator<R> {
             Hop::Link(entrance, place) => {
                 self.paths.enter(entrance, place, packet, RouteCursor(packet.route.0 + 1));
             }
+            Hop::Feeder(entrance, place) => self.paths.enter_both(entrance, place, packet, packet.route.0),
+            Hop::Beside(entrance, place) => self.paths.enter_beside(entrance, place, packet, packet.route.0),
             Hop::End(end) => {
                 let (number, way, rest) = packet.words();
                 self.deliver(end, number, way, rest);

@@ -30,13 +30,17 @@ fn flow(id: FlowId, scheme: &Scheme, forward: Vec<LinkId>, reverse: Vec<LinkId>)
     }
 }
 
-/// A dumbbell whose bottleneck loses a lot, in both forms of event queue; one flow comes while it runs.
-fn dumbbell(wheel: bool) -> Simulator<()> {
+/// A dumbbell whose bottleneck loses a lot, in both forms of event queue, and with every arrival at a link an event or not; one
+/// flow comes while it runs.
+fn dumbbell(wheel: bool, link_by_link: bool) -> Simulator<()> {
     let scheme = SCHEMES.iter().find(|info| info.name == "sack").map(|info| (info.default)());
     let scheme = scheme.expect("a built-in scheme");
     let mut network = NetworkBuilder::new(3);
     if wheel {
         network.without_limit_of_time();
+    }
+    if link_by_link {
+        network.link_by_link();
     }
     let (there, back) =
         (network.link(link("there", 300, 5, drop_tail(60))), network.link(link("back", 300, 5, unbounded())));
@@ -63,8 +67,9 @@ fn seen(mut sim: Simulator<()>) -> (u64, Vec<Observation>, Vec<LinkCounters>) {
 
 #[test]
 fn looking_ahead_changes_nothing() {
-    let (ahead, without) = (seen(dumbbell(false)), seen(dumbbell(true)));
+    let (ahead, without) = (seen(dumbbell(false, false)), seen(dumbbell(true, true)));
     assert!(ahead.0 > 50_000, "{} events", ahead.0);
     assert!(ahead.2[0].dropped_total().packets > 100, "{:?}", ahead.2[0]);
     assert!(ahead == without, "looking ahead changes what is simulated");
+    assert!(ahead == seen(dumbbell(false, true)), "looking ahead changes what is simulated link by link");
 }

@@ -7,4 +7,5 @@ mod announced;
 mod by_hand;
 mod common;
 mod endpoints;
+mod feeding;
 mod laws;

@@ -1,0 +1,161 @@
+//! Which links are fed by one link alone, so that a packet may enter them ahead of its time: found once all routes are laid,
+//! and written into these. What that saves is in `paths.rs`, what links keep for it in the crate `link`.
+//!
+//! Behind a bottleneck, a receiver's access link takes packets from the bottleneck alone. So it takes them in the order in
+//! which the bottleneck did, and nothing else can come between: what becomes of a packet there is known as soon as it is
+//! known when it arrives, and the event of its arrival can be left out. Nothing that is simulated changes.
+
+use tailback_core::{LinkId, Time};
+use tailback_link::{Coming, Entrance, LinkCounters};
+
+use crate::links::{Links, Place};
+use crate::refusals::NetworkError;
+use crate::routes::{Routes, Step};
+
+/// Not fed by a link, or by several.
+const NOBODY: u32 = u32::MAX;
+const SEVERAL: u32 = u32::MAX - 1;
+
+/// Which link each link is fed by, by place: [`NOBODY`] also where routes begin with it.
+fn feeders(steps: impl Iterator<Item = Step>, links: usize) -> Vec<u32> {
+    let mut feeders = vec![NOBODY; links];
+    let mut before = None;
+    for step in steps {
+        let Some(Place(place)) = step.link() else {
+            before = None;
+            continue;
+        };
+        let feeder = &mut feeders[place as usize];
+        *feeder = match before {
+            Some(before) if [NOBODY, before].contains(feeder) => before,
+            // Several links, or an endpoint.
+            _ => SEVERAL,
+        };
+        before = Some(place);
+    }
+    feeders
+}
+
+/// Which links are fed ahead of time, by place. A link that is fed feeds no other, so that of a line of them every second one
+/// is.
+fn fed(links: &mut Links, feeders: &[u32]) -> Vec<bool> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Known {
+        Unknown,
+        Fed(bool),
+    }
+    let may_be_fed = |links: &mut Links, place: u32| {
+        let feeder = feeders[place as usize];
+        feeder < SEVERAL
+            && links.at(Place(place)).entrance() == Entrance::Open
+            && links.at(Place(feeder)).may_feed()
+    };
+    let mut known = vec![Known::Unknown; feeders.len()];
+    let mut line = Vec::new();
+    for start in 0..feeders.len() as u32 {
+        let mut at = start;
+        // Towards the beginning of the line, or, in a circle, where it was begun.
+        while known[at as usize] == Known::Unknown {
+            if !may_be_fed(links, at) {
+                known[at as usize] = Known::Fed(false);
+                break;
+            }
+            known[at as usize] = Known::Fed(true);
+            line.push(at);
+            at = feeders[at as usize];
+        }
+        while let Some(place) = line.pop() {
+            let feeder = known[feeders[place as usize] as usize];
+            known[place as usize] = Known::Fed(feeder == Known::Fed(false));
+        }
+    }
+    known.into_iter().map(|known| known == Known::Fed(true)).collect()
+}
+
+/// What is fed ahead of time.
+#[derive(Debug, Default)]
+pub(crate) struct Feeding {
+    /// The links that feed others.
+    feeders: Vec<Place>,
+    /// Which link each link is fed by, once a flow has come while running.
+    known: Option<Vec<u32>>,
+    /// What is to come, by link and in order, as of an instant.
+    coming: Option<(Time, Vec<Coming>)>,
+}
+
+impl Feeding {
+    /// Finds what may be fed, and lays routes anew.
+    pub(crate) fn begin(routes: &mut Routes, links: &mut Links) -> Self {
+        let feeders = feeders(routes.steps(), links.len());
+        let fed = fed(links, &feeders);
+        let mut feeding = Self::default();
+        for place in 0..fed.len() {
+            if !fed[place] {
+                continue;
+            }
+            links.at(Place(place as u32)).begin_to_be_fed();
+            let feeder = Place(feeders[place]);
+            if !links.at(feeder).feeds() {
+                links.at(feeder).begin_to_feed();
+                feeding.feeders.push(feeder);
+            }
+        }
+        if !feeding.feeders.is_empty() {
+            routes.feed(links, 0);
+        }
+        feeding
+    }
+
+    /// Takes routes of a flow that came while running, which stand in the table from `laid` on.
+    ///
+    /// # Errors
+    /// Another way into a link that is fed by one alone.
+    pub(crate) fn admit(
+        &mut self,
+        routes: &mut Routes,
+        links: &mut Links,
+        laid: usize,
+        flow: &str,
+    ) -> Result<(), NetworkError> {
+        if self.feeders.is_empty() {
+            return Ok(());
+        }
+        let known = self.known.get_or_insert_with(|| feeders(routes.steps().take(laid), links.len()));
+        let mut before = None;
+        for step in routes.steps().skip(laid) {
+            let place = step.link();
+            if let Some(place) = place.filter(|&place| links.at(place).is_fed())
+                && before != Some(known[place.0 as usize])
+            {
+                return Err(NetworkError::EnteredElsewhere { flow: flow.to_owned(), link: links.id(place) });
+            }
+            before = place.map(|place| place.0);
+        }
+        routes.feed(links, laid);
+        Ok(())
+    }
+
+    /// How many packets have entered links in which they are to arrive at `now` or later.
+    pub(crate) fn ahead(&self, links: &Links, now: Time) -> u64 {
+        self.feeders.iter().map(|&feeder| links.look(feeder).coming(now).count() as u64).sum()
+    }
+
+    /// A link's counters.
+    pub(crate) fn counters(&mut self, links: &mut Links, id: LinkId, now: Time) -> LinkCounters {
+        let place = links.place(id);
+        if !links.at(place).is_fed() {
+            return links.at(place).counters(now);
+        }
+        if self.coming.as_ref().is_none_or(|(at, _)| *at != now) {
+            let mut coming: Vec<Coming> =
+                self.feeders.iter().flat_map(|&feeder| links.look(feeder).coming(now)).collect();
+            // Each link is fed by one, and that one's packets are in order.
+            coming.sort_by_key(|coming| coming.to);
+            self.coming = Some((now, coming));
+        }
+        let coming = self.coming.as_ref().map_or(&[][..], |(_, coming)| coming);
+        let from = coming.partition_point(|coming| coming.to < place.0);
+        let to = coming.partition_point(|coming| coming.to <= place.0);
+        links.at(place).counters_without(now, &coming[from..to])
+    }
+}

@@ -1,0 +1,267 @@
+//! Links that are fed by one other link alone: packets enter them ahead of their time, and nobody can tell.
+
+use crate::common::{built, chat, drop_tail, link, unbounded};
+use proptest::prelude::*;
+use tailback_core::{Bytes, Capacity, FlowId, LinkId, Observation, Span, Time};
+use tailback_link::{Chance, Impairments, LinkCounters, LossModel, Reordering};
+use tailback_qdisc::{Built, Config};
+use tailback_sim::{FlowSpec, NetworkBuilder, NetworkError, Recorder, Simulator, View};
+use tailback_transport::{AnyReceiver, AnySender};
+
+use crate::common::{Chatter, Echo};
+
+/// A link: Mbit/s, milliseconds, and packets of buffer where it is bounded.
+type Pipe = (u64, u64, Option<u32>);
+
+/// A line of links in both directions; flows over stretches of it, each behind access links of its own.
+#[derive(Clone, Debug)]
+struct Case {
+    seed: u64,
+    line: Vec<Pipe>,
+    flows: Vec<Talk>,
+    /// What befalls packets on the last access links.
+    wear: Impairments,
+    /// Whether queues of bounded links mark or drop early, and whether packets are lost before them.
+    early: bool,
+    lost: Option<f64>,
+    /// Microseconds between looks at all links.
+    look: u64,
+}
+
+/// A flow: from and to where, how often it sends, and its access links, of which there may be none.
+#[derive(Clone, Debug)]
+struct Talk {
+    from: usize,
+    to: usize,
+    gap: u64,
+    up: Vec<Pipe>,
+    down: Vec<Pipe>,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let pipe = || (1_u64..20, 0_u64..8, prop::option::weighted(0.4, 0_u32..12));
+    let access = || prop::collection::vec(pipe(), 0..3);
+    let talk = (0_usize..3, 0_usize..3, 200_u64..4000, access(), access())
+        .prop_map(|(from, to, gap, up, down)| Talk { from, to, gap, up, down });
+    let wear = prop_oneof![
+        2 => Just(Impairments::default()),
+        1 => (0.0..0.2_f64, 0.0..0.3_f64).prop_map(|(copy, late)| Impairments {
+            duplication: Some(Chance { probability: copy }),
+            reordering: Some(Reordering {
+                probability: late, min: Span::from_millis(1), max: Span::from_millis(9) }),
+            ..Impairments::default()
+        }),
+    ];
+    let line = prop::collection::vec(pipe(), 1..4);
+    let queues = (any::<bool>(), prop::option::weighted(0.3, 0.01..0.2_f64));
+    (any::<u64>(), line, prop::collection::vec(talk, 1..6), wear, queues, 300_u64..20_000).prop_map(
+        |(seed, line, flows, wear, (early, lost), look)| Case { seed, line, flows, wear, early, lost, look },
+    )
+}
+
+/// The counters of all links, now and then.
+#[derive(Debug, Default, PartialEq)]
+struct Looks {
+    every: Span,
+    next: Time,
+    seen: Vec<LinkCounters>,
+}
+
+impl Recorder for Looks {
+    fn next_sample(&self) -> Time {
+        self.next
+    }
+
+    fn sample(&mut self, view: &mut View<'_>) {
+        for index in 0..view.link_count() {
+            self.seen.push(view.link(LinkId::from(index)));
+        }
+        self.next += self.every;
+    }
+}
+
+/// Bounds by packets and by bytes: some of the latter have room for less than one packet.
+#[expect(clippy::default_trait_access, reason = "the variant names what is configured")]
+fn queue(buffer: Option<u32>, early: bool) -> Built {
+    match buffer {
+        Some(packets) if early => {
+            built(&Config::Red(Default::default()), Capacity::Packets(4 + packets), 10_000_000)
+        }
+        None => unbounded(),
+        Some(packets) if packets % 2 == 0 => drop_tail(packets),
+        Some(packets) => {
+            built(&Config::default(), Capacity::Bytes(Bytes::new(300 * u64::from(packets))), 10_000_000)
+        }
+    }
+}
+
+/// Adds a row of links, all of one name.
+fn row(
+    network: &mut NetworkBuilder,
+    name: &str,
+    pipes: &[Pipe],
+    case: &Case,
+    wear: &Impairments,
+) -> Vec<LinkId> {
+    let mut row = Vec::new();
+    for (index, &(mbit, millis, buffer)) in pipes.iter().enumerate() {
+        let mut spec = link(&format!("{name} {index}"), mbit, millis, queue(buffer, case.early));
+        spec.impairments = wear.clone();
+        spec.loss_before_queue = case.lost.map(|probability| LossModel::Independent { probability });
+        row.push(network.link(spec));
+    }
+    row
+}
+
+fn build(case: &Case, link_by_link: bool) -> Simulator<Looks> {
+    let mut network = NetworkBuilder::new(case.seed);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let sound = Impairments::default();
+    let there = row(&mut network, "there", &case.line, case, &sound);
+    let back = row(&mut network, "back", &case.line, case, &sound);
+    for (index, talk) in case.flows.iter().enumerate() {
+        let (from, to) = (talk.from % case.line.len(), talk.to % case.line.len());
+        let (from, to) = (from.min(to), from.max(to));
+        let mut forward = row(&mut network, &format!("{index} up"), &talk.up, case, &sound);
+        forward.extend(&there[from..=to]);
+        forward.extend(row(&mut network, &format!("{index} down"), &talk.down, case, &case.wear));
+        let mut reverse = row(&mut network, &format!("{index} down back"), &talk.down, case, &sound);
+        reverse.extend(back[from..=to].iter().rev());
+        reverse.extend(row(&mut network, &format!("{index} up back"), &talk.up, case, &case.wear));
+        let gap = Span::from_micros(talk.gap);
+        chat(&mut network, &format!("flow {index}"), &forward, &reverse, gap);
+    }
+    let every = Span::from_micros(case.look);
+    let looks = Looks { every, next: Time::ZERO + every, seen: Vec::new() };
+    network.build(Time::from_secs_f64(1000.0), looks).expect("a sound network")
+}
+
+/// What anybody can see of a run.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    links: Vec<LinkCounters>,
+    ends: Vec<Observation>,
+    events: Vec<u64>,
+    discarded: Vec<u64>,
+    looks: Looks,
+    annexes: usize,
+}
+
+fn seen(mut sim: Simulator<Looks>) -> (Seen, u64) {
+    let mut seen = Seen::default();
+    for step in 1..=7 {
+        sim.run_until(Time::from_nanos(57_142_857 * step));
+        seen.links.extend((0..sim.link_count()).map(|index| sim.link(LinkId::from(index))));
+        let flows = || (0..sim.flow_count()).map(FlowId::from);
+        seen.ends.extend(flows().flat_map(|id| [sim.sender(id), sim.receiver(id)]));
+        seen.discarded.extend(flows().map(|id| sim.discarded(id)));
+        seen.events.push(sim.events_handled());
+        seen.annexes += sim.live_annexes();
+    }
+    let left_out = sim.arrivals_left_out();
+    (Seen { looks: sim.into_recorder(), ..seen }, left_out)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn nobody_sees_that_packets_enter_ahead_of_their_time(case in cases()) {
+        let (ahead, _) = seen(build(&case, false));
+        let (each, left_out) = seen(build(&case, true));
+        prop_assert_eq!(left_out, 0);
+        prop_assert_eq!(ahead, each);
+    }
+}
+
+/// Two flows through one bottleneck, each behind access links of its own.
+fn dumbbell(link_by_link: bool) -> (Simulator<()>, [[Vec<LinkId>; 2]; 2]) {
+    let mut network = NetworkBuilder::new(7);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let mut one = |name: &str, mbit, millis, buffer: Option<u32>| {
+        network.link(link(name, mbit, millis, buffer.map_or_else(unbounded, drop_tail)))
+    };
+    let (there, back) = (one("there", 10, 20, Some(10)), one("back", 10, 20, None));
+    let routes = [0, 1].map(|index| {
+        let mut access = |name: &str| one(&format!("{name} {index}"), 100, 2, None);
+        let (up, down, down_back, up_back) =
+            (access("up"), access("down"), access("down back"), access("up back"));
+        [vec![up, there, down], vec![down_back, back, up_back]]
+    });
+    for (index, [forward, reverse]) in routes.iter().enumerate() {
+        chat(&mut network, &format!("flow {index}"), forward, reverse, Span::from_micros(1500));
+    }
+    (network.build(Time::from_secs_f64(100.0), ()).expect("a sound network"), routes)
+}
+
+#[test]
+fn of_six_arrivals_in_a_dumbbell_two_are_left_out() {
+    let (mut sim, _) = dumbbell(false);
+    sim.run_until(Time::from_secs_f64(10.0));
+    let delivered: u64 = [FlowId(0), FlowId(1)].map(|id| sim.receiver(id).received_packets).iter().sum();
+    let left_out = sim.arrivals_left_out();
+    assert!(delivered > 10_000, "{delivered}");
+    assert!(left_out.abs_diff(2 * delivered) < 300, "{left_out} of {delivered} delivered both ways");
+}
+
+/// A flow that comes while running.
+fn late(sim: &Simulator<()>, forward: &[LinkId], reverse: &[LinkId]) -> FlowSpec {
+    let id = FlowId::from(sim.flow_count());
+    FlowSpec {
+        name: format!("late {}", id.0),
+        forward: forward.to_vec(),
+        reverse: reverse.to_vec(),
+        sender: AnySender::Custom(Box::new(Chatter::new(id, Span::from_micros(900)))),
+        receiver: AnyReceiver::Custom(Box::new(Echo::new(id))),
+        start: sim.now(),
+        stop: None,
+    }
+}
+
+#[test]
+fn a_flow_that_comes_later_takes_ways_that_are_known_or_is_refused() {
+    let run = |link_by_link| {
+        let (mut sim, routes) = dumbbell(link_by_link);
+        sim.run_until(Time::from_secs_f64(1.0));
+        let [forward, reverse] = &routes[1];
+        // Over the bottleneck without an access link in front of it, the other way as the others.
+        let flow = late(&sim, &forward[1..], reverse);
+        sim.add_flow(flow).expect("ways that are known");
+        sim.run_until(Time::from_secs_f64(2.0));
+        // Straight into an access link behind the bottleneck.
+        let flow = late(&sim, &forward[2..], reverse);
+        let refused = sim.add_flow(flow);
+        let flow = late(&sim, forward, reverse);
+        sim.add_flow(flow).expect("ways that are known");
+        sim.run_until(Time::from_secs_f64(3.0));
+        let links: Vec<_> = (0..sim.link_count()).map(|index| sim.link(LinkId::from(index))).collect();
+        (refused, links, sim.flow_count(), sim.arrivals_left_out())
+    };
+    let (refused, _, flows, left_out) = run(false);
+    let link = dumbbell(false).1[1][0][2];
+    assert_eq!(refused, Err(NetworkError::EnteredElsewhere { flow: "late 3".to_owned(), link }));
+    assert!(flows == 4 && left_out > 1000, "{flows} flows, {left_out} left out");
+    let (refused, _, flows, left_out) = run(true);
+    assert_eq!((refused, flows, left_out), (Ok(FlowId(3)), 5, 0));
+}
+
+#[test]
+fn a_flow_that_comes_later_is_the_same_link_by_link() {
+    let run = |link_by_link| {
+        let (mut sim, routes) = dumbbell(link_by_link);
+        for (at, from) in [(0.5, 0), (0.7, 1)] {
+            sim.run_until(Time::from_secs_f64(at));
+            let [forward, reverse] = &routes[from];
+            let flow = late(&sim, &forward[from..], reverse);
+            sim.add_flow(flow).expect("ways that are known");
+        }
+        sim.run_until(Time::from_secs_f64(1.5));
+        let links: Vec<_> = (0..sim.link_count()).map(|index| sim.link(LinkId::from(index))).collect();
+        (links, sim.events_handled())
+    };
+    assert_eq!(run(false), run(true));
+}
