@@ -17,7 +17,13 @@ const NOWHERE: u32 = Feed::NOWHERE;
 impl Link {
     /// Whether the link knows at once when a packet reaches the far end, and nothing befalls it there.
     pub fn may_feed(&self) -> bool {
-        self.mode != Mode::Staged && !self.is_rough()
+        self.acts_on_arrivals() && !self.is_rough()
+    }
+
+    /// Whether what becomes of packets depends on these and their times alone, so that they may enter ahead of their time
+    /// where they come in order and nobody looks before.
+    pub fn acts_on_arrivals(&self) -> bool {
+        self.mode != Mode::Staged
     }
 
     /// From now on, before anything was offered, packets come by [`Link::feed`], [`Link::offer_beside`] and
@@ -111,7 +117,7 @@ impl Link {
 
     /// Puts a packet that was taken in on the wire.
     #[inline(always)]
-    fn lay(&mut self, arrives: Time, packet: Packet, route: RouteCursor) -> Offer {
+    pub(crate) fn lay(&mut self, arrives: Time, packet: Packet, route: RouteCursor) -> Offer {
         match self.track.push_arriving(arrives, packet, route) {
             None => Offer::Queued,
             Some(arrives) => Offer::Leads(self.wire_timer(), arrives),

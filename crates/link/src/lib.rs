@@ -15,6 +15,7 @@ mod ahead;
 mod counters;
 mod direct;
 mod driver;
+mod fed;
 mod feed;
 mod feeder;
 mod impairment;

@@ -104,7 +104,8 @@ pub struct Link {
     pub(crate) mode: Mode,
     /// Whether packets may be lost, damaged, copied or held back on the wire.
     is_rough: bool,
-    is_fed: bool,
+    pub(crate) is_fed: bool,
+    pub(crate) hands_over: bool,
     pub(crate) server: Server,
     pub(crate) arrived: Count,
     pub(crate) limit: Limit,
@@ -157,6 +158,7 @@ impl Link {
             mode,
             is_rough,
             is_fed: false,
+            hands_over: false,
             server: Server::new(spec.rate),
             arrived: Count::default(),
             limit,
@@ -380,8 +382,9 @@ impl Link {
         }
     }
 
+    /// The timer of the head of the wire.
     #[inline(always)]
-    pub(crate) fn wire_timer(&self) -> u32 {
+    pub fn wire_timer(&self) -> u32 {
         self.wire_timer
     }
 
@@ -414,18 +417,6 @@ impl Link {
     #[inline(always)]
     pub fn is_rough(&self) -> bool {
         self.is_rough
-    }
-
-    /// Whether packets enter ahead of their time, which only [`Link::counters_without`] then allows for.
-    #[inline(always)]
-    pub fn is_fed(&self) -> bool {
-        self.is_fed
-    }
-
-    /// From now on packets may enter ahead of their time. Only an [open](Entrance::Open) link can be fed.
-    pub fn begin_to_be_fed(&mut self) {
-        debug_assert_eq!(self.mode, Mode::Open);
-        self.is_fed = true;
     }
 
     /// A packet is dropped.

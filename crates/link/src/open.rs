@@ -24,8 +24,14 @@ impl Track {
         route: RouteCursor,
     ) -> Option<Time> {
         self.started += 1;
-        self.area = self.area.wrapping_add(wait.as_nanos());
+        self.count_open(wait);
         self.lay(departs, packet, route)
+    }
+
+    /// Counts a packet that will wait for `wait`.
+    #[inline(always)]
+    pub(crate) fn count_open(&mut self, wait: Span) {
+        self.area = self.area.wrapping_add(wait.as_nanos());
     }
 
     /// Where the packets are just before `now`, and the integral of waiting packets over time, without the last ones, which

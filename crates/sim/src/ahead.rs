@@ -12,7 +12,10 @@ use crate::flow::Flow;
 use crate::leaves::Leaves;
 use crate::links::Place;
 use crate::paths::Paths;
-use crate::routes::{INTO_FEEDER, INTO_OTHER_FEEDER, KIND_OF_STEP, RECEIVER, SENDER, place_of};
+use crate::routes::{
+    INTO_FEEDER, INTO_LAST_FEEDER, INTO_OTHER_FEEDER, INTO_OTHER_LAST_FEEDER, KIND_OF_STEP, RECEIVER, SENDER,
+    place_of,
+};
 
 /// How many events lie between two stages: longer than a look into memory takes.
 const APART: u32 = 6;
@@ -84,17 +87,23 @@ impl Ahead {
         let kind = step >> KIND_OF_STEP;
         let flow = packet.flow.index();
         let first = self.first.get(flow).copied().unwrap_or([u32::MAX; 2]);
-        let place = match kind {
-            RECEIVER | SENDER => first[usize::from(kind == SENDER)],
-            // What feeds another link is at hand: many packets come by.
-            INTO_FEEDER | INTO_OTHER_FEEDER => place_of(paths.routes.peek(cursor + 1)),
-            _ => place_of(step),
+        let hands_over = matches!(kind, INTO_LAST_FEEDER | INTO_OTHER_LAST_FEEDER);
+        // What feeds another link is at hand: many packets come by.
+        let feeds = hands_over || matches!(kind, INTO_FEEDER | INTO_OTHER_FEEDER);
+        let link = |place| {
+            if let Some(link) = paths.links.peek(Place(place)) {
+                fetch::<2, _>(link);
+            }
+            place
         };
-        if let Some(link) = paths.links.peek(Place(place)) {
-            fetch::<2, _>(link);
-        }
+        let place = match kind {
+            RECEIVER | SENDER => link(first[usize::from(kind == SENDER)]),
+            _ if feeds => link(place_of(paths.routes.peek(cursor + 1))),
+            _ => link(place_of(step)),
+        };
         paths.annexes.fetch(packet.annex);
-        if matches!(kind, RECEIVER | SENDER)
+        let place = if hands_over { link(first[0]) } else { place };
+        if (hands_over || matches!(kind, RECEIVER | SENDER))
             && let Some(flow) = flows.get(flow)
         {
             if kind == SENDER {

@@ -7,7 +7,9 @@
 
 use tailback_core::{LinkId, Time};
 use tailback_link::{Coming, Entrance, LinkCounters};
+use tailback_transport::AnyReceiver;
 
+use crate::flow::Flow;
 use crate::links::{Links, Place};
 use crate::refusals::NetworkError;
 use crate::routes::{Routes, Step};
@@ -72,11 +74,59 @@ fn fed(links: &mut Links, feeders: &[u32]) -> Vec<bool> {
     known.into_iter().map(|known| known == Known::Fed(true)).collect()
 }
 
+/// Which links hand over to receivers ahead of time, by place, of those that are fed. What enters them goes to receivers that
+/// act on packets alone and answer each at once, and nobody else sends into the link of the answers: it takes them in the
+/// order in which they leave, whenever that is found out.
+fn handing_over(routes: &Routes, links: &Links, flows: &[Flow]) -> Vec<bool> {
+    let mut hands_over: Vec<bool> = (0..links.len() as u32)
+        .map(|place| links.look(Place(place)).is_fed() && !links.look(Place(place)).is_rough())
+        .collect();
+    // How many send into a link: two stand for many.
+    let mut senders = vec![0_u8; links.len()];
+    let mut steps = [None; 3];
+    for step in routes.steps() {
+        steps.rotate_left(1);
+        steps[2] = Some(step);
+        let [before, feeder, fed] = steps.map(|step| step.and_then(Step::link));
+        // An endpoint that sends into the feeder is at work, and another cannot be called.
+        if let (None, Some(_), Some(Place(fed))) = (before, feeder, fed) {
+            hands_over[fed as usize] = false;
+        }
+        if let (Some(_), Some(Place(link))) = (feeder, fed) {
+            senders[link as usize] = 2;
+        }
+        if let (Some(Place(fed)), false) = (feeder, step.is_receiver()) {
+            hands_over[fed as usize] = false;
+        }
+    }
+    let first = |route| routes.route(route).next().and_then(Step::link);
+    for flow in flows {
+        for (route, count) in [(flow.sender_port.route, 2), (flow.receiver_port.route, 1)] {
+            if let Some(Place(link)) = first(route) {
+                senders[link as usize] = senders[link as usize].saturating_add(count);
+            }
+        }
+    }
+    for flow in flows {
+        let may_answer =
+            |Place(link): Place| senders[link as usize] == 1 && links.look(Place(link)).acts_on_arrivals();
+        let answers = matches!(&flow.receiver, AnyReceiver::Stream(receiver) if receiver.answers_at_once());
+        if !(answers && first(flow.receiver_port.route).is_some_and(may_answer))
+            && let Some(Place(last)) = routes.route(flow.sender_port.route).last().and_then(Step::link)
+        {
+            hands_over[last as usize] = false;
+        }
+    }
+    hands_over
+}
+
 /// What is fed ahead of time.
 #[derive(Debug, Default)]
 pub(crate) struct Feeding {
     /// The links that feed others.
     feeders: Vec<Place>,
+    /// Whether any link hands over to receivers.
+    hands_over: bool,
     /// Which link each link is fed by, once a flow has come while running.
     known: Option<Vec<u32>>,
     /// What is to come, by link and in order, as of an instant.
@@ -85,7 +135,7 @@ pub(crate) struct Feeding {
 
 impl Feeding {
     /// Finds what may be fed, and lays routes anew.
-    pub(crate) fn begin(routes: &mut Routes, links: &mut Links) -> Self {
+    pub(crate) fn begin(routes: &mut Routes, links: &mut Links, flows: &[Flow]) -> Self {
         let feeders = feeders(routes.steps(), links.len());
         let fed = fed(links, &feeders);
         let mut feeding = Self::default();
@@ -101,9 +151,25 @@ impl Feeding {
             }
         }
         if !feeding.feeders.is_empty() {
+            for (place, hands_over) in (0..).zip(handing_over(routes, links, flows)) {
+                links.at(Place(place)).set_to_hand_over(hands_over);
+                feeding.hands_over |= hands_over;
+            }
             routes.feed(links, 0);
         }
         feeding
+    }
+
+    /// Packets are handed over by events from now on; whether that is new.
+    pub(crate) fn stop_handing_over(&mut self, routes: &mut Routes, links: &mut Links) -> bool {
+        if !std::mem::take(&mut self.hands_over) {
+            return false;
+        }
+        for place in 0..links.len() as u32 {
+            links.at(Place(place)).set_to_hand_over(false);
+        }
+        routes.feed(links, 0);
+        true
     }
 
     /// Takes routes of a flow that came while running, which stand in the table from `laid` on.

@@ -185,7 +185,7 @@ impl NetworkBuilder {
         let feeding = if R::PACKETS || self.link_by_link || cells_and_multicast.is_some() {
             Feeding::default()
         } else {
-            Feeding::begin(&mut routes, &mut links)
+            Feeding::begin(&mut routes, &mut links, &self.flows)
         };
         let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, self.flows, routes, recorder);
         sim.carry(cells_and_multicast, governed, feeding);

@@ -13,8 +13,9 @@ use crate::links::{Links, Place};
 use crate::memory::MemoryLimit;
 use crate::recorder::{PacketEvent, Recorder};
 use crate::routes::{
-    BESIDE_FED, BESIDE_OTHER_FED, Branch, Edge, End, Hop, INTO_FEEDER, INTO_OPEN, INTO_OTHER,
-    INTO_OTHER_FEEDER, INTO_PLAIN, KIND_OF_STEP, RECEIVER, Routes, SENDER, place_of,
+    BESIDE_FED, BESIDE_OTHER_FED, Branch, Edge, End, Hop, INTO_FEEDER, INTO_LAST_FEEDER, INTO_OPEN,
+    INTO_OTHER, INTO_OTHER_FEEDER, INTO_OTHER_LAST_FEEDER, INTO_PLAIN, KIND_OF_STEP, RECEIVER, Routes,
+    SENDER, place_of,
 };
 
 /// More packets than any window has: who sends so many at one instant does not end.
@@ -42,6 +43,9 @@ pub(crate) struct Paths<R> {
     /// What is fed ahead of time, and how many arrivals have been without an event so.
     pub(crate) feeding: Feeding,
     pub(crate) left_out: u64,
+    /// Before when nobody looks, and the links that hold packets which arrive later.
+    pub(crate) until: Time,
+    pub(crate) held: Vec<Place>,
     /// A flow that sends without end at one instant.
     pub(crate) endless: Option<FlowId>,
     pub(crate) recorder: R,
@@ -107,6 +111,8 @@ impl<R: Recorder> Paths<R> {
             look_at: MemoryLimit::EVERY,
             feeding: Feeding::default(),
             left_out: 0,
+            until: Time::ZERO,
+            held: Vec::new(),
             endless: None,
             recorder,
         }
@@ -197,6 +203,8 @@ impl<R: Recorder> Paths<R> {
             RECEIVER => Hop::End(End::Receiver),
             SENDER => Hop::End(End::Sender),
             INTO_FEEDER => Hop::Feeder(Entrance::Plain, Place(place_of(step))),
+            INTO_LAST_FEEDER => Hop::LastFeeder(Entrance::Plain, Place(place_of(step))),
+            INTO_OTHER_LAST_FEEDER => Hop::LastFeeder(Entrance::AtLength, Place(place_of(step))),
             BESIDE_FED => Hop::Beside(Entrance::Plain, Place(place_of(step))),
             INTO_OTHER_FEEDER => Hop::Feeder(Entrance::AtLength, Place(place_of(step))),
             BESIDE_OTHER_FED => Hop::Beside(Entrance::AtLength, Place(place_of(step))),
@@ -242,34 +250,50 @@ impl<R: Recorder> Paths<R> {
     /// out. It is to go on from the step behind that.
     #[inline(always)]
     pub(crate) fn enter_both(&mut self, entrance: Entrance, place: Place, packet: Packet, cursor: u32) {
-        let next = Place(place_of(self.routes.at(cursor + 1)));
-        if entrance == Entrance::AtLength {
-            let (number, way, rest) = packet.words();
-            return self.enter_both_at_length(place, next, cursor, number, way, rest);
-        }
-        if let Some(arrives) = self.links.at(place).feed(self.now, &packet, next.0) {
+        let next = self.behind(cursor);
+        if let Some((packet, arrives)) = self.feed(entrance, place, packet, next) {
             self.enter_ahead(place, next, arrives, packet, cursor);
-        } else {
-            let (number, way, rest) = packet.words();
-            self.overflow(place, number, way, rest);
         }
     }
 
+    /// The link into which the step behind a cursor leads.
+    #[inline(always)]
+    pub(crate) fn behind(&self, cursor: u32) -> Place {
+        Place(place_of(self.routes.at(cursor + 1)))
+    }
+
+    /// A packet enters a link that feeds the next: what enters that, and when.
+    #[inline(always)]
+    pub(crate) fn feed(
+        &mut self,
+        entrance: Entrance,
+        place: Place,
+        packet: Packet,
+        next: Place,
+    ) -> Option<(Packet, Time)> {
+        if entrance == Entrance::AtLength {
+            let (number, way, rest) = packet.words();
+            return self.feed_at_length(place, next, number, way, rest);
+        }
+        let Some(arrives) = self.links.at(place).feed(self.now, &packet, next.0) else {
+            let (number, way, rest) = packet.words();
+            self.overflow(place, number, way, rest);
+            return None;
+        };
+        Some((packet, arrives))
+    }
+
     #[inline(never)]
-    fn enter_both_at_length(
+    fn feed_at_length(
         &mut self,
         place: Place,
         next: Place,
-        cursor: u32,
         number: u64,
         way: u64,
         rest: u64,
-    ) {
+    ) -> Option<(Packet, Time)> {
         let (link, mut cx) = link!(self, place);
-        let packet = Packet::from_words(number, way, rest);
-        if let Some((packet, arrives)) = link.feed_at_length(packet, next.0, &mut cx) {
-            self.enter_ahead(place, next, arrives, packet, cursor);
-        }
+        link.feed_at_length(Packet::from_words(number, way, rest), next.0, &mut cx)
     }
 
     /// A packet enters a link as of its arrival there.
@@ -283,6 +307,57 @@ impl<R: Recorder> Paths<R> {
                 self.links.at(feeder).feed_in_vain();
                 let (number, way, rest) = packet.words();
                 self.overflow(place, number, way, rest);
+            }
+        }
+    }
+
+    /// A packet enters a link as of its arrival there, to be handed over behind it: when, if that can be known by now, as
+    /// nobody looks before. Otherwise it stays on the wire until then.
+    #[inline(always)]
+    pub(crate) fn pass_ahead(
+        &mut self,
+        feeder: Place,
+        place: Place,
+        arrives: Time,
+        packet: Packet,
+        cursor: u32,
+    ) -> Option<Time> {
+        self.left_out += 1;
+        let link = self.links.at(place);
+        let Some(arrives) = link.pass(arrives, packet.size()) else {
+            self.links.at(feeder).feed_in_vain();
+            let (number, way, rest) = packet.words();
+            self.overflow(place, number, way, rest);
+            return None;
+        };
+        // None is on the wire in front of it: that would arrive no later.
+        if arrives < self.until {
+            self.left_out += 1;
+            return Some(arrives);
+        }
+        if link.keep(arrives, packet, RouteCursor(cursor + 2)) {
+            self.held.push(place);
+        }
+        None
+    }
+
+    /// The next packet that a link holds and that can be handed over by now, and when.
+    pub(crate) fn take_held(&mut self, place: Place) -> Option<(Packet, Time)> {
+        let link = self.links.at(place);
+        let arrives = link.head_arrives().filter(|&arrives| arrives < self.until)?;
+        self.left_out += 1;
+        Some((link.take_head().0, arrives))
+    }
+
+    /// Packets reach their receivers by events from now on. Nobody is ahead of the present where nothing is at work.
+    pub(crate) fn hand_over_by_events(&mut self) {
+        if !self.feeding.stop_handing_over(&mut self.routes, &mut self.links) {
+            return;
+        }
+        for place in std::mem::take(&mut self.held) {
+            let link = self.links.at(place);
+            if let Some(arrives) = link.head_arrives() {
+                self.events.arm(link.wire_timer(), arrives);
             }
         }
     }
@@ -312,7 +387,8 @@ impl<R: Recorder> Paths<R> {
         match hop {
             Hop::Feeder(entrance, place) => self.enter_both(entrance, place, packet, route),
             Hop::Beside(entrance, place) => self.enter_beside(entrance, place, packet, route),
-            Hop::Link(..) | Hop::End(_) | Hop::Branch(_) => {}
+            // What begins a route is no last but one link that feeds (`feeding.rs`).
+            Hop::LastFeeder(..) | Hop::Link(..) | Hop::End(_) | Hop::Branch(_) => {}
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
 use tailback_core::{FlowId, LinkId};
-use tailback_link::Entrance;
+use tailback_link::{Entrance, Link};
 
 use crate::links::{Links, Place};
 
@@ -23,6 +23,8 @@ pub(crate) enum Hop {
     Link(Entrance, Place),
     /// Into a link that feeds the next link of the route, and into that at once.
     Feeder(Entrance, Place),
+    /// The same where the packet may also be handed over behind the next, to its receiver.
+    LastFeeder(Entrance, Place),
     /// Into a link that feeds others, but not the next.
     Beside(Entrance, Place),
     /// To an endpoint.
@@ -52,10 +54,12 @@ const PARTS: u32 = PARTED << KIND_OF_STEP;
 
 /// Into a link that feeds others: the next one, or another (`feeding.rs`).
 pub(crate) const INTO_FEEDER: u32 = 6;
-pub(crate) const BESIDE_FED: u32 = 7;
+pub(crate) const INTO_LAST_FEEDER: u32 = 7;
+pub(crate) const BESIDE_FED: u32 = 8;
 /// The same where the link has more to say.
-pub(crate) const INTO_OTHER_FEEDER: u32 = 8;
-pub(crate) const BESIDE_OTHER_FED: u32 = 9;
+pub(crate) const INTO_OTHER_FEEDER: u32 = 9;
+pub(crate) const INTO_OTHER_LAST_FEEDER: u32 = 10;
+pub(crate) const BESIDE_OTHER_FED: u32 = 11;
 
 /// A step as it stands in the table.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +70,11 @@ impl Step {
     #[inline(always)]
     pub(crate) fn link(self) -> Option<Place> {
         (!matches!(self.kind(), RECEIVER | SENDER | PARTED)).then_some(Place(place_of(self.0)))
+    }
+
+    /// Whether it ends a route at its flow's receiver.
+    pub(crate) fn is_receiver(self) -> bool {
+        self.kind() == RECEIVER
     }
 
     #[inline(always)]
@@ -243,6 +252,12 @@ impl Routes {
         self.intern(links, &first[..common], end)
     }
 
+    /// The steps of the route that begins at a cursor, without its end.
+    pub(crate) fn route(&self, cursor: u32) -> impl Iterator<Item = Step> {
+        let rest = self.table.get(cursor as usize..).unwrap_or_default().iter().copied().map(Step);
+        rest.take_while(|step| step.link().is_some())
+    }
+
     /// How many steps there are.
     pub(crate) fn len(&self) -> usize {
         self.table.len()
@@ -267,11 +282,14 @@ impl Routes {
             };
             let next = self.table.get(at + 1).and_then(|&step| Step(step).link());
             let is_other = links.at(place).entrance() == Entrance::AtLength;
-            let kind = match (next.is_some_and(|next| links.at(next).is_fed()), is_other) {
-                (true, false) => INTO_FEEDER,
-                (false, false) => BESIDE_FED,
-                (true, true) => INTO_OTHER_FEEDER,
-                (false, true) => BESIDE_OTHER_FED,
+            let next = next.map(|next| links.look(next)).filter(|next| next.is_fed());
+            let kind = match (next.map(Link::hands_over), is_other) {
+                (None, false) => BESIDE_FED,
+                (None, true) => BESIDE_OTHER_FED,
+                (Some(false), false) => INTO_FEEDER,
+                (Some(false), true) => INTO_OTHER_FEEDER,
+                (Some(true), false) => INTO_LAST_FEEDER,
+                (Some(true), true) => INTO_OTHER_LAST_FEEDER,
             };
             self.table[at] = kind << KIND_OF_STEP | place.0;
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tailback_core::{Endpoint, FlowId, LinkId, Observation, Packet, RouteCursor, Time};
-use tailback_link::LinkCounters;
+use tailback_link::{Entrance, LinkCounters};
 
 use crate::ahead::Ahead;
 use crate::cells_and_multicast::CellsAndMulticast;
@@ -141,6 +141,8 @@ impl<R: Recorder> Simulator<R> {
     /// network was built [link by link](crate::NetworkBuilder::link_by_link).
     pub fn add_flow(&mut self, spec: FlowSpec) -> Result<FlowId, NetworkError> {
         check_routes(&spec.name, &spec.forward, &spec.reverse, self.paths.links.len())?;
+        // A new flow may send where only one receiver did.
+        self.paths.hand_over_by_events();
         let Paths { routes: table, links, feeding, .. } = &mut self.paths;
         let laid = table.len();
         let routes = table.intern_both(links, &spec.forward, &spec.reverse);
@@ -202,6 +204,8 @@ impl<R: Recorder> Simulator<R> {
     #[inline(never)]
     fn run_events(&mut self, limit: Time) -> bool {
         let limit = limit.min(self.paths.events.horizon());
+        self.paths.until = limit;
+        self.hand_over_held();
         loop {
             let (time, leaf) = self.paths.events.next();
             if time >= limit {
@@ -238,6 +242,10 @@ impl<R: Recorder> Simulator<R> {
                 self.paths.enter(entrance, place, packet, RouteCursor(packet.route.0 + 1));
             }
             Hop::Feeder(entrance, place) => self.paths.enter_both(entrance, place, packet, packet.route.0),
+            Hop::LastFeeder(entrance, place) => {
+                let (number, way, rest) = packet.words();
+                self.forward_to_end(entrance, place, number, way, rest);
+            }
             Hop::Beside(entrance, place) => self.paths.enter_beside(entrance, place, packet, packet.route.0),
             Hop::End(end) => {
                 let (number, way, rest) = packet.words();
@@ -248,6 +256,40 @@ impl<R: Recorder> Simulator<R> {
                 self.part(end, number, way, rest);
             }
         }
+    }
+
+    /// Moves a packet into a link, the link behind it, and to the receiver behind that, as of when it arrives there.
+    #[inline(never)]
+    fn forward_to_end(&mut self, entrance: Entrance, place: Place, number: u64, way: u64, rest: u64) {
+        let packet = Packet::from_words(number, way, rest);
+        let cursor = packet.route.0;
+        let next = self.paths.behind(cursor);
+        if let Some((packet, arrives)) = self.paths.feed(entrance, place, packet, next)
+            && let Some(arrives) = self.paths.pass_ahead(place, next, arrives, packet, cursor)
+        {
+            self.hand_over(packet, arrives);
+        }
+    }
+
+    /// A packet reaches its receiver, which acts on packets alone, as of a time to come.
+    #[inline(always)]
+    fn hand_over(&mut self, packet: Packet, arrives: Time) {
+        let now = std::mem::replace(&mut self.paths.now, arrives);
+        self.flows[packet.flow.index()].deliver(packet, End::Receiver, &mut self.paths);
+        self.paths.now = now;
+    }
+
+    /// Hands over what links hold and what arrives before somebody looks again.
+    #[inline(never)]
+    fn hand_over_held(&mut self) {
+        let mut held = std::mem::take(&mut self.paths.held);
+        held.retain(|&place| {
+            while let Some((packet, arrives)) = self.paths.take_held(place) {
+                self.hand_over(packet, arrives);
+            }
+            self.paths.links.at(place).head_arrives().is_some()
+        });
+        self.paths.held = held;
     }
 
     /// What is on a route besides links and the flow's own ends: an aggregate's edge, copies for every branch of a tree, a

@@ -1,12 +1,16 @@
 //! Links that are fed by one other link alone: packets enter them ahead of their time, and nobody can tell.
 
 use crate::common::{built, chat, drop_tail, link, unbounded};
+use std::sync::Arc;
+
 use proptest::prelude::*;
-use tailback_core::{Bytes, Capacity, FlowId, LinkId, Observation, Span, Time};
+use tailback_control::SCHEMES;
+use tailback_core::{BitRate, Bytes, Capacity, FlowId, LinkId, Observation, Span, Time};
 use tailback_link::{Chance, Impairments, LinkCounters, LossModel, Reordering};
 use tailback_qdisc::{Built, Config};
 use tailback_sim::{FlowSpec, NetworkBuilder, NetworkError, Recorder, Simulator, View};
-use tailback_transport::{AnyReceiver, AnySender};
+use tailback_transport::source::{AnySource, Bulk};
+use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
 
 use crate::common::{Chatter, Echo};
 
@@ -21,16 +25,28 @@ struct Case {
     flows: Vec<Talk>,
     /// What befalls packets on the last access links.
     wear: Impairments,
-    /// Whether queues of bounded links mark or drop early, and whether packets are lost before them.
+    /// Whether queues of bounded links drop early or are fair, and whether packets are lost before them.
     early: bool,
     lost: Option<f64>,
     /// Microseconds between looks at all links.
     look: u64,
 }
 
+/// Who talks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Who {
+    Chatter,
+    /// A stream under a scheme, whose receiver answers each packet or every second one.
+    Stream(&'static str, u32),
+}
+
 /// A flow: from and to where, how often it sends, and its access links, of which there may be none.
 #[derive(Clone, Debug)]
 struct Talk {
+    who: Who,
+    /// Whether it shares access links with the flow before, and goes the other way.
+    shares: bool,
+    turns: bool,
     from: usize,
     to: usize,
     gap: u64,
@@ -41,8 +57,26 @@ struct Talk {
 fn cases() -> impl Strategy<Value = Case> {
     let pipe = || (1_u64..20, 0_u64..8, prop::option::weighted(0.4, 0_u32..12));
     let access = || prop::collection::vec(pipe(), 0..3);
-    let talk = (0_usize..3, 0_usize..3, 200_u64..4000, access(), access())
-        .prop_map(|(from, to, gap, up, down)| Talk { from, to, gap, up, down });
+    let who = prop_oneof![
+        1 => Just(Who::Chatter),
+        3 => (prop::sample::select(vec![
+            "reno", "sack", "cubic", "bbr1", "monaco", "ledbat", "accumulation-p", "packet-pair", "newark",
+        ]), 1_u32..3)
+            .prop_map(|(scheme, every)| Who::Stream(scheme, every)),
+    ];
+    let way = (prop::bool::weighted(0.3), any::<bool>());
+    let talk = (who, way, 0_usize..3, 0_usize..3, 200_u64..4000, access(), access()).prop_map(
+        |(who, (shares, turns), from, to, gap, up, down)| Talk {
+            who,
+            shares,
+            turns,
+            from,
+            to,
+            gap,
+            up,
+            down,
+        },
+    );
     let wear = prop_oneof![
         2 => Just(Impairments::default()),
         1 => (0.0..0.2_f64, 0.0..0.3_f64).prop_map(|(copy, late)| Impairments {
@@ -81,9 +115,12 @@ impl Recorder for Looks {
 }
 
 /// Bounds by packets and by bytes: some of the latter have room for less than one packet.
-#[expect(clippy::default_trait_access, reason = "the variant names what is configured")]
+#[expect(clippy::default_trait_access, reason = "the variants name what is configured")]
 fn queue(buffer: Option<u32>, early: bool) -> Built {
     match buffer {
+        Some(packets) if early && packets % 2 == 1 => {
+            built(&Config::DeficitRoundRobin(Default::default()), Capacity::Packets(packets), 10_000_000)
+        }
         Some(packets) if early => {
             built(&Config::Red(Default::default()), Capacity::Packets(4 + packets), 10_000_000)
         }
@@ -113,6 +150,26 @@ fn row(
     row
 }
 
+/// A stream without end.
+fn stream(flow: FlowId, scheme: &str, ack_every: u32, forward: &[LinkId], reverse: &[LinkId]) -> FlowSpec {
+    let info = SCHEMES.iter().find(|info| info.name == scheme).expect("a registered scheme");
+    let scheme = (info.default)();
+    let config = StreamConfig::default().serving(&scheme.needs());
+    let parts = scheme.build(&config.controller_params());
+    let receiver = ReceiverConfig { ack_every, ..ReceiverConfig::default() };
+    let receiver = receiver.serving(&scheme.needs()).matching(&config);
+    let source = AnySource::Bulk(Bulk::infinite());
+    FlowSpec {
+        name: format!("flow {}", flow.0),
+        forward: forward.to_vec(),
+        reverse: reverse.to_vec(),
+        sender: AnySender::Stream(Sender::new(flow, Arc::new(config), parts.controller, source)),
+        receiver: AnyReceiver::Stream(Receiver::new(flow, Arc::new(receiver))),
+        start: Time::ZERO,
+        stop: None,
+    }
+}
+
 fn build(case: &Case, link_by_link: bool) -> Simulator<Looks> {
     let mut network = NetworkBuilder::new(case.seed);
     if link_by_link {
@@ -121,17 +178,37 @@ fn build(case: &Case, link_by_link: bool) -> Simulator<Looks> {
     let sound = Impairments::default();
     let there = row(&mut network, "there", &case.line, case, &sound);
     let back = row(&mut network, "back", &case.line, case, &sound);
+    let mut access: [Vec<LinkId>; 4] = Default::default();
     for (index, talk) in case.flows.iter().enumerate() {
         let (from, to) = (talk.from % case.line.len(), talk.to % case.line.len());
         let (from, to) = (from.min(to), from.max(to));
-        let mut forward = row(&mut network, &format!("{index} up"), &talk.up, case, &sound);
-        forward.extend(&there[from..=to]);
-        forward.extend(row(&mut network, &format!("{index} down"), &talk.down, case, &case.wear));
-        let mut reverse = row(&mut network, &format!("{index} down back"), &talk.down, case, &sound);
-        reverse.extend(back[from..=to].iter().rev());
-        reverse.extend(row(&mut network, &format!("{index} up back"), &talk.up, case, &case.wear));
+        if index == 0 || !talk.shares {
+            let mut row =
+                |name: &str, pipes, wear| row(&mut network, &format!("{index} {name}"), pipes, case, wear);
+            access = [
+                row("up", &talk.up, &sound),
+                row("down", &talk.down, &case.wear),
+                row("down back", &talk.down, &sound),
+                row("up back", &talk.up, &case.wear),
+            ];
+        }
+        let [up, down, down_back, up_back] = &access;
+        let forward = [up, &there[from..=to], down].concat();
+        let back: Vec<LinkId> = back[from..=to].iter().rev().copied().collect();
+        let reverse = [down_back, &back[..], up_back].concat();
+        let (forward, reverse) = if talk.turns { (reverse, forward) } else { (forward, reverse) };
         let gap = Span::from_micros(talk.gap);
-        chat(&mut network, &format!("flow {index}"), &forward, &reverse, gap);
+        match talk.who {
+            Who::Chatter => {
+                chat(&mut network, &format!("flow {index}"), &forward, &reverse, gap);
+            }
+            Who::Stream(scheme, every) => {
+                let flow = network.next_flow();
+                let mut spec = stream(flow, scheme, every, &forward, &reverse);
+                spec.start = Time::ZERO + gap;
+                network.flow(spec);
+            }
+        }
     }
     let every = Span::from_micros(case.look);
     let looks = Looks { every, next: Time::ZERO + every, seen: Vec::new() };
@@ -176,8 +253,8 @@ proptest! {
     }
 }
 
-/// Two flows through one bottleneck, each behind access links of its own.
-fn dumbbell(link_by_link: bool) -> (Simulator<()>, [[Vec<LinkId>; 2]; 2]) {
+/// Two flows through one bottleneck, each behind access links of its own: chatters, or streams.
+fn dumbbell(link_by_link: bool, streams: bool) -> (Simulator<()>, [[Vec<LinkId>; 2]; 2]) {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -193,19 +270,68 @@ fn dumbbell(link_by_link: bool) -> (Simulator<()>, [[Vec<LinkId>; 2]; 2]) {
         [vec![up, there, down], vec![down_back, back, up_back]]
     });
     for (index, [forward, reverse]) in routes.iter().enumerate() {
-        chat(&mut network, &format!("flow {index}"), forward, reverse, Span::from_micros(1500));
+        if streams {
+            let flow = network.next_flow();
+            network.flow(stream(flow, "sack", 1, forward, reverse));
+        } else {
+            chat(&mut network, &format!("flow {index}"), forward, reverse, Span::from_micros(1500));
+        }
     }
     (network.build(Time::from_secs_f64(100.0), ()).expect("a sound network"), routes)
 }
 
+/// A stream whose receiver answers over a link with a fair queue, or over one into which another flow sends.
+#[expect(clippy::default_trait_access, reason = "the variant names what is configured")]
+fn crossed(link_by_link: bool, fair: bool) -> Simulator<Looks> {
+    let mut network = NetworkBuilder::new(7);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let mut one = |name: &str, mbit, millis, buffer: Option<u32>| {
+        network.link(link(name, mbit, millis, buffer.map_or_else(unbounded, drop_tail)))
+    };
+    let (there, back) = (one("there", 10, 20, Some(10)), one("back", 10, 20, None));
+    let [up, down, up_back] = ["up", "down", "up back"].map(|name| one(name, 12, 2, None));
+    let [third, third_back] = ["third", "third back"].map(|name| one(name, 100, 1, None));
+    let mut answers = link("down back", 12, 2, unbounded());
+    if fair {
+        // So slow that acknowledgements wait.
+        answers.rate = BitRate::from_bits_per_sec(200_000);
+        answers.queue = built(&Config::DeficitRoundRobin(Default::default()), Capacity::Packets(9), 200_000);
+    }
+    let down_back = network.link(answers);
+    let first = stream(FlowId(0), "sack", 1, &[up, there, down], &[down_back, back, up_back]);
+    network.flow(first);
+    if !fair {
+        chat(&mut network, "third", &[down_back, back, third], &[third_back], Span::from_micros(900));
+    }
+    let every = Span::from_millis(100);
+    let looks = Looks { every, next: Time::ZERO + every, seen: Vec::new() };
+    network.build(Time::from_secs_f64(100.0), looks).expect("a sound network")
+}
+
 #[test]
-fn of_six_arrivals_in_a_dumbbell_two_are_left_out() {
-    let (mut sim, _) = dumbbell(false);
-    sim.run_until(Time::from_secs_f64(10.0));
-    let delivered: u64 = [FlowId(0), FlowId(1)].map(|id| sim.receiver(id).received_packets).iter().sum();
-    let left_out = sim.arrivals_left_out();
-    assert!(delivered > 10_000, "{delivered}");
-    assert!(left_out.abs_diff(2 * delivered) < 300, "{left_out} of {delivered} delivered both ways");
+fn a_receiver_waits_for_its_packets_where_its_link_is_fair_or_others_send_into_it() {
+    for fair in [false, true] {
+        let ((ahead, left_out), (each, _)) = (seen(crossed(false, fair)), seen(crossed(true, fair)));
+        assert!(left_out > 300, "{left_out}");
+        assert_eq!(ahead, each);
+    }
+}
+
+#[test]
+fn of_six_arrivals_in_a_dumbbell_two_are_left_out_and_a_third_where_receivers_act_on_packets_alone() {
+    for (streams, arrivals) in [(false, 2), (true, 3)] {
+        let (mut sim, _) = dumbbell(false, streams);
+        sim.run_until(Time::from_secs_f64(10.0));
+        let delivered: u64 = [FlowId(0), FlowId(1)].map(|id| sim.receiver(id).received_packets).iter().sum();
+        let left_out = sim.arrivals_left_out();
+        assert!(delivered > 5_000, "{delivered}");
+        assert!(
+            left_out.abs_diff(arrivals * delivered) < 500,
+            "{left_out} of {delivered} delivered both ways"
+        );
+    }
 }
 
 /// A flow that comes while running.
@@ -225,7 +351,7 @@ fn late(sim: &Simulator<()>, forward: &[LinkId], reverse: &[LinkId]) -> FlowSpec
 #[test]
 fn a_flow_that_comes_later_takes_ways_that_are_known_or_is_refused() {
     let run = |link_by_link| {
-        let (mut sim, routes) = dumbbell(link_by_link);
+        let (mut sim, routes) = dumbbell(link_by_link, false);
         sim.run_until(Time::from_secs_f64(1.0));
         let [forward, reverse] = &routes[1];
         // Over the bottleneck without an access link in front of it, the other way as the others.
@@ -242,7 +368,7 @@ fn a_flow_that_comes_later_takes_ways_that_are_known_or_is_refused() {
         (refused, links, sim.flow_count(), sim.arrivals_left_out())
     };
     let (refused, _, flows, left_out) = run(false);
-    let link = dumbbell(false).1[1][0][2];
+    let link = dumbbell(false, false).1[1][0][2];
     assert_eq!(refused, Err(NetworkError::EnteredElsewhere { flow: "late 3".to_owned(), link }));
     assert!(flows == 4 && left_out > 1000, "{flows} flows, {left_out} left out");
     let (refused, _, flows, left_out) = run(true);
@@ -251,8 +377,8 @@ fn a_flow_that_comes_later_takes_ways_that_are_known_or_is_refused() {
 
 #[test]
 fn a_flow_that_comes_later_is_the_same_link_by_link() {
-    let run = |link_by_link| {
-        let (mut sim, routes) = dumbbell(link_by_link);
+    let run = |link_by_link, streams| {
+        let (mut sim, routes) = dumbbell(link_by_link, streams);
         for (at, from) in [(0.5, 0), (0.7, 1)] {
             sim.run_until(Time::from_secs_f64(at));
             let [forward, reverse] = &routes[from];
@@ -263,5 +389,7 @@ fn a_flow_that_comes_later_is_the_same_link_by_link() {
         let links: Vec<_> = (0..sim.link_count()).map(|index| sim.link(LinkId::from(index))).collect();
         (links, sim.events_handled())
     };
-    assert_eq!(run(false), run(true));
+    for streams in [false, true] {
+        assert_eq!(run(false, streams), run(true, streams));
+    }
 }

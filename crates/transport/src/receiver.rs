@@ -98,6 +98,11 @@ impl Receiver {
         &self.counters
     }
 
+    /// Whether it acts on packets alone and answers each at once: it never asks for a timer, and draws nothing at random.
+    pub fn answers_at_once(&self) -> bool {
+        self.config.ack_every <= 1 && self.reports.is_none()
+    }
+
     /// The next number expected.
     pub fn next_expected(&self) -> u64 {
         self.stream.next()
