@@ -101,53 +101,62 @@ impl Stage {
 }
 
 impl Link {
-    /// A packet is offered; false where the link does not work ahead.
+    /// Whether the link works ahead.
     #[inline]
-    pub(crate) fn offered_ahead<D: LinkDriver>(&mut self, packet: Packet, cx: &mut LinkCx<'_, D>) -> bool {
-        let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) else { return false };
-        if !staged.ahead {
-            return false;
-        }
-        if let Some(ends) = staged.offer_ahead(packet, &mut self.server, cx.now, cx.annexes) {
-            if D::PACKETS {
-                cx.driver.served(cx.now, cx.id, &packet, cx.now, ends);
-            }
-            if let Some(arrives) = self.track.push_begun(ends, packet) {
-                cx.driver.bring_forward(self.wire_timer(), arrives);
-            }
-        } else {
-            self.after_ahead(cx);
-        }
-        true
+    pub(crate) fn works_ahead(&self) -> bool {
+        let staged = self.cold.as_ref().and_then(|cold| cold.staged.as_ref());
+        staged.is_some_and(|staged| staged.ahead)
     }
 
-    /// The service timer is due; false where the link does not work ahead.
+    /// A packet is offered to a link that works ahead; gives what may enter another link, if anything.
     #[inline]
-    pub(crate) fn served_ahead<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) -> bool {
-        let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) else { return false };
-        if staged.ahead {
-            staged.serve_ahead(&mut self.server, cx.now, cx.annexes);
-            self.after_ahead(cx);
-            return true;
+    pub(crate) fn offered_ahead<D: LinkDriver>(
+        &mut self,
+        packet: Packet,
+        cx: &mut LinkCx<'_, D>,
+    ) -> Option<(Packet, Time)> {
+        let staged = self.cold.as_mut()?.staged.as_mut()?;
+        match staged.offer_ahead(packet, &mut self.server, cx.now, cx.annexes) {
+            Some(ends) => self.begin(packet, ends, cx),
+            None => self.after_ahead(cx),
         }
-        false
     }
 
-    /// Lays a packet whose transmission has begun on the wire, sets the timer where that changes, and drops what the
-    /// discipline gave up.
+    /// The service timer of a link that works ahead is due; gives what [`Link::offered_ahead`] does.
     #[inline]
-    fn after_ahead<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) {
-        let wire = self.wire_timer();
-        let Some(cold) = self.cold.as_deref_mut() else { return };
-        let Some(staged) = &mut cold.staged else { return };
-        if let Some((packet, ends)) = staged.take_begun() {
-            if D::PACKETS {
-                cx.driver.served(cx.now, cx.id, packet, cx.now, ends);
-            }
-            if let Some(arrives) = self.track.push_begun(ends, *packet) {
-                cx.driver.bring_forward(wire, arrives);
-            }
+    pub(crate) fn served_ahead<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) -> Option<(Packet, Time)> {
+        let staged = self.cold.as_mut()?.staged.as_mut()?;
+        staged.serve_ahead(&mut self.server, cx.now, cx.annexes);
+        self.after_ahead(cx)
+    }
+
+    /// Lays a packet whose transmission has begun on the wire, or gives it, where it may enter another link.
+    #[inline(always)]
+    fn begin<D: LinkDriver>(
+        &mut self,
+        packet: Packet,
+        ends: Time,
+        cx: &mut LinkCx<'_, D>,
+    ) -> Option<(Packet, Time)> {
+        if D::PACKETS {
+            cx.driver.served(cx.now, cx.id, &packet, cx.now, ends);
         }
+        if self.feeds() {
+            return Some((packet, ends.after(self.track.delay)));
+        }
+        if let Some(arrives) = self.track.push_begun(ends, packet) {
+            cx.driver.bring_forward(self.wire_timer(), arrives);
+        }
+        None
+    }
+
+    /// Takes a packet whose transmission has begun, sets the timer where that changes, and drops what the discipline gave up.
+    #[inline]
+    fn after_ahead<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) -> Option<(Packet, Time)> {
+        let begun = self.cold.as_mut()?.staged.as_mut()?.take_begun().map(|(packet, ends)| (*packet, ends));
+        let begun = begun.and_then(|(packet, ends)| self.begin(packet, ends, cx));
+        let cold = self.cold.as_deref_mut()?;
+        let staged = cold.staged.as_mut()?;
         let next = staged.next_end();
         let before = std::mem::replace(&mut staged.armed, next);
         if next < before {
@@ -159,6 +168,7 @@ impl Link {
         if staged.has_drops() {
             self.drop_given_up(cx);
         }
+        begun
     }
 
     /// Tells the discipline by `until` what was not worth an event, for whoever looks at its state.

@@ -3,6 +3,7 @@
 
 use tailback_core::{Backlog, Bytes, Capacity, Span, Time};
 
+use crate::counters::Count;
 use crate::direct::State;
 
 /// A packet that was taken in.
@@ -77,14 +78,22 @@ impl Feed {
     /// Whether there is a place for one more: that of a packet which has reached the far end.
     #[inline(always)]
     pub(crate) fn has_room(&mut self, now: Time) -> bool {
-        self.entry(self.taken).arrives <= now || self.grow()
+        self.entry(self.taken).arrives <= now || self.grow_to(Capacity::MOST_PACKETS as usize)
+    }
+
+    /// Makes that place where there is none.
+    #[inline(always)]
+    pub(crate) fn make_room(&mut self, now: Time) {
+        if self.entry(self.taken).arrives > now {
+            self.grow_to(usize::MAX);
+        }
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) -> bool {
+    fn grow_to(&mut self, most: usize) -> bool {
         let old = self.entries.len();
-        if old >= Capacity::MOST_PACKETS as usize {
+        if old >= most {
             return false;
         }
         let mut grown = vec![Entry::default(); 2 * old].into_boxed_slice();
@@ -138,6 +147,15 @@ impl Feed {
             let before = (index > kept).then(|| self.entry(index - 1).arrives - delay);
             (before.unwrap_or(Time::ZERO), self.entry(index))
         })
+    }
+
+    /// What has left the queue and not reached the far end before `now`, of a link that notes packets as they leave.
+    pub(crate) fn contents(&self, now: Time, delay: Span) -> Count {
+        let mut all = Count::default();
+        for (_, entry) in self.on_their_way(now, delay) {
+            all.add(Bytes::new(entry.size.into()));
+        }
+        all
     }
 
     /// Where the packets are just before `now`, and the integral of waiting packets over time.

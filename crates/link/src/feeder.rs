@@ -5,7 +5,7 @@
 //! link, the packet may enter that one at once, too, as of its arrival there, and costs no event on its way. Then it is not
 //! on this link's wire; what this link has of it is an entry, as long as anybody may ask where it is.
 
-use tailback_core::{Backlog, DropReason, Packet, RouteCursor, Time, Verdict};
+use tailback_core::{Backlog, DropReason, Packet, RouteCursor, Span, Time, Verdict};
 
 use crate::driver::{LinkCx, LinkDriver};
 use crate::feed::{Coming, Feed};
@@ -15,9 +15,11 @@ use crate::link::{Link, Mode, Offer};
 const NOWHERE: u32 = Feed::NOWHERE;
 
 impl Link {
-    /// Whether the link knows at once when a packet reaches the far end, and nothing befalls it there.
+    /// Whether the link knows when a packet reaches the far end as it enters, or as it leaves the queue, and nothing befalls it
+    /// behind that.
     pub fn may_feed(&self) -> bool {
-        self.acts_on_arrivals() && !self.is_rough()
+        let staged = self.cold.as_ref().and_then(|cold| cold.staged.as_ref());
+        staged.is_none_or(|staged| staged.is_steady()) && !self.is_rough()
     }
 
     /// Whether what becomes of packets depends on these and their times alone, so that they may enter ahead of their time
@@ -27,7 +29,8 @@ impl Link {
     }
 
     /// From now on, before anything was offered, packets come by [`Link::feed`], [`Link::offer_beside`] and
-    /// [`Link::feed_at_length`].
+    /// [`Link::feed_at_length`], or, where the link [does not act on arrivals](Link::acts_on_arrivals), what leaves the queue is
+    /// given to the driver, which calls [`Link::send_on`] or [`Link::send_beside`] with it.
     pub fn begin_to_feed(&mut self) {
         self.cold().feed = Some(Feed::new());
     }
@@ -113,6 +116,22 @@ impl Link {
         {
             cx.driver.arm(leaf, arrives);
         }
+    }
+
+    /// A packet that has left the queue enters the link `to`, where it arrives at `arrives`.
+    #[inline(always)]
+    pub fn send_on(&mut self, now: Time, packet: &Packet, arrives: Time, to: u32) {
+        if let Some(feed) = self.cold.as_deref_mut().and_then(|cold| cold.feed.as_mut()) {
+            feed.make_room(now);
+            feed.push(Span::ZERO, arrives, to, packet.size());
+        }
+    }
+
+    /// A packet that has left the queue goes on by an event.
+    #[inline(always)]
+    pub fn send_beside(&mut self, now: Time, packet: Packet, arrives: Time) -> Offer {
+        self.send_on(now, &packet, arrives, NOWHERE);
+        self.lay(arrives, packet, packet.route)
     }
 
     /// Puts a packet that was taken in on the wire.

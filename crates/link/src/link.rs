@@ -243,28 +243,28 @@ impl Link {
         self.track.push(now, idle, departs, packet, route)
     }
 
-    /// Goes on where [`Link::offer`] stopped.
+    /// Goes on where [`Link::offer`] stopped. Gives a packet that has left the queue, and when it reaches the far end, where
+    /// the link [feeds](Link::begin_to_feed) others; of any other link it is on the wire.
     #[inline(never)]
     pub fn offer_at_length<D: LinkDriver>(
         &mut self,
         mut packet: Packet,
         route: RouteCursor,
         cx: &mut LinkCx<'_, D>,
-    ) {
+    ) -> Option<(Packet, Time)> {
         if self.is_lost_before_queue(&packet, cx.now) {
             self.drop(packet, DropReason::Loss, cx);
-            return;
+            return None;
         }
         if self.mode == Mode::Staged {
             packet.route = route;
-            if self.offered_ahead(packet, cx) {
-                return;
+            if self.works_ahead() {
+                return self.offered_ahead(packet, cx);
             }
         }
         if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
             staged.offer(packet, &mut self.server, cx.now, cx.annexes);
-            self.after_stage(cx);
-            return;
+            return self.after_stage(cx);
         }
         let idle = self.server.is_idle(cx.now);
         match self.police(&mut packet, idle, cx) {
@@ -281,6 +281,7 @@ impl Link {
             }
             Verdict::Drop(reason) => self.drop(packet, reason, cx),
         }
+        None
     }
 
     /// Whether a packet is lost before the queue.
@@ -313,22 +314,22 @@ impl Link {
         verdict
     }
 
-    /// The service leaf is due (staged form).
-    pub fn serve<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) {
-        if self.served_ahead(cx) {
-            return;
+    /// The service leaf is due (staged form). Gives what [`Link::offer_at_length`] does.
+    pub fn serve<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) -> Option<(Packet, Time)> {
+        if self.works_ahead() {
+            return self.served_ahead(cx);
         }
-        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
-            staged.serve(&mut self.server, cx.now, cx.annexes);
-            self.after_stage(cx);
-        }
+        let staged = self.cold.as_mut().and_then(|cold| cold.staged.as_mut())?;
+        staged.serve(&mut self.server, cx.now, cx.annexes);
+        self.after_stage(cx)
     }
 
     /// What a governed link may let go changes.
     pub fn allow<D: LinkDriver>(&mut self, allowance: &Allowance, cx: &mut LinkCx<'_, D>) {
         if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
             staged.allow(allowance, &mut self.server, cx.now);
-            self.after_stage(cx);
+            let departed = self.after_stage(cx);
+            debug_assert!(departed.is_none(), "a governed link feeds no other");
         }
     }
 
@@ -338,10 +339,12 @@ impl Link {
         staged.is_some_and(|staged| staged.waits())
     }
 
-    /// Carries out what the staged form decided: drops, departures, a new delay, the next event.
-    fn after_stage<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) {
-        let Some(cold) = self.cold.as_deref_mut() else { return };
-        let Some(staged) = &mut cold.staged else { return };
+    /// Carries out what the staged form decided: drops, departures, a new delay, the next event. Gives what has departed and
+    /// may enter another link.
+    fn after_stage<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) -> Option<(Packet, Time)> {
+        let cold = self.cold.as_deref_mut()?;
+        let staged = cold.staged.as_mut()?;
+        let mut departed = None;
         let drops = staged.take_drops();
         if let Some(delay) = staged.take_delay() {
             self.track.set_delay(delay);
@@ -356,12 +359,17 @@ impl Link {
             if D::PACKETS && staged.is_unforeseen() {
                 cx.driver.served(cx.now, cx.id, &packet, cx.now, cx.now);
             }
-            if let Some(arrives) = self.track.push_transmitted(cx.now, packet) {
+            // At a rate, one departs at a time.
+            if cold.feed.is_some() {
+                debug_assert!(departed.is_none());
+                departed = Some((packet, cx.now.after(self.track.delay)));
+            } else if let Some(arrives) = self.track.push_transmitted(cx.now, packet) {
                 cx.driver.arm(self.wire_timer, arrives);
             }
         }
         cx.driver.arm(cold.timers.service, staged.next_event());
         self.drop_all(drops, cx);
+        departed
     }
 
     /// Drops what the discipline gave up.

@@ -24,7 +24,10 @@ impl Link {
         let (state, waiting_area, busy);
         if let Some(staged) = &mut cold.staged {
             let (waiting, in_service) = staged.state(now);
-            let mut propagating = self.track.contents();
+            let mut propagating = match &cold.feed {
+                Some(feed) => feed.contents(now, self.track.delay),
+                None => self.track.contents(),
+            };
             if staged.ahead {
                 propagating = propagating.minus(in_service);
             }

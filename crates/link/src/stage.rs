@@ -111,8 +111,12 @@ impl Stage {
 
     /// The same, working ahead where nothing forbids it.
     pub(crate) fn working_ahead(self) -> Self {
-        let fixed = self.governor.is_none() && self.trace.is_none() && self.schedule.is_empty();
-        Self { ahead: fixed && self.discipline.may_hear_late(), ..self }
+        Self { ahead: self.is_steady() && self.discipline.may_hear_late(), ..self }
+    }
+
+    /// Whether packets leave one by one at a rate, and rate and delay never change.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.governor.is_none() && self.trace.is_none() && self.schedule.is_empty()
     }
 
     /// What the governor is allowed changes: the packet at the head asks again.

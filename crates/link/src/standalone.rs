@@ -127,7 +127,10 @@ impl StandaloneLink {
             Offer::Queued => {}
             Offer::Leads(timer, at) => cx.driver.arm(timer, at),
             Offer::Overflow => self.link.drop(packet, DropReason::Overflow, &mut cx),
-            Offer::AtLength => self.link.offer_at_length(packet, packet.route, &mut cx),
+            Offer::AtLength => {
+                let departed = self.link.offer_at_length(packet, packet.route, &mut cx);
+                debug_assert!(departed.is_none(), "alone, it feeds no other");
+            }
         }
     }
 

@@ -25,7 +25,9 @@ pub(crate) const PACKET_ROW: u64 = 39;
 const STATE_ROW: u64 = 50;
 
 /// A run has at least so many steps.
-const STEPS: u64 = 1000;
+const STEPS: u64 = 100;
+/// The first is so much of the run; they grow while little happens in them.
+const FIRST: u64 = 1_000_000;
 /// The events that one step should not much exceed: whoever stops the run waits for its end, and with a million flows, of
 /// which none is in a cache, an event takes a microsecond and more.
 const BUSY: u64 = 1 << 17;
@@ -183,6 +185,8 @@ trait Engine {
     fn run_until(&mut self, until: Time);
     fn now(&self) -> Time;
     fn events(&self) -> u64;
+    /// How much has been done, of which events are a part.
+    fn work(&self) -> u64;
     fn link(&mut self, id: LinkId) -> LinkCounters;
     fn flow(&self, id: FlowId) -> FlowSnapshot;
     fn logged(&self) -> Logged;
@@ -241,6 +245,10 @@ impl<R: Finish> Engine for Simulator<R> {
 
     fn events(&self) -> u64 {
         self.events_handled()
+    }
+
+    fn work(&self) -> u64 {
+        self.work_done()
     }
 
     fn link(&mut self, id: LinkId) -> LinkCounters {
@@ -354,7 +362,7 @@ impl Run {
         } else {
             Box::new(limited(simulator(&scenario, &network, seed, series, wheel, go_on)?, limit))
         };
-        let stride = scenario.duration / STEPS / STEPS;
+        let stride = scenario.duration / FIRST;
         Ok(Self { scenario, network, engine, plan, stride, warm: None, budget, limit })
     }
 
@@ -379,9 +387,9 @@ impl Run {
     /// # Errors
     /// The run has outgrown its budget of memory; the field that takes most is named.
     pub fn step(&mut self) -> Result<(), Problems> {
-        let before = self.engine.events();
+        let before = self.engine.work();
         self.advance(self.stride.max(Span::from_nanos(1)));
-        let handled = self.engine.events() - before;
+        let handled = self.engine.work() - before;
         if handled > BUSY {
             self.stride = self.stride / 2;
         } else if handled < BUSY / 4 {

@@ -153,8 +153,8 @@ fn a_run_without_measure_goes_on_in_small_steps() {
     for _ in 0..12 {
         run.step().expect("nothing is logged");
     }
-    // The source wants an event in every nanosecond, and a step is of some 2^17 events: a thousandth of the hour, where
-    // steps grow to if nothing happens, would take 3.6 · 10⁹.
+    // The source wants an event in every nanosecond, and a step is of some 2^17 events: a hundredth of the hour,
+    // where steps grow to if nothing happens, would take 3.6 · 10¹⁰.
     let now = run.now().as_secs_f64();
     assert!(0.0 < now && now < 0.1, "{now}");
 }

@@ -83,11 +83,16 @@ fn handing_over(routes: &Routes, links: &Links, flows: &[Flow]) -> Vec<bool> {
         .collect();
     // How many send into a link: two stand for many.
     let mut senders = vec![0_u8; links.len()];
+    // What leaves a queue when an endpoint sends may be any packet that waits there.
+    let mut stages_at_ends = vec![false; links.len()];
     let mut steps = [None; 3];
     for step in routes.steps() {
         steps.rotate_left(1);
         steps[2] = Some(step);
         let [before, feeder, fed] = steps.map(|step| step.and_then(Step::link));
+        if let (None, Some(Place(first))) = (feeder, fed) {
+            stages_at_ends[first as usize] |= !links.look(Place(first)).acts_on_arrivals();
+        }
         // An endpoint that sends into the feeder is at work, and another cannot be called.
         if let (None, Some(_), Some(Place(fed))) = (before, feeder, fed) {
             hands_over[fed as usize] = false;
@@ -98,6 +103,14 @@ fn handing_over(routes: &Routes, links: &Links, flows: &[Flow]) -> Vec<bool> {
         if let (Some(Place(fed)), false) = (feeder, step.is_receiver()) {
             hands_over[fed as usize] = false;
         }
+    }
+    let mut before: Option<usize> = None;
+    for step in routes.steps() {
+        let link = step.link().map(|Place(link)| link as usize);
+        if let (Some(feeder), Some(fed)) = (before, link) {
+            hands_over[fed] &= !stages_at_ends[feeder];
+        }
+        before = link;
     }
     let first = |route| routes.route(route).next().and_then(Step::link);
     for flow in flows {

@@ -14,8 +14,8 @@ use crate::memory::MemoryLimit;
 use crate::recorder::{PacketEvent, Recorder};
 use crate::routes::{
     BESIDE_FED, BESIDE_OTHER_FED, Branch, Edge, End, Hop, INTO_FEEDER, INTO_LAST_FEEDER, INTO_OPEN,
-    INTO_OTHER, INTO_OTHER_FEEDER, INTO_OTHER_LAST_FEEDER, INTO_PLAIN, KIND_OF_STEP, RECEIVER, Routes,
-    SENDER, place_of,
+    INTO_OTHER, INTO_OTHER_FEEDER, INTO_OTHER_LAST_FEEDER, INTO_PLAIN, INTO_STAGE, KIND_OF_STEP, RECEIVER,
+    Routes, SENDER, Step, place_of,
 };
 
 /// More packets than any window has: who sends so many at one instant does not end.
@@ -146,9 +146,48 @@ impl<R: Recorder> Paths<R> {
 
     /// A staged link's end of transmission, change or timer.
     #[inline(never)]
-    pub(crate) fn serve(&mut self, id: LinkId) {
-        let (link, mut cx) = link!(self, self.links.place(id));
-        link.serve(&mut cx);
+    pub(crate) fn serve(&mut self, id: LinkId) -> Option<(Packet, Time)> {
+        let place = self.links.place(id);
+        let (link, mut cx) = link!(self, place);
+        let (packet, arrives) = link.serve(&mut cx)?;
+        self.send_on(place, packet, arrives)
+    }
+
+    /// A packet enters a link that feeds others what leaves its queue, which may be another packet.
+    #[inline(never)]
+    pub(crate) fn enter_stage(
+        &mut self,
+        place: Place,
+        route: u32,
+        number: u64,
+        way: u64,
+        rest: u64,
+    ) -> Option<(Packet, Time)> {
+        let packet = Packet::from_words(number, way, rest);
+        let (link, mut cx) = link!(self, place);
+        let offer = link.offer(Entrance::AtLength, cx.now, packet, RouteCursor(route));
+        debug_assert!(matches!(offer, Offer::AtLength));
+        let (packet, arrives) = link.offer_at_length(packet, RouteCursor(route), &mut cx)?;
+        self.send_on(place, packet, arrives)
+    }
+
+    /// A packet has left a link's queue: into the next link, if that is fed. Gives it where it is to be handed over, and when.
+    #[inline(always)]
+    fn send_on(&mut self, place: Place, packet: Packet, arrives: Time) -> Option<(Packet, Time)> {
+        let cursor = packet.route.0;
+        let next = Step(self.routes.at(cursor)).link().filter(|&next| self.links.at(next).is_fed());
+        let Some(next) = next else {
+            if let Offer::Leads(leaf, at) = self.links.at(place).send_beside(self.now, packet, arrives) {
+                self.events.bring_forward(leaf, at);
+            }
+            return None;
+        };
+        self.links.at(place).send_on(self.now, &packet, arrives, next.0);
+        if self.links.at(next).hands_over() {
+            return self.pass_ahead(place, next, arrives, packet, cursor - 1).map(|at| (packet, at));
+        }
+        self.enter_ahead(place, next, arrives, packet, cursor - 1);
+        None
     }
 
     /// The aggregate's edge that a mark in a route stands for.
@@ -205,6 +244,7 @@ impl<R: Recorder> Paths<R> {
             INTO_FEEDER => Hop::Feeder(Entrance::Plain, Place(place_of(step))),
             INTO_LAST_FEEDER => Hop::LastFeeder(Entrance::Plain, Place(place_of(step))),
             INTO_OTHER_LAST_FEEDER => Hop::LastFeeder(Entrance::AtLength, Place(place_of(step))),
+            INTO_STAGE => Hop::Stage(Place(place_of(step))),
             BESIDE_FED => Hop::Beside(Entrance::Plain, Place(place_of(step))),
             INTO_OTHER_FEEDER => Hop::Feeder(Entrance::AtLength, Place(place_of(step))),
             BESIDE_OTHER_FED => Hop::Beside(Entrance::AtLength, Place(place_of(step))),
@@ -387,6 +427,10 @@ impl<R: Recorder> Paths<R> {
         match hop {
             Hop::Feeder(entrance, place) => self.enter_both(entrance, place, packet, route),
             Hop::Beside(entrance, place) => self.enter_beside(entrance, place, packet, route),
+            Hop::Stage(place) => {
+                let given = self.enter_stage(place, route + 1, number, way, rest);
+                debug_assert!(given.is_none(), "an endpoint is at work, and another cannot be called");
+            }
             // What begins a route is no last but one link that feeds (`feeding.rs`).
             Hop::LastFeeder(..) | Hop::Link(..) | Hop::End(_) | Hop::Branch(_) => {}
         }
@@ -403,7 +447,8 @@ impl<R: Recorder> Paths<R> {
     fn enter_at_length(&mut self, place: Place, route: RouteCursor, number: u64, way: u64, rest: u64) {
         let packet = Packet::from_words(number, way, rest);
         let (link, mut cx) = link!(self, place);
-        link.offer_at_length(packet, route, &mut cx);
+        let departed = link.offer_at_length(packet, route, &mut cx);
+        debug_assert!(departed.is_none(), "it feeds no other");
     }
 
     /// A packet leaves its endpoint for the first link of its route.

@@ -27,6 +27,8 @@ pub(crate) enum Hop {
     LastFeeder(Entrance, Place),
     /// Into a link that feeds others, but not the next.
     Beside(Entrance, Place),
+    /// Into a link that feeds others what leaves its queue.
+    Stage(Place),
     /// To an endpoint.
     End(End),
     /// Where routes branch, or to another flow's sender.
@@ -60,6 +62,8 @@ pub(crate) const BESIDE_FED: u32 = 8;
 pub(crate) const INTO_OTHER_FEEDER: u32 = 9;
 pub(crate) const INTO_OTHER_LAST_FEEDER: u32 = 10;
 pub(crate) const BESIDE_OTHER_FED: u32 = 11;
+/// Into a link that feeds others what leaves its queue.
+pub(crate) const INTO_STAGE: u32 = 12;
 
 /// A step as it stands in the table.
 #[derive(Clone, Copy, Debug)]
@@ -281,6 +285,10 @@ impl Routes {
                 continue;
             };
             let next = self.table.get(at + 1).and_then(|&step| Step(step).link());
+            if !links.look(place).acts_on_arrivals() {
+                self.table[at] = INTO_STAGE << KIND_OF_STEP | place.0;
+                continue;
+            }
             let is_other = links.at(place).entrance() == Entrance::AtLength;
             let next = next.map(|next| links.look(next)).filter(|next| next.is_fed());
             let kind = match (next.map(Link::hands_over), is_other) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tailback_control::SCHEMES;
 use tailback_core::{BitRate, Bytes, Capacity, FlowId, LinkId, Observation, Span, Time};
-use tailback_link::{Chance, Impairments, LinkCounters, LossModel, Reordering};
+use tailback_link::{Chance, Change, Impairments, LinkCounters, LossModel, Reordering};
 use tailback_qdisc::{Built, Config};
 use tailback_sim::{FlowSpec, NetworkBuilder, NetworkError, Recorder, Simulator, View};
 use tailback_transport::source::{AnySource, Bulk};
@@ -23,10 +23,12 @@ struct Case {
     seed: u64,
     line: Vec<Pipe>,
     flows: Vec<Talk>,
+    /// When the first link's rate and delay change, in microseconds, if they do, and to how many Mbit/s and milliseconds.
+    change: Option<(u64, u64, u64)>,
     /// What befalls packets on the last access links.
     wear: Impairments,
-    /// Whether queues of bounded links drop early or are fair, and whether packets are lost before them.
-    early: bool,
+    /// Which queue bounded links have, and whether packets are lost before them.
+    queue: u8,
     lost: Option<f64>,
     /// Microseconds between looks at all links.
     look: u64,
@@ -87,9 +89,19 @@ fn cases() -> impl Strategy<Value = Case> {
         }),
     ];
     let line = prop::collection::vec(pipe(), 1..4);
-    let queues = (any::<bool>(), prop::option::weighted(0.3, 0.01..0.2_f64));
+    let change = prop::option::weighted(0.2, (0_u64..300_000, 1_u64..20, 0_u64..8));
+    let queues = (0_u8..8, prop::option::weighted(0.3, 0.01..0.2_f64), change);
     (any::<u64>(), line, prop::collection::vec(talk, 1..6), wear, queues, 300_u64..20_000).prop_map(
-        |(seed, line, flows, wear, (early, lost), look)| Case { seed, line, flows, wear, early, lost, look },
+        |(seed, line, flows, wear, (queue, lost, change), look)| Case {
+            seed,
+            line,
+            flows,
+            change,
+            wear,
+            queue,
+            lost,
+            look,
+        },
     )
 }
 
@@ -116,20 +128,22 @@ impl Recorder for Looks {
 
 /// Bounds by packets and by bytes: some of the latter have room for less than one packet.
 #[expect(clippy::default_trait_access, reason = "the variants name what is configured")]
-fn queue(buffer: Option<u32>, early: bool) -> Built {
-    match buffer {
-        Some(packets) if early && packets % 2 == 1 => {
-            built(&Config::DeficitRoundRobin(Default::default()), Capacity::Packets(packets), 10_000_000)
+fn queue(buffer: Option<u32>, kind: u8) -> Built {
+    let Some(packets) = buffer else { return unbounded() };
+    let config = match kind {
+        0 | 1 if packets % 2 == 0 => return drop_tail(packets),
+        0 | 1 => {
+            let bound = Capacity::Bytes(Bytes::new(300 * u64::from(packets)));
+            return built(&Config::default(), bound, 10_000_000);
         }
-        Some(packets) if early => {
-            built(&Config::Red(Default::default()), Capacity::Packets(4 + packets), 10_000_000)
-        }
-        None => unbounded(),
-        Some(packets) if packets % 2 == 0 => drop_tail(packets),
-        Some(packets) => {
-            built(&Config::default(), Capacity::Bytes(Bytes::new(300 * u64::from(packets))), 10_000_000)
-        }
-    }
+        2 => Config::Red(Default::default()),
+        3 => Config::DeficitRoundRobin(Default::default()),
+        4 => Config::WeightedFairQueueing(Default::default()),
+        5 => Config::Codel(Default::default()),
+        6 => Config::FqCodel(Default::default()),
+        _ => Config::DropHead(Default::default()),
+    };
+    built(&config, Capacity::Packets(1 + packets), 10_000_000)
 }
 
 /// Adds a row of links, all of one name.
@@ -142,8 +156,15 @@ fn row(
 ) -> Vec<LinkId> {
     let mut row = Vec::new();
     for (index, &(mbit, millis, buffer)) in pipes.iter().enumerate() {
-        let mut spec = link(&format!("{name} {index}"), mbit, millis, queue(buffer, case.early));
+        let mut spec = link(&format!("{name} {index}"), mbit, millis, queue(buffer, case.queue));
         spec.impairments = wear.clone();
+        if let Some((at, mbit, millis)) = case.change.filter(|_| name == "there" && index == 0) {
+            spec.schedule = vec![Change {
+                at: Time::ZERO + Span::from_micros(at),
+                rate: Some(BitRate::from_bits_per_sec(mbit * 1_000_000)),
+                delay: Some(Span::from_millis(millis)),
+            }];
+        }
         spec.loss_before_queue = case.lost.map(|probability| LossModel::Independent { probability });
         row.push(network.link(spec));
     }
