@@ -7,7 +7,7 @@ import importlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -156,7 +156,7 @@ def _plan(
     """Looks every run up among those that are kept; processes begin to start with the first that is not."""
     plan = _Plan({}, [], [])
     for place, variant in enumerate(variants):
-        window, made = _tasks(variant, seeds, len(plan.rows), alone=executor is None and jobs == 1)
+        window, made = _tasks(variant, seeds, len(plan.rows), memory, alone=executor is None and jobs == 1)
         plan.windows.append(window)
         for offset, seed in enumerate(seeds):
             record = kept.read(made[offset].key) if made else None
@@ -166,7 +166,7 @@ def _plan(
                     make_ready(jobs)
                     # Slow to import, and wanted at the end only: meanwhile, processes start.
                     threading.Thread(target=importlib.import_module, args=("tailback.sweeps.tables",)).start()
-                plan.tasks.append(replace(made[offset], memory=memory))
+                plan.tasks.append(made[offset])
     return plan
 
 
@@ -231,7 +231,9 @@ def _names(scenarios: Sequence[Scenario]) -> list[str]:
     return names
 
 
-def _tasks(variant: Variant, seeds: Sequence[int], first: int, *, alone: bool = False) -> tuple[float, list[Task]]:
+def _tasks(
+    variant: Variant, seeds: Sequence[int], first: int, memory: int | None, *, alone: bool = False
+) -> tuple[float, list[Task]]:
     """The window of a variant, and its tasks; none where it makes no scenario. Custom parts go with them,
     unless they are worked off in this process."""
     scenario = variant.scenario
@@ -246,6 +248,6 @@ def _tasks(variant: Variant, seeds: Sequence[int], first: int, *, alone: bool = 
     window = number(scenario.duration) - warm_up
     after = warm_up + 0.5 * number(scenario.record.bin)  # A bin belongs to the window when it begins in it.
     return window, [
-        Task(first + place, text, seed, key(digest, seed, code), window, after, parts)
+        Task(first + place, text, seed, key(digest, seed, code), window, after, parts, memory)
         for place, seed in enumerate(seeds)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,16 @@ class Done:
 
 
 @dataclass(frozen=True)
+class Made:
+    """What became of tasks that were sent together."""
+
+    done: list[Done]
+    """In their order; those at the end that were not begun lack."""
+    seconds: float
+    """What one of them took, at the mean."""
+
+
+@dataclass(frozen=True)
 class Row:
     """One run of a sweep: which, and what came of it."""
 
@@ -89,6 +99,17 @@ def work(task: Task) -> Done:
         return Done(task.number, error=str(error))
     except Exception as error:
         return Done(task.number, error=_told(error))
+
+
+def several(work: Callable[[Task], Done], tasks: Sequence[Task], seconds: float) -> Made:
+    """Does one after the other, and begins none when so much time has passed."""
+    began, done = time.perf_counter(), []
+    for task in tasks:
+        done.append(work(task))
+        took = time.perf_counter() - began
+        if took >= seconds:
+            break
+    return Made(done, took / len(done))
 
 
 def _told(error: Exception) -> str:
