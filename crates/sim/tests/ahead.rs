@@ -10,8 +10,8 @@ use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
 use tailback_transport::source::{AnySource, Bulk};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
 
-/// With four links each, they have 66 000 leaves: more than 2¹⁶.
-const FLOWS: usize = 11_000;
+/// With four links each, they have 36 000 leaves: more than 2¹⁵.
+const FLOWS: usize = 6_000;
 const UNTIL: f64 = 0.4;
 
 fn flow(id: FlowId, scheme: &Scheme, forward: Vec<LinkId>, reverse: Vec<LinkId>) -> FlowSpec {

@@ -134,9 +134,9 @@ impl WinnerTree {
         (self.walks.bring_forward)(&mut self.fours, &mut self.top, leaf, time)
     }
 
-    /// Whether there are more than 65 536 leaves.
+    /// Whether there are more than 32 768 leaves.
     pub(crate) fn is_large(&self) -> bool {
-        self.bits > 16
+        self.bits > 15
     }
 
     /// The key that is due first in the part of the tree in which `leaf` is, of [`PARTS`] parts. In the part in which a leaf
