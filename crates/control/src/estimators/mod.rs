@@ -15,6 +15,7 @@
 mod any;
 pub mod arrivals;
 pub mod delivery_rate;
+mod delivery_records;
 mod ewma;
 mod fuzzy;
 mod kalman;
