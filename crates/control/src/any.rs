@@ -1,11 +1,12 @@
-//! The controllers of which ten thousand run at once in an enum, the smallest inline so that such flows stay small, and
-//! any other behind a pointer. Which of them make a scheme is said by each scheme's configuration.
+//! The controllers of which ten thousand run at once, or which are asked most at each packet, in an enum, the smallest inline
+//! so that such flows stay small, and any other behind a pointer. Which of them make a scheme is said by each scheme's configuration.
 
 use tailback_core::{Controller, Cx, Directive, Feedback, Sent, Time};
 
 use crate::parts::BoxedController;
 use crate::schemes::{
-    Accumulation, Cubic, FixedRate, FixedWindow, PacketPair, PacketPairRemote, PacketPairSender, Reno, Vegas,
+    Accumulation, Bbr1, Bbr3, Cubic, FixedRate, FixedWindow, PacketPair, PacketPairRemote, PacketPairSender,
+    Reno, Vegas,
 };
 
 /// A controller.
@@ -18,6 +19,10 @@ pub enum AnyController {
     Vegas(Box<Vegas>),
     /// The window laws on accumulation.
     Accumulation(Box<Accumulation>),
+    /// BBR, version 1.
+    Bbr1(Box<Bbr1>),
+    /// BBR, version 3.
+    Bbr3(Box<Bbr3>),
     /// Packet-pair.
     PacketPair(Box<PacketPair>),
     /// Packet-pair's sender where the receiver controls.
@@ -37,6 +42,8 @@ macro_rules! each {
             Self::Cubic($controller) => $call,
             Self::Vegas($controller) => $call,
             Self::Accumulation($controller) => $call,
+            Self::Bbr1($controller) => $call,
+            Self::Bbr3($controller) => $call,
             Self::PacketPair($controller) => $call,
             Self::PacketPairRemote($controller) => $call,
             Self::FixedWindow($controller) => $call,
@@ -86,18 +93,31 @@ impl Controller for AnyController {
         now: Time,
         feedback: impl FnOnce() -> Feedback<'a>,
         cx: &mut Cx<'_>,
-        obey: impl FnOnce(&Directive, Option<Time>) -> T,
+        obey: impl FnOnce(Option<(&Directive, Option<Time>)>) -> T,
     ) -> T {
         if let Self::Reno(reno) = self {
             return reno.answer(now, feedback, cx, obey);
         }
-        let orders = self.react(now, &feedback(), cx);
-        obey(&orders.0, orders.1)
+        // Of the others, these alone know when they direct the same.
+        let orders = if matches!(self, Self::Accumulation(_) | Self::Bbr1(_) | Self::Bbr3(_)) {
+            if !self.hear_feedback(now, &feedback(), cx) {
+                return obey(None);
+            }
+            self.orders()
+        } else {
+            self.react(now, &feedback(), cx)
+        };
+        obey(Some((&orders.0, orders.1)))
     }
 
     #[inline]
     fn react(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> (Directive, Option<Time>) {
         each!(self, controller => controller.react(now, feedback, cx))
+    }
+
+    #[inline]
+    fn hear_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> bool {
+        each!(self, controller => controller.hear_feedback(now, feedback, cx))
     }
 
     #[inline]
@@ -136,6 +156,8 @@ held! {
     Cubic(Cubic) in Box::new;
     Vegas(Vegas) in Box::new;
     Accumulation(Accumulation) in Box::new;
+    Bbr1(Bbr1) in Box::new;
+    Bbr3(Bbr3) in Box::new;
     FixedWindow(FixedWindow);
     FixedRate(FixedRate);
     Custom(BoxedController);

@@ -223,23 +223,34 @@ pub trait Controller {
     /// Feedback arrived.
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>);
 
-    /// Feedback arrives, and `obey` reads the directive and the next timer: the three calls of the contract in one. A
-    /// controller that is one of several makes its choice once; one whose code stands inline need not put into memory what
-    /// it does not read.
+    /// Feedback arrives, and `obey` reads the directive and the next timer, or hears that both are as they were: the three calls
+    /// of the contract in one. A controller that is one of several makes its choice once; one whose code stands inline need
+    /// not put into memory what it does not read.
     #[inline]
     fn answer<'a, T>(
         &mut self,
         now: Time,
         feedback: impl FnOnce() -> Feedback<'a>,
         cx: &mut Cx<'_>,
-        obey: impl FnOnce(&Directive, Option<Time>) -> T,
+        obey: impl FnOnce(Option<(&Directive, Option<Time>)>) -> T,
     ) -> T
     where
         Self: Sized,
     {
         // Read where it was written: what is copied in wide pieces as soon as it was written in narrow ones waits for these.
-        let orders = self.react(now, &feedback(), cx);
-        obey(&orders.0, orders.1)
+        if !self.hear_feedback(now, &feedback(), cx) {
+            return obey(None);
+        }
+        let orders = self.orders();
+        obey(Some((&orders.0, orders.1)))
+    }
+
+    /// Feedback arrives; whether the directive or the next timer may be another now. A law that aims at the same for many
+    /// acknowledgements saves making and reading it.
+    #[inline]
+    fn hear_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> bool {
+        self.on_feedback(now, feedback, cx);
+        true
     }
 
     /// Feedback arrives; the directive and the next timer. Behind a pointer this is one call instead of three: there is no

@@ -59,4 +59,16 @@ pub trait FeedbackPolicy {
     fn next_timer(&self) -> Option<Time> {
         None
     }
+
+    /// Whether data without an annex does nothing but add its bytes to a sum: then [`FeedbackPolicy::add_data`] is told of
+    /// many packets at once, before anything else is asked or told, in the place of [`FeedbackPolicy::on_arrival`] for each of
+    /// them. No report may become due by such data, and no timer may change. Asked once, at the start.
+    fn sums_data(&self) -> bool {
+        false
+    }
+
+    /// So many bytes of data arrived since the last call, whether for the first time or not.
+    fn add_data(&mut self, bytes: Bytes) {
+        let _ = bytes;
+    }
 }

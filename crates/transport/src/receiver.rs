@@ -88,8 +88,9 @@ impl Receiver {
     /// Adds the receiver's half of a scheme, whose reports travel beside the acknowledgements.
     #[must_use]
     pub fn with_policy(mut self, policy: Box<dyn FeedbackPolicy + Send>) -> Self {
-        self.may_go_straight = false;
-        self.reports = Some(Box::new(Reports::new(policy)));
+        let reports = Reports::new(policy);
+        self.may_go_straight &= reports.sums_data();
+        self.reports = Some(Box::new(reports));
         self
     }
 
@@ -128,6 +129,9 @@ impl Receiver {
             Kind::Ack | Kind::Report => return,
         };
         if let Some(reports) = &mut self.reports {
+            if packet.kind() == Kind::Data && annex.is_none() && reports.add_data(packet.size()) {
+                return;
+            }
             let copy = *packet;
             reports.on_arrival(now, &copy, annex.as_ref(), fresh, cx);
         }

@@ -136,7 +136,8 @@ impl<C: Controller> Steering<C> {
         cx: &mut EndpointCx<'_>,
     ) -> bool {
         let Self { teller, window, timer, .. } = self;
-        let straight = teller.tell_one::<false, _>(now, next, books, cx, |directive, next_timer| {
+        let straight = teller.tell_one::<false, _>(now, next, books, cx, |heard| {
+            let Some((directive, next_timer)) = heard else { return true };
             *window = directive.window.map_or(u64::MAX, Bytes::get);
             *timer = next_timer.unwrap_or(Time::NEVER);
             !Shaper::is_needed(directive) && directive.timeout.is_none()
@@ -158,8 +159,12 @@ impl<C: Controller> Steering<C> {
     ) -> bool {
         let Self { teller, window, timeout, timer, shaper, pacing, .. } = self;
         let is_paced = pacing.is_some();
-        let mut kept = None;
-        let heard = teller.tell_one::<BEYOND, _>(now, next, books, cx, |directive, next_timer| {
+        let (mut kept, mut stays) = (None, false);
+        let heard = teller.tell_one::<BEYOND, _>(now, next, books, cx, |heard| {
+            let Some((directive, next_timer)) = heard else {
+                stays = true;
+                return Heard::Same;
+            };
             *timer = next_timer.unwrap_or(Time::NEVER);
             if is_paced || shaper.is_none() && Shaper::is_needed(directive) {
                 kept = Some(*directive);
@@ -173,6 +178,8 @@ impl<C: Controller> Steering<C> {
         });
         if let Some(pacing) = &mut self.pacing {
             pacing.note(next.rtt);
+            // The pace follows the round trip time, too.
+            kept = kept.or_else(|| stays.then(|| self.teller.controller.directive()));
         }
         if let Some(directive) = kept {
             let timer = self.timer.finite();

@@ -180,8 +180,8 @@ impl<C: Controller> Teller<C> {
         self.watches_sent || self.delivery.is_some()
     }
 
-    /// Tells that one segment was acknowledged, and gives directive and timer to `obey`: the next number, with nothing
-    /// missing, or one `BEYOND` a hole, which may show that others are lost.
+    /// Tells that one segment was acknowledged, and gives directive and timer to `obey`, or nothing where these are as they
+    /// were: the next number, with nothing missing, or one `BEYOND` a hole, which may show that others are lost.
     #[inline(always)]
     pub(crate) fn tell_one<const BEYOND: bool, T>(
         &mut self,
@@ -189,7 +189,7 @@ impl<C: Controller> Teller<C> {
         next: &Next,
         books: &impl Books,
         cx: &mut EndpointCx<'_>,
-        obey: impl FnOnce(&Directive, Option<Time>) -> T,
+        obey: impl FnOnce(Option<(&Directive, Option<Time>)>) -> T,
     ) -> T {
         let window_limited = !self.app_limited;
         let acked = std::slice::from_ref(&next.acked);
@@ -213,8 +213,11 @@ impl<C: Controller> Teller<C> {
         };
         if BEYOND {
             // One copy is enough of what follows: the commonest law needs no way of its own here.
-            let orders = self.controller.react(now, &feedback(), &mut cx.control());
-            return obey(&orders.0, orders.1);
+            if !self.controller.hear_feedback(now, &feedback(), &mut cx.control()) {
+                return obey(None);
+            }
+            let orders = self.controller.orders();
+            return obey(Some((&orders.0, orders.1)));
         }
         self.controller.answer(now, feedback, &mut cx.control(), obey)
     }

@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use tailback_control::schemes::{Reno, RenoConfig};
 use tailback_control::{AnyController, Reliability, SCHEMES};
 use tailback_core::{
-    BitRate, Burst, Bytes, Controller, Cx, DataAmount, DeliverySample, Directive, Endpoint, Event, Feedback,
-    Gate, Observation, OneWay, Packet, ProbePlan, Sent, Span, Time, Tokens,
+    Annexes, Arrival, BitRate, Burst, Bytes, Controller, Cx, DataAmount, DeliverySample, Directive, Endpoint,
+    EndpointCx, Envelope, Event, Feedback, FeedbackPolicy, Gate, Input, Kind, Lane, Observation, OneWay,
+    Outgoing, Output, Packet, ProbePlan, Report, Sent, Span, Stream, Time, Tokens,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
@@ -33,7 +34,14 @@ struct Habits {
     rate: Option<BitRate>,
     burst: Burst,
     watches_sent: bool,
+    /// It says when feedback has changed nothing.
+    says_same: bool,
     odd: Option<Odd>,
+}
+
+impl Habits {
+    const NONE: Self =
+        Self { rate: None, burst: Burst::SINGLE, watches_sent: false, says_same: false, odd: None };
 }
 
 const FORTY: u64 = 40;
@@ -50,12 +58,9 @@ fn habits() -> impl Strategy<Value = Habits> {
         Just(Odd::Cluster),
         Just(Odd::NoRate)
     ];
-    (rate, burst, any::<bool>(), prop::option::of(odd)).prop_map(|(rate, burst, watches_sent, odd)| Habits {
-        rate,
-        burst,
-        watches_sent,
-        odd,
-    })
+    (rate, burst, any::<[bool; 2]>(), prop::option::of(odd)).prop_map(
+        |(rate, burst, [watches_sent, says_same], odd)| Habits { rate, burst, watches_sent, says_same, odd },
+    )
 }
 
 /// A packet that leaves, as a controller hears of it.
@@ -69,6 +74,9 @@ struct Noting {
     delivered: Vec<Option<DeliverySample>>,
     one_way: Vec<Option<OneWay>>,
     left: Vec<Left>,
+    said: Vec<Envelope>,
+    /// How often feedback changed nothing.
+    same: u64,
     /// Batches so far; the timer that ends what is odd counts for as many as are missing to forty.
     steps: u64,
     odd_until: Option<Time>,
@@ -83,6 +91,8 @@ impl Noting {
             delivered: Vec::new(),
             one_way: Vec::new(),
             left: Vec::new(),
+            said: Vec::new(),
+            same: 0,
             steps: 0,
             odd_until: None,
         }
@@ -136,8 +146,17 @@ impl Controller for Noting {
         self.told.push((told, sizes));
         self.delivered.push(feedback.delivery.cloned());
         self.one_way.push(feedback.one_way);
+        self.said.extend(feedback.report.cloned());
         self.law.on_feedback(now, feedback, cx);
         self.step(now);
+    }
+
+    fn hear_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> bool {
+        let before = self.orders();
+        self.on_feedback(now, feedback, cx);
+        let stays = self.habits.says_same && self.orders() == before;
+        self.same += u64::from(stays);
+        !stays
     }
 
     fn directive(&self) -> Directive {
@@ -235,9 +254,60 @@ struct Seen {
     notes: Vec<(&'static str, f64)>,
 }
 
-/// The other end.
-fn receiver(ack_every: u32, config: &StreamConfig) -> Receiver {
-    Receiver::new(FLOW, ReceiverConfig { ack_every, ..ReceiverConfig::default() }.matching(config))
+/// A policy that takes data as a sum, and reports it at control packets and every so often.
+#[derive(Default)]
+struct Summing {
+    sum: Bytes,
+    /// How many packets of data it heard of by themselves.
+    single: u32,
+    due: bool,
+    every: Option<Span>,
+    timer: Option<Time>,
+}
+
+impl FeedbackPolicy for Summing {
+    fn on_arrival(&mut self, _: Time, arrival: &Arrival<'_>, _: &mut Cx<'_>) {
+        if arrival.is_data() {
+            self.single += 1;
+            self.add_data(arrival.packet.size());
+        }
+        self.due |= arrival.packet.kind() == Kind::Control;
+    }
+
+    fn sums_data(&self) -> bool {
+        true
+    }
+
+    fn add_data(&mut self, bytes: Bytes) {
+        self.sum += bytes;
+    }
+
+    fn poll_report(&mut self, now: Time, _: &mut Cx<'_>) -> Option<Outgoing> {
+        let late = self.timer.is_some_and(|at| at <= now);
+        if late || self.timer.is_none() {
+            self.timer = self.every.map(|every| now + every);
+        }
+        (std::mem::take(&mut self.due) || late).then(|| Outgoing {
+            report: Report::Custom(Box::new([self.sum.as_f64()])),
+            lane: Lane::OUT_OF_BAND,
+            size: Bytes::new(52),
+        })
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.timer
+    }
+}
+
+/// The other end; where it reports, at control packets and every so often.
+#[expect(clippy::option_option, reason = "no reports at all are not the same as reports without a timer")]
+fn receiver(ack_every: u32, reports: Option<Option<Span>>, config: &StreamConfig) -> Receiver {
+    let receiver =
+        Receiver::new(FLOW, ReceiverConfig { ack_every, ..ReceiverConfig::default() }.matching(config));
+    match reports {
+        Some(every) => receiver.with_policy(Box::new(Summing { every, ..Summing::default() })),
+        None => receiver,
+    }
 }
 
 fn run<C: Controller>((sender, receiver): (Sender<C>, Receiver), trouble: Trouble) -> (Seen, C) {
@@ -280,15 +350,16 @@ proptest! {
         size in prop_oneof![1_u64..5000, 1_u64..400_000],
         ack_every in prop_oneof![3 => Just(1_u32), 1 => Just(2)],
         habits in prop_oneof![
-            1 => Just(Habits { rate: None, burst: Burst::SINGLE, watches_sent: false, odd: None }),
+            1 => Just(Habits::NONE),
             2 => habits()
         ],
+        reports in prop::option::of(prop::option::of((5_u64..60).prop_map(Span::from_millis))),
     ) {
         let sender = || {
             let noting = Noting::new(&config, habits);
             Sender::new(FLOW, config.clone(), noting, AnySource::finite(Bytes::new(size)))
         };
-        let receiver = || receiver(ack_every, &config);
+        let receiver = || receiver(ack_every, reports, &config);
         let (straight, told) = run((sender(), receiver()), trouble);
         let (general, expected) = run((sender().on_general_way(), receiver().on_general_way()), trouble);
         prop_assert_eq!(straight, general);
@@ -296,6 +367,7 @@ proptest! {
         prop_assert_eq!(told.delivered, expected.delivered);
         prop_assert_eq!(told.one_way, expected.one_way);
         prop_assert_eq!(told.left, expected.left);
+        prop_assert_eq!(told.said, expected.said);
     }
 
     #[test]
@@ -349,8 +421,7 @@ fn the_straight_way_is_taken() {
 #[test]
 fn a_straight_way_is_taken_with_stamps() {
     let config = StreamConfig { reliability: Reliability::Sack, stamps: true, ..StreamConfig::default() };
-    let habits = Habits { rate: None, burst: Burst::SINGLE, watches_sent: false, odd: None };
-    let sender = Sender::new(FLOW, config.clone(), Noting::new(&config, habits), AnySource::infinite());
+    let sender = Sender::new(FLOW, config.clone(), Noting::new(&config, Habits::NONE), AnySource::infinite());
     let receiver = Receiver::new(FLOW, ReceiverConfig::default().matching(&config));
     let mut test = Pipe::new(sender, receiver, Span::from_millis(20)).start();
     while test.sender.counters().acked_packets < 100 {
@@ -386,7 +457,7 @@ fn beside_holes(lost: &'static [(u64, u32)], habits: Habits) -> (u32, u32) {
 #[test]
 fn a_straight_way_is_taken_beside_a_hole() {
     for rate in [None, Some(BitRate::from_bits_per_sec(5_000_000))] {
-        let habits = Habits { rate, burst: Burst::SINGLE, watches_sent: rate.is_some(), odd: None };
+        let habits = Habits { rate, watches_sent: rate.is_some(), ..Habits::NONE };
         let (straight, general) = beside_holes(&[(60, 1)], habits);
         assert!(straight > 10 && straight > 4 * general, "{straight} to {general}");
     }
@@ -403,7 +474,7 @@ fn a_straight_way_is_taken_at_a_rate() {
         };
         let rate = Some(BitRate::from_bits_per_sec(5_000_000));
         let noting =
-            Noting::new(&config, Habits { rate, burst: Burst::SINGLE, watches_sent, odd: Some(Odd::Gate) });
+            Noting::new(&config, Habits { rate, watches_sent, odd: Some(Odd::Gate), ..Habits::NONE });
         let sender = Sender::new(FLOW, config.clone(), noting, AnySource::infinite());
         let receiver = Receiver::new(FLOW, ReceiverConfig::default().matching(&config));
         let mut test = Pipe::new(sender, receiver, Span::from_millis(20)).start();
@@ -416,4 +487,95 @@ fn a_straight_way_is_taken_at_a_rate() {
         assert!(general > 20, "a closed gate is no matter of a straight way: {general}");
         assert!(straight > 4 * general, "{straight} to {general}");
     }
+}
+
+/// A policy of data in sums that is still at hand when a receiver has it.
+struct Shared(std::sync::Arc<std::sync::Mutex<Summing>>);
+
+impl FeedbackPolicy for Shared {
+    fn on_arrival(&mut self, now: Time, arrival: &Arrival<'_>, cx: &mut Cx<'_>) {
+        self.0.lock().expect("nobody panics").on_arrival(now, arrival, cx);
+    }
+
+    fn sums_data(&self) -> bool {
+        true
+    }
+
+    fn add_data(&mut self, bytes: Bytes) {
+        self.0.lock().expect("nobody panics").add_data(bytes);
+    }
+
+    fn poll_report(&mut self, now: Time, cx: &mut Cx<'_>) -> Option<Outgoing> {
+        self.0.lock().expect("nobody panics").poll_report(now, cx)
+    }
+}
+
+#[test]
+fn a_policy_of_sums_hears_of_data_when_it_reports() {
+    let shared = std::sync::Arc::new(std::sync::Mutex::new(Summing::default()));
+    let policy = Box::new(Shared(std::sync::Arc::clone(&shared)));
+    let mut receiver = Receiver::new(FLOW, ReceiverConfig::default()).with_policy(policy);
+    let (mut annexes, mut rng) = (Annexes::new(), Stream::new(1, "sums"));
+    let mut give = |kind, number| {
+        let mut cx = EndpointCx { rng: &mut rng, annexes: &mut annexes, notes: None };
+        receiver.handle(
+            Time::ZERO,
+            Input::Packet(Packet::new(kind, FLOW, number, Bytes::new(1000))),
+            &mut cx,
+        );
+        let mut reports = Vec::new();
+        while let Output::Transmit(packet) = receiver.poll(Time::ZERO, &mut cx) {
+            if packet.kind() == Kind::Report {
+                reports.push(packet);
+            }
+        }
+        reports.len()
+    };
+    // In order, beyond a hole, in order, and twice.
+    for number in [0, 1, 2, 4, 3, 3] {
+        assert_eq!(give(Kind::Data, number), 0);
+    }
+    assert_eq!(shared.lock().expect("nobody panics").sum, Bytes::new(1000), "only the start asked for it");
+    assert_eq!(give(Kind::Control, 0), 1, "a report");
+    let seen = shared.lock().expect("nobody panics");
+    assert_eq!((seen.sum, seen.single), (Bytes::new(6000), 0));
+}
+
+#[test]
+fn a_law_that_says_that_nothing_changed_is_not_asked() {
+    let config = StreamConfig {
+        reliability: Reliability::Sack,
+        window_limit: Some(DataAmount::Packets(4.0)),
+        ..StreamConfig::default()
+    };
+    let rate = Some(BitRate::from_bits_per_sec(5_000_000));
+    let noting = Noting::new(&config, Habits { rate, says_same: true, ..Habits::NONE });
+    let sender = Sender::new(FLOW, config.clone(), noting, AnySource::infinite());
+    let receiver = Receiver::new(FLOW, ReceiverConfig::default().matching(&config));
+    let mut test = Pipe::new(sender, receiver, Span::from_millis(20)).start();
+    while test.sender.counters().acked_packets < 100 {
+        assert!(test.step(Time::from_secs_f64(10.0)));
+    }
+    let same = test.sender.into_controller().same;
+    assert!(same > 80, "{same} of 100");
+}
+
+/// A configured pace follows the round trip time, which changes while the window stays.
+#[test]
+fn a_pace_follows_the_round_trip_time_though_the_law_directs_the_same() {
+    let config = StreamConfig {
+        reliability: Reliability::Sack,
+        pacing: Some(PacingConfig::default()),
+        window_limit: Some(DataAmount::Packets(8.0)),
+        ..StreamConfig::default()
+    };
+    let sender = || {
+        let noting = Noting::new(&config, Habits { says_same: true, ..Habits::NONE });
+        Sender::new(FLOW, config.clone(), noting, AnySource::finite(Bytes::new(400_000)))
+    };
+    let trouble = Trouble { loss: 0.0, late: 0.2, twice: 0.0, mark: 0.0, ack_loss: 0.0, seed: 3 };
+    let (straight, told) = run((sender(), receiver(1, None, &config)), trouble);
+    let (general, _) = run((sender().on_general_way(), receiver(1, None, &config)), trouble);
+    assert!(told.same > 20, "{} times the same", told.same);
+    assert_eq!(straight, general);
 }

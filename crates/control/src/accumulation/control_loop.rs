@@ -31,6 +31,9 @@ pub struct ControlLoop {
     sent_at: Time,
     waiting: bool,
     smoothed: Option<f64>,
+    /// The same as a span, and what of it makes data late ([`LATE`]): asked at every acknowledgement, changed once per round trip.
+    looped: Option<Span>,
+    late: Span,
     variation: f64,
     /// The newest round trip of an acknowledgement, until the next report.
     acknowledged: Option<Span>,
@@ -61,6 +64,8 @@ impl ControlLoop {
             sent_at: Time::ZERO,
             waiting: false,
             smoothed: None,
+            looped: None,
+            late: Span::ZERO,
             variation: 0.0,
             acknowledged: None,
             ratio: 1.0,
@@ -92,20 +97,17 @@ impl ControlLoop {
 
     /// The smoothed round trip of the loop: propagation both ways and queueing on the way forth.
     pub fn smoothed(&self) -> Option<Span> {
-        self.smoothed.map(Span::from_secs_f64)
+        self.looped
     }
 
     /// An acknowledgement arrives `rtt` after its packet had left.
     #[inline]
     pub fn on_ack(&mut self, now: Time, rtt: Span) {
         self.acknowledged = Some(rtt);
-        if self.waiting
-            && self.early
-            && let Some(smoothed) = self.smoothed
-        {
+        if self.waiting && self.early && self.looped.is_some() {
             // Some of a round trip for what arrives out of order.
             let late = now.since(self.sent_at).saturating_sub(rtt);
-            if late > Span::from_secs_f64(LATE * smoothed) {
+            if late > self.late {
                 self.backoff = 0;
                 self.waiting = false;
                 self.deadline = Time::NEVER;
@@ -123,18 +125,20 @@ impl ControlLoop {
     /// asked whether anything waits on the way back, by comparing round trips that began together. Where something does,
     /// the stretch has to change as fast as acknowledgements do.
     pub fn stretch(&self, acked: Span) -> f64 {
-        match self.smoothed() {
+        match self.looped {
             Some(looped) if self.ratio > WAITS => acked.ratio(looped).max(1.0),
             _ => self.ratio.max(1.0),
         }
     }
 
-    /// Data leaves: the loop wakes.
+    /// Data leaves: the loop wakes, if it slept; whether it did.
     #[inline]
-    pub fn on_sent(&mut self, now: Time) {
-        if !self.waiting && self.due.is_never() {
+    pub fn on_sent(&mut self, now: Time) -> bool {
+        let sleeps = !self.waiting && self.due.is_never();
+        if sleeps {
             self.send(now);
         }
+        sleeps
     }
 
     /// A report on `pair` arrived; its round trip, where it is the one waited for. The next pair leaves after `pause`,
@@ -198,6 +202,8 @@ impl ControlLoop {
                 *smoothed += SMOOTHED_GAIN * (sample - *smoothed);
             }
         }
+        self.looped = self.smoothed.map(Span::from_secs_f64);
+        self.late = Span::from_secs_f64(LATE * self.smoothed.unwrap_or(0.0));
     }
 }
 

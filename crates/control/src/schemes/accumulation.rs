@@ -249,6 +249,23 @@ enum Measuring {
     Sender(BacklogEstimator),
 }
 
+/// What window and rate are directed by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Aims {
+    window: f64,
+    /// The round trip time over which the window is spread, where it is paced.
+    over: Option<Span>,
+    stretch: f64,
+    is_virtual: bool,
+}
+
+/// What is directed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Directed {
+    rate: Option<BitRate>,
+    window: Bytes,
+}
+
 /// The sender's half; amounts in packets.
 #[derive(Clone, Debug)]
 pub struct Accumulation {
@@ -275,6 +292,9 @@ pub struct Accumulation {
     virtual_delay: Span,
     /// Until then losses belong to a window that was reduced already.
     reduced_until: Time,
+    /// Mostly both change once per round trip: a real number is no quick way to a whole one.
+    aims: Aims,
+    directed: Directed,
 }
 
 impl Accumulation {
@@ -292,14 +312,15 @@ impl Accumulation {
             Estimator::VegasK => Measuring::Sender(backlog(Some(config.history))),
         };
         let gamma = config.gamma.map(|gamma| gamma.in_packets(params.segment));
-        Self {
+        let window = (params.initial_window.as_f64() / segment).clamp(1.0, max);
+        let mut start = Self {
             law,
             gain: config.kappa.unwrap_or(law.default_gain()),
             target: config.target.in_packets(params.segment),
             decrease: config.decrease,
             pace: config.pace,
             segment,
-            window: (params.initial_window.as_f64() / segment).clamp(1.0, max),
+            window,
             max,
             measuring,
             slow_start: gamma,
@@ -311,7 +332,34 @@ impl Accumulation {
             control_rtt: None,
             virtual_delay: Span::ZERO,
             reduced_until: Time::ZERO,
+            aims: Aims { window, over: None, stretch: 1.0, is_virtual: false },
+            directed: Directed { rate: None, window: Bytes::ZERO },
+        };
+        start.directed = start.follow_aims();
+        start
+    }
+
+    /// What window and rate are to be directed by now.
+    #[inline]
+    fn aims_now(&self) -> Aims {
+        Aims {
+            window: self.window,
+            over: self.control_rtt.or(self.rtt).filter(|_| self.pace),
+            stretch: self.stretch(),
+            is_virtual: self.virtual_delay > Span::ZERO,
         }
+    }
+
+    /// Window and rate by their aims.
+    fn follow_aims(&self) -> Directed {
+        let Aims { window, over, stretch, is_virtual } = self.aims;
+        let rate = over.map(|rtt| {
+            let seconds = rtt.as_secs_f64().max(1e-6);
+            BitRate::from_bits_per_sec_f64((window * self.segment * 8.0 / seconds).clamp(1.0, 1e14))
+        });
+        let packets = window * stretch;
+        let packets = if rate.is_some() && is_virtual { packets.ceil() } else { packets }.min(self.max);
+        Directed { rate, window: Bytes::new((packets * self.segment) as u64) }
     }
 
     fn set(&mut self, window: f64) {
@@ -410,21 +458,31 @@ impl Accumulation {
 impl Controller for Accumulation {
     fn on_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) {
         match &mut self.measuring {
-            Measuring::Receiver(control) => control.on_sent(now),
+            Measuring::Receiver(control) => {
+                control.on_sent(now);
+            }
             Measuring::Sender(estimator) => estimator.on_sent(sent.number),
         }
     }
 
     /// Only a packet that starts the control loop changes anything: a pair of control packets leaves, and is waited for.
-    fn hear_sent(
-        &mut self,
-        now: Time,
-        sent: &mut Sent,
-        cx: &mut Cx<'_>,
-    ) -> Option<(Directive, Option<Time>)> {
-        let before = self.next_timer();
-        self.on_sent(now, sent, cx);
-        (self.next_timer() != before).then(|| self.orders())
+    fn hear_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) -> Option<(Directive, Option<Time>)> {
+        let woken = match &mut self.measuring {
+            Measuring::Receiver(control) => control.on_sent(now),
+            Measuring::Sender(estimator) => {
+                estimator.on_sent(sent.number);
+                false
+            }
+        };
+        woken.then(|| self.orders())
+    }
+
+    /// Mostly an acknowledgement changes neither window nor rate, which follow reports, nor the loop's timer.
+    #[inline]
+    fn hear_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> bool {
+        let before = (self.next_timer(), self.directed);
+        self.on_feedback(now, feedback, cx);
+        (self.next_timer(), self.directed) != before
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
@@ -447,6 +505,11 @@ impl Controller for Accumulation {
             cx.note("accumulation", round.backlog * self.segment);
             self.follow(round.backlog, round.base, feedback);
         }
+        let aims = self.aims_now();
+        if aims != self.aims {
+            self.aims = aims;
+            self.directed = self.follow_aims();
+        }
     }
 
     fn on_timer(&mut self, now: Time, _: &mut Cx<'_>) {
@@ -467,14 +530,9 @@ impl Controller for Accumulation {
             Measuring::Receiver(control) => control.pair().map(|id| ProbePlan::ControlPair { id }),
             Measuring::Sender(_) => None,
         };
-        let rate = self.control_rtt.or(self.rtt).filter(|_| self.pace).map(|rtt| {
-            let seconds = rtt.as_secs_f64().max(1e-6);
-            BitRate::from_bits_per_sec_f64((self.window * self.segment * 8.0 / seconds).clamp(1.0, 1e14))
-        });
-        let packets = self.window * self.stretch();
-        let rounded_up = rate.is_some() && self.virtual_delay > Span::ZERO;
-        let packets = if rounded_up { packets.ceil() } else { packets }.min(self.max);
-        let window = Bytes::new((packets * self.segment) as u64);
+        debug_assert_eq!(self.aims, self.aims_now(), "changed together");
+        debug_assert_eq!(self.directed, self.follow_aims(), "changed together");
+        let Directed { rate, window } = self.directed;
         Directive { rate, burst: Burst::SINGLE, probe, ..Directive::window(window) }
     }
 }

@@ -154,7 +154,7 @@ impl MonacoPolicy {
 impl FeedbackPolicy for MonacoPolicy {
     fn on_arrival(&mut self, now: Time, arrival: &Arrival<'_>, cx: &mut Cx<'_>) {
         match arrival.packet.kind() {
-            Kind::Data => self.received += arrival.packet.size().get(),
+            Kind::Data => self.add_data(arrival.packet.size()),
             Kind::Control => {
                 if let Some(info) = arrival.control() {
                     self.on_control(now, arrival, info, cx);
@@ -162,6 +162,15 @@ impl FeedbackPolicy for MonacoPolicy {
             }
             Kind::Ack | Kind::Report => {}
         }
+    }
+
+    /// Reports answer control packets.
+    fn sums_data(&self) -> bool {
+        true
+    }
+
+    fn add_data(&mut self, bytes: Bytes) {
+        self.received += bytes.get();
     }
 
     fn poll_report(&mut self, _: Time, _: &mut Cx<'_>) -> Option<Outgoing> {

@@ -168,7 +168,11 @@ impl Script {
     fn feed(&mut self, feedback: &Feedback<'_>) {
         self.fire_timers();
         let feedback = Feedback { gain: self.gain, ..*feedback };
-        self.controller.on_feedback(self.now, &feedback, &mut Cx { rng: &mut self.rng, notes: None });
+        let before = self.controller.orders();
+        let mut cx = Cx { rng: &mut self.rng, notes: None };
+        let changed = self.controller.hear_feedback(self.now, &feedback, &mut cx);
+        // Whoever says that nothing has changed may not have changed anything.
+        assert!(changed || before == self.controller.orders(), "orders after feedback");
     }
 
     fn event(&mut self, event: CongestionEvent) {

@@ -19,6 +19,11 @@ struct Echo {
 pub(crate) struct Reports {
     policy: Box<dyn FeedbackPolicy + Send>,
     next_timer: Time,
+    /// Whether the policy takes plain data as a sum, and what of that it has not heard of.
+    sums_data: bool,
+    unheard: Bytes,
+    /// A report may be due before the timer.
+    may_be_due: bool,
     bytes: Bytes,
     packets: u64,
     echo: Option<Echo>,
@@ -27,7 +32,46 @@ pub(crate) struct Reports {
 impl Reports {
     pub(crate) fn new(policy: Box<dyn FeedbackPolicy + Send>) -> Self {
         let next_timer = policy.next_timer().unwrap_or(Time::NEVER);
-        Self { policy, next_timer, bytes: Bytes::ZERO, packets: 0, echo: None }
+        Self {
+            sums_data: policy.sums_data(),
+            unheard: Bytes::ZERO,
+            may_be_due: true,
+            policy,
+            next_timer,
+            bytes: Bytes::ZERO,
+            packets: 0,
+            echo: None,
+        }
+    }
+
+    /// Whether the policy takes plain data as a sum.
+    pub(crate) fn sums_data(&self) -> bool {
+        self.sums_data
+    }
+
+    /// The same policy, told of every packet by itself, to compare with.
+    pub(crate) fn tell_of_each(&mut self) {
+        self.tell_sum();
+        self.sums_data = false;
+    }
+
+    /// Data without an annex arrived; whether that is all that the policy need hear of, and then nothing is due by it.
+    #[inline(always)]
+    pub(crate) fn add_data(&mut self, size: Bytes) -> bool {
+        if self.sums_data {
+            self.bytes += size;
+            self.packets += 1;
+            self.unheard += size;
+        }
+        self.sums_data
+    }
+
+    /// The policy hears of the data that it has not heard of.
+    #[inline]
+    fn tell_sum(&mut self) {
+        if self.unheard > Bytes::ZERO {
+            self.policy.add_data(std::mem::take(&mut self.unheard));
+        }
     }
 
     /// A packet arrived.
@@ -40,6 +84,8 @@ impl Reports {
         cx: &mut EndpointCx<'_>,
     ) {
         self.count(now, packet, annex);
+        self.tell_sum();
+        self.may_be_due = true;
         self.policy.on_arrival(now, &Arrival { packet, annex, is_new }, &mut cx.control());
         self.next_timer = self.policy.next_timer().unwrap_or(Time::NEVER);
     }
@@ -60,9 +106,18 @@ impl Reports {
 
     /// A report that is due, as a packet. Its number is the time it leaves, which the sender echoes in stamps and
     /// control packets, so that this side can measure the round trip time.
+    #[inline(always)]
     pub(crate) fn poll(&mut self, now: Time, flow: FlowId, cx: &mut EndpointCx<'_>) -> Option<Packet> {
+        let may_be = self.may_be_due || now >= self.next_timer;
+        if may_be { self.poll_policy(now, flow, cx) } else { None }
+    }
+
+    #[inline(never)]
+    fn poll_policy(&mut self, now: Time, flow: FlowId, cx: &mut EndpointCx<'_>) -> Option<Packet> {
+        self.tell_sum();
         let outgoing = self.policy.poll_report(now, &mut cx.control());
         self.next_timer = self.policy.next_timer().unwrap_or(Time::NEVER);
+        self.may_be_due = outgoing.is_some() || !self.sums_data;
         let outgoing = outgoing?;
         let mut packet = Packet::new(Kind::Report, flow, now.as_nanos(), outgoing.size);
         packet.set_lane(outgoing.lane);

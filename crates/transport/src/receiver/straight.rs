@@ -1,5 +1,5 @@
 //! The straight way through a receiver: a segment in order, with nothing beyond it and nothing to echo, and its
-//! acknowledgement at once. It does what `receiver.rs` does with the same input; a property test holds the two equal.
+//! acknowledgement at once; a feedback policy, where there is one, takes plain data as a sum. It does what `receiver.rs` does with the same input; a property test holds the two equal.
 
 use tailback_core::{Bytes, Kind, Packet};
 
@@ -12,10 +12,13 @@ impl Receiver {
     #[must_use]
     pub fn on_general_way(mut self) -> Self {
         self.may_go_straight = false;
+        if let Some(reports) = &mut self.reports {
+            reports.tell_of_each();
+        }
         self
     }
 
-    /// Whether every segment is acknowledged at once, by its number, and nobody else asks.
+    /// Whether every segment is acknowledged at once, by its number, and the application does not ask.
     pub(super) fn is_plain(config: &ReceiverConfig) -> bool {
         config.ack_every <= 1
             && config.ack_detail == AckDetail::Off
@@ -32,6 +35,9 @@ impl Receiver {
             return false;
         }
         let size = packet.size();
+        if let Some(reports) = &mut self.reports {
+            reports.add_data(size);
+        }
         self.trigger = packet.number;
         self.counters.packets += 1;
         self.counters.bytes += size;

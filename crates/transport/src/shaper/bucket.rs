@@ -106,6 +106,20 @@ impl Bucket {
         if now == self.updated && self.tokens <= full && (self.is_constant() || self.until_next > 0) {
             return;
         }
+        if self.is_constant()
+            && let Some((tokens, _)) = self.count(now, 0, rate.bits_per_sec())
+        {
+            self.updated = now;
+            self.tokens = tokens.into();
+            return;
+        }
+        self.accrue_much(now, rate, rng);
+    }
+
+    /// The same with 128 bits, and of Poisson tokens.
+    #[inline(never)]
+    fn accrue_much(&mut self, now: Time, rate: BitRate, rng: &mut Stream) {
+        let full = u128::from(self.depth) * BYTE;
         let rate = u128::from(rate.bits_per_sec());
         let mut work = u128::from(now.since(self.updated).as_nanos()) * rate;
         self.updated = now;
@@ -286,6 +300,30 @@ mod tests {
         bucket.accrue(Time::ZERO + Span::from_secs(10), RATE, &mut rng);
         let out = (0..20).take_while(|_| bucket.spend(Time::ZERO, 1000, RATE).is_none()).count();
         assert_eq!(out, 5);
+    }
+
+    #[test]
+    fn tokens_are_counted_alike_with_few_bits_and_with_many() {
+        let mut rng = Stream::new(7, "bits");
+        let (mut wide, mut narrow) = (0, 0);
+        let any = |rng: &mut Stream, bits| {
+            let most = 1 + rng.below(bits);
+            rng.below(1 << most)
+        };
+        for _ in 0..20_000 {
+            let depth = any(&mut rng, 34);
+            let mut few = bucket(depth, Tokens::Constant, &mut rng);
+            few.tokens = u128::from(any(&mut rng, 63));
+            let mut many = bucket(depth, Tokens::Constant, &mut rng);
+            many.tokens = few.tokens;
+            let now = Time::ZERO + Span::from_nanos(1 + any(&mut rng, 40));
+            let rate = BitRate::from_bits_per_sec(any(&mut rng, 40));
+            *(if few.count(now, 0, rate.bits_per_sec()).is_some() { &mut narrow } else { &mut wide }) += 1;
+            few.accrue(now, rate, &mut rng);
+            many.accrue_much(now, rate, &mut rng);
+            assert_eq!((few.tokens, few.updated), (many.tokens, many.updated), "{rate} until {now}");
+        }
+        assert!(wide > 1000 && narrow > 1000, "{wide} and {narrow}");
     }
 
     #[test]

@@ -45,7 +45,7 @@ use tailback_core::{
 };
 
 use crate::needs::{MarkResponse, Needs, Reliability};
-use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+use crate::parts::{ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 use crate::reals::larger;
 use model::{FullPipe, Model};
 use policer::Policer;
@@ -83,7 +83,7 @@ const LEAST_WINDOW: f64 = 4.0;
 const PROBE_RTT: Span = Span::from_millis(200);
 
 impl SchemeConfig for Bbr1Config {
-    type Controller = BoxedController;
+    type Controller = Bbr1;
 
     fn info(&self) -> &'static SchemeInfo {
         &SchemeInfo {
@@ -110,8 +110,8 @@ impl SchemeConfig for Bbr1Config {
 
     fn check(&self, _: &mut Checker) {}
 
-    fn build(&self, params: &ControllerParams) -> Parts {
-        Parts::sender(Box::new(Bbr1::new(self, params)))
+    fn build(&self, params: &ControllerParams) -> Parts<Bbr1> {
+        Parts::sender(Bbr1::new(self, params))
     }
 }
 
@@ -405,6 +405,13 @@ impl Controller for Bbr1 {
     ) -> Option<(Directive, Option<Time>)> {
         self.on_sent(now, sent, cx);
         sent.app_limited.then(|| self.orders())
+    }
+
+    /// A window that is where it aims to be stays there.
+    fn hear_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> bool {
+        let before = (self.window, self.directed);
+        self.on_feedback(now, feedback, cx);
+        (self.window, self.directed) != before
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {

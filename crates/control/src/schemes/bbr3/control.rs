@@ -25,6 +25,8 @@ pub(super) struct Control {
     pub(super) rate: f64,
     /// The rate as it is directed: it mostly stays, and a real number is no quick way to a whole one.
     pub(super) directed: BitRate,
+    /// The least that the window has room for at this rate (`BBRQuantizationBudget`); likewise.
+    budget: f64,
     seen_rtt: bool,
     /// The window was full at any time in this round, or in the last one.
     limited: [bool; 2],
@@ -33,6 +35,13 @@ pub(super) struct Control {
 /// A rate in bytes per second, as it is directed.
 pub(super) fn directed(rate: f64) -> BitRate {
     BitRate::from_bits_per_sec_f64((rate * 8.0).clamp(1e3, 1e14))
+}
+
+/// What the window has room for in any case: quanta at a rate, and a few segments.
+fn budget(rate: f64, segment: f64) -> f64 {
+    let least = 2.0 * segment;
+    let quantum = smaller(larger(rate * 1e-3, least), larger(MOST_QUANTUM, least));
+    larger(QUANTA * quantum, LEAST_WINDOW * segment)
 }
 
 impl Control {
@@ -50,6 +59,7 @@ impl Control {
             prior: 0.0,
             rate,
             directed: directed(rate),
+            budget: budget(rate, segment),
             seen_rtt: false,
             limited: [false; 2],
         }
@@ -69,16 +79,11 @@ impl Control {
         self.limited[0] || self.limited[1]
     }
 
-    fn quantum(&self) -> f64 {
-        let least = 2.0 * self.segment;
-        smaller(larger(self.rate * 1e-3, least), larger(MOST_QUANTUM, least))
-    }
-
     /// `BBRQuantizationBudget`.
     #[inline]
     pub(super) fn with_quanta(&self, inflight: f64, up: bool) -> f64 {
-        let least = larger(QUANTA * self.quantum(), LEAST_WINDOW * self.segment);
-        larger(inflight, least) + if up { 2.0 * self.segment } else { 0.0 }
+        debug_assert_eq!(self.budget, budget(self.rate, self.segment), "changed together");
+        larger(inflight, self.budget) + if up { 2.0 * self.segment } else { 0.0 }
     }
 
     /// The rate in force from now on.
@@ -87,6 +92,7 @@ impl Control {
         if rate != self.rate {
             self.rate = rate;
             self.directed = directed(rate);
+            self.budget = budget(rate, self.segment);
         }
     }
 

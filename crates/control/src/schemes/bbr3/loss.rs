@@ -26,17 +26,18 @@ impl Bbr3 {
 
     /// Startup ends by loss where a whole round of recovery lost too much, in enough pieces.
     pub(super) fn check_startup_loss(&mut self, sample: &DeliverySample) {
+        if !self.model.loss_round_start {
+            return;
+        }
         let recovering = self.recovery_round.is_some_and(|round| self.model.rounds > round);
         let flown = sample.prior_in_flight.as_f64();
         let heavy = self.lost_in_round > LOSS * flown && self.pieces >= PIECES;
-        if self.state == State::Startup && self.model.loss_round_start && recovering && heavy {
+        if self.state == State::Startup && recovering && heavy {
             self.model.fill();
             let product = self.product().unwrap_or(0.0);
             self.model.bounds.inflight_long = product.max(self.model.inflight_latest);
         }
-        if self.model.loss_round_start {
-            (self.pieces, self.lost_in_round) = (0, 0.0);
-        }
+        (self.pieces, self.lost_in_round) = (0, 0.0);
     }
 
     pub(super) fn on_event(&mut self, event: CongestionEvent, in_flight: f64) {

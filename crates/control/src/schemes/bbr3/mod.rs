@@ -50,7 +50,7 @@ use tailback_core::{
 };
 
 use crate::needs::{MarkResponse, Needs, Reliability};
-use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
+use crate::parts::{ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 use crate::reals::{larger, smaller};
 use control::Control;
 use model::{AckPhase, Model};
@@ -77,7 +77,7 @@ const DRAIN_ROUNDS: u64 = 3;
 const MOST_ROUNDS: f64 = 63.0;
 
 impl SchemeConfig for Bbr3Config {
-    type Controller = BoxedController;
+    type Controller = Bbr3;
 
     fn info(&self) -> &'static SchemeInfo {
         &SchemeInfo {
@@ -104,8 +104,8 @@ impl SchemeConfig for Bbr3Config {
 
     fn check(&self, _: &mut Checker) {}
 
-    fn build(&self, params: &ControllerParams) -> Parts {
-        Parts::sender(Box::new(Bbr3::new(params)))
+    fn build(&self, params: &ControllerParams) -> Parts<Bbr3> {
+        Parts::sender(Bbr3::new(params))
     }
 }
 
@@ -220,8 +220,8 @@ impl Bbr3 {
 
     /// The bandwidth-delay product, in bytes; none before both are known.
     fn product(&self) -> Option<f64> {
-        let rate = self.model.bandwidth();
-        self.trips.min_rtt().map(|rtt| rate * rtt.as_secs_f64()).filter(|product| *product > 0.0)
+        let product = self.model.bandwidth() * self.trips.min_rtt();
+        (product > 0.0).then_some(product)
     }
 
     /// `gain` products with room for quanta (`BBRInflight`).
@@ -320,6 +320,13 @@ impl Controller for Bbr3 {
     ) -> Option<(Directive, Option<Time>)> {
         self.on_sent(now, sent, cx);
         sent.app_limited.then(|| self.orders())
+    }
+
+    /// A window that is where it aims to be stays there.
+    fn hear_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> bool {
+        let before = (self.control.window, self.control.directed);
+        self.on_feedback(now, feedback, cx);
+        (self.control.window, self.control.directed) != before
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {

@@ -14,6 +14,8 @@ const PROBE_FOR: Span = Span::from_millis(200);
 pub(super) struct RoundTrips {
     /// The smallest of the filter, and when it was seen.
     least: Option<(Span, Time)>,
+    /// The smallest in seconds; 0 before any.
+    seconds: f64,
     /// The smallest since the last probe.
     probed: Option<(Span, Time)>,
     due: bool,
@@ -22,8 +24,9 @@ pub(super) struct RoundTrips {
 }
 
 impl RoundTrips {
-    pub(super) fn min_rtt(&self) -> Option<Span> {
-        self.least.map(|(rtt, _)| rtt)
+    /// The smallest, in seconds; 0 before any is known.
+    pub(super) fn min_rtt(&self) -> f64 {
+        self.seconds
     }
 
     /// Takes a round trip time in (`BBRUpdateMinRTT`).
@@ -37,6 +40,7 @@ impl RoundTrips {
         let Some((rtt, at)) = self.probed else { return };
         if self.least.is_none_or(|(least, seen)| rtt < least || now.since(seen) > AGE) {
             self.least = Some((rtt, at));
+            self.seconds = rtt.as_secs_f64();
         }
     }
 
