@@ -86,7 +86,8 @@ def sweep(
 ) -> None:
     """Simulate every combination of values of some fields, with several seeds, on all cores.
 
-    A sweep that was stopped goes on where it was. The exit status is 1 where a run failed; the others are kept.
+    A sweep that was stopped goes on where it was; of short runs it makes again about half a second's work per worker at
+    most. The exit status is 1 where a run failed; the others are kept.
     """
     from tailback.commands.custom import use_files
     from tailback.commands.sweep import How, sweep_file
