@@ -46,6 +46,11 @@ def emulate(scenario: str, told: str, /) -> tuple[Result, str]:
         OSError: where the system does not let us.
     """
 
+def kernel_counterpart(congestion: str, /) -> str | None:
+    """The fields by which a flow of ours does as one that the kernel carries, as JSON: ``scheme``, ``receiver`` and
+    ``transport``, where they are not the defaults. ``congestion`` is the kernel's name of a scheme; ``None`` where it has
+    no counterpart. On every system."""
+
 def load_lab(path: str, /) -> tuple[str, dict[str, str]]:
     """The scenario in a file whose flows may have schemes of the kernel, such as ``kernel-cubic``, as canonical JSON with
     counterparts of ours in their places; and by group of flows the kernel's name of the congestion control. Linux only.

@@ -90,6 +90,13 @@ mod _core {
         tailback_scenario::columns().to_string()
     }
 
+    /// The fields by which a flow of ours does as one that the kernel carries, as JSON; nothing without a counterpart.
+    #[pyfunction]
+    #[pyo3(signature = (congestion, /))]
+    fn kernel_counterpart(congestion: &str) -> Option<String> {
+        tailback_scenario::lab::counterpart_fields(congestion).map(|fields| fields.to_string())
+    }
+
     /// Everything that is wrong with a scenario written as JSON.
     #[pyfunction]
     #[pyo3(signature = (scenario, /))]

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use tailback_control::SCHEMES;
 use tailback_control::laws::{Counting, Halve};
 use tailback_control::schemes::{Bbr1Config, CubicConfig, RenoConfig};
@@ -71,6 +71,26 @@ fn settings(congestion: &str) -> Option<SchemeConfig> {
         "bbr" => SchemeConfig::Bbr1(Bbr1Config { whole_packets: true, ..Bbr1Config::default() }),
         other => (SCHEMES.iter().find(|info| Some(info.name) == counterpart(other))?.default)(),
     })
+}
+
+/// The fields by which a flow of ours does as one that the kernel carries, in `scheme`, `receiver` and `transport`, where they
+/// are not the defaults; nothing where the kernel's scheme has no counterpart.
+pub fn counterpart_fields(congestion: &str) -> Option<Value> {
+    let flow = json!({"name": "", "scheme": counterpart(congestion)?});
+    let plain: FlowConfig = serde_json::from_value(flow).ok()?;
+    let mut made = plain.clone();
+    be_like_the_kernel(&mut made, congestion);
+    made.transport.header = Bytes::new(TCP);
+    let (plain, made) = (serde_json::to_value(plain).ok()?, serde_json::to_value(made).ok()?);
+    let tables = ["scheme", "receiver", "transport"];
+    Some(tables.into_iter().map(|table| (table, beyond(&made[table], &plain[table]))).collect())
+}
+
+/// The fields of a table that are not as in another one, and its name.
+fn beyond(made: &Value, plain: &Value) -> Value {
+    let fields = made.as_object().into_iter().flatten();
+    let kept = fields.filter(|(name, value)| *name == "name" || plain.get(name) != Some(*value));
+    Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>())
 }
 
 /// Loads a scenario in which flows may have schemes of the kernel, such as `kernel-cubic`; in their places stand the

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tailback_control::laws::{Counting, Halve};
 use tailback_control::schemes::CubicConfig;
 use tailback_core::Span;
-use tailback_scenario::lab::{counterpart, of_value};
+use tailback_scenario::Scenario;
+use tailback_scenario::lab::{counterpart, counterpart_fields, of_value};
 use tailback_scenario::parts::{ReceiverConfig, SchemeConfig};
 use tailback_transport::wire::DATA_OVERHEAD;
 
@@ -56,6 +57,22 @@ fn counterparts_do_as_the_kernel_does() {
     assert_eq!(ours.receiver, ReceiverConfig::default());
     assert_eq!(ours.scheme.0, SchemeConfig::Cubic(CubicConfig::default()));
     assert!(!ours.transport.handshake && !ours.transport.segmentation_offload);
+}
+
+#[test]
+fn the_counterpart_of_reno_is_the_same_by_its_fields() {
+    let flows = json!([{"name": "a", "scheme": "kernel-reno"}]);
+    let (scenario, kernel) = of_value(scenario(&flows), Path::new("")).unwrap();
+    let made = scenario.for_lab(&kernel, &known()).unwrap();
+    let SchemeConfig::Sack(sack) = &made.flows[0].scheme.0 else { panic!("{:?}", made.flows[0].scheme) };
+    assert_eq!((sack.counting, sack.halve), (Counting::Bytes, Halve::Window));
+    let mut fields = counterpart_fields("reno").unwrap();
+    assert_eq!(fields["scheme"], json!({"name": "sack", "counting": "bytes", "halve": "window"}));
+    assert_eq!(fields["receiver"], json!({"ack_every": 2, "ack_delay": "40 ms"}));
+    fields["name"] = "a".into();
+    let written = Scenario::from_value(&self::scenario(&json!([fields])), Path::new("")).unwrap();
+    assert_eq!(written.flows, made.flows);
+    assert_eq!(counterpart_fields("nonesuch"), None);
 }
 
 #[test]

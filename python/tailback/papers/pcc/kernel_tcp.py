@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from tailback import _core
 from tailback.analysis.confidence import student_t
 from tailback.lab.hosts import MEASURED
 from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter
@@ -34,17 +36,12 @@ BUDGET = "0.2 ms, 2 ms"
 TOLERANCE = 0.25
 
 
-COUNTERPART: Mapping[str, Any] = {
-    "scheme": {"name": "sack", "counting": "bytes", "halve": "window"},
-    "receiver": {"ack_every": 2, "ack_delay": "40 ms"},
-    "transport": {
-        "handshake": True,
-        "header": f"{HEADERS['tcp']} B",
-        "segmentation_offload": True,
-        "send_jitter": time(MEASURED.kernel.jitter),
-    },
-}
-"""What makes a simulated flow do as the kernel's Reno, as comparisons of single flows have shown."""
+def counterpart() -> dict[str, Any]:
+    """What makes a simulated flow do as the kernel's Reno: what every comparison with real packets gives it, and the random
+    part of the time that hosts take."""
+    fields: dict[str, Any] = json.loads(_core.kernel_counterpart("reno") or "{}")
+    fields["transport"]["send_jitter"] = time(MEASURED.kernel.jitter)
+    return fields
 
 
 class Seen(NamedTuple):
@@ -89,10 +86,11 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     )
 
 
-def scenario(tcp: Mapping[str, Any] = COUNTERPART) -> Scenario:
-    """Both kinds of flows at one bottleneck; ``tcp`` are the settings of one kind."""
+def scenario(tcp: Mapping[str, Any] | None = None) -> Scenario:
+    """Both kinds of flows at one bottleneck; ``tcp`` are the settings of one kind, :func:`counterpart` by default."""
     import tailback as tb
 
+    tcp = counterpart() if tcp is None else tcp
     size, payload = {"segment_size": f"{scenes.PACKET} B"}, scenes.PACKET - HEADERS["pcc"]
     scheme, receiver = tcp.get("scheme", "sack"), tcp.get("receiver", {})
     transport = {**size, **tcp.get("transport", {})}
