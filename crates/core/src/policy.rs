@@ -67,6 +67,12 @@ pub trait FeedbackPolicy {
         false
     }
 
+    /// Whether it acts on packets alone: it never has a timer, and draws nothing at random. What arrives may then be told ahead
+    /// of its time, in order. Asked once, at the start.
+    fn answers_at_once(&self) -> bool {
+        false
+    }
+
     /// So many bytes of data arrived since the last call, whether for the first time or not.
     fn add_data(&mut self, bytes: Bytes) {
         let _ = bytes;

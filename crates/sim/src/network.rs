@@ -181,8 +181,8 @@ impl NetworkBuilder {
         routes.forget();
         leaves.forget();
         let governed = self.aggregates.into_iter().collect();
-        // A recorder of packets hears of them in the order of time.
-        let feeding = if R::PACKETS || self.link_by_link || cells_and_multicast.is_some() {
+        // A recorder of packets hears of them in the order of time, and so one of notes.
+        let feeding = if R::PACKETS || R::NOTES || self.link_by_link || cells_and_multicast.is_some() {
             Feeding::default()
         } else {
             Feeding::begin(&mut routes, &mut links, &self.flows)

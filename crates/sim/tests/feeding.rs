@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use tailback_control::SCHEMES;
-use tailback_core::{BitRate, Bytes, Capacity, FlowId, LinkId, Observation, Span, Time};
+use tailback_core::{
+    Arrival, BitRate, Bytes, Capacity, Cx, FeedbackPolicy, FlowId, Lane, LinkId, Observation, Outgoing,
+    Report, Span, Time,
+};
 use tailback_link::{Chance, Change, Impairments, LinkCounters, LossModel, Reordering};
 use tailback_qdisc::{Built, Config};
 use tailback_sim::{FlowSpec, NetworkBuilder, NetworkError, Recorder, Simulator, View};
@@ -38,8 +41,33 @@ struct Case {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Who {
     Chatter,
-    /// A stream under a scheme, whose receiver answers each packet or every second one.
+    /// A stream under a scheme, whose receiver answers each packet or every second one. The receiver of [`TIMED`] reports
+    /// when a timer expires, too.
     Stream(&'static str, u32),
+}
+
+/// A scheme whose receiver gets a [`Late`] here.
+const TIMED: &str = "reno";
+
+/// Reports some time after the last packet arrived.
+#[derive(Debug, Default)]
+struct Late {
+    timer: Option<Time>,
+}
+
+impl FeedbackPolicy for Late {
+    fn on_arrival(&mut self, now: Time, _: &Arrival<'_>, _: &mut Cx<'_>) {
+        self.timer = Some(now + Span::from_micros(700));
+    }
+
+    fn poll_report(&mut self, now: Time, _: &mut Cx<'_>) -> Option<Outgoing> {
+        let _ = self.timer.take_if(|at| *at <= now)?;
+        Some(Outgoing { report: Report::Custom(Box::new([1.0])), lane: Lane::IN_BAND, size: Bytes::new(52) })
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.timer
+    }
 }
 
 /// A flow: from and to where, how often it sends, and its access links, of which there may be none.
@@ -62,7 +90,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let who = prop_oneof![
         1 => Just(Who::Chatter),
         3 => (prop::sample::select(vec![
-            "reno", "sack", "cubic", "bbr1", "monaco", "ledbat", "accumulation-p", "packet-pair", "newark",
+            "reno", "sack", "newreno", "cubic", "bbr1", "monaco", "ledbat", "accumulation-p", "packet-pair", "newark",
         ]), 1_u32..3)
             .prop_map(|(scheme, every)| Who::Stream(scheme, every)),
     ];
@@ -176,16 +204,23 @@ fn stream(flow: FlowId, scheme: &str, ack_every: u32, forward: &[LinkId], revers
     let info = SCHEMES.iter().find(|info| info.name == scheme).expect("a registered scheme");
     let scheme = (info.default)();
     let config = StreamConfig::default().serving(&scheme.needs());
-    let parts = scheme.build(&config.controller_params());
+    let mut parts = scheme.build(&config.controller_params());
+    if info.name == TIMED {
+        parts.policy = Some(Box::new(Late::default()));
+    }
     let receiver = ReceiverConfig { ack_every, ..ReceiverConfig::default() };
     let receiver = receiver.serving(&scheme.needs()).matching(&config);
     let source = AnySource::Bulk(Bulk::infinite());
+    let receiver = Receiver::new(flow, Arc::new(receiver));
     FlowSpec {
         name: format!("flow {}", flow.0),
         forward: forward.to_vec(),
         reverse: reverse.to_vec(),
         sender: AnySender::Stream(Sender::new(flow, Arc::new(config), parts.controller, source)),
-        receiver: AnyReceiver::Stream(Receiver::new(flow, Arc::new(receiver))),
+        receiver: AnyReceiver::Stream(match parts.policy {
+            Some(policy) => receiver.with_policy(policy),
+            None => receiver,
+        }),
         start: Time::ZERO,
         stop: None,
     }

@@ -101,7 +101,7 @@ impl Receiver {
 
     /// Whether it acts on packets alone and answers each at once: it never asks for a timer, and draws nothing at random.
     pub fn answers_at_once(&self) -> bool {
-        self.config.ack_every <= 1 && self.reports.is_none()
+        self.config.ack_every <= 1 && self.reports.as_ref().is_none_or(|reports| reports.answers_at_once())
     }
 
     /// The next number expected.

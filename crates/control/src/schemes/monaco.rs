@@ -169,6 +169,10 @@ impl FeedbackPolicy for MonacoPolicy {
         true
     }
 
+    fn answers_at_once(&self) -> bool {
+        true
+    }
+
     fn add_data(&mut self, bytes: Bytes) {
         self.received += bytes.get();
     }

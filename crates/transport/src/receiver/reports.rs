@@ -49,6 +49,11 @@ impl Reports {
         self.sums_data
     }
 
+    /// Whether the policy acts on packets alone.
+    pub(crate) fn answers_at_once(&self) -> bool {
+        self.policy.answers_at_once()
+    }
+
     /// The same policy, told of every packet by itself, to compare with.
     pub(crate) fn tell_of_each(&mut self) {
         self.tell_sum();

@@ -1,5 +1,6 @@
 //! The straight way through a receiver: a segment in order, with nothing beyond it and nothing to echo, and its
-//! acknowledgement at once; a feedback policy, where there is one, takes plain data as a sum. It does what `receiver.rs` does with the same input; a property test holds the two equal.
+//! acknowledgement at once; a feedback policy, where there is one, takes plain data as a sum. It does what `receiver.rs` does
+//! with the same input; a property test holds the two equal.
 
 use tailback_core::{Bytes, Kind, Packet};
 
