@@ -17,6 +17,11 @@ impl Link {
         self.is_fed = true;
     }
 
+    /// Whether every packet passes later than it enters, also the smallest at the highest rate.
+    pub fn takes_time(&self) -> bool {
+        !self.track.delay.is_zero()
+    }
+
     /// Whether packets are also handed over at the far end ahead of their time, as nothing befalls them on the wire.
     #[inline(always)]
     pub fn hands_over(&self) -> bool {

@@ -38,6 +38,13 @@ fn feeders(steps: impl Iterator<Item = Step>, links: usize) -> Vec<u32> {
     feeders
 }
 
+/// Whether a packet that goes from link `before` into link `link` leaves that one behind whatever else happens at the instant at
+/// which it enters. A packet may pass in no time; then its arrival at the far end, of which the event queue knows sooner than
+/// of its entering, must not go before that: links stand in the order in which they go at equal times.
+fn keeps_order(links: &Links, before: u32, link: u32) -> bool {
+    before < link || links.look(Place(link)).takes_time()
+}
+
 /// Which links are fed ahead of time, by place. A link that is fed feeds no other, so that of a line of them every second one
 /// is.
 fn fed(links: &mut Links, feeders: &[u32]) -> Vec<bool> {
@@ -51,6 +58,7 @@ fn fed(links: &mut Links, feeders: &[u32]) -> Vec<bool> {
         feeder < SEVERAL
             && links.at(Place(place)).entrance() == Entrance::Open
             && links.at(Place(feeder)).may_feed()
+            && keeps_order(links, feeder, place)
     };
     let mut known = vec![Known::Unknown; feeders.len()];
     let mut line = Vec::new();
@@ -112,7 +120,7 @@ fn handing_over(routes: &Routes, links: &Links, flows: &[Flow]) -> Vec<bool> {
         }
         before = link;
     }
-    let first = |route| routes.route(route).next().and_then(Step::link);
+    let first = |route| routes.first_link(route);
     for flow in flows {
         for (route, count) in [(flow.sender_port.route, 2), (flow.receiver_port.route, 1)] {
             if let Some(Place(link)) = first(route) {
@@ -121,12 +129,14 @@ fn handing_over(routes: &Routes, links: &Links, flows: &[Flow]) -> Vec<bool> {
         }
     }
     for flow in flows {
-        let may_answer =
-            |Place(link): Place| senders[link as usize] == 1 && links.look(Place(link)).acts_on_arrivals();
+        let Some(Place(last)) = routes.last_link(flow.sender_port.route) else { continue };
+        let may_answer = |Place(link): Place| {
+            senders[link as usize] == 1
+                && links.look(Place(link)).acts_on_arrivals()
+                && keeps_order(links, last, link)
+        };
         let answers = matches!(&flow.receiver, AnyReceiver::Stream(receiver) if receiver.answers_at_once());
-        if !(answers && first(flow.receiver_port.route).is_some_and(may_answer))
-            && let Some(Place(last)) = routes.route(flow.sender_port.route).last().and_then(Step::link)
-        {
+        if !(answers && first(flow.receiver_port.route).is_some_and(may_answer)) {
             hands_over[last as usize] = false;
         }
     }

@@ -256,10 +256,15 @@ impl Routes {
         self.intern(links, &first[..common], end)
     }
 
-    /// The steps of the route that begins at a cursor, without its end.
-    pub(crate) fn route(&self, cursor: u32) -> impl Iterator<Item = Step> {
+    /// The first link of the route that begins at a cursor.
+    pub(crate) fn first_link(&self, cursor: u32) -> Option<Place> {
+        Step(self.peek(cursor)).link()
+    }
+
+    /// The last link of the route that begins at a cursor, past the edges of aggregates.
+    pub(crate) fn last_link(&self, cursor: u32) -> Option<Place> {
         let rest = self.table.get(cursor as usize..).unwrap_or_default().iter().copied().map(Step);
-        rest.take_while(|step| step.link().is_some())
+        rest.take_while(|step| ![RECEIVER, SENDER].contains(&step.kind())).filter_map(Step::link).last()
     }
 
     /// How many steps there are.

@@ -8,4 +8,5 @@ mod by_hand;
 mod common;
 mod endpoints;
 mod feeding;
+mod feeding_apart;
 mod laws;

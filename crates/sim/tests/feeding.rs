@@ -200,7 +200,13 @@ fn row(
 }
 
 /// A stream without end.
-fn stream(flow: FlowId, scheme: &str, ack_every: u32, forward: &[LinkId], reverse: &[LinkId]) -> FlowSpec {
+pub(crate) fn stream(
+    flow: FlowId,
+    scheme: &str,
+    ack_every: u32,
+    forward: &[LinkId],
+    reverse: &[LinkId],
+) -> FlowSpec {
     let info = SCHEMES.iter().find(|info| info.name == scheme).expect("a registered scheme");
     let scheme = (info.default)();
     let config = StreamConfig::default().serving(&scheme.needs());

@@ -1,0 +1,195 @@
+//! Links that are fed ahead of time, in networks that `feeding.rs` does not draw: aggregates on the way, and links that take
+//! no time. Each is compared with the same network link by link.
+
+use crate::common::{Echo, chat, drop_tail, link, unbounded};
+use crate::feeding::stream;
+
+use tailback_core::{
+    AppInput, BitRate, Bytes, EdgeEndpoint, Endpoint, EndpointCx, FlowId, Input, Kind, LinkId, Observation,
+    Output, Packet, Span, Time,
+};
+use tailback_link::{LinkCounters, LinkSpec};
+use tailback_qdisc::Built;
+use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
+use tailback_transport::{AnyReceiver, AnySender};
+
+/// An aggregate's edge that lets all pass and sends nothing.
+struct Edge;
+
+impl Endpoint for Edge {
+    fn handle(&mut self, _now: Time, _input: Input, _cx: &mut EndpointCx<'_>) {}
+
+    fn poll(&mut self, _now: Time, _cx: &mut EndpointCx<'_>) -> Output {
+        Output::Wait(None)
+    }
+
+    fn observe(&self) -> Observation {
+        Observation::default()
+    }
+}
+
+impl EdgeEndpoint for Edge {
+    fn pass(&mut self, _now: Time, _packet: &Packet, _others_wait: bool, _cx: &mut EndpointCx<'_>) {}
+}
+
+/// All that can be seen of a network that has run so far.
+fn seen(sim: &mut Simulator<()>) -> (Vec<LinkCounters>, Vec<Observation>, u64) {
+    let links = (0..sim.link_count()).map(|index| sim.link(LinkId::from(index))).collect();
+    let flows = (0..sim.flow_count()).map(FlowId::from);
+    (links, flows.flat_map(|id| [sim.sender(id), sim.receiver(id)]).collect(), sim.events_handled())
+}
+
+/// Two flows over an aggregate's link and two links more, each behind an access link of its own; both receivers answer over
+/// the same link.
+fn behind_an_aggregate(link_by_link: bool) -> Simulator<()> {
+    let mut network = NetworkBuilder::new(7);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let mut one = |name: &str, mbit, millis, queue: Built| network.link(link(name, mbit, millis, queue));
+    let [governed, within] = ["governed", "within"].map(|name| one(name, 20, 1, drop_tail(20)));
+    let reports = one("reports", 20, 1, unbounded());
+    let [behind, bottleneck] = ["behind", "bottleneck"].map(|name| one(name, 10, 1, drop_tail(10)));
+    let access = [3, 40].map(|millis| one(&format!("access {millis}"), 10, millis, unbounded()));
+    let back = one("back", 1, 1, drop_tail(2));
+    for access in access {
+        let forward = [governed, within, behind, bottleneck, access];
+        chat(&mut network, &format!("over {}", access.0), &forward, &[back], Span::from_micros(1500));
+    }
+    let aggregate = network.flow(FlowSpec {
+        name: "aggregate".to_owned(),
+        forward: vec![within],
+        reverse: vec![reports],
+        sender: AnySender::Edge(Box::new(Edge)),
+        receiver: AnyReceiver::Edge(Box::new(Edge)),
+        start: Time::ZERO,
+        stop: None,
+    });
+    network.aggregate(aggregate, governed);
+    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+}
+
+#[test]
+fn receivers_behind_an_aggregate_are_called_when_it_is_time() {
+    let (mut ahead, mut each) = (behind_an_aggregate(false), behind_an_aggregate(true));
+    for step in 1..=40 {
+        let until = Time::ZERO + Span::from_micros(50_001 * step);
+        ahead.run_until(until);
+        each.run_until(until);
+        assert_eq!(seen(&mut ahead), seen(&mut each), "at {until:?}");
+    }
+    assert!(ahead.arrivals_left_out() > 500, "{}", ahead.arrivals_left_out());
+}
+
+/// Sends a packet of one size at every beat.
+struct Drum {
+    flow: FlowId,
+    size: Bytes,
+    next: Time,
+    seen: Observation,
+}
+
+const BEAT: Span = Span::from_millis(1);
+
+impl Endpoint for Drum {
+    fn handle(&mut self, now: Time, input: Input, _cx: &mut EndpointCx<'_>) {
+        if matches!(input, Input::App(AppInput::Start)) {
+            self.next = now;
+        }
+    }
+
+    fn poll(&mut self, now: Time, _cx: &mut EndpointCx<'_>) -> Output {
+        if now < self.next {
+            return Output::Wait(self.next.finite());
+        }
+        self.next = now + BEAT;
+        self.seen.sent_packets += 1;
+        Output::Transmit(Packet::new(Kind::Data, self.flow, self.seen.sent_packets, self.size))
+    }
+
+    fn observe(&self) -> Observation {
+        self.seen
+    }
+}
+
+/// Two links of the same speed, one of them with a link behind it that takes no time, meet in one that has room for one packet.
+fn without_time(link_by_link: bool, seed: u64, size: u64, rate: BitRate) -> Simulator<()> {
+    let mut network = NetworkBuilder::new(seed);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let [one, other] = ["one", "other"].map(|name| network.link(link(name, 10, 1, unbounded())));
+    let at_once = network.link(LinkSpec::new("at once", rate, Span::ZERO, unbounded()));
+    let shared = network.link(link("shared", 1, 1, drop_tail(1)));
+    let back = network.link(link("back", 1, 1, unbounded()));
+    for (name, forward) in [("first", vec![one, at_once, shared]), ("second", vec![other, shared])] {
+        let flow = network.next_flow();
+        network.flow(FlowSpec {
+            name: name.to_owned(),
+            forward,
+            reverse: vec![back],
+            sender: AnySender::Custom(Box::new(Drum {
+                flow,
+                size: Bytes::new(size),
+                next: Time::NEVER,
+                seen: Observation::default(),
+            })),
+            receiver: AnyReceiver::Custom(Box::new(Echo::new(flow))),
+            start: Time::ZERO,
+            stop: None,
+        });
+    }
+    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+}
+
+#[test]
+fn who_is_first_at_equal_times_is_the_same_behind_a_link_that_takes_no_time() {
+    for seed in 0..60 {
+        let run = |link_by_link| {
+            let mut sim =
+                without_time(link_by_link, seed, 200, BitRate::from_bits_per_sec(10_000_000_000_000));
+            sim.run_until(Time::from_secs_f64(0.1));
+            seen(&mut sim)
+        };
+        assert_eq!(run(false), run(true), "seed {seed}");
+    }
+}
+
+/// Two streams over bottlenecks of their own, equal in all; their receivers answer over links that take no time, which meet in
+/// one that has room for one packet.
+fn answers_without_time(link_by_link: bool, seed: u64) -> Simulator<()> {
+    let mut network = NetworkBuilder::new(seed);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let back = network.link(LinkSpec::new(
+        "back",
+        BitRate::from_bits_per_sec(350_000),
+        Span::from_millis(1),
+        drop_tail(1),
+    ));
+    for number in 0..2 {
+        let mut one =
+            |name: &str, mbit, queue: Built| network.link(link(&format!("{name} {number}"), mbit, 1, queue));
+        let forward = [one("bottleneck", 10, drop_tail(10)), one("access", 10, unbounded())];
+        let fast = BitRate::from_bits_per_sec(10_000_000_000_000);
+        let answers = network.link(LinkSpec::new(format!("answers {number}"), fast, Span::ZERO, unbounded()));
+        let home = network.link(link(&format!("home {number}"), 10, 1, unbounded()));
+        let up = network.link(link(&format!("up {number}"), 10, 1, unbounded()));
+        let flow = network.next_flow();
+        network.flow(stream(flow, "sack", 1, &[up, forward[0], forward[1]], &[answers, back, home]));
+    }
+    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+}
+
+#[test]
+fn who_answers_first_at_equal_times_is_the_same_over_links_that_take_no_time() {
+    for seed in 0..60 {
+        let run = |link_by_link| {
+            let mut sim = answers_without_time(link_by_link, seed);
+            sim.run_until(Time::from_secs_f64(0.5));
+            seen(&mut sim)
+        };
+        assert_eq!(run(false), run(true), "seed {seed}");
+    }
+}
