@@ -374,6 +374,8 @@ impl Controller for Vivace {
             self.draw(cx);
         }
         self.begin();
+        // All packets of the interval that ended may have been heard of before: nothing that comes would say more of it.
+        self.settle(now, None, cx);
         cx.note("base_rate", self.rate * 1e6);
     }
 
