@@ -13,7 +13,7 @@ use crate::stage::{Passed, Stage};
 
 impl Stage {
     /// A packet is offered. Gives the end of its transmission where it passes: then nothing but the wire need know of it.
-    #[inline]
+    #[inline(always)]
     fn offer_ahead(
         &mut self,
         packet: Packet,
@@ -30,26 +30,42 @@ impl Stage {
         }
         self.tell_passed(rate, annexes);
         self.with(rate, annexes, |discipline, cx| discipline.enqueue(now, packet, cx));
-        self.start(server, now, annexes);
-        self.waiting = self.discipline.backlog().packets;
         None
     }
 
     /// The end of a transmission for which another packet waits.
-    #[inline]
-    fn serve_ahead(&mut self, server: &mut Server, now: Time, annexes: &mut Annexes) {
+    #[inline(always)]
+    fn serve_ahead(&mut self, now: Time) {
         self.integrate_over(now, self.waiting);
         if self.service_end <= now {
             (self.in_service, self.service_end) = (None, Time::NEVER);
         }
-        self.start(server, now, annexes);
-        self.waiting = self.discipline.backlog().packets;
+    }
+
+    /// Begins the next transmission if the server is free; its end. What [`Stage::start`] does, less what does not concern a
+    /// server that works ahead: it has neither trace nor governor, and its discipline asks nothing of its surroundings.
+    #[inline(always)]
+    fn start_ahead(&mut self, server: &mut Server, now: Time) -> Option<Time> {
+        let mut begun = None;
+        if self.in_service.is_none() && server.rate() > BitRate::ZERO {
+            self.in_service = self.discipline.take_next(now);
+            if let Some(packet) = &self.in_service {
+                self.idle_since = None;
+                self.service_end = server.transmit(now, packet.size());
+                self.busy += self.service_end.since(now);
+                begun = Some(self.service_end);
+            } else if self.idle_since.is_none() {
+                self.idle_since = Some(now);
+            }
+        }
+        self.waiting = self.discipline.waiting();
+        begun
     }
 
     /// Transmits a packet that finds the server free and nothing waiting, without a word to the discipline: mostly the packet
     /// has left before the next one comes, and the discipline is then as if it had never been there. Gives the end of its
     /// transmission.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, packet: Packet, server: &mut Server, now: Time) -> Time {
         self.passed = Some(Passed { at: now, idle_since: self.idle_since.take() });
         let ends = server.transmit(now, packet.size());
@@ -59,9 +75,15 @@ impl Stage {
     }
 
     /// Tells the discipline of the packet that passed it by: it joined when it came, and left at once.
-    #[inline]
+    #[inline(always)]
     fn tell_passed(&mut self, rate: BitRate, annexes: &mut Annexes) {
-        let Some(Passed { at, idle_since }) = self.passed.take() else { return };
+        if let Some(passed) = self.passed.take() {
+            self.tell_of(passed, rate, annexes);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_of(&mut self, Passed { at, idle_since }: Passed, rate: BitRate, annexes: &mut Annexes) {
         let Some(packet) = self.in_service else { return };
         let since = std::mem::replace(&mut self.idle_since, idle_since);
         let same = self.with(rate, annexes, |discipline, cx| {
@@ -74,7 +96,7 @@ impl Stage {
 
     /// What was not worth an event: that by `until` a transmission has ended behind which nothing waited. The discipline is
     /// asked for a packet that it does not have, as at that end.
-    #[inline]
+    #[inline(always)]
     fn run_dry(&mut self, rate: BitRate, until: Time, annexes: &mut Annexes) {
         if self.service_end > until || self.waiting > 0 {
             return;
@@ -85,12 +107,17 @@ impl Stage {
         {
             self.passed = None;
         } else {
-            self.tell_passed(rate, annexes);
-            let none = self.with(rate, annexes, |discipline, cx| discipline.dequeue(end, cx));
-            debug_assert!(none.is_none(), "nothing waits");
+            self.tell_dry(rate, end, annexes);
         }
         (self.in_service, self.service_end) = (None, Time::NEVER);
         self.idle_since = Some(end);
+    }
+
+    #[inline(never)]
+    fn tell_dry(&mut self, rate: BitRate, end: Time, annexes: &mut Annexes) {
+        self.tell_passed(rate, annexes);
+        let none = self.with(rate, annexes, |discipline, cx| discipline.dequeue(end, cx));
+        debug_assert!(none.is_none(), "nothing waits");
     }
 
     /// When somebody must look again without an arrival.
@@ -109,7 +136,7 @@ impl Link {
     }
 
     /// A packet is offered to a link that works ahead; gives what may enter another link, if anything.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offered_ahead<D: LinkDriver>(
         &mut self,
         packet: Packet,
@@ -118,16 +145,16 @@ impl Link {
         let staged = self.cold.as_mut()?.staged.as_mut()?;
         match staged.offer_ahead(packet, &mut self.server, cx.now, cx.annexes) {
             Some(ends) => self.begin(packet, ends, cx),
-            None => self.after_ahead(cx),
+            None => self.go_on_ahead(cx),
         }
     }
 
     /// The service timer of a link that works ahead is due; gives what [`Link::offered_ahead`] does.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn served_ahead<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) -> Option<(Packet, Time)> {
         let staged = self.cold.as_mut()?.staged.as_mut()?;
-        staged.serve_ahead(&mut self.server, cx.now, cx.annexes);
-        self.after_ahead(cx)
+        staged.serve_ahead(cx.now);
+        self.go_on_ahead(cx)
     }
 
     /// Lays a packet whose transmission has begun on the wire, or gives it, where it may enter another link.
@@ -150,13 +177,14 @@ impl Link {
         None
     }
 
-    /// Takes a packet whose transmission has begun, sets the timer where that changes, and drops what the discipline gave up.
-    #[inline]
-    fn after_ahead<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) -> Option<(Packet, Time)> {
-        let begun = self.cold.as_mut()?.staged.as_mut()?.take_begun().map(|(packet, ends)| (*packet, ends));
-        let begun = begun.and_then(|(packet, ends)| self.begin(packet, ends, cx));
+    /// Begins the next transmission if the server is free, sets the timer where that changes, and drops what the discipline
+    /// gave up.
+    #[inline(always)]
+    fn go_on_ahead<D: LinkDriver>(&mut self, cx: &mut LinkCx<'_, D>) -> Option<(Packet, Time)> {
         let cold = self.cold.as_deref_mut()?;
-        let staged = cold.staged.as_mut()?;
+        let staged = cold.staged.as_deref_mut()?;
+        let begun = staged.start_ahead(&mut self.server, cx.now);
+        let begun = staged.in_service.zip(begun);
         let next = staged.next_end();
         let before = std::mem::replace(&mut staged.armed, next);
         if next < before {
@@ -165,7 +193,9 @@ impl Link {
             cx.driver.arm(cold.timers.service, next);
         }
         cold.marked += u64::from(staged.take_marks());
-        if staged.has_drops() {
+        let has_drops = staged.has_drops();
+        let begun = begun.and_then(|(packet, ends)| self.begin(packet, ends, cx));
+        if has_drops {
             self.drop_given_up(cx);
         }
         begun

@@ -243,6 +243,26 @@ impl Link {
         self.track.push(now, idle, departs, packet, route)
     }
 
+    /// [`Link::offer`] and [`Link::offer_at_length`] in one, of a link of the staged form: what nearly always happens has no
+    /// call between.
+    #[inline(always)]
+    pub fn offer_to_stage<D: LinkDriver>(
+        &mut self,
+        mut packet: Packet,
+        route: RouteCursor,
+        cx: &mut LinkCx<'_, D>,
+    ) -> Option<(Packet, Time)> {
+        self.arrived.add(packet.size());
+        let straight = |cold: &Cold| {
+            cold.loss_before_queue.is_none() && cold.staged.as_ref().is_some_and(|staged| staged.ahead)
+        };
+        if self.cold.as_deref().is_some_and(straight) {
+            packet.route = route;
+            return self.offered_ahead(packet, cx);
+        }
+        self.offer_at_length(packet, route, cx)
+    }
+
     /// Goes on where [`Link::offer`] stopped. Gives a packet that has left the queue, and when it reaches the far end, where
     /// the link [feeds](Link::begin_to_feed) others; of any other link it is on the wire.
     #[inline(never)]

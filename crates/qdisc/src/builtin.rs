@@ -57,6 +57,32 @@ impl Discipline {
         matches!(self, Self::RoundRobin(_) | Self::SelfClocked(_) | Self::WeightedFair(_))
     }
 
+    /// What [`QueueDiscipline::dequeue`] gives, of a discipline that [may hear late](Discipline::may_hear_late): these ask
+    /// nothing of their surroundings.
+    #[inline(always)]
+    pub fn take_next(&mut self, now: Time) -> Option<Packet> {
+        match self {
+            Self::RoundRobin(queue) => queue.take_next(now),
+            Self::SelfClocked(queue) => queue.take_next(now),
+            Self::WeightedFair(queue) => queue.take_next(now),
+            _ => {
+                debug_assert!(false, "only of a discipline that may hear late");
+                None
+            }
+        }
+    }
+
+    /// How many packets wait.
+    #[inline(always)]
+    pub fn waiting(&self) -> u32 {
+        match self {
+            Self::RoundRobin(queue) => queue.waiting(),
+            Self::SelfClocked(queue) => queue.waiting(),
+            Self::WeightedFair(queue) => queue.waiting(),
+            _ => self.backlog().packets,
+        }
+    }
+
     /// Whether a packet that finds a free server at `now`, and nothing waiting, may pass the discipline by: as long as nobody
     /// joins or looks, it need not hear of that packet, and where [`Discipline::has_forgotten`] says so it never need.
     #[inline]

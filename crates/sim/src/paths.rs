@@ -165,9 +165,7 @@ impl<R: Recorder> Paths<R> {
     ) -> Option<(Packet, Time)> {
         let packet = Packet::from_words(number, way, rest);
         let (link, mut cx) = link!(self, place);
-        let offer = link.offer(Entrance::AtLength, cx.now, packet, RouteCursor(route));
-        debug_assert!(matches!(offer, Offer::AtLength));
-        let (packet, arrives) = link.offer_at_length(packet, RouteCursor(route), &mut cx)?;
+        let (packet, arrives) = link.offer_to_stage(packet, RouteCursor(route), &mut cx)?;
         self.send_on(place, packet, arrives)
     }
 

@@ -150,6 +150,32 @@ impl<S: Scheduler> PerFlow<S> {
         }
     }
 
+    /// How many packets wait.
+    #[inline(always)]
+    pub(crate) const fn waiting(&self) -> u32 {
+        self.flows.backlog().packets
+    }
+
+    /// What [`QueueDiscipline::dequeue`] gives: it asks nothing of its surroundings.
+    // Not inlined, the packet is written once, where the caller wants it, in two words. In parts and to and fro, as the
+    // compiler would have it, the last reader waits until all writes before have reached the cache.
+    #[inline(never)]
+    pub(crate) fn take_next(&mut self, now: Time) -> Option<Packet> {
+        let slot = self.scheduler.select(now, &mut self.flows)?;
+        let leaving = self.flows.take_oldest(slot)?;
+        let last = self.flows.get(slot).is_empty();
+        if last {
+            self.flows.hold(slot);
+        }
+        self.scheduler.served(now, &mut self.flows, slot, leaving.size);
+        if last {
+            self.left(slot);
+        }
+        let scheduler = &self.scheduler;
+        self.flows.foresee(|steps| scheduler.ahead(steps), |steps| scheduler.ahead_beside(steps));
+        Some(self.flows.release(&leaving).0)
+    }
+
     /// After a packet of `slot`, held meanwhile, has left.
     #[inline]
     fn left(&mut self, slot: u32) {
@@ -190,23 +216,9 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
         }
     }
 
-    // Not inlined, the packet is written once, where the caller wants it, in two words. In parts and to and fro, as the
-    // compiler would have it, the last reader waits until all writes before have reached the cache.
-    #[inline(never)]
+    #[inline(always)]
     fn dequeue(&mut self, now: Time, _cx: &mut QueueCx<'_>) -> Option<Packet> {
-        let slot = self.scheduler.select(now, &mut self.flows)?;
-        let leaving = self.flows.take_oldest(slot)?;
-        let last = self.flows.get(slot).is_empty();
-        if last {
-            self.flows.hold(slot);
-        }
-        self.scheduler.served(now, &mut self.flows, slot, leaving.size);
-        if last {
-            self.left(slot);
-        }
-        let scheduler = &self.scheduler;
-        self.flows.foresee(|steps| scheduler.ahead(steps), |steps| scheduler.ahead_beside(steps));
-        Some(self.flows.release(&leaving).0)
+        self.take_next(now)
     }
 
     fn next_ready(&self, now: Time) -> Option<Time> {
