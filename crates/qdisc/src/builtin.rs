@@ -59,7 +59,7 @@ impl Discipline {
 
     /// What [`QueueDiscipline::dequeue`] gives, of a discipline that [may hear late](Discipline::may_hear_late): these ask
     /// nothing of their surroundings.
-    #[inline(always)]
+    #[inline]
     pub fn take_next(&mut self, now: Time) -> Option<Packet> {
         match self {
             Self::RoundRobin(queue) => queue.take_next(now),
@@ -73,7 +73,7 @@ impl Discipline {
     }
 
     /// How many packets wait.
-    #[inline(always)]
+    #[inline]
     pub fn waiting(&self) -> u32 {
         match self {
             Self::RoundRobin(queue) => queue.waiting(),

@@ -151,7 +151,7 @@ impl<S: Scheduler> PerFlow<S> {
     }
 
     /// How many packets wait.
-    #[inline(always)]
+    #[inline]
     pub(crate) const fn waiting(&self) -> u32 {
         self.flows.backlog().packets
     }
@@ -216,7 +216,7 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn dequeue(&mut self, now: Time, _cx: &mut QueueCx<'_>) -> Option<Packet> {
         self.take_next(now)
     }
