@@ -157,11 +157,14 @@ impl Script {
         Bytes::new((self.next - self.acknowledged) * 1000)
     }
 
-    /// Calls the controller's timers that are due.
+    /// Calls the controller's timer if it is due. Called once, a controller has done all that was due.
     pub(crate) fn fire_timers(&mut self) {
-        while let Some(due) = self.controller.next_timer().filter(|due| *due <= self.now) {
+        let now = self.now;
+        let is_due = |controller: &AnyController| controller.next_timer().is_some_and(|due| due <= now);
+        if is_due(&self.controller) {
             let mut cx = Cx { rng: &mut self.rng, notes: None };
-            self.controller.on_timer(due.max(self.now), &mut cx);
+            self.controller.on_timer(now, &mut cx);
+            assert!(!is_due(&self.controller), "due again at the same instant");
         }
     }
 

@@ -211,6 +211,22 @@ impl Vivace {
         self.ends = Time::NEVER;
     }
 
+    /// The present interval is over, and the next begins.
+    fn end(&mut self, now: Time, cx: &mut Cx<'_>) {
+        if let Some(interval) = self.intervals.back_mut() {
+            interval.closed = true;
+        }
+        if self.starting {
+            let limited = self.intervals.back().is_some_and(|interval| interval.limited);
+            self.rate = self.bounded(self.rate * if limited { 1.0 } else { 2.0 });
+        } else if std::mem::take(&mut self.fresh) {
+            self.draw(cx);
+        }
+        self.begin();
+        // All packets of the interval that ended may have been heard of before: nothing that comes would say more of it.
+        self.settle(now, None, cx);
+    }
+
     /// Begins to probe around the rate.
     fn probe(&mut self, now: Time) {
         self.starting = false;
@@ -361,22 +377,11 @@ impl Controller for Vivace {
     }
 
     fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {
-        if now < self.ends {
-            return;
+        // Twice where the end of an interval settles all that was probed: the next probes begin at once.
+        while now >= self.ends {
+            self.end(now, cx);
+            cx.note("base_rate", self.rate * 1e6);
         }
-        if let Some(interval) = self.intervals.back_mut() {
-            interval.closed = true;
-        }
-        if self.starting {
-            let limited = self.intervals.back().is_some_and(|interval| interval.limited);
-            self.rate = self.bounded(self.rate * if limited { 1.0 } else { 2.0 });
-        } else if std::mem::take(&mut self.fresh) {
-            self.draw(cx);
-        }
-        self.begin();
-        // All packets of the interval that ended may have been heard of before: nothing that comes would say more of it.
-        self.settle(now, None, cx);
-        cx.note("base_rate", self.rate * 1e6);
     }
 
     fn next_timer(&self) -> Option<Time> {
