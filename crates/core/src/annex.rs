@@ -203,14 +203,31 @@ impl Annexes {
     #[inline(always)]
     pub fn insert(&mut self, annex: Annex) -> AnnexId {
         let id = self.vacant();
-        self.slots[id.slot()] = Some(annex);
+        // A vacant slot holds nothing that would have to go.
+        std::mem::forget(self.slots[id.slot()].replace(annex));
+        id
+    }
+
+    /// Stores what an acknowledgement says, as `write` writes it where it stays: copied, it would be read in wide pieces while
+    /// the narrow ones in which it was written are on their way to memory.
+    #[expect(clippy::inline_always, reason = "so that what is written is known")]
+    #[inline(always)]
+    pub fn insert_blocks(&mut self, write: impl FnOnce(&mut AckBlocks)) -> AnnexId {
+        let id = self.vacant();
+        let slot = &mut self.slots[id.slot()];
+        std::mem::forget(slot.replace(Annex::Blocks(AckBlocks::default())));
+        if let Some(Annex::Blocks(blocks)) = slot {
+            write(blocks);
+        }
         id
     }
 
     /// A slot that holds nothing.
     #[inline]
     fn vacant(&mut self) -> AnnexId {
-        self.free.pop().unwrap_or_else(|| self.another())
+        let id = self.free.pop().unwrap_or_else(|| self.another());
+        debug_assert!(self.slots[id.slot()].is_none(), "it was taken or freed");
+        id
     }
 
     #[cold]

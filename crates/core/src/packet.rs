@@ -195,6 +195,12 @@ impl Packet {
         }
     }
 
+    /// The second of the [words](Packet::words), with another route.
+    #[inline]
+    pub const fn way_by(way: u64, route: RouteCursor) -> u64 {
+        way & u32::MAX as u64 | (route.0 as u64) << 32
+    }
+
     /// Bytes on the wire, headers included.
     pub const fn size(&self) -> Bytes {
         Bytes::new(self.size as u64)

@@ -1,10 +1,11 @@
 //! Staged links whose transmissions end when they must: at a fixed rate, without trace or governor, under a discipline that
 //! may hear late that its server has run dry. A packet is on the wire as soon as its transmission begins, as the end of it
 //! is known, and an event is spent only where another packet waits for that end. A packet that finds nothing waiting passes
-//! its discipline by, which hears of it only if that can matter. All other staged links go by `stage.rs` alone; packets,
-//! times and counts are the same.
+//! its discipline by, which hears of it only if that can matter. Where what leaves enters another link ahead of its time, even
+//! that end needs no event: it is found out when the next packet comes, or somebody looks, or the next packet that left could
+//! reach the far end. All other staged links go by `stage.rs` alone; packets, times and counts are the same.
 
-use tailback_core::{Annexes, BitRate, Packet, QueueDiscipline, Time};
+use tailback_core::{Annexes, BitRate, Packet, QueueDiscipline, Span, Time};
 
 use crate::driver::{LinkCx, LinkDriver};
 use crate::link::Link;
@@ -50,12 +51,12 @@ impl Stage {
         if self.in_service.is_none() && server.rate() > BitRate::ZERO {
             self.in_service = self.discipline.take_next(now);
             if let Some(packet) = &self.in_service {
-                self.idle_since = None;
+                self.idle_since = Time::NEVER;
                 self.service_end = server.transmit(now, packet.size());
                 self.busy += self.service_end.since(now);
                 begun = Some(self.service_end);
-            } else if self.idle_since.is_none() {
-                self.idle_since = Some(now);
+            } else if self.idle_since == Time::NEVER {
+                self.idle_since = now;
             }
         }
         self.waiting = self.discipline.waiting();
@@ -67,7 +68,8 @@ impl Stage {
     /// transmission.
     #[inline(always)]
     fn pass(&mut self, packet: Packet, server: &mut Server, now: Time) -> Time {
-        self.passed = Some(Passed { at: now, idle_since: self.idle_since.take() });
+        self.passed =
+            Some(Passed { at: now, idle_since: std::mem::replace(&mut self.idle_since, Time::NEVER) });
         let ends = server.transmit(now, packet.size());
         self.busy += ends.since(now);
         (self.in_service, self.service_end) = (Some(packet), ends);
@@ -110,7 +112,7 @@ impl Stage {
             self.tell_dry(rate, end, annexes);
         }
         (self.in_service, self.service_end) = (None, Time::NEVER);
-        self.idle_since = Some(end);
+        self.idle_since = end;
     }
 
     #[inline(never)]
@@ -120,10 +122,11 @@ impl Stage {
         debug_assert!(none.is_none(), "nothing waits");
     }
 
-    /// When somebody must look again without an arrival.
+    /// When somebody must look again without an arrival. A timer that is set to an earlier time does no harm where ends are
+    /// found out late.
     #[inline]
-    fn next_end(&self) -> Time {
-        if self.waiting > 0 { self.service_end } else { Time::NEVER }
+    fn next_alarm(&self) -> Time {
+        if self.waiting > 0 { self.service_end.after(self.lag) } else { Time::NEVER }
     }
 }
 
@@ -185,11 +188,12 @@ impl Link {
         let staged = cold.staged.as_deref_mut()?;
         let begun = staged.start_ahead(&mut self.server, cx.now);
         let begun = staged.in_service.zip(begun);
-        let next = staged.next_end();
-        let before = std::mem::replace(&mut staged.armed, next);
+        let (next, before) = (staged.next_alarm(), staged.armed);
         if next < before {
+            staged.armed = next;
             cx.driver.bring_forward(cold.timers.service, next);
-        } else if next > before {
+        } else if next > before && staged.lag.is_zero() {
+            staged.armed = next;
             cx.driver.arm(cold.timers.service, next);
         }
         cold.marked += u64::from(staged.take_marks());
@@ -199,6 +203,55 @@ impl Link {
             self.drop_given_up(cx);
         }
         begun
+    }
+
+    /// Whether it may be found out late what leaves the queue: that is early enough before a packet that leaves then can reach
+    /// the far end.
+    pub fn may_lag(&self) -> bool {
+        self.works_ahead() && self.lag() > Span::ZERO
+    }
+
+    /// By less than the delay, lest the timer go behind an arrival at the far end.
+    fn lag(&self) -> Span {
+        self.track.delay.saturating_sub(Span::from_nanos(1))
+    }
+
+    /// From now on, before anything was offered, what leaves the queue is given by [`Link::let_go`], which is to be called
+    /// before a packet is offered, when the service timer is due, and before anybody looks.
+    pub fn begin_to_lag(&mut self) {
+        let lag = self.lag();
+        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
+            staged.lag = lag;
+        }
+    }
+
+    /// Whether that is so.
+    pub fn lags(&self) -> bool {
+        let staged = self.cold.as_ref().and_then(|cold| cold.staged.as_ref());
+        staged.is_some_and(|staged| !staged.lag.is_zero())
+    }
+
+    /// The next packet that began transmission, since the one before ended, before the leaf `leaf` was due at `now`, and when it
+    /// reaches the far end; `None` where none did.
+    #[inline(always)]
+    pub fn let_go(&mut self, now: Time, leaf: u32) -> Option<(Packet, Time)> {
+        let cold = self.cold.as_deref_mut()?;
+        let staged = cold.staged.as_deref_mut()?;
+        let end = staged.service_end;
+        if staged.waiting == 0 || end > now || (end == now && cold.timers.service >= leaf) {
+            return None;
+        }
+        staged.serve_ahead(end);
+        let ends = staged.start_ahead(&mut self.server, end)?;
+        Some((staged.in_service?, ends.after(self.track.delay)))
+    }
+
+    /// Sets the service timer anew when it was due, and [`Link::let_go`] has given all that it could.
+    pub fn lag_on<D: LinkDriver>(&mut self, driver: &mut D) {
+        let Some(cold) = self.cold.as_deref_mut() else { return };
+        let Some(staged) = cold.staged.as_deref_mut() else { return };
+        staged.armed = staged.next_alarm();
+        driver.arm(cold.timers.service, staged.armed);
     }
 
     /// Tells the discipline by `until` what was not worth an event, for whoever looks at its state.

@@ -27,6 +27,8 @@ pub(crate) struct Track {
     /// `now` once per waiting packet gives the integral of the queue over time.
     pub(crate) area: u64,
     pub(crate) started: u32,
+    /// The number of the timer of its head; it stands here as there is room for it.
+    pub(crate) timer: u32,
 }
 
 /// Where the packets of a track are.
@@ -59,7 +61,7 @@ impl State {
 
 impl Track {
     pub(crate) fn new(delay: Span) -> Self {
-        Self { ring: Ring::new(), delay, waiting_bytes: Bytes::ZERO, area: 0, started: 0 }
+        Self { ring: Ring::new(), delay, waiting_bytes: Bytes::ZERO, area: 0, started: 0, timer: 0 }
     }
 
     pub(crate) fn set_delay(&mut self, delay: Span) {

@@ -1,8 +1,8 @@
 //! A link that is fed: packets enter it ahead of their time, from one other link alone. How that one does it is in `feeder.rs`.
 
-use tailback_core::{Bytes, Packet, RouteCursor, Time};
+use tailback_core::BitRate;
 
-use crate::link::{Link, Mode, Offer};
+use crate::link::{Link, Mode};
 
 impl Link {
     /// Whether packets enter ahead of their time, which only [`Link::counters_without`] then allows for.
@@ -22,6 +22,11 @@ impl Link {
         !self.track.delay.is_zero()
     }
 
+    /// Whether every packet that has any bytes does: at this rate one byte takes a nanosecond.
+    pub fn takes_time_for_bytes(&self) -> bool {
+        self.takes_time() || self.server.rate() <= BitRate::from_bits_per_sec(8_000_000_000)
+    }
+
     /// Whether packets are also handed over at the far end ahead of their time, as nothing befalls them on the wire.
     #[inline(always)]
     pub fn hands_over(&self) -> bool {
@@ -31,28 +36,5 @@ impl Link {
     /// From now on packets are handed over ahead of their time, or no longer.
     pub fn set_to_hand_over(&mut self, hands_over: bool) {
         self.hands_over = hands_over;
-    }
-
-    /// A packet enters at `at`, and may be handed over ahead of its time: when that will be. Where it is not handed over at
-    /// once, [`Link::keep`] puts it on the wire. `None` where it has no room.
-    #[inline(always)]
-    pub fn pass(&mut self, at: Time, size: Bytes) -> Option<Time> {
-        self.arrived.add(size);
-        if self.track.is_full() {
-            return None;
-        }
-        self.track.count_open(self.server.busy_until().since(at));
-        Some(self.server.transmit(at, size).after(self.track.delay))
-    }
-
-    /// Puts a packet that [passed](Link::pass) on the wire; whether it is the only one.
-    #[inline(always)]
-    pub fn keep(&mut self, arrives: Time, packet: Packet, route: RouteCursor) -> bool {
-        matches!(self.lay(arrives, packet, route), Offer::Leads(..))
-    }
-
-    /// When the head of the wire reaches the far end; `None` while nothing is on it.
-    pub fn head_arrives(&self) -> Option<Time> {
-        (!self.track.ring.is_empty()).then(|| self.track.ring.head().time)
     }
 }

@@ -33,6 +33,9 @@ impl Link {
     /// given to the driver, which calls [`Link::send_on`] or [`Link::send_beside`] with it.
     pub fn begin_to_feed(&mut self) {
         self.cold().feed = Some(Feed::new());
+        if self.mode == Mode::Open {
+            self.mode = Mode::OpenFeeder;
+        }
     }
 
     /// Whether packets come so.
@@ -44,17 +47,18 @@ impl Link {
     /// buffer has no room for it. Only of a link whose [entrance](Link::entrance) is open or plain.
     #[inline(always)]
     pub fn feed(&mut self, now: Time, packet: &Packet, to: u32) -> Option<Time> {
-        debug_assert!(matches!(self.mode, Mode::Open | Mode::Plain));
+        debug_assert!(matches!(self.mode, Mode::OpenFeeder | Mode::Plain));
         self.arrived.add(packet.size());
-        let feed = self.cold.as_deref_mut()?.feed.as_mut()?;
+        let cold = self.cold.as_deref_mut()?;
         let delay = self.track.delay;
         let wait = self.server.busy_until().since(now);
         if self.mode == Mode::Plain {
-            let backlog = feed.backlog(now, delay);
-            if !self.limit.admits(packet, &backlog, wait.is_zero()) {
+            let backlog = cold.feed.as_mut()?.backlog(now, delay);
+            if !cold.admits(packet, &backlog, wait.is_zero()) {
                 return None;
             }
         }
+        let feed = cold.feed.as_mut()?;
         if !feed.has_room(now) {
             return None;
         }
@@ -100,7 +104,7 @@ impl Link {
     pub fn offer_beside(&mut self, now: Time, packet: Packet, route: RouteCursor) -> Offer {
         match self.feed(now, &packet, NOWHERE) {
             None => Offer::Overflow,
-            Some(arrives) => self.lay(arrives, packet, route),
+            Some(arrives) => self.lay_arriving(arrives, packet, route),
         }
     }
 
@@ -112,7 +116,7 @@ impl Link {
         cx: &mut LinkCx<'_, D>,
     ) {
         if let Some((packet, arrives)) = self.feed_at_length(packet, NOWHERE, cx)
-            && let Offer::Leads(leaf, arrives) = self.lay(arrives, packet, route)
+            && let Offer::Leads(leaf, arrives) = self.lay_arriving(arrives, packet, route)
         {
             cx.driver.arm(leaf, arrives);
         }
@@ -131,12 +135,12 @@ impl Link {
     #[inline(always)]
     pub fn send_beside(&mut self, now: Time, packet: Packet, arrives: Time) -> Offer {
         self.send_on(now, &packet, arrives, NOWHERE);
-        self.lay(arrives, packet, packet.route)
+        self.lay_arriving(arrives, packet, packet.route)
     }
 
     /// Puts a packet that was taken in on the wire.
     #[inline(always)]
-    pub(crate) fn lay(&mut self, arrives: Time, packet: Packet, route: RouteCursor) -> Offer {
+    pub(crate) fn lay_arriving(&mut self, arrives: Time, packet: Packet, route: RouteCursor) -> Offer {
         match self.track.push_arriving(arrives, packet, route) {
             None => Offer::Queued,
             Some(arrives) => Offer::Leads(self.wire_timer(), arrives),

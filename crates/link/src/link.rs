@@ -5,17 +5,17 @@
 //!
 //! * **direct** (`direct.rs`): a first-in first-out queue that acts on arrivals only, at a fixed rate. A packet's
 //!   departure is known when it enters, so queue and wire are one ring and a hop costs one event.
-//!   Without a bound there is nothing to decide, and nobody need know how much waits (`open.rs`).
-//! * **staged** (`stage.rs`): any discipline, changing rates, delivery traces, links that an endpoint governs
-//!   . The end of each transmission is an
-//!   event of its own, but at a fixed rate, under the commonest fair queues, only where another packet waits for it
-//!   (`ahead.rs`).
+//!   Without a bound there is nothing to decide, and nobody need know how much waits (`open.rs`); where links share the slots
+//!   in which packets lie, it takes no ring (`shared.rs`).
+//! * **staged** (`stage.rs`): any discipline, changing rates, delivery traces, links that an endpoint governs. The end
+//!   of each transmission is an event of its own, but at a fixed rate, under the commonest fair queues, only where another
+//!   packet waits for it and nobody finds out later (`ahead.rs`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use tailback_core::{
-    Allowance, ArrivalPolicy, DropReason, Packet, QueueCx, RouteCursor, Stream, Time, Verdict,
+    Allowance, ArrivalPolicy, Backlog, DropReason, Packet, QueueCx, RouteCursor, Span, Stream, Time, Verdict,
 };
 use tailback_qdisc::{Admission, Built, Limit};
 
@@ -26,6 +26,7 @@ use crate::feed::Feed;
 use crate::impairment::{LossState, Wear};
 use crate::late::Late;
 use crate::server::Server;
+use crate::slots::{Chain, Slots};
 use crate::spec::LinkSpec;
 use crate::stage::{Governed, Stage};
 
@@ -58,6 +59,8 @@ pub enum Entrance {
 pub(crate) enum Mode {
     /// Drop-tail without a bound: nothing to check.
     Open,
+    /// The same, of a link that feeds others.
+    OpenFeeder,
     /// Drop-tail, nothing else: checked inline.
     Plain,
     /// Direct, under another arrival policy or with losses before the queue.
@@ -83,7 +86,17 @@ pub(crate) struct Cold {
     pub(crate) late_count: u64,
     /// Of a link that feeds others.
     pub(crate) feed: Option<Feed>,
+    /// Of drop-tail.
+    limit: Option<Limit>,
     pub(crate) timers: LinkTimers,
+}
+
+impl Cold {
+    /// Whether a packet may join what waits under drop-tail.
+    #[inline(always)]
+    pub(crate) fn admits(&self, packet: &Packet, backlog: &Backlog, idle: bool) -> bool {
+        self.limit.is_none_or(|limit| limit.admits(packet, backlog, idle))
+    }
 }
 
 /// An arrival policy with what it borrows.
@@ -95,20 +108,22 @@ struct Policy {
     drops: Vec<(Packet, DropReason)>,
 }
 
-/// A link at work: two cache lines that every packet touches, the first on its way out, both on its way in.
+/// A link at work: two cache lines. Where packets lie in shared slots they touch the first alone.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Link {
-    pub(crate) track: Track,
-    wire_timer: u32,
+    pub(crate) server: Server,
+    pub(crate) arrived: Count,
+    /// Of a link without a bound, where it never changes: the track's, which stands in the second line.
+    pub(crate) delay: Span,
+    /// What is in shared slots; the track then has nothing.
+    pub(crate) chain: Chain,
     pub(crate) mode: Mode,
     /// Whether packets may be lost, damaged, copied or held back on the wire.
     is_rough: bool,
     pub(crate) is_fed: bool,
     pub(crate) hands_over: bool,
-    pub(crate) server: Server,
-    pub(crate) arrived: Count,
-    pub(crate) limit: Limit,
+    pub(crate) track: Track,
     pub(crate) cold: Option<Box<Cold>>,
 }
 
@@ -127,10 +142,10 @@ impl Link {
             wear: is_rough.then(|| Box::new(Wear::new(&spec.impairments, seed, &spec.name))),
             ..Cold::default()
         };
-        let mut limit = Limit::UNLIMITED;
         let mode = match spec.queue {
             Built::Arrival(Admission::DropTail(drop_tail)) if !is_staged => {
-                limit = drop_tail.limit();
+                let limit = drop_tail.limit();
+                cold.limit = Some(limit);
                 if cold.loss_before_queue.is_some() {
                     Mode::Policed
                 } else if limit.is_unlimited() {
@@ -153,22 +168,22 @@ impl Link {
             }
         };
         Self {
-            track: Track::new(spec.delay),
-            wire_timer: 0,
+            server: Server::new(spec.rate),
+            arrived: Count::default(),
+            delay: spec.delay,
+            chain: Chain::default(),
             mode,
             is_rough,
             is_fed: false,
             hands_over: false,
-            server: Server::new(spec.rate),
-            arrived: Count::default(),
-            limit,
-            cold: (is_rough || matches!(mode, Mode::Policed | Mode::Staged)).then(|| Box::new(cold)),
+            track: Track::new(spec.delay),
+            cold: (is_rough || mode != Mode::Open).then(|| Box::new(cold)),
         }
     }
 
     /// Takes the numbers of its timers, and sets the one that is due without a packet.
     pub fn settle(&mut self, timers: LinkTimers, driver: &mut impl LinkDriver) {
-        self.wire_timer = timers.wire;
+        self.track.timer = timers.wire;
         if let Some(cold) = &mut self.cold {
             cold.timers = timers;
             if let Some(staged) = &cold.staged {
@@ -180,7 +195,7 @@ impl Link {
     /// How packets enter.
     pub fn entrance(&self) -> Entrance {
         match self.mode {
-            Mode::Open => Entrance::Open,
+            Mode::Open | Mode::OpenFeeder => Entrance::Open,
             Mode::Plain => Entrance::Plain,
             Mode::Policed | Mode::Staged => Entrance::AtLength,
         }
@@ -204,12 +219,12 @@ impl Link {
     fn admit(&mut self, now: Time, packet: Packet, route: RouteCursor) -> Offer {
         let backlog = self.track.backlog(now);
         let idle = self.server.is_idle(now);
-        if !self.limit.admits(&packet, &backlog, idle) {
+        if !self.cold.as_deref().is_none_or(|cold| cold.admits(&packet, &backlog, idle)) {
             return Offer::Overflow;
         }
         match self.accept(now, packet, route, idle) {
             None => Offer::Queued,
-            Some(arrives) => Offer::Leads(self.wire_timer, arrives),
+            Some(arrives) => Offer::Leads(self.track.timer, arrives),
         }
     }
 
@@ -232,7 +247,7 @@ impl Link {
         let departs = self.server.transmit(now, packet.size());
         match self.track.push_open(wait, departs, packet, route) {
             None => Offer::Queued,
-            Some(arrives) => Offer::Leads(self.wire_timer, arrives),
+            Some(arrives) => Offer::Leads(self.track.timer, arrives),
         }
     }
 
@@ -244,12 +259,11 @@ impl Link {
     }
 
     /// [`Link::offer`] and [`Link::offer_at_length`] in one, of a link of the staged form: what nearly always happens has no
-    /// call between.
+    /// call between. The packet knows its route by now: what is written in parts just before it is read whole is waited for.
     #[inline(always)]
     pub fn offer_to_stage<D: LinkDriver>(
         &mut self,
-        mut packet: Packet,
-        route: RouteCursor,
+        packet: Packet,
         cx: &mut LinkCx<'_, D>,
     ) -> Option<(Packet, Time)> {
         self.arrived.add(packet.size());
@@ -257,10 +271,9 @@ impl Link {
             cold.loss_before_queue.is_none() && cold.staged.as_ref().is_some_and(|staged| staged.ahead)
         };
         if self.cold.as_deref().is_some_and(straight) {
-            packet.route = route;
             return self.offered_ahead(packet, cx);
         }
-        self.offer_at_length(packet, route, cx)
+        self.offer_at_length(packet, packet.route, cx)
     }
 
     /// Goes on where [`Link::offer`] stopped. Gives a packet that has left the queue, and when it reaches the far end, where
@@ -296,7 +309,7 @@ impl Link {
                     cx.driver.served(cx.now, cx.id, &packet, begins, ends);
                 }
                 if let Some(arrives) = arrives {
-                    cx.driver.arm(self.wire_timer, arrives);
+                    cx.driver.arm(self.track.timer, arrives);
                 }
             }
             Verdict::Drop(reason) => self.drop(packet, reason, cx),
@@ -312,12 +325,9 @@ impl Link {
     /// Asks the arrival policy, or drop-tail where there is none.
     pub(crate) fn police<D>(&mut self, packet: &mut Packet, idle: bool, link: &mut LinkCx<'_, D>) -> Verdict {
         let backlog = self.backlog(link.now);
-        let (mut policy, mut marked) = (None, &mut 0);
-        if let Some(cold) = self.cold.as_deref_mut() {
-            (policy, marked) = (cold.policy.as_mut(), &mut cold.marked);
-        }
-        let Some(policy) = policy else {
-            let admitted = self.limit.admits(packet, &backlog, idle);
+        let Some(cold) = self.cold.as_deref_mut() else { return Verdict::Accept };
+        let Some(policy) = &mut cold.policy else {
+            let admitted = cold.admits(packet, &backlog, idle);
             return if admitted { Verdict::Accept } else { Verdict::Drop(DropReason::Overflow) };
         };
         let mut cx = QueueCx {
@@ -329,7 +339,7 @@ impl Link {
             marks: 0,
         };
         let verdict = policy.admission.admit(link.now, packet, &backlog, &mut cx);
-        *marked += u64::from(cx.marks);
+        cold.marked += u64::from(cx.marks);
         debug_assert!(policy.drops.is_empty(), "an arrival policy drops by its verdict");
         verdict
     }
@@ -384,7 +394,7 @@ impl Link {
                 debug_assert!(departed.is_none());
                 departed = Some((packet, cx.now.after(self.track.delay)));
             } else if let Some(arrives) = self.track.push_transmitted(cx.now, packet) {
-                cx.driver.arm(self.wire_timer, arrives);
+                cx.driver.arm(self.track.timer, arrives);
             }
         }
         cx.driver.arm(cold.timers.service, staged.next_event());
@@ -413,7 +423,7 @@ impl Link {
     /// The timer of the head of the wire.
     #[inline(always)]
     pub fn wire_timer(&self) -> u32 {
-        self.wire_timer
+        self.track.timer
     }
 
     /// Takes the head of the wire, and says when the next one arrives. Only where [`Link::is_rough`] is there more to
@@ -425,20 +435,20 @@ impl Link {
 
     /// Fetches the packet at the head of the wire, ahead of [`Link::take_head`].
     #[inline(always)]
-    pub fn fetch_head(&self) {
-        self.track.fetch_head();
+    pub fn fetch_head(&self, slots: &Slots) {
+        if self.is_open() { slots.fetch_head(&self.chain) } else { self.track.fetch_head() }
     }
 
     /// Fetches the place of the next packet, ahead of [`Link::offer`].
     #[inline(always)]
-    pub fn fetch_tail(&self) {
-        self.track.fetch_tail();
+    pub fn fetch_tail(&self, slots: &Slots) {
+        if self.is_open() { slots.fetch_last(&self.chain) } else { self.track.fetch_tail() }
     }
 
     /// The packet at the head of the wire, or a little behind where many are on it; one that was there before if none is.
     #[inline(always)]
-    pub fn upcoming(&self) -> Option<&Packet> {
-        self.track.upcoming()
+    pub fn upcoming<'a>(&'a self, slots: &'a Slots) -> Option<&'a Packet> {
+        if self.is_open() { slots.upcoming(&self.chain) } else { self.track.upcoming() }
     }
 
     /// Whether packets may be lost, damaged, copied or held back on the wire.

@@ -9,16 +9,19 @@ use crate::counters::{Count, LinkCounters};
 use crate::direct::State;
 use crate::feed::Coming;
 use crate::link::{Cold, Link, Mode};
+use crate::slots::Slots;
 
 impl Link {
     /// Everything countable, as of `now`. What was delivered follows from the rest, so that a packet on its way
     /// through need not touch the counters twice; the law tests compare it with what arrived at the next place.
     pub fn counters(&mut self, now: Time) -> LinkCounters {
-        self.counters_without(now, &[])
+        self.counters_without(now, &[], &Slots::new())
     }
 
-    /// The same where these packets, the last ones that entered, are to come only at `now` or later.
-    pub fn counters_without(&mut self, now: Time, to_come: &[Coming]) -> LinkCounters {
+    /// The same where these packets, the last ones that entered, are to come only at `now` or later, and where those that lie
+    /// in shared slots do so in these.
+    pub fn counters_without(&mut self, now: Time, to_come: &[Coming], slots: &Slots) -> LinkCounters {
+        let last = self.last_arrives();
         let mut nothing = Cold::default();
         let cold = self.cold.as_deref_mut().unwrap_or(&mut nothing);
         let (state, waiting_area, busy);
@@ -38,7 +41,7 @@ impl Link {
             (state, waiting_area) = feed.look(now, self.track.delay);
             busy = None;
         } else if self.mode == Mode::Open {
-            (state, waiting_area) = self.track.look(now, to_come);
+            (state, waiting_area) = self.track.look(now, to_come, slots.along(&self.chain, last));
             busy = None;
         } else {
             state = self.track.state(now, self.server.busy_until());

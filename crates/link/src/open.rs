@@ -36,17 +36,23 @@ impl Track {
 
     /// Where the packets are just before `now`, and the integral of waiting packets over time, without the last ones, which
     /// are to come at these times only.
-    pub(crate) fn look(&self, now: Time, to_come: &[Coming]) -> (State, u64) {
+    pub(crate) fn look<'a>(
+        &'a self,
+        now: Time,
+        to_come: &[Coming],
+        shared: impl Iterator<Item = (Time, &'a Packet)> + Clone,
+    ) -> (State, u64) {
         let (mut state, mut area) = (State::default(), self.area);
-        let here = self.ring.len().saturating_sub(to_come.len() as u32);
+        let slots = self.ring.iter().map(|slot| (slot.time, &slot.packet)).chain(shared);
+        let here = slots.clone().count().saturating_sub(to_come.len());
         // When the packet before departs. The one before the head has reached the far end.
         let mut free = Time::ZERO;
-        for (index, slot) in (0..).zip(self.ring.iter()) {
-            let departs = slot.time - self.delay;
-            let ahead = match to_come.get((index - here.min(index)) as usize) {
+        for (index, (arrives, packet)) in slots.enumerate() {
+            let departs = arrives - self.delay;
+            let ahead = match to_come.get(index - here.min(index)) {
                 // Its whole wait lies ahead.
                 Some(coming) if index >= here => free.since(coming.at),
-                _ => state.place(now, free, departs, slot.packet.size()),
+                _ => state.place(now, free, departs, packet.size()),
             };
             area = area.wrapping_sub(ahead.as_nanos());
             free = departs;

@@ -131,7 +131,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// The entries from the head on.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> + Clone {
         (0..self.len).filter_map(|index| self.get(index))
     }
 

@@ -23,7 +23,8 @@ pub(crate) struct Stage {
     pub(crate) service_end: Time,
     /// A transmission has begun that nobody was told of.
     begun: bool,
-    pub(crate) idle_since: Option<Time>,
+    /// Since when it has had nothing to do; [`Time::NEVER`] while it has.
+    pub(crate) idle_since: Time,
     schedule: VecDeque<Change>,
     trace: Option<TraceCursor>,
     /// What the server could have transmitted before its rate last changed, and when that was.
@@ -41,6 +42,8 @@ pub(crate) struct Stage {
     next_event: Time,
     /// What the service timer is set to.
     pub(crate) armed: Time,
+    /// How long after the end of a transmission it may be found out what is transmitted next (`ahead.rs`).
+    pub(crate) lag: Span,
     area: u64,
     area_until: Time,
     // What `Link::after_stage` carries out.
@@ -56,8 +59,8 @@ pub(crate) struct Stage {
 pub(crate) struct Passed {
     /// When it came, and left at once.
     pub(crate) at: Time,
-    /// Since when the server had been idle.
-    pub(crate) idle_since: Option<Time>,
+    /// Since when the server had been idle; [`Time::NEVER`] where it had not.
+    pub(crate) idle_since: Time,
 }
 
 /// A governor with what it borrows.
@@ -81,7 +84,7 @@ impl Stage {
             in_service: None,
             service_end: Time::NEVER,
             begun: false,
-            idle_since: Some(Time::ZERO),
+            idle_since: Time::ZERO,
             schedule: schedule.into(),
             trace,
             capacity: (Bytes::ZERO, Time::ZERO),
@@ -92,6 +95,7 @@ impl Stage {
             waiting: 0,
             next_event: Time::NEVER,
             armed: Time::NEVER,
+            lag: Span::ZERO,
             area: 0,
             area_until: Time::ZERO,
             departures: VecDeque::new(),
@@ -271,7 +275,7 @@ impl Stage {
             rng: &mut self.rng,
             annexes,
             rate,
-            idle_since: self.idle_since,
+            idle_since: self.idle_since.finite(),
             drops: &mut self.drops,
             marks: 0,
         };
@@ -338,7 +342,7 @@ impl Stage {
         }
         self.in_service = self.with(server.rate(), annexes, |discipline, cx| discipline.dequeue(now, cx));
         if let Some(packet) = &self.in_service {
-            self.idle_since = None;
+            self.idle_since = Time::NEVER;
             if self.governor.is_some() {
                 (self.service_end, self.held_since) = (now, now);
                 return;
@@ -346,8 +350,8 @@ impl Stage {
             self.service_end = server.transmit(now, packet.size());
             self.busy += self.service_end.since(now);
             self.begun = true;
-        } else if self.idle_since.is_none() {
-            self.idle_since = Some(now);
+        } else if self.idle_since == Time::NEVER {
+            self.idle_since = now;
         }
     }
 
@@ -363,7 +367,7 @@ impl Stage {
                     cursor.delivered = Bytes::ZERO;
                 }
                 let Some(packet) = &self.in_service else { break };
-                self.idle_since = None;
+                self.idle_since = Time::NEVER;
                 let left = packet.size() - cursor.delivered;
                 if left > budget {
                     cursor.delivered += budget;
@@ -373,8 +377,8 @@ impl Stage {
                 self.depart();
             }
         }
-        if self.in_service.is_none() && self.idle_since.is_none() {
-            self.idle_since = Some(now);
+        if self.in_service.is_none() && self.idle_since == Time::NEVER {
+            self.idle_since = now;
         }
         self.trace = Some(cursor);
     }

@@ -91,8 +91,6 @@ enum Place {
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
     credit: i64,
-    /// What waits.
-    bytes: Bytes,
     /// Its number among those that flows are hashed into.
     number: u32,
     place: Place,
@@ -107,13 +105,11 @@ struct One<'a> {
 
 impl Source for One<'_> {
     fn pop(&mut self) -> Option<(Packet, Time)> {
-        let taken = self.flows.pop(self.slot)?;
-        self.flows.state(self.slot).bytes -= taken.0.size();
-        Some(taken)
+        self.flows.pop(self.slot)
     }
 
     fn bytes(&self) -> Bytes {
-        self.flows.get(self.slot).state.bytes
+        self.flows.length(self.slot).bytes
     }
 }
 
@@ -188,9 +184,9 @@ impl FqCodel {
 
     fn relieve(&mut self, cx: &mut QueueCx<'_>) {
         let flows = &self.flows;
-        let length = |slot| flows.get(slot).state.bytes.get();
+        let length = |slot| flows.length(slot).bytes.get();
         let Some(slot) = self.ranking.longest(flows.slots(), length) else { return };
-        let half = self.flows.get(slot).state.bytes / 2;
+        let half = self.flows.length(slot).bytes / 2;
         let mut dropped = Bytes::ZERO;
         for _ in 0..BATCH {
             let Some((packet, _)) = (One { flows: &mut self.flows, slot }).pop() else { break };
@@ -233,9 +229,8 @@ impl QueueDiscipline for FqCodel {
         let slot = self.flows.slot_of_key(number);
         self.flows.push(slot, packet, now);
         let backlog = self.flows.backlog();
+        self.ranking.grown(slot, self.flows.length(slot).bytes.get(), &backlog, &self.limit);
         let queue = self.flows.state(slot);
-        queue.bytes += packet.size();
-        self.ranking.grown(slot, queue.bytes.get(), &backlog, &self.limit);
         if queue.place == Place::Nowhere {
             queue.place = Place::New;
             queue.credit = self.quantum;
@@ -251,7 +246,10 @@ impl QueueDiscipline for FqCodel {
 
     fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
         loop {
-            let (slot, was_new) = self.front()?;
+            let Some((slot, was_new)) = self.front() else {
+                self.flows.give_memory_back();
+                return None;
+            };
             if self.flows.state(slot).credit <= 0 {
                 self.flows.state(slot).credit += self.quantum;
                 self.retire_front(now, was_new, true);

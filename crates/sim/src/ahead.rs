@@ -6,7 +6,6 @@
 
 use tailback_core::Packet;
 use tailback_core::fetch::fetch;
-use tailback_link::Link;
 
 use crate::flow::Flow;
 use crate::leaves::Leaves;
@@ -67,14 +66,15 @@ impl Ahead {
             paths.events.fetch(soon);
         }
         if let Some(link) = link(self.near[slot(self.at.wrapping_sub(APART))]) {
-            link.fetch_head();
+            link.fetch_head(&paths.links.slots);
         }
         let due = link(self.near[slot(self.at.wrapping_sub(2 * APART))]);
-        self.next[slot(self.at)] =
-            due.and_then(Link::upcoming).map_or(u32::MAX, |packet| self.fetch_next(packet, paths, flows));
+        self.next[slot(self.at)] = due
+            .and_then(|link| link.upcoming(&paths.links.slots))
+            .map_or(u32::MAX, |packet| self.fetch_next(packet, paths, flows));
         let place = self.next[slot(self.at.wrapping_sub(APART))];
         if let Some(link) = link(place) {
-            link.fetch_tail();
+            link.fetch_tail(&paths.links.slots);
             paths.events.fetch(place + leaves.first_wire());
         }
     }

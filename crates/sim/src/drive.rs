@@ -20,7 +20,7 @@ const MANY: u32 = 1 << 16;
 type Finished = bool;
 
 /// What the simulator drives: an endpoint, and of edges of aggregates also what they allow their link.
-trait Driven: Endpoint {
+pub(crate) trait Driven: Endpoint {
     /// See [`EdgeEndpoint::take_allowance`].
     #[inline(always)]
     fn allowance(&mut self) -> Option<Allowance> {
@@ -54,7 +54,7 @@ impl Port {
     }
 
     #[inline(always)]
-    fn drain<E: Driven + ?Sized, R: Recorder>(
+    pub(crate) fn drain<E: Driven + ?Sized, R: Recorder>(
         &mut self,
         endpoint: &mut E,
         id: FlowId,
@@ -93,7 +93,7 @@ impl Port {
     }
 
     #[inline(always)]
-    fn cx<'a, R: Recorder>(&'a mut self, paths: &'a mut Paths<R>) -> EndpointCx<'a> {
+    pub(crate) fn cx<'a, R: Recorder>(&'a mut self, paths: &'a mut Paths<R>) -> EndpointCx<'a> {
         let notes = if R::NOTES { Some(&mut paths.notes) } else { None };
         EndpointCx { rng: &mut self.rng, annexes: &mut paths.annexes, notes }
     }
@@ -111,8 +111,7 @@ impl Port {
         self.packet(endpoint, paths, Packet::from_words(number, way, rest))
     }
 
-    /// A packet has reached the endpoint, whose code stands inline here. The timer's entry in the event queue moves only if
-    /// it must be earlier.
+    /// A packet has reached the endpoint, whose code stands inline here. What becomes of the timer is the caller's.
     #[inline(always)]
     fn packet<E: Driven + ?Sized, R: Recorder>(
         &mut self,
@@ -127,11 +126,10 @@ impl Port {
         if R::OBSERVED && !matches!(packet.kind(), Kind::Data | Kind::Control) {
             paths.recorder.observed(paths.now, packet.flow, &endpoint.observe());
         }
-        self.bring_forward(self.due, paths);
         finished
     }
 
-    /// Moves the timer's entry in the event queue if it must be earlier.
+    /// Moves a receiver's timer's entry in the event queue if it must be earlier.
     #[inline(always)]
     fn bring_forward<R: Recorder>(&mut self, wanted: Time, paths: &mut Paths<R>) {
         if wanted < self.armed {
@@ -184,21 +182,42 @@ impl Flow {
     #[inline(always)]
     pub(crate) fn deliver<R: Recorder>(&mut self, packet: Packet, end: End, paths: &mut Paths<R>) {
         if packet.is_corrupted() {
-            self.discarded += 1;
-            paths.annexes.free(packet.annex);
+            let (number, way, rest) = packet.words();
+            self.discard(end, number, way, rest, paths);
             return;
         }
         let finished = match (end, &mut self.receiver, &mut self.sender) {
             (End::Receiver, AnyReceiver::Stream(receiver), _) => {
                 self.receiver_port.packet(receiver, paths, packet)
             }
-            (End::Sender, _, AnySender::Stream(sender)) => self.sender_port.packet(sender, paths, packet),
+            (End::Sender, _, AnySender::Stream(_)) => return self.hear(packet, paths),
             _ => {
                 let (number, way, rest) = packet.words();
                 at_end!(self, end, packet_apart(paths, number, way, rest))
             }
         };
         if finished {
+            self.finished_at = paths.now;
+        }
+        match end {
+            End::Sender => self.settle_sender(packet.flow, paths),
+            End::Receiver => self.receiver_port.bring_forward(self.receiver_port.due, paths),
+        }
+    }
+
+    #[cold]
+    fn discard<R: Recorder>(&mut self, end: End, number: u64, way: u64, rest: u64, paths: &mut Paths<R>) {
+        let packet = Packet::from_words(number, way, rest);
+        self.discarded += 1;
+        paths.annexes.free(packet.annex);
+        if end == End::Sender {
+            self.settle_sender(packet.flow, paths);
+        }
+    }
+
+    /// Calls the sender with other input than a packet.
+    pub(crate) fn call_sender<R: Recorder>(&mut self, id: FlowId, input: Input, paths: &mut Paths<R>) {
+        if at_end!(self, End::Sender, input(paths, id, input)) {
             self.finished_at = paths.now;
         }
     }
@@ -221,7 +240,7 @@ impl Flow {
         if port.drive(&mut **sender, id, Input::Packet(packet), paths) {
             self.finished_at = paths.now;
         }
-        port.bring_forward(port.due, paths);
+        self.settle_sender(id, paths);
     }
 
     /// A packet of another flow passes one of the flow's ends, which is an edge of its aggregate.
@@ -242,50 +261,34 @@ impl Flow {
         if port.drain(&mut **edge, id, paths) {
             self.finished_at = paths.now;
         }
-        let wanted = self.wanted(end);
-        self.port(end).bring_forward(wanted, paths);
-    }
-
-    /// A leaf of an endpoint's timer is due; the endpoint itself may want to be called only later.
-    #[inline(always)]
-    pub(crate) fn timer<R: Recorder>(&mut self, id: FlowId, end: End, leaf: u32, paths: &mut Paths<R>) {
-        if self.wanted(end) <= paths.now {
-            let input = match end {
-                End::Sender if self.sender_port.command_at <= paths.now => self.next_command(),
-                _ => Input::Timeout,
-            };
-            if at_end!(self, end, input(paths, id, input)) {
-                self.finished_at = paths.now;
-            }
-        }
-        let wanted = self.wanted(end);
-        self.port(end).armed = wanted;
-        paths.events.arm(leaf, wanted);
-    }
-
-    #[inline(always)]
-    fn port(&mut self, end: End) -> &mut Port {
         match end {
-            End::Sender => &mut self.sender_port,
-            End::Receiver => &mut self.receiver_port,
+            End::Sender => self.settle_sender(id, paths),
+            End::Receiver => self.receiver_port.bring_forward(self.receiver_port.due, paths),
         }
     }
 
-    /// When an end next wants to be called.
+    /// A leaf of a receiver's timer is due; the receiver itself may want to be called only later.
     #[inline(always)]
-    fn wanted(&mut self, end: End) -> Time {
-        let port = self.port(end);
-        port.due.min(port.command_at)
+    pub(crate) fn receiver_timer<R: Recorder>(&mut self, id: FlowId, paths: &mut Paths<R>) {
+        if self.receiver_port.due <= paths.now
+            && at_end!(self, End::Receiver, input(paths, id, Input::Timeout))
+        {
+            self.finished_at = paths.now;
+        }
+        let port = &mut self.receiver_port;
+        port.armed = port.due;
+        paths.events.arm(port.leaf, port.due);
     }
 
     /// The application's command that is due, and when the next one is.
-    fn next_command(&mut self) -> Input {
+    pub(crate) fn next_command(&mut self) -> Input {
         if self.started {
-            self.sender_port.command_at = Time::NEVER;
+            self.command_at = Time::NEVER;
             Input::App(AppInput::Stop)
         } else {
             self.started = true;
-            self.sender_port.command_at = self.stop_at;
+            // Who is to stop before the start stops as it starts.
+            self.command_at = self.stop_at.max(self.command_at);
             Input::App(AppInput::Start)
         }
     }

@@ -148,6 +148,8 @@ fn handing_over(routes: &Routes, links: &Links, flows: &[Flow]) -> Vec<bool> {
 pub(crate) struct Feeding {
     /// The links that feed others.
     feeders: Vec<Place>,
+    /// Those of which it is found out late what has left the queue.
+    late: Vec<Place>,
     /// Whether any link hands over to receivers.
     hands_over: bool,
     /// Which link each link is fed by, once a flow has come while running.
@@ -171,6 +173,10 @@ impl Feeding {
             if !links.at(feeder).feeds() {
                 links.at(feeder).begin_to_feed();
                 feeding.feeders.push(feeder);
+                if links.at(feeder).may_lag() {
+                    links.at(feeder).begin_to_lag();
+                    feeding.late.push(feeder);
+                }
             }
         }
         if !feeding.feeders.is_empty() {
@@ -181,6 +187,11 @@ impl Feeding {
             routes.feed(links, 0);
         }
         feeding
+    }
+
+    /// The links of which it is found out late what has left the queue.
+    pub(crate) fn late(&self) -> &[Place] {
+        &self.late
     }
 
     /// Packets are handed over by events from now on; whether that is new.
@@ -233,7 +244,8 @@ impl Feeding {
     pub(crate) fn counters(&mut self, links: &mut Links, id: LinkId, now: Time) -> LinkCounters {
         let place = links.place(id);
         if !links.at(place).is_fed() {
-            return links.at(place).counters(now);
+            let (link, slots) = links.with_slots(place);
+            return link.counters_without(now, &[], slots);
         }
         if self.coming.as_ref().is_none_or(|(at, _)| *at != now) {
             let mut coming: Vec<Coming> =
@@ -245,6 +257,7 @@ impl Feeding {
         let coming = self.coming.as_ref().map_or(&[][..], |(_, coming)| coming);
         let from = coming.partition_point(|coming| coming.to < place.0);
         let to = coming.partition_point(|coming| coming.to <= place.0);
-        links.at(place).counters_without(now, &coming[from..to])
+        let (link, slots) = links.with_slots(place);
+        link.counters_without(now, &coming[from..to], slots)
     }
 }

@@ -5,6 +5,7 @@ use tailback_core::{LinkId, Stream, Time};
 use tailback_transport::{AnyReceiver, AnySender};
 
 use crate::event_queue::EventQueue;
+use crate::links::Place;
 
 /// What a flow is made of.
 #[derive(Debug)]
@@ -34,12 +35,13 @@ pub(crate) struct Port {
     /// The leaf of its timer, whose entry in the event queue is lazy: it moves earlier at once and later only when it
     /// expires, so that a retransmission timer that every acknowledgement pushes back costs nothing.
     pub(crate) leaf: u32,
-    /// When that entry is due: a look into the queue would be one into memory that is seldom at hand.
+    /// When that entry is due, or would be if every timer had one: a sender's may have been called ahead of its time, or be
+    /// called before it (`timers.rs`).
     pub(crate) armed: Time,
+    /// When a sender's entry is due: a look into the queue would be one into memory that is seldom at hand.
+    pub(crate) listed: Time,
     /// When the endpoint really wants to be called.
     pub(crate) due: Time,
-    /// A sender's application's next command: start, then stop, then never.
-    pub(crate) command_at: Time,
     pub(crate) rng: Stream,
 }
 
@@ -55,6 +57,10 @@ pub(crate) struct Flow {
     /// Damaged packets.
     pub(crate) discarded: u32,
     pub(crate) started: bool,
+    /// The link over which all comes that reaches the sender, where the sender may be called ahead of its time.
+    pub(crate) heard_over: Option<Place>,
+    /// The application's next command: start, then stop, then never.
+    pub(crate) command_at: Time,
     pub(crate) sender_port: Port,
     pub(crate) sender: AnySender,
 }
@@ -66,13 +72,15 @@ impl Flow {
             route: 0,
             leaf: 0,
             armed: Time::NEVER,
+            listed: Time::NEVER,
             due: Time::NEVER,
-            command_at: Time::NEVER,
             rng: Stream::of_part(seed, &spec.name, what),
         };
         Self {
             receiver_port: port("receiver"),
-            sender_port: Port { command_at: spec.start, ..port("sender") },
+            sender_port: port("sender"),
+            command_at: spec.start,
+            heard_over: None,
             receiver: spec.receiver,
             sender: spec.sender,
             stop_at: spec.stop.unwrap_or(Time::NEVER),
@@ -86,9 +94,8 @@ impl Flow {
     pub(crate) fn settle(&mut self, routes: (u32, u32), leaves: (u32, u32), events: &mut EventQueue) {
         (self.sender_port.route, self.receiver_port.route) = routes;
         (self.sender_port.leaf, self.receiver_port.leaf) = leaves;
-        let start = self.sender_port.command_at;
-        self.sender_port.armed = start;
-        events.arm(leaves.0, start);
+        (self.sender_port.armed, self.sender_port.listed) = (self.command_at, self.command_at);
+        events.arm(leaves.0, self.command_at);
     }
 }
 

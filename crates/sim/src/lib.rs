@@ -32,6 +32,7 @@ mod refusals;
 mod routes;
 mod series;
 mod simulator;
+mod timers;
 
 pub use accumulation::{Accumulation, AccumulationPlan, AccumulationSeries, ESTIMATE, Hop, Path};
 pub use column::{ColumnInfo, ColumnKind, SeriesColumn, Unit};

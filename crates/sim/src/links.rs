@@ -3,7 +3,7 @@
 //! lives in the crate `link`.
 
 use tailback_core::LinkId;
-use tailback_link::{Entrance, Link};
+use tailback_link::{Entrance, Link, Slots};
 
 /// Links and flows are laid out by so many before somebody is asked whether they are still wanted.
 pub(crate) const SOME: usize = 1024;
@@ -16,6 +16,10 @@ pub(crate) struct Place(pub(crate) u32);
 #[derive(Debug)]
 pub(crate) struct Links {
     by_place: Vec<Link>,
+    /// What is on the wires of those without a bound.
+    pub(crate) slots: Slots,
+    /// The leaf of the first one's wire.
+    first_leaf: u32,
     /// Identities, by place.
     ids: Vec<LinkId>,
     /// Places, by identity.
@@ -30,6 +34,7 @@ impl Links {
     pub(crate) fn new(
         mut links: Vec<Link>,
         ids: Vec<LinkId>,
+        first_leaf: u32,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Option<Self> {
         let mut places = vec![Place(0); ids.len()];
@@ -49,7 +54,7 @@ impl Links {
                 left.swap(index, place);
             }
         }
-        Some(Self { by_place: links, ids, places, entrances })
+        Some(Self { by_place: links, slots: Slots::new(), first_leaf, ids, places, entrances })
     }
 
     /// How many there are.
@@ -62,6 +67,18 @@ impl Links {
     #[inline(always)]
     pub(crate) fn at(&mut self, place: Place) -> &mut Link {
         &mut self.by_place[place.0 as usize]
+    }
+
+    /// The link at a place, and the slots in which its packets lie if it has no bound.
+    #[inline(always)]
+    pub(crate) fn with_slots(&mut self, place: Place) -> (&mut Link, &mut Slots) {
+        (&mut self.by_place[place.0 as usize], &mut self.slots)
+    }
+
+    /// The leaf of its wire.
+    #[inline(always)]
+    pub(crate) fn leaf(&self, place: Place) -> u32 {
+        self.first_leaf + place.0
     }
 
     /// The same to look at.

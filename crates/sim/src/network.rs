@@ -15,6 +15,7 @@ use crate::recorder::Recorder;
 use crate::refusals::{NetworkError, check_link, check_routes, check_unique};
 use crate::routes::{Branch, Routes};
 use crate::simulator::Simulator;
+use crate::timers;
 
 /// Collects links and flows. Each becomes at once what it will be in the run, so that a large network is never held
 /// twice.
@@ -164,7 +165,8 @@ impl NetworkBuilder {
             asked(index)?;
             link.settle(leaves.of_link(index), &mut Watch { events: &mut events, recorder: &mut recorder });
         }
-        let links = Links::new(self.links, leaves.wires().collect(), &mut || asked(0).is_ok());
+        let links =
+            Links::new(self.links, leaves.wires().collect(), leaves.first_wire(), &mut || asked(0).is_ok());
         let mut links = links.ok_or(NetworkError::Stopped)?;
         let mut routes = Routes::default();
         for &(flow, governs) in &self.aggregates {
@@ -185,7 +187,9 @@ impl NetworkBuilder {
         let feeding = if R::PACKETS || R::NOTES || self.link_by_link || cells_and_multicast.is_some() {
             Feeding::default()
         } else {
-            Feeding::begin(&mut routes, &mut links, &self.flows)
+            let feeding = Feeding::begin(&mut routes, &mut links, &self.flows);
+            timers::find(&routes, &links, &mut self.flows);
+            feeding
         };
         let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, self.flows, routes, recorder);
         sim.carry(cells_and_multicast, governed, feeding);

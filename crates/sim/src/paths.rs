@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tailback_core::{Allowance, Annexes, Capacity, DropReason, FlowId, LinkId, Packet, RouteCursor, Time};
-use tailback_link::{Entrance, LinkCx, LinkDriver, Offer};
+use tailback_link::{Entrance, Laid, LinkCx, LinkDriver, Offer};
 
 use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
@@ -27,6 +27,8 @@ pub type Codec = fn(Packet, &mut Annexes) -> Packet;
 /// The network without its endpoints.
 pub(crate) struct Paths<R> {
     pub(crate) now: Time,
+    /// Whose event it is.
+    pub(crate) leaf: u32,
     pub(crate) events: EventQueue,
     pub(crate) links: Links,
     pub(crate) routes: Routes,
@@ -99,6 +101,7 @@ impl<R: Recorder> Paths<R> {
     pub(crate) fn new(events: EventQueue, links: Links, routes: Routes, recorder: R) -> Self {
         Self {
             now: Time::ZERO,
+            leaf: 0,
             events,
             links,
             routes,
@@ -124,10 +127,19 @@ impl<R: Recorder> Paths<R> {
     /// The second value says whether the packet must go through [`Paths::wear`] first.
     #[inline(always)]
     pub(crate) fn take_head(&mut self, place: Place, leaf: u32) -> (Packet, bool) {
-        let link = self.links.at(place);
-        let (packet, next) = link.take_head();
+        let (link, slots) = self.links.with_slots(place);
+        let (packet, next) = if link.is_open() { link.take_laid(self.now, slots) } else { link.take_head() };
+        let is_rough = link.is_rough();
         self.events.arm(leaf, next);
-        (packet, link.is_rough())
+        (packet, is_rough)
+    }
+
+    /// Fetches the packet that is mostly next, while another one is on its way: the first of the link whose wire is due first.
+    #[inline(always)]
+    pub(crate) fn fetch_next(&self, first_wire: u32) {
+        if let Some(link) = self.links.peek(Place(self.events.first().wrapping_sub(first_wire))) {
+            link.fetch_head(&self.links.slots);
+        }
     }
 
     /// What a rough wire leaves of a packet.
@@ -153,7 +165,22 @@ impl<R: Recorder> Paths<R> {
         self.send_on(place, packet, arrives)
     }
 
-    /// A packet enters a link that feeds others what leaves its queue, which may be another packet.
+    /// Of a link of which it is found out late what has left the queue: whether a packet began transmission before the leaf
+    /// `leaf` was due at `until`, and where it is to be handed over, the packet and when.
+    #[inline(never)]
+    pub(crate) fn let_go(&mut self, place: Place, until: Time, leaf: u32) -> (bool, Option<(Packet, Time)>) {
+        let Some((packet, arrives)) = self.links.at(place).let_go(until, leaf) else { return (false, None) };
+        self.left_out += 1;
+        (true, self.send_on(place, packet, arrives))
+    }
+
+    /// The service timer of such a link was due, and what could leave has left.
+    pub(crate) fn lag_on(&mut self, place: Place) {
+        let (link, mut cx) = link!(self, place);
+        link.lag_on(&mut cx.driver);
+    }
+
+    /// A packet enters a link that feeds others what leaves its queue, which may be another packet. It goes on from `route`.
     #[inline(never)]
     pub(crate) fn enter_stage(
         &mut self,
@@ -163,9 +190,9 @@ impl<R: Recorder> Paths<R> {
         way: u64,
         rest: u64,
     ) -> Option<(Packet, Time)> {
-        let packet = Packet::from_words(number, way, rest);
+        let packet = Packet::from_words(number, Packet::way_by(way, RouteCursor(route)), rest);
         let (link, mut cx) = link!(self, place);
-        let (packet, arrives) = link.offer_to_stage(packet, RouteCursor(route), &mut cx)?;
+        let (packet, arrives) = link.offer_to_stage(packet, &mut cx)?;
         self.send_on(place, packet, arrives)
     }
 
@@ -262,7 +289,11 @@ impl<R: Recorder> Paths<R> {
         } else {
             self.now
         };
-        let offer = self.links.at(place).offer(entrance, self.now, packet, route);
+        let offer = if entrance == Entrance::Open {
+            self.lay(self.now, place, packet, route)
+        } else {
+            self.links.at(place).offer(entrance, self.now, packet, route)
+        };
         if R::PACKETS && matches!(offer, Offer::Queued | Offer::Leads(..)) {
             let ends = self.links.at(place).busy_until();
             self.recorder.packet(
@@ -281,6 +312,17 @@ impl<R: Recorder> Paths<R> {
                 let (number, way, rest) = packet.words();
                 self.enter_at_length(place, route, number, way, rest);
             }
+        }
+    }
+
+    /// A packet enters a link without a bound.
+    #[inline(always)]
+    fn lay(&mut self, at: Time, place: Place, packet: Packet, route: RouteCursor) -> Offer {
+        let (link, slots) = self.links.with_slots(place);
+        match link.lay(at, packet, route, slots) {
+            Laid::Behind => Offer::Queued,
+            Laid::First(arrives) => Offer::Leads(self.links.leaf(place), arrives),
+            Laid::Full => Offer::Overflow,
         }
     }
 
@@ -338,7 +380,7 @@ impl<R: Recorder> Paths<R> {
     #[inline(always)]
     fn enter_ahead(&mut self, feeder: Place, place: Place, arrives: Time, packet: Packet, cursor: u32) {
         self.left_out += 1;
-        match self.links.at(place).offer(Entrance::Open, arrives, packet, RouteCursor(cursor + 2)) {
+        match self.lay(arrives, place, packet, RouteCursor(cursor + 2)) {
             Offer::Leads(leaf, arrives) => self.events.bring_forward(leaf, arrives),
             Offer::Queued => {}
             Offer::Overflow | Offer::AtLength => {
@@ -361,30 +403,35 @@ impl<R: Recorder> Paths<R> {
         cursor: u32,
     ) -> Option<Time> {
         self.left_out += 1;
-        let link = self.links.at(place);
-        let Some(arrives) = link.pass(arrives, packet.size()) else {
+        let Some(pass) = self.links.at(place).pass(arrives, packet.size()) else {
             self.links.at(feeder).feed_in_vain();
             let (number, way, rest) = packet.words();
             self.overflow(place, number, way, rest);
             return None;
         };
         // None is on the wire in front of it: that would arrive no later.
-        if arrives < self.until {
+        if pass.arrives < self.until {
             self.left_out += 1;
-            return Some(arrives);
+            return Some(pass.arrives);
         }
-        if link.keep(arrives, packet, RouteCursor(cursor + 2)) {
+        let (link, slots) = self.links.with_slots(place);
+        if link.keep(pass, packet, RouteCursor(cursor + 2), slots) {
             self.held.push(place);
         }
         None
     }
 
-    /// The next packet that a link holds and that can be handed over by now, and when.
-    pub(crate) fn take_held(&mut self, place: Place) -> Option<(Packet, Time)> {
-        let link = self.links.at(place);
-        let arrives = link.head_arrives().filter(|&arrives| arrives < self.until)?;
+    /// When the next packet arrives that a link holds.
+    pub(crate) fn held_arrives(&self, place: Place) -> Option<Time> {
+        self.links.look(place).head_arrives(&self.links.slots)
+    }
+
+    /// That packet, which arrives at `at` and can be handed over by now, and when the one behind it arrives.
+    pub(crate) fn take_held(&mut self, place: Place, at: Time) -> (Packet, Option<Time>) {
         self.left_out += 1;
-        Some((link.take_head().0, arrives))
+        let (link, slots) = self.links.with_slots(place);
+        let (packet, next) = link.take_laid(at, slots);
+        (packet, next.finite())
     }
 
     /// Packets reach their receivers by events from now on. Nobody is ahead of the present where nothing is at work.
@@ -393,9 +440,8 @@ impl<R: Recorder> Paths<R> {
             return;
         }
         for place in std::mem::take(&mut self.held) {
-            let link = self.links.at(place);
-            if let Some(arrives) = link.head_arrives() {
-                self.events.arm(link.wire_timer(), arrives);
+            if let Some(arrives) = self.held_arrives(place) {
+                self.events.arm(self.links.leaf(place), arrives);
             }
         }
     }
@@ -426,6 +472,9 @@ impl<R: Recorder> Paths<R> {
             Hop::Feeder(entrance, place) => self.enter_both(entrance, place, packet, route),
             Hop::Beside(entrance, place) => self.enter_beside(entrance, place, packet, route),
             Hop::Stage(place) => {
+                while let (true, given) = self.let_go(place, self.now, self.leaf) {
+                    debug_assert!(given.is_none(), "an endpoint is at work, and another cannot be called");
+                }
                 let given = self.enter_stage(place, route + 1, number, way, rest);
                 debug_assert!(given.is_none(), "an endpoint is at work, and another cannot be called");
             }

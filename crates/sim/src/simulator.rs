@@ -71,7 +71,7 @@ impl<R: Recorder> Simulator<R> {
         self.paths.now
     }
 
-    /// Events handled so far, arrivals at links that were fed ahead of time included.
+    /// Events handled so far, those included that were left out.
     pub fn events_handled(&self) -> u64 {
         let ahead = self.paths.feeding.ahead(&self.paths.links, self.paths.now);
         self.events_handled + self.paths.left_out - ahead
@@ -82,9 +82,9 @@ impl<R: Recorder> Simulator<R> {
         self.events_handled + self.paths.left_out
     }
 
-    /// How many arrivals took no event of their own so far, as packets entered links ahead of their time that nothing else
-    /// enters than what another link hands on.
-    pub fn arrivals_left_out(&self) -> u64 {
+    /// How many events were left out so far: arrivals at links that nothing else enters than what another link hands on, and
+    /// timers of paced senders, which were called ahead of time.
+    pub fn events_left_out(&self) -> u64 {
         self.paths.left_out
     }
 
@@ -148,6 +148,7 @@ impl<R: Recorder> Simulator<R> {
         check_routes(&spec.name, &spec.forward, &spec.reverse, self.paths.links.len())?;
         // A new flow may send where only one receiver did.
         self.paths.hand_over_by_events();
+        self.flows.iter_mut().for_each(|flow| flow.call_by_events(&mut self.paths));
         let Paths { routes: table, links, feeding, .. } = &mut self.paths;
         let laid = table.len();
         let routes = table.intern_both(links, &spec.forward, &spec.reverse);
@@ -158,8 +159,7 @@ impl<R: Recorder> Simulator<R> {
         let leaves = self.leaves.add_flow();
         self.paths.events.grow(self.leaves.len(), self.horizon);
         let mut flow = Flow::new(spec, self.seed);
-        let start = &mut flow.sender_port.command_at;
-        *start = (*start).max(self.paths.now);
+        flow.command_at = flow.command_at.max(self.paths.now);
         flow.settle(routes, leaves, &mut self.paths.events);
         self.flows.push(flow);
         Ok(FlowId::from(self.flows.len() - 1))
@@ -208,22 +208,31 @@ impl<R: Recorder> Simulator<R> {
     /// Handles all events before `limit`; false where memory is used up before.
     #[inline(never)]
     fn run_events(&mut self, limit: Time) -> bool {
+        if self.stopped {
+            return false;
+        }
         let limit = limit.min(self.paths.events.horizon());
         self.paths.until = limit;
         self.hand_over_held();
+        let is_wide = self.paths.events.is_wide();
         loop {
             let (time, leaf) = self.paths.events.next();
             if time >= limit {
+                self.let_all_go(limit, 0);
                 return true;
             }
             if self.events_handled >= self.paths.look_at && !self.may_go_on() {
+                self.let_all_go(time, leaf);
                 return false;
             }
             debug_assert!(time >= self.paths.now, "the clock never goes back");
-            self.paths.now = time;
+            (self.paths.now, self.paths.leaf) = (time, leaf);
             self.events_handled += 1;
             if let Some(place) = self.leaves.wire(leaf) {
                 let (packet, is_rough) = self.paths.take_head(place, leaf);
+                if is_wide {
+                    self.paths.fetch_next(self.leaves.first_wire());
+                }
                 if let Some(ahead) = &mut self.ahead {
                     ahead.look(leaf, &self.paths, &self.leaves, &self.flows);
                 }
@@ -284,7 +293,39 @@ impl<R: Recorder> Simulator<R> {
     #[inline(never)]
     fn forward_into_stage(&mut self, place: Place, number: u64, way: u64, rest: u64) {
         let cursor = Packet::from_words(number, way, rest).route.0;
+        self.let_go(place, self.paths.now, self.paths.leaf);
         if let Some((packet, arrives)) = self.paths.enter_stage(place, cursor + 1, number, way, rest) {
+            self.hand_over(packet, arrives);
+        }
+    }
+
+    /// What has left a queue before the leaf `leaf` was due at `until`, and was not asked for yet, goes on.
+    #[inline(always)]
+    fn let_go(&mut self, place: Place, until: Time, leaf: u32) {
+        while let (true, handed) = self.paths.let_go(place, until, leaf) {
+            if let Some((packet, arrives)) = handed {
+                self.hand_over(packet, arrives);
+            }
+        }
+    }
+
+    /// The same of all links of which that is found out late.
+    fn let_all_go(&mut self, until: Time, leaf: u32) {
+        for index in 0..self.paths.feeding.late().len() {
+            let place = self.paths.feeding.late()[index];
+            self.let_go(place, until, leaf);
+        }
+    }
+
+    /// The service timer of a link is due: of one that feeds others perhaps only to find out what has left it, which is no event
+    /// then, but as many as have left.
+    fn serve(&mut self, id: LinkId, leaf: u32) {
+        let place = self.paths.links.place(id);
+        if self.paths.links.look(place).lags() {
+            self.events_handled -= 1;
+            self.let_go(place, self.paths.now, leaf + 1);
+            self.paths.lag_on(place);
+        } else if let Some((packet, arrives)) = self.paths.serve(id) {
             self.hand_over(packet, arrives);
         }
     }
@@ -302,10 +343,13 @@ impl<R: Recorder> Simulator<R> {
     fn hand_over_held(&mut self) {
         let mut held = std::mem::take(&mut self.paths.held);
         held.retain(|&place| {
-            while let Some((packet, arrives)) = self.paths.take_held(place) {
+            let mut next = self.paths.held_arrives(place);
+            while let Some(arrives) = next.filter(|&arrives| arrives < self.paths.until) {
+                let packet;
+                (packet, next) = self.paths.take_held(place, arrives);
                 self.hand_over(packet, arrives);
             }
-            self.paths.links.at(place).head_arrives().is_some()
+            next.is_some()
         });
         self.paths.held = held;
     }
@@ -373,17 +417,12 @@ impl<R: Recorder> Simulator<R> {
                     self.forward(packet);
                 }
             }
-            Leaf::Service(link) => {
-                if let Some((packet, arrives)) = self.paths.serve(link) {
-                    self.hand_over(packet, arrives);
-                }
-            }
+            Leaf::Service(link) => self.serve(link, leaf),
             Leaf::Sender(flow) => {
-                self.flows[flow.index()].timer(flow, End::Sender, leaf, &mut self.paths);
+                let is_due = self.flows[flow.index()].sender_timer(flow, &mut self.paths);
+                self.events_handled -= u64::from(!is_due);
             }
-            Leaf::Receiver(flow) => {
-                self.flows[flow.index()].timer(flow, End::Receiver, leaf, &mut self.paths);
-            }
+            Leaf::Receiver(flow) => self.flows[flow.index()].receiver_timer(flow, &mut self.paths),
         }
     }
 

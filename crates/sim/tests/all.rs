@@ -10,3 +10,5 @@ mod endpoints;
 mod feeding;
 mod feeding_apart;
 mod laws;
+mod left_out;
+mod stopped;

@@ -35,6 +35,8 @@ struct Case {
     lost: Option<f64>,
     /// Microseconds between looks at all links.
     look: u64,
+    /// How many milliseconds after its start the first stream is stopped.
+    stop: u64,
 }
 
 /// Who talks.
@@ -90,7 +92,8 @@ fn cases() -> impl Strategy<Value = Case> {
     let who = prop_oneof![
         1 => Just(Who::Chatter),
         3 => (prop::sample::select(vec![
-            "reno", "sack", "newreno", "cubic", "bbr1", "monaco", "ledbat", "accumulation-p", "packet-pair", "newark",
+            "reno", "sack", "newreno", "cubic", "bbr1", "bbr3", "copa", "vivace", "monaco", "ledbat", "accumulation-p",
+            "packet-pair", "newark",
         ]), 1_u32..3)
             .prop_map(|(scheme, every)| Who::Stream(scheme, every)),
     ];
@@ -119,8 +122,9 @@ fn cases() -> impl Strategy<Value = Case> {
     let line = prop::collection::vec(pipe(), 1..4);
     let change = prop::option::weighted(0.2, (0_u64..300_000, 1_u64..20, 0_u64..8));
     let queues = (0_u8..8, prop::option::weighted(0.3, 0.01..0.2_f64), change);
-    (any::<u64>(), line, prop::collection::vec(talk, 1..6), wear, queues, 300_u64..20_000).prop_map(
-        |(seed, line, flows, wear, (queue, lost, change), look)| Case {
+    let times = (300_u64..20_000, 1_u64..1000);
+    (any::<u64>(), line, prop::collection::vec(talk, 1..6), wear, queues, times).prop_map(
+        |(seed, line, flows, wear, (queue, lost, change), (look, stop))| Case {
             seed,
             line,
             flows,
@@ -129,6 +133,7 @@ fn cases() -> impl Strategy<Value = Case> {
             queue,
             lost,
             look,
+            stop,
         },
     )
 }
@@ -268,6 +273,7 @@ fn build(case: &Case, link_by_link: bool) -> Simulator<Looks> {
                 let flow = network.next_flow();
                 let mut spec = stream(flow, scheme, every, &forward, &reverse);
                 spec.start = Time::ZERO + gap;
+                spec.stop = (index == 0).then(|| spec.start + Span::from_millis(case.stop));
                 network.flow(spec);
             }
         }
@@ -299,7 +305,7 @@ fn seen(mut sim: Simulator<Looks>) -> (Seen, u64) {
         seen.events.push(sim.events_handled());
         seen.annexes += sim.live_annexes();
     }
-    let left_out = sim.arrivals_left_out();
+    let left_out = sim.events_left_out();
     (Seen { looks: sim.into_recorder(), ..seen }, left_out)
 }
 
@@ -315,8 +321,8 @@ proptest! {
     }
 }
 
-/// Two flows through one bottleneck, each behind access links of its own: chatters, or streams.
-fn dumbbell(link_by_link: bool, streams: bool) -> (Simulator<()>, [[Vec<LinkId>; 2]; 2]) {
+/// Two flows through one bottleneck, each behind access links of its own: chatters, or streams under a scheme.
+fn dumbbell(link_by_link: bool, scheme: Option<&str>) -> (Simulator<()>, [[Vec<LinkId>; 2]; 2]) {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -332,9 +338,9 @@ fn dumbbell(link_by_link: bool, streams: bool) -> (Simulator<()>, [[Vec<LinkId>;
         [vec![up, there, down], vec![down_back, back, up_back]]
     });
     for (index, [forward, reverse]) in routes.iter().enumerate() {
-        if streams {
+        if let Some(scheme) = scheme {
             let flow = network.next_flow();
-            network.flow(stream(flow, "sack", 1, forward, reverse));
+            network.flow(stream(flow, scheme, 1, forward, reverse));
         } else {
             chat(&mut network, &format!("flow {index}"), forward, reverse, Span::from_micros(1500));
         }
@@ -383,17 +389,117 @@ fn a_receiver_waits_for_its_packets_where_its_link_is_fair_or_others_send_into_i
 
 #[test]
 fn of_six_arrivals_in_a_dumbbell_two_are_left_out_and_a_third_where_receivers_act_on_packets_alone() {
-    for (streams, arrivals) in [(false, 2), (true, 3)] {
-        let (mut sim, _) = dumbbell(false, streams);
+    for (scheme, arrivals) in [(None, 2), (Some("sack"), 3)] {
+        let (mut sim, _) = dumbbell(false, scheme);
         sim.run_until(Time::from_secs_f64(10.0));
         let delivered: u64 = [FlowId(0), FlowId(1)].map(|id| sim.receiver(id).received_packets).iter().sum();
-        let left_out = sim.arrivals_left_out();
+        let left_out = sim.events_left_out();
         assert!(delivered > 5_000, "{delivered}");
         assert!(
             left_out.abs_diff(arrivals * delivered) < 500,
             "{left_out} of {delivered} delivered both ways"
         );
     }
+}
+
+/// Two streams through one bottleneck with a fair queue, each behind access links of its own.
+#[expect(clippy::default_trait_access, reason = "the variants name what is configured")]
+fn fair_dumbbell(link_by_link: bool, weighted: bool) -> Simulator<Looks> {
+    let mut network = NetworkBuilder::new(7);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let queue = if weighted {
+        Config::WeightedFairQueueing(Default::default())
+    } else {
+        Config::DeficitRoundRobin(Default::default())
+    };
+    let there = network.link(link("there", 10, 20, built(&queue, Capacity::Packets(30), 10_000_000)));
+    let back = network.link(link("back", 10, 20, unbounded()));
+    for index in [0, 1] {
+        let mut access = |name: &str| network.link(link(&format!("{name} {index}"), 100, 2, unbounded()));
+        let forward = [access("up"), there, access("down")];
+        let reverse = [access("down back"), back, access("up back")];
+        network.flow(stream(FlowId(index), "sack", 1, &forward, &reverse));
+    }
+    let every = Span::from_millis(70);
+    let looks = Looks { every, next: Time::ZERO + every, seen: Vec::new() };
+    network.build(Time::from_secs_f64(100.0), looks).expect("a sound network")
+}
+
+#[test]
+fn what_leaves_a_fair_queue_takes_no_event_and_nobody_can_tell() {
+    for weighted in [false, true] {
+        let ((late, _), (each, _)) =
+            (seen(fair_dumbbell(false, weighted)), seen(fair_dumbbell(true, weighted)));
+        assert_eq!(late, each);
+        let mut sim = fair_dumbbell(false, weighted);
+        sim.run_until(Time::from_secs_f64(10.0));
+        let delivered: u64 = [FlowId(0), FlowId(1)].map(|id| sim.receiver(id).received_packets).iter().sum();
+        let handled = sim.events_handled() - sim.events_left_out();
+        assert!(delivered > 10_000, "{delivered}");
+        // Into the bottleneck, into the way back, and to the sender; now and then a timer.
+        assert!(handled < 3 * delivered + delivered / 20, "{handled} handled for {delivered}");
+    }
+}
+
+#[test]
+fn a_flow_that_is_to_stop_before_it_starts_stops_as_it_starts() {
+    let mut network = NetworkBuilder::new(7);
+    let [there, back] = ["there", "back"].map(|name| network.link(link(name, 10, 5, unbounded())));
+    let flow = stream(FlowId(0), "sack", 1, &[there], &[back]);
+    let at = |millis| Time::ZERO + Span::from_millis(millis);
+    network.flow(FlowSpec { start: at(20), stop: Some(at(10)), ..flow });
+    let mut sim = network.build(Time::from_secs_f64(1.0), ()).expect("a sound network");
+    sim.run_until(at(500));
+    let sent = sim.sender(FlowId(0)).sent_packets;
+    assert!((1..=100).contains(&sent), "what left as it started: {sent}");
+    assert_eq!(sent, sim.receiver(FlowId(0)).received_packets);
+}
+
+#[test]
+fn a_paced_packet_leaves_without_an_event_where_that_is_before_the_next_acknowledgement() {
+    let (mut sim, _) = dumbbell(false, Some("monaco"));
+    sim.run_until(Time::from_secs_f64(10.0));
+    let delivered: u64 = [FlowId(0), FlowId(1)].map(|id| sim.receiver(id).received_packets).iter().sum();
+    assert!(delivered > 5_000, "{delivered}");
+    // Three arrivals, and most departures: some fall on an acknowledgement.
+    let departures = sim.events_left_out() - 3 * delivered;
+    let handled = sim.events_handled() - sim.events_left_out();
+    assert!(departures > delivered / 2, "{departures} of {delivered}");
+    assert!(handled < 3 * delivered + delivered / 20, "{handled} handled for {delivered}");
+}
+
+/// Paced streams that share their first link, and hear over links of their own.
+fn behind_one_link(link_by_link: bool) -> Simulator<Looks> {
+    let mut network = NetworkBuilder::new(7);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let mut one = |name: &str, mbit, millis, buffer: Option<u32>| {
+        network.link(link(name, mbit, millis, buffer.map_or_else(unbounded, drop_tail)))
+    };
+    let (up, there, back) =
+        (one("up", 11, 2, None), one("there", 10, 20, Some(30)), one("back", 10, 20, None));
+    let routes = [0, 1].map(|index| {
+        let [down, down_back, up_back] =
+            ["down", "down back", "up back"].map(|name| one(&format!("{name} {index}"), 100, 2, None));
+        [vec![up, there, down], vec![down_back, back, up_back]]
+    });
+    for [forward, reverse] in &routes {
+        let flow = network.next_flow();
+        network.flow(stream(flow, "monaco", 1, forward, reverse));
+    }
+    let every = Span::from_millis(100);
+    let looks = Looks { every, next: Time::ZERO + every, seen: Vec::new() };
+    network.build(Time::from_secs_f64(100.0), looks).expect("a sound network")
+}
+
+#[test]
+fn paced_senders_wait_for_their_time_where_others_send_into_their_first_link() {
+    let ((ahead, left_out), (each, _)) = (seen(behind_one_link(false)), seen(behind_one_link(true)));
+    assert!(left_out > 300, "{left_out}");
+    assert_eq!(ahead, each);
 }
 
 /// A flow that comes while running.
@@ -413,7 +519,7 @@ fn late(sim: &Simulator<()>, forward: &[LinkId], reverse: &[LinkId]) -> FlowSpec
 #[test]
 fn a_flow_that_comes_later_takes_ways_that_are_known_or_is_refused() {
     let run = |link_by_link| {
-        let (mut sim, routes) = dumbbell(link_by_link, false);
+        let (mut sim, routes) = dumbbell(link_by_link, None);
         sim.run_until(Time::from_secs_f64(1.0));
         let [forward, reverse] = &routes[1];
         // Over the bottleneck without an access link in front of it, the other way as the others.
@@ -427,10 +533,10 @@ fn a_flow_that_comes_later_takes_ways_that_are_known_or_is_refused() {
         sim.add_flow(flow).expect("ways that are known");
         sim.run_until(Time::from_secs_f64(3.0));
         let links: Vec<_> = (0..sim.link_count()).map(|index| sim.link(LinkId::from(index))).collect();
-        (refused, links, sim.flow_count(), sim.arrivals_left_out())
+        (refused, links, sim.flow_count(), sim.events_left_out())
     };
     let (refused, _, flows, left_out) = run(false);
-    let link = dumbbell(false, false).1[1][0][2];
+    let link = dumbbell(false, None).1[1][0][2];
     assert_eq!(refused, Err(NetworkError::EnteredElsewhere { flow: "late 3".to_owned(), link }));
     assert!(flows == 4 && left_out > 1000, "{flows} flows, {left_out} left out");
     let (refused, _, flows, left_out) = run(true);
@@ -439,8 +545,8 @@ fn a_flow_that_comes_later_takes_ways_that_are_known_or_is_refused() {
 
 #[test]
 fn a_flow_that_comes_later_is_the_same_link_by_link() {
-    let run = |link_by_link, streams| {
-        let (mut sim, routes) = dumbbell(link_by_link, streams);
+    let run = |link_by_link, scheme| {
+        let (mut sim, routes) = dumbbell(link_by_link, scheme);
         for (at, from) in [(0.5, 0), (0.7, 1)] {
             sim.run_until(Time::from_secs_f64(at));
             let [forward, reverse] = &routes[from];
@@ -451,7 +557,7 @@ fn a_flow_that_comes_later_is_the_same_link_by_link() {
         let links: Vec<_> = (0..sim.link_count()).map(|index| sim.link(LinkId::from(index))).collect();
         (links, sim.events_handled())
     };
-    for streams in [false, true] {
-        assert_eq!(run(false, streams), run(true, streams));
+    for scheme in [None, Some("sack"), Some("monaco")] {
+        assert_eq!(run(false, scheme), run(true, scheme));
     }
 }

@@ -78,7 +78,7 @@ fn receivers_behind_an_aggregate_are_called_when_it_is_time() {
         each.run_until(until);
         assert_eq!(seen(&mut ahead), seen(&mut each), "at {until:?}");
     }
-    assert!(ahead.arrivals_left_out() > 500, "{}", ahead.arrivals_left_out());
+    assert!(ahead.events_left_out() > 500, "{}", ahead.events_left_out());
 }
 
 /// Sends a packet of one size at every beat.

@@ -8,8 +8,8 @@ mod straight;
 use std::sync::Arc;
 
 use tailback_core::{
-    AckBlocks, Annex, Bytes, Echoes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind,
-    Observation, Output, Packet, Time,
+    Annex, Bytes, Echoes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind, Observation,
+    Output, Packet, Time,
 };
 
 use crate::config::{AckDetail, EcnEcho, ReceiverConfig};
@@ -249,18 +249,19 @@ impl Receiver {
         let trigger = self.config.ack_detail == AckDetail::Trigger;
         let stamp = self.stamp.as_mut().and_then(|stamp| Some((stamp.echo.take()?, stamp.arrived)));
         let annex = (ranges || trigger || stamp.is_some() || self.marks.is_some()).then(|| {
-            let mut blocks = AckBlocks {
-                trigger: self.trigger,
-                echo: stamp.map(|(echo, _)| echo),
-                arrived: stamp.map(|(_, arrived)| arrived),
-                marks: self.marks.as_deref().copied().unwrap_or_default(),
-                ..AckBlocks::default()
-            };
-            if ranges {
-                blocks.count = self.stream.report(&mut blocks.blocks, self.config.max_sack_blocks);
-                size += u64::from(blocks.count) * self.config.sack_block.get();
-            }
-            cx.annexes.insert(Annex::Blocks(blocks))
+            cx.annexes.insert_blocks(|blocks| {
+                blocks.trigger = self.trigger;
+                if let Some((echo, arrived)) = stamp {
+                    (blocks.echo, blocks.arrived) = (Some(echo), Some(arrived));
+                }
+                if let Some(marks) = self.marks.as_deref() {
+                    blocks.marks = *marks;
+                }
+                if ranges {
+                    blocks.count = self.stream.report(&mut blocks.blocks, self.config.max_sack_blocks);
+                    size += u64::from(blocks.count) * self.config.sack_block.get();
+                }
+            })
         });
         let mut ack = Packet::new(Kind::Ack, self.flow, self.stream.next(), Bytes::new(size));
         if let Some(annex) = annex {

@@ -190,6 +190,10 @@ impl<C: Controller> Steering<C> {
                 Self::note_stored(shaper, now, cx);
             }
         }
+        if stays && !is_paced {
+            debug_assert!(self.is_plain(), "as it was, since nothing else is directed");
+            return true;
+        }
         self.is_plain()
     }
 

@@ -138,8 +138,18 @@ impl Agenda {
         self.run.get(self.next + steps).map(|entry| entry.slot())
     }
 
-    /// Takes the least entry out.
+    /// Takes the least entry out, of which nothing need be known any more.
     #[inline]
+    pub(crate) fn skip(&mut self) {
+        let rest = self.run.len() - self.next;
+        if self.late.len() == 0 && (rest > AHEAD || rest > 1 && self.beyond == 0) {
+            self.next += 1;
+        } else {
+            self.pop();
+        }
+    }
+
+    /// Takes the least entry out.
     pub(crate) fn pop(&mut self) -> Option<Entry> {
         let least = self.take()?;
         if self.run.len() - self.next < AHEAD {

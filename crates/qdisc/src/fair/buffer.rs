@@ -59,6 +59,8 @@ pub(super) struct Buffer {
     total: Limit,
     per_flow: Limit,
     victim: Victim,
+    /// Whether flows have bounds of their own, or it is the arriving packet that is dropped.
+    may_refuse: bool,
     /// Whether queues are compared by packets, as the buffer counts, rather than bytes.
     in_packets: bool,
     ranking: Ranking,
@@ -66,33 +68,32 @@ pub(super) struct Buffer {
 
 impl Buffer {
     pub(super) fn new(config: &BufferConfig, cx: &BuildCx) -> Self {
-        let total = Limit::new(cx.capacity);
+        let per_flow = Limit::new(config.per_flow.unwrap_or(Capacity::Unlimited));
         Self {
-            total,
-            per_flow: Limit::new(config.per_flow.unwrap_or(Capacity::Unlimited)),
+            total: Limit::new(cx.capacity),
+            per_flow,
             victim: config.victim,
+            may_refuse: !per_flow.is_unlimited() || config.victim == Victim::Arriving,
             in_packets: matches!(cx.capacity, Capacity::Packets(_)),
             ranking: Ranking::default(),
         }
     }
 
-    /// Whether flows have bounds of their own.
-    pub(super) const fn limits_flows(&self) -> bool {
-        !self.per_flow.is_unlimited()
-    }
-
-    /// Whether an arrival may be taken in at all, be it at another's cost.
+    /// Whether an arrival may not be taken in, not even at another's cost.
     #[inline]
-    pub(super) fn has_room_for<F: Default, N: Copy>(
+    pub(super) fn refuses<F: Default, N: Copy>(
         &self,
         packet: &Packet,
         slot: u32,
         flows: &Flows<F, N>,
     ) -> bool {
-        (!self.limits_flows() || self.per_flow.admits(packet, &flows.length(slot), false))
-            && (self.victim != Victim::Arriving || self.total.admits(packet, &flows.backlog(), false))
+        self.may_refuse
+            && !(self.per_flow.admits(packet, &flows.length(slot), false)
+                && (self.victim != Victim::Arriving || self.total.admits(packet, &flows.backlog(), false)))
     }
 
+    /// Whether more waits than may.
+    #[inline]
     pub(super) fn is_exceeded_by(&self, backlog: &Backlog) -> bool {
         self.total.exceeded_by(backlog)
     }
@@ -109,13 +110,10 @@ impl Buffer {
 
     /// A packet has joined `slot`.
     #[inline]
-    pub(super) fn grown<F: Default, N: Copy>(&mut self, slot: u32, flows: &mut Flows<F, N>) {
+    pub(super) fn grown<F: Default, N: Copy>(&mut self, slot: u32, flows: &Flows<F, N>) {
         if self.ranking.is_on() {
             let length = Self::measure(self.in_packets, flows.length(slot));
             self.ranking.grown(slot, length, &flows.backlog(), &self.total);
-            if !self.ranking.is_on() && !self.limits_flows() {
-                flows.forget_lengths();
-            }
         }
     }
 
@@ -126,12 +124,7 @@ impl Buffer {
     }
 
     /// The flow that loses a packet, and whether it loses its newest.
-    pub(super) fn victim<F: Default, N: Copy>(
-        &mut self,
-        arriving: u32,
-        flows: &mut Flows<F, N>,
-    ) -> (u32, bool) {
-        flows.count_lengths();
+    pub(super) fn victim<F: Default, N: Copy>(&mut self, arriving: u32, flows: &Flows<F, N>) -> (u32, bool) {
         let in_packets = self.in_packets;
         let length = |slot| Self::measure(in_packets, flows.length(slot));
         let longest = self.ranking.longest(flows.slots(), length);

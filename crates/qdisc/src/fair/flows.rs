@@ -2,11 +2,9 @@
 //! full, is decided elsewhere.
 //!
 //! A flow has a slot while it has packets or somebody keeps it, and gives it back after. With many flows, the lines of
-//! memory that a packet needs are what it costs; so slots are small, and how long each queue is, which few want to know,
-//! is counted apart and only on demand.
+//! memory that a packet needs are what it costs; so all that is known of a flow is half a line.
 
-use std::hint::black_box;
-
+use tailback_core::fetch::fetch;
 use tailback_core::{Backlog, Bytes, Packet};
 
 use super::pool::{Pool, Queue};
@@ -18,15 +16,18 @@ use super::table::Table;
 #[derive(Clone, Debug)]
 pub struct Slot<F> {
     queue: Queue,
+    /// What waits in it.
+    packets: u32,
     /// Which weight it has.
     share: u16,
     /// Who keeps it although its queue may be empty: [`LISTED`], [`MARKED`], [`HELD`].
     keepers: u8,
+    bytes: Bytes,
     /// What the scheduler keeps for the flow.
     pub state: F,
 }
 
-const _: () = assert!(size_of::<Slot<f64>>() == 16, "four to a line of memory");
+const _: () = assert!(size_of::<Slot<f64>>() == 32, "two to a line of memory");
 
 /// It stands in the scheduler's ring or heap.
 const LISTED: u8 = 1;
@@ -39,7 +40,14 @@ const NOTICED: u8 = 8;
 
 impl<F: Default> Default for Slot<F> {
     fn default() -> Self {
-        Self { queue: Queue::new(), share: Classifier::NO_SHARE, keepers: 0, state: F::default() }
+        Self {
+            queue: Queue::new(),
+            packets: 0,
+            share: Classifier::NO_SHARE,
+            keepers: 0,
+            bytes: Bytes::ZERO,
+            state: F::default(),
+        }
     }
 }
 
@@ -76,23 +84,24 @@ pub struct Flows<F, N> {
     low: u32,
     pool: Pool<N>,
     backlog: Backlog,
-    /// What waits in each slot, while that is counted.
-    lengths: Option<Table<Backlog>>,
-    /// Counts departures while much is waiting.
-    departures: u8,
 }
 
 /// A packet that has left its queue, and is about to leave the server.
 #[derive(Debug)]
-pub(super) struct Leaving {
+pub(super) struct Leaving<N> {
     place: u32,
     pub(super) size: Bytes,
+    /// Whether it was the flow's last.
+    pub(super) last: bool,
+    note: N,
 }
 
 /// More packets than this are not all at hand.
-const MANY: u32 = 4096;
-/// What is needed for so many departures is fetched at once.
-const TOGETHER: u8 = 16;
+const MANY: u32 = 64;
+/// Of the flow that is to be served after so many others the packet is fetched.
+const SOON: usize = 4;
+/// Of the flow that is to be served after so many others the slot is fetched.
+const LATER: usize = 8;
 
 /// More flows than a run has.
 const LOW: u32 = 1 << 22;
@@ -107,8 +116,6 @@ impl<F: Default, N: Copy> Flows<F, N> {
             low: LOW,
             pool: Pool::new(),
             backlog: Backlog::default(),
-            lengths: None,
-            departures: 0,
         }
     }
 
@@ -123,126 +130,105 @@ impl<F: Default, N: Copy> Flows<F, N> {
     #[inline]
     pub fn slot_of(&mut self, packet: &Packet) -> u32 {
         if self.classifier.is_trivial() {
-            return self.slot_of_key(packet.flow.0);
+            self.slot_of_key(packet.flow.0)
+        } else {
+            self.slot_by_share(packet)
         }
+    }
+
+    #[inline(never)]
+    fn slot_by_share(&mut self, packet: &Packet) -> u32 {
         let share = self.classifier.share(packet);
-        let slot = match self.classifier.class(share) {
+        let number = match self.classifier.class(share) {
             Some(class) => class,
             None => self.number(packet.flow.0),
         };
-        self.open(slot, share);
-        slot
+        self.slots.find(number).unwrap_or_else(|| self.open(number, share))
     }
 
     /// The slot of the queue that the caller calls `key`, with weight 1, taken into use if it is not.
     #[inline]
     pub fn slot_of_key(&mut self, key: u32) -> u32 {
-        let slot = self.number(key);
-        self.open(slot, Classifier::NO_SHARE);
-        slot
+        let number = self.number(key);
+        self.slots.find(number).unwrap_or_else(|| self.open(number, Classifier::NO_SHARE))
     }
 
+    /// By what number the table of slots knows a flow that is no member of a class.
     #[inline]
     fn number(&mut self, flow: u32) -> u32 {
         let classes = self.classifier.classes();
         if flow < self.low { classes + flow } else { classes + self.low + self.strangers.slot(flow) }
     }
 
-    #[inline]
-    fn open(&mut self, slot: u32, share: u16) {
-        if !self.slots.is_open(slot) {
-            self.open_closed(slot, share);
-        }
-    }
-
-    fn open_closed(&mut self, slot: u32, share: u16) {
-        self.slots.open(slot).share = share;
-        if let Some(lengths) = &mut self.lengths {
-            lengths.open(slot);
-        }
+    #[inline(never)]
+    fn open(&mut self, number: u32, share: u16) -> u32 {
+        let slot = self.slots.open(number);
+        self.slots.at_mut(slot).share = share;
+        slot
     }
 
     /// Appends a packet to the flow's queue.
     #[inline]
     pub fn push(&mut self, slot: u32, packet: Packet, note: N) {
-        self.pool.push(&mut self.slots.at_mut(slot).queue, packet, note);
+        let flow = self.slots.at_mut(slot);
+        flow.packets += 1;
+        flow.bytes += packet.size();
+        self.pool.push(&mut flow.queue, packet, note);
         self.backlog.packets += 1;
         self.backlog.bytes += packet.size();
-        if let Some(lengths) = &mut self.lengths {
-            let length = lengths.at_mut(slot);
-            length.packets += 1;
-            length.bytes += packet.size();
-        }
     }
 
     /// Takes the flow's oldest packet, and what is noted beside it.
     #[inline]
     pub fn pop(&mut self, slot: u32) -> Option<(Packet, N)> {
         let leaving = self.take_oldest(slot)?;
-        Some(self.release(&leaving))
+        Some((self.release(&leaving), leaving.note))
     }
 
     /// Takes the flow's newest packet.
     pub fn pop_newest(&mut self, slot: u32) -> Option<(Packet, N)> {
         let place = self.pool.take_newest(&mut self.slots.at_mut(slot).queue)?;
         let leaving = self.count_out(slot, place);
-        Some(self.release(&leaving))
+        Some((self.release(&leaving), leaving.note))
     }
 
     /// Takes the flow's oldest packet out of its queue, to be released when all else is done: so it is moved once.
     #[inline]
-    pub(super) fn take_oldest(&mut self, slot: u32) -> Option<Leaving> {
+    pub(super) fn take_oldest(&mut self, slot: u32) -> Option<Leaving<N>> {
         let place = self.pool.take_oldest(&mut self.slots.at_mut(slot).queue)?;
         Some(self.count_out(slot, place))
     }
 
     #[inline]
-    fn count_out(&mut self, slot: u32, place: u32) -> Leaving {
+    fn count_out(&mut self, slot: u32, place: u32) -> Leaving<N> {
         let size = self.pool.packet(place).size();
+        let flow = self.slots.at_mut(slot);
+        flow.packets -= 1;
+        flow.bytes -= size;
         self.backlog.packets -= 1;
         self.backlog.bytes -= size;
-        if let Some(lengths) = &mut self.lengths {
-            let length = lengths.at_mut(slot);
-            length.packets -= 1;
-            length.bytes -= size;
-        }
-        Leaving { place, size }
+        Leaving { place, size, last: flow.queue.is_empty(), note: self.pool.note(place) }
     }
 
-    /// The packet itself, and what is noted beside it.
+    /// The packet itself.
     #[inline]
-    pub(super) fn release(&mut self, leaving: &Leaving) -> (Packet, N) {
-        let note = self.pool.note(leaving.place);
-        (self.pool.give_back(leaving.place), note)
+    pub(super) fn release(&mut self, leaving: &Leaving<N>) -> Packet {
+        self.pool.give_back(leaving.place)
     }
 
-    /// What waits in the flow's queue; its packets are looked through, unless [`Flows::count_lengths`] asks for better.
+    /// Gives much memory back, if no packet waits.
+    #[inline]
+    pub(crate) fn give_memory_back(&mut self) {
+        if self.backlog.packets == 0 {
+            self.pool.give_memory_back();
+        }
+    }
+
+    /// What waits in the flow's queue.
+    #[inline]
     pub fn length(&self, slot: u32) -> Backlog {
-        if let Some(lengths) = &self.lengths {
-            return *lengths.at(slot);
-        }
-        let mut length = Backlog::default();
-        for packet in self.pool.packets(self.slots.at(slot).queue) {
-            length.packets += 1;
-            length.bytes += packet.size();
-        }
-        length
-    }
-
-    /// Counts from now on what waits in each queue. That costs memory, which most packets need not wait for.
-    pub fn count_lengths(&mut self) {
-        if self.lengths.is_none() {
-            let mut lengths = Table::new();
-            for slot in self.slots.places() {
-                *lengths.open(slot) = self.length(slot);
-            }
-            self.lengths = Some(lengths);
-        }
-    }
-
-    /// Undoes [`Flows::count_lengths`].
-    pub fn forget_lengths(&mut self) {
-        self.lengths = None;
+        let flow = self.slots.at(slot);
+        Backlog { packets: flow.packets, bytes: flow.bytes }
     }
 
     /// The flow's oldest packet.
@@ -298,10 +284,16 @@ impl<F: Default, N: Copy> Flows<F, N> {
         self.keep(slot, HELD);
     }
 
-    /// Undoes [`Flows::hold`], and gives the slot back if nothing needs it.
+    /// Undoes [`Flows::hold`], if that was called, and gives the slot back if nothing needs it.
     #[inline]
     pub(super) fn unhold(&mut self, slot: u32) {
         self.let_go(slot, HELD);
+    }
+
+    /// Undoes [`Flows::hold`] where packets wait.
+    #[inline]
+    pub(super) fn unhold_busy(&mut self, slot: u32) {
+        self.slots.at_mut(slot).keepers &= !HELD;
     }
 
     /// Notes that the scheduler, which has marked the slot, has noticed it.
@@ -340,12 +332,11 @@ impl<F: Default, N: Copy> Flows<F, N> {
         self.let_go(slot, MARKED);
     }
 
+    #[inline(never)]
     fn close(&mut self, slot: u32) {
+        let number = self.slots.number(slot);
         self.slots.close(slot);
-        if let Some(lengths) = &mut self.lengths {
-            lengths.close(slot);
-        }
-        if let Some(stranger) = slot.checked_sub(self.classifier.classes() + self.low) {
+        if let Some(stranger) = number.checked_sub(self.classifier.classes() + self.low) {
             self.strangers.forget(stranger);
         }
     }
@@ -365,35 +356,30 @@ impl<F: Default, N: Copy> Flows<F, N> {
     /// Has the slot fetched from memory ahead of its use.
     #[inline]
     pub(super) fn fetch(&self, slot: u32) {
-        black_box(self.slots.get(slot).map(|flow| flow.keepers));
+        if let Some(flow) = self.slots.get(slot) {
+            fetch::<1, _>(flow);
+        }
     }
 
     /// After a departure: `ahead` tells which flow is likely to be served after so many others, and `beside` which will
-    /// be looked at for another reason. Where much is waiting, each was touched long ago. So what will be needed of
-    /// them is fetched in time, and for several together, which takes no longer than for one.
+    /// be looked at for another reason. Where more is waiting than is at hand, each was touched long ago. So what will be
+    /// needed of them is fetched in time.
     #[inline]
     pub(crate) fn foresee(
-        &mut self,
+        &self,
         ahead: impl Fn(usize) -> Option<u32>,
         beside: impl Fn(usize) -> Option<u32>,
     ) {
         if self.backlog.packets <= MANY {
             return;
         }
-        self.departures = self.departures.wrapping_add(1);
-        if !self.departures.is_multiple_of(TOGETHER) {
-            return;
+        if let Some(flow) = ahead(SOON).and_then(|slot| self.slots.get(slot)) {
+            self.pool.fetch(flow.queue);
         }
-        let together = usize::from(TOGETHER);
-        for slot in (together..2 * together).map_while(&ahead) {
+        if let Some(slot) = ahead(LATER) {
             self.fetch(slot);
         }
-        for slot in (0..together).map_while(ahead) {
-            if let Some(flow) = self.slots.get(slot) {
-                self.pool.fetch(flow.queue);
-            }
-        }
-        for slot in (0..together).map_while(beside) {
+        if let Some(slot) = beside(LATER) {
             self.fetch(slot);
         }
     }
@@ -423,6 +409,8 @@ impl<F: Default, N: Copy> Flows<F, N> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use proptest::prelude::*;
     use tailback_core::{Bytes, FlowId, Kind};
 
@@ -430,33 +418,32 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Lengths counted from any moment on are those that the packets themselves have.
+        /// Lengths are those that the packets themselves have.
         #[test]
-        fn counted_lengths_are_true(
-            steps in prop::collection::vec((0_u32..4, 0_u8..6, 0_u64..2000), 1..200),
-            start in 0_usize..100,
-        ) {
-            let mut counted = Flows::<f64, Plain>::new(&[]);
-            let mut plain = Flows::<f64, Plain>::new(&[]);
-            for (step, (flow, action, size)) in steps.into_iter().enumerate() {
-                if step == start {
-                    counted.count_lengths();
-                }
+        fn lengths_are_true(steps in prop::collection::vec((0_u32..4, 0_u8..6, 0_u64..2000), 1..200)) {
+            let mut flows = Flows::<f64, Plain>::new(&[]);
+            let mut plain = vec![VecDeque::new(); 4];
+            for (flow, action, size) in steps {
                 let packet = Packet::new(Kind::Data, FlowId(flow), 0, Bytes::new(size));
-                for flows in [&mut counted, &mut plain] {
-                    let slot = flows.slot_of(&packet);
-                    flows.list(slot);
-                    match action {
-                        0..3 => flows.push(slot, packet, Plain),
-                        3 => drop(flows.pop(slot)),
-                        _ => drop(flows.pop_newest(slot)),
+                let slot = flows.slot_of(&packet);
+                flows.list(slot);
+                let waiting = &mut plain[flow as usize];
+                match action {
+                    0..3 => {
+                        flows.push(slot, packet, Plain);
+                        waiting.push_back(packet);
                     }
-                    flows.unlist(slot);
+                    3 => prop_assert_eq!(flows.pop(slot).map(|taken| taken.0), waiting.pop_front()),
+                    _ => prop_assert_eq!(flows.pop_newest(slot).map(|taken| taken.0), waiting.pop_back()),
                 }
-                prop_assert!(counted.slots().eq(plain.slots()));
-                for slot in plain.slots() {
-                    prop_assert_eq!(counted.length(slot), plain.length(slot));
-                }
+                flows.unlist(slot);
+                let sum = |packets: &VecDeque<Packet>| Backlog {
+                    packets: packets.len() as u32,
+                    bytes: Bytes::new(packets.iter().map(|packet| packet.size().get()).sum()),
+                };
+                let busy = plain.iter().filter(|packets| !packets.is_empty());
+                prop_assert!(flows.slots().map(|slot| flows.length(slot)).eq(busy.map(sum)));
+                prop_assert_eq!(flows.backlog(), sum(&plain.iter().flatten().copied().collect()));
             }
         }
     }

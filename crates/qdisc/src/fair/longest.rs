@@ -78,7 +78,18 @@ struct Longest {
 
 impl Longest {
     /// Notes that `slot` now has `length` waiting; a slot not yet present joins.
+    #[inline]
     fn grow(&mut self, slot: u32, length: u64) {
+        if let Some(at) = self.position.get(slot as usize)
+            && let Some((bound, _)) = self.heap.get(*at as usize)
+            && *bound >= length
+        {
+            return;
+        }
+        self.raise(slot, length);
+    }
+
+    fn raise(&mut self, slot: u32, length: u64) {
         if self.position.len() <= slot as usize {
             self.position.resize(slot as usize + 1, NONE);
         }
@@ -87,8 +98,6 @@ impl Longest {
             at = self.heap.len() as u32;
             self.heap.push((length, slot));
             self.position[slot as usize] = at;
-        } else if self.heap[at as usize].0 >= length {
-            return;
         }
         self.heap[at as usize].0 = length;
         self.climb(at as usize);
@@ -104,10 +113,12 @@ impl Longest {
         let at = at as usize;
         let Some(last) = self.heap.pop() else { return };
         if at < self.heap.len() {
-            self.heap[at] = last;
-            self.position[last.1 as usize] = at as u32;
-            self.climb(at);
-            self.sink(self.position[last.1 as usize] as usize);
+            self.put(at, last);
+            if at > 0 && self.heap[(at - 1) / 2].0 < last.0 {
+                self.climb(at);
+            } else {
+                self.sink(at);
+            }
         }
     }
 
@@ -131,35 +142,45 @@ impl Longest {
         }
     }
 
+    /// Moves the entry at a place up to where it belongs.
     fn climb(&mut self, mut at: usize) {
+        let entry = self.heap[at];
         while at > 0 {
             let parent = (at - 1) / 2;
-            if self.heap[parent].0 >= self.heap[at].0 {
+            let above = self.heap[parent];
+            if above.0 >= entry.0 {
                 break;
             }
-            self.swap(at, parent);
+            self.put(at, above);
             at = parent;
         }
+        self.put(at, entry);
     }
 
+    /// Moves the entry at a place down to where it belongs.
     fn sink(&mut self, mut at: usize) {
+        let entry = self.heap[at];
         loop {
             let left = 2 * at + 1;
-            let Some(&(left_bound, _)) = self.heap.get(left) else { break };
-            let right_bound = self.heap.get(left + 1).map_or(0, |&(bound, _)| bound);
-            let child = if right_bound > left_bound { left + 1 } else { left };
-            if self.heap[at].0 >= self.heap[child].0 {
+            let Some(&first) = self.heap.get(left) else { break };
+            let (mut child, mut below) = (left, first);
+            if let Some(&right) = self.heap.get(left + 1)
+                && right.0 > below.0
+            {
+                (child, below) = (left + 1, right);
+            }
+            if entry.0 >= below.0 {
                 break;
             }
-            self.swap(at, child);
+            self.put(at, below);
             at = child;
         }
+        self.put(at, entry);
     }
 
-    fn swap(&mut self, a: usize, b: usize) {
-        self.heap.swap(a, b);
-        self.position[self.heap[a].1 as usize] = a as u32;
-        self.position[self.heap[b].1 as usize] = b as u32;
+    fn put(&mut self, at: usize, entry: (u64, u32)) {
+        self.heap[at] = entry;
+        self.position[entry.1 as usize] = at as u32;
     }
 }
 

@@ -114,12 +114,7 @@ impl<S: Scheduler> PerFlow<S> {
 
     /// An empty server for the link that `cx` describes.
     pub fn new(scheduler: S, shares: &[Share], buffer: &BufferConfig, cx: &BuildCx) -> Self {
-        let mut flows = Flows::new(shares);
-        let buffer = Buffer::new(buffer, cx);
-        if buffer.limits_flows() {
-            flows.count_lengths();
-        }
-        Self { scheduler, flows, buffer }
+        Self { scheduler, flows: Flows::new(shares), buffer: Buffer::new(buffer, cx) }
     }
 
     /// The queues, to look at.
@@ -134,9 +129,11 @@ impl<S: Scheduler> PerFlow<S> {
     }
 
     /// Drops packets until what waits fits the buffer.
+    // Rare enough not to burden those that fit.
+    #[inline(never)]
     fn make_room(&mut self, arriving: u32, cx: &mut QueueCx<'_>) {
         while self.buffer.is_exceeded_by(&self.flows.backlog()) {
-            let (slot, newest) = self.buffer.victim(arriving, &mut self.flows);
+            let (slot, newest) = self.buffer.victim(arriving, &self.flows);
             let taken = if newest { self.flows.pop_newest(slot) } else { self.flows.pop(slot) };
             let Some((packet, note)) = taken else { return };
             self.flows.hold(slot);
@@ -161,9 +158,12 @@ impl<S: Scheduler> PerFlow<S> {
     // compiler would have it, the last reader waits until all writes before have reached the cache.
     #[inline(never)]
     pub(crate) fn take_next(&mut self, now: Time) -> Option<Packet> {
-        let slot = self.scheduler.select(now, &mut self.flows)?;
+        let Some(slot) = self.scheduler.select(now, &mut self.flows) else {
+            self.flows.give_memory_back();
+            return None;
+        };
         let leaving = self.flows.take_oldest(slot)?;
-        let last = self.flows.get(slot).is_empty();
+        let last = leaving.last;
         if last {
             self.flows.hold(slot);
         }
@@ -173,7 +173,7 @@ impl<S: Scheduler> PerFlow<S> {
         }
         let scheduler = &self.scheduler;
         self.flows.foresee(|steps| scheduler.ahead(steps), |steps| scheduler.ahead_beside(steps));
-        Some(self.flows.release(&leaving).0)
+        Some(self.flows.release(&leaving))
     }
 
     /// After a packet of `slot`, held meanwhile, has left.
@@ -190,28 +190,24 @@ impl<S: Scheduler> QueueDiscipline for PerFlow<S> {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
         let straight = cx.idle_since.is_some() && self.flows.backlog().packets == 0;
         let slot = self.flows.slot_of(&packet);
-        let room = straight || self.buffer.has_room_for(&packet, slot, &self.flows);
+        if !straight && self.buffer.refuses(&packet, slot, &self.flows) {
+            self.flows.unhold(slot);
+            cx.drop(packet, DropReason::Overflow);
+            return;
+        }
         let first = self.flows.get(slot).is_empty();
         if first {
             // Lest it be given back before the packet is in.
             self.flows.hold(slot);
         }
-        if room {
-            let note = self.scheduler.note(now, &mut self.flows, slot, &packet, cx);
-            self.flows.push(slot, packet, note);
-            if first {
-                self.scheduler.activated(&mut self.flows, slot);
-            }
-        }
+        let note = self.scheduler.note(now, &mut self.flows, slot, &packet, cx);
+        self.flows.push(slot, packet, note);
         if first {
-            self.flows.unhold(slot);
+            self.flows.unhold_busy(slot);
+            self.scheduler.activated(&mut self.flows, slot);
         }
-        if !room {
-            cx.drop(packet, DropReason::Overflow);
-            return;
-        }
-        self.buffer.grown(slot, &mut self.flows);
-        if !straight {
+        self.buffer.grown(slot, &self.flows);
+        if !straight && self.buffer.is_exceeded_by(&self.flows.backlog()) {
             self.make_room(slot, cx);
         }
     }

@@ -4,9 +4,8 @@
 //! from the packets: a packet that joins a queue needs the link of the one before, of which many share a line, and not
 //! the packet before, which lies where nobody has looked for long. Places just left are used first, being still at hand.
 
-use std::hint::black_box;
-
 use tailback_core::Packet;
+use tailback_core::fetch::fetch;
 
 /// No packet, no slot.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -15,24 +14,28 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Plain;
 
-/// One flow's queue: where its newest packet lies, which the oldest follows as in a ring.
+/// One flow's queue: where its oldest and its newest packet lie.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Queue(u32);
+pub(crate) struct Queue {
+    oldest: u32,
+    newest: u32,
+}
 
 impl Queue {
     pub(crate) const fn new() -> Self {
-        Self(NONE)
+        Self { oldest: NONE, newest: NONE }
     }
 
     #[inline]
     pub(crate) const fn is_empty(self) -> bool {
-        self.0 == NONE
+        self.newest == NONE
     }
 }
 
 /// A packet's place in its queue, and what is noted beside it.
 #[derive(Clone, Copy, Debug)]
 struct Link<N> {
+    /// Of the newest packet it may be anything.
     next: u32,
     /// Of the oldest packet it may be anything.
     previous: u32,
@@ -46,7 +49,6 @@ pub(crate) struct Pool<N> {
     links: Vec<Link<N>>,
     /// The first free place; free places are linked through `next`.
     free: u32,
-    used: usize,
 }
 
 /// A slab of more places than this gives its memory back when it empties.
@@ -54,54 +56,57 @@ const KEEP: usize = 1024;
 
 impl<N: Copy> Pool<N> {
     pub(crate) const fn new() -> Self {
-        Self { packets: Vec::new(), links: Vec::new(), free: NONE, used: 0 }
+        Self { packets: Vec::new(), links: Vec::new(), free: NONE }
     }
 
     #[inline]
     pub(crate) fn push(&mut self, queue: &mut Queue, packet: Packet, note: N) {
-        let &mut Queue(previous) = queue;
         let place = self.free;
-        let place = if let Some(link) = self.links.get_mut(place as usize) {
+        let previous = std::mem::replace(&mut queue.newest, place);
+        if let Some(link) = self.links.get_mut(place as usize) {
             self.free = link.next;
-            *link = Link { next: place, previous, note };
+            (link.previous, link.note) = (previous, note);
             self.packets[place as usize] = packet;
-            place
         } else {
-            let place = u32::try_from(self.links.len()).expect("fewer than 2^32 packets wait at once");
-            self.links.push(Link { next: place, previous, note });
-            self.packets.push(packet);
-            place
-        };
-        if let Some(newest) = self.links.get_mut(previous as usize) {
-            let oldest = std::mem::replace(&mut newest.next, place);
-            self.links[place as usize].next = oldest;
+            queue.newest = self.grow(packet, Link { next: NONE, previous, note });
         }
-        *queue = Queue(place);
-        self.used += 1;
+        if let Some(link) = self.links.get_mut(previous as usize) {
+            link.next = queue.newest;
+        } else {
+            queue.oldest = queue.newest;
+        }
+    }
+
+    /// Makes a place; rare enough not to stand where packets join.
+    #[inline(never)]
+    fn grow(&mut self, packet: Packet, link: Link<N>) -> u32 {
+        let place = u32::try_from(self.links.len()).expect("fewer than 2^32 packets wait at once");
+        self.links.push(link);
+        self.packets.push(packet);
+        place
     }
 
     /// Takes the oldest packet out of its queue, if there is one. It stays in its place until that is given back.
     #[inline]
     pub(crate) fn take_oldest(&mut self, queue: &mut Queue) -> Option<u32> {
-        let &mut Queue(newest) = queue;
-        let place = self.links.get(newest as usize)?.next;
-        if place == newest {
+        let place = queue.oldest;
+        let link = self.links.get(place as usize)?;
+        if place == queue.newest {
             *queue = Queue::new();
         } else {
-            self.links[newest as usize].next = self.links[place as usize].next;
+            queue.oldest = link.next;
         }
         Some(place)
     }
 
     /// Likewise the newest.
     pub(crate) fn take_newest(&mut self, queue: &mut Queue) -> Option<u32> {
-        let &mut Queue(place) = queue;
-        let &Link { next: oldest, previous, .. } = self.links.get(place as usize)?;
-        if place == oldest {
+        let place = queue.newest;
+        let link = self.links.get(place as usize)?;
+        if place == queue.oldest {
             *queue = Queue::new();
         } else {
-            self.links[previous as usize].next = oldest;
-            *queue = Queue(previous);
+            queue.newest = link.previous;
         }
         Some(place)
     }
@@ -118,60 +123,48 @@ impl<N: Copy> Pool<N> {
         self.links[place as usize].note
     }
 
-    #[inline]
-    fn oldest(&self, queue: Queue) -> Option<u32> {
-        self.links.get(queue.0 as usize).map(|newest| newest.next)
-    }
-
     /// The oldest packet.
     #[inline]
     pub(crate) fn head(&self, queue: Queue) -> Option<&Packet> {
-        self.packets.get(self.oldest(queue)? as usize)
+        self.packets.get(queue.oldest as usize)
     }
 
     /// What is noted beside the oldest packet.
     #[inline]
     pub(crate) fn head_note(&self, queue: Queue) -> Option<N> {
-        self.links.get(self.oldest(queue)? as usize).map(|link| link.note)
+        self.links.get(queue.oldest as usize).map(|link| link.note)
     }
 
     /// What is noted beside the newest packet.
     pub(crate) fn newest_note(&self, queue: Queue) -> Option<N> {
-        self.links.get(queue.0 as usize).map(|link| link.note)
+        self.links.get(queue.newest as usize).map(|link| link.note)
     }
 
-    /// The packets of a queue, the newest first.
-    pub(crate) fn packets(&self, queue: Queue) -> impl Iterator<Item = &Packet> {
-        let oldest = self.oldest(queue);
-        let newest = oldest.map(|_| queue.0);
-        let before =
-            move |place: &u32| (Some(*place) != oldest).then(|| self.links[*place as usize].previous);
-        std::iter::successors(newest, before).map(|place| &self.packets[place as usize])
-    }
-
-    /// Has the oldest packet fetched from memory, and what is noted beside the next.
+    /// Has the oldest packet fetched from memory, and what is noted beside it.
     #[inline]
     pub(crate) fn fetch(&self, queue: Queue) {
-        let Some(oldest) = self.oldest(queue) else { return };
-        black_box(self.packets.get(oldest as usize).map(|packet| (packet.number, packet.size())));
-        // A note decides where the flow stands next.
-        if size_of::<N>() > 0 {
-            let next = self.links.get(oldest as usize).map_or(NONE, |link| link.next);
-            black_box(self.links.get(next as usize).map(|link| link.next));
+        if let Some(packet) = self.packets.get(queue.oldest as usize) {
+            fetch::<1, _>(packet);
+        }
+        if let Some(link) = self.links.get(queue.oldest as usize) {
+            fetch::<1, _>(link);
         }
     }
 
     /// Gives a place back, whose packet has been taken out of its queue.
     #[inline]
     pub(crate) fn give_back(&mut self, place: u32) -> Packet {
-        let packet = self.packets[place as usize];
-        self.used -= 1;
         self.links[place as usize].next = self.free;
         self.free = place;
-        if self.used == 0 && self.links.len() > KEEP {
+        self.packets[place as usize]
+    }
+
+    /// Gives much memory back, once no packet waits.
+    #[inline]
+    pub(crate) fn give_memory_back(&mut self) {
+        if self.links.len() > KEEP {
             *self = Self::new();
         }
-        packet
     }
 }
 

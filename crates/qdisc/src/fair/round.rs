@@ -182,6 +182,8 @@ pub struct RoundRobin {
     cost: Cost,
     quantum: f64,
     weighted: bool,
+    /// What the cheapest packet cost that has ever come.
+    least_cost: f64,
     ring: VecDeque<u32>,
     /// Whether the flow at the front has been given what its visit is worth.
     visiting: bool,
@@ -192,25 +194,23 @@ pub struct RoundRobin {
 pub struct Credit(f64);
 
 impl RoundRobin {
+    const fn new(cost: Cost, quantum: f64, weighted: bool) -> Self {
+        Self { cost, quantum, weighted, least_cost: f64::INFINITY, ring: VecDeque::new(), visiting: false }
+    }
+
     /// One packet per flow and round.
     pub const fn plain() -> Self {
-        Self { cost: Cost::Packet, quantum: 1.0, weighted: false, ring: VecDeque::new(), visiting: false }
+        Self::new(Cost::Packet, 1.0, false)
     }
 
     /// As many packets per flow and round as its weight says.
     pub const fn weighted() -> Self {
-        Self { cost: Cost::Packet, quantum: 1.0, weighted: true, ring: VecDeque::new(), visiting: false }
+        Self::new(Cost::Packet, 1.0, true)
     }
 
     /// `quantum` bytes per unit of weight and round.
     pub fn deficit(quantum: Bytes) -> Self {
-        Self {
-            cost: Cost::Bytes,
-            quantum: quantum.as_f64(),
-            weighted: true,
-            ring: VecDeque::new(),
-            visiting: false,
-        }
+        Self::new(Cost::Bytes, quantum.as_f64(), true)
     }
 
     fn cost_of(&self, size: Bytes) -> f64 {
@@ -225,7 +225,19 @@ impl Scheduler for RoundRobin {
     type Flow = Credit;
     type Note = Plain;
 
-    fn note(&mut self, _: Time, _: &mut Flows<Credit, Plain>, _: u32, _: &Packet, _: &QueueCx<'_>) -> Plain {
+    #[inline]
+    fn note(
+        &mut self,
+        _: Time,
+        _: &mut Flows<Credit, Plain>,
+        _: u32,
+        packet: &Packet,
+        _: &QueueCx<'_>,
+    ) -> Plain {
+        let cost = self.cost_of(packet.size());
+        if cost < self.least_cost {
+            self.least_cost = cost;
+        }
         Plain
     }
 
@@ -241,20 +253,24 @@ impl Scheduler for RoundRobin {
     fn select(&mut self, _now: Time, flows: &mut Flows<Credit, Plain>) -> Option<u32> {
         loop {
             let slot = *self.ring.front()?;
-            let weight = if self.weighted { flows.weight(slot) } else { 1.0 };
-            let Some(packet) = flows.head(slot) else {
+            let flow = flows.get(slot);
+            if flow.is_empty() {
                 self.visiting = false;
                 self.ring.pop_front();
                 flows.unlist(slot);
                 continue;
-            };
-            let cost = self.cost_of(packet.size());
-            let Credit(credit) = flows.state(slot);
+            }
+            let Credit(mut credit) = flow.state;
             if !self.visiting {
                 self.visiting = true;
-                *credit += self.quantum * weight;
+                credit += if self.weighted { self.quantum * flows.weight(slot) } else { self.quantum };
+                *flows.state(slot) = Credit(credit);
             }
-            if *credit >= cost {
+            // The packet is looked at only where it may leave, since looking at it takes longer than all else.
+            if credit >= self.least_cost
+                && let Some(packet) = flows.head(slot)
+                && credit >= self.cost_of(packet.size())
+            {
                 return Some(slot);
             }
             self.visiting = false;

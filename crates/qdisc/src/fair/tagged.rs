@@ -34,6 +34,12 @@ pub trait TagRule: Sized {
     /// The tag of the flow's oldest packet, if it has one: not negative, and not less than that of the packet before.
     fn tag(flows: &TaggedFlows<Self>, slot: u32) -> Option<f64>;
 
+    /// A flow has been put into the order of service with this tag.
+    #[inline]
+    fn queued(&mut self, tag: f64) {
+        let _ = tag;
+    }
+
     /// A packet of `slot` with this tag goes into transmission.
     fn served(&mut self, now: Time, flows: &mut TaggedFlows<Self>, slot: u32, tag: f64);
 
@@ -64,12 +70,14 @@ pub struct ByTag<R> {
     order: Order,
     /// Counts entries, to order equal tags.
     entries: u32,
+    /// The tag of the flow that was selected last.
+    selected: f64,
 }
 
 impl<R: TagRule> ByTag<R> {
     /// A server with no packets.
     pub fn new(rule: R) -> Self {
-        Self { rule, order: Order::new(), entries: 0 }
+        Self { rule, order: Order::new(), entries: 0, selected: 0.0 }
     }
 
     /// The rule, and the order of service so far.
@@ -85,6 +93,7 @@ impl<R: TagRule> ByTag<R> {
             // Behind all that have this tag already, so that equal flows take turns.
             self.entries = self.entries.wrapping_add(1);
             self.order.replace(Entry::new(tag, self.entries, slot));
+            self.rule.queued(tag);
         } else {
             self.order.pop();
             flows.unlist(slot);
@@ -116,6 +125,7 @@ impl<R: TagRule> Scheduler for ByTag<R> {
         flows.list(slot);
         self.entries = self.entries.wrapping_add(1);
         self.order.push(Entry::new(tag, self.entries, slot));
+        self.rule.queued(tag);
     }
 
     fn select(&mut self, _now: Time, flows: &mut TaggedFlows<R>) -> Option<u32> {
@@ -123,6 +133,7 @@ impl<R: TagRule> Scheduler for ByTag<R> {
             let top = self.order.peek()?;
             let slot = top.slot();
             if R::tag(flows, slot) == Some(top.tag()) {
+                self.selected = top.tag();
                 return Some(slot);
             }
             self.renew_top(flows, slot);
@@ -130,10 +141,9 @@ impl<R: TagRule> Scheduler for ByTag<R> {
     }
 
     fn served(&mut self, now: Time, flows: &mut TaggedFlows<R>, slot: u32, _: Bytes) {
-        let tag = self.order.peek().map_or(0.0, Entry::tag);
         self.rule.advanced(flows, slot);
         self.renew_top(flows, slot);
-        self.rule.served(now, flows, slot, tag);
+        self.rule.served(now, flows, slot, self.selected);
     }
 
     fn ahead(&self, steps: usize) -> Option<u32> {

@@ -69,6 +69,12 @@ impl EventQueue {
         }
     }
 
+    /// The leaf that is due first; any where the queue is no tree.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> u32 {
+        self.root as u32 & self.mask
+    }
+
     /// Which leaf is due first of the part of the tree in which `leaf` is; see [`WinnerTree::soon`].
     #[inline(always)]
     pub(crate) fn soon(&self, leaf: u32) -> u32 {
@@ -76,6 +82,11 @@ impl EventQueue {
             Kind::Tree(tree) => tree.soon(leaf) as u32 & self.mask,
             Kind::Wheel(_) => leaf,
         }
+    }
+
+    /// Whether what the next event touches is seldom at hand.
+    pub(crate) fn is_wide(&self) -> bool {
+        matches!(&self.kind, Kind::Tree(tree) if tree.is_wide())
     }
 
     /// Whether walks to the root go through memory that is seldom at hand.
@@ -92,7 +103,7 @@ impl EventQueue {
     }
 
     /// When `leaf` is due.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn due(&self, leaf: u32) -> Time {
         match &self.kind {
             Kind::Tree(tree) => match tree.key(leaf) >> self.bits {

@@ -134,9 +134,14 @@ impl WinnerTree {
         (self.walks.bring_forward)(&mut self.fours, &mut self.top, leaf, time)
     }
 
-    /// Whether there are more than 32 768 leaves.
+    /// Whether there are more than 256 leaves: less is at hand in any case.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.bits > 8
+    }
+
+    /// Whether there are more than 65 536 leaves.
     pub(crate) fn is_large(&self) -> bool {
-        self.bits > 15
+        self.bits > 16
     }
 
     /// The key that is due first in the part of the tree in which `leaf` is, of [`PARTS`] parts. In the part in which a leaf

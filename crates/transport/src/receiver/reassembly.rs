@@ -73,9 +73,13 @@ struct Beyond {
     /// Numbers within the ranges that changed last, the newest first; repetitions are allowed. Their low halves, which tell
     /// all, since nothing further ahead than [`REACH`] is kept.
     recent: [u32; RECENT],
+    /// How much longer the range is by now that the last report names first: a report is copied in wide pieces, which would
+    /// wait for a narrow one that was just written.
+    grown: u32,
     /// How many ranges the last report names and how many it was to name at most; `None` where it does not hold any more.
     said: Option<(u8, u8)>,
-    /// The last report, kept up to date where the range that it names first has grown at its end, as mostly happens.
+    /// The last report, which holds but for `grown` where the range that it names first has grown at its end, as mostly
+    /// happens.
     blocks: [SeqRange; 4],
 }
 
@@ -147,6 +151,7 @@ impl Reassembly {
             _ => beyond.report(self.next, most),
         };
         *blocks = beyond.blocks;
+        blocks[0].end += u64::from(beyond.grown);
         count
     }
 }
@@ -163,17 +168,23 @@ impl Beyond {
         Some(range)
     }
 
+    /// Where the range ends that the last report names first.
+    #[inline]
+    fn first_end(&self) -> u64 {
+        self.blocks[0].end + u64::from(self.grown)
+    }
+
     /// Takes the number if it makes the highest range longer, which is the one that changed last; the report follows.
     #[inline]
     fn lengthen(&mut self, number: u64, wire: u64, payload: u64) -> bool {
         let newest =
-            self.said.is_some() && self.blocks[0].end == number && self.is_newest(number.wrapping_sub(1));
+            self.said.is_some() && self.first_end() == number && self.is_newest(number.wrapping_sub(1));
         match self.ranges.back_mut() {
             Some(last) if newest && last.end == number => {
                 last.end += 1;
                 last.wire += wire;
                 last.payload += payload;
-                self.blocks[0].end += 1;
+                self.grown += 1;
                 self.recent[0] = number as u32;
                 true
             }
@@ -201,9 +212,9 @@ impl Beyond {
                 range.wire += wire;
                 range.payload += payload;
                 let newest =
-                    said.is_some() && self.blocks[0].end == number && self.is_newest(number.wrapping_sub(1));
+                    said.is_some() && self.first_end() == number && self.is_newest(number.wrapping_sub(1));
                 if !self.join(at) && newest {
-                    self.blocks[0].end += 1;
+                    self.grown += 1;
                     self.said = said;
                 }
             }
@@ -277,6 +288,7 @@ impl Beyond {
             let _ = self.ranges.iter().any(|range| !add(SeqRange { start: range.start, end: range.end }));
         }
         self.blocks = blocks;
+        self.grown = 0;
         self.said = Some((count as u8, most));
         count as u8
     }

@@ -120,7 +120,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
 
     /// Whether a timer that is due is the shaper's, and neither loss recovery's, nor the controller's, nor the application's.
     #[inline(always)]
-    pub(super) fn is_shapers_time(&self, now: Time) -> bool {
+    pub fn is_shapers_time(&self, now: Time) -> bool {
         matches!(self.way, Way::Paced | Way::Beside | Way::Repaired)
             && now < self.recovery.deadline().min(self.steering.timer()).min(self.app.next_offer())
     }

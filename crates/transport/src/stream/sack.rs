@@ -72,6 +72,8 @@ impl LossRecovery {
             let record = self.ring.get(number);
             if record.is_sacked() {
                 self.sacked_above -= 1;
+                // As [`LossRecovery::settle`] would: mostly this is all that it would find to do.
+                self.next_retransmit += u64::from(self.next_retransmit == number);
             } else if !record.is_lost() {
                 self.lose(number);
             }

@@ -1,0 +1,221 @@
+//! Packets on the wires of links without a bound, in slots that all links of a network share. What such a link decides is in
+//! `shared.rs`.
+//!
+//! A slot that a packet leaves is the next that is taken, and is at hand: mostly the packet, or what it is answered with, goes
+//! on into it at once. With a ring of its own for each link, every hop would write to memory that was touched long ago, and
+//! links would keep room for the most that ever was on each of them.
+
+use std::collections::BTreeMap;
+
+use tailback_core::fetch::fetch;
+use tailback_core::{Packet, RouteCursor, Span, Time};
+
+/// A packet on its way; which one is behind it on the same wire, and by how many nanoseconds later.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct Slot {
+    packet: Packet,
+    next: u32,
+    gap: u32,
+}
+
+const _: () = assert!(size_of::<Slot>() == 32, "two slots per cache line");
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+/// A gap that does not fit stands elsewhere.
+const WIDE: u32 = u32::MAX;
+
+/// The slots of a network.
+#[derive(Debug)]
+pub struct Slots {
+    laid: Vec<Slot>,
+    /// The one that was left last; behind it stand the others, by `next`.
+    free: u32,
+    /// Gaps that do not fit, by the slot in front of them.
+    wide: BTreeMap<u32, Span>,
+}
+
+/// The packets on one wire.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Chain {
+    first: u32,
+    last: u32,
+    pub(crate) len: u32,
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Slots {
+    /// No slots yet.
+    pub const fn new() -> Self {
+        Self { laid: Vec::new(), free: NONE, wide: BTreeMap::new() }
+    }
+
+    /// Lays a packet behind those of a chain, of which the last arrives earlier by `gap`. Whether it is the only one.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, chain: &mut Chain, gap: Span, packet: Packet, route: RouteCursor) -> bool {
+        let at = if self.free == NONE { self.another() } else { self.free };
+        let slot = &mut self.laid[at as usize];
+        self.free = slot.next;
+        slot.packet = packet;
+        slot.packet.route = route;
+        let leads = chain.len == 0;
+        if leads {
+            chain.first = at;
+        } else {
+            let last = &mut self.laid[chain.last as usize];
+            last.next = at;
+            last.gap = gap.as_nanos().min(WIDE.into()) as u32;
+            if last.gap == WIDE {
+                self.note_wide(chain.last, gap);
+            }
+        }
+        chain.last = at;
+        chain.len += 1;
+        leads
+    }
+
+    /// Takes the head of a chain, of which there must be one and which arrives at `now`; when the next one does.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self, chain: &mut Chain, now: Time) -> (Packet, Time) {
+        debug_assert!(chain.len > 0, "an empty wire has no head");
+        let at = chain.first;
+        let slot = &mut self.laid[at as usize];
+        let (packet, next, gap) = (slot.packet, slot.next, slot.gap);
+        slot.next = self.free;
+        self.free = at;
+        chain.first = next;
+        chain.len -= 1;
+        if chain.len == 0 {
+            return (packet, Time::NEVER);
+        }
+        // Its turn comes before many other packets have passed.
+        self.fetch(next);
+        if gap == WIDE {
+            return (packet, now.after(self.wide.remove(&at).unwrap_or(Span::ZERO)));
+        }
+        (packet, now.after(Span::from_nanos(gap.into())))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn another(&mut self) -> u32 {
+        self.laid.push(Slot { next: NONE, ..Slot::default() });
+        self.laid.len() as u32 - 1
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_wide(&mut self, at: u32, gap: Span) {
+        self.wide.insert(at, gap);
+    }
+
+    /// The packets of a chain from the head on, each with the time at which it arrives; the last does at `last`.
+    pub(crate) fn along(&self, chain: &Chain, last: Time) -> impl Iterator<Item = (Time, &Packet)> + Clone {
+        let slots = std::iter::successors(Some(chain.first), |&at| Some(self.laid[at as usize].next));
+        let mut left = self.length(chain);
+        slots.take(chain.len as usize).map(move |at| {
+            let arrives = last - left;
+            left -= self.gap(at);
+            (arrives, &self.laid[at as usize].packet)
+        })
+    }
+
+    /// How much later the last of a chain arrives than the first.
+    fn length(&self, chain: &Chain) -> Span {
+        let (mut all, mut at) = (Span::ZERO, chain.first);
+        for _ in 1..chain.len {
+            all += self.gap(at);
+            at = self.laid[at as usize].next;
+        }
+        all
+    }
+
+    fn gap(&self, at: u32) -> Span {
+        let gap = self.laid[at as usize].gap;
+        let wide = if gap == WIDE { self.wide.get(&at) } else { None };
+        wide.copied().unwrap_or(Span::from_nanos(gap.into()))
+    }
+
+    /// When the head of a chain arrives, where the last does at `last`.
+    pub(crate) fn head_arrives(&self, chain: &Chain, last: Time) -> Option<Time> {
+        (chain.len > 0).then(|| last - self.length(chain))
+    }
+
+    /// Fetches the head of a chain; where it is empty another slot, for want of a branch that no processor would foresee.
+    #[inline(always)]
+    pub(crate) fn fetch_head(&self, chain: &Chain) {
+        self.fetch(chain.first);
+    }
+
+    /// Fetches what the next packet is noted in.
+    #[inline(always)]
+    pub(crate) fn fetch_last(&self, chain: &Chain) {
+        self.fetch(chain.last);
+    }
+
+    #[inline(always)]
+    fn fetch(&self, at: u32) {
+        if let Some(slot) = self.laid.get(at as usize) {
+            fetch::<1, _>(slot);
+        }
+    }
+
+    /// The head of a chain; what was there before where it is empty.
+    #[inline(always)]
+    pub(crate) fn upcoming(&self, chain: &Chain) -> Option<&Packet> {
+        self.laid.get(chain.first as usize).map(|slot| &slot.packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+    use tailback_core::{Bytes, FlowId, Kind};
+
+    use super::*;
+
+    fn packet(number: u64) -> Packet {
+        Packet::new(Kind::Data, FlowId(0), number, Bytes::new(1000))
+    }
+
+    proptest! {
+        /// Several chains, each against a queue with times.
+        #[test]
+        fn chains_are_queues(
+            operations in prop::collection::vec((0_usize..3, any::<bool>(), prop_oneof![0_u64..100, 0_u64..1 << 34]), 0..500),
+        ) {
+            let mut slots = Slots::new();
+            let mut chains = [(Chain::default(), Time::ZERO); 3];
+            let mut models = [const { VecDeque::<(Time, u64)>::new() }; 3];
+            let mut most = 0;
+            for (number, (which, pushes, gap)) in (0..).zip(operations) {
+                let ((chain, last), model) = (&mut chains[which], &mut models[which]);
+                if pushes {
+                    let gap = Span::from_nanos(gap);
+                    *last = last.after(gap);
+                    let leads = slots.push(chain, gap, packet(number), RouteCursor(7));
+                    prop_assert_eq!(leads, model.is_empty());
+                    model.push_back((*last, number));
+                } else if let Some((now, number)) = model.pop_front() {
+                    prop_assert_eq!(slots.head_arrives(chain, *last), Some(now));
+                    let (packet, next) = slots.pop(chain, now);
+                    prop_assert_eq!((packet.number, packet.route), (number, RouteCursor(7)));
+                    prop_assert_eq!(next, model.front().map_or(Time::NEVER, |next| next.0));
+                }
+                let there: Vec<_> = slots.along(chain, *last).map(|(at, packet)| (at, packet.number)).collect();
+                prop_assert!(there.iter().eq(model.iter()), "{:?} {:?}", there, model);
+                most = most.max(models.iter().map(VecDeque::len).sum());
+            }
+            prop_assert_eq!(slots.laid.len(), most, "slots are used again");
+            prop_assert!(slots.wide.len() <= models.iter().map(VecDeque::len).sum());
+        }
+    }
+}
