@@ -2,7 +2,7 @@
 //! packet is on its way. Whoever consumes or drops a packet takes or frees its annex.
 
 use crate::arrivals::ArrivalWord;
-use crate::fetch::fetch;
+use crate::fetch::fetch_at;
 use crate::ids::AnnexId;
 use crate::marks::Echoes;
 use crate::time::{Span, Time};
@@ -246,9 +246,7 @@ impl Annexes {
     #[inline]
     pub fn fetch(&self, id: AnnexId) {
         let last = self.slots.len().wrapping_sub(1);
-        if let Some(slot) = self.slots.get(id.slot().min(last)) {
-            fetch::<2, _>(slot);
-        }
+        fetch_at::<2, _>(&self.slots, id.slot().min(last));
     }
 
     /// The annex, to change it on the way.

@@ -12,6 +12,22 @@ pub fn fetch<const LINES: usize, T>(value: &T) {
     }
 }
 
+/// Asks for the first `LINES` cache lines of the value that stands at `index`, without a look whether one does: beyond the end,
+/// nothing is gained and nothing harmed.
+#[inline]
+pub fn fetch_at<const LINES: usize, T>(values: &[T], index: usize) {
+    fetch_within::<0, LINES, T>(values, index);
+}
+
+/// The same of the lines from `FROM` bytes within the value on.
+#[inline]
+pub fn fetch_within<const FROM: usize, const LINES: usize, T>(values: &[T], index: usize) {
+    let value = values.as_ptr().wrapping_add(index).cast::<u8>();
+    for line in 0..LINES {
+        fetch_line(value.wrapping_add(FROM + LINE * line));
+    }
+}
+
 /// Asks for the cache line at an address.
 #[inline]
 #[expect(

@@ -173,18 +173,6 @@ impl Track {
         (slot.packet, next)
     }
 
-    /// See [`Ring::fetch_head`].
-    #[inline(always)]
-    pub(crate) fn fetch_head(&self) {
-        self.ring.fetch_head();
-    }
-
-    /// See [`Ring::fetch_tail`].
-    #[inline(always)]
-    pub(crate) fn fetch_tail(&self) {
-        self.ring.fetch_tail();
-    }
-
     /// See [`Ring::upcoming`].
     #[inline(always)]
     pub(crate) fn upcoming(&self) -> Option<&Packet> {

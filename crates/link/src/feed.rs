@@ -1,6 +1,7 @@
 //! What a link remembers of the packets it took in, where these may enter the next link ahead of their time. How packets come
 //! here is in `feeder.rs`.
 
+use tailback_core::fetch::fetch;
 use tailback_core::{Backlog, Bytes, Capacity, Span, Time};
 
 use crate::counters::Count;
@@ -41,6 +42,8 @@ pub(crate) struct Feed {
 }
 
 const SMALLEST: usize = 8;
+/// So many entries ahead of their use, they are fetched: where much is under way, they were touched long ago.
+const SOON: u64 = 12;
 
 impl Feed {
     /// In place of a link, where a packet reaches the far end by an event.
@@ -71,6 +74,7 @@ impl Feed {
             }
             self.waiting_bytes -= Bytes::new(self.entry(self.begun).size.into());
             self.begun += 1;
+            fetch::<1, _>(self.entry(self.begun + SOON));
         }
         Backlog { packets: (self.taken - self.begun) as u32, bytes: self.waiting_bytes }
     }
@@ -119,6 +123,7 @@ impl Feed {
         let mask = self.entries.len() - 1;
         self.entries[self.taken as usize & mask] = Entry { arrives, to, size: size.get() as u32 };
         self.taken += 1;
+        fetch::<1, _>(self.entry(self.taken + SOON));
     }
 
     /// The newest packet has not entered another link after all.

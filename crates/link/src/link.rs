@@ -433,22 +433,10 @@ impl Link {
         self.track.pop()
     }
 
-    /// Fetches the packet at the head of the wire, ahead of [`Link::take_head`].
-    #[inline(always)]
-    pub fn fetch_head(&self, slots: &Slots) {
-        if self.is_open() { slots.fetch_head(&self.chain) } else { self.track.fetch_head() }
-    }
-
-    /// Fetches the place of the next packet, ahead of [`Link::offer`].
-    #[inline(always)]
-    pub fn fetch_tail(&self, slots: &Slots) {
-        if self.is_open() { slots.fetch_last(&self.chain) } else { self.track.fetch_tail() }
-    }
-
     /// The packet at the head of the wire, or a little behind where many are on it; one that was there before if none is.
     #[inline(always)]
     pub fn upcoming<'a>(&'a self, slots: &'a Slots) -> Option<&'a Packet> {
-        if self.is_open() { slots.upcoming(&self.chain) } else { self.track.upcoming() }
+        if self.is_open() { slots.upcoming(self.chain.wire) } else { self.track.upcoming() }
     }
 
     /// Whether packets may be lost, damaged, copied or held back on the wire.

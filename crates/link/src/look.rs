@@ -15,7 +15,7 @@ impl Link {
     /// Everything countable, as of `now`. What was delivered follows from the rest, so that a packet on its way
     /// through need not touch the counters twice; the law tests compare it with what arrived at the next place.
     pub fn counters(&mut self, now: Time) -> LinkCounters {
-        self.counters_without(now, &[], &Slots::new())
+        self.counters_without(now, &[], &Slots::new(0))
     }
 
     /// The same where these packets, the last ones that entered, are to come only at `now` or later, and where those that lie

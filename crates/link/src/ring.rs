@@ -2,8 +2,6 @@
 //! empties, and it halves when it wraps while a quarter full. Without this a ring cycles through its peak size for
 //! ever.
 
-use tailback_core::fetch::fetch;
-
 /// A first-in first-out buffer with indexed access from the head.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
@@ -92,23 +90,6 @@ impl<T: Copy + Default> Ring<T> {
         self.head = 0;
         if self.slots.len() > KEPT && (self.len as usize) < self.slots.len() / 4 {
             self.resize(self.slots.len() / 2);
-        }
-    }
-
-    /// Fetches the head.
-    #[inline(always)]
-    pub(crate) fn fetch_head(&self) {
-        if let Some(slot) = self.slots.get(self.head as usize) {
-            fetch::<1, _>(slot);
-        }
-    }
-
-    /// Fetches the place of the next entry.
-    #[inline(always)]
-    pub(crate) fn fetch_tail(&self) {
-        let mask = self.slots.len().wrapping_sub(1);
-        if let Some(slot) = self.slots.get((self.head as usize + self.len as usize) & mask) {
-            fetch::<1, _>(slot);
         }
     }
 

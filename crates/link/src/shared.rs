@@ -28,6 +28,11 @@ pub struct Pass {
 }
 
 impl Link {
+    /// Its wire has this number among those that share slots.
+    pub fn number_wire(&mut self, wire: u32) {
+        self.chain.wire = wire;
+    }
+
     /// Whether the link has no bound and feeds no other: packets come by [`Link::lay`] or [`Link::pass`].
     #[inline(always)]
     pub fn is_open(&self) -> bool {
@@ -65,10 +70,10 @@ impl Link {
         slots.push(&mut self.chain, pass.gap, packet, route)
     }
 
-    /// Takes the head of the wire, which arrives at `now`, and says when the next one does.
+    /// Takes the head of the wire, which has this number and arrives at `now`, and says when the next one does.
     #[inline(always)]
-    pub fn take_laid(&mut self, now: Time, slots: &mut Slots) -> (Packet, Time) {
-        slots.pop(&mut self.chain, now)
+    pub fn take_laid(&mut self, wire: u32, now: Time, slots: &mut Slots) -> (Packet, Time) {
+        slots.pop(wire, &mut self.chain, now)
     }
 
     /// When the last packet on the wire reaches the far end.

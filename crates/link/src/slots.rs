@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use tailback_core::fetch::fetch;
+use tailback_core::fetch::fetch_at;
 use tailback_core::{Packet, RouteCursor, Span, Time};
 
 /// A packet on its way; which one is behind it on the same wire, and by how many nanoseconds later.
@@ -30,6 +30,8 @@ const WIDE: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct Slots {
     laid: Vec<Slot>,
+    /// The slot of each wire's head, or of what was there before. Close together, as whoever looks ahead asks for many.
+    heads: Vec<u32>,
     /// The one that was left last; behind it stand the others, by `next`.
     free: u32,
     /// Gaps that do not fit, by the slot in front of them.
@@ -39,21 +41,16 @@ pub struct Slots {
 /// The packets on one wire.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Chain {
-    first: u32,
+    /// The wire's number.
+    pub(crate) wire: u32,
     last: u32,
     pub(crate) len: u32,
 }
 
-impl Default for Slots {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Slots {
-    /// No slots yet.
-    pub const fn new() -> Self {
-        Self { laid: Vec::new(), free: NONE, wide: BTreeMap::new() }
+    /// No slots yet, for so many wires.
+    pub fn new(wires: usize) -> Self {
+        Self { laid: Vec::new(), heads: vec![NONE; wires], free: NONE, wide: BTreeMap::new() }
     }
 
     /// Lays a packet behind those of a chain, of which the last arrives earlier by `gap`. Whether it is the only one.
@@ -66,7 +63,7 @@ impl Slots {
         slot.packet.route = route;
         let leads = chain.len == 0;
         if leads {
-            chain.first = at;
+            self.heads[chain.wire as usize] = at;
         } else {
             let last = &mut self.laid[chain.last as usize];
             last.next = at;
@@ -80,16 +77,17 @@ impl Slots {
         leads
     }
 
-    /// Takes the head of a chain, of which there must be one and which arrives at `now`; when the next one does.
+    /// Takes the head of the chain of `wire`, of which there must be one and which arrives at `now`; when the next one does.
     #[inline(always)]
-    pub(crate) fn pop(&mut self, chain: &mut Chain, now: Time) -> (Packet, Time) {
-        debug_assert!(chain.len > 0, "an empty wire has no head");
-        let at = chain.first;
+    pub(crate) fn pop(&mut self, wire: u32, chain: &mut Chain, now: Time) -> (Packet, Time) {
+        debug_assert!(chain.len > 0 && chain.wire == wire, "an empty wire has no head");
+        let head = &mut self.heads[wire as usize];
+        let at = *head;
         let slot = &mut self.laid[at as usize];
         let (packet, next, gap) = (slot.packet, slot.next, slot.gap);
         slot.next = self.free;
         self.free = at;
-        chain.first = next;
+        *head = next;
         chain.len -= 1;
         if chain.len == 0 {
             return (packet, Time::NEVER);
@@ -117,7 +115,7 @@ impl Slots {
 
     /// The packets of a chain from the head on, each with the time at which it arrives; the last does at `last`.
     pub(crate) fn along(&self, chain: &Chain, last: Time) -> impl Iterator<Item = (Time, &Packet)> + Clone {
-        let slots = std::iter::successors(Some(chain.first), |&at| Some(self.laid[at as usize].next));
+        let slots = std::iter::successors(Some(self.head(chain)), |&at| Some(self.laid[at as usize].next));
         let mut left = self.length(chain);
         slots.take(chain.len as usize).map(move |at| {
             let arrives = last - left;
@@ -126,9 +124,13 @@ impl Slots {
         })
     }
 
+    fn head(&self, chain: &Chain) -> u32 {
+        self.heads.get(chain.wire as usize).copied().unwrap_or(NONE)
+    }
+
     /// How much later the last of a chain arrives than the first.
     fn length(&self, chain: &Chain) -> Span {
-        let (mut all, mut at) = (Span::ZERO, chain.first);
+        let (mut all, mut at) = (Span::ZERO, self.head(chain));
         for _ in 1..chain.len {
             all += self.gap(at);
             at = self.laid[at as usize].next;
@@ -147,29 +149,24 @@ impl Slots {
         (chain.len > 0).then(|| last - self.length(chain))
     }
 
-    /// Fetches the head of a chain; where it is empty another slot, for want of a branch that no processor would foresee.
+    /// Fetches the head of a wire; where it is empty another slot, for want of a branch that no processor would foresee.
     #[inline(always)]
-    pub(crate) fn fetch_head(&self, chain: &Chain) {
-        self.fetch(chain.first);
-    }
-
-    /// Fetches what the next packet is noted in.
-    #[inline(always)]
-    pub(crate) fn fetch_last(&self, chain: &Chain) {
-        self.fetch(chain.last);
+    pub fn fetch_head(&self, wire: u32) {
+        if let Some(&head) = self.heads.get(wire as usize) {
+            self.fetch(head);
+        }
     }
 
     #[inline(always)]
     fn fetch(&self, at: u32) {
-        if let Some(slot) = self.laid.get(at as usize) {
-            fetch::<1, _>(slot);
-        }
+        fetch_at::<1, _>(&self.laid, at as usize);
     }
 
-    /// The head of a chain; what was there before where it is empty.
+    /// The head of a wire; what was there before where it is empty.
     #[inline(always)]
-    pub(crate) fn upcoming(&self, chain: &Chain) -> Option<&Packet> {
-        self.laid.get(chain.first as usize).map(|slot| &slot.packet)
+    pub fn upcoming(&self, wire: u32) -> Option<&Packet> {
+        let head = *self.heads.get(wire as usize)?;
+        self.laid.get(head as usize).map(|slot| &slot.packet)
     }
 }
 
@@ -192,8 +189,8 @@ mod tests {
         fn chains_are_queues(
             operations in prop::collection::vec((0_usize..3, any::<bool>(), prop_oneof![0_u64..100, 0_u64..1 << 34]), 0..500),
         ) {
-            let mut slots = Slots::new();
-            let mut chains = [(Chain::default(), Time::ZERO); 3];
+            let mut slots = Slots::new(3);
+            let mut chains = [0, 1, 2].map(|wire| (Chain { wire, ..Chain::default() }, Time::ZERO));
             let mut models = [const { VecDeque::<(Time, u64)>::new() }; 3];
             let mut most = 0;
             for (number, (which, pushes, gap)) in (0..).zip(operations) {
@@ -206,7 +203,7 @@ mod tests {
                     model.push_back((*last, number));
                 } else if let Some((now, number)) = model.pop_front() {
                     prop_assert_eq!(slots.head_arrives(chain, *last), Some(now));
-                    let (packet, next) = slots.pop(chain, now);
+                    let (packet, next) = slots.pop(which as u32, chain, now);
                     prop_assert_eq!((packet.number, packet.route), (number, RouteCursor(7)));
                     prop_assert_eq!(next, model.front().map_or(Time::NEVER, |next| next.0));
                 }

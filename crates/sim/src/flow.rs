@@ -1,6 +1,9 @@
 //! A flow in the simulator: its two endpoints, their timers and their random streams. What endpoints do lives in
 //! `transport`.
 
+use std::mem::offset_of;
+
+use tailback_core::fetch::fetch_within;
 use tailback_core::{LinkId, Stream, Time};
 use tailback_transport::{AnyReceiver, AnySender};
 
@@ -88,6 +91,18 @@ impl Flow {
             finished_at: Time::NEVER,
             discarded: 0,
         }
+    }
+
+    /// Fetches what the receiver of the flow at `index` touches of itself while packets come in order.
+    #[inline(always)]
+    pub(crate) fn fetch_receiver(flows: &[Self], index: usize) {
+        fetch_within::<{ offset_of!(Self, receiver_port) }, 4, _>(flows, index);
+    }
+
+    /// The same of its sender.
+    #[inline(always)]
+    pub(crate) fn fetch_sender(flows: &[Self], index: usize) {
+        fetch_within::<{ offset_of!(Self, sender_port) }, 13, _>(flows, index);
     }
 
     /// Takes where its routes begin and its leaves in the event queue: sender's first, receiver's second.

@@ -3,6 +3,7 @@
 //! lives in the crate `link`.
 
 use tailback_core::LinkId;
+use tailback_core::fetch::fetch_at;
 use tailback_link::{Entrance, Link, Slots};
 
 /// Links and flows are laid out by so many before somebody is asked whether they are still wanted.
@@ -54,7 +55,11 @@ impl Links {
                 left.swap(index, place);
             }
         }
-        Some(Self { by_place: links, slots: Slots::new(), first_leaf, ids, places, entrances })
+        for (place, link) in (0..).zip(&mut links) {
+            link.number_wire(place);
+        }
+        let slots = Slots::new(links.len());
+        Some(Self { by_place: links, slots, first_leaf, ids, places, entrances })
     }
 
     /// How many there are.
@@ -87,10 +92,10 @@ impl Links {
         &self.by_place[place.0 as usize]
     }
 
-    /// The same to look at; `None` where no link stands.
+    /// Fetches what a packet touches of a link without a bound.
     #[inline(always)]
-    pub(crate) fn peek(&self, place: Place) -> Option<&Link> {
-        self.by_place.get(place.0 as usize)
+    pub(crate) fn fetch(&self, place: Place) {
+        fetch_at::<1, _>(&self.by_place, place.0 as usize);
     }
 
     /// The link of an identity.

@@ -128,7 +128,8 @@ impl<R: Recorder> Paths<R> {
     #[inline(always)]
     pub(crate) fn take_head(&mut self, place: Place, leaf: u32) -> (Packet, bool) {
         let (link, slots) = self.links.with_slots(place);
-        let (packet, next) = if link.is_open() { link.take_laid(self.now, slots) } else { link.take_head() };
+        let (packet, next) =
+            if link.is_open() { link.take_laid(place.0, self.now, slots) } else { link.take_head() };
         let is_rough = link.is_rough();
         self.events.arm(leaf, next);
         (packet, is_rough)
@@ -136,10 +137,11 @@ impl<R: Recorder> Paths<R> {
 
     /// Fetches the packet that is mostly next, while another one is on its way: the first of the link whose wire is due first.
     #[inline(always)]
-    pub(crate) fn fetch_next(&self, first_wire: u32) {
-        if let Some(link) = self.links.peek(Place(self.events.first().wrapping_sub(first_wire))) {
-            link.fetch_head(&self.links.slots);
-        }
+    pub(crate) fn fetch_next(&self, packet: &Packet, first_wire: u32) {
+        let place = Place(self.events.first().wrapping_sub(first_wire));
+        self.links.fetch(place);
+        self.links.slots.fetch_head(place.0);
+        self.annexes.fetch(packet.annex);
     }
 
     /// What a rough wire leaves of a packet.
@@ -430,7 +432,7 @@ impl<R: Recorder> Paths<R> {
     pub(crate) fn take_held(&mut self, place: Place, at: Time) -> (Packet, Option<Time>) {
         self.left_out += 1;
         let (link, slots) = self.links.with_slots(place);
-        let (packet, next) = link.take_laid(at, slots);
+        let (packet, next) = link.take_laid(place.0, at, slots);
         (packet, next.finite())
     }
 

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
+use tailback_core::fetch::fetch_at;
 use tailback_core::{FlowId, LinkId};
 use tailback_link::{Entrance, Link};
 
@@ -317,6 +318,12 @@ impl Routes {
     #[inline]
     pub(crate) fn at(&self, cursor: u32) -> u32 {
         self.table[cursor as usize]
+    }
+
+    /// Fetches the step at a cursor, and mostly those behind it.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, cursor: u32) {
+        fetch_at::<1, _>(&self.table, cursor as usize);
     }
 
     /// The same, or 0 where there is none.

@@ -88,6 +88,12 @@ impl<R: Recorder> Simulator<R> {
         self.paths.left_out
     }
 
+    /// Whether so much is simulated that what events will touch is fetched ahead of them.
+    #[doc(hidden)]
+    pub fn looks_ahead(&self) -> bool {
+        self.ahead.is_some()
+    }
+
     /// What was recorded so far.
     pub fn recorder(&self) -> &R {
         &self.paths.recorder
@@ -230,11 +236,11 @@ impl<R: Recorder> Simulator<R> {
             self.events_handled += 1;
             if let Some(place) = self.leaves.wire(leaf) {
                 let (packet, is_rough) = self.paths.take_head(place, leaf);
-                if is_wide {
-                    self.paths.fetch_next(self.leaves.first_wire());
-                }
-                if let Some(ahead) = &mut self.ahead {
+                if let Some(ahead) = &self.ahead {
+                    ahead.look_close(&self.paths, &self.leaves, &self.flows);
                     ahead.look(leaf, &self.paths, &self.leaves, &self.flows);
+                } else if is_wide {
+                    self.paths.fetch_next(&packet, self.leaves.first_wire());
                 }
                 if is_rough {
                     let (number, way, rest) = packet.words();

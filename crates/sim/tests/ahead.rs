@@ -10,8 +10,10 @@ use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
 use tailback_transport::source::{AnySource, Bulk};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig};
 
-/// With four links each, they have 36 000 leaves: more than 2¹⁵.
-const FLOWS: usize = 6_000;
+/// With four links each but for those who share theirs, they have 67 000 leaves: more than 2¹⁶.
+const FLOWS: usize = 11_500;
+/// So many flows apart stand those who share.
+const SHARING: usize = 25;
 const UNTIL: f64 = 0.4;
 
 fn flow(id: FlowId, scheme: &Scheme, forward: Vec<LinkId>, reverse: Vec<LinkId>) -> FlowSpec {
@@ -45,13 +47,19 @@ fn dumbbell(wheel: bool, link_by_link: bool) -> Simulator<()> {
     let (there, back) =
         (network.link(link("there", 300, 5, drop_tail(60))), network.link(link("back", 300, 5, unbounded())));
     let mut last = (vec![], vec![]);
+    let access = |network: &mut NetworkBuilder, whose: &str| {
+        ["up", "up back", "down", "down back"]
+            .map(|name| network.link(link(&format!("{name} {whose}"), 100, 1, unbounded())))
+    };
+    let shared = access(&mut network, "of several");
     for index in 0..FLOWS {
-        let [up, up_back, down, down_back] = ["up", "up back", "down", "down back"]
-            .map(|name| network.link(link(&format!("{name} {index}"), 100, 1, unbounded())));
+        let [up, up_back, down, down_back] =
+            if index % SHARING == 0 { shared } else { access(&mut network, &index.to_string()) };
         last = (vec![up, there, down], vec![down_back, back, up_back]);
         network.flow(flow(network.next_flow(), &scheme, last.0.clone(), last.1.clone()));
     }
     let mut sim = network.build(Time::from_secs_f64(10.0), ()).expect("a sound network");
+    assert_eq!(sim.looks_ahead(), !wheel);
     sim.run_until(Time::from_secs_f64(UNTIL / 2.0));
     sim.add_flow(flow(FlowId::from(FLOWS), &scheme, last.0, last.1)).expect("a sound flow");
     sim.run_until(Time::from_secs_f64(UNTIL));

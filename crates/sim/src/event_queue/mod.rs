@@ -218,7 +218,7 @@ mod tests {
         ) {
             let mut queue = EventQueue::new(leaves, Time::from_secs_f64(4000.0));
             let mut due = vec![u64::MAX; leaves];
-            let wide = leaves.next_power_of_two() / 128;
+            let wide = leaves.next_power_of_two() / tree::PARTS;
             for (leaf, at) in operations {
                 let leaf = leaf % leaves;
                 due[leaf] = at;

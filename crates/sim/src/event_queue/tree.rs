@@ -9,7 +9,7 @@
 //! worth a sixth of a whole run. [`WinnerTree`] picks the walk for its size when it is made.
 
 use tailback_core::Time;
-use tailback_core::fetch::fetch;
+use tailback_core::fetch::fetch_at;
 
 /// The key of a leaf that is not armed.
 pub(crate) const IDLE: u64 = u64::MAX;
@@ -51,7 +51,7 @@ struct Walks {
 const MOST_ABOVE: u32 = 10;
 
 /// Into so many parts a tree is cut to look ahead.
-const PARTS: usize = 128;
+pub(super) const PARTS: usize = 16;
 
 /// How many pairs of levels of a tree of `1 << bits` leaves go by fours.
 const fn pairs_of_levels(bits: u32) -> u32 {
@@ -156,11 +156,8 @@ impl WinnerTree {
     #[inline(always)]
     pub(crate) fn fetch(&self, leaf: u32) {
         let at = leaf as usize / 4;
-        for place in [at, self.leaves() / 4 + at / 4] {
-            if let Some(four) = self.fours.get(place) {
-                fetch::<1, _>(four);
-            }
-        }
+        fetch_at::<1, _>(&self.fours, at);
+        fetch_at::<1, _>(&self.fours, self.leaves() / 4 + at / 4);
     }
 
     /// The key of a leaf.

@@ -118,6 +118,12 @@ impl<C: Controller, S: Source> Sender<C, S> {
         (said.count == 0 && self.recovery.knows_of(said.marks)).then(|| one_way(said))
     }
 
+    /// Fetches the oldest segment's record, and the place of the next one's, ahead of an acknowledgement.
+    #[inline(always)]
+    pub fn fetch_records(&self) {
+        self.recovery.fetch_records();
+    }
+
     /// Whether a timer that is due is the shaper's, and neither loss recovery's, nor the controller's, nor the application's.
     #[inline(always)]
     pub fn is_shapers_time(&self, now: Time) -> bool {

@@ -1,6 +1,7 @@
 //! Records of the segments between the oldest unacknowledged one and the newest sent: a ring indexed by number that
 //! grows and shrinks. What the records mean is decided in the rest of `stream`.
 
+use tailback_core::fetch::fetch_at;
 use tailback_core::{PairPosition, Time};
 
 /// A segment that was sent: 16 bytes.
@@ -181,6 +182,14 @@ impl Ring {
         debug_assert!((self.first..self.end).contains(&number));
         let slot = self.slot(number);
         &mut self.slots[slot]
+    }
+
+    /// Fetches the lowest record, and the place of the next.
+    #[inline(always)]
+    pub(crate) fn fetch_ends(&self) {
+        for number in [self.first, self.end] {
+            fetch_at::<1, _>(&self.slots, self.slot(number));
+        }
     }
 
     /// Adds the record of the number [`Ring::end`].

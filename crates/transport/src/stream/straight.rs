@@ -25,6 +25,12 @@ impl LossRecovery {
             && self.doubt == Doubt::None
     }
 
+    /// Fetches what an acknowledgement of the oldest segment and a segment that leaves touch of the records.
+    #[inline(always)]
+    pub(crate) fn fetch_records(&self) {
+        self.ring.fetch_ends();
+    }
+
     /// Whether ranges tell what is missing.
     pub(crate) fn counts_ranges(&self) -> bool {
         self.mode == Reliability::Sack
