@@ -80,9 +80,4 @@ impl Link {
     pub(crate) fn last_arrives(&self) -> Time {
         self.server.busy_until().after(self.delay)
     }
-
-    /// When the head of the wire reaches the far end; `None` while nothing is on it.
-    pub fn head_arrives(&self, slots: &Slots) -> Option<Time> {
-        slots.head_arrives(&self.chain, self.last_arrives())
-    }
 }

@@ -144,11 +144,6 @@ impl Slots {
         wide.copied().unwrap_or(Span::from_nanos(gap.into()))
     }
 
-    /// When the head of a chain arrives, where the last does at `last`.
-    pub(crate) fn head_arrives(&self, chain: &Chain, last: Time) -> Option<Time> {
-        (chain.len > 0).then(|| last - self.length(chain))
-    }
-
     /// Fetches the head of a wire; where it is empty another slot, for want of a branch that no processor would foresee.
     #[inline(always)]
     pub fn fetch_head(&self, wire: u32) {
@@ -202,7 +197,7 @@ mod tests {
                     prop_assert_eq!(leads, model.is_empty());
                     model.push_back((*last, number));
                 } else if let Some((now, number)) = model.pop_front() {
-                    prop_assert_eq!(slots.head_arrives(chain, *last), Some(now));
+                    prop_assert_eq!(slots.along(chain, *last).next().map(|(at, _)| at), Some(now));
                     let (packet, next) = slots.pop(which as u32, chain, now);
                     prop_assert_eq!((packet.number, packet.route), (number, RouteCursor(7)));
                     prop_assert_eq!(next, model.front().map_or(Time::NEVER, |next| next.0));

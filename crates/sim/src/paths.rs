@@ -45,9 +45,9 @@ pub(crate) struct Paths<R> {
     /// What is fed ahead of time, and how many arrivals have been without an event so.
     pub(crate) feeding: Feeding,
     pub(crate) left_out: u64,
-    /// Before when nobody looks, and the links that hold packets which arrive later.
+    /// Before when nobody looks, and the links that hold packets which arrive later, each with when the first does.
     pub(crate) until: Time,
-    pub(crate) held: Vec<Place>,
+    pub(crate) held: Vec<(Place, Time)>,
     /// A flow that sends without end at one instant.
     pub(crate) endless: Option<FlowId>,
     pub(crate) recorder: R,
@@ -418,22 +418,18 @@ impl<R: Recorder> Paths<R> {
         }
         let (link, slots) = self.links.with_slots(place);
         if link.keep(pass, packet, RouteCursor(cursor + 2), slots) {
-            self.held.push(place);
+            self.held.push((place, pass.arrives));
         }
         None
     }
 
-    /// When the next packet arrives that a link holds.
-    pub(crate) fn held_arrives(&self, place: Place) -> Option<Time> {
-        self.links.look(place).head_arrives(&self.links.slots)
-    }
-
-    /// That packet, which arrives at `at` and can be handed over by now, and when the one behind it arrives.
-    pub(crate) fn take_held(&mut self, place: Place, at: Time) -> (Packet, Option<Time>) {
+    /// The next packet that a link holds, which arrives at `at` and can be handed over by now, and when the one behind it
+    /// arrives.
+    #[inline(always)]
+    pub(crate) fn take_held(&mut self, place: Place, at: Time) -> (Packet, Time) {
         self.left_out += 1;
         let (link, slots) = self.links.with_slots(place);
-        let (packet, next) = link.take_laid(place.0, at, slots);
-        (packet, next.finite())
+        link.take_laid(place.0, at, slots)
     }
 
     /// Packets reach their receivers by events from now on. Nobody is ahead of the present where nothing is at work.
@@ -441,10 +437,8 @@ impl<R: Recorder> Paths<R> {
         if !self.feeding.stop_handing_over(&mut self.routes, &mut self.links) {
             return;
         }
-        for place in std::mem::take(&mut self.held) {
-            if let Some(arrives) = self.held_arrives(place) {
-                self.events.arm(self.links.leaf(place), arrives);
-            }
+        for (place, arrives) in std::mem::take(&mut self.held) {
+            self.events.arm(self.links.leaf(place), arrives);
         }
     }
 

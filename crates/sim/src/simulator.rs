@@ -348,14 +348,14 @@ impl<R: Recorder> Simulator<R> {
     #[inline(never)]
     fn hand_over_held(&mut self) {
         let mut held = std::mem::take(&mut self.paths.held);
-        held.retain(|&place| {
-            let mut next = self.paths.held_arrives(place);
-            while let Some(arrives) = next.filter(|&arrives| arrives < self.paths.until) {
+        held.retain_mut(|(place, next)| {
+            while *next < self.paths.until {
+                let arrives = *next;
                 let packet;
-                (packet, next) = self.paths.take_held(place, arrives);
+                (packet, *next) = self.paths.take_held(*place, arrives);
                 self.hand_over(packet, arrives);
             }
-            next.is_some()
+            *next != Time::NEVER
         });
         self.paths.held = held;
     }
