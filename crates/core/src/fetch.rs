@@ -1,7 +1,7 @@
 //! Fetching ahead: asks the processor for memory that will be needed soon. What is fetched, and when, is the caller's business.
 
 /// A line of the processor's caches, in bytes.
-const LINE: usize = 64;
+pub const LINE: usize = 64;
 
 /// Asks for the first `LINES` cache lines of `value`.
 #[inline]
@@ -16,15 +16,18 @@ pub fn fetch<const LINES: usize, T>(value: &T) {
 /// nothing is gained and nothing harmed.
 #[inline]
 pub fn fetch_at<const LINES: usize, T>(values: &[T], index: usize) {
-    fetch_within::<0, LINES, T>(values, index);
-}
-
-/// The same of the lines from `FROM` bytes within the value on.
-#[inline]
-pub fn fetch_within<const FROM: usize, const LINES: usize, T>(values: &[T], index: usize) {
     let value = values.as_ptr().wrapping_add(index).cast::<u8>();
     for line in 0..LINES {
-        fetch_line(value.wrapping_add(FROM + LINE * line));
+        fetch_line(value.wrapping_add(LINE * line));
+    }
+}
+
+/// The same of `LINES` cache lines from this one of all that the values take.
+#[inline]
+pub fn fetch_from_line<const LINES: usize, T>(values: &[T], line: usize) {
+    let first = values.as_ptr().cast::<u8>().wrapping_add(LINE * line);
+    for line in 0..LINES {
+        fetch_line(first.wrapping_add(LINE * line));
     }
 }
 

@@ -3,12 +3,13 @@
 
 use std::mem::offset_of;
 
-use tailback_core::fetch::fetch_within;
+use tailback_core::fetch::LINE;
 use tailback_core::{LinkId, Stream, Time};
 use tailback_transport::{AnyReceiver, AnySender};
 
 use crate::event_queue::EventQueue;
 use crate::links::Place;
+use crate::routes::End;
 
 /// What a flow is made of.
 #[derive(Debug)]
@@ -93,17 +94,20 @@ impl Flow {
         }
     }
 
-    /// Fetches what the receiver of the flow at `index` touches of itself while packets come in order.
-    #[inline(always)]
-    pub(crate) fn fetch_receiver(flows: &[Self], index: usize) {
-        fetch_within::<{ offset_of!(Self, receiver_port) }, 4, _>(flows, index);
+    /// At which cache line of all flows an end of the flow at `index` begins.
+    pub(crate) fn line_of(index: usize, end: End) -> usize {
+        let at = match end {
+            End::Receiver => offset_of!(Self, receiver_port),
+            End::Sender => offset_of!(Self, sender_port),
+        };
+        index * Self::LINES + at / LINE
     }
 
-    /// The same of its sender.
-    #[inline(always)]
-    pub(crate) fn fetch_sender(flows: &[Self], index: usize) {
-        fetch_within::<{ offset_of!(Self, sender_port) }, 13, _>(flows, index);
-    }
+    /// How many cache lines a flow takes.
+    pub(crate) const LINES: usize = size_of::<Self>() / LINE;
+    /// How many of these a receiver touches while packets come in order, and how many a sender.
+    pub(crate) const OF_RECEIVER: usize = 4;
+    pub(crate) const OF_SENDER: usize = 13;
 
     /// Takes where its routes begin and its leaves in the event queue: sender's first, receiver's second.
     pub(crate) fn settle(&mut self, routes: (u32, u32), leaves: (u32, u32), events: &mut EventQueue) {

@@ -135,15 +135,6 @@ impl<R: Recorder> Paths<R> {
         (packet, is_rough)
     }
 
-    /// Fetches the packet that is mostly next, while another one is on its way: the first of the link whose wire is due first.
-    #[inline(always)]
-    pub(crate) fn fetch_next(&self, packet: &Packet, first_wire: u32) {
-        let place = Place(self.events.first().wrapping_sub(first_wire));
-        self.links.fetch(place);
-        self.links.slots.fetch_head(place.0);
-        self.annexes.fetch(packet.annex);
-    }
-
     /// What a rough wire leaves of a packet.
     #[inline(never)]
     pub(crate) fn wear(&mut self, place: Place, packet: Packet) -> Option<Packet> {

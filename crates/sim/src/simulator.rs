@@ -88,10 +88,10 @@ impl<R: Recorder> Simulator<R> {
         self.paths.left_out
     }
 
-    /// Whether so much is simulated that what events will touch is fetched ahead of them.
+    /// Whether so much is simulated that what events will touch is fetched some events ahead of them.
     #[doc(hidden)]
-    pub fn looks_ahead(&self) -> bool {
-        self.ahead.is_some()
+    pub fn looks_far_ahead(&self) -> bool {
+        self.ahead.as_ref().is_some_and(Ahead::is_far)
     }
 
     /// What was recorded so far.
@@ -220,7 +220,6 @@ impl<R: Recorder> Simulator<R> {
         let limit = limit.min(self.paths.events.horizon());
         self.paths.until = limit;
         self.hand_over_held();
-        let is_wide = self.paths.events.is_wide();
         loop {
             let (time, leaf) = self.paths.events.next();
             if time >= limit {
@@ -237,10 +236,12 @@ impl<R: Recorder> Simulator<R> {
             if let Some(place) = self.leaves.wire(leaf) {
                 let (packet, is_rough) = self.paths.take_head(place, leaf);
                 if let Some(ahead) = &self.ahead {
-                    ahead.look_close(&self.paths, &self.leaves, &self.flows);
-                    ahead.look(leaf, &self.paths, &self.leaves, &self.flows);
-                } else if is_wide {
-                    self.paths.fetch_next(&packet, self.leaves.first_wire());
+                    if ahead.is_far() {
+                        ahead.look_close(&self.paths, &self.leaves, &self.flows);
+                        ahead.look_far(leaf, &self.paths, &self.leaves, &self.flows);
+                    } else {
+                        ahead.look_next(&packet, &self.paths, &self.leaves, &self.flows);
+                    }
                 }
                 if is_rough {
                     let (number, way, rest) = packet.words();

@@ -59,7 +59,7 @@ fn dumbbell(wheel: bool, link_by_link: bool) -> Simulator<()> {
         network.flow(flow(network.next_flow(), &scheme, last.0.clone(), last.1.clone()));
     }
     let mut sim = network.build(Time::from_secs_f64(10.0), ()).expect("a sound network");
-    assert_eq!(sim.looks_ahead(), !wheel);
+    assert_eq!(sim.looks_far_ahead(), !wheel);
     sim.run_until(Time::from_secs_f64(UNTIL / 2.0));
     sim.add_flow(flow(FlowId::from(FLOWS), &scheme, last.0, last.1)).expect("a sound flow");
     sim.run_until(Time::from_secs_f64(UNTIL));
