@@ -96,6 +96,8 @@ struct SoftTimeout {
 /// What one way to find losses has and no other: one pointer for all, since flows come by the ten thousand.
 #[derive(Debug)]
 enum Own {
+    /// Vegas.
+    Vegas(VegasTimer),
     /// Recovery by offsets.
     Soft(SoftTimeout),
     /// Ranges, where lost retransmissions are found without the timer.
@@ -105,6 +107,7 @@ enum Own {
 impl Own {
     fn of(config: &StreamConfig) -> Option<Self> {
         match config.reliability {
+            Reliability::Vegas => Some(Self::Vegas(VegasTimer::default())),
             Reliability::Offsets => Some(Self::Soft(SoftTimeout::default())),
             Reliability::Sack if config.lost_retransmissions => Some(Self::Overtaken(Overtaken::default())),
             _ => None,
@@ -164,8 +167,6 @@ pub(crate) struct LossRecovery {
     rtt: RttEstimator,
     /// What one way to find losses alone has.
     own: Option<Box<Own>>,
-    /// Vegas's.
-    vegas_timer: Option<Box<VegasTimer>>,
     /// Where the receiver counts what arrives.
     arrivals: Option<Box<Arrivals>>,
     acked: Vec<Acked>,
@@ -225,7 +226,6 @@ impl LossRecovery {
             doubt: Doubt::None,
             rtt: RttEstimator::new(&config.rto, mix(u64::from(flow.0))),
             own: Own::of(config).map(Box::new),
-            vegas_timer: (config.reliability == Reliability::Vegas).then(Box::default),
             arrivals: None,
             acked: Vec::new(),
             lost: Vec::new(),

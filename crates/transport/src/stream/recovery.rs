@@ -87,8 +87,9 @@ impl LossRecovery {
     /// Vegas's timer learns that the oldest segment is about to leave again.
     fn lengthen(&mut self) {
         let (first, outstanding) = (self.ring.first(), self.ring.end() - self.ring.first());
-        if let Some(timer) = &mut self.vegas_timer {
-            timer.sent_again(self.ring.get(first).transmissions > 1, outstanding);
+        let again = self.ring.get(first).transmissions > 1;
+        if let Some(timer) = self.vegas_timer() {
+            timer.sent_again(again, outstanding);
         }
     }
 
@@ -255,7 +256,7 @@ impl LossRecovery {
         self.limited = 0;
         self.forced = reneged;
         self.timed = NONE;
-        if let Some(timer) = &mut self.vegas_timer {
+        if let Some(timer) = self.vegas_timer() {
             timer.worried = 0;
         }
         self.note_reduction();

@@ -17,8 +17,7 @@ impl LossRecovery {
     pub(crate) fn is_usual(&self, config: &StreamConfig) -> bool {
         config.rtt_sampling == RttSampling::EveryAck
             && self.timed == NONE
-            && !matches!(self.own.as_deref(), Some(Own::Soft(_)))
-            && self.vegas_timer.is_none()
+            && !matches!(self.own.as_deref(), Some(Own::Soft(_) | Own::Vegas(_)))
             && !self.rtt.is_directed()
             && self.inflation == 0
             && !self.forced

@@ -14,7 +14,7 @@
 
 use tailback_core::{Span, Time};
 
-use super::LossRecovery;
+use super::{LossRecovery, Own};
 use super::ack::Samples;
 
 /// The timer of one connection.
@@ -56,11 +56,19 @@ impl VegasTimer {
 }
 
 impl LossRecovery {
+    /// Vegas's timer, where it runs.
+    pub(super) fn vegas_timer(&mut self) -> Option<&mut VegasTimer> {
+        match self.own.as_deref_mut() {
+            Some(Own::Vegas(timer)) => Some(timer),
+            _ => None,
+        }
+    }
+
     /// What an acknowledgement says of the round trip time, where Vegas's timer runs.
     pub(super) fn learn_finely(&mut self, now: Time, samples: &Samples) {
-        if let Some(timer) = &mut self.vegas_timer
-            && samples.any
+        if samples.any
             && !samples.ambiguous
+            && let Some(timer) = self.vegas_timer()
         {
             timer.sample(now.since(samples.newest));
         }
@@ -68,21 +76,21 @@ impl LossRecovery {
 
     /// Whether the oldest segment has been in the network for longer than Vegas's time-out.
     pub(super) fn is_overdue(&self, now: Time) -> bool {
-        let timeout = self.vegas_timer.as_ref().and_then(|timer| timer.timeout);
-        let (Some(timeout), false) = (timeout, self.ring.is_empty() || self.forced) else { return false };
+        let Some(Own::Vegas(VegasTimer { timeout, .. })) = self.own.as_deref() else { return false };
+        let (&Some(timeout), false) = (timeout, self.ring.is_empty() || self.forced) else { return false };
         let record = self.ring.get(self.ring.first());
         record.in_network() > 0 && now.since(record.sent_at()) >= timeout
     }
 
     /// Whether a fresh acknowledgement shows another segment to be lost with one that was sent again.
     pub(super) fn is_worried(&mut self, now: Time) -> bool {
-        let Some(timer) = &mut self.vegas_timer else { return false };
+        let Some(timer) = self.vegas_timer() else { return false };
         if timer.worried == 0 {
             return false;
         }
         timer.worried -= 1;
         let overdue = self.is_overdue(now);
-        if !overdue && let Some(timer) = &mut self.vegas_timer {
+        if !overdue && let Some(timer) = self.vegas_timer() {
             timer.worried = 0;
         }
         overdue
