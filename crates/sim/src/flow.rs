@@ -106,7 +106,7 @@ impl Flow {
     /// How many cache lines a flow takes.
     pub(crate) const LINES: usize = size_of::<Self>() / LINE;
     /// How many of these a receiver touches while packets come in order, and how many a sender.
-    pub(crate) const OF_RECEIVER: usize = 4;
+    pub(crate) const OF_RECEIVER: usize = 5;
     pub(crate) const OF_SENDER: usize = 13;
 
     /// Takes where its routes begin and its leaves in the event queue: sender's first, receiver's second.
