@@ -182,7 +182,7 @@ mod tests {
         /// Several chains, each against a queue with times.
         #[test]
         fn chains_are_queues(
-            operations in prop::collection::vec((0_usize..3, any::<bool>(), prop_oneof![0_u64..100, 0_u64..1 << 34]), 0..500),
+            operations in prop::collection::vec((0_usize..3, any::<bool>(), prop_oneof![0_u64..100, 0_u64..1 << 34, (1_u64 << 32) - 2..(1 << 32) + 1]), 0..500),
         ) {
             let mut slots = Slots::new(3);
             let mut chains = [0, 1, 2].map(|wire| (Chain { wire, ..Chain::default() }, Time::ZERO));

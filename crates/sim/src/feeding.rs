@@ -12,7 +12,7 @@ use tailback_transport::AnyReceiver;
 use crate::flow::Flow;
 use crate::links::{Links, Place};
 use crate::refusals::NetworkError;
-use crate::routes::{Routes, Step};
+use crate::routes::{PARTED, Routes, Step};
 
 /// Not fed by a link, or by several.
 const NOBODY: u32 = u32::MAX;
@@ -98,6 +98,10 @@ fn handing_over(routes: &Routes, links: &Links, flows: &[Flow]) -> Vec<bool> {
         steps.rotate_left(1);
         steps[2] = Some(step);
         let [before, feeder, fed] = steps.map(|step| step.and_then(Step::link));
+        // What passes an aggregate's far edge enters there as if from a link.
+        if let (Some(PARTED), Some(Place(link))) = (steps[1].map(Step::kind), fed) {
+            senders[link as usize] = 2;
+        }
         if let (None, Some(Place(first))) = (feeder, fed) {
             stages_at_ends[first as usize] |= !links.look(Place(first)).acts_on_arrivals();
         }

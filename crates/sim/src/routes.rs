@@ -52,7 +52,7 @@ const TO_RECEIVER: u32 = RECEIVER << KIND_OF_STEP;
 const TO_SENDER: u32 = SENDER << KIND_OF_STEP;
 
 /// Ends beyond these two: where the routes of a group's receivers part, and the group's sender.
-const PARTED: u32 = 5;
+pub(crate) const PARTED: u32 = 5;
 const PARTS: u32 = PARTED << KIND_OF_STEP;
 
 /// Into a link that feeds others: the next one, or another (`feeding.rs`).

@@ -16,15 +16,17 @@ use crate::flow::{Flow, Port};
 use crate::links::{Links, Place};
 use crate::paths::Paths;
 use crate::recorder::{PacketEvent, Recorder};
-use crate::routes::{Routes, SENDER};
+use crate::routes::{PARTED, Routes, SENDER};
 
 /// Tells each flow's sender over which link all that reaches it comes, where that and its first link are its own.
 pub(crate) fn find(routes: &Routes, links: &Links, flows: &mut [Flow]) {
     // How many send into a link, and to how many senders it leads: two stand for many.
     let (mut senders, mut heard) = (vec![0_u8; links.len()], vec![0_u8; links.len()]);
     let mut before: Option<Place> = None;
+    // What passes an aggregate's far edge enters there as if from a link.
+    let mut parted = false;
     for step in routes.steps() {
-        if let (Some(_), Some(Place(link))) = (before, step.link()) {
+        if let (true, Some(Place(link))) = (parted || before.is_some(), step.link()) {
             senders[link as usize] = 2;
         }
         if let Some(Place(link)) = before
@@ -33,6 +35,7 @@ pub(crate) fn find(routes: &Routes, links: &Links, flows: &mut [Flow]) {
             heard[link as usize] = 2;
         }
         before = step.link();
+        parted = step.kind() == PARTED;
     }
     let add = |counts: &mut Vec<u8>, link: Option<Place>| {
         if let Some(Place(link)) = link {

@@ -11,4 +11,5 @@ mod feeding;
 mod feeding_apart;
 mod laws;
 mod left_out;
+mod shared_links;
 mod stopped;

@@ -14,7 +14,7 @@ use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
 use tailback_transport::{AnyReceiver, AnySender};
 
 /// An aggregate's edge that lets all pass and sends nothing.
-struct Edge;
+pub(crate) struct Edge;
 
 impl Endpoint for Edge {
     fn handle(&mut self, _now: Time, _input: Input, _cx: &mut EndpointCx<'_>) {}
@@ -33,7 +33,7 @@ impl EdgeEndpoint for Edge {
 }
 
 /// All that can be seen of a network that has run so far.
-fn seen(sim: &mut Simulator<()>) -> (Vec<LinkCounters>, Vec<Observation>, u64) {
+pub(crate) fn seen(sim: &mut Simulator<()>) -> (Vec<LinkCounters>, Vec<Observation>, u64) {
     let links = (0..sim.link_count()).map(|index| sim.link(LinkId::from(index))).collect();
     let flows = (0..sim.flow_count()).map(FlowId::from);
     (links, flows.flat_map(|id| [sim.sender(id), sim.receiver(id)]).collect(), sim.events_handled())

@@ -192,8 +192,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn agrees_with_a_plain_search(steps in prop::collection::vec((0_u32..12, -3_i64..4), 1..300)) {
-            let mut lengths = [0_u64; 12];
+        fn agrees_with_a_plain_search(steps in prop::collection::vec((0_u32..60, prop_oneof![-3_i64..4, 1_i64..40, Just(-99)]), 1..600)) {
+            let mut lengths = [0_u64; 60];
             let mut heap = Longest::default();
             for (slot, change) in steps {
                 let length = lengths[slot as usize].saturating_add_signed(change);
@@ -206,6 +206,8 @@ mod tests {
                 }
                 let found = heap.longest(|slot| lengths[slot as usize]).map_or(0, |slot| lengths[slot as usize]);
                 prop_assert_eq!(found, *lengths.iter().max().unwrap());
+                let in_order = (1..heap.heap.len()).all(|at| heap.heap[(at - 1) / 2].0 >= heap.heap[at].0);
+                prop_assert!(in_order, "{:?}", heap.heap);
             }
             heap.clear();
             prop_assert_eq!(heap.longest(|_| 1), None);

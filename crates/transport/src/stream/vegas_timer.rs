@@ -14,8 +14,8 @@
 
 use tailback_core::{Span, Time};
 
-use super::{LossRecovery, Own};
 use super::ack::Samples;
+use super::{LossRecovery, Own};
 
 /// The timer of one connection.
 #[derive(Clone, Debug, Default)]

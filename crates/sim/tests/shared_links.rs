@@ -1,0 +1,157 @@
+//! Links that a sender or a receiver shares with somebody who is easily overlooked (what passes an aggregate's edge, another
+//! flow's acknowledgements), and packets at the very instant of another event: what is done ahead of time changes nothing.
+//! Networks at random are in `feeding.rs` and `left_out.rs`.
+
+use crate::common::{chat, drop_tail, link, unbounded};
+use crate::feeding::stream;
+use crate::feeding_apart::{Edge, seen};
+use tailback_core::{BitRate, Span, Time};
+use tailback_link::LinkSpec;
+use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
+use tailback_transport::{AnyReceiver, AnySender};
+
+/// A paced stream starts where an aggregate's far edge is: the aggregate's packets enter its first link, too.
+fn paced_behind_an_edge(scheme: &str, link_by_link: bool) -> Simulator<()> {
+    let mut network = NetworkBuilder::new(7);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let governed = network.link(link("governed", 20, 1, drop_tail(20)));
+    let within = network.link(link("within", 20, 1, drop_tail(20)));
+    let reports = network.link(link("reports", 20, 1, unbounded()));
+    let behind = network.link(link("behind", 10, 1, unbounded()));
+    let back = network.link(link("back", 1, 1, drop_tail(2)));
+    let own_back = network.link(link("own back", 10, 5, unbounded()));
+    chat(&mut network, "over", &[governed, within, behind], &[back], Span::from_micros(1500));
+    let flow = network.next_flow();
+    network.flow(stream(flow, scheme, 1, &[behind], &[own_back]));
+    let aggregate = network.flow(FlowSpec {
+        name: "aggregate".to_owned(),
+        forward: vec![within],
+        reverse: vec![reports],
+        sender: AnySender::Edge(Box::new(Edge)),
+        receiver: AnyReceiver::Edge(Box::new(Edge)),
+        start: Time::ZERO,
+        stop: None,
+    });
+    network.aggregate(aggregate, governed);
+    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+}
+
+fn check(build: impl Fn(bool) -> Simulator<()>) {
+    let (mut ahead, mut each) = (build(false), build(true));
+    for step in 1..=40 {
+        let until = Time::ZERO + Span::from_micros(50_001 * step);
+        ahead.run_until(until);
+        each.run_until(until);
+        assert_eq!(seen(&mut ahead), seen(&mut each), "at {until:?}");
+    }
+}
+
+#[test]
+fn a_paced_sender_whose_first_link_begins_at_an_edge() {
+    for scheme in ["bbr1", "copa", "monaco", "vivace"] {
+        check(|by| paced_behind_an_edge(scheme, by));
+    }
+}
+
+/// A receiver answers over the link that begins at an aggregate's far edge.
+fn answers_behind_an_edge(link_by_link: bool) -> Simulator<()> {
+    let mut network = NetworkBuilder::new(7);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let governed = network.link(link("governed", 20, 1, drop_tail(20)));
+    let within = network.link(link("within", 20, 1, drop_tail(20)));
+    let reports = network.link(link("reports", 20, 1, unbounded()));
+    let bottleneck = network.link(link("bottleneck", 5, 10, drop_tail(20)));
+    let access = network.link(link("access", 10, 10, unbounded()));
+    let behind = network.link(link("behind", 10, 1, unbounded()));
+    let back = network.link(link("back", 1, 1, drop_tail(2)));
+    let up = network.link(link("up", 10, 1, unbounded()));
+    chat(&mut network, "over", &[governed, within, behind], &[back], Span::from_micros(1500));
+    let flow = network.next_flow();
+    network.flow(stream(flow, "sack", 1, &[up, bottleneck, access], &[behind]));
+    let aggregate = network.flow(FlowSpec {
+        name: "aggregate".to_owned(),
+        forward: vec![within],
+        reverse: vec![reports],
+        sender: AnySender::Edge(Box::new(Edge)),
+        receiver: AnyReceiver::Edge(Box::new(Edge)),
+        start: Time::ZERO,
+        stop: None,
+    });
+    network.aggregate(aggregate, governed);
+    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+}
+
+#[test]
+fn a_receiver_whose_answers_begin_at_an_edge() {
+    check(answers_behind_an_edge);
+}
+
+/// Two paced streams with first links of their own whose acknowledgements come over one link.
+fn heard_over_one_link(scheme: &str, link_by_link: bool) -> Simulator<()> {
+    let mut network = NetworkBuilder::new(7);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let bottleneck = network.link(link("bottleneck", 10, 5, drop_tail(30)));
+    let back = network.link(link("back", 10, 5, unbounded()));
+    for number in 0..2 {
+        let up = network.link(link(&format!("up {number}"), 100, 1 + 7 * number, unbounded()));
+        let flow = network.next_flow();
+        network.flow(stream(flow, scheme, 1, &[up, bottleneck], &[back]));
+    }
+    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+}
+
+#[test]
+fn two_paced_senders_are_heard_over_one_link() {
+    for scheme in ["bbr1", "copa", "monaco", "vivace"] {
+        check(|by| heard_over_one_link(scheme, by));
+    }
+}
+
+/// Acknowledgements arrive at the very instants at which the next packets may leave.
+fn ties(scheme: &str, tenths: u64, link_by_link: bool) -> Simulator<()> {
+    let mut network = NetworkBuilder::new(7);
+    if link_by_link {
+        network.link_by_link();
+    }
+    // 8 ms of pacing a packet at 1 Mbit/s; 1 ms there, 1 ms back, and the delays make up 16 ms or a part of that.
+    let [there, here] = [8_000_000, 320_000].map(BitRate::from_bits_per_sec);
+    let up = network.link(LinkSpec::new("up", there, Span::from_micros(100 * tenths), unbounded()));
+    let back = network.link(LinkSpec::new("back", here, Span::from_millis(5), unbounded()));
+    let flow = network.next_flow();
+    network.flow(stream(flow, scheme, 1, &[up], &[back]));
+    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+}
+
+#[test]
+fn arrivals_at_the_instants_of_pacing() {
+    for scheme in ["bbr1", "bbr3", "copa", "vivace", "prague", "fixed-rate", "monaco"] {
+        for tenths in [10, 50, 90, 20, 170] {
+            check(|by| ties(scheme, tenths, by));
+        }
+    }
+}
+
+/// Thousands of looks, also at what is past, are the same as one.
+#[test]
+fn where_a_run_is_cut_changes_nothing() {
+    for scheme in ["bbr1", "copa", "monaco"] {
+        let (mut once, mut often) = (heard_over_one_link(scheme, false), heard_over_one_link(scheme, false));
+        let end = Time::from_secs_f64(0.3);
+        once.run_until(end);
+        let mut now = Time::ZERO;
+        let mut step = 1_u64;
+        while now < end {
+            step = step.wrapping_mul(48_271) % 1_000_003 + 1;
+            now = (now + Span::from_nanos(step % 90_000)).min(end);
+            often.run_until(now);
+            often.run_until(Time::ZERO);
+        }
+        assert_eq!(seen(&mut once), seen(&mut often), "{scheme}");
+    }
+}
