@@ -242,12 +242,13 @@ impl Gcc {
 }
 
 impl MediaLaw for Gcc {
-    fn on_sent(&mut self, now: Time, sent: &Sent, _: Bytes) {
+    fn on_sent(&mut self, now: Time, sent: &Sent, _: Bytes) -> bool {
         let (size, target) = (sent.size.as_f64(), self.target());
         self.limit.on_sent(now.as_secs_f64(), 8.0 * size, target);
-        if let Some(probes) = &mut self.probes {
-            probes.on_sent(sent.number, size);
-        }
+        let Some(probes) = &mut self.probes else { return false };
+        let plan = probes.plan();
+        probes.on_sent(sent.number, size);
+        probes.plan() != plan
     }
 
     fn on_news(&mut self, now: Time, news: &Batch, cx: &mut Cx<'_>) {

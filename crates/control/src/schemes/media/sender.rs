@@ -7,9 +7,11 @@ use crate::estimators::arrivals::{Arrivals, Batch};
 
 /// What a scheme for media does with what reports of arrivals say.
 pub trait MediaLaw {
-    /// A packet leaves; with it, `ahead` bytes were sent beyond the newest packet that is known to have arrived.
-    fn on_sent(&mut self, now: Time, sent: &Sent, ahead: Bytes) {
+    /// A packet leaves; with it, `ahead` bytes were sent beyond the newest packet that is known to have arrived. Gives whether
+    /// what the law directs may be another now.
+    fn on_sent(&mut self, now: Time, sent: &Sent, ahead: Bytes) -> bool {
         let _ = (now, sent, ahead);
+        false
     }
 
     /// A report said something new: a packet arrived or is lost.
@@ -31,12 +33,21 @@ impl<L: MediaLaw> MediaSender<L> {
     pub fn new(law: L) -> Self {
         Self { arrivals: Arrivals::default(), law }
     }
+
+    /// A packet leaves; whether what is directed may be another now.
+    fn note_sent(&mut self, now: Time, sent: &Sent) -> bool {
+        self.arrivals.on_sent(now, sent.number, sent.size);
+        self.law.on_sent(now, sent, self.arrivals.ahead())
+    }
 }
 
 impl<L: MediaLaw> Controller for MediaSender<L> {
     fn on_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) {
-        self.arrivals.on_sent(now, sent.number, sent.size);
-        self.law.on_sent(now, sent, self.arrivals.ahead());
+        self.note_sent(now, sent);
+    }
+
+    fn hear_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) -> Option<(Directive, Option<Time>)> {
+        self.note_sent(now, sent).then(|| self.orders())
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {

@@ -209,9 +209,14 @@ impl Scream2 {
         rate.max(self.lowest).min(self.highest)
     }
 
+    /// Whether so much is in flight that next to nothing may leave.
+    fn is_far_ahead(&self) -> bool {
+        self.ahead > REF_WND_OVERHEAD * self.window.bytes()
+    }
+
     /// The pacing rate: relaxed as the media rate nears its largest, so that frames leave at once.
     fn pacing_rate(&self) -> f64 {
-        if self.ahead > REF_WND_OVERHEAD * self.window.bytes() {
+        if self.is_far_ahead() {
             return RATE_PACE_MIN;
         }
         let nominal = self.target / self.highest;
@@ -222,9 +227,11 @@ impl Scream2 {
 }
 
 impl MediaLaw for Scream2 {
-    fn on_sent(&mut self, _: Time, _: &Sent, ahead: Bytes) {
+    fn on_sent(&mut self, _: Time, _: &Sent, ahead: Bytes) -> bool {
+        let before = self.is_far_ahead();
         self.ahead = ahead.as_f64();
         self.most_ahead.0 = self.most_ahead.0.max(self.ahead);
+        self.is_far_ahead() != before
     }
 
     fn on_news(&mut self, now: Time, news: &Batch, cx: &mut Cx<'_>) {
