@@ -41,7 +41,8 @@ impl Link {
             (state, waiting_area) = feed.look(now, self.track.delay);
             busy = None;
         } else if self.mode == Mode::Open {
-            (state, waiting_area) = self.track.look(now, to_come, slots.along(&self.chain, last));
+            (state, waiting_area) =
+                self.track.look(now, to_come, (slots.along(&self.chain, last), self.chain.len));
             busy = None;
         } else {
             state = self.track.state(now, self.server.busy_until());

@@ -35,16 +35,16 @@ impl Track {
     }
 
     /// Where the packets are just before `now`, and the integral of waiting packets over time, without the last ones, which
-    /// are to come at these times only.
+    /// are to come at these times only. Of a link whose packets lie in shared slots, `shared` has them, so many.
     pub(crate) fn look<'a>(
         &'a self,
         now: Time,
         to_come: &[Coming],
-        shared: impl Iterator<Item = (Time, &'a Packet)> + Clone,
+        (shared, count): (impl Iterator<Item = (Time, &'a Packet)>, u32),
     ) -> (State, u64) {
         let (mut state, mut area) = (State::default(), self.area);
         let slots = self.ring.iter().map(|slot| (slot.time, &slot.packet)).chain(shared);
-        let here = slots.clone().count().saturating_sub(to_come.len());
+        let here = ((self.ring.len() + count) as usize).saturating_sub(to_come.len());
         // When the packet before departs. The one before the head has reached the far end.
         let mut free = Time::ZERO;
         for (index, (arrives, packet)) in slots.enumerate() {

@@ -114,7 +114,7 @@ impl Slots {
     }
 
     /// The packets of a chain from the head on, each with the time at which it arrives; the last does at `last`.
-    pub(crate) fn along(&self, chain: &Chain, last: Time) -> impl Iterator<Item = (Time, &Packet)> + Clone {
+    pub(crate) fn along(&self, chain: &Chain, last: Time) -> impl Iterator<Item = (Time, &Packet)> {
         let slots = std::iter::successors(Some(self.head(chain)), |&at| Some(self.laid[at as usize].next));
         let mut left = self.length(chain);
         slots.take(chain.len as usize).map(move |at| {

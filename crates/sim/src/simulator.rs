@@ -26,7 +26,7 @@ pub struct Simulator<R: Recorder = ()> {
     leaves: Leaves,
     flows: Vec<Flow>,
     paths: Paths<R>,
-    /// Where very much is simulated.
+    /// Where much is simulated.
     ahead: Option<Ahead>,
     events_handled: u64,
     /// Whether memory is used up.

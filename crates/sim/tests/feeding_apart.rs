@@ -14,7 +14,7 @@ use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
 use tailback_transport::{AnyReceiver, AnySender};
 
 /// An aggregate's edge that lets all pass and sends nothing.
-pub(crate) struct Edge;
+struct Edge;
 
 impl Endpoint for Edge {
     fn handle(&mut self, _now: Time, _input: Input, _cx: &mut EndpointCx<'_>) {}
@@ -39,6 +39,32 @@ pub(crate) fn seen(sim: &mut Simulator<()>) -> (Vec<LinkCounters>, Vec<Observati
     (links, flows.flat_map(|id| [sim.sender(id), sim.receiver(id)]).collect(), sim.events_handled())
 }
 
+/// An aggregate over the link `within` that governs another, and answers by `reports`; it lets all pass.
+pub(crate) fn add_aggregate(network: &mut NetworkBuilder, governed: LinkId, within: LinkId, reports: LinkId) {
+    let aggregate = network.flow(FlowSpec {
+        name: "aggregate".to_owned(),
+        forward: vec![within],
+        reverse: vec![reports],
+        sender: AnySender::Edge(Box::new(Edge)),
+        receiver: AnyReceiver::Edge(Box::new(Edge)),
+        start: Time::ZERO,
+        stop: None,
+    });
+    network.aggregate(aggregate, governed);
+}
+
+/// Both ways of the same network look the same forty times, at odd times; the one that is fed ahead.
+pub(crate) fn agree(build: impl Fn(bool) -> Simulator<()>) -> Simulator<()> {
+    let (mut ahead, mut each) = (build(false), build(true));
+    for step in 1..=40 {
+        let until = Time::ZERO + Span::from_micros(50_001 * step);
+        ahead.run_until(until);
+        each.run_until(until);
+        assert_eq!(seen(&mut ahead), seen(&mut each), "at {until:?}");
+    }
+    ahead
+}
+
 /// Two flows over an aggregate's link and two links more, each behind an access link of its own; both receivers answer over
 /// the same link.
 fn behind_an_aggregate(link_by_link: bool) -> Simulator<()> {
@@ -56,28 +82,13 @@ fn behind_an_aggregate(link_by_link: bool) -> Simulator<()> {
         let forward = [governed, within, behind, bottleneck, access];
         chat(&mut network, &format!("over {}", access.0), &forward, &[back], Span::from_micros(1500));
     }
-    let aggregate = network.flow(FlowSpec {
-        name: "aggregate".to_owned(),
-        forward: vec![within],
-        reverse: vec![reports],
-        sender: AnySender::Edge(Box::new(Edge)),
-        receiver: AnyReceiver::Edge(Box::new(Edge)),
-        start: Time::ZERO,
-        stop: None,
-    });
-    network.aggregate(aggregate, governed);
+    add_aggregate(&mut network, governed, within, reports);
     network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
 }
 
 #[test]
 fn receivers_behind_an_aggregate_are_called_when_it_is_time() {
-    let (mut ahead, mut each) = (behind_an_aggregate(false), behind_an_aggregate(true));
-    for step in 1..=40 {
-        let until = Time::ZERO + Span::from_micros(50_001 * step);
-        ahead.run_until(until);
-        each.run_until(until);
-        assert_eq!(seen(&mut ahead), seen(&mut each), "at {until:?}");
-    }
+    let ahead = agree(behind_an_aggregate);
     assert!(ahead.events_left_out() > 500, "{}", ahead.events_left_out());
 }
 

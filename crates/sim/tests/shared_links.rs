@@ -4,11 +4,10 @@
 
 use crate::common::{chat, drop_tail, link, unbounded};
 use crate::feeding::stream;
-use crate::feeding_apart::{Edge, seen};
+use crate::feeding_apart::{add_aggregate, agree, seen};
 use tailback_core::{BitRate, Span, Time};
 use tailback_link::LinkSpec;
-use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
-use tailback_transport::{AnyReceiver, AnySender};
+use tailback_sim::{NetworkBuilder, Simulator};
 
 /// A paced stream starts where an aggregate's far edge is: the aggregate's packets enter its first link, too.
 fn paced_behind_an_edge(scheme: &str, link_by_link: bool) -> Simulator<()> {
@@ -25,33 +24,14 @@ fn paced_behind_an_edge(scheme: &str, link_by_link: bool) -> Simulator<()> {
     chat(&mut network, "over", &[governed, within, behind], &[back], Span::from_micros(1500));
     let flow = network.next_flow();
     network.flow(stream(flow, scheme, 1, &[behind], &[own_back]));
-    let aggregate = network.flow(FlowSpec {
-        name: "aggregate".to_owned(),
-        forward: vec![within],
-        reverse: vec![reports],
-        sender: AnySender::Edge(Box::new(Edge)),
-        receiver: AnyReceiver::Edge(Box::new(Edge)),
-        start: Time::ZERO,
-        stop: None,
-    });
-    network.aggregate(aggregate, governed);
+    add_aggregate(&mut network, governed, within, reports);
     network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
-}
-
-fn check(build: impl Fn(bool) -> Simulator<()>) {
-    let (mut ahead, mut each) = (build(false), build(true));
-    for step in 1..=40 {
-        let until = Time::ZERO + Span::from_micros(50_001 * step);
-        ahead.run_until(until);
-        each.run_until(until);
-        assert_eq!(seen(&mut ahead), seen(&mut each), "at {until:?}");
-    }
 }
 
 #[test]
 fn a_paced_sender_whose_first_link_begins_at_an_edge() {
     for scheme in ["bbr1", "copa", "monaco", "vivace"] {
-        check(|by| paced_behind_an_edge(scheme, by));
+        agree(|by| paced_behind_an_edge(scheme, by));
     }
 }
 
@@ -72,22 +52,13 @@ fn answers_behind_an_edge(link_by_link: bool) -> Simulator<()> {
     chat(&mut network, "over", &[governed, within, behind], &[back], Span::from_micros(1500));
     let flow = network.next_flow();
     network.flow(stream(flow, "sack", 1, &[up, bottleneck, access], &[behind]));
-    let aggregate = network.flow(FlowSpec {
-        name: "aggregate".to_owned(),
-        forward: vec![within],
-        reverse: vec![reports],
-        sender: AnySender::Edge(Box::new(Edge)),
-        receiver: AnyReceiver::Edge(Box::new(Edge)),
-        start: Time::ZERO,
-        stop: None,
-    });
-    network.aggregate(aggregate, governed);
+    add_aggregate(&mut network, governed, within, reports);
     network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
 }
 
 #[test]
 fn a_receiver_whose_answers_begin_at_an_edge() {
-    check(answers_behind_an_edge);
+    agree(answers_behind_an_edge);
 }
 
 /// Two paced streams with first links of their own whose acknowledgements come over one link.
@@ -109,7 +80,7 @@ fn heard_over_one_link(scheme: &str, link_by_link: bool) -> Simulator<()> {
 #[test]
 fn two_paced_senders_are_heard_over_one_link() {
     for scheme in ["bbr1", "copa", "monaco", "vivace"] {
-        check(|by| heard_over_one_link(scheme, by));
+        agree(|by| heard_over_one_link(scheme, by));
     }
 }
 
@@ -132,7 +103,7 @@ fn ties(scheme: &str, tenths: u64, link_by_link: bool) -> Simulator<()> {
 fn arrivals_at_the_instants_of_pacing() {
     for scheme in ["bbr1", "bbr3", "copa", "vivace", "prague", "fixed-rate", "monaco"] {
         for tenths in [10, 50, 90, 20, 170] {
-            check(|by| ties(scheme, tenths, by));
+            agree(|by| ties(scheme, tenths, by));
         }
     }
 }
