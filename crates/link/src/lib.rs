@@ -26,6 +26,7 @@ mod open;
 mod ring;
 mod rough;
 mod schedule;
+mod seen;
 mod server;
 mod shared;
 mod slots;

@@ -25,6 +25,7 @@ use crate::driver::{LinkCx, LinkDriver, LinkTimers};
 use crate::feed::Feed;
 use crate::impairment::{LossState, Wear};
 use crate::late::Late;
+use crate::seen::Seen;
 use crate::server::Server;
 use crate::slots::{Chain, Slots};
 use crate::spec::LinkSpec;
@@ -86,6 +87,8 @@ pub(crate) struct Cold {
     pub(crate) late_count: u64,
     /// Of a link that feeds others.
     pub(crate) feed: Option<Feed>,
+    /// Of a link without a bound with many packets on its wire.
+    pub(crate) seen: Option<Box<Seen>>,
     /// Of drop-tail.
     limit: Option<Limit>,
     pub(crate) timers: LinkTimers,

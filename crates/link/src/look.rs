@@ -9,6 +9,7 @@ use crate::counters::{Count, LinkCounters};
 use crate::direct::State;
 use crate::feed::Coming;
 use crate::link::{Cold, Link, Mode};
+use crate::seen::Seen;
 use crate::slots::Slots;
 
 impl Link {
@@ -21,7 +22,7 @@ impl Link {
     /// The same where these packets, the last ones that entered, are to come only at `now` or later, and where those that lie
     /// in shared slots do so in these.
     pub fn counters_without(&mut self, now: Time, to_come: &[Coming], slots: &Slots) -> LinkCounters {
-        let last = self.last_arrives();
+        let open = (self.mode == Mode::Open).then(|| self.look_open(now, to_come, slots));
         let mut nothing = Cold::default();
         let cold = self.cold.as_deref_mut().unwrap_or(&mut nothing);
         let (state, waiting_area, busy);
@@ -40,9 +41,8 @@ impl Link {
         } else if let Some(feed) = &cold.feed {
             (state, waiting_area) = feed.look(now, self.track.delay);
             busy = None;
-        } else if self.mode == Mode::Open {
-            (state, waiting_area) =
-                self.track.look(now, to_come, (slots.along(&self.chain, last), self.chain.len));
+        } else if let Some(open) = open {
+            (state, waiting_area) = open;
             busy = None;
         } else {
             state = self.track.state(now, self.server.busy_until());
@@ -86,5 +86,19 @@ impl Link {
             capacity,
             drain,
         }
+    }
+
+    /// What a look at a link without a bound finds: where its packets are, and the integral of waiting packets over time.
+    fn look_open(&mut self, now: Time, to_come: &[Coming], slots: &Slots) -> (State, u64) {
+        let last = self.last_arrives();
+        if self.chain.len > Seen::MANY {
+            let seen = self.cold.get_or_insert_default().seen.get_or_insert_default();
+            let (state, ahead) = seen.look(now, to_come, (slots, &self.chain), (last, self.delay));
+            return (state, self.track.area.wrapping_sub(ahead));
+        }
+        if let Some(cold) = &mut self.cold {
+            cold.seen = None;
+        }
+        self.track.look(now, to_come, (slots.along(&self.chain, last), self.chain.len))
     }
 }

@@ -115,22 +115,30 @@ impl Slots {
 
     /// The packets of a chain from the head on, each with the time at which it arrives; the last does at `last`.
     pub(crate) fn along(&self, chain: &Chain, last: Time) -> impl Iterator<Item = (Time, &Packet)> {
-        let slots = std::iter::successors(Some(self.head(chain)), |&at| Some(self.laid[at as usize].next));
-        let mut left = self.length(chain);
-        slots.take(chain.len as usize).map(move |at| {
-            let arrives = last - left;
-            left -= self.gap(at);
-            (arrives, &self.laid[at as usize].packet)
-        })
+        let laid = self.from(self.start(chain, last)).take(chain.len as usize);
+        laid.map(|(_, arrives, packet)| (arrives, packet))
     }
 
-    fn head(&self, chain: &Chain) -> u32 {
-        self.heads.get(chain.wire as usize).copied().unwrap_or(NONE)
+    /// The slot of a chain's head, and when it arrives.
+    pub(crate) fn start(&self, chain: &Chain, last: Time) -> (u32, Time) {
+        (self.head(chain).unwrap_or(NONE), last - self.length(chain))
+    }
+
+    /// The packet in this slot, which arrives then, and those behind it; where its chain ends is for the caller to know.
+    pub(crate) fn from(&self, start: (u32, Time)) -> impl Iterator<Item = (u32, Time, &Packet)> {
+        let next = |&(at, arrives): &(u32, Time)| Some((self.laid[at as usize].next, arrives + self.gap(at)));
+        let laid = std::iter::successors(Some(start), next);
+        laid.map(|(at, arrives)| (at, arrives, &self.laid[at as usize].packet))
+    }
+
+    /// The slot of a chain's head, if it has one.
+    pub(crate) fn head(&self, chain: &Chain) -> Option<u32> {
+        self.heads.get(chain.wire as usize).copied().filter(|_| chain.len > 0)
     }
 
     /// How much later the last of a chain arrives than the first.
     fn length(&self, chain: &Chain) -> Span {
-        let (mut all, mut at) = (Span::ZERO, self.head(chain));
+        let (mut all, mut at) = (Span::ZERO, self.head(chain).unwrap_or(NONE));
         for _ in 1..chain.len {
             all += self.gap(at);
             at = self.laid[at as usize].next;
