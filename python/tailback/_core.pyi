@@ -277,11 +277,13 @@ class _Needs(TypedDict):
     marks: str
     stamps: bool
     acks: int | None
+    delivery: bool
+    lost_retransmissions: bool
 
 def register_scheme(
     name: str,
     controller: _Half,
-    policy: _Half | None,
+    policy: _Half | ArrivalReports | None,
     needs: _Needs,
     check: Callable[[dict[str, Any]], str],
 ) -> None:
@@ -289,6 +291,7 @@ def register_scheme(
 
     Raises:
         ValueError: for a need that there is not.
+        TypeError: for one of another type, or beside which another makes no sense.
     """
 
 def register_queue(
@@ -425,6 +428,9 @@ class Sent:
     """Whether it was sent before."""
     pair: Literal["single", "first", "second"]
     """Its place in a probe."""
+    app_limited: bool
+    """Whether the application had nothing to send when the packet before it had left: it, not the window or the rate, set the
+    time at which this one leaves (RFC 5348 §8.2.1)."""
     tag: int
     """The controller's own note, handed back with the acknowledgement or loss."""
 
@@ -468,6 +474,66 @@ class RttSample:
     """The smoothed round trip time."""
     min: float
     """The smallest since the connection began."""
+
+@final
+class OneWay:
+    """A segment's way to the receiver, by two clocks. ``arrived - sent_at`` is its delay up to what the clocks differ by, which
+    may make it negative: for differences only."""
+
+    sent_at: float
+    """When it left, in seconds by the sender's clock."""
+    arrived: float
+    """When it arrived, in seconds by the receiver's."""
+
+@final
+class LostThen:
+    """A packet newly believed lost, with what was known when it left. In bytes."""
+
+    size: int
+    """Its bytes on the wire."""
+    in_flight: int
+    """In the network when it left, itself included."""
+    lost_since: int
+    """Believed lost since it left, itself included."""
+    delivered_then: int
+    """Delivered since the connection began, when it left."""
+    app_limited: bool
+    """Whether it left while the application limited the sender."""
+
+@final
+class DeliverySample:
+    """One sample of the delivery rate, and the counts that belong to it (draft-ietf-ccwg-bbr §4.1). "The packet" is the
+    newest-sent one that this batch acknowledges; without any, what is said of it is ``None``, 0 or ``False``."""
+
+    delivered: int
+    """Bytes delivered since the connection began: acknowledged, cumulatively or selectively."""
+    lost: int
+    """Bytes ever believed lost."""
+    newly_acked: int
+    """Bytes that this batch acknowledges."""
+    newly_lost: int
+    """Bytes that this batch takes for lost."""
+    rate: int | None
+    """The delivery rate since the packet left, in bit/s. ``None`` without a packet, or over less than the smallest round trip
+    time, when it would say more of bursts than of the path."""
+    interval: float
+    """The time over which the rate is measured, in seconds."""
+    sent_at: float | None
+    """When the packet left, in seconds."""
+    prior_delivered: int
+    """``delivered`` when the packet left."""
+    prior_in_flight: int
+    """Bytes in the network when the packet left, itself included."""
+    lost_since: int
+    """Bytes believed lost since the packet left."""
+    app_limited: bool
+    """Whether the packet left while the application limited the sender: the rate may be the application's."""
+    rtt: float | None
+    """The packet's round trip time in seconds; ``None`` where it was sent more than once."""
+    round_start: bool
+    """A round begins: the packet left after all that was delivered when the last one began."""
+    losses: list[LostThen]
+    """Packets newly believed lost, in the order in which they were found."""
 
 @final
 class Echoes:
@@ -524,8 +590,55 @@ class Feedback:
     envelope: Envelope | None
     """What every report tells, if this packet carried one; else ``None``."""
     report: Any
-    """What the feedback policy of this scheme reported, as its type of reports, if this packet carried one; else
-    ``None``."""
+    """What the feedback policy of this scheme reported, as its type of reports, if this packet carried one; else ``None``. An
+    :class:`ArrivalReport` where the class has :class:`ArrivalReports` for a policy."""
+    delivery: DeliverySample | None
+    """What the batch says of the delivery rate, where the class asks for it (``delivery = True``) and the batch acknowledges or
+    loses anything; else ``None``."""
+    one_way: OneWay | None
+    """The way of the segment that caused the acknowledgement, where segments are stamped (``stamps = True``); streams only."""
+
+@final
+class ArrivalReports:
+    """A receiver that reports which packets arrived when, and how marked (RFC 8888): the ``policy`` of a controller.
+
+    Reports are ``interval`` seconds apart, from 0.01 to 1, while packets arrive; one leaves at once ``after`` so many packets,
+    and with ``after_frames`` after the last packet of a frame. Each tells again of up to ``overlap`` packets of the one before,
+    at most 10000. ``clock_drift`` is by how many parts in a million the receiver's clock runs fast, -1000 to 1000. Raises
+    ``ValueError`` for other values."""
+
+    def __new__(
+        cls,
+        interval: float = 0.1,
+        *,
+        overlap: int = 0,
+        after: int | None = None,
+        after_frames: bool = False,
+        clock_drift: float = 0.0,
+    ) -> Self: ...
+
+@final
+class ArrivalReport:
+    """Which packets arrived when, and how marked, as coarse as on the wire (RFC 8888 §3.1)."""
+
+    left: float
+    """When the report left, in seconds by the receiver's clock, in whole units of 1/65536 s."""
+    packets: list[ArrivalWord]
+    """What it says of each packet, in the order of their numbers."""
+
+@final
+class ArrivalWord:
+    """What a report says of one packet."""
+
+    number: int
+    """Its sequence number."""
+    received: bool
+    """Whether it has arrived."""
+    marked: bool
+    """Whether it bore Congestion Experienced."""
+    age: float | None
+    """How long before the report left it arrived, in whole units of 1/1024 s; ``None`` where it has not arrived, or at least 8 s
+    before."""
 
 @final
 class Control:
@@ -564,6 +677,10 @@ class Arrival:
     """Whether it carries data."""
     is_new: bool
     """Whether this number had not arrived before."""
+    is_last: bool
+    """Whether it is the last one of a message or frame of the application."""
+    ecn: Literal["not-ect", "ect0", "ect1", "ce"]
+    """The ECN field."""
     ce: bool
     """Marked with congestion experienced."""
     rho: bool
@@ -604,6 +721,8 @@ class Packet:
     """Its forwarding lane."""
     pair: Literal["single", "first", "second"]
     """Its place in a probe."""
+    ecn: Literal["not-ect", "ect0", "ect1", "ce"]
+    """The ECN field: ``ect1`` says that it belongs to L4S (RFC 9331)."""
     is_ecn_capable: bool
     """Whether it may be marked instead of dropped."""
 

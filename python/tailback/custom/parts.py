@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from tailback._core import (
     Arrival,
+    ArrivalReports,
     Connection,
     Cx,
     Directive,
@@ -57,24 +58,32 @@ class Controller(ABC):
 
     name: ClassVar[str] = ""
     """What scenarios and results call it; the class's name in kebab case where empty."""
-    policy: ClassVar[type[FeedbackPolicy] | None] = None
-    """The receiver's half, where the scheme has one besides acknowledgements."""
-    reliability: ClassVar[Literal["sack", "newreno", "reno", "vegas", "offsets", "datagram"]] = "sack"
+    policy: ClassVar[type[FeedbackPolicy] | ArrivalReports | None] = None
+    """The receiver's half, where the scheme has one besides acknowledgements: a class, or ``tb.ArrivalReports(0.05)`` for reports
+    of arrivals every 50 ms, as schemes for media have them (RFC 8888)."""
+    reliability: ClassVar[Literal["sack", "new-reno", "reno", "vegas", "offsets", "datagram"]] = "sack"
     """How lost data is repaired: as by selective acknowledgements, NewReno, Reno, Reno with Vegas's timer, by the offsets of
     acknowledgements as packet-pair does, or not at all (datagrams)."""
     ecn: ClassVar[Literal["off", "ect0", "ect1"]] = "off"
     """The ECN codepoint that data leaves with; where the scenario asks for one, that counts."""
-    echo: ClassVar[Literal["latched", "per-packet", "counted"] | None] = None
-    """How the receiver echoes marks; as the scenario says where ``None``. With ``counted``, ``feedback.echoes`` says how many
-    packets were marked."""
+    echo: ClassVar[Literal["latched", "per-packet", "state-change", "counted", "codepoints"] | None] = None
+    """How the receiver echoes marks; as the scenario says where ``None``. With ``state-change``, which is DCTCP's, marked bytes are
+    told from others though acknowledgements be delayed. With ``counted``, ``feedback.echoes`` says how many packets were marked;
+    with ``codepoints``, of both marks of TDQM in the ECN field."""
     marks: ClassVar[Literal["rfc3168", "controller"]] = "rfc3168"
     """Who answers an echo: with ``rfc3168``, one at a window of a single segment silences the sender until its timer expires
     (RFC 3168 §6.1.2); with ``controller`` the controller alone, which may as well ignore it."""
     stamps: ClassVar[bool] = False
-    """Whether data packets carry the time they were sent, and what the sender knows, for the feedback policy."""
+    """Whether data packets carry the time they were sent, and what the sender knows, for the feedback policy; acknowledgements of
+    streams then say when they arrived (``feedback.one_way``)."""
     acks: ClassVar[int | None] = None
     """The receiver acknowledges at the latest after so many data packets, 1 for each at once; as the scenario says where
     ``None``."""
+    delivery: ClassVar[bool] = False
+    """Whether feedback has samples of the delivery rate (``feedback.delivery``); streams only."""
+    lost_retransmissions: ClassVar[bool] = False
+    """Whether a retransmission is lost once what left after it has overtaken it (RFC 8985 §6.2), and not only when the timer
+    expires; over ``sack`` only."""
 
     def __init__(self, connection: Connection) -> None:
         """A controller for one connection. Subclasses add settings as keyword arguments with defaults."""

@@ -36,18 +36,12 @@ def register(part: Part) -> Part:
     name = name_of(part)
     if base is Controller:
         assert issubclass(part, Controller)
-        policy = part.policy
-        if policy is not None:
-            _check_class(policy, FeedbackPolicy)
-        report = policy.Report if policy is not None else None
-        reader = report_reader(report) if report is not None else None
+        policy, reader = _receiver(part)
         try:
             _core.register_scheme(
                 name,
                 {"make": _maker(part), "calls": _overridden(part, Controller), "report": reader},
-                {"make": _maker(policy), "calls": _overridden(policy, FeedbackPolicy), "report": report}
-                if policy is not None
-                else None,
+                policy,
                 {
                     "reliability": part.reliability,
                     "ecn": part.ecn,
@@ -55,6 +49,8 @@ def register(part: Part) -> Part:
                     "marks": part.marks,
                     "stamps": part.stamps,
                     "acks": part.acks,
+                    "delivery": part.delivery,
+                    "lost_retransmissions": part.lost_retransmissions,
                 },
                 lambda settings: complaint(part, settings),
             )
@@ -66,6 +62,17 @@ def register(part: Part) -> Part:
         )
     _REGISTERED[name] = part
     return part
+
+
+def _receiver(part: type[Controller]) -> tuple[Any, Any]:
+    """The receiver's half as the core takes it, and what makes a report from its numbers."""
+    policy = part.policy
+    if policy is None or isinstance(policy, _core.ArrivalReports):
+        return policy, None
+    _check_policy(part, policy)
+    report = policy.Report
+    half = {"make": _maker(policy), "calls": _overridden(policy, FeedbackPolicy), "report": report}
+    return half, report_reader(report) if report is not None else None
 
 
 def has_parts() -> bool:
@@ -143,9 +150,14 @@ def _base_of(part: Any) -> type[Any]:
     raise PartError(f"{part!r}: cannot be registered; expected a subclass of Controller or QueueDiscipline")
 
 
+def _check_policy(part: type[Controller], policy: Any) -> None:
+    if not (isinstance(policy, type) and issubclass(policy, FeedbackPolicy)):
+        allowed = "a subclass of FeedbackPolicy, an instance of ArrivalReports, or None"
+        raise PartError(f"{part.__name__}.policy: {policy!r} is not allowed; expected {allowed}")
+    _check_class(policy, FeedbackPolicy)
+
+
 def _check_class(part: type[Any], base: type[Any]) -> None:
-    if not issubclass(part, base):
-        raise PartError(f"{part.__name__}: expected a subclass of {base.__name__}")
     missing = sorted(getattr(part, "__abstractmethods__", ()))
     if missing:
         raise PartError(f"{part.__name__} ({_place(part)}): lacks {', '.join(missing)}")

@@ -129,7 +129,7 @@ impl Controller for CustomController {
         // Lent to this call only.
         let read = self.read_report.take();
         self.call(cx, |py, part, context| {
-            let object = PyFeedback::new(py, feedback, read.as_ref());
+            let object = PyFeedback::new(py, feedback, read.as_ref())?;
             part.call_method1(intern!(py, "on_feedback"), (seconds(now), object, context)).map(drop)
         });
         self.read_report = read;

@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tailback_control::{CUSTOM_SCHEMES, ControllerParams, CustomScheme};
+use tailback_control::schemes::media::ArrivalReports;
+use tailback_control::{BoxedPolicy, CUSTOM_SCHEMES, ControllerParams, CustomScheme};
 use tailback_core::custom::{Setting, Settings};
 use tailback_qdisc::{CUSTOM_QUEUES, CustomQueue};
 
@@ -26,7 +27,7 @@ use controller::CustomController;
 use needs::Wants;
 use policy::CustomPolicy;
 use queue::CustomDiscipline;
-use values::{Connection, LinkInfo};
+use values::{Connection, LinkInfo, PyArrivalReports};
 
 /// A Python callable that makes a part, and the methods that it overrides.
 pub(crate) struct Maker {
@@ -99,26 +100,48 @@ impl Half {
     }
 }
 
-/// Enters a scheme whose controller, and feedback policy if there is one, are made by Python callables.
+/// The receiver's half.
+#[derive(FromPyObject)]
+pub(crate) enum Receiver {
+    /// One of the library's own, which reports arrivals.
+    Arrivals(PyArrivalReports),
+    /// One made by a Python callable.
+    Made(Half),
+}
+
+impl Receiver {
+    fn maker(self) -> tailback_control::custom::MakePolicy {
+        match self {
+            Self::Arrivals(PyArrivalReports { plan, .. }) => {
+                Box::new(move |_, _| Box::new(ArrivalReports::new(plan)))
+            }
+            Self::Made(half) => {
+                let maker = half.maker();
+                Box::new(move |params: &ControllerParams, settings| -> BoxedPolicy {
+                    Box::new(CustomPolicy::new(&maker, Connection::new(params), settings))
+                })
+            }
+        }
+    }
+}
+
+/// Enters a scheme whose controller, and feedback policy if there is one of its own, are made by Python callables.
 #[pyfunction]
 pub(crate) fn register_scheme(
     name: &str,
     controller: Half,
-    policy: Option<Half>,
-    needs: Wants,
+    policy: Option<Receiver>,
+    needs: &Bound<'_, PyDict>,
     check: Py<PyAny>,
 ) -> PyResult<()> {
-    let (maker, policy_maker) = (controller.maker(), policy.map(Half::maker));
+    let needs = Wants(needs).needs()?;
+    let maker = controller.maker();
     let custom = CustomScheme {
         controller: Box::new(move |params, settings| {
             Box::new(CustomController::new(&maker, Connection::new(params), settings, params))
         }),
-        policy: policy_maker.map(|maker| -> tailback_control::custom::MakePolicy {
-            Box::new(move |params: &ControllerParams, settings| {
-                Box::new(CustomPolicy::new(&maker, Connection::new(params), settings))
-            })
-        }),
-        needs: needs.needs()?,
+        policy: policy.map(Receiver::maker),
+        needs,
         check: Box::new(move |settings| Python::attach(|py| complaint(py, &check, settings))),
     };
     CUSTOM_SCHEMES.enter(name, custom);

@@ -1,51 +1,79 @@
 //! What a Python class says that its scheme wants from its endpoints, word by word as [`Needs`] has it.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
-use tailback_control::{Acks, EcnEcho, MarkResponse, Needs};
+use tailback_control::{Acks, EcnEcho, MarkResponse, Needs, Reliability};
 
-/// The class's attributes, as a dictionary.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Wants {
-    reliability: String,
-    ecn: String,
-    echo: Option<String>,
-    marks: String,
-    stamps: bool,
-    acks: Option<u32>,
-}
+/// The class's attributes.
+pub(crate) struct Wants<'py>(pub(crate) &'py Bound<'py, PyDict>);
 
-impl Wants {
-    /// The same as the endpoints take it; an error names the attribute, its value and what is allowed.
-    pub(crate) fn needs(self) -> PyResult<Needs> {
-        Ok(Needs {
-            reliability: named("reliability", &self.reliability)?,
-            ecn: named("ecn", &self.ecn)?,
-            echo: self.echo.as_ref().map(|echo| named::<EcnEcho>("echo", echo)).transpose()?,
-            marks: named::<MarkResponse>("marks", &self.marks)?,
-            stamps: self.stamps,
-            acks: match self.acks {
-                None => Acks::AsConfigured,
-                Some(0) => {
-                    return Err(PyValueError::new_err(
-                        "acks: 0 is not allowed; expected at least 1 packet, or None",
-                    ));
-                }
-                Some(count) => Acks::Every(count),
-            },
-            // Classes have no word for samples yet, nor for lost retransmissions.
-            delivery: false,
-            lost_retransmissions: false,
-        })
+impl Wants<'_> {
+    /// What they say to the endpoints; an error names the attribute, its value and what is allowed.
+    pub(crate) fn needs(&self) -> PyResult<Needs> {
+        let needs = Needs {
+            reliability: self.named("reliability")?,
+            ecn: self.named("ecn")?,
+            echo: self.echo()?,
+            marks: self.named::<MarkResponse>("marks")?,
+            stamps: self.is_on("stamps")?,
+            acks: self.acks()?,
+            delivery: self.is_on("delivery")?,
+            lost_retransmissions: self.is_on("lost_retransmissions")?,
+        };
+        if needs.delivery && needs.reliability == Reliability::Datagram {
+            let allowed = "False with reliability 'datagram': the delivery of streams is measured";
+            return Err(self.wrong("delivery", allowed));
+        }
+        if needs.lost_retransmissions && needs.reliability != Reliability::Sack {
+            let allowed = "False but with reliability 'sack', whose acknowledgements tell what was overtaken";
+            return Err(self.wrong("lost_retransmissions", allowed));
+        }
+        Ok(needs)
+    }
+
+    fn acks(&self) -> PyResult<Acks> {
+        match self.get("acks", "at least 1 packet, or None")? {
+            None => Ok(Acks::AsConfigured),
+            Some(0) => Err(self.wrong("acks", "at least 1 packet, or None")),
+            Some(count) => Ok(Acks::Every(count)),
+        }
+    }
+
+    fn echo(&self) -> PyResult<Option<EcnEcho>> {
+        let word: Option<String> = self.get("echo", "a word, or None")?;
+        word.map(|word| read("echo", &word)).transpose()
+    }
+
+    /// What scenarios call by the attribute's word.
+    fn named<T: for<'de> Deserialize<'de>>(&self, attribute: &str) -> PyResult<T> {
+        let word: String = self.get(attribute, "a word")?;
+        read(attribute, &word)
+    }
+
+    fn is_on(&self, attribute: &str) -> PyResult<bool> {
+        self.get(attribute, "True or False")
+    }
+
+    fn get<T: for<'a, 'py> FromPyObject<'a, 'py>>(&self, attribute: &str, allowed: &str) -> PyResult<T> {
+        let found = self.0.get_item(attribute)?;
+        found.and_then(|value| value.extract().ok()).ok_or_else(|| self.wrong(attribute, allowed))
+    }
+
+    /// The error for an attribute.
+    fn wrong(&self, attribute: &str, allowed: &str) -> PyErr {
+        let value = self.0.get_item(attribute).ok().flatten();
+        let shown =
+            value.and_then(|value| value.repr().ok()).map_or_else(String::new, |text| text.to_string());
+        PyTypeError::new_err(format!("{attribute}: {shown} is not allowed; expected {allowed}"))
     }
 }
 
 /// What scenarios call by this word.
-fn named<'de, T: Deserialize<'de>>(attribute: &str, word: &'de str) -> PyResult<T> {
+fn read<'de, T: Deserialize<'de>>(attribute: &str, word: &'de str) -> PyResult<T> {
     let word: StrDeserializer<'de, Error> = word.into_deserializer();
     T::deserialize(word).map_err(|error| PyValueError::new_err(format!("{attribute}: {error}")))
 }

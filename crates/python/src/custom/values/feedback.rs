@@ -1,9 +1,11 @@
 //! What a controller written in Python is told: packets that leave, and batches of feedback.
 
 use pyo3::prelude::*;
-use tailback_core::{Acked, CongestionEvent, Envelope, Feedback, Lost, Recovery, Report, RttSample, Sent};
+use tailback_core::{
+    Acked, CongestionEvent, Envelope, Feedback, Lost, OneWay, Recovery, Report, RttSample, Sent,
+};
 
-use super::{place, seconds};
+use super::{PyArrivalReport, PyDelivery, place, seconds};
 
 /// A packet that leaves.
 #[pyclass(name = "Sent", module = "tailback")]
@@ -30,6 +32,10 @@ impl PySent {
     #[getter]
     fn pair(&self) -> &'static str {
         place(self.0.pair)
+    }
+    #[getter]
+    fn app_limited(&self) -> bool {
+        self.0.app_limited
     }
     #[getter]
     fn tag(&self) -> u32 {
@@ -101,6 +107,20 @@ impl From<RttSample> for PyRtt {
     }
 }
 
+/// A segment's way to the receiver, by two clocks.
+#[pyclass(name = "OneWay", frozen, get_all, module = "tailback")]
+#[derive(Clone)]
+pub(crate) struct PyOneWay {
+    sent_at: f64,
+    arrived: f64,
+}
+
+impl From<OneWay> for PyOneWay {
+    fn from(way: OneWay) -> Self {
+        Self { sent_at: seconds(way.sent_at), arrived: seconds(way.arrived) }
+    }
+}
+
 /// Echoed marks, in packets.
 #[pyclass(name = "Echoes", frozen, get_all, module = "tailback")]
 #[derive(Clone)]
@@ -145,16 +165,21 @@ pub(crate) struct PyFeedback {
     in_flight: u64,
     window_limited: bool,
     gain: f64,
-    report: Option<Box<[f64]>>,
+    /// One that Python can read.
+    report: Option<Report>,
     envelope: Option<PyEnvelope>,
     /// Makes a report of the policy's own type from its numbers.
     read: Option<Py<PyAny>>,
+    /// Made at once, since only those have one who asked for it.
+    delivery: Option<Py<PyDelivery>>,
+    one_way: Option<OneWay>,
 }
 
 impl PyFeedback {
-    pub(crate) fn new(py: Python<'_>, feedback: &Feedback<'_>, read: Option<&Py<PyAny>>) -> Self {
+    pub(crate) fn new(py: Python<'_>, feedback: &Feedback<'_>, read: Option<&Py<PyAny>>) -> PyResult<Self> {
         let echoes = feedback.echoes;
-        Self {
+        let delivery = feedback.delivery.map(|sample| Py::new(py, PyDelivery(sample.clone())));
+        Ok(Self {
             acked: feedback.acked.to_vec(),
             lost: feedback.lost.to_vec(),
             rtt: feedback.rtt,
@@ -167,12 +192,16 @@ impl PyFeedback {
             window_limited: feedback.window_limited,
             gain: feedback.gain,
             report: match feedback.report {
-                Some(Envelope { report: Report::Custom(numbers), .. }) => Some(numbers.clone()),
+                Some(Envelope { report: report @ (Report::Custom(_) | Report::Arrivals { .. }), .. }) => {
+                    Some(report.clone())
+                }
                 _ => None,
             },
             envelope: feedback.report.map(PyEnvelope::from),
             read: read.map(|read| read.clone_ref(py)),
-        }
+            delivery: delivery.transpose()?,
+            one_way: feedback.one_way,
+        })
     }
 }
 
@@ -241,12 +270,24 @@ impl PyFeedback {
     fn envelope(&self) -> Option<PyEnvelope> {
         self.envelope.clone()
     }
-    /// The receiver's report as its policy's type of reports.
+    /// The receiver's report: as its policy's type of reports, or of arrivals.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match (&self.report, &self.read) {
-            (Some(numbers), Some(read)) => read.bind(py).call1((numbers.to_vec(),)).map(Some),
+            (Some(Report::Custom(numbers)), Some(read)) => read.bind(py).call1((numbers.to_vec(),)).map(Some),
+            (Some(Report::Arrivals { first, left, words }), _) => {
+                let report = PyArrivalReport { first: *first, left: *left, words: words.clone() };
+                Ok(Some(Bound::new(py, report)?.into_any()))
+            }
             _ => Ok(None),
         }
+    }
+    #[getter]
+    fn delivery(&self, py: Python<'_>) -> Option<Py<PyDelivery>> {
+        self.delivery.as_ref().map(|sample| sample.clone_ref(py))
+    }
+    #[getter]
+    fn one_way(&self) -> Option<PyOneWay> {
+        self.one_way.map(PyOneWay::from)
     }
 }

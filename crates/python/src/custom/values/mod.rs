@@ -2,7 +2,9 @@
 //! seconds, amounts bytes, rates bit/s, all as plain numbers. This file holds what the others share.
 
 mod about;
+mod arrivals;
 mod context;
+mod delivery;
 mod directive;
 mod feedback;
 mod queue;
@@ -10,12 +12,14 @@ mod receiver;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tailback_core::{PairPosition, Time};
+use tailback_core::{Ecn, PairPosition, Time};
 
 pub(crate) use about::{Connection, LinkInfo};
+pub(crate) use arrivals::{PyArrivalReport, PyArrivalReports, PyArrivalWord};
 pub(crate) use context::Context;
+pub(crate) use delivery::{PyDelivery, PyLostThen};
 pub(crate) use directive::{ControlPair, DataPairs, ProbeCluster, PyDirective};
-pub(crate) use feedback::{PyAcked, PyEchoes, PyEnvelope, PyFeedback, PyLost, PyRtt, PySent};
+pub(crate) use feedback::{PyAcked, PyEchoes, PyEnvelope, PyFeedback, PyLost, PyOneWay, PyRtt, PySent};
 pub(crate) use queue::{Gone, PyPacket, QueueContext, Ticket};
 pub(crate) use receiver::{PyArrival, PyControl, PyOutgoing};
 
@@ -45,4 +49,9 @@ fn not_allowed(name: &str, value: f64, allowed: &str) -> PyErr {
 /// A packet's place in a probe.
 const fn place(pair: PairPosition) -> &'static str {
     PairPosition::NAMES[pair as usize]
+}
+
+/// The ECN field of a packet's header.
+const fn codepoint(ecn: Ecn) -> &'static str {
+    Ecn::NAMES[ecn as usize]
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use pyo3::prelude::*;
 use tailback_core::{BitRate, DropReason, Ecn, Kind, Packet, Time};
 
-use super::{Context, place, seconds};
+use super::{Context, codepoint, place, seconds};
 
 /// A packet in a queue.
 #[pyclass(name = "Packet", frozen, module = "tailback")]
@@ -71,6 +71,10 @@ impl PyPacket {
     #[getter]
     fn pair(&self) -> &'static str {
         place(self.packet.pair())
+    }
+    #[getter]
+    fn ecn(&self) -> &'static str {
+        codepoint(self.packet.ecn())
     }
     #[getter]
     fn is_ecn_capable(&self) -> bool {

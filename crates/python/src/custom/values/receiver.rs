@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tailback_core::{Arrival, Bytes, ControlInfo, Ecn, Lane, Outgoing, Report, Span};
 
-use super::{place, seconds};
+use super::{codepoint, place, seconds};
 
 /// What a control packet or stamped data packet carries.
 #[pyclass(name = "Control", frozen, get_all, module = "tailback")]
@@ -48,6 +48,8 @@ pub(crate) struct PyArrival {
     size: u64,
     is_data: bool,
     is_new: bool,
+    is_last: bool,
+    ecn: &'static str,
     ce: bool,
     rho: bool,
     eta: bool,
@@ -66,6 +68,8 @@ impl PyArrival {
             size: packet.size().get(),
             is_data: arrival.is_data(),
             is_new: arrival.is_new,
+            is_last: packet.is_last(),
+            ecn: codepoint(packet.ecn()),
             ce: packet.ecn() == Ecn::Ce,
             rho: packet.rho(),
             eta: packet.eta(),
