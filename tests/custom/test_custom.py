@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import threading
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args, get_type_hints
 
 import pytest
 
@@ -240,8 +241,37 @@ def test_needs_are_checked_on_registration() -> None:
             tb.register(wrong)
     with pytest.raises(tb.PartError, match=r"Wrong.acks: 0 is not allowed; expected at least 1 packet, or None"):
         tb.register(type("Wrong", (Aimd,), {"acks": 0}))
-    with pytest.raises(tb.PartError, match="stamps"):
-        tb.register(type("Wrong", (Aimd,), {"stamps": "yes"}))
+    wrong_types: list[tuple[str, Any, str]] = [
+        ("acks", 2.5, "at least 1 packet, or None"),
+        ("acks", -1, "at least 1 packet, or None"),
+        ("echo", 7, "a word, or None"),
+        ("stamps", "yes", "True or False"),
+        ("delivery", 1, "True or False"),
+        ("lost_retransmissions", None, "True or False"),
+        ("policy", Aimd, "a subclass of FeedbackPolicy, an instance of ArrivalReports, or None"),
+    ]
+    for attribute, given, allowed in wrong_types:
+        told = re.escape(f"Wrong.{attribute}: {given!r} is not allowed; expected {allowed}")
+        with pytest.raises(tb.PartError, match=told):
+            tb.register(type("Wrong", (Aimd,), {attribute: given}))
+
+
+def test_needs_that_do_not_go_together_are_told() -> None:
+    for together, told in (
+        ({"delivery": True, "reliability": "datagram"}, "delivery: True .*False with reliability 'datagram'"),
+        ({"lost_retransmissions": True, "reliability": "new-reno"}, "lost_retransmissions: True .*reliability 'sack'"),
+    ):
+        with pytest.raises(tb.PartError, match=f"Wrong.{told}"):
+            tb.register(type("Wrong", (Aimd,), together))
+
+
+def test_every_word_of_the_documentation_is_known() -> None:
+    for attribute, kind in get_type_hints(tb.Controller).items():
+        words = [
+            word for part in (kind, *get_args(kind)) for inner in (part, *get_args(part)) for word in get_args(inner)
+        ]
+        for word in {word for word in words if isinstance(word, str)}:
+            tb.register(type("Right", (Aimd,), {attribute: word}))
 
 
 def test_the_class_says_who_answers_marks_and_how_they_are_echoed(base: tb.Scenario) -> None:

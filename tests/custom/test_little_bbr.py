@@ -41,7 +41,7 @@ def test_it_fills_the_link_with_a_short_queue(little_bbr: Any) -> None:
 
 
 def test_random_loss_does_not_move_it(little_bbr: Any) -> None:
-    lossy = {"loss": {"name": "bernoulli", "probability": 0.01}}
+    lossy = {"loss": {"name": "independent", "probability": 0.01}}
     little, cubic = alone(little_bbr.scheme(), **lossy), alone("cubic", **lossy)
     assert little.flows["goodput"][0] > 0.9 * 10e6
     assert little.flows["timeouts"][0] == 0
@@ -50,12 +50,12 @@ def test_random_loss_does_not_move_it(little_bbr: Any) -> None:
 
 def test_a_path_that_changes_is_learned_anew(little_bbr: Any) -> None:
     changes = [{"at": "20 s", "rate": "4 Mbit/s"}, {"at": "40 s", "rate": "10 Mbit/s"}]
-    made = alone(little_bbr.scheme(), changes=changes)
+    made = alone(little_bbr.scheme(), schedule=changes)
     series = made.flow_series.filter(made.flow_series["flow"] == made.flows["flow"][0])
 
     def rate(begin: float, end: float) -> float:
         rows = series.filter((series["time"] > begin) & (series["time"] <= end))
-        return float(8 * rows["received_bytes"].sum() / (end - begin))
+        return 8 * float(rows["received_bytes"].sum()) / (end - begin)
 
     assert rate(25, 40) == pytest.approx(4e6, rel=0.03)
     assert rate(50, 60) > 0.95 * 10e6
