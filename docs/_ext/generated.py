@@ -1,5 +1,5 @@
-"""Writes the pages that come from the code: scenario fields, schemes, sources, queue disciplines, the command line, the
-gallery. A Sphinx extension.
+"""Writes the pages that come from the code: scenario fields, schemes, sources, queue disciplines, the command line, what
+custom parts see, the gallery. A Sphinx extension.
 
 Everything goes to docs/generated, which is not kept. What each kind of page says is decided in the modules beside this.
 """
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import command_page
 import gallery_pages
+import parts_page
 import queue_pages
 import scenario_page
 
@@ -69,6 +70,7 @@ def write(folder: Path) -> None:
     lead = "Applications, by the names that scenarios use. `tailback sources NAME` prints the same about one of them."
     (folder / "sources.md").write_text(listing(known["sources"], "Sources", lead), encoding="utf-8")
     (folder / "commands.md").write_text(command_page.text(), encoding="utf-8")
+    (folder / "parts.md").write_text(parts_page.text(), encoding="utf-8")
     queue_pages.write(known["queues"], folder / "queues", parameters)
     gallery_pages.write(folder / "gallery")
 

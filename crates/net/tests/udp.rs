@@ -3,12 +3,15 @@
 
 use std::net::UdpSocket;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use sha2::{Digest, Sha256};
-use tailback_control::SCHEMES;
-use tailback_core::{AppHint, Bytes, DataAmount, Event, FlowId, Span, Stream, Time};
+use tailback_control::schemes::{Bbr1, Bbr1Config};
+use tailback_control::{AnyController, SCHEMES, SchemeConfig};
+use tailback_core::{
+    AppHint, Bytes, Controller, Cx, DataAmount, Directive, Event, Feedback, FlowId, Sent, Span, Stream, Time,
+};
 use tailback_net::{Clock, Driver, Impairment, ImpairmentConfig, ReceiveBuffer, SendBuffer};
 use tailback_transport::source::AnySource;
 use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, Sender, StreamConfig};
@@ -53,11 +56,16 @@ fn impairment(name: &str) -> Impairment {
 fn transfer(scheme: &str, data: &[u8]) -> (Vec<u8>, u64) {
     let info = SCHEMES.iter().find(|info| info.name == scheme).expect("registered");
     let config = config(scheme);
-    let header = config.header;
     let parts = (info.default)().build(&config.controller_params());
+    moved(scheme, config, parts.controller, data)
+}
+
+/// The same under any controller.
+fn moved(scheme: &str, config: StreamConfig, controller: AnyController, data: &[u8]) -> (Vec<u8>, u64) {
+    let header = config.header;
     let receiver_config = ReceiverConfig { delivery_events: true, ..ReceiverConfig::default() };
     let receiver = Receiver::new(FLOW, receiver_config.matching(&config));
-    let sender = Sender::new(FLOW, config, parts.controller, AnySource::pushed()).with_hints();
+    let sender = Sender::new(FLOW, config, controller, AnySource::pushed()).with_hints();
     let (here, there) = sockets();
 
     let done = Arc::new(AtomicBool::new(false));
@@ -192,4 +200,37 @@ fn a_datagram_that_is_too_long_for_the_way_is_an_error_that_says_so() {
         Driver::new(socket, FLOW, sender, buffer, Stream::new(1, "sender"), None).expect("a driver");
     let error = driver.write(&vec![7; 200_000]).expect_err("beyond what UDP carries");
     assert!(error.to_string().contains("is longer than the way to the peer takes"), "{error}");
+}
+
+/// A controller from outside the library, which counts its samples.
+struct Counting(Bbr1, Arc<AtomicU64>);
+
+impl Controller for Counting {
+    fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
+        self.0.on_sent(now, sent, cx);
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        let delivered = feedback.delivery.map_or(0, |sample| sample.newly_acked.get());
+        self.1.fetch_add(delivered, Ordering::Relaxed);
+        self.0.on_feedback(now, feedback, cx);
+    }
+
+    fn directive(&self) -> Directive {
+        self.0.directive()
+    }
+}
+
+/// Samples are the endpoints' own, and reach a custom controller over real sockets as they do in the simulator.
+#[test]
+fn samples_of_the_delivery_rate_reach_a_custom_controller() {
+    let scheme = Bbr1Config::default();
+    let config = config("bbr1").serving(&scheme.needs());
+    let counted = Arc::new(AtomicU64::new(0));
+    let controller = Counting(Bbr1::new(&scheme, &config.controller_params()), Arc::clone(&counted));
+    let data = vec![7; 1_000_000];
+    let (arrived, _) = moved("custom", config, AnyController::Custom(Box::new(controller)), &data);
+    assert_eq!(arrived.len(), data.len());
+    // 1400 bytes of data in 1440 on the wire; the samples' sum misses nothing.
+    assert!(counted.load(Ordering::Relaxed) >= 1_000_000 / 1400 * 1440);
 }

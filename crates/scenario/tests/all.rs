@@ -8,6 +8,7 @@ mod altered;
 mod bad_input;
 mod bad_queues;
 mod cells_and_multicast;
+mod custom;
 mod emulation;
 mod endpoints;
 mod examples;
