@@ -84,16 +84,19 @@ def test_samples_say_what_the_controller_can_reckon(base: tb.Scenario) -> None:
 
 
 def test_a_loss_is_told_with_what_was_known_when_it_left(base: tb.Scenario) -> None:
-    base.with_flows(tb.flows(1, Sampled.scheme())).run()
+    lossy = base.replace(loss={"name": "independent", "probability": 0.1})
+    lossy.with_flows(tb.flows(1, Sampled.scheme())).run()
     losses = [(sample, lost) for _, sample, _ in Sampled.samples for lost in sample.losses]
     assert losses
     for sample, lost in losses:
         assert isinstance(lost, LostThen)
         assert lost.size <= lost.lost_since <= sample.lost
-        assert 0 < lost.delivered_then < sample.delivered
+        assert lost.delivered_then <= sample.delivered
         assert not lost.app_limited
-    beyond = [sample for _, sample, _ in Sampled.samples if sample.newly_lost and not sample.newly_acked]
-    assert all(sample.rate is sample.rtt is sample.sent_at is None for sample in beyond)
+    bare = [sample for _, sample, _ in Sampled.samples if sample.newly_lost and not sample.newly_acked]
+    assert bare, "time-outs tell of losses alone"
+    assert all(sample.rate is sample.rtt is sample.sent_at is None for sample in bare)
+    assert all(sample.interval == sample.prior_in_flight == 0 and not sample.round_start for sample in bare)
 
 
 def test_samples_say_whether_the_application_is_the_limit(base: tb.Scenario) -> None:
