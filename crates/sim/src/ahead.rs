@@ -12,6 +12,7 @@ use tailback_transport::AnySender;
 use crate::flow::Flow;
 use crate::leaves::Leaves;
 use crate::links::{Links, Place};
+use crate::neighbours::{Passage, passages};
 use crate::paths::Paths;
 use crate::routes::{End, RECEIVER, Routes, SENDER, Step};
 
@@ -73,13 +74,11 @@ impl Ahead {
 
     /// Notes what lies beyond each wire of a route, at the end of which stands a flow's `end` that sends along `answers`.
     fn follow(&mut self, routes: &Routes, links: &Links, route: u32, end: u32, answers: u32) {
-        let mut at = route;
-        while let Some(Place(place)) = Step(routes.peek(at)).link() {
-            at += 1;
-            let [step, behind] = [at, at + 1].map(|at| Step(routes.peek(at)));
-            let next = step.link().filter(|&next| !links.look(next).feeds()).or(behind.link());
+        for (at, passage) in (route + 1..).zip(passages(routes.steps_from(route))) {
+            let Passage { link: Place(place), to, behind, .. } = passage;
+            let next = to.link().filter(|&next| !links.look(next).feeds()).or(behind);
             let hands_over = next.is_some_and(|next| links.look(next).hands_over());
-            let arrives = hands_over || matches!(step.kind(), RECEIVER | SENDER);
+            let arrives = hands_over || matches!(to.kind(), RECEIVER | SENDER);
             let next = next.map_or(place, |Place(place)| place);
             let first = routes.first_link(answers).map_or(place, |Place(place)| place);
             let (answers, end) = if arrives { (first, end) } else { (next, 0) };
@@ -88,6 +87,9 @@ impl Ahead {
             let is_one = known.cursor == NOWHERE || *known == found;
             *known =
                 if is_one { found } else { Beyond { next: place, answers: place, end: ANY, cursor: at } };
+            if to.link().is_none() {
+                return;
+            }
         }
     }
 

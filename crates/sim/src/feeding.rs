@@ -11,32 +11,9 @@ use tailback_transport::AnyReceiver;
 
 use crate::flow::Flow;
 use crate::links::{Links, Place};
+use crate::neighbours::{From, Neighbours, Passage, passages};
 use crate::refusals::NetworkError;
-use crate::routes::{PARTED, Routes, Step};
-
-/// Not fed by a link, or by several.
-const NOBODY: u32 = u32::MAX;
-const SEVERAL: u32 = u32::MAX - 1;
-
-/// Which link each link is fed by, by place: [`NOBODY`] also where routes begin with it.
-fn feeders(steps: impl Iterator<Item = Step>, links: usize) -> Vec<u32> {
-    let mut feeders = vec![NOBODY; links];
-    let mut before = None;
-    for step in steps {
-        let Some(Place(place)) = step.link() else {
-            before = None;
-            continue;
-        };
-        let feeder = &mut feeders[place as usize];
-        *feeder = match before {
-            Some(before) if [NOBODY, before].contains(feeder) => before,
-            // Several links, or an endpoint.
-            _ => SEVERAL,
-        };
-        before = Some(place);
-    }
-    feeders
-}
+use crate::routes::Routes;
 
 /// Whether a packet that goes from link `before` into link `link` leaves that one behind whatever else happens at the instant at
 /// which it enters. A packet may pass in no time; then its arrival at the far end, of which the event queue knows sooner than
@@ -47,36 +24,35 @@ fn keeps_order(links: &Links, before: u32, link: u32) -> bool {
 
 /// Which links are fed ahead of time, by place. A link that is fed feeds no other, so that of a line of them every second one
 /// is.
-fn fed(links: &mut Links, feeders: &[u32]) -> Vec<bool> {
+fn fed(links: &mut Links, neighbours: &Neighbours) -> Vec<bool> {
     #[derive(Clone, Copy, PartialEq)]
     enum Known {
         Unknown,
         Fed(bool),
     }
-    let may_be_fed = |links: &mut Links, place: u32| {
-        let feeder = feeders[place as usize];
-        feeder < SEVERAL
-            && links.at(Place(place)).entrance() == Entrance::Open
-            && links.at(Place(feeder)).may_feed()
-            && keeps_order(links, feeder, place)
+    let feeder_of = |links: &mut Links, place: u32| {
+        let feeder = neighbours.feeder(Place(place))?;
+        let may_be_fed = links.at(Place(place)).entrance() == Entrance::Open
+            && links.at(feeder).may_feed()
+            && keeps_order(links, feeder.0, place);
+        may_be_fed.then_some(feeder.0)
     };
-    let mut known = vec![Known::Unknown; feeders.len()];
+    let mut known = vec![Known::Unknown; neighbours.len()];
     let mut line = Vec::new();
-    for start in 0..feeders.len() as u32 {
+    for start in 0..neighbours.len() as u32 {
         let mut at = start;
         // Towards the beginning of the line, or, in a circle, where it was begun.
         while known[at as usize] == Known::Unknown {
-            if !may_be_fed(links, at) {
+            let Some(feeder) = feeder_of(links, at) else {
                 known[at as usize] = Known::Fed(false);
                 break;
-            }
+            };
             known[at as usize] = Known::Fed(true);
-            line.push(at);
-            at = feeders[at as usize];
+            line.push((at, feeder));
+            at = feeder;
         }
-        while let Some(place) = line.pop() {
-            let feeder = known[feeders[place as usize] as usize];
-            known[place as usize] = Known::Fed(feeder == Known::Fed(false));
+        while let Some((place, feeder)) = line.pop() {
+            known[place as usize] = Known::Fed(known[feeder as usize] == Known::Fed(false));
         }
     }
     known.into_iter().map(|known| known == Known::Fed(true)).collect()
@@ -85,62 +61,28 @@ fn fed(links: &mut Links, feeders: &[u32]) -> Vec<bool> {
 /// Which links hand over to receivers ahead of time, by place, of those that are fed. What enters them goes to receivers that
 /// act on packets alone and answer each at once, and nobody else sends into the link of the answers: it takes them in the
 /// order in which they leave, whenever that is found out.
-fn handing_over(routes: &Routes, links: &Links, flows: &[Flow]) -> Vec<bool> {
-    let mut hands_over: Vec<bool> = (0..links.len() as u32)
-        .map(|place| links.look(Place(place)).is_fed() && !links.look(Place(place)).is_rough())
-        .collect();
-    // How many send into a link: two stand for many.
-    let mut senders = vec![0_u8; links.len()];
+fn handing_over(routes: &Routes, links: &Links, flows: &[Flow], neighbours: &Neighbours) -> Vec<bool> {
     // What leaves a queue when an endpoint sends may be any packet that waits there.
-    let mut stages_at_ends = vec![false; links.len()];
-    let mut steps = [None; 3];
-    for step in routes.steps() {
-        steps.rotate_left(1);
-        steps[2] = Some(step);
-        let [before, feeder, fed] = steps.map(|step| step.and_then(Step::link));
-        // What passes an aggregate's far edge enters there as if from a link.
-        if let (Some(PARTED), Some(Place(link))) = (steps[1].map(Step::kind), fed) {
-            senders[link as usize] = 2;
-        }
-        if let (None, Some(Place(first))) = (feeder, fed) {
-            stages_at_ends[first as usize] |= !links.look(Place(first)).acts_on_arrivals();
-        }
-        // An endpoint that sends into the feeder is at work, and another cannot be called.
-        if let (None, Some(_), Some(Place(fed))) = (before, feeder, fed) {
-            hands_over[fed as usize] = false;
-        }
-        if let (Some(_), Some(Place(link))) = (feeder, fed) {
-            senders[link as usize] = 2;
-        }
-        if let (Some(Place(fed)), false) = (feeder, step.is_receiver()) {
-            hands_over[fed as usize] = false;
-        }
-    }
-    let mut before: Option<usize> = None;
-    for step in routes.steps() {
-        let link = step.link().map(|Place(link)| link as usize);
-        if let (Some(feeder), Some(fed)) = (before, link) {
-            hands_over[fed] &= !stages_at_ends[feeder];
-        }
-        before = link;
-    }
-    let first = |route| routes.first_link(route);
-    for flow in flows {
-        for (route, count) in [(flow.sender_port.route, 2), (flow.receiver_port.route, 1)] {
-            if let Some(Place(link)) = first(route) {
-                senders[link as usize] = senders[link as usize].saturating_add(count);
-            }
-        }
-    }
+    let is_stage_at_an_end = |link| neighbours.begins(link) && !links.look(link).acts_on_arrivals();
+    let may_hand_over = |link: Place| {
+        links.look(link).is_fed()
+            && !links.look(link).is_rough()
+            && neighbours.leads_to_receivers_only(link)
+            // An endpoint that sends into the feeder is at work, and another cannot be called.
+            && !neighbours.is_second(link)
+            && !neighbours.feeder(link).is_some_and(is_stage_at_an_end)
+    };
+    let mut hands_over: Vec<bool> =
+        (0..links.len() as u32).map(|place| may_hand_over(Place(place))).collect();
     for flow in flows {
         let Some(Place(last)) = routes.last_link(flow.sender_port.route) else { continue };
-        let may_answer = |Place(link): Place| {
-            senders[link as usize] == 1
-                && links.look(Place(link)).acts_on_arrivals()
-                && keeps_order(links, last, link)
+        let may_answer = |link: Place| {
+            neighbours.is_one_receivers(link)
+                && links.look(link).acts_on_arrivals()
+                && keeps_order(links, last, link.0)
         };
         let answers = matches!(&flow.receiver, AnyReceiver::Stream(receiver) if receiver.answers_at_once());
-        if !(answers && first(flow.receiver_port.route).is_some_and(may_answer)) {
+        if !(answers && routes.first_link(flow.receiver_port.route).is_some_and(may_answer)) {
             hands_over[last as usize] = false;
         }
     }
@@ -157,23 +99,24 @@ pub(crate) struct Feeding {
     /// Whether any link hands over to receivers.
     hands_over: bool,
     /// Which link each link is fed by, once a flow has come while running.
-    known: Option<Vec<u32>>,
+    known: Option<Neighbours>,
     /// What is to come, by link and in order, as of an instant.
     coming: Option<(Time, Vec<Coming>)>,
 }
 
 impl Feeding {
     /// Finds what may be fed, and lays routes anew.
-    pub(crate) fn begin(routes: &mut Routes, links: &mut Links, flows: &[Flow]) -> Self {
-        let feeders = feeders(routes.steps(), links.len());
-        let fed = fed(links, &feeders);
+    pub(crate) fn begin(
+        routes: &mut Routes,
+        links: &mut Links,
+        flows: &[Flow],
+        neighbours: &Neighbours,
+    ) -> Self {
+        let fed = fed(links, neighbours);
         let mut feeding = Self::default();
-        for place in 0..fed.len() {
-            if !fed[place] {
-                continue;
-            }
-            links.at(Place(place as u32)).begin_to_be_fed();
-            let feeder = Place(feeders[place]);
+        for (place, is_fed) in (0..).map(Place).zip(fed) {
+            let Some(feeder) = neighbours.feeder(place).filter(|_| is_fed) else { continue };
+            links.at(place).begin_to_be_fed();
             if !links.at(feeder).feeds() {
                 links.at(feeder).begin_to_feed();
                 feeding.feeders.push(feeder);
@@ -184,7 +127,7 @@ impl Feeding {
             }
         }
         if !feeding.feeders.is_empty() {
-            for (place, hands_over) in (0..).zip(handing_over(routes, links, flows)) {
+            for (place, hands_over) in (0..).zip(handing_over(routes, links, flows, neighbours)) {
                 links.at(Place(place)).set_to_hand_over(hands_over);
                 feeding.hands_over |= hands_over;
             }
@@ -224,16 +167,13 @@ impl Feeding {
         if self.feeders.is_empty() {
             return Ok(());
         }
-        let known = self.known.get_or_insert_with(|| feeders(routes.steps().take(laid), links.len()));
-        let mut before = None;
-        for step in routes.steps().skip(laid) {
-            let place = step.link();
-            if let Some(place) = place.filter(|&place| links.at(place).is_fed())
-                && before != Some(known[place.0 as usize])
-            {
-                return Err(NetworkError::EnteredElsewhere { flow: flow.to_owned(), link: links.id(place) });
-            }
-            before = place.map(|place| place.0);
+        let known = self.known.get_or_insert_with(|| Neighbours::on(routes.steps().take(laid), links.len()));
+        let elsewhere = |link, from| known.feeder(link).map(From::Link) != Some(from);
+        let enters_elsewhere =
+            |passage: &Passage| links.look(passage.link).is_fed() && elsewhere(passage.link, passage.from);
+        let found = passages(routes.steps().skip(laid)).find(enters_elsewhere);
+        if let Some(Passage { link, .. }) = found {
+            return Err(NetworkError::EnteredElsewhere { flow: flow.to_owned(), link: links.id(link) });
         }
         routes.feed(links, laid);
         Ok(())

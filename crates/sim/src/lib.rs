@@ -24,6 +24,7 @@ mod flow;
 mod leaves;
 mod links;
 mod memory;
+mod neighbours;
 mod network;
 mod packet_log;
 mod paths;

@@ -10,6 +10,7 @@ use crate::feeding::Feeding;
 use crate::flow::{Flow, FlowSpec};
 use crate::leaves::LeafOrder;
 use crate::links::{Links, SOME};
+use crate::neighbours::Neighbours;
 use crate::paths::Watch;
 use crate::recorder::Recorder;
 use crate::refusals::{NetworkError, check_link, check_routes, check_unique};
@@ -187,8 +188,9 @@ impl NetworkBuilder {
         let feeding = if R::PACKETS || R::NOTES || self.link_by_link || cells_and_multicast.is_some() {
             Feeding::default()
         } else {
-            let feeding = Feeding::begin(&mut routes, &mut links, &self.flows);
-            timers::find(&routes, &links, &mut self.flows);
+            let neighbours = Neighbours::of(&routes, links.len(), &self.flows);
+            let feeding = Feeding::begin(&mut routes, &mut links, &self.flows, &neighbours);
+            timers::find(&routes, &links, &mut self.flows, &neighbours);
             feeding
         };
         let mut sim = Simulator::new(self.seed, horizon, events, leaves, links, self.flows, routes, recorder);

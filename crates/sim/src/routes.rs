@@ -77,11 +77,6 @@ impl Step {
         (!matches!(self.kind(), RECEIVER | SENDER | PARTED)).then_some(Place(place_of(self.0)))
     }
 
-    /// Whether it ends a route at its flow's receiver.
-    pub(crate) fn is_receiver(self) -> bool {
-        self.kind() == RECEIVER
-    }
-
     #[inline(always)]
     pub(crate) fn kind(self) -> u32 {
         self.0 >> KIND_OF_STEP
@@ -264,8 +259,10 @@ impl Routes {
 
     /// The last link of the route that begins at a cursor, past the edges of aggregates.
     pub(crate) fn last_link(&self, cursor: u32) -> Option<Place> {
-        let rest = self.table.get(cursor as usize..).unwrap_or_default().iter().copied().map(Step);
-        rest.take_while(|step| ![RECEIVER, SENDER].contains(&step.kind())).filter_map(Step::link).last()
+        self.steps_from(cursor)
+            .take_while(|step| ![RECEIVER, SENDER].contains(&step.kind()))
+            .filter_map(Step::link)
+            .last()
     }
 
     /// How many steps there are.
@@ -282,6 +279,11 @@ impl Routes {
     /// All steps of all routes, one route behind another; each ends with a step that leads into no link.
     pub(crate) fn steps(&self) -> impl Iterator<Item = Step> {
         self.table.iter().copied().map(Step)
+    }
+
+    /// The same from a cursor on.
+    pub(crate) fn steps_from(&self, cursor: u32) -> impl Iterator<Item = Step> {
+        self.table.get(cursor as usize..).unwrap_or_default().iter().copied().map(Step)
     }
 
     /// Says at each step from `from` on that leads into a link that feeds others whether it feeds the next.

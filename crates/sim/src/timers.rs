@@ -14,49 +14,22 @@ use tailback_transport::{AnySender, Sender};
 
 use crate::flow::{Flow, Port};
 use crate::links::{Links, Place};
+use crate::neighbours::Neighbours;
 use crate::paths::Paths;
 use crate::recorder::{PacketEvent, Recorder};
-use crate::routes::{PARTED, Routes, SENDER};
+use crate::routes::Routes;
 
 /// Tells each flow's sender over which link all that reaches it comes, where that and its first link are its own.
-pub(crate) fn find(routes: &Routes, links: &Links, flows: &mut [Flow]) {
-    // How many send into a link, and to how many senders it leads: two stand for many.
-    let (mut senders, mut heard) = (vec![0_u8; links.len()], vec![0_u8; links.len()]);
-    let mut before: Option<Place> = None;
-    // What passes an aggregate's far edge enters there as if from a link.
-    let mut parted = false;
-    for step in routes.steps() {
-        if let (true, Some(Place(link))) = (parted || before.is_some(), step.link()) {
-            senders[link as usize] = 2;
-        }
-        if let Some(Place(link)) = before
-            && step.kind() != SENDER
-        {
-            heard[link as usize] = 2;
-        }
-        before = step.link();
-        parted = step.kind() == PARTED;
-    }
-    let add = |counts: &mut Vec<u8>, link: Option<Place>| {
-        if let Some(Place(link)) = link {
-            counts[link as usize] = counts[link as usize].saturating_add(1);
-        }
-    };
-    for flow in &*flows {
-        for route in [flow.sender_port.route, flow.receiver_port.route] {
-            add(&mut senders, routes.first_link(route));
-        }
-        add(&mut heard, routes.last_link(flow.receiver_port.route));
-    }
+pub(crate) fn find(routes: &Routes, links: &Links, flows: &mut [Flow], neighbours: &Neighbours) {
     for flow in flows {
         let first = routes.first_link(flow.sender_port.route);
         let last = routes.last_link(flow.receiver_port.route);
-        let (Some(Place(first)), Some(last)) = (first, last) else { continue };
-        let is_own = senders[first as usize] == 1 && heard[last.0 as usize] == 1;
-        let is_open = links.look(Place(first)).entrance() == Entrance::Open;
-        let feeds = links.look(Place(first)).feeds();
+        let (Some(first), Some(last)) = (first, last) else { continue };
+        let is_own = neighbours.is_one_ends(first) && neighbours.is_heard_by_one(last);
+        let is_open = links.look(first).entrance() == Entrance::Open;
+        let feeds = links.look(first).feeds();
         // What has passed in no time would go on before others' timers and arrivals of that instant that come first.
-        let takes_time = links.look(Place(first)).takes_time_for_bytes();
+        let takes_time = links.look(first).takes_time_for_bytes();
         if is_own && is_open && takes_time && !feeds && !links.look(last).is_rough() {
             flow.heard_over = Some(last);
         }
