@@ -22,8 +22,11 @@ const NOWHERE: u32 = u32::MAX;
 const AT_SENDER: u32 = 1 << 31;
 /// The end is another for each packet, so that only that tells which.
 const ANY: u32 = u32::MAX;
-/// So many lines of an end are fetched where the next event may be soon over, and the rest then comes by itself.
-const BEGINNING: usize = 5;
+/// So many lines of an end are fetched where the next event may be soon over, and the rest then comes by itself: a receiver,
+/// and as many of a sender, so that nobody asks which it is.
+const BEGINNING: usize = Flow::OF_RECEIVER;
+
+const _: () = assert!(BEGINNING <= Flow::OF_SENDER, "lines beyond a sender's end");
 
 /// What a packet touches that leaves a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -97,17 +97,20 @@ impl Flow {
     /// At which cache line of all flows an end of the flow at `index` begins.
     pub(crate) fn line_of(index: usize, end: End) -> usize {
         let at = match end {
-            End::Receiver => offset_of!(Self, receiver_port),
-            End::Sender => offset_of!(Self, sender_port),
+            End::Receiver => Self::RECEIVER_AT,
+            End::Sender => Self::SENDER_AT,
         };
-        index * Self::LINES + at / LINE
+        index * Self::LINES + at
     }
 
     /// How many cache lines a flow takes.
     pub(crate) const LINES: usize = size_of::<Self>() / LINE;
-    /// How many of these a receiver touches while packets come in order, and how many a sender.
-    pub(crate) const OF_RECEIVER: usize = 5;
-    pub(crate) const OF_SENDER: usize = 13;
+    /// At which of these its ends begin.
+    const RECEIVER_AT: usize = offset_of!(Self, receiver_port) / LINE;
+    const SENDER_AT: usize = offset_of!(Self, sender_port) / LINE;
+    /// How many its ends take, from their ports on. While packets come in order, an end touches nearly all of them.
+    pub(crate) const OF_RECEIVER: usize = Self::SENDER_AT - Self::RECEIVER_AT;
+    pub(crate) const OF_SENDER: usize = Self::LINES - Self::SENDER_AT;
 
     /// Takes where its routes begin and its leaves in the event queue: sender's first, receiver's second.
     pub(crate) fn settle(&mut self, routes: (u32, u32), leaves: (u32, u32), events: &mut EventQueue) {
@@ -118,5 +121,8 @@ impl Flow {
     }
 }
 
-const _: () = assert!(size_of::<Port>() == 64, "one cache line");
-const _: () = assert!(size_of::<Flow>() <= 18 * 64, "ten thousand flows must stay small: 18 cache lines");
+const _: () = assert!(size_of::<Port>() == LINE, "one cache line");
+const _: () = assert!(align_of::<Flow>() == LINE, "lines of flows are lines of memory");
+const _: () =
+    assert!(Flow::RECEIVER_AT == 0, "a flow is its receiver's end, then its sender's, and nothing else");
+const _: () = assert!(size_of::<Flow>() <= 18 * LINE, "ten thousand flows must stay small: 18 cache lines");
