@@ -27,10 +27,9 @@ pub(crate) fn find(routes: &Routes, links: &Links, flows: &mut [Flow], neighbour
         let (Some(first), Some(last)) = (first, last) else { continue };
         let is_own = neighbours.is_one_ends(first) && neighbours.is_heard_by_one(last);
         let is_open = links.look(first).entrance() == Entrance::Open;
-        let feeds = links.look(first).feeds();
         // What has passed in no time would go on before others' timers and arrivals of that instant that come first.
         let takes_time = links.look(first).takes_time_for_bytes();
-        if is_own && is_open && takes_time && !feeds && !links.look(last).is_rough() {
+        if is_own && is_open && takes_time && !links.look(last).is_rough() {
             flow.heard_over = Some(last);
         }
     }

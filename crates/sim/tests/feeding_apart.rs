@@ -1,7 +1,7 @@
 //! Links that are fed ahead of time, in networks that `feeding.rs` does not draw: aggregates on the way, and links that take
 //! no time. Each is compared with the same network link by link.
 
-use crate::common::{Echo, chat, drop_tail, link, unbounded};
+use crate::common::{Chatter, Echo, chat, drop_tail, link, unbounded};
 use crate::feeding::stream;
 
 use tailback_core::{
@@ -10,11 +10,12 @@ use tailback_core::{
 };
 use tailback_link::{LinkCounters, LinkSpec};
 use tailback_qdisc::Built;
-use tailback_sim::{FlowSpec, NetworkBuilder, Simulator};
+use tailback_sim::{FlowSpec, NetworkBuilder, NetworkError, Simulator};
 use tailback_transport::{AnyReceiver, AnySender};
 
-/// An aggregate's edge that lets all pass and sends nothing.
-struct Edge;
+/// An aggregate's edge that lets all pass, and counts it; it sends nothing.
+#[derive(Default)]
+struct Edge(Observation);
 
 impl Endpoint for Edge {
     fn handle(&mut self, _now: Time, _input: Input, _cx: &mut EndpointCx<'_>) {}
@@ -24,12 +25,15 @@ impl Endpoint for Edge {
     }
 
     fn observe(&self) -> Observation {
-        Observation::default()
+        self.0
     }
 }
 
 impl EdgeEndpoint for Edge {
-    fn pass(&mut self, _now: Time, _packet: &Packet, _others_wait: bool, _cx: &mut EndpointCx<'_>) {}
+    fn pass(&mut self, _now: Time, packet: &Packet, _others_wait: bool, _cx: &mut EndpointCx<'_>) {
+        self.0.received_packets += 1;
+        self.0.received_bytes += packet.size();
+    }
 }
 
 /// All that can be seen of a network that has run so far.
@@ -45,8 +49,8 @@ pub(crate) fn add_aggregate(network: &mut NetworkBuilder, governed: LinkId, with
         name: "aggregate".to_owned(),
         forward: vec![within],
         reverse: vec![reports],
-        sender: AnySender::Edge(Box::new(Edge)),
-        receiver: AnyReceiver::Edge(Box::new(Edge)),
+        sender: AnySender::Edge(Box::new(Edge::default())),
+        receiver: AnyReceiver::Edge(Box::new(Edge::default())),
         start: Time::ZERO,
         stop: None,
     });
@@ -90,6 +94,91 @@ fn behind_an_aggregate(link_by_link: bool) -> Simulator<()> {
 fn receivers_behind_an_aggregate_are_called_when_it_is_time() {
     let ahead = agree(behind_an_aggregate);
     assert!(ahead.events_left_out() > 500, "{}", ahead.events_left_out());
+}
+
+/// Flows that go round an aggregate over the link within it, and a stream elsewhere. The links behind each are fed.
+fn around_an_aggregate(link_by_link: bool) -> Simulator<()> {
+    let mut network = NetworkBuilder::new(7);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let mut one = |name: &str, queue: Built| network.link(link(name, 10, 2, queue));
+    let [governed, within] = ["governed", "within"].map(|name| one(name, drop_tail(20)));
+    let [reports, around, behind] = ["reports", "around", "behind"].map(|name| one(name, unbounded()));
+    let [bottleneck, back] = ["bottleneck", "back"].map(|name| one(name, drop_tail(10)));
+    let [up, down] = ["up", "down"].map(|name| one(name, unbounded()));
+    chat(&mut network, "around", &[around, within, behind], &[back], Span::from_micros(1500));
+    let flow = network.next_flow();
+    network.flow(stream(flow, "bbr1", 1, &[up, bottleneck, down], &[back]));
+    add_aggregate(&mut network, governed, within, reports);
+    network.build(Time::from_secs_f64(100.0), ()).expect("a sound network")
+}
+
+/// The links of that network, in order.
+const GOVERNED: LinkId = LinkId(0);
+const WITHIN: LinkId = LinkId(1);
+const BEHIND: LinkId = LinkId(4);
+const BOTTLENECK: LinkId = LinkId(5);
+const BACK: LinkId = LinkId(6);
+const DOWN: LinkId = LinkId(8);
+/// Its flow of the aggregate.
+const AGGREGATE: FlowId = FlowId(2);
+
+/// A flow that comes later.
+fn late(sim: &Simulator<()>, forward: &[LinkId]) -> FlowSpec {
+    let id = FlowId::from(sim.flow_count());
+    FlowSpec {
+        name: format!("late {}", id.0),
+        forward: forward.to_vec(),
+        reverse: vec![BACK],
+        sender: AnySender::Custom(Box::new(Chatter::new(id, Span::from_micros(2900)))),
+        receiver: AnyReceiver::Custom(Box::new(Echo::new(id))),
+        start: sim.now(),
+        stop: None,
+    }
+}
+
+#[test]
+fn a_flow_that_comes_later_passes_an_aggregate() {
+    let run = |link_by_link| {
+        let mut sim = around_an_aggregate(link_by_link);
+        sim.run_until(Time::from_secs_f64(0.5));
+        assert_eq!(sim.sender(AGGREGATE).received_packets, 0);
+        let flow = late(&sim, &[GOVERNED, WITHIN, BOTTLENECK, DOWN]);
+        let id = sim.add_flow(flow).expect("ways that are known");
+        let mut seen_then = Vec::new();
+        for step in 1..=40 {
+            sim.run_until(Time::from_secs_f64(0.5) + Span::from_micros(40_001 * step));
+            seen_then.push(seen(&mut sim));
+        }
+        let passed = sim.sender(AGGREGATE).received_packets;
+        let sent = sim.sender(id).sent_packets;
+        assert!(passed > 300 && passed <= sent, "{passed} of {sent}");
+        (seen_then, sim.events_left_out())
+    };
+    let ((ahead, left_out), (each, none)) = (run(false), run(true));
+    assert!(ahead == each, "a flow that comes later changes what is simulated");
+    assert!(left_out > 500 && none == 0, "{left_out}");
+}
+
+/// What passes an aggregate's far edge comes from there, and from no link, also where the link within feeds the next.
+#[test]
+fn a_flow_that_comes_later_may_not_leave_an_aggregate_for_a_link_that_the_link_within_feeds() {
+    let way = [GOVERNED, WITHIN, BEHIND];
+    let mut sim = around_an_aggregate(false);
+    sim.run_until(Time::from_secs_f64(0.5));
+    let flow = late(&sim, &way);
+    let refused = sim.add_flow(flow);
+    assert_eq!(refused, Err(NetworkError::EnteredElsewhere { flow: "late 3".to_owned(), link: BEHIND }));
+    // Nothing is left of it.
+    let mut untouched = around_an_aggregate(true);
+    untouched.run_until(Time::from_secs_f64(2.0));
+    sim.run_until(Time::from_secs_f64(2.0));
+    assert_eq!(seen(&mut sim), seen(&mut untouched));
+    let mut each = around_an_aggregate(true);
+    each.run_until(Time::from_secs_f64(0.5));
+    let flow = late(&each, &way);
+    assert_eq!(each.add_flow(flow), Ok(FlowId(3)));
 }
 
 /// Sends a packet of one size at every beat.
