@@ -42,6 +42,8 @@ pub(crate) struct Feed {
 }
 
 const SMALLEST: usize = 8;
+/// Room for so many packets under way at most: for fewer in tests (`full.rs`), lest these take gigabytes.
+pub(crate) const MOST: usize = if cfg!(test) { 64 } else { Capacity::MOST_PACKETS as usize };
 /// So many entries ahead of their use, they are fetched: where much is under way, they were touched long ago.
 const SOON: u64 = 12;
 
@@ -82,7 +84,7 @@ impl Feed {
     /// Whether there is a place for one more: that of a packet which has reached the far end.
     #[inline(always)]
     pub(crate) fn has_room(&mut self, now: Time) -> bool {
-        self.entry(self.taken).arrives <= now || self.grow_to(Capacity::MOST_PACKETS as usize)
+        self.entry(self.taken).arrives <= now || self.grow_to(MOST)
     }
 
     /// Makes that place where there is none.

@@ -18,6 +18,8 @@ mod driver;
 mod fed;
 mod feed;
 mod feeder;
+#[cfg(test)]
+mod full;
 mod impairment;
 mod late;
 mod link;

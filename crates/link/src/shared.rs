@@ -76,6 +76,13 @@ impl Link {
         slots.pop(wire, &mut self.chain, now)
     }
 
+    /// Counts so many packets on the wire; how many there were. For tests of what becomes of a packet for which there is no
+    /// room: whoever takes a packet or looks must have set it right again.
+    #[doc(hidden)]
+    pub fn count_on_wire(&mut self, packets: u32) -> u32 {
+        std::mem::replace(&mut self.chain.len, packets)
+    }
+
     /// When the last packet on the wire reaches the far end.
     pub(crate) fn last_arrives(&self) -> Time {
         self.server.busy_until().after(self.delay)

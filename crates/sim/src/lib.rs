@@ -21,6 +21,8 @@ mod drive;
 mod event_queue;
 mod feeding;
 mod flow;
+#[cfg(test)]
+mod full;
 mod leaves;
 mod links;
 mod memory;

@@ -25,7 +25,7 @@ pub struct Simulator<R: Recorder = ()> {
     horizon: Time,
     leaves: Leaves,
     flows: Vec<Flow>,
-    paths: Paths<R>,
+    pub(crate) paths: Paths<R>,
     /// Where much is simulated.
     ahead: Option<Ahead>,
     events_handled: u64,
