@@ -113,6 +113,12 @@ pub trait Recorder {
         Time::NEVER
     }
 
+    /// Whether [`Recorder::sample`] looks at anything but the time. Where it does not, a run is not cut at samples, and they
+    /// come when it has gone as far as it was to go.
+    fn looks(&self) -> bool {
+        true
+    }
+
     /// The time has come: everything before `view.now()` has happened, nothing at it.
     fn sample(&mut self, view: &mut View<'_>) {
         let _ = view;
@@ -135,7 +141,11 @@ pub trait Recorder {
 }
 
 /// Records nothing and costs nothing.
-impl Recorder for () {}
+impl Recorder for () {
+    fn looks(&self) -> bool {
+        false
+    }
+}
 
 /// Two recorders at once.
 impl<A: Recorder, B: Recorder> Recorder for (A, B) {
@@ -155,6 +165,10 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
 
     fn next_sample(&self) -> Time {
         self.0.next_sample().min(self.1.next_sample())
+    }
+
+    fn looks(&self) -> bool {
+        self.0.looks() || self.1.looks()
     }
 
     fn sample(&mut self, view: &mut View<'_>) {
@@ -197,6 +211,10 @@ impl<A: Recorder> Recorder for Option<A> {
 
     fn next_sample(&self) -> Time {
         self.as_ref().map_or(Time::NEVER, Recorder::next_sample)
+    }
+
+    fn looks(&self) -> bool {
+        self.as_ref().is_some_and(Recorder::looks)
     }
 
     fn sample(&mut self, view: &mut View<'_>) {

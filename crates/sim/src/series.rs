@@ -250,6 +250,10 @@ impl Recorder for Series {
         self.next
     }
 
+    fn looks(&self) -> bool {
+        !(self.plan.links.is_empty() && self.plan.flows.is_empty())
+    }
+
     fn sample(&mut self, view: &mut View<'_>) {
         self.columns.times.push(view.now());
         for (index, &id) in self.plan.links.iter().enumerate() {

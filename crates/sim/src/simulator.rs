@@ -175,15 +175,19 @@ impl<R: Recorder> Simulator<R> {
     pub fn run_until(&mut self, until: Time) {
         loop {
             let sample = self.paths.recorder.next_sample();
-            if !self.run_events(until.min(sample)) {
+            let looks = self.paths.recorder.looks();
+            if !self.run_events(if looks { until.min(sample) } else { until }) {
                 return;
             }
             if sample > until {
                 break;
             }
-            self.paths.now = self.paths.now.max(sample);
+            if looks {
+                self.paths.now = self.paths.now.max(sample);
+            }
             let Paths { now, links, feeding, recorder, .. } = &mut self.paths;
-            recorder.sample(&mut View { now: *now, links, feeding, flows: &self.flows });
+            let now = if looks { *now } else { sample };
+            recorder.sample(&mut View { now, links, feeding, flows: &self.flows });
         }
         self.paths.now = self.paths.now.max(until);
     }

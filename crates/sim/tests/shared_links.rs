@@ -5,10 +5,10 @@
 use crate::common::{chat, drop_tail, link, unbounded};
 use crate::feeding::stream;
 use crate::feeding_apart::{add_aggregate, agree, seen};
-use tailback_core::{BitRate, FlowId, Span, Time};
+use tailback_core::{BitRate, FlowId, LinkId, Span, Time};
 use tailback_link::LinkSpec;
 use tailback_qdisc::Built;
-use tailback_sim::{NetworkBuilder, Simulator};
+use tailback_sim::{NetworkBuilder, Series, SeriesPlan, Simulator};
 
 /// A paced stream starts where an aggregate's far edge is: the aggregate's packets enter its first link, too.
 fn paced_behind_an_edge(scheme: &str, link_by_link: bool) -> Simulator<()> {
@@ -137,6 +137,36 @@ fn arrivals_at_the_instants_of_pacing() {
             agree(|by| ties(scheme, tenths, by));
         }
     }
+}
+
+/// A run in which nothing is recorded is not cut at the ends of bins, which come in the result all the same.
+#[test]
+fn a_recorder_that_looks_at_nothing_does_not_cut_a_run() {
+    let run = |flows: Vec<FlowId>| {
+        let plan = SeriesPlan { bin: Span::from_micros(777), links: Vec::new(), flows, queue_state: false };
+        let mut network = NetworkBuilder::new(7);
+        let links = [("up", 100, 1), ("bottleneck", 10, 5), ("down", 100, 1), ("back", 10, 5)];
+        let [up, bottleneck, down, back] = links.map(|(name, mbit, millis)| {
+            let queue = if name == "bottleneck" { drop_tail(30) } else { unbounded() };
+            network.link(link(name, mbit, millis, queue))
+        });
+        network.flow(stream(FlowId(0), "monaco", 1, &[up, bottleneck, down], &[back]));
+        let mut sim = network.build(Time::from_secs_f64(100.0), Series::new(plan)).expect("a sound network");
+        let mut all = Vec::new();
+        for millis in [500, 1003, 1004, 1004, 3000] {
+            sim.run_until(Time::ZERO + Span::from_millis(millis));
+            let links = [0, 1, 2, 3].map(|index| sim.link(LinkId(index)));
+            let ends = (sim.sender(FlowId(0)), sim.receiver(FlowId(0)));
+            all.push((sim.now(), sim.events_handled(), ends, links));
+        }
+        let left_out = sim.events_left_out();
+        (all, sim.into_recorder().finish().times, left_out)
+    };
+    let (uncut, cut) = (run(Vec::new()), run(vec![FlowId(0)]));
+    assert_eq!((&uncut.0, &uncut.1), (&cut.0, &cut.1));
+    assert!(uncut.2 > cut.2 + 100, "{} and {} events left out", uncut.2, cut.2);
+    assert_eq!(uncut.1.len(), 3_000_000 / 777);
+    assert_eq!(uncut.1.last(), Some(&(Time::ZERO + Span::from_micros(3_000_000 / 777 * 777))));
 }
 
 /// Thousands of looks, also at what is past, are the same as one.
