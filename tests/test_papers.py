@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tailback as tb
-from tailback import cli
+from tailback import cli, processes
 from tailback.analysis import mm1n
 from tailback.papers import ledger, reproduce
 from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter, Refutation
@@ -333,6 +333,25 @@ def test_a_pool_is_stopped_while_its_processes_start(monkeypatch: pytest.MonkeyP
             future.result(20)
         with pytest.raises(RuntimeError, match="stopped"):
             _ = pool.executor
+
+
+def test_calls_that_were_cancelled_may_lose_their_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a full disk ends a sweep: what waits is cancelled, and then the processes end."""
+    told: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", told.append)
+    before = set(threading.enumerate())
+    with Pool(2) as pool:
+        futures = [pool.executor.submit(time.sleep, 60.0) for _ in range(12)]
+        while not futures[0].running():
+            time.sleep(0.01)
+        for future in futures:
+            future.cancel()
+        assert isinstance(pool.executor, processes.Workers)
+        for process in list((pool.executor._processes or {}).values()):
+            process.terminate()
+        for thread in set(threading.enumerate()) - before:
+            thread.join(timeout=20.0)
+    assert told == []
 
 
 def test_unwritable_places_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

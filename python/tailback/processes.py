@@ -10,11 +10,13 @@ import sys
 import sysconfig
 import threading
 import types
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, InvalidStateError, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 # A fork server, where there is one: it is safe beside threads, and imports the core once for all workers.
 _METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
@@ -41,8 +43,23 @@ class _Context(type(_ORIGINAL)):  # type: ignore[misc]  # Likewise.
 _CONTEXT: Any = _Context()
 
 
+class _Told(Future[Any]):
+    """A future that may hear what became of it when it has been cancelled: the thread that tells it of the end of its process
+    does not look, and would end in a traceback of its own."""
+
+    def set_exception(self, exception: BaseException | None) -> None:
+        with suppress(InvalidStateError):
+            super().set_exception(exception)
+
+
 class Workers(ProcessPoolExecutor):
     """Processes that can be stopped at once."""
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """As every executor's."""
+        future = super().submit(fn, *args, **kwargs)
+        future.__class__ = _Told
+        return future
 
     def stop(self) -> None:
         """Ends all processes, whatever they are at; nobody waits for what they would have said."""

@@ -88,7 +88,7 @@ class Cache:
             from tailback.results.files import explained  # Not on the workers' way.
 
             Path(beside).unlink(missing_ok=True)
-            hint = "cache= names another folder, and cache=False keeps no runs"
+            hint = 'TAILBACK_CACHE names another folder, and --no-cache keeps no runs; in Python cache="folder" and cache=False'
             raise StorageError(f"{explained(Path(path), error)}; {hint}") from error
 
 
