@@ -122,11 +122,38 @@ def test_a_wrong_option_is_named(link: Link, said: str) -> None:
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "link", [Link("20 Mbits"), Link("20 Mbit/s", queue="fq-coddle"), Link("20 Mbit/s", trace="no-such.trace")]
+)
+def test_a_mistake_in_both_directions_is_told_once(link: Link) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario_of(link)
+    assert len(caught.value.problems) == 1
+    assert "(down)" not in str(caught.value)
+
+
+def test_a_mistake_in_each_direction_is_told_for_each() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario_of(Link("20 Mbit/s", up=["rate=4"], down=["rate=5"]))
+    assert [problem.field for problem in caught.value.problems] == ["--rate", "--rate (down)"]
+
+
 def test_a_wrong_option_ends_before_anything_starts() -> None:
     ended = shell("--rate", "fast", "--", "echo", "started")
     assert ended.returncode == 1
     assert "--rate" in ended.stderr
     assert not ended.stdout
+
+
+@pytest.mark.usefixtures("able")
+def test_where_others_cannot_be_reached_two_ways_without_them_are_named() -> None:
+    forwarding = Path("/proc/sys/net/ipv4/ip_forward")
+    if os.geteuid() != 0 or forwarding.read_text().strip() != "0":
+        pytest.skip("packets are passed on here, or only root may ask for it")
+    ended = shell("--rate", "20 Mbit/s", "--", "true")
+    assert ended.returncode == 1
+    assert "--no-outside" in ended.stderr
+    assert "--server" in ended.stderr
 
 
 @pytest.mark.usefixtures("able")

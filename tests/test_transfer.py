@@ -43,7 +43,6 @@ class Waiting:
     def __init__(
         self, folder: Path, home: dict[str, str], *words: str, limit: Callable[[], None] | None = None
     ) -> None:
-        folder.mkdir(exist_ok=True)
         address = ["--address", "127.0.0.1", "--port", "0"]
         self.process = subprocess.Popen(
             [*COMMAND, "recv", str(folder), *address, *words],
@@ -168,7 +167,7 @@ def test_plain_text_stays_in_the_lab(tmp_path: Path, home: dict[str, str], film:
         (["send", "FILM", "127.0.0.1", "--key", "KEY", "--scheme", "probabilistic"], '"probabilistic" sets none'),
         (["send", "FILM", "127.0.0.1", "--key", "KEY", "--patience", "soon"], "--patience"),
         (["send", "no-such-file", "127.0.0.1", "--key", "KEY"], "no-such-file: No such file"),
-        (["recv", "no-such-folder"], "no-such-folder"),
+        (["recv", "FILM/in"], "cannot be written"),
         (["recv", "--only", "abc"], "--show-key"),
     ],
 )
@@ -176,7 +175,7 @@ def test_what_makes_no_sense_is_named(
     words: list[str], said: str, home: dict[str, str], film: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", home["XDG_CONFIG_HOME"])
-    put = {"FILM": str(film), "KEY": keys.written(bytes(48))}
+    put = {"FILM": str(film), "FILM/in": str(film / "in"), "KEY": keys.written(bytes(48))}
     with pytest.raises(TailbackError, match=re.escape(said)):
         app([put.get(word, word) for word in words], standalone_mode=False)
 

@@ -18,6 +18,7 @@ import typer
 
 from tailback.commands.console import stoppable
 from tailback.errors import TailbackError, refused
+from tailback.results.files import make_folder
 from tailback.transfer import keys
 
 if TYPE_CHECKING:
@@ -113,8 +114,7 @@ def receive_file(
     """
     from tailback import _core
 
-    if not folder.is_dir():
-        raise refused("FOLDER", str(folder), "a folder that is there")
+    make_folder(folder)
     told: dict[str, Any] = {
         "folder": str(folder),
         "address": None if address is None else str(_address(address)),

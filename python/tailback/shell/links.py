@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 INSIDE: Final = "inside"
 OUTSIDE: Final = "outside"
 _PLACE: Final = re.compile(r"topology\.links\[0\](\.reverse)?(?:\.(.*))?")
+_DOWN: Final = " (down)"
 _WITHOUT_DELAY: Final = "100 packets"
 """The buffer of a link without a delay, which has no bandwidth-delay product."""
 
@@ -74,7 +75,7 @@ def scenario_of(link: Link) -> Scenario:
     try:
         return Scenario.of(data)
     except ScenarioError as error:
-        raise ScenarioError([_by_option(problem) for problem in error.problems], "tailback shell") from None
+        raise ScenarioError(_once(error.problems), "tailback shell") from None
 
 
 def _flow(name: str, start: str, end: str) -> dict[str, Any]:
@@ -126,10 +127,22 @@ def _fields(texts: Sequence[str], option: str) -> dict[str, Any]:
     return found
 
 
+def _once(problems: Sequence[Problem]) -> list[Problem]:
+    """The complaints by their options; once what both directions have from one option."""
+    named = [_by_option(problem) for problem in problems]
+    said = {(problem.field, problem.value, problem.allowed) for problem in named}
+    return [
+        problem
+        for problem in named
+        if (problem.field.removesuffix(_DOWN), problem.value, problem.allowed) not in said
+        or not problem.field.endswith(_DOWN)
+    ]
+
+
 def _by_option(problem: Problem) -> Problem:
     """A complaint that names the option which the scenario's field came from."""
     match = _PLACE.fullmatch(problem.field)
     if match is None:
         return problem
     option = f"--{match[2]}" if match[2] else "the link"
-    return Problem(f"{option} (down)" if match[1] else option, problem.value, problem.allowed)
+    return Problem(f"{option}{_DOWN}" if match[1] else option, problem.value, problem.allowed)

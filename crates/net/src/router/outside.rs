@@ -78,7 +78,8 @@ fn forwards(namespace: &Namespace) -> io::Result<()> {
     }
     Err(io::Error::other(
         "this system does not pass packets on between interfaces; expected net.ipv4.ip_forward to be 1: \
-         `sysctl -w net.ipv4.ip_forward=1` sets it",
+         `sysctl -w net.ipv4.ip_forward=1` sets it; --no-outside does without others, and --server runs \
+         a server of yours at the far end",
     ))
 }
 
