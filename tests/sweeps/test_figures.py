@@ -115,3 +115,52 @@ def test_marks_at_the_top_are_whole(runs: tb.Runs) -> None:
         variants=runs.variants, table=runs.table.with_columns(loss_rate=pl.lit(0.0)), flows=runs.flows, links=runs.links
     )
     assert none.plot.over("loss_rate").axes[0].get_ylim() == (0.0, 1.0)
+
+
+@pytest.fixture(scope="module")
+def three() -> tb.Runs:
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="2 s").with_flows(tb.flows(1, "reno"))
+    axes = {"scheme": ["cubic", "copa"], "buffer": ["10 packets", "40 packets"], "delay": ["5 ms", "20 ms", "50 ms"]}
+    return base.sweep(seeds=1, cache=False, jobs=1, **axes)
+
+
+def test_a_heatmap_of_three_axes_has_a_panel_for_each_scheme(three: tb.Runs, tmp_path: Path) -> None:
+    made = three.plot.heatmap("queueing_delay")
+    panels = [axis for axis in made.axes if axis.get_title(loc="left")]
+    assert [axis.get_title(loc="left") for axis in panels] == ["cubic", "copa"]
+    assert [panels[0].get_xlabel(), panels[0].get_ylabel()] == ["buffer (packets)", "delay (ms)"]
+    shown = {float(text.get_text()) for text in panels[1].texts}
+    found = three.select(scheme="copa").table["queueing_delay"]
+    assert shown == {float(f"{1e3 * value:.3g}") for value in found}
+    # One scale of colours for all.
+    assert len({panel.collections[0].get_clim() for panel in panels}) == 1
+    save(made, tmp_path / "a.svg")
+    assert b"<image" not in (tmp_path / "a.svg").read_bytes()
+
+
+def test_a_heatmap_says_what_its_cells_are_means_over(three: tb.Runs) -> None:
+    axis = Figure().subplots()
+    three.plot.heatmap("queueing_delay", x="buffer", y="scheme", ax=axis)
+    assert axis.get_title(loc="left") == "means over delay (5 ms to 50 ms)"
+    axis = Figure().subplots()
+    three.plot.heatmap("queueing_delay", ax=axis)
+    assert axis.get_title(loc="left") == "means over scheme (cubic, copa)"
+    by_delay = three.plot.heatmap("goodput", "scheme", "buffer")
+    assert [axis.get_title(loc="left") for axis in by_delay.axes[:3]] == ["5 ms", "20 ms", "50 ms"]
+    with pytest.raises(KeyError, match="did you mean delay"):
+        three.plot.heatmap(by="dely")
+
+
+def test_figures_of_two_axes_are_as_they_were(runs: tb.Runs) -> None:
+    made = runs.plot.heatmap()
+    assert [axis.get_title(loc="left") for axis in made.axes] == ["", ""]
+    assert [label.get_text() for label in made.axes[0].get_xticklabels()] == ["10 packets", "40 packets"]
+
+
+def test_shares_and_distributions_do_not_mix_axes_in_silence(runs: tb.Runs) -> None:
+    lines = [name for _, name in zip(*runs.plot.share("buffer").axes[0].get_legend_handles_labels(), strict=True)]
+    assert sorted(lines) == ["cubic, 10 Mbit/s", "cubic, 5 Mbit/s", "reno, 10 Mbit/s", "reno, 5 Mbit/s"]
+    assert (
+        runs.plot.cdf(by="buffer").axes[0].get_title(loc="left")
+        == "each line: all values of rate (5 Mbit/s, 10 Mbit/s)"
+    )

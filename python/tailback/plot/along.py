@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tailback.units import number
+from tailback.units import KINDS, number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 _DECADES = 15.0
 """Values that differ by more than this factor stand on a logarithmic axis, where no one is zero."""
+_LISTED = 6
+"""More names than these are cut short."""
 _COUNTED = re.compile(r"([0-9.]+) (.+)")
-_KINDS = (("s", "ms", "us", "ns", "min", "h"), ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"), ("B", "kB", "MB", "GB"))
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,27 @@ def in_order(values: pl.Series) -> list[object]:
     return list(distinct) if sizes is None else [distinct[row] for row in np.argsort(sizes, kind="stable")]
 
 
+def is_quantity(values: pl.Series) -> bool:
+    """Whether values are numbers or quantities of one kind, and no mere names."""
+    return _sizes(values.unique(maintain_order=True).to_list())[0] is not None
+
+
+def in_short(field: str, values: Sequence[object]) -> tuple[list[str], str]:
+    """What to write at each of some values, and at the side they stand at: their common unit is written once."""
+    sizes, unit = _sizes(values)
+    if sizes is None:
+        return [str(value) for value in values], field
+    return [f"{size:g}" for size in sizes], f"{field} ({unit})" if unit else field
+
+
+def span(values: pl.Series) -> str:
+    """Which values there are, for a reader: from where to where, or their names."""
+    listed = in_order(values)
+    if is_quantity(values) and len(listed) > 2:
+        return f"{listed[0]} to {listed[-1]}"
+    return ", ".join(str(value) for value in listed[:_LISTED]) + (", …" if len(listed) > _LISTED else "")
+
+
 def _sizes(values: Sequence[object]) -> tuple[list[float] | None, str]:
     """Numbers with their common unit; ``None`` where they have none."""
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
@@ -75,7 +97,7 @@ def _sizes(values: Sequence[object]) -> tuple[list[float] | None, str]:
     try:
         if len(units) == 1:  # "10 packets", and "4 reno" too.
             return [float(part[1]) for part in parts if part], units.pop()
-        if any(units <= set(kind) for kind in _KINDS):
+        if any(units <= set(kind) for kind in KINDS):
             unit = max(units, key=lambda name: number(f"1 {name}"))
             return [number(str(value)) / number(f"1 {unit}") for value in values], unit
     except ValueError:

@@ -48,9 +48,10 @@ def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:
     table = table.with_columns((pl.col("goodput") / pl.col("all")).alias("share"))
     from tailback.sweeps.statistics import intervals
 
-    found = intervals(table, [along, "group"], ["share"], level=0.95, units={})
+    others = [name for name in runs.axes if name != along and runs.table[name].n_unique() > 1]
+    found = intervals(table, [along, *others, "group"], ["share"], level=0.95, units={})
     where = locate(along, found[along])
-    for index, (name, part) in enumerate(series.split(found, ["group"])):
+    for index, (name, part) in enumerate(series.split(found, ["group", *others])):
         x = np.array([where.places[value] for value in part[along]])
         axis.errorbar(
             x,

@@ -1,22 +1,26 @@
-"""A metric over two swept fields, as coloured cells with their numbers."""
+"""A metric over two swept fields, as coloured cells with their numbers; a panel per value of a third."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from matplotlib.colors import Normalize
 from numpy.typing import NDArray
 
 from tailback.errors import refused, unknown
 from tailback.plot import series
-from tailback.plot.along import in_order
+from tailback.plot.along import in_order, in_short, is_quantity, span
 from tailback.plot.style import colour_bar
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.collections import QuadMesh
     from matplotlib.figure import Figure
 
     from tailback.sweeps import Runs
@@ -25,40 +29,112 @@ if TYPE_CHECKING:
 ON_DARK, ON_LIGHT = "#fdfdfd", "#101014"
 WRITTEN = 120
 """Up to so many cells carry their number."""
+ROOM = 22
+"""Characters that stand below a panel that is one of several."""
+PANELS = 6
+"""An axis of up to so many values has a panel for each of them where it stands at no side."""
 
 
-def heatmap(made: Figure, axis: Axes, runs: Runs, *, metric: str, x: str | None, y: str | None) -> None:
-    """Draws it; see ``RunPlots.heatmap``."""
+@dataclass(frozen=True)
+class Shown:
+    """Which axes of a sweep stand where in the figure."""
+
+    x: str
+    y: str
+    by: str | None
+    """The axis of which each value has a panel."""
+    rest: Sequence[str]
+    """The axes over which cells are means."""
+
+
+def layout(runs: Runs, *, x: str | None, y: str | None, by: str | None, panels: bool) -> Shown:
+    """Which axes are drawn along the sides, one panel per value, or not at all.
+
+    Args:
+        runs: the sweep.
+        x: the axis along the bottom; of those that are left, quantities come first.
+        y: the axis upwards, likewise.
+        by: the axis of the panels; of those that are left, one whose values are names, with few values.
+        panels: whether there may be several where ``by`` names no axis.
+
+    Raises:
+        KeyError: for a name that is no axis.
+        ArgumentError: where two axes cannot be had, or one stands twice.
+    """
     names = runs.axes
-    along = x or next((name for name in names if name != y), None)
-    up = y or next((name for name in names if name != along), None)
-    for name in (along, up):
+    for name in (x, y, by):
         if name is not None and name not in names:
             raise unknown("axis", name, names)
-    if along is None or up is None or along == up:
-        raise refused("x and y", f"{along}, {up}", f"two axes of the sweep; it has {', '.join(names) or 'none'}")
+    several = [name for name in names if runs.table[name].n_unique() > 1]
+    free = [name for name in (several if len(several) > 1 else names) if name not in (x, y, by)]
+    if len(free) > sum(side is None for side in (x, y)):
+        free.sort(key=lambda name: not is_quantity(runs.table[name]))
+    along = x or next(iter(free), None)
+    up = y or next((name for name in free if name != along), None)
+    if along is None or up is None or len({along, up, by} - {None}) < 2 + (by is not None):
+        given = ", ".join(str(name) for name in (along, up, by) if name is not None)
+        raise refused("x and y", given or "none", f"two axes of the sweep; it has {', '.join(names) or 'none'}")
+    left = [name for name in several if name not in (along, up, by)]
+    if by is None and panels:
+        fitting = [name for name in left if runs.table[name].n_unique() <= PANELS]
+        by = min(fitting, key=lambda name: is_quantity(runs.table[name]), default=None)
+    return Shown(along, up, by, [name for name in left if name != by])
+
+
+def panels(runs: Runs, shown: Shown) -> list[object]:
+    """The value of each panel; one of none where there is one panel."""
+    return [None] if shown.by is None else in_order(runs.table[shown.by])
+
+
+def heatmap(made: Figure, axes: Sequence[Axes], runs: Runs, *, metric: str, shown: Shown) -> None:
+    """Draws it; see ``RunPlots.heatmap``."""
     if metric not in statistics.metrics_of(runs.table):
         raise unknown("metric", metric, statistics.metrics_of(runs.table))
-    means = runs.table.group_by(along, up).agg(pl.col(metric).mean())
-    columns, rows = in_order(runs.table[along]), in_order(runs.table[up])
+    keys = [name for name in (shown.by, shown.x, shown.y) if name is not None]
+    means = runs.table.group_by(keys, maintain_order=True).agg(pl.col(metric).mean())
+    columns, rows = in_order(runs.table[shown.x]), in_order(runs.table[shown.y])
     text, factor = series.label_of(metric, runs.units, means[metric])
-    cells = np.full((len(rows), len(columns)), np.nan)
-    for here, there, value in means.select(along, up, metric).iter_rows():
-        cells[rows.index(there), columns.index(here)] = np.nan if value is None else value * factor
-    # viridis keeps its order in grey.
+    # viridis keeps its order in grey; all panels have one scale.
+    found = (means[metric].drop_nulls().drop_nans() * factor).to_list() or [0.0]
+    scale = Normalize(min(found), max(found))
     edges = [np.arange(len(listed) + 1) - 0.5 for listed in (columns, rows)]
-    image = axis.pcolormesh(*edges, cells, cmap="viridis")  # Cells as vectors, where imshow would put a bitmap.
-    axis.grid(visible=False)
-    axis.set_xticks(range(len(columns)), [str(value) for value in columns])
-    axis.set_yticks(range(len(rows)), [str(value) for value in rows])
-    axis.set_xlabel(along)
-    axis.set_ylabel(up)
-    colour_bar(made, image, axis, text)
-    if cells.size <= WRITTEN:
-        for row, column in np.argwhere(np.isfinite(cells)):
-            value = cells[row, column]
-            colour = _on(np.ravel(image.to_rgba(np.array([value]))))
-            axis.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=7.5, color=colour)
+    for axis, value in zip(axes, panels(runs, shown), strict=True):
+        part = means if shown.by is None else means.filter(pl.col(shown.by) == value)
+        cells = np.full((len(rows), len(columns)), np.nan)
+        for here, there, mean in part.select(shown.x, shown.y, metric).iter_rows():
+            cells[rows.index(there), columns.index(here)] = np.nan if mean is None else mean * factor
+        # Cells as vectors, where imshow would put a bitmap.
+        image = axis.pcolormesh(*edges, cells, cmap="viridis", norm=scale)
+        axis.grid(visible=False)
+        _label(axis.xaxis, shown.x, columns, narrow=shown.by is not None)
+        _label(axis.yaxis, shown.y, rows, narrow=shown.by is not None)
+        axis.set_title(_title(runs, shown, value))
+        if cells.size <= WRITTEN:
+            _write(axis, image, cells)
+    colour_bar(made, image, axes if len(axes) > 1 else axes[0], text)
+
+
+def _label(side: Axis, name: str, values: Sequence[object], *, narrow: bool) -> None:
+    """Names a side and its cells; where there is little room, units go to the side's own name."""
+    texts, label = in_short(name, values) if narrow else ([str(value) for value in values], name)
+    side.set_ticks(range(len(values)), texts)
+    side.set_label_text(label)
+    if narrow and side.axis_name == "x" and sum(len(text) + 2 for text in texts) > ROOM:
+        side.set_tick_params(labelrotation=40.0)
+
+
+def _title(runs: Runs, shown: Shown, value: object) -> str:
+    """What a panel shows: its value of an axis, and over what its cells are means."""
+    said = [] if value is None else [str(value)]
+    said += [f"means over {name} ({span(runs.table[name])})" for name in shown.rest]
+    return "\n".join(said)
+
+
+def _write(axis: Axes, image: QuadMesh, cells: NDArray[np.float64]) -> None:
+    for row, column in np.argwhere(np.isfinite(cells)):
+        value = cells[row, column]
+        colour = _on(np.ravel(image.to_rgba(np.array([value]))))
+        axis.text(column, row, f"{value:.3g}", ha="center", va="center", fontsize=7.5, color=colour)
 
 
 def _on(cell: Sequence[float] | NDArray[np.float64]) -> str:

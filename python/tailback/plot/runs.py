@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.axes import Axes
+
 from tailback.errors import NotFoundError, unknown
 from tailback.plot import distribution, fairness, heatmap, levels, scatter
-from tailback.plot.style import canvas, style
+from tailback.plot.style import canvas, outer, style, tiles
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from tailback.sweeps import Runs
@@ -81,7 +82,8 @@ class RunPlots:
 
         Args:
             metric: a column of ``runs.flows`` or of ``runs.table``.
-            by: what makes a line: an axis, or ``"group"``; by default the first axis, or the groups without axes.
+            by: what makes a line: an axis, or ``"group"``; by default the first axis, or the groups without axes. The
+                figure says which other axes' values are in one line together.
         """
         return self._drawn(distribution.of_runs, 3.2, ax, metric=metric, by=by)
 
@@ -92,19 +94,40 @@ class RunPlots:
         return self.over(self._axis(axis), index, by=by, ax=ax)
 
     def heatmap(
-        self, metric: str = "goodput", x: str | None = None, y: str | None = None, *, ax: Axes | None = None
+        self,
+        metric: str = "goodput",
+        x: str | None = None,
+        y: str | None = None,
+        *,
+        by: str | None = None,
+        ax: Axes | Sequence[Axes] | None = None,
     ) -> Figure:
-        """The mean of a metric over two swept fields, a number in each cell where they fit.
+        """The mean of a metric over the seeds at two swept fields, a number in each cell where they fit. Of a sweep over
+        three, each value of the third has a panel, on one scale of colours. Over what cells are means beside the seeds,
+        their panels say.
 
         Args:
             metric: a column of ``runs.table``.
-            x: the axis along the bottom; the first of the sweep where ``None``.
+            x: the axis along the bottom; where ``None``, the first of the sweep, or the first that is a quantity where
+                there are more than two.
             y: the axis upwards; the next.
+            by: the axis of the panels; where ``None``, one that is left and has few values, names before quantities. With
+                one panel given as ``ax``, there is none.
         """
-        return self._drawn(heatmap.heatmap, 3.8, ax, metric=metric, x=x, y=y)
+        shown = heatmap.layout(self._runs, x=x, y=y, by=by, panels=not isinstance(ax, Axes))
+        count = len(heatmap.panels(self._runs, shown))
+        with style():
+            if ax is None and count > 1:
+                made, axes = tiles(count)
+            else:
+                made, axes = canvas(ax, count, height=3.8)
+            heatmap.heatmap(made, axes, self._runs, metric=metric, shown=shown)
+            if ax is None:
+                outer(axes)
+        return made
 
     def share(self, axis: str | None = None, *, ax: Axes | None = None) -> Figure:
-        """The groups' mean goodput per flow against a swept field, with the fair share."""
+        """The groups' mean goodput per flow against a swept field, with the fair share; further axes make further lines."""
         with style():
             made, axes = canvas(ax, height=3.2)
             fairness.share(made, axes[0], self._runs, self._axis(axis))

@@ -125,6 +125,36 @@ def canvas(given: Axes | Sequence[Axes] | None, rows: int = 1, **layout: Any) ->
     return listed[0].figure, listed  # type: ignore[return-value]  # A part of a figure will do as well as a whole one.
 
 
+_ABREAST = 3
+"""So many panels of equal rank stand side by side."""
+
+
+def _abreast(count: int) -> int:
+    """Of four, two and two look better than three and one."""
+    return 2 if count == 4 else min(count, _ABREAST)
+
+
+def tiles(count: int) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels of equal rank, side by side and below one another, on common axes."""
+    wide = _abreast(count)
+    rows = -(-count // wide)
+    made, axes = figure(rows, wide, height=1.0 + 2.2 * rows, sharex=True, sharey=True)
+    for axis in axes[count:]:
+        axis.remove()
+    return made, axes[:count]
+
+
+def outer(axes: Sequence[Axes]) -> None:
+    """Leaves the labels of :func:`tiles` at the edges alone."""
+    wide = _abreast(len(axes))
+    for place, axis in enumerate(axes):
+        if place + wide < len(axes):
+            axis.set_xlabel("")
+        axis.tick_params(labelbottom=place + wide >= len(axes), labelleft=place % wide == 0)
+        if place % wide:
+            axis.set_ylabel("")
+
+
 def save(made: Figure, target: Path, salt: str = "tailback") -> None:
     """Writes a figure; the ending of the file says how: .svg, .png or .pdf.
 
@@ -144,8 +174,8 @@ def save(made: Figure, target: Path, salt: str = "tailback") -> None:
         write_file(target, lambda path: made.savefig(path, format=kind, metadata=dateless))
 
 
-def colour_bar(made: Figure, mapped: ScalarMappable, axis: Axes, label: str) -> None:
-    """The bar that explains colours, beside a panel. matplotlib would make a bitmap of it."""
+def colour_bar(made: Figure, mapped: ScalarMappable, axis: Axes | Sequence[Axes], label: str) -> None:
+    """The bar that explains colours, beside a panel or several. matplotlib would make a bitmap of it."""
     bar = made.colorbar(mapped, ax=axis)
     bar.set_label(label)
     bar.outline.set_visible(False)
