@@ -4,6 +4,7 @@ compute their parameters; and the units of result columns. Scenarios themselves 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -29,6 +30,13 @@ _FACTORS: Final = {
     "GiB": 1024.0**3,
     "packets": 1.0,
 }
+KINDS: Final = (
+    ("s", "ms", "us", "ns", "min", "h"),
+    ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"),
+    ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB"),
+    ("packets",),
+)
+"""Units of one kind, the base unit first."""
 _WRITTEN: Final = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]+)\s*")
 
 
@@ -63,6 +71,17 @@ def number(written: str) -> float:
     if match is None or match[2] not in _FACTORS:
         raise ValueError(f"{written!r} is not a quantity with its unit; expected for example '10 Mbit/s' or '5 ms'")
     return float(match[1]) * _FACTORS[match[2]]
+
+
+def in_base_units(written: Sequence[object]) -> tuple[list[float | None], str] | None:
+    """Written quantities of one kind as numbers, with their base unit; ``None`` where they are anything else. What is missing
+    stays missing."""
+    matches = [_WRITTEN.fullmatch(text) if isinstance(text, str) else None for text in written if text is not None]
+    units = {match[2] for match in matches if match}
+    kind = next((kind for kind in KINDS if units and units <= set(kind)), None)
+    if kind is None or not all(matches):
+        return None
+    return [None if text is None else number(str(text)) for text in written], kind[0]
 
 
 def _positive(value: float, name: str) -> float:

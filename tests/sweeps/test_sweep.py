@@ -317,3 +317,21 @@ def test_what_is_no_scenario_is_told(base: tb.Scenario) -> None:
 
 def test_variants_say_what_they_are() -> None:
     assert Variant({"buffer": "1 BDP"}, None, "no").error == "no"
+
+
+def test_swept_quantities_have_numbers_beside_their_text(base: tb.Scenario, tmp_path: Path) -> None:
+    runs = base.sweep(delay=["5 ms", "0.04 s"], buffer=["9 packets", "1 BDP"], cache=False, jobs=1)
+    for table in tb.Runs.TABLES:
+        frame = runs.to_pandas(table)
+        assert list(frame.columns[:3]) == ["delay", "buffer", "delay_value"]
+        assert set(frame["delay_value"]) == {0.005, 0.04}
+        units = frame.attrs["units"]
+        # A mixture of packets and products of rate and delay is no column of numbers.
+        assert units["delay_value"] == "s"
+        assert not {"delay", "buffer"} & set(units)
+    runs.to_csv(tmp_path / "runs.csv", units=True)
+    assert (tmp_path / "runs.csv").read_text().startswith("delay,buffer,delay_value [s],")
+    assert runs.to_arrow().field("delay_value").metadata[b"unit"] == b"s"
+    # What figures and tables are made of is what it was.
+    assert "delay_value" not in runs.table.columns
+    assert runs.units["link_delay"] == runs.units["delay_value"]

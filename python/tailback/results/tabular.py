@@ -40,8 +40,13 @@ class Tabular:
         """What a notebook shows: what it is, and what it says in short."""
         return f"<p>{html.escape(repr(self))}</p>{self.summary()._repr_html_()}"
 
+    def _given(self, name: str) -> pl.DataFrame:
+        """A table as others get it."""
+        found: pl.DataFrame = getattr(self, name)
+        return found
+
     def to_polars(self, table: str = "") -> pl.DataFrame:
-        """One of the tables as it is kept. Polars keeps no metadata: units are in ``.units``.
+        """One of the tables. Polars keeps no metadata: units are in ``.units``.
 
         Args:
             table: its name; the first of ``TABLES`` where none is given.
@@ -52,8 +57,7 @@ class Tabular:
         name = table or self.TABLES[0]
         if name not in self.TABLES:
             raise unknown("table", table, self.TABLES)
-        found: pl.DataFrame = getattr(self, name)
-        return found
+        return self._given(name)
 
     def to_pandas(self, table: str = "") -> pd.DataFrame:
         """One of the tables for pandas, its units in ``.attrs["units"]``. Names that every row of a long table repeats

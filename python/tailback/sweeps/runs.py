@@ -16,7 +16,8 @@ from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 from tailback.sweeps import statistics
 from tailback.sweeps.design import Variant, label
-from tailback.sweeps.tables import axes_of
+from tailback.sweeps.tables import OWN, axes_of
+from tailback.units import in_base_units
 
 if TYPE_CHECKING:
     from tailback.plot.runs import RunPlots
@@ -70,10 +71,33 @@ class Runs(Tabular):
         """The swept fields, in their order."""
         return axes_of(self.variants)
 
-    @property
+    @cached_property
     def units(self) -> Mapping[str, str]:
-        """The unit of each column that has one."""
-        return UNITS
+        """The unit of each column that has one. A swept field is what its values were called, as text, and has none; its
+        numbers, ``…_value`` in what :meth:`to_pandas` and the like give, have."""
+        units = {name: unit for name, unit in UNITS.items() if name not in self.axes}
+        # Where the name of a field is that of a column too, the column gave way to it.
+        units |= {f"{own}_{name}": UNITS[name] for own in OWN.values() for name in self.axes if name in UNITS}
+        return units | {f"{name}_value": unit for name, (_, unit) in self._quantities.items()}
+
+    @cached_property
+    def _quantities(self) -> Mapping[str, tuple[pl.DataFrame, str]]:
+        """By swept field that is a quantity: its values, as text and as numbers, and their base unit."""
+        found = {}
+        for name in self.axes:
+            written = self.table[name].unique(maintain_order=True)
+            if (read := in_base_units(written.to_list())) is not None:
+                numbers = pl.Series(f"{name}_value", read[0], dtype=pl.Float64)
+                found[name] = pl.DataFrame([written, numbers]), read[1]
+        return found
+
+    def _given(self, name: str) -> pl.DataFrame:
+        table = super()._given(name)
+        for field_, (values, _) in self._quantities.items():
+            table = table.join(values, on=field_, how="left", maintain_order="left", nulls_equal=True)
+        numbers = [f"{field_}_value" for field_ in self._quantities]
+        others = [column for column in table.columns if column not in {*self.axes, *numbers}]
+        return table.select(*self.axes, *numbers, *others)
 
     @property
     def failed(self) -> pl.DataFrame:

@@ -26,6 +26,9 @@ _NONE: Final[dict[str, dict[str, Any]]] = {
 }
 """The columns to rely on where not one run came through."""
 
+OWN: Final = {"table": "run", "flows": "flow", "links": "link"}
+"""What stands before the name of a table's column where a swept field has the same."""
+
 
 def run_table(variants: Sequence[Variant], rows: Sequence[Row]) -> pl.DataFrame:
     """One line per run: the axes, the seed, the metrics, the hash of the output, and the error where it failed."""
@@ -44,19 +47,19 @@ def run_table(variants: Sequence[Variant], rows: Sequence[Row]) -> pl.DataFrame:
     table = pl.DataFrame(
         [pl.Series(name, values, dtype=kinds.get(name), strict=False) for name, values in data.items()]
     )
-    return _with_axes(table, variants, "run")
+    return _with_axes(table, variants, OWN["table"])
 
 
 def flow_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
     """One line per flow and run."""
     table = _joined(rows, windows, "flows")
-    return _with_axes(flow_rates(table, table["window"]).drop("window"), variants, "flow")
+    return _with_axes(flow_rates(table, table["window"]).drop("window"), variants, OWN["flows"])
 
 
 def link_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
     """One line per main link (and access link that dropped packets) and run."""
     table = _joined(rows, windows, "links")
-    return _with_axes(link_rates(table, table["window"]).drop("window"), variants, "link")
+    return _with_axes(link_rates(table, table["window"]).drop("window"), variants, OWN["links"])
 
 
 def _joined(rows: Sequence[Row], windows: Sequence[float], kind: str) -> pl.DataFrame:
