@@ -25,6 +25,7 @@ from tailback.plot.heatmap import ON_DARK, ON_LIGHT
 from tailback.report import write_report
 from tailback.report.again import run_command
 from tailback.report.packed import unpacked
+from tailback.report.svg import inlined
 from tests.browser import Browser, needs_browser
 
 
@@ -119,6 +120,8 @@ def test_fits_the_screen_without_complaints_or_a_network(
     any_page: Path, browser: Browser, width: int, dark: bool
 ) -> None:
     browser.open(any_page, width=width, dark=dark)
+    cut = "return [...document.querySelectorAll('.scroll, .still')].filter((e) => e.scrollWidth > e.clientWidth + 1).length"
+    assert browser.run(cut) == 0
     drawn = browser.draw_all()
     wide, figures, least, most = browser.run(
         """const boxes = [...document.querySelectorAll('figure .plot .main-svg')].map((e) => e.getBoundingClientRect());
@@ -179,6 +182,11 @@ def test_figures_answer_and_give_their_data_when_alone(sweep: Path, browser: Bro
     shown = pl.read_csv(io.StringIO(saved["over-buffer.csv"]))
     assert {"5 packets", "20 packets"} <= {str(value) for value in shown["x"]} or shown["x"].n_unique() == 2
     assert (shown["low"] <= shown["high"]).all()
+
+
+def test_words_over_lines_keep_their_ground() -> None:
+    svg = '<svg width="1"><path style="fill: #ffffff"/><path style="fill: #ffffff; opacity: 0.85"/></svg>'
+    assert 'style="fill: none"/><path style="fill: var(--card); opacity: 0.85"' in inlined(svg, "x")
 
 
 @needs_browser

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 POINTS_PER_PIXEL = 0.75
 _BAR = "<colorbar>"
+BACKED = "backed"
+"""The name of notes that stand on a ground of their own, so that lines do not run through their words."""
 
 
 def interactive(figure: Figure) -> dict[str, Any] | None:
@@ -176,6 +178,8 @@ def _note(axes: Axes, text: Text, panel: Panel) -> dict[str, Any]:
         "x": round(float(inside[0]), 4),
         "y": round(float(inside[1]), 4),
     }
+    if text.get_bbox_patch() is not None:
+        note["name"] = BACKED
     if isinstance(text, Annotation):
         _anchor(axes, text, note, panel, (across, up))
     elif text.get_transform().contains_branch(axes.transData):

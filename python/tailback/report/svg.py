@@ -13,6 +13,8 @@ def inlined(svg: str, title: str) -> str:
     head, rest = body.split(">", 1)
     head = re.sub(r'\s(width|height)="[^"]*"', "", head) + ' role="img" preserveAspectRatio="xMidYMid meet">'
     rest = re.sub(r"<metadata>.*?</metadata>", "", rest, flags=re.DOTALL)
+    # What stands behind words keeps lines from them.
+    rest = re.sub(r"fill: #ffffff; opacity: ([0-9.]+)", r"fill: var(--card); opacity: \1", rest)
     # The first patch is the figure's white background, and each axes has one more.
     rest = re.sub(r"fill: #ffffff", "fill: none", rest)
     rest = rest.replace(INK, "currentColor")

@@ -70,6 +70,7 @@
     const { axes, height, stacked, inner } = placed(plot, width);
     const layout = {
       ...plot.layout,
+      annotations: plot.layout.annotations.map((note) => (note.name === "backed" ? { ...note, bgcolor: card } : note)),
       height,
       autosize: true,
       paper_bgcolor: "rgba(0,0,0,0)",
