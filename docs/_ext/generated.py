@@ -15,7 +15,6 @@ import command_page
 import gallery_pages
 import parts_page
 import queue_pages
-import scenario_page
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -60,10 +59,11 @@ def columns(tables: Mapping[str, list[dict[str, str]]]) -> str:
 def write(folder: Path) -> None:
     """Writes all generated pages."""
     from tailback import _core
+    from tailback.commands import reference
 
     folder.mkdir(exist_ok=True)
     known = json.loads(_core.registry())
-    (folder / "scenario.md").write_text(scenario_page.text(json.loads(_core.schema())), encoding="utf-8")
+    (folder / "scenario.md").write_text(reference.text(json.loads(_core.schema())), encoding="utf-8")
     (folder / "columns.md").write_text(columns(json.loads(_core.columns())), encoding="utf-8")
     lead = "Congestion control, by the names that scenarios use. `tailback schemes NAME` prints the same about one of them."
     (folder / "schemes.md").write_text(listing(known["schemes"], "Schemes", lead), encoding="utf-8")

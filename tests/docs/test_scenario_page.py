@@ -2,17 +2,15 @@
 
 import json
 import re
-import sys
-from pathlib import Path
 
-from tailback import _core
+import pytest
+from typer.testing import CliRunner
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "_ext"))
-
-import scenario_page  # type: ignore[import-not-found]
+from tailback import _core, cli
+from tailback.commands import reference
 
 SCHEMA = json.loads(_core.schema())
-PAGE = scenario_page.text(SCHEMA)
+PAGE = reference.text(SCHEMA)
 HEADINGS = re.findall(r"^#+ (.*)$", PAGE, re.MULTILINE)
 
 
@@ -21,7 +19,7 @@ def anchor(heading: str) -> str:
 
 
 def test_every_part_stands_under_one_topic() -> None:
-    topics = scenario_page.by_topic(SCHEMA["$defs"])
+    topics = reference.by_topic(SCHEMA["$defs"])
     placed = [name for names in topics.values() for name in names]
     assert sorted(placed) == sorted(SCHEMA["$defs"])
     assert topics["Further"] == [], "nothing refers to these"
@@ -37,3 +35,31 @@ def test_headings_are_words_and_differ() -> None:
 def test_links_lead_to_headings() -> None:
     known = {anchor(heading) for heading in HEADINGS}
     assert set(re.findall(r"\(#([^)]*)\)", PAGE)) <= known
+
+
+def fields(*words: str) -> str:
+    done = CliRunner().invoke(cli.app, ["fields", *words])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.output
+
+
+def test_fields_are_shown_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    for name in SCHEMA["properties"]:
+        assert re.search(rf"^ *{name} ", fields(), re.MULTILINE)
+    said = fields("flows.transport.rto")
+    assert "backoff" in said
+    assert "200 ms" in said
+    assert 'with template = "dumbbell"' in fields("topology")
+    assert "flows.receiver.ack_delay" in fields("ack_delay")
+    assert "`tailback schemes` lists every scheme" in fields("flows[0].scheme")
+    with pytest.raises(KeyError, match="did you mean ack_delay"):
+        fields("ack_dely")
+
+
+def test_every_field_of_the_page_is_on_the_terminal_too() -> None:
+    listed = {json.loads(line)["path"].split(".")[-1] for line in fields("--json").splitlines()}
+    page = PAGE[: PAGE.index("## Settings of schemes")]
+    # A table's fields; what schemes, queues and sources have is listed by commands of their own.
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) <= listed

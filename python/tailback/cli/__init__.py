@@ -34,6 +34,7 @@ COMMANDS = Commands(
     transferring.send,
     transferring.recv,
     running.shrink,
+    listing.fields,
     listing.schemes,
     listing.queues,
     listing.sources,

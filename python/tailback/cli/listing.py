@@ -1,4 +1,4 @@
-"""Commands that list what scenarios can name: schemes, queues, sources. What they do is in ``commands/``."""
+"""Commands that list what scenarios can say and name: fields, schemes, queues, sources. What they do is in ``commands/``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,21 @@ import typer
 
 from tailback.cli.options import Json
 from tailback.commands import complete
+
+
+def fields(
+    path: Annotated[
+        str | None,
+        typer.Argument(
+            help="Show this field and those below it: topology, flows.transport, ack_delay.", metavar="[PATH]"
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the fields of a scenario, or show some with meaning, type and default."""
+    from tailback.commands.fields import show_fields
+
+    show_fields(path, as_json=json)
 
 
 def schemes(

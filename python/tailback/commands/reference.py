@@ -1,4 +1,5 @@
-"""The reference of a scenario's fields, from the JSON schema that checks scenarios. Nothing is written by hand here."""
+"""The reference of a scenario's fields as a page of Markdown, from the JSON schema that checks scenarios. Nothing is written by
+hand here. The same on the terminal is in ``fields.py``."""
 
 from __future__ import annotations
 
