@@ -133,6 +133,18 @@ def test_flows_that_may_send_nothing_are_not_called_fair() -> None:
     assert result.summary()["jain"][0] is None
 
 
+def test_receivers_of_a_multicast_are_not_blamed_for_their_silence() -> None:
+    links = [
+        {"from": "studio", "to": "switch", "rate": "9 Mbit/s", "delay": "2 ms"},
+        {"from": "switch", "to": "near", "rate": "5 Mbit/s", "delay": "2 ms"},
+        {"from": "switch", "to": "far", "rate": "3 Mbit/s", "delay": "9 ms"},
+    ]
+    group = tb.flows(1, "reno", name="film", from_="studio", receivers=["near", "far"])
+    result = tb.graph(links=links, duration="2 s", flows=[group]).run()
+    assert "film to near" in result.flows.filter(pl.col("sent_packets") == 0)["flow"].to_list()
+    assert result.warnings == ()
+
+
 def test_a_further_axis_makes_further_lines() -> None:
     base = tb.dumbbell(rate="5 Mbit/s", delay="5 ms", duration="1 s").with_flows(tb.flows(1, "cubic"))
     runs = base.sweep(

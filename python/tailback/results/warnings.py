@@ -42,8 +42,9 @@ def _hosts_that_limit(result: Result) -> list[str]:
 def _nothing_received(result: Result) -> list[str]:
     begun = result.flows.filter(pl.col("start") < result.duration)
     silent = begun.filter(pl.col("sent_packets") == 0)
-    greedy = {group["name"] for group in result.scenario_data["flows"] if _source(group) == "bulk"}
-    silent = silent.filter(pl.col("group").is_in(greedy) & pl.col("finished").is_null())
+    # The rows of a multicast's receivers never send: that of its sender counts what was sent.
+    silent = silent.filter(~pl.col("flow").is_in(_receivers(result, silent["flow"])))
+    silent = silent.filter(pl.col("group").is_in(greedy(result)) & pl.col("finished").is_null())
     warnings = []
     if silent.height:
         warnings.append(
@@ -53,6 +54,17 @@ def _nothing_received(result: Result) -> list[str]:
     if begun.height and begun["goodput_bytes"].sum() == 0:
         warnings.append("no flow received anything from warm-up to end: indices of fairness say nothing")
     return warnings
+
+
+def _receivers(result: Result, flows: pl.Series) -> list[str]:
+    """Those of these rows that are receivers', as in "film to near"."""
+    ends = tuple(f" to {name}" for group in result.scenario_data["flows"] for name in group.get("receivers") or ())
+    return [name for name in flows if name.endswith(ends)]
+
+
+def greedy(result: Result) -> set[str]:
+    """The groups whose flows always have something to send."""
+    return {group["name"] for group in result.scenario_data["flows"] if _source(group) == "bulk"}
 
 
 def _source(group: dict[str, object]) -> object:
