@@ -22,7 +22,7 @@ install = $(BIN)/python tools/requirements.py $(1) > $@.txt; $(PIP) install --re
 
 RUST_SOURCES := $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) 2>/dev/null) Cargo.toml Cargo.lock rust-toolchain.toml
 
-# What to reproduce and how, for example: make reproduce WHAT=mtsc/fig-5 ARGS=--quick
+# What to reproduce and how, for example: make reproduce WHAT=mtsc/fig-5 ARGS=--full
 WHAT ?= all
 ARGS ?=
 # What random tests start from: the same every time, so that a failure is of the code and not of the day. Another number

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -61,6 +63,37 @@ def test_run_prints_saves_and_plots(here: Path) -> None:
     folder = here / "out" / "small-seed-3"
     assert tb.Result.load(folder).seed == 3
     assert (folder / "overview.svg").read_text().startswith("<?xml")
+
+
+def test_the_index_of_fairness_is_of_those_that_always_send(here: Path) -> None:
+    tail = """
+[[flows]]
+name = "game"
+scheme = { name = "fixed-rate", rate = "1 Mbit/s" }
+source = { name = "game", direction = "client" }
+datagram = { segment_size = "500 B" }
+"""
+    (here / "mixed.toml").write_text(SCENARIO + tail)
+    _, out, _ = tailback("run", "mixed.toml", "--no-plot")
+    said = re.search(
+        r"Jain's index (0\.\d+|1\.0000) of those that always have data to send \(sack\)", " ".join(out.split())
+    )
+    assert said is not None, out
+    flows = tb.Result.load(here / "out" / "mixed-seed-1").flows
+    rates = flows.filter(pl.col("group") == "sack")["goodput"].to_numpy()
+    assert float(said[1]) == pytest.approx(rates.sum() ** 2 / (len(rates) * (rates**2).sum()), abs=1e-4)
+    assert "one-way delay" not in out
+    _, out, _ = tailback("run", "mixed.toml", "--no-plot", "--set", "flows[0].source={name='files', size='9 kB'}")
+    assert "Jain" not in out
+
+
+def test_recorded_delays_are_shown(here: Path) -> None:
+    del here
+    _, out, _ = tailback("run", "small.toml", "--no-plot", "--set", "record.delays=true")
+    rows = [line.split() for line in out.splitlines()]
+    assert ["flow", "ms", "ms", "ms", "ms"] in rows
+    delays = [row for row in rows if row[:1] == ["sack-0"]][1]
+    assert 5.0 < float(delays[1]) <= float(delays[2]) <= float(delays[3]) < 60.0
 
 
 def test_run_in_json_with_changes(here: Path) -> None:

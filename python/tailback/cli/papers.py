@@ -25,7 +25,12 @@ def reproduce(
         bool, typer.Option("--full/--quick", help="The papers' own durations and seeds, or shorter ones.")
     ] = False,
     json: Json = False,
-    out: Annotated[Path, typer.Option(help="Folder for figures, data and the report.")] = Path("out/reproduce"),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for figures, data and the report.", show_default="out/reproduce, or out/reproduce-<what>"
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail also where a claim does not hold.")] = False,
     jobs: Jobs = None,
     listed: Annotated[bool, typer.Option("--list", help="List the ledger and stop.")] = False,

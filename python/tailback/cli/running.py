@@ -78,7 +78,9 @@ def sweep(
     changes: Changes = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each combination.")] = 5,
     jobs: Jobs = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for tables, figures and the report.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for tables, figures and the report.", show_default="out/<file>-sweep")
+    ] = None,
     cache: Keep = True,
     memory: Memory = None,
     custom: Custom = None,
@@ -106,7 +108,10 @@ def compare(
     changes: Changes = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each scheme in each scenario.")] = 5,
     jobs: Jobs = None,
-    out: Annotated[Path, typer.Option(help="Folder for tables, figures and the report.")] = Path("out/compare"),
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for tables, figures and the report.", show_default="out/<file>-compare"),
+    ] = None,
     cache: Keep = True,
     memory: Memory = None,
     custom: Custom = None,

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from tailback.results.places import Place
+
 _ROOM = 10_000
 """More columns of text than any table has."""
 
@@ -22,6 +24,12 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False)
+
+
+def told_apart(where: Place) -> None:
+    """Says on standard error, for those who read standard output with a program, where a result is and why there."""
+    if where.said:
+        typer.echo(f"tailback: saved in {where.folder}{where.said}", err=True)
 
 
 @contextmanager

@@ -31,8 +31,8 @@ def lab_file(
         duration = json.loads(setup.scenario)["duration"]
         with Bar(f"running {duration} in real time", 1.0) as bar:
             result = run(setup, seed=seed, budget=budget, progress=bar.reach)
-    folder = out if out is not None else Path("out") / f"{file.stem}-lab-{result.seed}"
-    keep_and_tell(result, folder, plot=plot, predict=None, as_json=as_json)
+    usual = Path("out") / f"{file.stem}-lab-{result.seed}"
+    keep_and_tell(result, out, usual, plot=plot, predict=None, as_json=as_json)
 
 
 def read(file: Path, changes: Sequence[str]) -> Setup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,15 @@ import typer
 
 from tailback.commands.console import console, show
 from tailback.errors import ArgumentError, refused
+from tailback.results.places import as_written, place, written
 from tailback.units import number
 
 if TYPE_CHECKING:
     from tailback.analysis.lrd.study import Study
 
 
+ABOUT = "lrd.json"
+"""What ``--json`` prints, beside figure and tables."""
 _TIMES = ("s", "min", "h")
 """How units of time end."""
 
@@ -56,14 +60,23 @@ def study_trace(source: Path, asked: Asked, out: Path | None, *, plot: bool, as_
         quantiser="equal" if asked.quantiser == "equal" else "sigma",
         levels=asked.levels,
     )
-    folder = out if out is not None else Path("out") / f"lrd-{source.stem or source.name}"
-    written = write(found, folder) if plot or out is not None else []
+    files, note = [], ""
+    if plot or out is not None:
+        with place(out, Path("out") / f"lrd-{source.stem or source.name}", _same(found)) as where:
+            files, note = write(found, where.folder), where.said
     if as_json:
         typer.echo(json.dumps(as_data(found), allow_nan=False))
         return
     _say(found)
-    for path in written:
+    for path in files:
         typer.echo(str(path))
+    if note:
+        typer.echo(f"Saved in {files[0].parent}{note}")
+
+
+def _same(found: Study) -> Callable[[Path], bool]:
+    """Whether a folder holds the same estimates."""
+    return lambda folder: written(folder, ABOUT) == as_written(as_data(found))
 
 
 def write(found: Study, folder: Path) -> list[Path]:
@@ -74,10 +87,11 @@ def write(found: Study, folder: Path) -> list[Path]:
     """
     from tailback.plot.lrd import overview
     from tailback.plot.style import save
-    from tailback.results.files import make_folder
+    from tailback.results.files import make_folder, write_file
     from tailback.results.tables import write_csv
 
     make_folder(folder)
+    write_file(folder / ABOUT, lambda path: path.write_text(json.dumps(as_data(found)) + "\n", encoding="utf-8"))
     paths = [folder / name for name in ("overview.svg", "estimates.csv", "time_scales.csv")]
     save(overview(found), paths[0], salt=found.trace.name)
     write_csv(found.table, paths[1])

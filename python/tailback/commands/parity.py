@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from tailback.commands.console import console, show, stoppable
+from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.lab import read
 from tailback.commands.run import shown
 from tailback.lab.hosts import IDEAL, MEASURED, Hosts
 from tailback.lab.parity import Parity, Row, compare
 from tailback.progress import Bar
+from tailback.results.places import Place, place
 
 if TYPE_CHECKING:
     from tailback.analysis.confidence import Interval
@@ -47,14 +48,22 @@ def parity_file(
                 budget=budget,
                 progress=bar.reach,
             )
-    folder = out if out is not None else Path("out") / f"{file.stem}-parity"
-    save(parity, folder)
+    with place(out, Path("out") / f"{file.stem}-parity", _same(parity)) as where:
+        save(parity, where.folder)
     if as_json:
-        typer.echo(json.dumps(as_data(parity) | {"out": str(folder)}, ensure_ascii=False))
+        told_apart(where)
+        typer.echo(json.dumps(as_data(parity) | {"out": str(where.folder)}, ensure_ascii=False))
     else:
-        _show(parity, folder)
+        _show(parity, where)
         console().print(f"In the simulator {_said(hosts)}.", soft_wrap=True)
     return 1 if parity.verdict == "beyond 10 %" else 0
+
+
+def _same(parity: Parity) -> Callable[[Path], bool]:
+    """Whether a folder compares the same scenario: the runs with real packets there differ every time."""
+    from tailback.results.store import same
+
+    return lambda folder: any(same(parity.simulated[0])(one) for one in folder.glob("simulated-*"))
 
 
 def _said(hosts: Hosts) -> str:
@@ -96,7 +105,7 @@ def save(parity: Parity, folder: Path) -> None:
     (folder / "parity.json").write_text(json.dumps(as_data(parity), indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
-def _show(parity: Parity, folder: Path) -> None:
+def _show(parity: Parity, where: Place) -> None:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -125,7 +134,9 @@ def _show(parity: Parity, folder: Path) -> None:
         out.print(f"[yellow]INVALID[/yellow]: {parity.invalid} runs with real packets do not count:", soft_wrap=True)
         for reason in sorted(reasons):
             out.print(f"  {escape(reason)}", soft_wrap=True)
-    out.print(f"Shares: {parity.verdict}, at most {100 * parity.worst:.1f} % apart. Saved in {escape(str(folder))}")
+    out.print(
+        f"Shares: {parity.verdict}, at most {100 * parity.worst:.1f} % apart. Saved in {escape(str(where.folder))}{where.said}"
+    )
 
 
 def told(row: Row, interval: Interval) -> str:

@@ -13,7 +13,15 @@ from tailback.commands.console import stoppable
 
 if TYPE_CHECKING:
     from tailback.papers.reproduce import Verdict
+    from tailback.results.places import Place
     from tailback.validation.judge import Comparison
+
+PLAN = "plan.json"
+"""Says in a report's folder which items it is about, and at which length."""
+QUICK = " That is with two seeds per row; --full takes as many as ns-2 had, as docs/validation.md does."
+"""Why the number is another than the documentation's."""
+_NAMED = 2
+"""Up to so many names are part of the folder's."""
 
 
 def list_items(what: Sequence[str], *, as_json: bool) -> None:
@@ -42,7 +50,7 @@ def list_items(what: Sequence[str], *, as_json: bool) -> None:
 
 
 def reproduce_items(
-    what: Sequence[str], *, full: bool, out: Path, strict: bool, jobs: int | None, as_json: bool
+    what: Sequence[str], *, full: bool, out: Path | None, strict: bool, jobs: int | None, as_json: bool
 ) -> int:
     """Runs items, writes figures, data and the report; gives the exit status."""
     from tailback.papers import ledger
@@ -54,31 +62,48 @@ def reproduce_items(
 
     claims = ledger.select(what)
     left = [claim.id for claim in claims]
+    where = _place(what, left, out, full=full)
 
     def each(verdict: Verdict) -> None:
         left.remove(verdict.claim.id)
         if as_json:
             _print_json(verdict)
 
-    with stoppable(lambda: _left(left, len(claims), out, full=full)):
-        verdicts = reproduce(claims, "full" if full else "quick", out, jobs=jobs, each=each)
+    with stoppable(lambda: _left(left, len(claims), where.folder, full=full)):
+        verdicts = reproduce(claims, "full" if full else "quick", where.folder, jobs=jobs, each=each)
     # Whoever wants everything also wants to know how far the simulator itself can be trusted.
     compared = _compared(full=full, jobs=jobs) if "all" in what else []
     counted = fared(verdicts, ledger.unbuilt(what))
-    page = write_report(verdicts, out, report_rows(compared), summary=counted)
+    page = write_report(verdicts, where.folder, report_rows(compared), summary=counted)
     if as_json:
-        typer.echo(f"report: {page}", err=True)
+        typer.echo(f"report: {page}{where.said}", err=True)
     else:
         _show(verdicts, counted)
         if compared:
-            typer.echo(f"\nAgainst ns-2: {summary(compared)}")
-        typer.echo(f"Report: {page} (opens offline in any browser)")
+            typer.echo(f"\nAgainst ns-2: {summary(compared)}{'' if full else QUICK}")
+        typer.echo(f"Report: {page} (opens offline in any browser){where.said}")
     for verdict in verdicts:
         if not verdict.ran:
             typer.echo(f"tailback: {verdict.claim.id} could not run: {verdict.error}", err=True)
     if not all(verdict.ran for verdict in verdicts):
         return 1
     return 1 if strict and not all(verdict.settled for verdict in verdicts) else 0
+
+
+def _place(what: Sequence[str], items: Sequence[str], out: Path | None, *, full: bool) -> Place:
+    """The folder for these items, which says from the beginning what will be in it: a report of other items, or of another
+    length, goes elsewhere."""
+    from tailback.results.files import make_folder, write_file
+    from tailback.results.places import place, written
+
+    chosen = "" if "all" in what else "-" + ("-".join(what).replace("/", "-") if len(what) <= _NAMED else "some")
+    plan = {"items": list(items), "fidelity": "full" if full else "quick", "validation": "all" in what}
+    usual = Path("out") / f"reproduce{chosen}{'-full' if full else ''}"
+    with place(out, usual, lambda folder: written(folder, PLAN) == plan) as where:
+        make_folder(where.folder)
+        text = json.dumps(plan, indent=1) + "\n"
+        write_file(where.folder / PLAN, lambda path: path.write_text(text, encoding="utf-8"))
+    return where
 
 
 def _left(left: Sequence[str], count: int, out: Path, *, full: bool) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tailback.commands.changes import changed
-from tailback.commands.console import console, show, stoppable
+from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.custom import part_errors
 from tailback.progress import Bar
 from tailback.units import scale_of, scaled
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tailback.results import Result
+    from tailback.results.places import Place
     from tailback.results.predicted import Prediction
 
 MANY = 24
@@ -55,23 +56,28 @@ def run_file(
             predicted(scenario, predict)  # What cannot be predicted shows before the run.
         with Bar(f"simulating {json.loads(scenario)['duration']}", 1.0) as bar:
             result = run_text(scenario, seed, bar.reach, memory)
-    folder = out if out is not None else Path("out") / f"{file.stem}-seed-{result.seed}"
-    keep_and_tell(result, folder, plot=plot, predict=predict, as_json=as_json)
+    usual = Path("out") / f"{file.stem}-seed-{result.seed}"
+    keep_and_tell(result, out, usual, plot=plot, predict=predict, as_json=as_json)
 
 
-def keep_and_tell(result: Result, folder: Path, *, plot: bool, predict: str | None, as_json: bool) -> None:
-    """Saves a result, and prints it."""
-    from tailback.results.store import save
+def keep_and_tell(
+    result: Result, out: Path | None, usual: Path, *, plot: bool, predict: str | None, as_json: bool
+) -> None:
+    """Saves a result where it was asked for, or in the usual place, and prints it."""
+    from tailback.results.places import place
+    from tailback.results.store import same, save
 
     # What was measured beyond the budget is told, and not drawn.
     counts = result.real.get("valid", True) and (result.flow_series.height > 0 or result.link_series.height > 0)
     draw = plot and counts
-    save(result, folder, also=(lambda beside: _draw(result, beside)) if draw else None)
+    with place(out, usual, same(result)) as where:
+        save(result, where.folder, also=(lambda beside: _draw(result, beside)) if draw else None)
     prediction = result.predicted(predict) if predict is not None else None
     if as_json:
-        typer.echo(json.dumps(_as_json(result, folder, prediction), ensure_ascii=False))
+        told_apart(where)
+        typer.echo(json.dumps(_as_json(result, where.folder, prediction), ensure_ascii=False))
     else:
-        _show(result, folder, drawn=draw)
+        _show(result, where, drawn=draw)
         if prediction is not None:
             _show_prediction(prediction)
 
@@ -134,7 +140,7 @@ def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dic
     }
 
 
-def _show(result: Result, folder: Path, *, drawn: bool) -> None:
+def _show(result: Result, where: Place, *, drawn: bool) -> None:
     from rich.markup import escape
 
     from tailback.results.gates import switched, told
@@ -145,15 +151,16 @@ def _show(result: Result, folder: Path, *, drawn: bool) -> None:
     title = escape(result.title)
     out.print(f"[bold]{title}[/bold], {result.duration:g} s, seed {result.seed}{window}", soft_wrap=True)
     show(_flow_table(result))
+    if (delays := _delay_table(result)) is not None:
+        show(delays)
     if result.aggregates.columns:
         show(_aggregate_table(result))
     show(_link_table(result))
     if any(name in result.link_series.columns for name in QUEUES_WITHIN):
         show(_queue_table(result))
     row = result.summary().row(0, named=True)
-    index = "none" if row["jain"] is None else f"{row['jain']:.4f}"
     out.print(
-        f"Together: goodput {shown(row['goodput'], 'bit/s')}, Jain's index {index}; at {row['bottleneck']}: "
+        f"Together: goodput {shown(row['goodput'], 'bit/s')}{_fairness(result)}; at {row['bottleneck']}: "
         f"utilization {100 * row['utilization']:.2f} %, loss {100 * row['loss_rate']:.3g} %, "
         f"queueing delay {shown(row['queueing_delay'], 's')}.",
         soft_wrap=True,
@@ -168,7 +175,27 @@ def _show(result: Result, folder: Path, *, drawn: bool) -> None:
         out.print(
             f"[dim]{result.events:,} events in {result.wall:.2f} s; hash {result.hash[:16]}[/dim]", soft_wrap=True
         )
-    out.print(f"Saved in {escape(str(folder))}{' with overview.svg' if drawn else ''}", soft_wrap=True)
+    drawing = " with overview.svg" if drawn else ""
+    out.print(f"Saved in {escape(str(where.folder))}{drawing}{escape(where.said)}", soft_wrap=True)
+
+
+def _fairness(result: Result) -> str:
+    """Jain's index of the flows that always have something to send, and which these are where others are among them: a game
+    that sends little because it has little to send is not treated unfairly."""
+    import polars as pl
+
+    from tailback.analysis.fairness import jain
+    from tailback.results.warnings import greedy
+
+    flows = result.flows.filter(pl.col("group").is_in(greedy(result)))
+    if flows.height == result.flows.height:
+        index = result.summary()["jain"][0]
+        return f", Jain's index {'none' if index is None else f'{index:.4f}'}"
+    if flows.height < 2 or not flows["goodput_bytes"].sum():
+        return ""
+    names = ", ".join(flows["group"].unique(maintain_order=True))
+    index = jain(flows["goodput_bytes"].to_numpy())
+    return f", Jain's index {index:.4f} of those that always have data to send ({names})"
 
 
 def _lateness(result: Result) -> str:
@@ -220,6 +247,30 @@ def _flow_table(result: Result) -> Table:
             _number(row["mean_rtt"], rtt),
             f"{row['timeouts']:.3g}",
         )
+    return table
+
+
+def _delay_table(result: Result) -> Table | None:
+    """One-way delays, where they were recorded: who waits behind whom."""
+    import polars as pl
+
+    columns = {"one_way_delay_p50": "p50", "one_way_delay_p95": "p95", "one_way_delay_p99": "p99", "jitter": "jitter"}
+    if any(name not in result.flows.columns for name in columns):
+        return None
+    flows = result.flows.with_columns(pl.col(name).fill_nan(None) for name in columns)
+    flows = flows.filter(pl.col("one_way_delay_p50").is_not_null())
+    if flows.is_empty():
+        return None
+    grouped = flows.height > MANY
+    if grouped:
+        flows = flows.group_by("group", maintain_order=True).agg(pl.col(name).mean() for name in columns)
+    delay, unit = scale_of(flows["one_way_delay_p99"], "s")
+    table = _table(f"one-way delay of packets{', mean per flow of each group' if grouped else ''}")
+    table.add_column("group" if grouped else "flow")
+    for name in columns.values():
+        table.add_column(_head(name, unit), justify="right", no_wrap=True)
+    for row in flows.iter_rows(named=True):
+        table.add_row(row["group" if grouped else "flow"], *(_number(row[name], delay) for name in columns))
     return table
 
 

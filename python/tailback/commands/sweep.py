@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tailback.commands.changes import changed
-from tailback.commands.console import console, show, stoppable
+from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.custom import scheme_of
 from tailback.commands.table import intervals_table
 from tailback.errors import Problem, ScenarioError
 
 if TYPE_CHECKING:
+    from tailback.results.places import Place
     from tailback.sweeps import Runs
 
 TOLD = ("goodput", "loss_rate", "jain", "queueing_delay")
@@ -59,7 +60,7 @@ def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
     base = changed(Scenario.from_toml(file), how.changes)
     with stoppable(_left(how.cache)):
         runs = sweep(base, seeds=how.seeds, jobs=how.jobs, cache=how.cache, memory=how.memory, **axes(over))
-    return _finish(runs, how.out or Path("out") / f"{file.stem}-sweep", how, differences="")
+    return _finish(runs, Path("out") / f"{file.stem}-sweep", how, differences="")
 
 
 def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How) -> int:
@@ -76,7 +77,8 @@ def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How) -> 
     with stoppable(_left(how.cache)):
         over = named if len(named) > 1 else named[0]
         runs = compare(chosen, over, seeds=how.seeds, jobs=how.jobs, cache=how.cache, memory=how.memory)
-    return _finish(runs, how.out or Path("out/compare"), how, differences="scheme" if len(chosen) > 1 else "")
+    usual = Path("out") / (f"{files[0].stem}-compare" if len(files) == 1 else "compare")
+    return _finish(runs, usual, how, differences="scheme" if len(chosen) > 1 else "")
 
 
 def _left(cache: bool) -> str:
@@ -106,19 +108,22 @@ def axes(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _finish(runs: Runs, folder: Path, how: How, *, differences: str) -> int:
+def _finish(runs: Runs, usual: Path, how: How, *, differences: str) -> int:
     """Saves the runs, draws them, and prints what they say."""
     from tailback.report.sweep import write_sweep_report
-    from tailback.sweeps.store import save
+    from tailback.results.places import place
+    from tailback.sweeps.store import same, save
 
     runs = replace(runs, command=how.command)
-    page = folder / "report" / "index.html"
-    # All or nothing: on a full disk no folder is left that lacks a part.
-    save(runs, folder, also=lambda beside: write_sweep_report(runs, beside / "report", folder))
+    with place(how.out, usual, same(runs)) as where:
+        folder = where.folder
+        # All or nothing: on a full disk no folder is left that lacks a part.
+        save(runs, folder, also=lambda beside: write_sweep_report(runs, beside / "report", folder))
     if how.as_json:
+        told_apart(where)
         typer.echo(json.dumps(_as_json(runs, folder), ensure_ascii=False))
     else:
-        _show(runs, folder, page, differences)
+        _show(runs, where, differences)
     return 1 if runs.failed.height else 0
 
 
@@ -134,7 +139,7 @@ def _as_json(runs: Runs, folder: Path) -> Mapping[str, Any]:
     }
 
 
-def _show(runs: Runs, folder: Path, page: Path, differences: str) -> None:
+def _show(runs: Runs, where: Place, differences: str) -> None:
     from rich.markup import escape
 
     out = console()
@@ -158,4 +163,7 @@ def _show(runs: Runs, folder: Path, page: Path, differences: str) -> None:
         # The way there is kept with the run; the user's own line is enough here.
         said = str(error).split("\nTraceback", 1)[0]
         typer.echo(f"tailback: failed: {said}", err=True)
-    out.print(f"Saved in {escape(str(folder))}; the report is {escape(str(page))}", soft_wrap=True)
+    page = where.folder / "report" / "index.html"
+    out.print(
+        f"Saved in {escape(str(where.folder))}{escape(where.said)}; the report is {escape(str(page))}", soft_wrap=True
+    )

@@ -11,6 +11,7 @@ from tailback import _core
 from tailback.errors import StorageError
 from tailback.results import checksums, tables
 from tailback.results.files import new_folder, read_about
+from tailback.results.places import as_written, written
 from tailback.results.result import Result
 
 ABOUT = "result.json"
@@ -51,6 +52,17 @@ def save(result: Result, folder: Path, *, csv: bool = True, also: Callable[[Path
         if also:
             also(beside)
     return folder
+
+
+def same(result: Result) -> Callable[[Path], bool]:
+    """Whether a folder holds a result of the same scenario and seed."""
+
+    def is_same(folder: Path) -> bool:
+        about = written(folder, ABOUT)
+        mine = (as_written(result.scenario_data), result.seed, bool(result.real))
+        return mine == (about.get("scenario"), about.get("seed"), bool(about.get("real")))
+
+    return is_same
 
 
 def _as_toml(result: Result) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from tailback.errors import ScenarioError, StorageError
 from tailback.results import checksums, tables
 from tailback.results.files import new_folder, read_about
+from tailback.results.places import written
 from tailback.scenario import Scenario
 from tailback.scenario.problems import from_pydantic
 from tailback.sweeps.design import Variant
@@ -30,19 +32,13 @@ def save(runs: Runs, folder: Path, *, csv: bool = True, also: Callable[[Path], o
     """
     about = {
         "format": FORMAT,
+        "plan": plan(runs),
         "checksums": checksums.FILE,
         "what": "a sweep of tailback; tables are Parquet files, columns have the units given here",
         "versions": dict(runs.versions),
         "command": runs.command,
         "units": {name: tables.units_of(getattr(runs, name), runs.units) for name in Runs.TABLES},
-        "variants": [
-            {
-                "labels": dict(variant.labels),
-                "scenario": variant.scenario.to_dict() if variant.scenario is not None else None,
-                "error": variant.error,
-            }
-            for variant in runs.variants
-        ],
+        "variants": _variants(runs),
     }
     with new_folder(folder, mine=lambda path: (path / ABOUT).is_file()) as beside:
         (beside / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -55,6 +51,30 @@ def save(runs: Runs, folder: Path, *, csv: bool = True, also: Callable[[Path], o
         if also:
             also(beside)
     return folder
+
+
+def _variants(runs: Runs) -> list[dict[str, Any]]:
+    return [
+        {
+            "labels": dict(variant.labels),
+            "scenario": variant.scenario.to_dict() if variant.scenario is not None else None,
+            "error": variant.error,
+        }
+        for variant in runs.variants
+    ]
+
+
+def plan(runs: Runs) -> str:
+    """A digest of which scenarios were run with which seeds, whatever came of it."""
+    seeds = runs.table.select("variant", "seed").rows()
+    scenarios = [{name: entry[name] for name in ("labels", "scenario")} for entry in _variants(runs)]
+    text = json.dumps([scenarios, seeds], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def same(runs: Runs) -> Callable[[Path], bool]:
+    """Whether a folder holds a sweep of the same scenarios and seeds."""
+    return lambda folder: written(folder, ABOUT).get("plan") == plan(runs)
 
 
 def load(folder: Path, *, trust: bool = False) -> Runs:
