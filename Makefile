@@ -79,7 +79,7 @@ comparison: $(STAMPS)/core ## All schemes on one set of networks, into docs/comp
 	$(BIN)/python -m tools.write_comparison $(ARGS)
 
 .PHONY: home
-home: $(STAMPS)/core ## A household under five pairs of queues on four access lines, into docs/home.md; ARGS=--quick for a look
+home: $(STAMPS)/core ## A household under five pairs of queues on four access lines, into docs/home.md; ARGS=--quick for a look, in out/home
 	$(BIN)/python -m tools.write_home $(ARGS)
 
 .PHONY: tdqm

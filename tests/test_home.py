@@ -1,7 +1,12 @@
 """A household behind an access line: every row of the page can be run, and what it is made of is what it says."""
 
+import sys
+from pathlib import Path
+
+import polars as pl
 import pytest
 
+from tools import write_home
 from tools.home import LINES, MEASURES, QUEUES, measured, orbit_steps, scenario
 
 
@@ -36,3 +41,23 @@ def test_a_call_hears_of_the_queue() -> None:
     assert plain["game_p99"] > 3 * cake["game_p99"]
     assert plain["backup"] > 15
     assert cake["backup"] > 12
+
+
+def test_a_look_leaves_the_documentation_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {file: file.read_bytes() for file in (write_home.PAGE, write_home.FIGURE, write_home.CELLS)}
+    table = pl.DataFrame(
+        [
+            {"line": line, "queue": queue, "measure": name, "mean": 1.0, "half_width": 0.1}
+            for line in LINES
+            for queue in QUEUES
+            for name in MEASURES
+        ]
+    )
+    monkeypatch.setattr(write_home, "measure", lambda *_: table)
+    monkeypatch.setattr(write_home, "intervals", lambda found: found)
+    monkeypatch.setattr(sys, "argv", ["write_home", "--quick"])
+    monkeypatch.chdir(tmp_path)
+    write_home.main()
+    assert before == {file: file.read_bytes() for file in before}
+    assert "1.00 ± 0.10" in (tmp_path / "out" / "home" / "home.md").read_text(encoding="utf-8")
+    assert (tmp_path / "out" / "home" / "_static" / "home.svg").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 import tailback as tb
+from tailback import units
 from tailback.analysis import tdqm
 from tailback.cli import app
+from tailback.commands import tune
 from tailback.errors import ArgumentError, NotFoundError
 from tailback.papers.tdqm import experiments, fig_6, network, readings, rho_loop, settling
 from tailback.tuning import tune_tdqm
@@ -210,6 +213,23 @@ def test_tuning_tells_link_queue_and_expectations() -> None:
     assert told["queue"]["rho"]["min"] == pytest.approx(0.9)
     assert told["predicted"]["utilization"] == pytest.approx(0.95, abs=0.01)
     assert 0.8 < told["measured"]["utilization"] < 1.0
+
+
+def test_tuning_says_where_it_misses_its_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = ["--set", "duration=10 s", "--set", "warm_up=5 s", "--seeds", "1"]
+    done = CliRunner().invoke(app, ["tune", "tdqm", str(EXAMPLE), *short])
+    assert done.exit_code == 0, done.output
+    used = re.search(r"measured:  utilization (0\.\d+)", done.output)
+    assert used is not None
+    assert ("Warning: the runs use" in done.output) == (abs(0.95 - float(used[1])) > tune.MISSED)
+    # Times are read at a glance, and are the same to the nanosecond.
+    assert not re.search(r"\d{5,} (ns|us)", done.output)
+    window = re.search(r'^window = "(.*)"$', done.output, re.MULTILINE)
+    assert window is not None
+    told = json.loads(CliRunner().invoke(app, ["tune", "tdqm", str(EXAMPLE), *short, "--json"]).stdout)
+    assert units.number(window[1]) == pytest.approx(units.number(told["queue"]["window"]), rel=1e-12)
+    monkeypatch.setattr(tune, "MISSED", 0.5)
+    assert "Warning" not in CliRunner().invoke(app, ["tune", "tdqm", str(EXAMPLE), *short]).output
 
 
 def test_tuning_refuses_what_makes_no_sense() -> None:

@@ -339,18 +339,19 @@ def test_calls_that_were_cancelled_may_lose_their_process(monkeypatch: pytest.Mo
     """As where a full disk ends a sweep: what waits is cancelled, and then the processes end."""
     told: list[object] = []
     monkeypatch.setattr(threading, "excepthook", told.append)
-    before = set(threading.enumerate())
     with Pool(2) as pool:
-        futures = [pool.executor.submit(time.sleep, 60.0) for _ in range(12)]
-        while not futures[0].running():
+        assert isinstance(pool.executor, processes.Workers)
+        workers: Any = pool.executor
+        futures = [workers.submit(time.sleep, 60.0) for _ in range(12)]
+        while not futures[2].running() or len(workers._processes) < 2:
             time.sleep(0.01)
         for future in futures:
             future.cancel()
-        assert isinstance(pool.executor, processes.Workers)
-        for process in list((pool.executor._processes or {}).values()):
+        thread = workers._executor_manager_thread
+        for process in list(workers._processes.values()):
             process.terminate()
-        for thread in set(threading.enumerate()) - before:
-            thread.join(timeout=20.0)
+        thread.join(timeout=20.0)
+        assert not thread.is_alive()
     assert told == []
 
 

@@ -45,7 +45,7 @@ LINES = {
         20,
     ),
     "cellular": Line(
-        "2 to 12 Mbit/s down by a trace, 4 Mbit/s up, 25 ms one way; buffers of 500 kB, about 0.6 and 1 s",
+        "2 to 12 Mbit/s down by a trace that is made up, 4 Mbit/s up, 25 ms one way; buffers of 500 kB, about 0.6 and 1 s",
         {
             "delay": "25 ms",
             "buffer": "500 kB",

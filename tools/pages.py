@@ -18,6 +18,15 @@ def replace(page: Path, begin: str, end: str, text: str) -> None:
     beside.replace(page)
 
 
+def for_a_look(path: Path, name: str) -> Path:
+    """Where a file of the documentation goes that is made for a look only: a folder under ``out``, with the page as it is."""
+    target = Path("out") / name / path.relative_to(DOCS)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".md":
+        target.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    return target
+
+
 def between(page: Path, begin: str, end: str) -> str:
     """What stands between the marks, or stops where they are missing."""
     return _parts(page, begin, end)[1]

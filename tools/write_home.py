@@ -1,5 +1,5 @@
 """Runs a household behind four access lines under five pairs of queues and writes the page, its figure and its tables:
-docs/home.md; `make home` does this, and `make home ARGS=--quick` in a minute or two."""
+docs/home.md; `make home` does this. `make home ARGS=--quick` takes a minute or two and writes to out/home."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from tailback.plot.style import save
 from tools.home import LINES, MEASURES, QUEUES, intervals, measure
 from tools.home_figure import draw
-from tools.pages import DOCS, replace, write_cells
+from tools.pages import DOCS, for_a_look, replace, write_cells
 from tools.pages import table as markdown_table
 
 PAGE = DOCS / "home.md"
@@ -80,9 +80,11 @@ def main() -> None:
     given = parser.parse_args()
     seconds, seeds = (30, 3) if given.quick else (60, 5)
     table = intervals(measure(seconds, seeds, given.jobs))
-    save(draw(table), FIGURE, salt="home")
-    write_cells(table.with_columns(about=pl.col("measure").replace_strict(MEASURES)), CELLS)
-    replace(PAGE, *MARKS, markdown(table, seconds, seeds))
+    page, figure, cells = (for_a_look(path, "home") if given.quick else path for path in (PAGE, FIGURE, CELLS))
+    save(draw(table), figure, salt="home")
+    write_cells(table.with_columns(about=pl.col("measure").replace_strict(MEASURES)), cells)
+    replace(page, *MARKS, markdown(table, seconds, seeds))
+    print(page)
 
 
 if __name__ == "__main__":

@@ -120,8 +120,8 @@ def test_marks_at_the_top_are_whole(runs: tb.Runs) -> None:
 @pytest.fixture(scope="module")
 def three() -> tb.Runs:
     base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="2 s").with_flows(tb.flows(1, "reno"))
-    axes = {"scheme": ["cubic", "copa"], "buffer": ["10 packets", "40 packets"], "delay": ["5 ms", "20 ms", "50 ms"]}
-    return base.sweep(seeds=1, cache=False, jobs=1, **axes)
+    buffers, delays = ["10 packets", "40 packets"], ["5 ms", "20 ms", "50 ms"]
+    return base.sweep(scheme=["cubic", "copa"], buffer=buffers, delay=delays, seeds=1, cache=False, jobs=1)
 
 
 def test_a_heatmap_of_three_axes_has_a_panel_for_each_scheme(three: tb.Runs, tmp_path: Path) -> None:

@@ -335,3 +335,9 @@ def test_swept_quantities_have_numbers_beside_their_text(base: tb.Scenario, tmp_
     # What figures and tables are made of is what it was.
     assert "delay_value" not in runs.table.columns
     assert runs.units["link_delay"] == runs.units["delay_value"]
+
+
+def test_a_full_cache_names_what_the_command_line_has(base: tb.Scenario, tmp_path: Path) -> None:
+    (tmp_path / "no-folder").symlink_to("/proc/nowhere")
+    with pytest.raises(tb.StorageError, match=r"TAILBACK_CACHE names another folder, and --no-cache keeps no runs"):
+        base.sweep(seeds=1, jobs=1, cache=tmp_path / "no-folder")

@@ -259,9 +259,8 @@ def kind(field: Schema) -> str:
         return " or ".join(f"`{json.dumps(word)}`" for word in field["enum"])
     if field.get("type") == "array":
         return f"list, each {kind(field['items'])}"
-    named = field.get("type", "any")
+    named: Any = field.get("type", "any")
     if isinstance(named, list):
         named = next(word for word in named if word != "null")
-    return {"string": "text", "boolean": "true or false", "number": "number", "integer": "whole number"}.get(
-        named, named
-    )
+    words = {"string": "text", "boolean": "true or false", "number": "number", "integer": "whole number"}
+    return words.get(named, str(named))

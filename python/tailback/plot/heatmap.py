@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from matplotlib.axis import XAxis
 from matplotlib.colors import Normalize
 from numpy.typing import NDArray
 
@@ -119,7 +120,7 @@ def _label(side: Axis, name: str, values: Sequence[object], *, narrow: bool) -> 
     texts, label = in_short(name, values) if narrow else ([str(value) for value in values], name)
     side.set_ticks(range(len(values)), texts)
     side.set_label_text(label)
-    if narrow and side.axis_name == "x" and sum(len(text) + 2 for text in texts) > ROOM:
+    if narrow and isinstance(side, XAxis) and sum(len(text) + 2 for text in texts) > ROOM:
         side.set_tick_params(labelrotation=40.0)
 
 

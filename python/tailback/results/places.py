@@ -47,7 +47,7 @@ def place(asked: Path | None, usual: Path, same: Callable[[Path], bool]) -> Iter
             yield Place(asked, ", in place of another result that was there" if other else "")
             return
         places = (usual if number == 1 else usual.with_name(f"{usual.name}-{number}") for number in count(1))
-        kept = []
+        kept: list[Path] = []
         for folder in places:
             if _free(folder) or same(folder):
                 others = f"{kept[0]} to {kept[-1]} hold" if len(kept) > 1 else f"{usual} holds"
