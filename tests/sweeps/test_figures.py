@@ -147,6 +147,8 @@ def test_a_heatmap_says_what_its_cells_are_means_over(three: tb.Runs) -> None:
     assert axis.get_title(loc="left") == "means over scheme (cubic, copa)"
     by_delay = three.plot.heatmap("goodput", "scheme", "buffer")
     assert [axis.get_title(loc="left") for axis in by_delay.axes[:3]] == ["5 ms", "20 ms", "50 ms"]
+    four = three.select(scheme="cubic").plot.heatmap("goodput", "buffer", "scheme", by="delay")
+    assert four.get_suptitle() == ""
     with pytest.raises(KeyError, match="did you mean delay"):
         three.plot.heatmap(by="dely")
 

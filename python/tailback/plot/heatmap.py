@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tailback.errors import refused, unknown
 from tailback.plot import series
 from tailback.plot.along import in_order, in_short, is_quantity, span
-from tailback.plot.style import colour_bar
+from tailback.plot.style import Drawing, colour_bar
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
@@ -109,9 +109,13 @@ def heatmap(made: Figure, axes: Sequence[Axes], runs: Runs, *, metric: str, show
         axis.grid(visible=False)
         _label(axis.xaxis, shown.x, columns, narrow=shown.by is not None)
         _label(axis.yaxis, shown.y, rows, narrow=shown.by is not None)
-        axis.set_title(_title(runs, shown, value))
+        if value is not None:
+            axis.set_title(str(value))
         if cells.size <= WRITTEN:
             _write(axis, image, cells)
+    if shown.rest:
+        said = ", ".join(f"{name} ({span(runs.table[name])})" for name in shown.rest)
+        _tell(made, axes, f"means over {said}")
     colour_bar(made, image, axes if len(axes) > 1 else axes[0], text)
 
 
@@ -124,11 +128,12 @@ def _label(side: Axis, name: str, values: Sequence[object], *, narrow: bool) -> 
         side.set_tick_params(labelrotation=40.0)
 
 
-def _title(runs: Runs, shown: Shown, value: object) -> str:
-    """What a panel shows: its value of an axis, and over what its cells are means."""
-    said = [] if value is None else [str(value)]
-    said += [f"means over {name} ({span(runs.table[name])})" for name in shown.rest]
-    return "\n".join(said)
+def _tell(made: Figure, axes: Sequence[Axes], text: str) -> None:
+    """Says over what cells are means: above all panels, or above the first where the figure is the caller's."""
+    if len(axes) > 1 and isinstance(made, Drawing):
+        made.suptitle(text, x=0.01, ha="left", fontsize=8.5)
+    else:
+        axes[0].set_title("\n".join(part for part in (text, axes[0].get_title(loc="left")) if part))
 
 
 def _write(axis: Axes, image: QuadMesh, cells: NDArray[np.float64]) -> None:
