@@ -165,20 +165,41 @@ pub(crate) struct PyFeedback {
     in_flight: u64,
     window_limited: bool,
     gain: f64,
+    /// Makes a report of the policy's own type from its numbers.
+    read: Option<Py<PyAny>>,
+    asked: Option<Box<Asked>>,
+}
+
+/// What only those get who ask for it: others shall not carry it about.
+struct Asked {
     /// One that Python can read.
     report: Option<Report>,
     envelope: Option<PyEnvelope>,
-    /// Makes a report of the policy's own type from its numbers.
-    read: Option<Py<PyAny>>,
-    /// Made at once, since only those have one who asked for it.
     delivery: Option<Py<PyDelivery>>,
-    one_way: Option<OneWay>,
+    one_way: Option<PyOneWay>,
+}
+
+impl Asked {
+    fn of(py: Python<'_>, feedback: &Feedback<'_>) -> PyResult<Option<Box<Self>>> {
+        let Feedback { report, delivery, one_way, .. } = *feedback;
+        if report.is_none() && delivery.is_none() && one_way.is_none() {
+            return Ok(None);
+        }
+        let said = report.map(|envelope| &envelope.report);
+        let read = said.filter(|said| matches!(said, Report::Custom(_) | Report::Arrivals { .. }));
+        Ok(Some(Box::new(Self {
+            report: read.cloned(),
+            envelope: report.map(PyEnvelope::from),
+            delivery: delivery.map(|sample| Py::new(py, PyDelivery(sample.clone()))).transpose()?,
+            one_way: one_way.map(PyOneWay::from),
+        })))
+    }
 }
 
 impl PyFeedback {
     pub(crate) fn new(py: Python<'_>, feedback: &Feedback<'_>, read: Option<&Py<PyAny>>) -> PyResult<Self> {
+        let asked = Asked::of(py, feedback)?;
         let echoes = feedback.echoes;
-        let delivery = feedback.delivery.map(|sample| Py::new(py, PyDelivery(sample.clone())));
         Ok(Self {
             acked: feedback.acked.to_vec(),
             lost: feedback.lost.to_vec(),
@@ -191,16 +212,8 @@ impl PyFeedback {
             in_flight: feedback.in_flight.get(),
             window_limited: feedback.window_limited,
             gain: feedback.gain,
-            report: match feedback.report {
-                Some(Envelope { report: report @ (Report::Custom(_) | Report::Arrivals { .. }), .. }) => {
-                    Some(report.clone())
-                }
-                _ => None,
-            },
-            envelope: feedback.report.map(PyEnvelope::from),
             read: read.map(|read| read.clone_ref(py)),
-            delivery: delivery.transpose()?,
-            one_way: feedback.one_way,
+            asked,
         })
     }
 }
@@ -268,12 +281,12 @@ impl PyFeedback {
     }
     #[getter]
     fn envelope(&self) -> Option<PyEnvelope> {
-        self.envelope.clone()
+        self.asked.as_ref()?.envelope.clone()
     }
     /// The receiver's report: as its policy's type of reports, or of arrivals.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match (&self.report, &self.read) {
+        match (self.asked.as_ref().and_then(|asked| asked.report.as_ref()), &self.read) {
             (Some(Report::Custom(numbers)), Some(read)) => read.bind(py).call1((numbers.to_vec(),)).map(Some),
             (Some(Report::Arrivals { first, left, words }), _) => {
                 let report = PyArrivalReport { first: *first, left: *left, words: words.clone() };
@@ -284,10 +297,10 @@ impl PyFeedback {
     }
     #[getter]
     fn delivery(&self, py: Python<'_>) -> Option<Py<PyDelivery>> {
-        self.delivery.as_ref().map(|sample| sample.clone_ref(py))
+        self.asked.as_ref()?.delivery.as_ref().map(|sample| sample.clone_ref(py))
     }
     #[getter]
     fn one_way(&self) -> Option<PyOneWay> {
-        self.one_way.map(PyOneWay::from)
+        self.asked.as_ref()?.one_way.clone()
     }
 }
