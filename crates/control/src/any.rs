@@ -1,7 +1,7 @@
 //! The controllers of which ten thousand run at once, or which are asked most at each packet, in an enum, the smallest inline
 //! so that such flows stay small, and any other behind a pointer. Which of them make a scheme is said by each scheme's configuration.
 
-use tailback_core::{Controller, Cx, Directive, Feedback, Sent, Time};
+use tailback_core::{AckWish, Controller, Cx, Directive, Feedback, Sent, Time};
 
 use crate::parts::BoxedController;
 use crate::schemes::{
@@ -138,6 +138,10 @@ impl Controller for AnyController {
     #[inline]
     fn directive(&self) -> Directive {
         each!(self, controller => controller.directive())
+    }
+
+    fn ack_wish(&self) -> AckWish {
+        each!(self, controller => controller.ack_wish())
     }
 }
 

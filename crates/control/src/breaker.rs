@@ -3,8 +3,8 @@
 //! probabilistic scheme, which may begin again, has it in a guard of its own.
 
 use tailback_core::{
-    Arrival, Bytes, Controller, Cx, Directive, Feedback, FeedbackPolicy, Gate, Lane, Outgoing, Report, Sent,
-    Span, Time,
+    AckWish, Arrival, Bytes, Controller, Cx, Directive, Feedback, FeedbackPolicy, Gate, Lane, Outgoing,
+    Report, Sent, Span, Time,
 };
 
 use crate::laws::circuit_breaker::{CircuitBreaker, Trip};
@@ -75,6 +75,10 @@ impl<C: Controller> Controller for UnderBreaker<C> {
         } else {
             inner
         }
+    }
+
+    fn ack_wish(&self) -> AckWish {
+        self.inner.ack_wish()
     }
 }
 

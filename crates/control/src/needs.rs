@@ -111,6 +111,7 @@ impl Acks {
 
 /// What a scheme wants from its endpoints. Later wants (times of arrival) are further fields here, and nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a want of its own")]
 pub struct Needs {
     /// How lost data is repaired.
     pub reliability: Reliability,
@@ -129,6 +130,9 @@ pub struct Needs {
     /// A retransmission that what left after it has overtaken is lost (RFC 8985 §6.2), not only once the timer expires; over
     /// selective acknowledgements only.
     pub lost_retransmissions: bool,
+    /// The controller is asked how its receiver is to acknowledge ([`Controller::ack_wish`](tailback_core::Controller::ack_wish)),
+    /// and the receiver heeds what it is asked; streams only.
+    pub ack_requests: bool,
 }
 
 impl Needs {
@@ -143,6 +147,7 @@ impl Needs {
             acks: Acks::AsConfigured,
             delivery: false,
             lost_retransmissions: false,
+            ack_requests: false,
         }
     }
 

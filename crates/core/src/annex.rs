@@ -1,6 +1,7 @@
 //! The rare parts of packets (SACK blocks, reports, control information) and the slab that holds them while their
 //! packet is on its way. Whoever consumes or drops a packet takes or frees its annex.
 
+use crate::ack_request::AckRequest;
 use crate::arrivals::ArrivalWord;
 use crate::fetch::fetch_at;
 use crate::ids::AnnexId;
@@ -69,6 +70,8 @@ pub struct ControlInfo {
     /// The rate at which the application says that it sends, headers not counted, where it says so
     /// ([`AppHint`](crate::AppHint) is the way back).
     pub app_rate: Option<BitRate>,
+    /// How the receiver is asked to acknowledge, where the packet asks.
+    pub request: Option<AckRequest>,
 }
 
 /// A receiver's report as it travels: what every report tells, and what the scheme has to say. Policies write the
@@ -176,11 +179,36 @@ pub enum Annex {
     Blocks(AckBlocks),
     /// Of a control packet or stamped data packet.
     Control(ControlInfo),
+    /// Of a data packet without a stamp that asks its receiver how to acknowledge.
+    Request(AckRequest),
     /// Of a report.
     Report(Box<Envelope>),
     /// Opaque bytes of schemes outside this library.
     Custom(Box<[u8]>),
 }
+
+impl Annex {
+    /// The time that was stamped into a packet of data, if this is its stamp.
+    #[inline]
+    pub const fn stamped_at(&self) -> Option<Time> {
+        if let Self::Control(stamp) = self { Some(stamp.sent_at) } else { None }
+    }
+
+    /// What it asks of the receiver's acknowledgements, if anything.
+    #[inline]
+    pub const fn request(&self) -> Option<AckRequest> {
+        match self {
+            Self::Control(stamp) => stamp.request,
+            Self::Request(request) => Some(*request),
+            Self::Blocks(_) | Self::Report(_) | Self::Custom(_) => None,
+        }
+    }
+}
+
+const _: () = assert!(
+    size_of::<Annex>() == size_of::<AckBlocks>(),
+    "an annex is as large as what acknowledgements say"
+);
 
 /// The slab of annexes of all packets that exist at the moment.
 #[derive(Debug, Default)]

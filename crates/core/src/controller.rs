@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ack_request::AckWish;
 use crate::feedback::{Feedback, Sent};
 use crate::rng::Stream;
 use crate::time::{Span, Time};
@@ -279,4 +280,11 @@ pub trait Controller {
 
     /// What the sender may do from now on.
     fn directive(&self) -> Directive;
+
+    /// How its receiver is to acknowledge. No field of the directive, which is copied at nearly every acknowledgement: this is
+    /// asked when a data packet leaves, after [`Controller::on_sent`], and only of schemes that say so in their needs
+    /// (`ack_requests`), so that others pay nothing. Streams only.
+    fn ack_wish(&self) -> AckWish {
+        AckWish::default()
+    }
 }

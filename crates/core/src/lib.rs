@@ -14,6 +14,7 @@
 //! | [`Governor`] | when packets leave a link, in place of a rate |
 //! | [`Endpoint`] | one end of a flow, as a pure state machine |
 
+pub mod ack_request;
 pub mod annex;
 pub mod arrivals;
 pub mod check;
@@ -36,6 +37,7 @@ pub mod time;
 pub mod units;
 pub mod written;
 
+pub use ack_request::{AckFrequency, AckRequest, AckWish};
 pub use annex::{AckBlocks, Annex, Annexes, ControlInfo, Envelope, Report, SeqRange};
 pub use arrivals::{ArrivalWord, report_stamp};
 pub use check::{Checker, FieldError};

@@ -287,7 +287,7 @@ impl Packet {
     flag!(eta, set_eta, ETA, "The burstiness mark of Li and Mills, §II-C; on acks its echo.");
     flag!(is_corrupted, set_corrupted, CORRUPTED, "Damaged on the way: a receiver discards it.");
     flag!(is_retransmitted, set_retransmitted, Data data::RETRANSMITTED, "Data sent before (Karn's rule).");
-    flag!(is_pushed, set_pushed, Data data::PUSH, "PSH of RFC 9293 §3.1 on data: the last segment of a train.");
+    flag!(is_pushed, set_pushed, Data data::PUSH, "PSH of RFC 9293 §3.1 on data, which is acknowledged at once: the last segment of a train, or one for which a controller asked.");
     flag!(window_reduced, set_window_reduced, Data data::CWR, "CWR of RFC 3168 §6.1.2, on data.");
     flag!(is_last, set_last, Data data::LAST, "The last segment of an application's message.");
     flag!(ecn_echo, set_ecn_echo, Ack ack::ECE, "ECE of RFC 3168 §6.1, on acknowledgements.");

@@ -213,8 +213,7 @@ fn edge(edge: EdgeCounters) -> Value {
 /// The sending endpoint of the scenario's flow on a way that carries packets of this size, and the scenario with that size.
 fn sender(mut scenario: Scenario, sizes: Sizes) -> Result<(Prepared<Sender>, Scenario), String> {
     let flow = one_flow(&mut scenario)?;
-    let stamps = flow.transport.clone().serving(&flow.scheme.needs()).stamps_data();
-    let annex = if stamps { tailback_transport::wire::LONGEST_CONTROL } else { 0 };
+    let annex = flow.transport.clone().serving(&flow.scheme.needs()).longest_annex();
     flow.transport.segment_size = sizes.packet;
     flow.transport.header = sizes.around + Bytes::new(annex as u64);
     let (endpoint, _) = piped(flow).ok_or(NO_STREAM)?;

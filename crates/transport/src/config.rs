@@ -9,6 +9,7 @@ use tailback_core::{Bytes, Checker, DataAmount, Packet, Span};
 pub use tailback_control::{EcnEcho, EcnMode};
 
 use crate::pacing::PacingConfig;
+use crate::wire;
 
 /// How round trip times are sampled for the retransmission timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -73,6 +74,10 @@ pub struct RtoConfig {
     /// The clock's granularity G (RFC 6298 §2); `"0 s"`, the default, for an exact clock. Otherwise samples are
     /// rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (`tcpTick_`) do.
     pub tick: Span,
+    /// For how long the receiver may hold acknowledgements back, having been asked to: the time-out is as much longer, as in
+    /// QUIC (RFC 9002 §6.2.1). Not configured: the sender sets it when it asks.
+    #[serde(skip)]
+    pub held: Span,
 }
 
 impl Default for RtoConfig {
@@ -87,6 +92,7 @@ impl Default for RtoConfig {
             initial: Span::from_secs(1),
             backoff: 2.0,
             tick: Span::ZERO,
+            held: Span::ZERO,
         }
     }
 }
@@ -125,6 +131,9 @@ pub struct StreamConfig {
     /// Whether lost retransmissions are found without the timer: not configured either.
     #[serde(skip)]
     pub lost_retransmissions: bool,
+    /// Whether the controller is asked how the receiver is to acknowledge: not configured either.
+    #[serde(skip)]
+    pub ack_requests: bool,
     /// A full segment's bytes on the wire, header included; default 1000 B.
     pub segment_size: Bytes,
     /// Header bytes of every segment; a connection request and a control packet are a header alone. Default 40 B
@@ -206,6 +215,7 @@ impl Default for StreamConfig {
             marks: MarkResponse::default(),
             delivery: false,
             lost_retransmissions: false,
+            ack_requests: false,
             segment_size: Bytes::new(1000),
             header: Bytes::new(40),
             initial_window: DataAmount::Packets(10.0),
@@ -243,6 +253,7 @@ impl StreamConfig {
         self.marks = needs.marks;
         self.delivery = needs.delivery;
         self.lost_retransmissions = needs.lost_retransmissions;
+        self.ack_requests = needs.ack_requests;
         self.ecn = needs.ecn_mode(self.ecn);
         self.stamps |= needs.stamps;
         self
@@ -290,6 +301,12 @@ impl StreamConfig {
         self.stamps
             || self.rtt_sampling == RttSampling::Timestamps
             || self.spurious == SpuriousDetection::Eifel
+    }
+
+    /// Bytes that a data packet's annex takes at most in a frame.
+    pub fn longest_annex(&self) -> usize {
+        let stamp = if self.stamps_data() { wire::LONGEST_CONTROL } else { 0 };
+        stamp + if self.ack_requests { wire::REQUEST } else { 0 }
     }
 
     /// What a controller needs to know of this connection.
@@ -377,6 +394,10 @@ pub struct ReceiverConfig {
     pub ecn_echo: EcnEcho,
     /// What acknowledgements say beyond RFC 2018.
     pub ack_detail: AckDetail,
+    /// Whether requests of the sender are heeded, which take the place of `ack_every` and `ack_delay`: not configured, since the
+    /// scheme says whether it asks.
+    #[serde(skip)]
+    pub ack_requests: bool,
     /// Whether data that became readable is announced by [`Event::Delivered`](tailback_core::Event::Delivered);
     /// default false. Not configured: drivers with a real application switch it on; counters count either way.
     #[serde(skip)]
@@ -393,6 +414,7 @@ impl Default for ReceiverConfig {
             ack_delay: Span::from_millis(100),
             ecn_echo: EcnEcho::Latched,
             ack_detail: AckDetail::Off,
+            ack_requests: false,
             delivery_events: false,
         }
     }
@@ -403,6 +425,7 @@ impl ReceiverConfig {
     #[must_use]
     pub fn serving(mut self, needs: &Needs) -> Self {
         self.ack_every = needs.acks.at_most(self.ack_every);
+        self.ack_requests = needs.ack_requests;
         if self.ecn_echo != EcnEcho::Hidden {
             self.ecn_echo = needs.echo.unwrap_or(self.ecn_echo);
         }

@@ -7,6 +7,7 @@
 )]
 
 mod application;
+mod asking;
 pub mod config;
 pub mod counters;
 pub mod datagram;

@@ -1,6 +1,7 @@
 //! The receiving endpoint of a reliable byte stream: reassembly, acknowledgements, echoes of marks and the reports
-//! of a feedback policy. What the reports say is decided by the policy.
+//! of a feedback policy. What the reports say is decided by the policy, what the sender may ask for in `receiver/asked.rs`.
 
+mod asked;
 pub(crate) mod reassembly;
 pub(crate) mod reports;
 mod straight;
@@ -14,6 +15,7 @@ use tailback_core::{
 
 use crate::config::{AckDetail, EcnEcho, ReceiverConfig};
 use crate::counters::ReceiverCounters;
+use asked::Asked;
 use reassembly::{Arrived, Reassembly};
 use reports::Reports;
 
@@ -26,10 +28,22 @@ struct Stamp {
     arrived: Time,
 }
 
+/// What segments carried beside data.
+#[derive(Default)]
+struct Told {
+    /// The newest stamp.
+    stamp: Stamp,
+    /// The newest request.
+    asked: Option<Asked>,
+    /// The straight way is left out, to compare with.
+    no_straight_way: bool,
+}
+
 /// A reliable byte stream's receiver.
 #[expect(clippy::struct_excessive_bools, reason = "three marks are echoed independently of each other")]
 pub struct Receiver {
     stream: Reassembly,
+    /// What is in force: as it was configured, or as the sender has asked.
     config: Arc<ReceiverConfig>,
     flow: FlowId,
     header: u16,
@@ -51,8 +65,8 @@ pub struct Receiver {
     ack_deadline: Time,
     /// The number of the segment that arrived last.
     trigger: u64,
-    /// The newest stamp, where segments have any.
-    stamp: Option<Box<Stamp>>,
+    /// What segments carried beside data, where they have carried any.
+    told: Option<Box<Told>>,
     readable: Bytes,
     reports: Option<Box<Reports>>,
     counters: ReceiverCounters,
@@ -78,7 +92,7 @@ impl Receiver {
             unacknowledged: 0,
             ack_deadline: Time::NEVER,
             trigger: 0,
-            stamp: None,
+            told: None,
             readable: Bytes::ZERO,
             reports: None,
             counters: ReceiverCounters::default(),
@@ -101,7 +115,8 @@ impl Receiver {
 
     /// Whether it acts on packets alone and answers each at once: it never asks for a timer, and draws nothing at random.
     pub fn answers_at_once(&self) -> bool {
-        self.config.ack_every <= 1 && self.reports.as_ref().is_none_or(|reports| reports.answers_at_once())
+        let is_prompt = self.config.ack_every <= 1 && !self.config.ack_requests;
+        is_prompt && self.reports.as_ref().is_none_or(|reports| reports.answers_at_once())
     }
 
     /// The next number expected.
@@ -112,15 +127,28 @@ impl Receiver {
     #[inline(always)]
     fn on_packet(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
         if packet.kind() == Kind::Data && self.reports.is_none() {
-            // In place: an annex is large, and the stamp is all that is read of it.
-            let stamp = cx.annexes.get(packet.annex).and_then(stamped);
-            cx.annexes.free(packet.annex);
+            // In place: an annex is large, and little is read of it.
+            let mut stamp = None;
+            if let Some(annex) = cx.annexes.get(packet.annex) {
+                stamp = annex.stamped_at();
+                if let Some(request) = annex.request() {
+                    self.hear(now, request);
+                }
+                cx.annexes.free(packet.annex);
+            }
             self.on_data(now, packet, stamp, cx);
             return;
         }
-        let annex = if packet.annex.is_some() { cx.take_annex(packet) } else { None };
+        let mut annex = if packet.annex.is_some() { cx.take_annex(packet) } else { None };
         let fresh = match packet.kind() {
-            Kind::Data => self.on_data(now, packet, annex.as_ref().and_then(stamped), cx),
+            Kind::Data => {
+                if let Some(request) = annex.as_ref().and_then(Annex::request) {
+                    self.hear(now, request);
+                }
+                // A request is the receiver's alone: to the policy such a packet is data like other.
+                annex = annex.filter(|annex| !matches!(annex, Annex::Request(_)));
+                self.on_data(now, packet, annex.as_ref().and_then(Annex::stamped_at), cx)
+            }
             Kind::Control => {
                 self.counters.control_packets += 1;
                 self.counters.control_bytes += packet.size();
@@ -146,7 +174,7 @@ impl Receiver {
         let marked = self.read_marks(packet, cx);
         self.trigger = packet.number;
         if stamp.is_some() {
-            **self.stamp.get_or_insert_default() = Stamp { echo: stamp, arrived: now };
+            self.told.get_or_insert_default().stamp = Stamp { echo: stamp, arrived: now };
         }
         let payload = size.get().saturating_sub(u64::from(self.header));
         match self.stream.arrive(packet.number, size.get(), payload) {
@@ -179,7 +207,9 @@ impl Receiver {
     }
 
     /// Takes a segment's marks into the echoes; whether a mark wants to be acknowledged at once. A mark on what was
-    /// delivered before, outside the window, says nothing (RFC 3168 §6.1.5).
+    /// delivered before, outside the window, says nothing (RFC 3168 §6.1.5). Where the sender has asked for fewer
+    /// acknowledgements, the first mark after a packet without one is not to wait, whatever the echo
+    /// (draft-ietf-quic-ack-frequency, "Expediting Explicit Congestion Notification (ECN) Signals").
     #[inline(always)]
     fn read_marks(&mut self, packet: &Packet, cx: &mut EndpointCx<'_>) -> bool {
         if !matches!(self.config.ecn_echo, EcnEcho::Latched | EcnEcho::PerPacket) {
@@ -197,11 +227,13 @@ impl Receiver {
         if packet.window_reduced() && self.config.ecn_echo == EcnEcho::Latched {
             self.ecn_echo = false;
         }
+        let mut begins = false;
         if marked {
             self.counters.ce_marked += 1;
+            begins = !self.ecn_echo && self.is_asked();
             self.ecn_echo |= packet.number >= self.stream.next();
         }
-        marked && self.config.ecn_echo == EcnEcho::PerPacket
+        marked && (begins || self.config.ecn_echo == EcnEcho::PerPacket)
     }
 
     /// The two states of RFC 8257 §3.2: the echo is the mark of the newest segment. Where it changes, what waits to be
@@ -217,6 +249,7 @@ impl Receiver {
                 self.earlier = Some(Box::new(self.acknowledge(cx)));
             }
             self.ecn_echo = marked;
+            return marked && self.is_asked();
         }
         false
     }
@@ -247,7 +280,7 @@ impl Receiver {
         let mut size = u64::from(self.header);
         let ranges = self.stream.has_holes() && self.config.max_sack_blocks > 0;
         let trigger = self.config.ack_detail == AckDetail::Trigger;
-        let stamp = self.stamp.as_mut().and_then(|stamp| Some((stamp.echo.take()?, stamp.arrived)));
+        let stamp = self.told.as_mut().and_then(|told| Some((told.stamp.echo.take()?, told.stamp.arrived)));
         let annex = (ranges || trigger || stamp.is_some() || self.marks.is_some()).then(|| {
             cx.annexes.insert_blocks(|blocks| {
                 blocks.trigger = self.trigger;
@@ -277,12 +310,6 @@ impl Receiver {
         self.counters.sent_bytes += ack.size();
         ack
     }
-}
-
-/// The time that was stamped into a segment.
-#[inline]
-fn stamped(annex: &Annex) -> Option<Time> {
-    if let Annex::Control(stamp) = annex { Some(stamp.sent_at) } else { None }
 }
 
 impl Endpoint for Receiver {

@@ -81,6 +81,8 @@ pub struct Sender<C = AnyController, S = AnySource> {
     /// It stopped by itself, which the application has yet to hear.
     gave_up: bool,
     stamps: bool,
+    /// Whether data may carry more than data: a stamp, or what the controller asks of the receiver.
+    annotates: bool,
     /// The train that is leaving, where segments leave in trains.
     train: Option<Box<Train>>,
     /// The second in which the retransmission timer expired first since anything new was acknowledged.
@@ -97,6 +99,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             Steering::new(controller, wire_size(config.segment_size), wire_size(config.header))
                 .paced(config.pacing.as_ref().map(|pacing| Pacing::new(pacing, config.segment_size)));
         steering.teller.measure_delivery(config.delivery);
+        steering.teller.ask_receiver(config.ack_requests);
         Self {
             recovery: LossRecovery::new(flow, &config),
             steering,
@@ -114,6 +117,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             gave_up: false,
             stalled_at: 0,
             stamps: config.stamps_data(),
+            annotates: config.stamps_data() || config.ack_requests,
             train: config.segmentation_offload.then(Box::default),
             restart: None,
             counters: SenderCounters::default(),

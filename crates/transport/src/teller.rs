@@ -7,6 +7,8 @@ use tailback_core::{
     Feedback, Lost, OneWay, PairPosition, Recovery, RttSample, Sent, Span, Time,
 };
 
+use crate::asking::Asking;
+
 /// What a sender knows of what it sent, by whoever keeps account of it.
 pub(crate) trait Books {
     /// Packets newly acknowledged and newly lost, by the last input that had an [`Outcome`].
@@ -88,6 +90,14 @@ struct LastReport {
     arrived: Time,
 }
 
+/// What the receiver hears of beside data.
+#[derive(Debug, Default)]
+struct ToReceiver {
+    last_report: Option<LastReport>,
+    /// How it is asked to acknowledge, where the scheme asks.
+    asking: Option<Asking>,
+}
+
 /// A controller that is told of everything.
 pub(crate) struct Teller<C> {
     pub(crate) controller: C,
@@ -96,7 +106,7 @@ pub(crate) struct Teller<C> {
     watches_pauses_only: bool,
     /// The application, not the window or the rate, ended the last round of sending.
     pub(crate) app_limited: bool,
-    last_report: Option<Box<LastReport>>,
+    to_receiver: Option<Box<ToReceiver>>,
     /// Samples of the delivery rate, where the scheme needs them.
     delivery: Option<Box<DeliveryRate>>,
 }
@@ -108,7 +118,7 @@ impl<C: Controller> Teller<C> {
             watches_pauses_only: controller.watches_pauses_only(),
             controller,
             app_limited: false,
-            last_report: None,
+            to_receiver: None,
             delivery: None,
         }
     }
@@ -247,14 +257,25 @@ impl<C: Controller> Teller<C> {
     /// A report packet arrived; its number is the time it left the receiver.
     pub(crate) fn note_report(&mut self, now: Time, number: u64) {
         let newest = LastReport { sent_at: Time::from_nanos(number), arrived: now };
-        match &mut self.last_report {
-            Some(last) => **last = newest,
-            none => *none = Some(Box::new(newest)),
+        self.to_receiver.get_or_insert_default().last_report = Some(newest);
+    }
+
+    /// Asks the receiver how to acknowledge from now on, where that is wanted.
+    pub(crate) fn ask_receiver(&mut self, wanted: bool) {
+        if wanted {
+            self.to_receiver.get_or_insert_default().asking = Some(Asking::default());
         }
+    }
+
+    /// What the receiver was asked, where the scheme asks.
+    #[inline]
+    pub(crate) fn asking(&mut self) -> Option<&mut Asking> {
+        self.to_receiver.as_mut()?.asking.as_mut()
     }
 
     /// What a packet that leaves now tells the receiver: of a data packet, with itself counted in `so_far`.
     pub(crate) fn stamp(&self, now: Time, so_far: &SoFar) -> ControlInfo {
+        let report = self.to_receiver.as_ref().and_then(|said| said.last_report.as_ref());
         ControlInfo {
             pair: 0,
             packets_sent: so_far.packets,
@@ -262,10 +283,11 @@ impl<C: Controller> Teller<C> {
             in_flight: Bytes::new(so_far.in_flight),
             virtual_delay: Span::ZERO,
             sent_at: now,
-            echo: self.last_report.as_ref().map(|report| report.sent_at),
-            held: self.last_report.as_ref().map_or(Span::ZERO, |report| now.since(report.arrived)),
+            echo: report.map(|report| report.sent_at),
+            held: report.map_or(Span::ZERO, |report| now.since(report.arrived)),
             rtt: so_far.rtt,
             app_rate: so_far.app_rate,
+            request: None,
         }
     }
 }

@@ -7,7 +7,7 @@
 //! | at | bytes | field |
 //! | --- | --- | --- |
 //! | 0 | 1 | version, [`VERSION`] |
-//! | 1 | 1 | kind of annex: 0 none, 1 acknowledgement, 2 control, 3 report, 4 custom |
+//! | 1 | 1 | kind of annex: 0 none, 1 acknowledgement, 2 control, 3 report, 4 custom, 5 request |
 //! | 2 | 2 | kind, lane, ECN field, place in a probe and flags, as in [`Packet::bits`] |
 //! | 4 | 4 | flow |
 //! | 8 | 8 | number |
@@ -21,19 +21,23 @@
 //! Decoding trusts nothing: lengths must fit exactly, choices must be known ones, and real numbers finite. What the
 //! numbers mean is for the endpoints to judge.
 
+use std::num::NonZeroU16;
+
 use tailback_core::{
-    AckBlocks, Annex, ArrivalWord, BitRate, Bytes, ControlInfo, Echoes, Envelope, FlowId, Kind, Packet,
-    Report, SeqRange, Span, Time,
+    AckBlocks, AckFrequency, AckRequest, Annex, ArrivalWord, BitRate, Bytes, ControlInfo, Echoes, Envelope,
+    FlowId, Kind, Packet, Report, SeqRange, Span, Time,
 };
 
 /// The version of the format that this code speaks.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 /// Bytes of the head, which every frame begins with.
 pub const HEAD: usize = 20;
 /// Bytes of a data frame around its payload when it carries no annex.
 pub const DATA_OVERHEAD: usize = HEAD + 10;
-/// Bytes of the longest control annex, which stamped data packets carry.
+/// Bytes of the longest control annex without a request, which stamped data packets carry.
 pub const LONGEST_CONTROL: usize = 7 * 8 + 3 * 9;
+/// Bytes of a request, within a control annex or as one of its own.
+pub const REQUEST: usize = 2 + 2 + 4;
 
 /// What is wrong with a frame, or with what should become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -148,6 +152,7 @@ const fn annex_kind(annex: &Annex) -> u8 {
         Annex::Control(_) => 2,
         Annex::Report(_) => 3,
         Annex::Custom(_) => 4,
+        Annex::Request(_) => 5,
     }
 }
 
@@ -157,6 +162,7 @@ fn encode_annex(annex: &Annex, out: &mut Vec<u8>) {
         Annex::Control(info) => encode_control(info, out),
         Annex::Report(envelope) => encode_envelope(envelope, out),
         Annex::Custom(bytes) => out.extend(bytes),
+        Annex::Request(request) => encode_request(*request, out),
     }
 }
 
@@ -167,6 +173,7 @@ fn decode_annex(kind: u8, from: &mut Reader<'_>) -> Result<Option<Annex>, WireEr
         2 => Annex::Control(decode_control(from)?),
         3 => Annex::Report(Box::new(decode_envelope(from)?)),
         4 => Annex::Custom(std::mem::take(&mut from.bytes).into()),
+        5 => Annex::Request(decode_request(from)?),
         _ => return Err(WireError::Malformed("kind of annex")),
     }))
 }
@@ -215,6 +222,31 @@ fn encode_control(info: &ControlInfo, out: &mut Vec<u8>) {
     out.extend(info.held.as_nanos().to_be_bytes());
     encode_option(info.rtt.map(Span::as_nanos), out);
     encode_option(info.app_rate.map(BitRate::bits_per_sec), out);
+    if let Some(request) = info.request {
+        encode_request(request, out);
+    }
+}
+
+/// Number, threshold, longest delay in microseconds; a threshold of 0 for as the receiver is configured.
+fn encode_request(request: AckRequest, out: &mut Vec<u8>) {
+    // A request was made of these widths.
+    let (threshold, micros) = request
+        .frequency()
+        .map_or((0, 0), |asked| (asked.threshold as u16, (asked.max_delay.as_nanos() / 1000) as u32));
+    out.extend(request.sequence().get().to_be_bytes());
+    out.extend(threshold.to_be_bytes());
+    out.extend(micros.to_be_bytes());
+}
+
+/// Bounds are the receiver's: here any threshold and delay is well-formed.
+fn decode_request(from: &mut Reader<'_>) -> Result<AckRequest, WireError> {
+    let sequence = NonZeroU16::new(from.u16()?).ok_or(WireError::Malformed("number of a request"))?;
+    let (threshold, micros) = (from.u16()?, from.u32()?);
+    if threshold == 0 && micros > 0 {
+        return Err(WireError::Malformed("delay of a request"));
+    }
+    let frequency = AckFrequency { threshold: threshold.into(), max_delay: Span::from_micros(micros.into()) };
+    Ok(AckRequest::new(sequence, (threshold > 0).then_some(frequency)))
 }
 
 fn decode_control(from: &mut Reader<'_>) -> Result<ControlInfo, WireError> {
@@ -229,6 +261,8 @@ fn decode_control(from: &mut Reader<'_>) -> Result<ControlInfo, WireError> {
         held: from.span()?,
         rtt: from.option("round trip time")?.map(Span::from_nanos),
         app_rate: from.option("application's rate")?.map(BitRate::from_bits_per_sec),
+        // The annex ends here unless there is one.
+        request: if from.bytes.is_empty() { None } else { Some(decode_request(from)?) },
     })
 }
 

@@ -1,6 +1,7 @@
 //! Every integration test of this crate, as one program: to link each file by itself took most of a build. A new file is
 //! named here; nothing else lives here.
 
+mod asked;
 mod attack;
 mod bucket;
 mod datagrams;

@@ -2,12 +2,14 @@
 
 use crate::pipe;
 
+use std::num::NonZeroU16;
+
 use pipe::{FLOW, Scripted};
 use proptest::prelude::*;
 use tailback_control::Reliability;
 use tailback_core::{
-    AckBlocks, Annex, Annexes, AppInput, Bytes, ControlInfo, Echoes, Endpoint, EndpointCx, Envelope, Input,
-    Kind, Output, Packet, Report, SeqRange, Span, Stream, Time,
+    AckBlocks, AckFrequency, AckRequest, Annex, Annexes, AppInput, Bytes, ControlInfo, Echoes, Endpoint,
+    EndpointCx, Envelope, Input, Kind, Output, Packet, Report, SeqRange, Span, Stream, Time,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
@@ -17,6 +19,13 @@ use tailback_transport::{
 
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![0_u64..40, Just(u64::MAX), Just(u64::MAX - 1), any::<u64>()]
+}
+
+/// Small numbers of requests, so that some count.
+fn request(number: u16, threshold: u16, micros: u32) -> AckRequest {
+    let frequency = AckFrequency { threshold: threshold.into(), max_delay: Span::from_micros(micros.into()) };
+    let number = NonZeroU16::new(number >> (threshold & 15)).unwrap_or(NonZeroU16::MIN);
+    AckRequest::new(number, (threshold > 99).then_some(frequency))
 }
 
 fn annex() -> impl Strategy<Value = Option<Annex>> {
@@ -33,9 +42,12 @@ fn annex() -> impl Strategy<Value = Option<Annex>> {
             pair,
             bytes_sent: Bytes::new(bytes),
             sent_at: Time::from_nanos(time),
+            request: Some(request(bytes as u16, pair as u16, time as u32)),
             ..ControlInfo::default()
         })
     });
+    let asked = any::<(u16, u16, u32)>()
+        .prop_map(|(number, threshold, micros)| Annex::Request(request(number, threshold, micros)));
     let report = any::<[u64; 4]>().prop_map(|[echo, held, bytes, packets]| {
         let report = Report::Loss { event_rate: f64::NAN, receive_rate: tailback_core::BitRate::ZERO };
         Annex::Report(Box::new(Envelope {
@@ -46,7 +58,7 @@ fn annex() -> impl Strategy<Value = Option<Annex>> {
             report,
         }))
     });
-    prop_oneof![3 => Just(None), 3 => blocks.prop_map(Some), 1 => control.prop_map(Some), 1 => report.prop_map(Some)]
+    prop_oneof![3 => Just(None), 3 => blocks.prop_map(Some), 1 => control.prop_map(Some), 1 => asked.prop_map(Some), 1 => report.prop_map(Some)]
 }
 
 fn packet() -> impl Strategy<Value = (Packet, Option<Annex>, u64)> {
@@ -106,7 +118,8 @@ proptest! {
         let rtt_sampling = if stamps { RttSampling::Timestamps } else { RttSampling::EveryAck };
         let config = StreamConfig { reliability, rtt_sampling, ecn: EcnMode::Ect0, ..StreamConfig::default() };
         let datagrams = DatagramConfig { acks: true, ecn: EcnMode::Ect0, ..DatagramConfig::default() };
-        throw(Receiver::new(FLOW, ReceiverConfig::default().matching(&config)), &packets)?;
+        let receiver = ReceiverConfig { ack_requests: true, ..ReceiverConfig::default() };
+        throw(Receiver::new(FLOW, receiver.matching(&config)), &packets)?;
         throw(Sender::new(FLOW, config, Scripted::halving(20), AnySource::infinite()), &packets)?;
         throw(DatagramReceiver::new(FLOW, datagrams.clone()), &packets)?;
         throw(DatagramSender::new(FLOW, datagrams, Scripted::halving(20), AnySource::infinite()), &packets)?;

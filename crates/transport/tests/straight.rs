@@ -8,9 +8,10 @@ use proptest::prelude::*;
 use tailback_control::schemes::{Reno, RenoConfig};
 use tailback_control::{AnyController, Reliability, SCHEMES};
 use tailback_core::{
-    Annexes, Arrival, BitRate, Burst, Bytes, Controller, Cx, DataAmount, DeliverySample, Directive, Endpoint,
-    EndpointCx, Envelope, Event, Feedback, FeedbackPolicy, Gate, Input, Kind, Lane, Observation, OneWay,
-    Outgoing, Output, Packet, ProbePlan, Report, Sent, Span, Stream, Time, Tokens,
+    AckFrequency, AckWish, Annexes, Arrival, BitRate, Burst, Bytes, Controller, Cx, DataAmount,
+    DeliverySample, Directive, Endpoint, EndpointCx, Envelope, Event, Feedback, FeedbackPolicy, Gate, Input,
+    Kind, Lane, Observation, OneWay, Outgoing, Output, Packet, ProbePlan, Report, Sent, Span, Stream, Time,
+    Tokens,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
@@ -37,11 +38,36 @@ struct Habits {
     /// It says when feedback has changed nothing.
     says_same: bool,
     odd: Option<Odd>,
+    asks: Option<Asks>,
+}
+
+/// What a controller asks of its receiver: something else after so many packets that leave.
+#[derive(Clone, Copy, Debug)]
+struct Asks {
+    every: u64,
+    wishes: [Option<AckFrequency>; 4],
+    /// Every so many packets one is to be acknowledged at once.
+    immediate: u64,
+}
+
+fn asks() -> impl Strategy<Value = Asks> {
+    let threshold = prop_oneof![2 => Just(1_u32), 2 => 2_u32..20, 1 => Just(1000)];
+    let delay = prop_oneof![1 => Just(0_u64), 4 => 1_u64..60];
+    let frequency = (threshold, delay)
+        .prop_map(|(threshold, delay)| AckFrequency { threshold, max_delay: Span::from_millis(delay) });
+    (5_u64..80, prop::array::uniform4(prop::option::weighted(0.8, frequency)), 1_u64..60)
+        .prop_map(|(every, wishes, immediate)| Asks { every, wishes, immediate })
 }
 
 impl Habits {
-    const NONE: Self =
-        Self { rate: None, burst: Burst::SINGLE, watches_sent: false, says_same: false, odd: None };
+    const NONE: Self = Self {
+        rate: None,
+        burst: Burst::SINGLE,
+        watches_sent: false,
+        says_same: false,
+        odd: None,
+        asks: None,
+    };
 }
 
 const FORTY: u64 = 40;
@@ -58,8 +84,15 @@ fn habits() -> impl Strategy<Value = Habits> {
         Just(Odd::Cluster),
         Just(Odd::NoRate)
     ];
-    (rate, burst, any::<[bool; 2]>(), prop::option::of(odd)).prop_map(
-        |(rate, burst, [watches_sent, says_same], odd)| Habits { rate, burst, watches_sent, says_same, odd },
+    (rate, burst, any::<[bool; 2]>(), prop::option::of(odd), prop::option::weighted(0.3, asks())).prop_map(
+        |(rate, burst, [watches_sent, says_same], odd, asks)| Habits {
+            rate,
+            burst,
+            watches_sent,
+            says_same,
+            odd,
+            asks,
+        },
     )
 }
 
@@ -177,6 +210,15 @@ impl Controller for Noting {
                 Directive { probe: Some(ProbePlan::Cluster { id, rate, bytes }), ..usual }
             }
             Odd::NoRate => Directive { rate: None, ..usual },
+        }
+    }
+
+    /// By the batches so far, of which both ways tell alike.
+    fn ack_wish(&self) -> AckWish {
+        let Some(Asks { every, wishes, immediate }) = self.habits.asks else { return AckWish::default() };
+        AckWish {
+            frequency: wishes[(self.steps / every % 4) as usize],
+            immediate: (self.steps / immediate) as u32,
         }
     }
 }
@@ -302,8 +344,11 @@ impl FeedbackPolicy for Summing {
 /// The other end; where it reports, at control packets and every so often.
 #[expect(clippy::option_option, reason = "no reports at all are not the same as reports without a timer")]
 fn receiver(ack_every: u32, reports: Option<Option<Span>>, config: &StreamConfig) -> Receiver {
-    let receiver =
-        Receiver::new(FLOW, ReceiverConfig { ack_every, ..ReceiverConfig::default() }.matching(config));
+    let ack_requests = config.ack_requests;
+    let receiver = Receiver::new(
+        FLOW,
+        ReceiverConfig { ack_every, ack_requests, ..ReceiverConfig::default() }.matching(config),
+    );
     match reports {
         Some(every) => receiver.with_policy(Box::new(Summing { every, ..Summing::default() })),
         None => receiver,
@@ -355,6 +400,7 @@ proptest! {
         ],
         reports in prop::option::of(prop::option::of((5_u64..60).prop_map(Span::from_millis))),
     ) {
+        let config = StreamConfig { ack_requests: habits.asks.is_some(), ..config };
         let sender = || {
             let noting = Noting::new(&config, habits);
             Sender::new(FLOW, config.clone(), noting, AnySource::finite(Bytes::new(size)))

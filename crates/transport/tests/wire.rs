@@ -1,11 +1,13 @@
 //! The wire format: golden bytes, round trips, and bytes that nobody ever sent.
 
+use std::num::NonZeroU16;
+
 use proptest::prelude::*;
 use tailback_core::{
-    AckBlocks, Annex, AnnexId, ArrivalWord, BitRate, Bytes, ControlInfo, Echoes, Ecn, Envelope, FlowId, Kind,
-    Lane, Packet, Report, SeqRange, Span, Time,
+    AckBlocks, AckFrequency, AckRequest, Annex, AnnexId, ArrivalWord, BitRate, Bytes, ControlInfo, Echoes,
+    Ecn, Envelope, FlowId, Kind, Lane, Packet, Report, SeqRange, Span, Time,
 };
-use tailback_transport::wire::{DATA_OVERHEAD, HEAD, VERSION, WireError, decode, encode};
+use tailback_transport::wire::{DATA_OVERHEAD, HEAD, REQUEST, VERSION, WireError, decode, encode};
 
 fn encoded(packet: &Packet, annex: Option<&Annex>, offset: u64, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -19,7 +21,7 @@ fn golden_data() {
     packet.set_ecn(Ecn::Ect0);
     packet.set_last(true);
     let expected = [
-        4, 0, // version, no annex
+        5, 0, // version, no annex
         0x80, 0x44, // last, ECT(0), lane 1, data
         0, 0, 0, 7, // flow
         0, 0, 0, 0, 0, 0, 0, 42, // number
@@ -42,7 +44,7 @@ fn golden_acknowledgement() {
     blocks.arrived = Some(Time::from_nanos(515));
     blocks.blocks[0] = SeqRange { start: 7, end: 8 };
     let expected = [
-        4, 1, // version, acknowledgement
+        5, 1, // version, acknowledgement
         0, 1, // lane 0, ack
         0, 0, 0, 1, // flow
         0, 0, 0, 0, 0, 0, 0, 5, // number
@@ -82,6 +84,59 @@ fn golden_report() {
     assert_eq!(bytes[1], 3);
 }
 
+fn frequency(threshold: u16, micros: u32) -> Option<AckFrequency> {
+    let max_delay = Span::from_micros(micros.into());
+    (threshold > 0).then_some(AckFrequency { threshold: threshold.into(), max_delay })
+}
+
+fn requests() -> impl Strategy<Value = AckRequest> {
+    (1..=u16::MAX, any::<u16>(), any::<u32>()).prop_map(|(number, threshold, micros)| {
+        AckRequest::new(NonZeroU16::new(number).expect("from 1 on"), frequency(threshold, micros))
+    })
+}
+
+#[test]
+fn golden_request() {
+    let packet = Packet::new(Kind::Data, FlowId(7), 1, Bytes::new(100));
+    let request = AckRequest::new(NonZeroU16::new(258).expect("not 0"), frequency(12, 66_051));
+    let expected = [
+        1, 2, // number 258
+        0, 12, // after 12 packets
+        0, 1, 2, 3, // or 66.051 ms
+    ];
+    let alone = encoded(&packet, Some(&Annex::Request(request)), 0, &[]);
+    assert_eq!((alone[1], &alone[HEAD - 2..HEAD]), (5, &[0, 8][..]));
+    assert_eq!(alone[HEAD..HEAD + REQUEST], expected);
+    // A stamped packet has it behind its stamp.
+    let info = ControlInfo { request: Some(request), ..ControlInfo::default() };
+    let stamped = encoded(&packet, Some(&Annex::Control(info)), 0, &[]);
+    let bare = encoded(&packet, Some(&Annex::Control(ControlInfo::default())), 0, &[]);
+    let annex = usize::from(bare[HEAD - 1]);
+    assert_eq!(usize::from(stamped[HEAD - 1]), annex + REQUEST);
+    assert_eq!(stamped[HEAD + annex..HEAD + annex + REQUEST], expected);
+    assert_eq!(stamped[HEAD..HEAD + annex], bare[HEAD..HEAD + annex]);
+}
+
+#[test]
+fn a_request_without_a_number_or_with_a_delay_for_nothing_is_refused() {
+    let packet = Packet::new(Kind::Data, FlowId(7), 1, Bytes::new(100));
+    let request = AckRequest::new(NonZeroU16::MIN, None);
+    let good = encoded(&packet, Some(&Annex::Request(request)), 0, &[]);
+    assert_eq!(decode(&good).expect("good").annex, Some(Annex::Request(request)));
+    let with = |at: usize| {
+        let mut bytes = good.clone();
+        bytes[HEAD + at] ^= 1;
+        decode(&bytes).map(|frame| frame.annex)
+    };
+    assert_eq!(with(1), Err(WireError::Malformed("number of a request")));
+    for at in 4..REQUEST {
+        assert_eq!(with(at), Err(WireError::Malformed("delay of a request")));
+    }
+    let mut short = good;
+    short[HEAD - 1] = 7;
+    assert_eq!(decode(&short), Err(WireError::Truncated("annex")));
+}
+
 fn annexes() -> impl Strategy<Value = Option<Annex>> {
     let time = any::<u64>().prop_map(Time::from_nanos);
     let span = any::<u64>().prop_map(Span::from_nanos);
@@ -103,7 +158,7 @@ fn annexes() -> impl Strategy<Value = Option<Annex>> {
     );
     let sums = (amount.clone(), amount.clone());
     let numbers = (any::<u64>(), any::<u64>());
-    let said = (prop::option::of(span.clone()), prop::option::of(rate.clone()));
+    let said = (prop::option::of(span.clone()), prop::option::of(rate.clone()), prop::option::of(requests()));
     let control = (numbers, sums, span.clone(), time, echo.clone(), span.clone(), said).prop_map(
         |(
             (pair, packets_sent),
@@ -112,7 +167,7 @@ fn annexes() -> impl Strategy<Value = Option<Annex>> {
             sent_at,
             echo,
             held,
-            (rtt, app_rate),
+            (rtt, app_rate, request),
         )| {
             let info = ControlInfo {
                 pair,
@@ -125,6 +180,7 @@ fn annexes() -> impl Strategy<Value = Option<Annex>> {
                 held,
                 rtt,
                 app_rate,
+                request,
             };
             Annex::Control(info)
         },
@@ -167,6 +223,7 @@ fn annexes() -> impl Strategy<Value = Option<Annex>> {
         blocks.prop_map(Some),
         control.prop_map(Some),
         report.prop_map(|report| Some(Annex::Report(Box::new(report)))),
+        requests().prop_map(|request| Some(Annex::Request(request))),
         prop::collection::vec(any::<u8>(), 0..300).prop_map(|bytes| Some(Annex::Custom(bytes.into()))),
     ]
 }
@@ -216,7 +273,7 @@ proptest! {
     #[test]
     fn arbitrary_bytes_are_refused_or_mean_themselves(
         mut bytes in prop::collection::vec(any::<u8>(), 0..200),
-        kind in 0..6_u8,
+        kind in 0..7_u8,
         annex_length in 0..60_u8,
     ) {
         // Without a plausible head, hardly any input would get past it.
@@ -256,7 +313,7 @@ fn refusals_say_why() {
         bytes[at] = value;
         decode(&bytes).expect_err("bad").to_string()
     };
-    assert_eq!(with(0, 9), "version 9 of the wire format; this is version 4");
+    assert_eq!(with(0, 9), "version 9 of the wire format; this is version 5");
     assert_eq!(with(1, 77), "kind of annex has a value that means nothing");
     assert_eq!(with(19, 1), "the frame ends within its annex");
     assert_eq!(with(1, 1), "the frame ends within its annex");

@@ -21,7 +21,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{BitRate, Bytes, Checker, Choice, Controller, Cx, Directive, Feedback, Sent, Span, Time};
+use tailback_core::{
+    AckWish, BitRate, Bytes, Checker, Choice, Controller, Cx, Directive, Feedback, Sent, Span, Time,
+};
 
 use crate::any::AnyController;
 use crate::needs::{Needs, Reliability};
@@ -429,6 +431,10 @@ impl Controller for Sac {
 
     fn directive(&self) -> Directive {
         self.inner.directive()
+    }
+
+    fn ack_wish(&self) -> AckWish {
+        self.inner.ack_wish()
     }
 }
 

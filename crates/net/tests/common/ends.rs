@@ -5,7 +5,6 @@ use tailback_core::{FlowId, Span, Stream};
 use tailback_net::transfer::{Offer, Prepared, Sizes};
 use tailback_net::{Impairment, ImpairmentConfig};
 use tailback_transport::source::AnySource;
-use tailback_transport::wire::LONGEST_CONTROL;
 use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, Sender, StreamConfig};
 
 fn config(scheme: &str) -> StreamConfig {
@@ -28,7 +27,7 @@ fn impairment(name: &str) -> Impairment {
 pub(crate) fn sender(scheme: &str, sizes: Sizes) -> (Prepared<Sender>, String) {
     let info = SCHEMES.iter().find(|info| info.name == scheme).expect("registered");
     let mut config = config(scheme);
-    let annex = if config.stamps_data() { LONGEST_CONTROL as u64 } else { 0 };
+    let annex = config.longest_annex() as u64;
     config.segment_size = sizes.packet;
     config.header = sizes.around + tailback_core::Bytes::new(annex);
     let header = config.header;

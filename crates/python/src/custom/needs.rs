@@ -23,6 +23,7 @@ impl Wants<'_> {
             acks: self.acks()?,
             delivery: self.is_on("delivery")?,
             lost_retransmissions: self.is_on("lost_retransmissions")?,
+            ack_requests: false,
         };
         if needs.delivery && needs.reliability == Reliability::Datagram {
             let allowed = "False with reliability 'datagram': the delivery of streams is measured";

@@ -13,6 +13,7 @@ impl Receiver {
     #[must_use]
     pub fn on_general_way(mut self) -> Self {
         self.may_go_straight = false;
+        self.told.get_or_insert_default().no_straight_way = true;
         if let Some(reports) = &mut self.reports {
             reports.tell_of_each();
         }

@@ -1,6 +1,11 @@
 //! The sending half of a stream's sender: the next data packet, and when it may leave.
 
-use tailback_core::{Annex, BitRate, Bytes, Controller, EndpointCx, Kind, Packet, PairPosition, Sent, Time};
+use std::sync::Arc;
+
+use tailback_core::{
+    AckRequest, Annex, BitRate, Bytes, ControlInfo, Controller, EndpointCx, Kind, Packet, PairPosition, Sent,
+    Time,
+};
 
 use super::train::Shaped;
 use super::{Opening, Sender, train};
@@ -224,11 +229,44 @@ impl<C: Controller, S: Source> Sender<C, S> {
         }
         self.counters.packets += 1;
         self.counters.bytes += bytes;
-        if self.stamps {
-            let info = self.steering.teller.stamp(now, &self.so_far());
-            packet.annex = cx.annexes.insert(Annex::Control(info));
+        if self.annotates {
+            self.annotate(now, &mut packet, cx);
         }
         packet
+    }
+
+    /// What the controller, which has heard of a packet that leaves, asks of the receiver with it.
+    #[inline(never)]
+    fn ask(&mut self, packet: &mut Packet) -> Option<AckRequest> {
+        let next = if packet.is_retransmitted() { self.recovery.end() } else { packet.number };
+        let wish = self.steering.teller.controller.ack_wish();
+        let asking = self.steering.teller.asking()?;
+        let (request, at_once) = asking.leaves(wish, next, self.recovery.first());
+        let held = asking.longest_delay();
+        if held != self.config.rto.held {
+            // Seldom; the configuration is shared with flows like this one until then.
+            self.recovery.hold_acks(held.saturating_sub(self.config.rto.held));
+            Arc::make_mut(&mut self.config).rto.held = held;
+        }
+        // Behind the last of the data nothing may follow that would have it acknowledged.
+        if at_once || !self.app.has_data() {
+            packet.set_pushed(true);
+        }
+        request
+    }
+
+    /// Gives a packet that leaves its stamp, and what the receiver is to hear about its acknowledgements.
+    #[inline(always)]
+    pub(super) fn annotate(&mut self, now: Time, packet: &mut Packet, cx: &mut EndpointCx<'_>) {
+        let request = if self.config.ack_requests { self.ask(packet) } else { None };
+        let annex = if self.stamps {
+            Annex::Control(ControlInfo { request, ..self.steering.teller.stamp(now, &self.so_far()) })
+        } else if let Some(request) = request {
+            Annex::Request(request)
+        } else {
+            return;
+        };
+        packet.annex = cx.annexes.insert(annex);
     }
 
     #[inline(always)]

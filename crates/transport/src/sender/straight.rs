@@ -52,7 +52,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             Way::General
         } else if !self.recovery.is_calm() {
             if self.recovery.counts_ranges() { Way::Beside } else { Way::General }
-        } else if self.steering.is_window_only() && config.ecn == EcnMode::Off && !self.stamps {
+        } else if self.steering.is_window_only() && config.ecn == EcnMode::Off && !self.annotates {
             Way::Window
         } else {
             Way::Paced
@@ -211,9 +211,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
             self.way = Way::General;
         }
         let mut packet = self.send_next(now, size, tag);
-        if self.stamps {
-            let info = self.steering.teller.stamp(now, &self.so_far());
-            packet.annex = cx.annexes.insert(Annex::Control(info));
+        if self.annotates {
+            self.annotate(now, &mut packet, cx);
         }
         if self.config.ecn != EcnMode::Off {
             packet.set_ecn(self.config.ecn.codepoint());

@@ -294,6 +294,14 @@ impl LossRecovery {
         self.rtt.direct(timeout);
     }
 
+    /// The receiver is being asked to hold acknowledgements back for so much longer, those of what is outstanding too.
+    #[cold]
+    pub(crate) fn hold_acks(&mut self, longer: Span) {
+        if !self.deadline.is_never() {
+            self.deadline += longer;
+        }
+    }
+
     /// Begins new lists of packets; the memory of long ones is given back.
     #[inline]
     fn clear_lists(&mut self) {

@@ -140,7 +140,7 @@ impl RttEstimator {
     /// The time-out, back-off included (RFC 6298 §2.4 and §2.5; the minimum is taken before the back-off).
     #[inline]
     pub(crate) fn timeout(&self, config: &RtoConfig) -> Span {
-        let base = if self.directed == Span::MAX { self.timeout } else { self.directed };
+        let base = if self.directed == Span::MAX { self.timeout + config.held } else { self.directed };
         let backed_off = if self.backoff == 1.0 { base } else { base.mul_f64(self.backoff) };
         backed_off.min(config.max)
     }

@@ -7,13 +7,14 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::num::NonZeroU16;
 use std::rc::Rc;
 
-use tailback_control::{AnyController, ControllerParams, Parts, Reliability, SCHEMES, Scheme};
+use tailback_control::{AnyController, ControllerParams, Needs, Parts, Reliability, SCHEMES, Scheme};
 use tailback_core::{
-    AckBlocks, Annex, Annexes, AppInput, ArrivalWord, BitRate, Bytes, ControlInfo, Controller, Cx, Directive,
-    Echoes, Endpoint, EndpointCx, Envelope, Event, Feedback, FlowId, Input, Kind, Output, Packet, ProbePlan,
-    Report, Sent, SeqRange, Span, Stream, Time, Tokens,
+    AckBlocks, AckFrequency, AckRequest, AckWish, Annex, Annexes, AppInput, ArrivalWord, BitRate, Bytes,
+    ControlInfo, Controller, Cx, Directive, Echoes, Endpoint, EndpointCx, Envelope, Event, Feedback, FlowId,
+    Input, Kind, Output, Packet, ProbePlan, Report, Sent, SeqRange, Span, Stream, Time, Tokens,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
@@ -69,10 +70,14 @@ impl Choices<'_> {
 struct Watched {
     inner: AnyController,
     directed: Rc<RefCell<Directive>>,
+    /// Whether it asks for acknowledgements in its own way, and what it has heard of so far.
+    asks: bool,
+    heard: u32,
 }
 
 impl Watched {
-    fn look(&self) {
+    fn look(&mut self) {
+        self.heard += 1;
         *self.directed.borrow_mut() = self.inner.directive();
     }
 }
@@ -98,6 +103,17 @@ impl Controller for Watched {
     }
     fn directive(&self) -> Directive {
         self.inner.directive()
+    }
+    fn ack_wish(&self) -> AckWish {
+        if !self.asks {
+            return self.inner.ack_wish();
+        }
+        let wishes =
+            [None, Some((1, 0)), Some((4, 25)), Some((1000, 300)), Some((u32::MAX, u64::MAX / 1_000_000))];
+        let wish = wishes[self.heard as usize / 16 % wishes.len()];
+        let frequency =
+            |(threshold, millis)| AckFrequency { threshold, max_delay: Span::from_millis(millis) };
+        AckWish { frequency: wish.map(frequency), immediate: self.heard / 10 }
     }
 }
 
@@ -269,6 +285,7 @@ impl World<'_> {
             (_, 0) => None,
             (Kind::Ack, _) => Some(blocks(choices, truth)),
             (Kind::Report, _) => Some(report(choices, self.now)),
+            (Kind::Data, 1) => Some(request(choices)),
             _ => Some(stamp(choices, self.now)),
         };
         if let Some(annex) = annex {
@@ -322,7 +339,14 @@ fn stamp(choices: &mut Choices<'_>, now: Time) -> Annex {
         held: Span::from_nanos(choices.number(0)),
         rtt: choices.flag().then(|| Span::from_nanos(choices.number(20_000_000))),
         app_rate: choices.flag().then(|| BitRate::from_bits_per_sec(choices.number(1_000_000))),
+        request: None,
     })
+}
+
+fn request(choices: &mut Choices<'_>) -> Annex {
+    let number = NonZeroU16::new(choices.number(1) as u16).unwrap_or(NonZeroU16::MIN);
+    let (threshold, max_delay) = (choices.number(4) as u32, Span::from_nanos(choices.number(25_000_000)));
+    Annex::Request(AckRequest::new(number, choices.flag().then_some(AckFrequency { threshold, max_delay })))
 }
 
 fn report(choices: &mut Choices<'_>, now: Time) -> Annex {
@@ -371,13 +395,17 @@ fn report(choices: &mut Choices<'_>, now: Time) -> Annex {
 fn ends(
     scheme: &Scheme,
     choices: &mut Choices<'_>,
-    watch: impl Fn(AnyController) -> Watched,
+    watch: impl Fn(AnyController, bool) -> Watched,
 ) -> ([Box<dyn Endpoint>; 2], bool) {
-    let size = Bytes::new(960 * (1 + u64::from(choices.byte() % 64)));
+    let byte = choices.byte();
+    let size = Bytes::new(960 * (1 + u64::from(byte % 64)));
     let needs = scheme.needs();
+    // Of streams, every fourth asks its receiver how to acknowledge.
+    let asks = byte >= 192 && needs.reliability != Reliability::Datagram;
+    let needs = Needs { ack_requests: asks || needs.ack_requests, ..needs };
     let parts = |params: &ControllerParams| {
         let Parts { controller, policy } = scheme.build(params);
-        (watch(controller), policy)
+        (watch(controller, asks), policy)
     };
     if needs.reliability == Reliability::Datagram {
         let config = DatagramConfig::default().serving(&needs);
@@ -416,8 +444,8 @@ pub(crate) fn exercise(bytes: &[u8]) -> (&'static str, bool) {
     let scheme = (SCHEMES[usize::from(choices.byte()) % SCHEMES.len()].default)();
     let name = scheme.info().name;
     let directed = Rc::new(RefCell::new(Directive::window(Bytes::ZERO)));
-    let (ends, keeps_window) = ends(&scheme, &mut choices, |inner| {
-        let watched = Watched { inner, directed: Rc::clone(&directed) };
+    let (ends, keeps_window) = ends(&scheme, &mut choices, |inner, asks| {
+        let mut watched = Watched { inner, directed: Rc::clone(&directed), asks, heard: 0 };
         watched.look();
         watched
     });
