@@ -5,8 +5,14 @@ use crate::script;
 
 use proptest::prelude::*;
 use script::{NEWEST_PAIR, Op, Script, ops, params};
-use tailback_control::{AnyController, ControllerParams, Family, SCHEMES, Scheme};
-use tailback_core::{BitRate, Checker, Controller, Cx, Directive, Feedback, Report, Span, Time};
+use tailback_control::breaker::UnderBreaker;
+use tailback_control::{
+    AnyController, CUSTOM_SCHEMES, ControllerParams, CustomScheme, Family, Needs, Reliability, SCHEMES,
+    Scheme,
+};
+use tailback_core::{
+    AckFrequency, AckWish, BitRate, Checker, Controller, Cx, Directive, Feedback, Report, Span, Time,
+};
 
 /// Every scheme with its defaults, and with options that change its path through the code.
 fn schemes() -> Vec<Scheme> {
@@ -21,6 +27,7 @@ fn schemes() -> Vec<Scheme> {
         serde_json::json!({ "name": "sac", "over": "lied", "predictor": { "name": "forecast", "method": "perceptron" } }),
         serde_json::json!({ "name": "packet-pair", "estimator": { "name": "kalman" }, "propagation": "least" }),
         serde_json::json!({ "name": "packet-pair", "estimator": { "name": "ewma" }, "nominal_rate": "1 Mbit/s", "clock": "10 ms" }),
+        serde_json::json!({ "name": "bbr3", "ack_frequency": true }),
         serde_json::json!({ "name": "cubic", "reno_friendly": false, "fast_convergence": false }),
         serde_json::json!({ "name": "newark", "g": 0.5, "adaptive": {}, "counting": "bytes" }),
         serde_json::json!({
@@ -238,6 +245,30 @@ proptest! {
         }
     }
 
+    /// Who does not say so never asks for acknowledgements; who does sends a stream, and asks for no fewer than one per round
+    /// trip: for none beyond its window, and for no longer delay than that of a round trip, of which half a second is the longest
+    /// here.
+    #[test]
+    fn only_those_ask_for_acknowledgements_who_say_so(script in ops()) {
+        for scheme in schemes() {
+            let needs = scheme.needs();
+            let mut runner = Script::new(scheme.build(&params()).controller);
+            for op in &script {
+                let directive = runner.apply(op);
+                let wish = runner.ack_wish();
+                if !needs.ack_requests {
+                    prop_assert_eq!(wish, AckWish::default(), "{}", scheme.name());
+                } else if let Some(asked) = wish.frequency {
+                    let most = params().max_window.get() / params().segment.get();
+                    prop_assert!((1..=most).contains(&asked.threshold.into()), "{}: {asked:?}", scheme.name());
+                    prop_assert!(asked.max_delay <= Span::from_millis(500), "{}: {asked:?}", scheme.name());
+                    prop_assert!(directive.window.is_some(), "{}", scheme.name());
+                }
+            }
+            prop_assert!(!needs.ack_requests || needs.reliability != Reliability::Datagram, "{}", scheme.name());
+        }
+    }
+
     /// Feedback that says nothing leaves the directive alone.
     #[test]
     fn empty_feedback_changes_nothing(script in ops()) {
@@ -398,4 +429,36 @@ fn bad_parameters_are_named() {
             checker.finish().expect_err("bad").into_iter().map(|error| error.field).collect();
         assert_eq!(found, fields);
     }
+}
+
+/// A window that asks for something.
+struct Asking;
+
+impl Controller for Asking {
+    fn on_feedback(&mut self, _: Time, _: &Feedback<'_>, _: &mut Cx<'_>) {}
+
+    fn directive(&self) -> Directive {
+        Directive::window(params().segment)
+    }
+
+    fn ack_wish(&self) -> AckWish {
+        let frequency = AckFrequency { threshold: 3, max_delay: Span::from_millis(4) };
+        AckWish { frequency: Some(frequency), immediate: 5 }
+    }
+}
+
+/// What a controller asks of acknowledgements passes through those that wrap it.
+#[test]
+fn a_wrapper_asks_for_what_the_controller_beneath_asks() {
+    let asking = CustomScheme {
+        needs: Needs { ack_requests: true, ..Needs::default() },
+        ..CustomScheme::new(|_, _| Asking)
+    };
+    CUSTOM_SCHEMES.enter("asking", asking);
+    let over = serde_json::json!({ "name": "custom", "part": "asking" });
+    let sac: Scheme =
+        serde_json::from_value(serde_json::json!({ "name": "sac", "over": over })).expect("well-formed");
+    assert!(sac.needs().ack_requests);
+    assert_eq!(sac.build(&params()).controller.ack_wish(), Asking.ack_wish());
+    assert_eq!(UnderBreaker::new(Asking, Span::from_secs(1)).ack_wish(), Asking.ack_wish());
 }

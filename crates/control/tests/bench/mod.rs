@@ -126,6 +126,7 @@ impl Bench {
             held: Span::from_millis(1),
             rtt: Some(Span::from_millis(100)),
             app_rate: Some(BitRate::from_bits_per_sec(800_000)),
+            request: None,
         };
         let info = match op.stamp {
             Stamp::None => None,
@@ -141,6 +142,7 @@ impl Bench {
                 held: Span::from_nanos(b),
                 rtt: Some(Span::from_nanos(a)),
                 app_rate: Some(BitRate::from_bits_per_sec(b)),
+                request: None,
             }),
         };
         (packet, info)

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use tailback_control::estimators::DeliveryRate;
 use tailback_control::{AnyController, ControllerParams};
 use tailback_core::{
-    Acked, ArrivalWord, BitRate, Bytes, CongestionEvent, Controller, Cx, Directive, Echoes, Envelope,
-    Feedback, PairPosition, ProbePlan, Recovery, Report, RttSample, Sent, Span, Stream, Time,
+    AckWish, Acked, ArrivalWord, BitRate, Bytes, CongestionEvent, Controller, Cx, Directive, Echoes,
+    Envelope, Feedback, PairPosition, ProbePlan, Recovery, Report, RttSample, Sent, Span, Stream, Time,
 };
 
 /// What happens next.
@@ -146,6 +146,11 @@ impl Script {
     /// The controller's present answer.
     pub(crate) fn directive(&self) -> Directive {
         self.controller.directive()
+    }
+
+    /// What it asks of its receiver's acknowledgements.
+    pub(crate) fn ack_wish(&self) -> AckWish {
+        self.controller.ack_wish()
     }
 
     /// Whether a fast recovery is under way.

@@ -27,6 +27,8 @@ pub(super) struct Control {
     pub(super) directed: BitRate,
     /// The least that the window has room for at this rate (`BBRQuantizationBudget`); likewise.
     budget: f64,
+    /// What of it is for acknowledgements that the receiver was asked to delay.
+    for_acks: f64,
     seen_rtt: bool,
     /// The window was full at any time in this round, or in the last one.
     limited: [bool; 2],
@@ -37,11 +39,11 @@ pub(super) fn directed(rate: f64) -> BitRate {
     BitRate::from_bits_per_sec_f64((rate * 8.0).clamp(1e3, 1e14))
 }
 
-/// What the window has room for in any case: quanta at a rate, and a few segments.
-fn budget(rate: f64, segment: f64) -> f64 {
+/// What the window has room for in any case: quanta at a rate, and a few segments. Delayed acknowledgements add to the quanta.
+fn budget(rate: f64, segment: f64, for_acks: f64) -> f64 {
     let least = 2.0 * segment;
     let quantum = smaller(larger(rate * 1e-3, least), larger(MOST_QUANTUM, least));
-    larger(QUANTA * quantum, LEAST_WINDOW * segment)
+    larger(QUANTA * quantum + for_acks, LEAST_WINDOW * segment)
 }
 
 impl Control {
@@ -59,15 +61,18 @@ impl Control {
             prior: 0.0,
             rate,
             directed: directed(rate),
-            budget: budget(rate, segment),
+            budget: budget(rate, segment, 0.0),
+            for_acks: 0.0,
             seen_rtt: false,
             limited: [false; 2],
         }
     }
 
-    /// A packet leaves, and so much is in flight with it.
-    pub(super) fn note_sent(&mut self, in_flight: f64) {
-        self.limited[1] |= in_flight + self.segment > self.window;
+    /// A packet leaves, and so much is in flight with it; whether the window has no room for another.
+    pub(super) fn note_sent(&mut self, in_flight: f64) -> bool {
+        let is_full = in_flight + self.segment > self.window;
+        self.limited[1] |= is_full;
+        is_full
     }
 
     pub(super) fn end_round(&mut self) {
@@ -79,10 +84,21 @@ impl Control {
         self.limited[0] || self.limited[1]
     }
 
+    /// Whether it was so in the last round.
+    pub(super) fn was_limited(&self) -> bool {
+        self.limited[0]
+    }
+
+    /// The receiver was asked to hold back acknowledgements of so many bytes.
+    pub(super) fn allow_for_acks(&mut self, bytes: f64) {
+        self.for_acks = bytes;
+        self.budget = budget(self.rate, self.segment, bytes);
+    }
+
     /// `BBRQuantizationBudget`.
     #[inline]
     pub(super) fn with_quanta(&self, inflight: f64, up: bool) -> f64 {
-        debug_assert_eq!(self.budget, budget(self.rate, self.segment), "changed together");
+        debug_assert_eq!(self.budget, budget(self.rate, self.segment, self.for_acks), "changed together");
         larger(inflight, self.budget) + if up { 2.0 * self.segment } else { 0.0 }
     }
 
@@ -92,7 +108,7 @@ impl Control {
         if rate != self.rate {
             self.rate = rate;
             self.directed = directed(rate);
-            self.budget = budget(rate, self.segment);
+            self.budget = budget(rate, self.segment, self.for_acks);
         }
     }
 
