@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tailback.custom import (
+        AckFrequency,
         Arrival,
         ArrivalReport,
         ArrivalReports,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Aggregate": "tailback.scenario",
+    "AckFrequency": "tailback.custom",
     "ArgumentError": "tailback.errors",
     "Arrival": "tailback.custom",
     "ArrivalReport": "tailback.custom",
@@ -98,6 +100,7 @@ _HOMES = {
 _MODULES = ("analysis", "custom", "papers", "plot", "report", "results", "scenario", "units", "validation")
 
 __all__ = [
+    "AckFrequency",
     "Aggregate",
     "ArgumentError",
     "Arrival",

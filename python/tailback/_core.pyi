@@ -365,11 +365,25 @@ class ProbeCluster:
         """How much leaves, headers included."""
 
 @final
+class AckFrequency:
+    """How often the receiver is to acknowledge data in order: after ``threshold`` packets, 1 to 65535, or ``max_delay`` seconds
+    after the first of them, 0 to 10, whichever comes first."""
+
+    def __new__(cls, threshold: int, max_delay: float) -> Self: ...
+    @property
+    def threshold(self) -> int:
+        """Data packets per acknowledgement."""
+    @property
+    def max_delay(self) -> float:
+        """The longest delay of an acknowledgement, in seconds."""
+
+@final
 class Directive:
     """What a controller tells the sender: at most ``window`` bytes in the network and at most ``rate`` bit/s, metered by
     a bucket of ``burst`` bytes into which tokens come evenly or as a Poisson process; whether data may leave at all;
-    which probes to send; and how long to wait for an acknowledgement, in seconds, where the controller knows better than
-    RFC 6298. Raises ``ValueError`` for negative values and what is no number."""
+    which probes to send; how long to wait for an acknowledgement, in seconds, where the controller knows better than
+    RFC 6298; and what the receiver is asked, where the class says ``ack_requests = True``. Raises ``ValueError`` for negative
+    values and what is no number."""
 
     def __new__(
         cls,
@@ -383,6 +397,8 @@ class Directive:
         timeout: float | None = None,
         until: float | None = None,
         media: float | None = None,
+        ack_frequency: AckFrequency | None = None,
+        immediate_ack: int = 0,
     ) -> Self: ...
     @property
     def window(self) -> int | None:
@@ -413,6 +429,13 @@ class Directive:
     def media(self) -> int | None:
         """What the application of datagrams should make, in bit/s, where that is not ``rate``; a source without end keeps to
         it."""
+    @property
+    def ack_frequency(self) -> AckFrequency | None:
+        """How often the receiver is to acknowledge, or ``None`` for as it is configured."""
+    @property
+    def immediate_ack(self) -> int:
+        """Whenever this number changes, the packet that leaves, or the next one that does, is acknowledged at once; at first it
+        is 0."""
 
 @final
 class Sent:

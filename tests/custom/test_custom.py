@@ -124,17 +124,31 @@ def test_directives_say_what_they_were_made_of() -> None:
     assert eval(repr(cluster), names).media == 1_000_000
     assert eval(repr(full), {"Directive": tb.Directive, "DataPairs": tb.DataPairs}).probe.singleton_timeout == 0.5
     assert tb.Directive().probe is None
+    asked = tb.Directive(1e5, ack_frequency=tb.AckFrequency(4, 0.025), immediate_ack=3)
+    names = {"Directive": tb.Directive, "AckFrequency": tb.AckFrequency}
+    for same in (asked, eval(repr(asked), names)):
+        assert same.ack_frequency is not None
+        assert (same.ack_frequency.threshold, same.ack_frequency.max_delay, same.immediate_ack) == (4, 0.025, 3)
     for wrong, words in (
         ({"burst": -1}, "burst: -1"),
         ({"tokens": "even"}, "tokens: .even"),
         ({"timeout": float("nan")}, "timeout: NaN"),
         ({"timeout": 0.0}, "timeout: 0 is not allowed; expected seconds of at least 1e-6"),
+        ({"immediate_ack": -1}, "immediate_ack: -1 is not allowed; expected 0 to 4294967295"),
         ({"rate": 1e15}, "rate: 1000000000000000 is not allowed; expected bit/s from 0 to 1e14"),
     ):
         with pytest.raises(ValueError, match=words):
             tb.Directive(**cast(Any, wrong))
     with pytest.raises(ValueError, match="singleton_timeout: -1"):
         tb.DataPairs(-1)
+    for threshold, delay, words in (
+        (0, 0.1, "threshold: 0 is not allowed; expected 1 to 65535 packets"),
+        (65536, 0.1, "threshold: 65536"),
+        (2, 10.5, "max_delay: 10.5 is not allowed; expected seconds from 0 to 10"),
+        (2, float("nan"), "max_delay: NaN"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            tb.AckFrequency(threshold, delay)
 
 
 def test_reports_are_of_their_policys_type(base: tb.Scenario) -> None:
@@ -321,6 +335,49 @@ def test_every_packet_is_acknowledged_where_the_class_wants_it(base: tb.Scenario
 
     assert heard(Watching) == pytest.approx(0.5, abs=0.02)
     assert heard(Prompt) == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_class_asks_its_receiver_how_to_acknowledge(base: tb.Scenario) -> None:
+    class Watching(tb.Controller):
+        ack_requests = True
+        at_once = 0
+
+        def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+            del now, feedback
+            cx.note("heard", 1.0)
+
+        def asked(self) -> tb.AckFrequency | None:
+            return None
+
+        def directive(self) -> tb.Directive:
+            window = 10 * self.connection.segment
+            return tb.Directive(window=window, ack_frequency=self.asked(), immediate_ack=self.at_once)
+
+    class Seldom(Watching):
+        def asked(self) -> tb.AckFrequency | None:
+            return tb.AckFrequency(5, 0.1)
+
+    class Impatient(Seldom):
+        def on_sent(self, now: float, sent: tb.Sent, cx: tb.Cx) -> None:
+            del now, sent, cx
+            self.at_once += 1
+
+    class Silent(Seldom):
+        ack_requests = False
+
+    def heard(part: type[tb.Controller]) -> float:
+        flow = tb.flows(1, part.scheme(), receiver={"ack_every": 2})
+        result = base.with_flows(flow).replace(record={"state": True}).run()
+        return float(result.state.height / result.flows["received_packets"][0])
+
+    assert heard(Watching) == pytest.approx(0.5, abs=0.02), "as it is configured"
+    assert heard(Seldom) == pytest.approx(0.2, abs=0.02)
+    assert heard(Impatient) == pytest.approx(1.0, abs=0.02)
+    with pytest.raises(tb.PartError, match="expected no ack_frequency and no immediate_ack, or a class with ack_requests"):
+        base.with_flows(tb.flows(1, Silent.scheme())).run()
+    wrong = "Wrong.ack_requests: True is not allowed; expected False where datagrams are sent"
+    with pytest.raises(tb.PartError, match=wrong):
+        tb.register(type("Wrong", (Paced,), {"ack_requests": True}))
 
 
 def raising(body: str, tmp_path: Path) -> tuple[type[tb.Controller], int]:

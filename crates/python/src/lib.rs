@@ -31,9 +31,9 @@ mod _core {
     use crate::custom::take_failure;
     #[pymodule_export]
     use crate::custom::values::{
-        Connection, Context, ControlPair, DataPairs, LinkInfo, ProbeCluster, PyAcked, PyArrival,
-        PyArrivalReport, PyArrivalReports, PyArrivalWord, PyControl, PyDelivery, PyDirective, PyEchoes,
-        PyEnvelope, PyFeedback, PyLost, PyLostThen, PyOneWay, PyOutgoing, PyPacket, PyRtt, PySent,
+        Connection, Context, ControlPair, DataPairs, LinkInfo, ProbeCluster, PyAckFrequency, PyAcked,
+        PyArrival, PyArrivalReport, PyArrivalReports, PyArrivalWord, PyControl, PyDelivery, PyDirective,
+        PyEchoes, PyEnvelope, PyFeedback, PyLost, PyLostThen, PyOneWay, PyOutgoing, PyPacket, PyRtt, PySent,
         QueueContext,
     };
     #[pymodule_export]

@@ -59,6 +59,7 @@ impl Asking {
 mod tests {
     use super::*;
 
+    #[expect(clippy::unnecessary_wraps, reason = "as a wish has it")]
     fn every(threshold: u32, millis: u64) -> Option<AckFrequency> {
         Some(AckFrequency { threshold, max_delay: Span::from_millis(millis) })
     }

@@ -18,6 +18,7 @@ use tailback_transport::{
     EcnEcho, EcnMode, Receiver, ReceiverConfig, RttSampling, Sender, SpuriousDetection, StreamConfig,
 };
 
+#[expect(clippy::unnecessary_wraps, reason = "as a wish has it")]
 fn every(threshold: u32, millis: u64) -> Option<AckFrequency> {
     Some(AckFrequency { threshold, max_delay: Span::from_millis(millis) })
 }
@@ -36,8 +37,8 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(config: ReceiverConfig) -> Self {
-        let receiver = Receiver::new(FLOW, ReceiverConfig { ack_requests: true, ..config });
+    fn new(config: &ReceiverConfig) -> Self {
+        let receiver = Receiver::new(FLOW, ReceiverConfig { ack_requests: true, ..config.clone() });
         Self { receiver, annexes: Annexes::new(), rng: Stream::new(1, "receiver"), wait: None }
     }
 
@@ -87,7 +88,7 @@ const NONE: [u64; 0] = [];
 
 #[test]
 fn a_receiver_waits_for_as_many_packets_and_as_long_as_it_is_asked() {
-    let mut bench = Bench::new(ReceiverConfig::default());
+    let mut bench = Bench::new(&ReceiverConfig::default());
     assert_eq!(bench.plain(0, 0), [1]);
     assert_eq!(bench.asks(1, 1, 1, every(3, 20)), NONE, "the packet that asks is the first of three");
     assert_eq!(bench.waits_until(), Some(21));
@@ -118,7 +119,7 @@ fn a_receiver_waits_for_as_many_packets_and_as_long_as_it_is_asked() {
 fn what_asks_for_nothing_more_gives_the_configuration_back() {
     let config =
         ReceiverConfig { ack_every: 2, ack_delay: Span::from_millis(30), ..ReceiverConfig::default() };
-    let mut bench = Bench::new(config);
+    let mut bench = Bench::new(&config);
     assert_eq!(bench.asks(0, 0, 1, every(5, 7)), NONE);
     assert_eq!(bench.waits_until(), Some(7));
     assert_eq!(bench.asks(1, 1, 2, None), [2]);
@@ -129,7 +130,7 @@ fn what_asks_for_nothing_more_gives_the_configuration_back() {
 
 #[test]
 fn a_request_that_was_overtaken_is_ignored() {
-    let mut bench = Bench::new(ReceiverConfig::default());
+    let mut bench = Bench::new(&ReceiverConfig::default());
     assert_eq!(bench.asks(0, 0, 7, every(2, 50)), NONE);
     assert_eq!(bench.asks(1, 1, 6, every(9, 50)), [2], "after two, not nine");
     assert_eq!(bench.asks(2, 2, 7, every(9, 50)), NONE, "the same number says nothing either");
@@ -145,7 +146,7 @@ fn a_request_that_was_overtaken_is_ignored() {
 
 #[test]
 fn what_must_be_told_is_told_at_once_whatever_was_asked() {
-    let mut bench = Bench::new(ReceiverConfig::default());
+    let mut bench = Bench::new(&ReceiverConfig::default());
     assert_eq!(bench.asks(0, 0, 1, every(100, 500)), NONE);
     assert_eq!(bench.plain(1, 2), [1], "out of order");
     assert_eq!(bench.plain(2, 2), [1], "a duplicate");
@@ -168,7 +169,7 @@ fn the_first_of_a_row_of_marks_is_told_at_once() {
     };
     for ecn_echo in [EcnEcho::Latched, EcnEcho::StateChange, EcnEcho::PerPacket, EcnEcho::Counted] {
         let each = matches!(ecn_echo, EcnEcho::PerPacket | EcnEcho::Counted);
-        let mut bench = Bench::new(ReceiverConfig { ecn_echo, ..ReceiverConfig::default() });
+        let mut bench = Bench::new(&ReceiverConfig { ecn_echo, ..ReceiverConfig::default() });
         assert_eq!(bench.asks(0, 0, 1, every(100, 500)), NONE);
         assert_eq!(bench.plain(1, 1), NONE);
         // Where the echo is a state, what came before the change is acknowledged by itself.
@@ -181,7 +182,7 @@ fn the_first_of_a_row_of_marks_is_told_at_once() {
 
 #[test]
 fn what_a_peer_may_ask_is_bounded() {
-    let mut bench = Bench::new(ReceiverConfig::default());
+    let mut bench = Bench::new(&ReceiverConfig::default());
     let endless = Some(AckFrequency { threshold: u32::MAX, max_delay: Span::MAX });
     assert_eq!(bench.asks(0, 0, 1, endless), NONE);
     assert_eq!(bench.waits_until(), Some(AckFrequency::LONGEST.as_nanos() / 1_000_000));
@@ -199,7 +200,7 @@ fn what_a_peer_may_ask_is_bounded() {
 
 #[test]
 fn a_receiver_whose_scheme_does_not_ask_heeds_nobody() {
-    let mut bench = Bench::new(ReceiverConfig::default());
+    let mut bench = Bench::new(&ReceiverConfig::default());
     bench.receiver = Receiver::new(FLOW, ReceiverConfig::default());
     assert!(bench.receiver.answers_at_once());
     assert_eq!(bench.asks(0, 0, 1, every(9, 50)), [1]);
@@ -211,7 +212,7 @@ fn a_receiver_whose_scheme_does_not_ask_heeds_nobody() {
 
 #[test]
 fn a_stamped_packet_asks_too_and_is_echoed() {
-    let mut bench = Bench::new(ReceiverConfig::default());
+    let mut bench = Bench::new(&ReceiverConfig::default());
     let request = AckRequest::new(NonZeroU16::MIN, every(2, 50));
     let info = ControlInfo { request: Some(request), sent_at: Time::from_nanos(5), ..ControlInfo::default() };
     let mut packet = data(0);

@@ -4,6 +4,7 @@ stated in the documentation."""
 
 from tailback._core import (
     Acked,
+    AckFrequency,
     Arrival,
     ArrivalReport,
     ArrivalReports,
@@ -34,6 +35,7 @@ from tailback.custom.registry import register
 from tailback.errors import PartError
 
 __all__ = [
+    "AckFrequency",
     "Acked",
     "Arrival",
     "ArrivalReport",

@@ -84,6 +84,8 @@ class Controller(ABC):
     lost_retransmissions: ClassVar[bool] = False
     """Whether a retransmission is lost once what left after it has overtaken it (RFC 8985 §6.2), and not only when the timer
     expires; over ``sack`` only."""
+    ack_requests: ClassVar[bool] = False
+    """Whether directives may ask the receiver how to acknowledge, by ``ack_frequency`` and ``immediate_ack``; streams only."""
 
     def __init__(self, connection: Connection) -> None:
         """A controller for one connection. Subclasses add settings as keyword arguments with defaults."""

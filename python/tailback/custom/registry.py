@@ -51,6 +51,7 @@ def register(part: Part) -> Part:
                     "acks": part.acks,
                     "delivery": part.delivery,
                     "lost_retransmissions": part.lost_retransmissions,
+                    "ack_requests": part.ack_requests,
                 },
                 lambda settings: complaint(part, settings),
             )

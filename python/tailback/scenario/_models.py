@@ -1102,6 +1102,11 @@ class Bbr3(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["bbr3"] = "bbr3"
+    ack_frequency: bool = False
+    """Whether the receiver is asked how often to acknowledge, by what BBR is about (§4.1.3.3 of the draft): after 1
+    or 2 packets where it measures, after up to a quarter of the window or half a round trip time where it sends
+    at the rate. Default false: it acknowledges as it is configured.
+    """
 
 
 class Copa(Part):

@@ -4,7 +4,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use tailback_control::ControllerParams;
 use tailback_core::custom::Settings;
-use tailback_core::{Controller, Cx, Directive, Feedback, Gate, Sent, Span, Time};
+use tailback_core::{AckWish, Controller, Cx, Directive, Feedback, Gate, Sent, Span, Time};
 
 use super::Maker;
 use super::answers::{timer, wrong};
@@ -24,6 +24,7 @@ pub(crate) struct CustomController {
     has_timer: bool,
     read_report: Option<Py<PyAny>>,
     directive: Directive,
+    ack_wish: AckWish,
     timer: Option<Time>,
     patience: Patience,
     /// When this moment began, and how many packets were sent in it and not acknowledged.
@@ -45,14 +46,14 @@ impl CustomController {
             has_timer: maker.has("next_timer"),
             read_report: maker.report(),
             directive: Directive::window(params.initial_window),
+            ack_wish: AckWish::default(),
             timer: None,
             patience: Patience::default(),
             sent: (Time::ZERO, 0),
         };
         let has_timer = made.has_timer;
-        if let Some((directive, timer)) = made.bridge.ask(|py, part| answers(py, part, has_timer)) {
-            made.directive = directive;
-            made.timer = timer;
+        if let Some(answers) = made.bridge.ask(|py, part| answers(py, part, has_timer)) {
+            (made.directive, made.ack_wish, made.timer) = answers;
         }
         made
     }
@@ -68,10 +69,7 @@ impl CustomController {
             answers(py, part, has_timer)
         });
         match answer {
-            Some((directive, timer)) => {
-                self.directive = directive;
-                self.timer = timer;
-            }
+            Some(answers) => (self.directive, self.ack_wish, self.timer) = answers,
             None => self.fall_silent(),
         }
     }
@@ -98,13 +96,22 @@ impl CustomController {
     }
 }
 
-/// The directive and the timer as they are after a call.
-fn answers(py: Python<'_>, part: &Bound<'_, PyAny>, has_timer: bool) -> PyResult<(Directive, Option<Time>)> {
+/// The directive, what it asks of the receiver, and the timer, as they are after a call.
+fn answers(
+    py: Python<'_>,
+    part: &Bound<'_, PyAny>,
+    has_timer: bool,
+) -> PyResult<(Directive, AckWish, Option<Time>)> {
     let said = part.call_method0(intern!(py, "directive"))?;
     let directive =
         said.cast::<PyDirective>().map_err(|_| wrong(part, "directive", &said, "a tailback.Directive"))?;
-    let directive = directive.get().0;
-    Ok((directive, if has_timer { timer(py, part)? } else { None }))
+    let &PyDirective(directive, asked) = directive.get();
+    // Only the receiver of a class that says so heeds requests.
+    if asked != AckWish::default() && !part.getattr(intern!(py, "ack_requests"))?.is_truthy()? {
+        let allowed = "no ack_frequency and no immediate_ack, or a class with ack_requests = True";
+        return Err(wrong(part, "directive", &said, allowed));
+    }
+    Ok((directive, asked, if has_timer { timer(py, part)? } else { None }))
 }
 
 impl Controller for CustomController {
@@ -150,5 +157,9 @@ impl Controller for CustomController {
 
     fn directive(&self) -> Directive {
         self.directive
+    }
+
+    fn ack_wish(&self) -> AckWish {
+        self.ack_wish
     }
 }

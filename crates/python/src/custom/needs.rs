@@ -23,7 +23,7 @@ impl Wants<'_> {
             acks: self.acks()?,
             delivery: self.is_on("delivery")?,
             lost_retransmissions: self.is_on("lost_retransmissions")?,
-            ack_requests: false,
+            ack_requests: self.is_on("ack_requests")?,
         };
         if needs.delivery && needs.reliability == Reliability::Datagram {
             let allowed = "False with reliability 'datagram': the delivery of streams is measured";
@@ -32,6 +32,10 @@ impl Wants<'_> {
         if needs.lost_retransmissions && needs.reliability != Reliability::Sack {
             let allowed = "False but with reliability 'sack', whose acknowledgements tell what was overtaken";
             return Err(self.wrong("lost_retransmissions", allowed));
+        }
+        if needs.ack_requests && needs.reliability == Reliability::Datagram {
+            let allowed = "False with reliability 'datagram': each has an acknowledgement of its own or none";
+            return Err(self.wrong("ack_requests", allowed));
         }
         Ok(needs)
     }

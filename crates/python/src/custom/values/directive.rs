@@ -2,8 +2,9 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tailback_core::{BitRate, Burst, Bytes, Directive, Gate, ProbePlan, Span, Time, Tokens};
+use tailback_core::{AckWish, BitRate, Burst, Bytes, Directive, Gate, ProbePlan, Span, Time, Tokens};
 
+use super::ack_frequency::PyAckFrequency;
 use super::{not_allowed, positive, seconds};
 
 /// No link is faster: what a directive asks for beyond leaves at one instant without end.
@@ -120,13 +121,13 @@ impl Probe {
 
 /// What a controller tells the sender.
 #[pyclass(name = "Directive", frozen, module = "tailback")]
-pub(crate) struct PyDirective(pub(crate) Directive);
+pub(crate) struct PyDirective(pub(crate) Directive, pub(crate) AckWish);
 
 #[pymethods]
 impl PyDirective {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "called from Python, with names")]
-    #[pyo3(signature = (window=None, rate=None, *, burst=0.0, tokens="constant", gate=true, probe=None, timeout=None, until=None, media=None))]
+    #[pyo3(signature = (window=None, rate=None, *, burst=0.0, tokens="constant", gate=true, probe=None, timeout=None, until=None, media=None, ack_frequency=None, immediate_ack=0))]
     fn new(
         window: Option<f64>,
         rate: Option<f64>,
@@ -137,6 +138,8 @@ impl PyDirective {
         timeout: Option<f64>,
         until: Option<f64>,
         media: Option<f64>,
+        ack_frequency: Option<PyAckFrequency>,
+        immediate_ack: i64,
     ) -> PyResult<Self> {
         if gate && until.is_some() {
             let message = "until: is not allowed while the gate is open; expected with gate=False";
@@ -165,7 +168,15 @@ impl PyDirective {
                 return Err(PyValueError::new_err(message));
             }
         };
-        Ok(Self(Directive {
+        let asked = AckWish {
+            frequency: ack_frequency.map(|asked| asked.0),
+            immediate: u32::try_from(immediate_ack).map_err(|_| {
+                let message =
+                    format!("immediate_ack: {immediate_ack} is not allowed; expected 0 to {}", u32::MAX);
+                PyValueError::new_err(message)
+            })?,
+        };
+        let directive = Directive {
             window: window.map(bytes).transpose()?,
             rate: rate.map(bits).transpose()?,
             burst: Burst { depth: Bytes::from_f64(positive("burst", burst, "bytes of at least 0")?), tokens },
@@ -177,7 +188,8 @@ impl PyDirective {
             probe: probe.map(Probe::plan),
             media: media.map(made).transpose()?,
             timeout: timeout.map(span).transpose()?,
-        }))
+        };
+        Ok(Self(directive, asked))
     }
 
     #[getter]
@@ -237,6 +249,16 @@ impl PyDirective {
         self.0.timeout.map(Span::as_secs_f64)
     }
 
+    #[getter]
+    fn ack_frequency(&self) -> Option<PyAckFrequency> {
+        self.1.frequency.map(PyAckFrequency)
+    }
+
+    #[getter]
+    const fn immediate_ack(&self) -> u32 {
+        self.1.immediate
+    }
+
     fn __repr__(&self) -> String {
         let shown = |value: Option<u64>| value.map_or_else(|| "None".to_owned(), |value| value.to_string());
         let timeout = self.timeout().map_or_else(String::new, |seconds| format!(", timeout={seconds}"));
@@ -252,8 +274,16 @@ impl PyDirective {
             }
         };
         let media = self.media().map_or_else(String::new, |bits| format!(", media={bits}"));
+        let asked = self.1.frequency.map_or_else(String::new, |asked| {
+            format!(", ack_frequency={}", PyAckFrequency(asked).__repr__())
+        });
+        let at_once = if self.1.immediate == 0 {
+            String::new()
+        } else {
+            format!(", immediate_ack={}", self.1.immediate)
+        };
         format!(
-            "Directive(window={}, rate={}, burst={}, tokens='{}', gate={}{until}{probe}{timeout}{media})",
+            "Directive(window={}, rate={}, burst={}, tokens='{}', gate={}{until}{probe}{timeout}{media}{asked}{at_once})",
             shown(self.window()),
             shown(self.rate()),
             self.burst(),

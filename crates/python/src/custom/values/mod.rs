@@ -2,6 +2,7 @@
 //! seconds, amounts bytes, rates bit/s, all as plain numbers. This file holds what the others share.
 
 mod about;
+mod ack_frequency;
 mod arrivals;
 mod context;
 mod delivery;
@@ -15,6 +16,7 @@ use pyo3::prelude::*;
 use tailback_core::{Ecn, PairPosition, Time};
 
 pub(crate) use about::{Connection, LinkInfo};
+pub(crate) use ack_frequency::PyAckFrequency;
 pub(crate) use arrivals::{PyArrivalReport, PyArrivalReports, PyArrivalWord};
 pub(crate) use context::Context;
 pub(crate) use delivery::{PyDelivery, PyLostThen};
