@@ -147,6 +147,33 @@ def test_bbr3_leaves_startup_when_the_rate_is_flat() -> None:
     assert float(rate.median()) == pytest.approx(10e6, rel=0.02)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("rate", "delay", "buffer", "share", "cost"),
+    [("10 Mbit/s", "20 ms", "2 BDP", 0.07, 0.01), ("100 Mbit/s", "10 ms", "0.25 BDP", 0.10, 0.02)],
+)
+def test_bbr3_has_the_acknowledgements_that_it_asks_for(
+    rate: str, delay: str, buffer: str, share: float, cost: float
+) -> None:
+    """Two rows of the page's table; whatever the receiver is configured to, what is asked for counts."""
+    base = tb.dumbbell(rate=rate, delay=delay, buffer=buffer, duration="30 s", warm_up="10 s")
+
+    def run(every: int, asks: bool) -> tuple[float, float, float]:
+        scheme = {"name": "bbr3", "ack_frequency": asks}
+        result = base.with_flows(tb.flows(1, scheme, receiver={"ack_every": every})).run()
+        back = result.links.filter(pl.col("link") == "d0->r1")["arrived_packets"][0]
+        flow = result.flows.row(0, named=True)
+        assert flow["timeouts"] == 0
+        return back / flow["received_packets"], flow["goodput"], bottleneck(result)["queueing_delay"]
+
+    usual, goodput, queue = run(1, asks=False)
+    assert usual == pytest.approx(1, abs=1e-3)
+    for every in (1, 2, 16):
+        asked, with_fewer, wait = run(every, asks=True)
+        assert asked == pytest.approx(share, abs=0.02)
+        assert with_fewer > (1 - cost) * goodput
+        assert wait == pytest.approx(queue, rel=0.15)
+
+
 def test_bbr3_probes_round_trips_every_five_seconds_and_bbr1_every_ten() -> None:
     for scheme, note, probing, interval in (("bbr1", "mode", 3.0, 10.0), ("bbr3", "state", 6.0, 5.0)):
         result = alone(scheme, warm_up="0 s", duration="32 s")

@@ -1,5 +1,5 @@
 -- Wireshark's dissector of the frames that Tailback's endpoints exchange over UDP, and of the envelopes around them
--- (docs/wire-format.md, versions 4 and 3). Nothing is decrypted or checked beyond lengths; UDP ports are recognized by what
+-- (docs/wire-format.md, versions 5 and 3). Nothing is decrypted or checked beyond lengths; UDP ports are recognized by what
 -- a datagram looks like.
 
 local tailback = Proto("tailback", "Tailback")
@@ -7,9 +7,9 @@ local tailback = Proto("tailback", "Tailback")
 local KINDS = { [0] = "data", [1] = "ack", [2] = "report", [3] = "control" }
 local ECN = { [0] = "not-ect", [1] = "ect1", [2] = "ect0", [3] = "ce" }
 local PAIRS = { [0] = "single", [1] = "first", [2] = "second" }
-local ANNEXES = { [0] = "none", [1] = "acknowledgement", [2] = "control", [3] = "report", [4] = "custom" }
+local ANNEXES = { [0] = "none", [1] = "acknowledgement", [2] = "control", [3] = "report", [4] = "custom", [5] = "request" }
 local REPORTS = { [1] = "interval", [2] = "loss", [3] = "accumulation", [4] = "gate", [5] = "custom", [6] = "rate", [7] = "arrivals" }
-local VERSION, HEAD, DATA = 4, 20, 0
+local VERSION, HEAD, DATA = 5, 20, 0
 local ENVELOPE, ENVELOPE_HEAD, TAG = 3, 24, 16
 local ENVELOPES =
     { [1] = "hello", [2] = "cookie", [3] = "initiation", [4] = "response", [5] = "sealed", [6] = "open" }
@@ -27,7 +27,7 @@ local f = {
     retransmitted = ProtoField.bool("tailback.retransmitted", "Retransmitted", 16, nil, 0x0800),
     corrupted = ProtoField.bool("tailback.corrupted", "Corrupted", 16, nil, 0x1000),
     ece = ProtoField.bool("tailback.ece", "Echo of congestion experienced", 16, nil, 0x2000),
-    psh = ProtoField.bool("tailback.psh", "Last of a train", 16, nil, 0x2000),
+    psh = ProtoField.bool("tailback.psh", "To be acknowledged at once", 16, nil, 0x2000),
     cwr = ProtoField.bool("tailback.cwr", "Window reduced", 16, nil, 0x4000),
     last = ProtoField.bool("tailback.last", "Last of its message", 16, nil, 0x8000),
     flow = ProtoField.uint32("tailback.flow", "Flow"),
@@ -51,6 +51,9 @@ local f = {
     held = ProtoField.uint64("tailback.held", "Echo held for (ns)"),
     rtt = ProtoField.uint64("tailback.control.rtt", "Round trip time (ns)"),
     app_rate = ProtoField.uint64("tailback.control.app_rate", "Application's rate (bit/s)"),
+    request = ProtoField.uint16("tailback.request", "Number of the request for acknowledgements"),
+    request_threshold = ProtoField.uint16("tailback.request.threshold", "Packets per acknowledgement"),
+    request_delay = ProtoField.uint32("tailback.request.delay", "Longest delay (us)"),
     arrived_bytes = ProtoField.uint64("tailback.report.arrived_bytes", "Data bytes arrived"),
     arrived_packets = ProtoField.uint64("tailback.report.arrived_packets", "Data packets arrived"),
     report = ProtoField.uint8("tailback.report", "Kind of report", base.DEC, REPORTS),
@@ -104,7 +107,7 @@ annexes[1] = function(tree, buffer, at)
     end
 end
 
-annexes[2] = function(tree, buffer, at)
+annexes[2] = function(tree, buffer, at, finish)
     at = add(tree, buffer, at, {
         { f.control_pair, 8 },
         { f.packets_sent, 8 },
@@ -116,7 +119,10 @@ annexes[2] = function(tree, buffer, at)
     at = optional(tree, buffer, at, f.echo)
     at = add(tree, buffer, at, { { f.held, 8 } })
     at = optional(tree, buffer, at, f.rtt)
-    optional(tree, buffer, at, f.app_rate)
+    at = optional(tree, buffer, at, f.app_rate)
+    if finish > at then
+        annexes[5](tree, buffer, at)
+    end
 end
 
 annexes[3] = function(tree, buffer, at, finish)
@@ -133,9 +139,13 @@ annexes[4] = function(tree, buffer, at, finish)
     end
 end
 
+annexes[5] = function(tree, buffer, at)
+    add(tree, buffer, at, { { f.request, 2 }, { f.request_threshold, 2 }, { f.request_delay, 4 } })
+end
+
 -- Whether a datagram is a frame: its lengths fit exactly.
 local function is_frame(buffer)
-    if buffer:len() < HEAD or buffer(0, 1):uint() ~= VERSION or buffer(1, 1):uint() > 4 then
+    if buffer:len() < HEAD or buffer(0, 1):uint() ~= VERSION or buffer(1, 1):uint() > 5 then
         return false
     end
     local beyond = HEAD + buffer(18, 2):uint()

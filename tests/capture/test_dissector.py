@@ -17,7 +17,7 @@ DATA, ACK, REPORT, CONTROL = range(4)
 
 
 def frame(bits: int, number: int, annex_kind: int = 0, annex: bytes = b"", body: bytes = b"") -> bytes:
-    return struct.pack(">BBHIQHH", 4, annex_kind, bits, 7, number, 1040, len(annex)) + annex + body
+    return struct.pack(">BBHIQHH", 5, annex_kind, bits, 7, number, 1040, len(annex)) + annex + body
 
 
 def data(number: int, payload: bytes, bits: int = 0) -> bytes:
@@ -53,8 +53,10 @@ def test_every_kind_of_frame(tmp_path: Path) -> None:
         frame(CONTROL, 43, 2, control),
         frame(REPORT | 1 << 2, 44, 3, report),
         frame(REPORT, 45, 4, b"\xab\xcd"),
+        frame(DATA, 46, 5, struct.pack(">HHI", 3, 12, 25_000), struct.pack(">QH", 0, 0)),
+        frame(CONTROL, 47, 2, control + struct.pack(">HHI", 4, 0, 0)),
     ]
-    sent, acked, controlled, reported, custom = read(frames, tmp_path)
+    sent, acked, controlled, reported, custom, asked, both = read(frames, tmp_path)
     assert {sent[f"tailback.{name}"] for name in ("retransmitted", "last")} <= {"1", "True"}
     assert (int(sent["tailback.kind"], 0), int(sent["tailback.lane"], 0), int(sent["tailback.ecn"], 0)) == (0, 1, 2)
     assert (int(sent["tailback.pair"], 0), sent["tailback.number"], sent["tailback.offset"]) == (1, "41", "41000")
@@ -72,11 +74,16 @@ def test_every_kind_of_frame(tmp_path: Path) -> None:
     assert (told["tailback.report"], told["tailback.report.arrived_packets"]) == ("2", "90")
     assert told["tailback.report.body"].count(":") == 15
     assert next(v for v in custom.values() if isinstance(v, dict))["tailback.custom"] == "ab:cd"
+    names = ("tailback.request", "tailback.request.threshold", "tailback.request.delay")
+    for each, expected in ((asked, ("3", "12", "25000")), (both, ("4", "0", "0"))):
+        told = next(v for v in each.values() if isinstance(v, dict))
+        assert tuple(told[name] for name in names) == expected
+    assert next(v for v in both.values() if isinstance(v, dict))["tailback.control.rtt"] == "2000"
 
 
 def test_what_is_no_frame_is_left_alone(tmp_path: Path) -> None:
     whole = data(1, b"hello")
-    others = [whole[:-1], whole + b"x", b"\1" + whole[1:], b"\4\5" + whole[2:], b"", b"\4" * 19]
+    others = [whole[:-1], whole + b"x", b"\1" + whole[1:], b"\5\6" + whole[2:], b"", b"\5" * 19]
     assert read(others, tmp_path) == [{}] * len(others)
 
 

@@ -8,9 +8,10 @@ use std::thread;
 
 use sha2::{Digest, Sha256};
 use tailback_control::schemes::{Bbr1, Bbr1Config};
-use tailback_control::{AnyController, SCHEMES, SchemeConfig};
+use tailback_control::{SCHEMES, SchemeConfig};
 use tailback_core::{
-    AppHint, Bytes, Controller, Cx, DataAmount, Directive, Event, Feedback, FlowId, Sent, Span, Stream, Time,
+    AckFrequency, AckWish, AppHint, Bytes, Controller, Cx, DataAmount, Directive, Endpoint, Event, Feedback,
+    FlowId, Observation, Sent, Span, Stream, Time,
 };
 use tailback_net::{Clock, Driver, Impairment, ImpairmentConfig, ReceiveBuffer, SendBuffer};
 use tailback_transport::source::AnySource;
@@ -52,18 +53,20 @@ fn impairment(name: &str) -> Impairment {
     Impairment::new(config, Stream::new(20, name))
 }
 
-/// Moves `data` under a scheme; what arrived, and how many frames were lost on purpose on the way there.
-fn transfer(scheme: &str, data: &[u8]) -> (Vec<u8>, u64) {
-    let info = SCHEMES.iter().find(|info| info.name == scheme).expect("registered");
-    let config = config(scheme);
-    let parts = (info.default)().build(&config.controller_params());
-    moved(scheme, config, parts.controller, data)
+/// What came of a transfer.
+struct Moved {
+    arrived: Vec<u8>,
+    /// Frames lost on purpose on the way there.
+    lost: u64,
+    receiver: Observation,
 }
 
-/// The same under any controller.
-fn moved(scheme: &str, config: StreamConfig, controller: AnyController, data: &[u8]) -> (Vec<u8>, u64) {
+/// Moves `data` under a controller, both ways impaired or not.
+fn transfer<C: Controller>(config: StreamConfig, controller: C, impaired: bool, data: &[u8]) -> Moved {
     let header = config.header;
-    let receiver_config = ReceiverConfig { delivery_events: true, ..ReceiverConfig::default() };
+    let impairment = move |name| impaired.then(|| impairment(name));
+    let ack_requests = config.ack_requests;
+    let receiver_config = ReceiverConfig { delivery_events: true, ack_requests, ..ReceiverConfig::default() };
     let receiver = Receiver::new(FLOW, receiver_config.matching(&config));
     let sender = Sender::new(FLOW, config, controller, AnySource::pushed()).with_hints();
     let (here, there) = sockets();
@@ -75,19 +78,18 @@ fn moved(scheme: &str, config: StreamConfig, controller: AnyController, data: &[
         let rng = Stream::new(1, "receiver");
         let buffer = ReceiveBuffer::new(header, Bytes::new(1_000_000));
         let mut driver =
-            Driver::new(there, FLOW, receiver, buffer, rng, Some(impairment("acks"))).expect("a driver");
+            Driver::new(there, FLOW, receiver, buffer, rng, impairment("acks")).expect("a driver");
         let (clock, mut arrived) = (Clock::start(), Vec::with_capacity(size));
         while !finished.load(Ordering::Relaxed) && clock.now() < DEADLINE {
             driver.turn(TURN).expect("the receiver goes on");
             arrived.extend(driver.read());
         }
-        arrived
+        (arrived, driver.endpoint().observe())
     });
 
     let buffer = SendBuffer::new(header);
     let rng = Stream::new(1, "sender");
-    let mut driver =
-        Driver::new(here, FLOW, sender, buffer, rng, Some(impairment("data"))).expect("a driver");
+    let mut driver = Driver::new(here, FLOW, sender, buffer, rng, impairment("data")).expect("a driver");
     let clock = Clock::start();
     let mut pieces = data.chunks(100_000);
     let (mut open, mut told) = (true, 0);
@@ -106,19 +108,27 @@ fn moved(scheme: &str, config: StreamConfig, controller: AnyController, data: &[
         if events.contains(&Event::Finished) {
             break;
         }
-        assert!(clock.now() < DEADLINE, "{scheme}: {} bytes still unacknowledged", driver.kept());
+        assert!(clock.now() < DEADLINE, "{} bytes still unacknowledged", driver.kept());
     }
-    assert!(told > 1, "{scheme}: the application hears of the rate that it may use");
+    assert!(told > 1, "the application hears of the rate that it may use");
     done.store(true, Ordering::Relaxed);
     assert_eq!(driver.kept(), 0);
     let lost = driver.impairment().map_or(0, Impairment::lost);
-    (reader.join().expect("the receiver ends"), lost)
+    let (arrived, receiver) = reader.join().expect("the receiver ends");
+    Moved { arrived, lost, receiver }
+}
+
+fn noise(name: &str) -> Vec<u8> {
+    let mut rng = Stream::new(9, name);
+    (0..SIZE).map(|_| rng.below(256) as u8).collect()
 }
 
 fn ten_megabytes_arrive_whole(scheme: &str) {
-    let mut rng = Stream::new(9, scheme);
-    let data: Vec<u8> = (0..SIZE).map(|_| rng.below(256) as u8).collect();
-    let (arrived, lost) = transfer(scheme, &data);
+    let info = SCHEMES.iter().find(|info| info.name == scheme).expect("registered");
+    let config = config(scheme);
+    let parts = (info.default)().build(&config.controller_params());
+    let data = noise(scheme);
+    let Moved { arrived, lost, .. } = transfer(config, parts.controller, true, &data);
     assert_eq!(arrived.len(), SIZE, "{scheme}");
     assert_eq!(Sha256::digest(&arrived), Sha256::digest(&data), "{scheme}");
     // 7143 packets at 2 %: 143, with a standard deviation of 12; retransmissions add to it.
@@ -143,6 +153,41 @@ fn cubic_over_udp() {
 #[test]
 fn reno_over_udp() {
     ten_megabytes_arrive_whole("reno");
+}
+
+/// A window of 64 packets, acknowledged by sixteens.
+struct Sixteens;
+
+impl Controller for Sixteens {
+    fn on_feedback(&mut self, _: Time, _: &Feedback<'_>, _: &mut Cx<'_>) {}
+
+    fn directive(&self) -> Directive {
+        Directive::window(Bytes::new(64 * 1440))
+    }
+
+    fn ack_wish(&self) -> AckWish {
+        let frequency = AckFrequency { threshold: 16, max_delay: Span::from_millis(20) };
+        AckWish { frequency: Some(frequency), immediate: 0 }
+    }
+}
+
+#[test]
+fn requests_for_acknowledgements_are_heeded_over_udp() {
+    let data = noise("sixteens");
+    let mut shares = [0.0; 2];
+    for (asks, share) in [false, true].into_iter().zip(&mut shares) {
+        let config = StreamConfig { ack_requests: asks, ..config("sack") };
+        let Moved { arrived, receiver, .. } = transfer(config, Sixteens, false, &data);
+        assert!(arrived == data);
+        *share = receiver.sent_packets as f64 / receiver.received_packets as f64;
+    }
+    assert!(shares[0] == 1.0, "{shares:?}");
+    // A sixteenth, and where this machine has paused for so long that the timer came first, some more; with impairments on
+    // both ways everything arrives as well.
+    assert!((0.06..0.2).contains(&shares[1]), "{shares:?}");
+    let config = StreamConfig { ack_requests: true, ..config("sack") };
+    let Moved { arrived, lost, .. } = transfer(config, Sixteens, true, &data);
+    assert!(arrived == data && lost > 80);
 }
 
 #[test]
@@ -229,7 +274,7 @@ fn samples_of_the_delivery_rate_reach_a_custom_controller() {
     let counted = Arc::new(AtomicU64::new(0));
     let controller = Counting(Bbr1::new(&scheme, &config.controller_params()), Arc::clone(&counted));
     let data = vec![7; 1_000_000];
-    let (arrived, _) = moved("custom", config, AnyController::Custom(Box::new(controller)), &data);
+    let Moved { arrived, .. } = transfer(config, controller, true, &data);
     assert_eq!(arrived.len(), data.len());
     // 1400 bytes of data in 1440 on the wire; the samples' sum misses nothing.
     assert!(counted.load(Ordering::Relaxed) >= 1_000_000 / 1400 * 1440);

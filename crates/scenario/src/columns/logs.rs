@@ -96,7 +96,13 @@ const HEADER: &[Entry<Said>] = &[
     column(given("rho", "Whether it bears the utilization mark, or its echo."), Said::Whether(Packet::rho)),
     column(given("eta", "Whether it bears the burstiness mark, or its echo."), Said::Whether(Packet::eta)),
     column(given("ece", "Whether it echoes congestion experienced."), Said::Whether(Packet::ecn_echo)),
-    column(given("psh", "Whether it ends a train of segments."), Said::Whether(Packet::is_pushed)),
+    column(
+        given(
+            "psh",
+            "Whether it is to be acknowledged at once, as the end of a train or since its controller asks.",
+        ),
+        Said::Whether(Packet::is_pushed),
+    ),
     column(
         given("cwr", "Whether it says that the window was reduced."),
         Said::Whether(Packet::window_reduced),

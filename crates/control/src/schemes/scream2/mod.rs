@@ -29,6 +29,10 @@
 //! Departures of others: the authors' code has other constants (targets of 100 and 300 ms, 0.05 for 0.02, 200 round trips,
 //! 0.9 for classic marks), so that it and the draft are two schemes.
 //!
+//! How often a receiver reports (the draft's "Receiver Requirements on Feedback Intensity") is the receiver's own rule there: 16
+//! packets, the end of a frame, an interval. That more reports may help a rate that is not reached is said, but no request for
+//! them, and reports are no acknowledgements: nothing is asked of the receiver ([`Needs::ack_requests`]).
+//!
 //! Deviations: a packet is lost when one three beyond it has arrived, not by a reordering window in time. A sender that has
 //! used its send window goes on at 50 kbit/s, the least pacing rate: datagrams have no window, and a flow whose reports are
 //! all lost must not stand still for ever. Of what the draft calls optional, competition and clock drift are here; the filter
