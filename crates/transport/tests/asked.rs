@@ -10,8 +10,9 @@ use std::rc::Rc;
 use pipe::{FLOW, Fate, Pipe, Scripted};
 use proptest::prelude::*;
 use tailback_core::{
-    AckFrequency, AckRequest, AckWish, Annex, Annexes, Bytes, ControlInfo, Controller, Cx, Directive, Ecn,
-    Endpoint, EndpointCx, Feedback, Input, Kind, Output, Packet, Sent, Span, Stream, Time,
+    AckFrequency, AckRequest, AckWish, Annex, Annexes, Arrival, Bytes, ControlInfo, Controller, Cx,
+    Directive, Ecn, Endpoint, EndpointCx, Feedback, FeedbackPolicy, Input, Kind, Lane, Outgoing, Output,
+    Packet, Report, Sent, Span, Stream, Time,
 };
 use tailback_transport::source::AnySource;
 use tailback_transport::{
@@ -225,6 +226,54 @@ fn a_stamped_packet_asks_too_and_is_echoed() {
     assert_eq!((ack.number, said.echo), (2, Some(Time::from_nanos(5))));
 }
 
+/// A policy that reports each packet that it is told of by itself, and what it saw beside data.
+struct Telling {
+    sums: bool,
+    due: Vec<f64>,
+}
+
+impl FeedbackPolicy for Telling {
+    fn on_arrival(&mut self, _: Time, arrival: &Arrival<'_>, _: &mut Cx<'_>) {
+        self.due.push(f64::from(u8::from(arrival.annex.is_some())));
+    }
+
+    fn sums_data(&self) -> bool {
+        self.sums
+    }
+
+    fn poll_report(&mut self, _: Time, _: &mut Cx<'_>) -> Option<Outgoing> {
+        let report = Report::Custom(Box::new([self.due.pop()?]));
+        Some(Outgoing { report, lane: Lane::IN_BAND, size: Bytes::new(40) })
+    }
+}
+
+/// The request is the receiver's alone: a policy is told of plain data, in sums where it takes these.
+#[test]
+fn a_receiver_with_a_policy_heeds_requests_too() {
+    for sums in [false, true] {
+        let config = ReceiverConfig { ack_requests: true, ..ReceiverConfig::default() };
+        let policy = Telling { sums, due: Vec::new() };
+        let mut bench = Bench::new(&config);
+        bench.receiver = Receiver::new(FLOW, config).with_policy(Box::new(policy));
+        let request = AckRequest::new(NonZeroU16::MIN, every(2, 50));
+        let mut asking = data(0);
+        asking.annex = bench.annexes.insert(Annex::Request(request));
+        let mut seen = Vec::new();
+        for packet in [asking, data(1), data(2), data(3)] {
+            let mut cx = EndpointCx { rng: &mut bench.rng, annexes: &mut bench.annexes, notes: None };
+            bench.receiver.handle(Time::ZERO, Input::Packet(packet), &mut cx);
+            while let Output::Transmit(answer) = bench.receiver.poll(Time::ZERO, &mut cx) {
+                match cx.annexes.take(answer.annex) {
+                    Some(Annex::Report(told)) => assert_eq!(told.report, Report::Custom(Box::new([0.0]))),
+                    _ => seen.push(answer.number),
+                }
+            }
+        }
+        assert_eq!(seen, [2, 4], "{sums}");
+        assert_eq!(bench.receiver.counters().reports, if sums { 0 } else { 4 });
+    }
+}
+
 // ── both ends ──
 
 /// A window that stays, and wishes that come into force one after another, by the number of packets acknowledged.
@@ -248,6 +297,14 @@ impl Controller for Wishing {
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         self.acked += feedback.acked.len() as u64;
         self.inner.on_feedback(now, feedback, cx);
+    }
+
+    fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.inner.on_timer(now, cx);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.inner.next_timer()
     }
 
     fn directive(&self) -> Directive {
@@ -335,17 +392,28 @@ fn the_last_packet_of_the_data_and_any_that_the_controller_names_are_acknowledge
 
 #[test]
 fn the_timer_waits_for_an_acknowledgement_that_was_asked_to_wait() {
-    // A round trip of 40 ms, a least time-out of 200 ms, and acknowledgements 500 ms late.
-    let law = Wishing::new(10, &[(0, wish(every(1000, 500)))]);
-    let mut config = config();
-    config.rto.initial = Span::from_millis(300);
-    let test = pipe(&config, law, AnySource::infinite(), 20).start().run(Span::from_secs(20));
+    // A round trip of 40 ms and a least time-out of 200 ms. With 8 packets on their way, acknowledgements come by fours, and
+    // round trips are short; with 3, each waits for 500 ms.
+    let run = |wishes: &[(u64, AckWish)], seconds: f64| {
+        let mut law = Wishing::new(8, wishes);
+        law.inner = law.inner.at(Time::from_secs_f64(1.0), Directive::window(Bytes::new(3000)));
+        let mut config = config();
+        config.rto.initial = Span::from_millis(300);
+        pipe(&config, law, AnySource::infinite(), 20).start().run(Span::from_secs_f64(seconds))
+    };
+    let asked = wish(every(4, 500));
+    let test = run(&[(0, asked)], 20.0);
     assert_eq!(test.sender.counters().timeouts, 0);
-    assert!(test.sender.counters().acked_packets > 300);
+    assert!(
+        test.acks.windows(2).any(|pair| pair[1].0.since(pair[0].0) > Span::from_millis(500)),
+        "some waited"
+    );
+    // Of the first packets, which are on their way when the first timer begins, all wait.
+    let test = run(&[(0, wish(every(1000, 500)))], 0.9);
+    assert_eq!(test.sender.counters().timeouts, 0);
     // With the request, the allowance goes.
-    let law = Wishing::new(10, &[(0, wish(every(1000, 500))), (50, wish(None))]);
-    let test = pipe(&config, law, AnySource::infinite(), 20).start().run(Span::from_secs(20));
-    assert!(test.sender.timeout() < Span::from_millis(500), "{}", test.sender.timeout());
+    let test = run(&[(0, asked), (50, wish(None))], 1.0);
+    assert_eq!(test.sender.timeout(), Span::from_millis(200));
 }
 
 proptest! {
