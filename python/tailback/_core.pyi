@@ -279,6 +279,7 @@ class _Needs(TypedDict):
     acks: int | None
     delivery: bool
     lost_retransmissions: bool
+    ack_requests: bool
 
 def register_scheme(
     name: str,
