@@ -191,6 +191,9 @@ impl FlowConfig {
         }
         let stamps = self.transport.stamps || self.scheme.needs().stamps;
         checker.require(!stamps, "scheme", scheme, "a scheme without stamps where there are `receivers`");
+        let asks = self.scheme.needs().ack_requests;
+        let allowed = "a scheme that asks for no acknowledgements where there are `receivers`";
+        checker.require(!asks, "scheme", scheme, allowed);
         checker.within("transport", |transport| {
             let jitter = self.transport.send_jitter;
             transport.require(jitter.is_zero(), "send_jitter", jitter, "0 s where there are `receivers`");

@@ -9,8 +9,8 @@ mod straight;
 use std::sync::Arc;
 
 use tailback_core::{
-    Annex, Bytes, Echoes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind, Observation,
-    Output, Packet, Time,
+    Annex, AnnexId, Bytes, Echoes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind,
+    Observation, Output, Packet, Time,
 };
 
 use crate::config::{AckDetail, EcnEcho, ReceiverConfig};
@@ -127,15 +127,14 @@ impl Receiver {
     #[inline(always)]
     fn on_packet(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) {
         if packet.kind() == Kind::Data && self.reports.is_none() {
-            // In place: an annex is large, and little is read of it.
-            let mut stamp = None;
-            if let Some(annex) = cx.annexes.get(packet.annex) {
-                stamp = annex.stamped_at();
-                if let Some(request) = annex.request() {
-                    self.hear(now, request);
-                }
+            let stamp = if self.config.ack_requests {
+                self.open(now, packet.annex, cx)
+            } else {
+                // In place: an annex is large, and the stamp is all that is read of it.
+                let stamp = cx.annexes.get(packet.annex).and_then(Annex::stamped_at);
                 cx.annexes.free(packet.annex);
-            }
+                stamp
+            };
             self.on_data(now, packet, stamp, cx);
             return;
         }
@@ -163,6 +162,18 @@ impl Receiver {
             let copy = *packet;
             reports.on_arrival(now, &copy, annex.as_ref(), fresh, cx);
         }
+    }
+
+    /// The time in a data packet's annex, which is let go; a request in it is heard.
+    #[inline(never)]
+    fn open(&mut self, now: Time, annex: AnnexId, cx: &mut EndpointCx<'_>) -> Option<Time> {
+        let carried = cx.annexes.get(annex)?;
+        let (stamp, request) = (carried.stamped_at(), carried.request());
+        cx.annexes.free(annex);
+        if let Some(request) = request {
+            self.hear(now, request);
+        }
+        stamp
     }
 
     /// A segment arrived, with the time that was stamped into it, if any; whether for the first time.

@@ -344,7 +344,7 @@ impl<C: Controller> Steering<C> {
         cx: &mut EndpointCx<'_>,
     ) -> Option<Packet> {
         let (pair, first) = self.shaper.as_mut()?.take_control()?;
-        let info = ControlInfo { pair, ..self.teller.stamp(now, so_far) };
+        let info = ControlInfo { pair, ..self.teller.stamp(now, so_far, None) };
         let size = Bytes::new(u64::from(self.header));
         self.control_packets += 1;
         let mut packet = Packet::new(Kind::Control, flow, pair, size);

@@ -3,8 +3,8 @@
 
 use tailback_control::estimators::DeliveryRate;
 use tailback_core::{
-    Acked, BitRate, Bytes, CongestionEvent, ControlInfo, Controller, Directive, Echoes, EndpointCx, Envelope,
-    Feedback, Lost, OneWay, PairPosition, Recovery, RttSample, Sent, Span, Time,
+    AckRequest, Acked, BitRate, Bytes, CongestionEvent, ControlInfo, Controller, Directive, Echoes,
+    EndpointCx, Envelope, Feedback, Lost, OneWay, PairPosition, Recovery, RttSample, Sent, Span, Time,
 };
 
 use crate::asking::Asking;
@@ -273,8 +273,8 @@ impl<C: Controller> Teller<C> {
         self.to_receiver.as_mut()?.asking.as_mut()
     }
 
-    /// What a packet that leaves now tells the receiver: of a data packet, with itself counted in `so_far`.
-    pub(crate) fn stamp(&self, now: Time, so_far: &SoFar) -> ControlInfo {
+    /// What a packet that leaves now tells the receiver: of a data packet, with itself counted in `so_far`, and what it asks.
+    pub(crate) fn stamp(&self, now: Time, so_far: &SoFar, request: Option<AckRequest>) -> ControlInfo {
         let report = self.to_receiver.as_ref().and_then(|said| said.last_report.as_ref());
         ControlInfo {
             pair: 0,
@@ -287,7 +287,7 @@ impl<C: Controller> Teller<C> {
             held: report.map_or(Span::ZERO, |report| now.since(report.arrived)),
             rtt: so_far.rtt,
             app_rate: so_far.app_rate,
-            request: None,
+            request,
         }
     }
 }

@@ -313,7 +313,7 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         self.counters.packets += 1;
         self.counters.bytes += bytes;
         if self.config.stamps {
-            let info = self.steering.teller.stamp(now, &self.so_far());
+            let info = self.steering.teller.stamp(now, &self.so_far(), None);
             packet.annex = cx.annexes.insert(Annex::Control(info));
         }
         if self.queue.pop() {

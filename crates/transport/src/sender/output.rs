@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use tailback_core::{
-    AckRequest, Annex, BitRate, Bytes, ControlInfo, Controller, EndpointCx, Kind, Packet, PairPosition, Sent,
-    Time,
+    AckRequest, Annex, BitRate, Bytes, Controller, EndpointCx, Kind, Packet, PairPosition, Sent, Time,
 };
 
 use super::train::Shaped;
@@ -236,7 +235,6 @@ impl<C: Controller, S: Source> Sender<C, S> {
     }
 
     /// What the controller, which has heard of a packet that leaves, asks of the receiver with it.
-    #[inline(never)]
     fn ask(&mut self, packet: &mut Packet) -> Option<AckRequest> {
         let next = if packet.is_retransmitted() { self.recovery.end() } else { packet.number };
         let wish = self.steering.teller.controller.ack_wish();
@@ -258,9 +256,19 @@ impl<C: Controller, S: Source> Sender<C, S> {
     /// Gives a packet that leaves its stamp, and what the receiver is to hear about its acknowledgements.
     #[inline(always)]
     pub(super) fn annotate(&mut self, now: Time, packet: &mut Packet, cx: &mut EndpointCx<'_>) {
-        let request = if self.config.ack_requests { self.ask(packet) } else { None };
+        if self.config.ack_requests {
+            // Apart, so that who does not ask makes its stamps as if nobody did.
+            return self.annotate_asking(now, packet, cx);
+        }
+        let info = self.steering.teller.stamp(now, &self.so_far(), None);
+        packet.annex = cx.annexes.insert(Annex::Control(info));
+    }
+
+    #[inline(never)]
+    fn annotate_asking(&mut self, now: Time, packet: &mut Packet, cx: &mut EndpointCx<'_>) {
+        let request = self.ask(packet);
         let annex = if self.stamps {
-            Annex::Control(ControlInfo { request, ..self.steering.teller.stamp(now, &self.so_far()) })
+            Annex::Control(self.steering.teller.stamp(now, &self.so_far(), request))
         } else if let Some(request) = request {
             Annex::Request(request)
         } else {
