@@ -288,3 +288,11 @@ def test_random_parts_add_up_and_other_topologies_stay_as_they_are() -> None:
     take_time(scenario, set(), MEASURED)
     assert scenario["flows"][0]["transport"]["send_jitter"] == "1125 us"
     assert scenario["topology"] == written.to_dict(full=True)["topology"]
+
+
+@pytest.mark.usefixtures("able")
+def test_schemes_of_the_kernel_are_named_in_the_file(file: Path) -> None:
+    from tailback.commands.lab import read
+
+    with pytest.raises(tb.ScenarioError, match="--set.*\n.*the kernel's are named in the file"):
+        read(file, ["scheme=kernel-foo"])

@@ -68,6 +68,8 @@ def number(written: str) -> float:
         ValueError: where there is no number, or no known unit.
     """
     match = _WRITTEN.fullmatch(written)
+    if match is None and written.lstrip()[:1] in {"-", "\N{MINUS SIGN}"} and _WRITTEN.fullmatch(written.lstrip()[1:]):
+        raise ValueError(f"{written!r} is not allowed; expected a quantity that is not negative, such as '5 ms'")
     if match is None or match[2] not in _FACTORS:
         raise ValueError(f"{written!r} is not a quantity with its unit; expected for example '10 Mbit/s' or '5 ms'")
     return float(match[1]) * _FACTORS[match[2]]

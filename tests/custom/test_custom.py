@@ -373,7 +373,9 @@ def test_a_class_asks_its_receiver_how_to_acknowledge(base: tb.Scenario) -> None
     assert heard(Watching) == pytest.approx(0.5, abs=0.02), "as it is configured"
     assert heard(Seldom) == pytest.approx(0.2, abs=0.02)
     assert heard(Impatient) == pytest.approx(1.0, abs=0.02)
-    with pytest.raises(tb.PartError, match="expected no ack_frequency and no immediate_ack, or a class with ack_requests"):
+    with pytest.raises(
+        tb.PartError, match="expected no ack_frequency and no immediate_ack, or a class with ack_requests"
+    ):
         base.with_flows(tb.flows(1, Silent.scheme())).run()
     wrong = "Wrong.ack_requests: True is not allowed; expected False where datagrams are sent"
     with pytest.raises(tb.PartError, match=wrong):

@@ -55,6 +55,7 @@ const AMOUNTS: [(&str, f64); 9] = [
     ("GiB", 1_073_741_824.0),
 ];
 const PACKETS: [(&str, f64); 2] = [("packet", 1.0), ("packets", 1.0)];
+const BDP: [(&str, f64); 1] = [("BDP", 1e3)];
 
 /// The number before the unit, times the unit's factor; negative and non-finite numbers are refused.
 fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
@@ -65,6 +66,11 @@ fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let unit = text[split..].trim();
     let factor = units.iter().find(|(name, _)| *name == unit)?.1;
     (number.is_finite() && number >= 0.0).then_some(number * factor)
+}
+
+/// Whether it is a quantity but for its sign.
+fn is_negative(text: &str, units: &[(&str, f64)]) -> bool {
+    text.trim().strip_prefix(['-', '\u{2212}']).is_some_and(|rest| quantity(rest, units).is_some())
 }
 
 /// Beyond this many nanoseconds, bits or bytes nothing is meant seriously, and sums would saturate.
@@ -78,6 +84,11 @@ const SPAN: &str = "a time with its unit (ns, us, ms, s, min, h), such as \"5 ms
 const RATE: &str =
     "a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as \"10 Mbit/s\"";
 const AMOUNT: &str = "an amount of data with its unit (B, kB, MB, GB, KiB, MiB), such as \"1500 B\"";
+const SPAN_SIGN: &str = "a time that is not negative, such as \"5 ms\"";
+const RATE_SIGN: &str = "a rate that is not negative, such as \"10 Mbit/s\"";
+const AMOUNT_SIGN: &str = "an amount of data that is not negative, such as \"1500 B\"";
+const CAPACITY_SIGN: &str = "a buffer that is not negative, such as \"50 packets\"";
+const DATA_SIGN: &str = "an amount that is not negative, such as \"10 packets\" or \"15 kB\"";
 const SPAN_RANGE: &str = "a time below 9e9 s (285 years)";
 const RATE_RANGE: &str = "a rate below 9e9 Gbit/s";
 const AMOUNT_RANGE: &str = "an amount below 9e9 GB";
@@ -94,6 +105,7 @@ impl FromStr for Span {
         match quantity(text, &TIMES) {
             Some(nanos) if nanos < BEYOND => Ok(Self::from_nanos(nanos.round() as u64)),
             Some(_) => error(text, SPAN_RANGE),
+            None if is_negative(text, &TIMES) => error(text, SPAN_SIGN),
             None => error(text, SPAN),
         }
     }
@@ -105,16 +117,20 @@ impl FromStr for BitRate {
         match quantity(text, &RATES) {
             Some(bits) if bits < BEYOND => Ok(Self::from_bits_per_sec_f64(bits)),
             Some(_) => error(text, RATE_RANGE),
+            None if is_negative(text, &RATES) => error(text, RATE_SIGN),
             None => error(text, RATE),
         }
     }
 }
 
-/// Bytes, where what has no such unit is not what was `expected`.
-fn bytes(text: &str, expected: &'static str) -> Result<Bytes, UnitError> {
+/// Bytes, where what has no such unit is not what was `expected`, and what is negative should be as in `sign`.
+fn bytes(text: &str, expected: &'static str, sign: &'static str) -> Result<Bytes, UnitError> {
     match quantity(text, &AMOUNTS) {
         Some(bytes) if bytes < BEYOND => Ok(Bytes::from_f64(bytes)),
         Some(_) => error(text, AMOUNT_RANGE),
+        None if [&AMOUNTS[..], &PACKETS, &BDP].iter().any(|units| is_negative(text, units)) => {
+            error(text, sign)
+        }
         None => error(text, expected),
     }
 }
@@ -122,7 +138,7 @@ fn bytes(text: &str, expected: &'static str) -> Result<Bytes, UnitError> {
 impl FromStr for Bytes {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        bytes(text, AMOUNT)
+        bytes(text, AMOUNT, AMOUNT_SIGN)
     }
 }
 
@@ -138,13 +154,13 @@ impl FromStr for Capacity {
             }
             return error(text, WHOLE_PACKETS);
         }
-        if let Some(count) = quantity(text, &[("BDP", 1e3)]) {
+        if let Some(count) = quantity(text, &BDP) {
             if count <= f64::from(u32::MAX) {
                 return Ok(Self::MilliBdp(count.round() as u32));
             }
             return error(text, BDP_RANGE);
         }
-        bytes(text, CAPACITY).map(Self::Bytes)
+        bytes(text, CAPACITY, CAPACITY_SIGN).map(Self::Bytes)
     }
 }
 
@@ -154,7 +170,7 @@ impl FromStr for DataAmount {
         if let Some(count) = quantity(text, &PACKETS) {
             return if count < BEYOND { Ok(Self::Packets(count)) } else { error(text, PACKETS_RANGE) };
         }
-        bytes(text, DATA).map(Self::Bytes)
+        bytes(text, DATA, DATA_SIGN).map(Self::Bytes)
     }
 }
 
@@ -267,6 +283,26 @@ mod tests {
         }
         let message = "10".parse::<BitRate>().unwrap_err().to_string();
         assert!(message.contains("\"10\" is not a rate with its unit"), "{message}");
+    }
+
+    #[test]
+    fn what_is_negative_is_told_so() {
+        let told = [
+            "-5 ms".parse::<Span>().unwrap_err(),
+            "-10 Mbit/s".parse::<BitRate>().unwrap_err(),
+            "- 1500 B".parse::<Bytes>().unwrap_err(),
+            "-50 packets".parse::<Capacity>().unwrap_err(),
+            "-1 BDP".parse::<Capacity>().unwrap_err(),
+            "-64 kB".parse::<Capacity>().unwrap_err(),
+            "\u{2212}10 packets".parse::<DataAmount>().unwrap_err(),
+        ];
+        for error in told {
+            assert!(error.to_string().contains("that is not negative, such as"), "{error}");
+        }
+        assert!(
+            !"-5 packets".parse::<Span>().unwrap_err().to_string().contains("negative"),
+            "the unit is wrong"
+        );
     }
 
     #[test]

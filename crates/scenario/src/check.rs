@@ -137,8 +137,8 @@ fn flow_numbers(network: &Network, checker: &mut Checker) {
         for (list, flows) in queue.flow_lists() {
             // One of them tells as much as all.
             if let Some(flow) = flows.iter().find(|flow| **flow as usize >= count) {
-                let allowed =
-                    format_args!("the number of a flow in this scenario, 0 to {}", count.max(1) - 1);
+                let range = if count > 1 { format!("0 to {}", count - 1) } else { "0 alone".to_owned() };
+                let allowed = format_args!("the number of a flow in this scenario, {range}");
                 checker.require(false, &format!("{}.queue.{list}", link.path()), flow, allowed);
             }
         }

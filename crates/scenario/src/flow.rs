@@ -17,7 +17,9 @@ const MOST: u32 = 1_000_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowConfig {
-    /// The group's name in results. Members of a group of several are called `name-0`, `name-1`, ….
+    /// The group's name in results; the scheme's where it is left out, with a number where another group has it already
+    /// (`cubic`, `cubic 2`). Members of a group of several are called `name-0`, `name-1`, ….
+    #[serde(default)]
     pub name: String,
     /// How many flows the group has.
     #[serde(default = "one")]

@@ -13,15 +13,15 @@ use tailback_core::{Bytes, Checker, Choice, Span};
 use tailback_transport::config::{EcnMode, RttSampling, SpuriousDetection};
 use tailback_transport::wire::DATA_OVERHEAD;
 
+use crate::custom_names::KERNEL;
 use crate::file;
 use crate::flow::FlowConfig;
+use crate::group_names;
 use crate::load::{parse_json, parse_toml};
 use crate::parts::{ReceiverConfig, SchemeConfig, SourceConfig, StreamConfig};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
 
-/// Flows whose scheme begins so are the kernel's.
-const KERNEL: &str = "kernel-";
 /// The scheme that stands in a scenario for one of the kernel's that has no counterpart.
 const STAND_IN: &str = "cubic";
 /// Header bytes of IPv4 and UDP, and of our frame around its payload.
@@ -114,6 +114,7 @@ pub fn load(path: &Path) -> Result<(Scenario, Kernel), Problems> {
 /// Those of [`load`].
 pub fn of_value(mut value: Value, base: &Path) -> Result<(Scenario, Kernel), Problems> {
     let mut kernel = Kernel::new();
+    value = group_names::filled(&value).unwrap_or(value);
     for group in value.get_mut("flows").and_then(Value::as_array_mut).into_iter().flatten() {
         let name = group.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let congestion =

@@ -6,7 +6,7 @@ use tailback_core::{BitRate, Bytes, Capacity, Checker, Span};
 use tailback_link::DeliveryTrace;
 
 use crate::impairment::{CorruptionConfig, DuplicationConfig, ReorderingConfig};
-use crate::loss::LossConfig;
+use crate::loss_choice::LossChoice;
 use crate::parts::QueueConfig;
 use crate::schedule::{self, ScheduleStep};
 use crate::spread::Spread;
@@ -26,7 +26,7 @@ const LONGEST_DELAY: Span = Span::from_secs(3600);
 pub struct LinkConfig {
     /// The rate of the server, in both directions unless `reverse` says otherwise.
     pub rate: BitRate,
-    /// The one-way propagation delay, in both directions unless `reverse` says otherwise.
+    /// The one-way propagation delay, in both directions unless `reverse` says otherwise; `20 ms` where it is left out.
     pub delay: Span,
     /// How much may wait before the server, not counting the packet in transmission: packets, bytes, `"unlimited"`, or
     /// multiples of the bandwidth-delay product (`"1 BDP"`): this link's rate times the mean propagation round trip
@@ -34,9 +34,10 @@ pub struct LinkConfig {
     pub buffer: Capacity,
     /// The queue discipline, by name or as a table with its parameters.
     pub queue: Choice<QueueConfig>,
-    /// Loss besides overflow; none where absent. Forward direction only.
+    /// Loss besides overflow: the probability of independent loss (`0.01`), or a model by name or as a table with its
+    /// parameters; none where absent. Forward direction only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss: Option<Choice<LossConfig>>,
+    pub loss: Option<LossChoice>,
     /// Damage on the wire; none where absent. Forward direction only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corruption: Option<CorruptionConfig>,
@@ -94,7 +95,7 @@ pub struct ReverseConfig {
     pub queue: Option<Choice<QueueConfig>>,
     /// Loss besides overflow; none where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss: Option<Choice<LossConfig>>,
+    pub loss: Option<LossChoice>,
     /// Damage on the wire; none where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corruption: Option<CorruptionConfig>,

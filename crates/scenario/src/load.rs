@@ -8,6 +8,7 @@ use tailback_core::Checker;
 
 use crate::check;
 use crate::file;
+use crate::group_names;
 use crate::hash::{canonical, digest};
 use crate::lean::lean;
 use crate::problems::Problems;
@@ -48,9 +49,19 @@ pub fn load_while(path: &Path, go_on: GoOn<'_>) -> Result<Scenario, Problems> {
 pub fn parse_toml(text: &str) -> Result<Value, Problems> {
     let table: toml::Table = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        syntax(text, at, &format!("valid TOML: {}", error.message()))
+        syntax(text, at, &format!("valid TOML: {}", said(error.message())))
     })?;
     Ok(to_json(toml::Value::Table(table)))
+}
+
+/// What TOML's reader says, in words about TOML: it names its own types where a whole number is too large for it.
+fn said(message: &str) -> &str {
+    let is_too_large = ["i64", "u64", "i128", "u128", "overflow"].iter().any(|word| message.contains(word));
+    if is_too_large {
+        "whole numbers are from -9223372036854775808 to 9223372036854775807, greater ones have a point or an exponent (1e30)"
+    } else {
+        message
+    }
 }
 
 /// Reads JSON, whatever it says.
@@ -150,7 +161,8 @@ impl Scenario {
     }
 
     fn from_value_while(value: &Value, base: &Path, go_on: GoOn<'_>) -> Result<(Self, Network), Problems> {
-        let Walked { value, mut errors, removed } = walk(value);
+        let named = group_names::filled(value);
+        let Walked { value, mut errors, removed } = walk(named.as_ref().unwrap_or(value));
         let fail = |errors| Err(Problems::new("scenario", errors));
         let mut scenario: Self = match serde_json::from_value(value.unwrap_or(Value::Null)) {
             Ok(scenario) => scenario,

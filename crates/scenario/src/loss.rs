@@ -1,4 +1,5 @@
-//! Random and periodic loss on a link: the models' parameters. The models themselves run in `sim`.
+//! Random and periodic loss on a link: the models' parameters. How a scenario may write them in short is said in
+//! `loss_choice`, and the models themselves run in `sim`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,7 +60,7 @@ impl LossConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct IndependentLoss {
-    /// Probability that a packet is lost, 0 to 1.
+    /// Probability that a packet is lost, 0 to 1; one packet in a hundred where it is left out.
     pub probability: f64,
     /// Where on the link packets are lost.
     pub place: LossPlace,

@@ -33,11 +33,20 @@ impl Default for Budget {
     }
 }
 
+/// What is asked for in the place of most values, and of a bin of time series, which take less the longer it is.
+const LESS: &str = "less: this takes";
+const LONGER: &str = "a longer one: time series take";
+/// What helps where time series take too much.
+pub(crate) const ALSO: &str = "; a shorter `duration`, fewer of `record.flows` and `record.links`, or more memory (`--memory`, \
+                               `memory=`) would do, too";
+
 /// A part of what a scenario needs, and the field that decides it.
 struct Need {
     field: String,
     value: String,
     bytes: u64,
+    /// What is asked for instead, up to how much it takes, and what else would do.
+    instead: (&'static str, &'static str),
 }
 
 impl Budget {
@@ -68,9 +77,9 @@ impl Budget {
             return Ok(());
         }
         let most = needs.into_iter().max_by_key(|need| need.bytes);
-        let Need { field, value, bytes } = most.expect("there is a need");
+        let Need { field, value, bytes, instead: (instead, also) } = most.expect("there is a need");
         let allowed = format!(
-            "less: this takes {} of the {} that the run would take, and a run may take {}",
+            "{instead} {} of the {} that the run would take, and a run may take {}{also}",
             Gigabytes(bytes),
             Gigabytes(all),
             Gigabytes(self.most.get())
@@ -78,9 +87,9 @@ impl Budget {
         Err(Problems::new("memory", vec![FieldError { field, value, allowed }]))
     }
 
-    /// The complaint about a run that has outgrown its budget, because of this field.
-    pub(crate) fn exceeded(self, field: String, value: String, what: &str) -> Problems {
-        let allowed = format!("less: {what}, and a run may take {}", Gigabytes(self.most.get()));
+    /// The complaint about a run that has outgrown its budget, because of this field, and what would do.
+    pub(crate) fn exceeded(self, field: String, value: String, what: &str, also: &str) -> Problems {
+        let allowed = format!("{what}, and a run may take {}{also}", Gigabytes(self.most.get()));
         Problems::new("memory", vec![FieldError { field, value, allowed }])
     }
 }
@@ -100,6 +109,7 @@ fn flows(scenario: &Scenario) -> impl Iterator<Item = Need> {
         field: format!("flows[{group}].count"),
         value: flow.count.to_string(),
         bytes: FLOW * u64::from(flow.count),
+        instead: (LESS, ""),
     })
 }
 
@@ -126,6 +136,7 @@ fn windows(scenario: &Scenario) -> impl Iterator<Item = Need> {
                 field: format!("flows[{group}].{field}"),
                 value: format!("{packets} packets for each of {} flows", flow.count),
                 bytes: packets.saturating_mul(PACKET * u64::from(flow.count)),
+                instead: (LESS, ""),
             })
         })
 }
@@ -143,12 +154,14 @@ fn series(scenario: &Scenario, network: &Network) -> impl Iterator<Item = Need> 
         field: "record.bin".to_owned(),
         value: format!("{} {told}", record.bin),
         bytes: bins.saturating_mul(cell * columns),
+        instead: (LONGER, ALSO),
     };
     let each = ACCUMULATION + cell * AccumulationSeries::COLUMNS.len() as u64;
     let accumulation = record.accumulation.then(|| Need {
         field: "record.accumulation".to_owned(),
         value: format!("true {told} and bins of {}", record.bin),
         bytes: bins.saturating_mul(each * flows),
+        instead: ("false, or a longer `record.bin`: the series of accumulation take", ALSO),
     });
     std::iter::once(bin).chain(accumulation)
 }

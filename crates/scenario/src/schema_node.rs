@@ -199,6 +199,12 @@ impl Node {
         }
     }
 
+    /// Whether what stands here is the definition of this name.
+    pub(crate) fn is_definition(self, name: &str) -> bool {
+        let definition = schema().get("$defs").and_then(|definitions| definitions.get(name));
+        definition.is_some_and(|known| self.0.parts.iter().any(|part| std::ptr::eq(*part, known)))
+    }
+
     /// Whether nothing but a null stands here.
     fn is_null(self) -> bool {
         self.0.types == ["null"]
@@ -236,11 +242,13 @@ pub(crate) fn describe(node: Node) -> String {
         if let Some(constants) = node.all_constants() {
             return quoted(&constants.iter().filter_map(|value| value.as_str()).collect::<Vec<_>>());
         }
-        if let [name, table] = *alternatives
+        if let [others @ .., name, table] = alternatives
             && let (Some(names), Some(tables)) = (name.constants(), table.tags())
             && names.iter().all(|name| tables.names.iter().any(|tag| *name == tag))
         {
-            return format!("{}, alone or as the `name` of a table", describe(name));
+            let named = format!("{}, alone or as the `name` of a table", describe(*name));
+            let others = others.iter().map(|node| describe(*node));
+            return others.chain([named]).collect::<Vec<_>>().join(", or ");
         }
         let mut texts: Vec<_> = Vec::new();
         for alternative in alternatives.iter().filter(|alternative| !alternative.is_null()) {

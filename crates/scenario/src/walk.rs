@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tailback_core::check::{brief, nearest};
 use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
 
+use crate::custom_names::{CUSTOM, Kind};
 use crate::schema_node::{Node, Tags, describe, quoted, shown};
 use crate::unit_hint::meant;
 
@@ -155,7 +156,12 @@ impl Walker {
             return self.constant(path, value, names);
         }
         if let Some(tags) = node.tags() {
-            return self.tagged(path, value, tags);
+            return self.tagged(path, value, node, tags);
+        }
+        if let (Some(name), Some((kind, tags))) = (value.as_str(), Kind::at(alternatives))
+            && tags.table(name).is_none()
+        {
+            return self.custom_name(path, name, kind, tags);
         }
         let matching: Vec<_> = alternatives.iter().copied().filter(|node| could_be(value, *node)).collect();
         match matching[..] {
@@ -184,7 +190,7 @@ impl Walker {
     }
 
     /// A table whose tag says which alternative it is.
-    fn tagged(&mut self, path: &str, value: &Value, tags: &Tags) -> Option<Value> {
+    fn tagged(&mut self, path: &str, value: &Value, node: Node, tags: &Tags) -> Option<Value> {
         let Value::Object(map) = value else {
             self.complain(
                 path,
@@ -197,10 +203,38 @@ impl Walker {
         if let Some(node) = given.as_str().and_then(|name| tags.table(name)) {
             return Some(self.object(path, map, node));
         }
+        let kind = Kind::of(node);
+        let allowed = match (kind, given.as_str(), tags.table(CUSTOM)) {
+            (Some(kind), Some(name), Some(table)) if kind.has(name) => {
+                return Some(self.custom_table(path, map, name, table));
+            }
+            (Some(kind), Some(name), _) => kind.allowed(name, &tags.names),
+            _ => one_of(given, &tags.names),
+        };
         let found = if given.is_null() { String::new() } else { shown(given) };
-        self.complain(&join(path, tags.field), found, one_of(given, &tags.names));
+        self.complain(&join(path, tags.field), found, allowed);
         self.removed.insert(path.to_owned());
         None
+    }
+
+    /// The bare name of a custom part.
+    fn custom_name(&mut self, path: &str, name: &str, kind: Kind, tags: &Tags) -> Option<Value> {
+        if kind.has(name) {
+            return Some(json!({ "name": CUSTOM, "part": name }));
+        }
+        self.complain(path, format!("{name:?}"), kind.allowed(name, &tags.names));
+        None
+    }
+
+    /// A table that names a custom part as others name a scheme: all its other fields are settings.
+    fn custom_table(&mut self, path: &str, map: &Map<String, Value>, name: &str, table: Node) -> Value {
+        let mut settings = Map::new();
+        for (key, value) in map.iter().filter(|(key, _)| *key != "name") {
+            let setting = table.property("settings").and_then(|settings| settings.property(key));
+            let read = setting.and_then(|setting| self.value(&join(path, key), value, setting));
+            settings.extend(read.map(|value| (key.clone(), value)));
+        }
+        json!({ "name": CUSTOM, "part": name, "settings": settings })
     }
 }
 

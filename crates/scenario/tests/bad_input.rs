@@ -60,7 +60,11 @@ fn complains(text: &str, field: &str, words: &[&str]) {
 
 #[test]
 fn rates() {
-    complains(&with("10 Mbit/s", "-10 Mbit/s"), "topology.rate", &["\"-10 Mbit/s\"", "a rate with its unit"]);
+    complains(
+        &with("10 Mbit/s", "-10 Mbit/s"),
+        "topology.rate",
+        &["\"-10 Mbit/s\"", "a rate that is not negative"],
+    );
     complains(&with("10 Mbit/s", "0 Mbit/s"), "topology.rate", &["0 bit/s", "1 bit/s to 100 Tbit/s"]);
     complains(&with("10 Mbit/s", "900 Tbit/s"), "topology.rate", &["100 Tbit/s"]);
     complains(&with("\"10 Mbit/s\"", "10"), "topology.rate", &["10 is not allowed", "a rate with its unit"]);
@@ -69,7 +73,7 @@ fn rates() {
 
 #[test]
 fn delays_and_durations() {
-    complains(&with("20 ms", "-20 ms"), "topology.delay", &["a time with its unit"]);
+    complains(&with("20 ms", "-20 ms"), "topology.delay", &["a time that is not negative"]);
     complains(&with("20 ms", "2 h"), "topology.delay", &["a delay of at most"]);
     complains(&with("warm_up = \"1 s\"\n", "").replace("10 s", "0 s"), "duration", &["longer than zero"]);
     complains(&with("10 s", "9000 h"), "duration", &["a year"]);
@@ -79,10 +83,33 @@ fn delays_and_durations() {
 
 #[test]
 fn buffers() {
-    complains(&with("50 packets", "-5 packets"), "topology.buffer", &["a buffer in packets"]);
+    complains(&with("50 packets", "-5 packets"), "topology.buffer", &["a buffer that is not negative"]);
     complains(&with("50 packets", "0 B"), "topology.buffer", &["a positive number of bytes"]);
     complains(&with("50 packets", "5000 BDP"), "topology.buffer", &["0.001 to 1000 BDP"]);
     complains(&with("\"50 packets\"", "50"), "topology.buffer", &["a buffer in packets"]);
+}
+
+#[test]
+fn schemes_of_the_kernel_and_of_ones_own() {
+    let named = |name: &str| with("\"reno\"", &format!("{name:?}"));
+    complains(
+        &named("kernel-cubic"),
+        "flows[0].scheme",
+        &["files that `tailback lab` runs", "\"kernel-reno\""],
+    );
+    complains(
+        &with("\"drop-tail\"", "\"my-queue-of-mine\""),
+        "topology.queue",
+        &["\"red\"", "--custom FILE.py"],
+    );
+}
+
+#[test]
+fn whole_numbers_too_large_for_toml() {
+    let large = with("duration", "seed = 1000000000000000000000000000000\nduration");
+    complains(&large, "line 2, column 8", &["9223372036854775807"]);
+    let message = Scenario::from_toml(&large).unwrap_err().to_string();
+    assert!(!message.contains("i128"), "{message}");
 }
 
 #[test]
@@ -176,6 +203,8 @@ fn links() {
         "topology.loss.probability",
         &["0 to 1"],
     );
+    complains(&link("loss = 1.5"), "topology.loss", &["1.5 is not allowed", "a number from 0 up to 1"]);
+    complains(&link("loss = true"), "topology.loss", &["a number from 0 up to 1, or one of"]);
     complains(
         &link("loss = { name = \"periodic\", every = 1, offset = 0 }"),
         "topology.loss.every",
@@ -377,7 +406,7 @@ fn what_both_directions_have_is_complained_of_once() {
     );
     let shares =
         "queue = { name = \"virtual-clock\", shares = [{ flows = [7] }] }\nreverse = { delay = \"1 ms\" }";
-    complains(&with("queue = \"drop-tail\"", shares), "topology.queue.shares[0].flows", &["0 to 0"]);
+    complains(&with("queue = \"drop-tail\"", shares), "topology.queue.shares[0].flows", &["0 alone"]);
 }
 
 #[test]

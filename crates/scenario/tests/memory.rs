@@ -86,5 +86,18 @@ fn what_is_sure_to_be_too_much_is_refused_before_anything_is_built() {
         let message = complaint(&text, 1_000_000_000, 0);
         assert!(message.starts_with(field), "{message}");
         assert!(message.contains("a run may take 1.0 GB"), "{message}");
+        let is_recorded = field.starts_with("record");
+        assert_eq!(message.contains("expected a longer one: time series take"), is_recorded, "{message}");
+        assert_eq!(message.contains("(`--memory`, `memory=`) would do, too"), is_recorded, "{message}");
     }
+}
+
+#[test]
+fn series_that_outgrow_a_run_ask_for_a_longer_bin() {
+    let text = r#"{"duration": "20 s", "topology": {"template": "dumbbell"}, "record": {"bin": "1 ms"},
+        "flows": [{"name": "a", "scheme": "reno", "count": 4}]}"#;
+    let message = complaint(text, 100_000_000, 10_000_000);
+    let told =
+        "record.bin: 1 ms with 4 flows and 2 links is not allowed; expected a longer one: time series take";
+    assert!(message.starts_with(told) && message.contains("would do, too"), "{message}");
 }

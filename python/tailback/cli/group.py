@@ -4,6 +4,7 @@ commands there are stands beside this file."""
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -66,9 +67,24 @@ class Group(TyperGroup):
         """Runs the command; what a command says itself where it is stopped comes first."""
         try:
             return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = _plainly(error)
+            raise
         except KeyboardInterrupt:
             typer.echo("tailback: stopped", err=True)
             raise typer.Exit(130) from None
+
+
+def _plainly(error: typer.BadParameter) -> str:
+    """What is wrong with a number, in the words of our own complaints: the value, and what is allowed."""
+    kind = getattr(error.param, "type", None)
+    value = re.match(r"(.+) is not (?:a valid (?:int|float)|in the range)", error.message)
+    if value is None or kind is None:
+        return error.message
+    least, most = (getattr(kind, bound, None) for bound in ("min", "max"))
+    number = "a number" if "float" in kind.name else "a whole number"
+    bounds = [f"of at least {least}"] * (least is not None) + [f"of at most {most}"] * (most is not None)
+    return f"{value[1]} is not allowed; expected {' '.join([number, ' and '.join(bounds)]).strip()}"
 
 
 def group(lazily: Commands) -> type[Group]:

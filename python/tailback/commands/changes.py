@@ -18,7 +18,13 @@ def changed(scenario: Scenario, texts: Sequence[str]) -> Scenario:
     Raises:
         ScenarioError: for text without a field, names that lead nowhere, and values that are not allowed.
     """
-    return scenario.replace(**_changes(texts)) if texts else scenario
+    if not texts:
+        return scenario
+    changes = _changes(texts)
+    try:
+        return scenario.replace(**changes)
+    except ScenarioError as error:
+        raise ScenarioError(error.problems, "--set") from None
 
 
 def _changes(texts: Sequence[str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from tailback.commands.changes import changed
 from tailback.commands.console import stoppable
 from tailback.commands.run import keep_and_tell
+from tailback.errors import Problem, ScenarioError
 from tailback.lab.run import Setup, load, run
 from tailback.progress import Bar
 
@@ -43,4 +44,9 @@ def read(file: Path, changes: Sequence[str]) -> Setup:
     from tailback.scenario import Scenario
 
     scenario = Scenario.of_complete(json.loads(setup.scenario))
+    for change in changes:
+        _, _, value = change.partition("=")
+        if value.strip().startswith("kernel-"):
+            allowed = "a scheme of Tailback's own; the kernel's are named in the file, since they have other endpoints"
+            raise ScenarioError([Problem("the change", repr(change), allowed)], "--set")
     return replace(setup, scenario=changed(scenario, changes).to_json()).checked()

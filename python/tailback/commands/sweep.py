@@ -59,7 +59,10 @@ def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
 
     base = changed(Scenario.from_toml(file), how.changes)
     with stoppable(_left(how.cache)):
-        runs = sweep(base, seeds=how.seeds, jobs=how.jobs, cache=how.cache, memory=how.memory, **axes(over))
+        try:
+            runs = sweep(base, seeds=how.seeds, jobs=how.jobs, cache=how.cache, memory=how.memory, **axes(over))
+        except ScenarioError as error:
+            raise ScenarioError(error.problems, "--over" if over else error.source) from None
     return _finish(runs, Path("out") / f"{file.stem}-sweep", how, differences="")
 
 
@@ -156,9 +159,12 @@ def _show(runs: Runs, where: Place, differences: str) -> None:
         show(intervals_table(runs.intervals(*told, by="group"), runs.keys("group")))
     if differences:
         found = runs.compare(differences, None, *TOLD).with_columns(mean="difference")
-        base = found["baseline"][0] if found.height else ""
-        out.print(f"[dim]Differences from {base}, seed by seed[/dim]")
-        show(intervals_table(found, runs.axes, signed=True))
+        base = escape(str(runs.table[differences][0]))
+        if found["difference"].is_not_null().any():
+            out.print(f"[dim]Differences from {base}, seed by seed[/dim]")
+            show(intervals_table(found, runs.axes, signed=True))
+        else:
+            out.print(f"[dim]No differences from {base}: no two runs of the same seed came to their end[/dim]")
     for error in runs.failed["error"].unique(maintain_order=True).head(5):
         # The way there is kept with the run; the user's own line is enough here.
         said = str(error).split("\nTraceback", 1)[0]

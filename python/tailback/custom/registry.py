@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import re
 import traceback
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 from tailback import _core
 from tailback.custom.parts import Controller, FeedbackPolicy, QueueDiscipline
 from tailback.custom.reports import report_reader
-from tailback.errors import PartError, one_of
+from tailback.custom.settings import complaint, plain
+from tailback.custom.slips import misspelt
+from tailback.errors import PartError
 
 Part: TypeAlias = type[Controller] | type[QueueDiscipline]
 
@@ -91,6 +95,21 @@ def name_of(part: Part) -> str:
     return part.name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", part.__name__).lower()
 
 
+def by_plain_name(scheme: Any) -> Any:
+    """A custom scheme that is written as others are, by its name or as a table with it, as the table that says so."""
+    is_table = isinstance(scheme, Mapping) and "part" not in scheme
+    name = scheme.get("name") if is_table else scheme
+    part = of_name(name) if isinstance(name, str) and name not in _own_schemes() else None
+    if part is None or not issubclass(part, Controller):
+        return scheme
+    return table(part, {key: value for key, value in scheme.items() if key != "name"} if is_table else {})
+
+
+@cache
+def _own_schemes() -> frozenset[str]:
+    return frozenset(entry["name"] for entry in json.loads(_core.registry())["schemes"])
+
+
 def table(part: Part, settings: Mapping[str, bool | float | str]) -> dict[str, Any]:
     """A part with its settings as a scenario writes them.
 
@@ -110,27 +129,11 @@ def _told(part: Part, name: str, value: Any) -> bool | float | str:
     Raises:
         PartError: for what a scenario cannot say.
     """
-    plain = value.item() if hasattr(value, "__array__") and getattr(value, "ndim", 1) == 0 else value
-    if not isinstance(plain, bool | int | float | str) or (isinstance(plain, float) and not math.isfinite(plain)):
+    found = plain(value)
+    if not isinstance(found, bool | int | float | str) or (isinstance(found, float) and not math.isfinite(found)):
         allowed = "a finite number, a truth value or a text"
         raise PartError(f"{part.__name__}: the setting {name}: {value!r} is not allowed; expected {allowed}")
-    return plain
-
-
-def complaint(part: type[Any], settings: Mapping[str, Any]) -> str:
-    """What is allowed instead of these settings; empty where they will do."""
-    known = inspect.signature(part.__init__).parameters
-    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in known.values()):
-        return ""
-    names = list(known)[2:]
-    for setting in settings:
-        if setting not in names:
-            allowed = one_of(setting, names) if names else "no settings"
-            return f"settings that {part.__name__} knows, not {setting!r}: {allowed}"
-    for name in names:
-        if known[name].default is inspect.Parameter.empty and name not in settings:
-            return f"the setting {name!r}, which {part.__name__} has no default for"
-    return ""
+    return found
 
 
 def _maker(part: type[Any]) -> Callable[[Any, dict[str, Any]], Any]:
@@ -162,6 +165,11 @@ def _check_class(part: type[Any], base: type[Any]) -> None:
     missing = sorted(getattr(part, "__abstractmethods__", ()))
     if missing:
         raise PartError(f"{part.__name__} ({_place(part)}): lacks {', '.join(missing)}")
+    slip = misspelt(part, base, _BASES[base])
+    if slip is not None:
+        stray, meant = slip
+        said = f"{stray.__name__} is called by nobody"
+        raise PartError(f"{part.__name__} ({_place(stray)}): {said}; expected {meant}, or a name less like it")
     for method in _BASES[base]:
         mine, wanted = getattr(part, method), getattr(base, method)
         if mine is wanted:

@@ -28,14 +28,19 @@ class Shipped:
     """Of its source: other code gives other runs."""
 
 
+def tables_in(data: Any) -> list[Mapping[str, Any]]:
+    """The tables of a scenario's data that name custom parts."""
+    if isinstance(data, Mapping):
+        here = [data] if data.get("name") == "custom" and "part" in data else []
+        return [*here, *(table for value in data.values() for table in tables_in(value))]
+    if isinstance(data, list | tuple):
+        return [table for value in data for table in tables_in(value)]
+    return []
+
+
 def named_in(data: Any) -> set[str]:
     """The parts that a scenario's data names."""
-    if isinstance(data, Mapping):
-        here = {str(data["part"])} if data.get("name") == "custom" and "part" in data else set()
-        return here.union(*(named_in(value) for value in data.values()))
-    if isinstance(data, list | tuple):
-        return set().union(*(named_in(value) for value in data))
-    return set()
+    return {str(table["part"]) for table in tables_in(data)}
 
 
 def digest(names: set[str]) -> str:

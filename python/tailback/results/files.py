@@ -24,11 +24,20 @@ _FULL = {errno.ENOSPC: "no space is left", errno.EDQUOT: "the quota is used up",
 def explained(target: Path, error: BaseException) -> StorageError:
     """The error to raise where writing failed; says that nothing was changed."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+    in_the_way = _in_the_way(target)
+    if isinstance(error, FileExistsError | NotADirectoryError) and in_the_way is not None:
+        allowed = "a folder, or a path where nothing is yet"
+        return StorageError(f"{target}: {in_the_way} is a file; expected {allowed}; nothing was changed there")
     for code, words in _FULL.items():
         # polars hides the number but keeps the system's words.
         if (isinstance(error, OSError) and error.errno == code) or os.strerror(code) in str(error):
             reason = words
     return StorageError(f"{target}: cannot be written, {reason}; nothing was changed there")
+
+
+def _in_the_way(target: Path) -> Path | None:
+    """The part of a folder's path that is something else, if one is."""
+    return next((part for part in (target, *target.parents) if part.exists() and not part.is_dir()), None)
 
 
 def make_folder(folder: Path) -> None:

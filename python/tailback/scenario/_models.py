@@ -3302,11 +3302,13 @@ class Receiver(Part):
 class Flow(Part):
     """A group of flows that are alike."""
 
-    name: str
-    """The group's name in results. Members of a group of several are called ``name-0``, ``name-1``, …."""
-
     scheme: SchemeOrName
     """The congestion control scheme, by name or as a table with its parameters."""
+
+    name: str = ""
+    """The group's name in results; the scheme's where it is left out, with a number where another group has it
+    already (``cubic``, ``cubic 2``). Members of a group of several are called ``name-0``, ``name-1``, ….
+    """
 
     count: Annotated[int, Field(ge=1, le=1000000)] = 1
     """How many flows the group has."""
@@ -3377,7 +3379,7 @@ class IndependentLoss(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["independent"] = "independent"
     probability: float = 0.01
-    """Probability that a packet is lost, 0 to 1."""
+    """Probability that a packet is lost, 0 to 1; one packet in a hundred where it is left out."""
 
     place: LossPlace = "before-queue"
     """Where on the link packets are lost."""
@@ -3473,8 +3475,10 @@ Loss: TypeAlias = Annotated[
 """How a link loses packets besides by overflow."""
 
 
-LossOrName: TypeAlias = Literal["independent", "selective", "gilbert-elliott", "periodic", "scheduled"] | Loss
-"""The bare name stands for the table with this name and every parameter at its default."""
+LossOrName: TypeAlias = float | Literal["independent", "selective", "gilbert-elliott", "periodic", "scheduled"] | Loss
+"""A number is the probability of independent loss. The bare name stands for the table with this name and every
+parameter at its default.
+"""
 
 
 class Reordering(Part):
@@ -3562,7 +3566,9 @@ class LinkFields(Part):
     """The rate of the server, in both directions unless ``reverse`` says otherwise."""
 
     delay: Span = "20 ms"
-    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise."""
+    """The one-way propagation delay, in both directions unless ``reverse`` says otherwise; ``20 ms`` where it is
+    left out.
+    """
 
     buffer: Capacity = "1 BDP"
     """How much may wait before the server, not counting the packet in transmission: packets, bytes, ``"unlimited"``,
@@ -3574,7 +3580,9 @@ class LinkFields(Part):
     """The queue discipline, by name or as a table with its parameters."""
 
     loss: LossOrName | None = None
-    """Loss besides overflow; none where absent. Forward direction only."""
+    """Loss besides overflow: the probability of independent loss (``0.01``), or a model by name or as a table with
+    its parameters; none where absent. Forward direction only.
+    """
 
     corruption: Corruption | None = None
     """Damage on the wire; none where absent. Forward direction only."""

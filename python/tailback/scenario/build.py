@@ -8,10 +8,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tailback.custom.registry import by_plain_name
 from tailback.errors import Problem, ScenarioError
 from tailback.scenario import _models
 from tailback.scenario._base import plain
-from tailback.scenario.problems import from_core, from_pydantic
+from tailback.scenario.problems import from_core, from_pydantic, understood
 from tailback.scenario.scenario import Scenario
 
 _RUN = ("name", "description", "warm_up", "seed", "record", "flows", "aggregates")
@@ -19,7 +20,7 @@ _RUN = ("name", "description", "warm_up", "seed", "record", "flows", "aggregates
 
 def dumbbell(
     *,
-    delay: str,
+    delay: str = "20 ms",
     rate: str | None = None,
     buffer: str = "1 BDP",
     duration: str = "60 s",
@@ -29,7 +30,7 @@ def dumbbell(
     """Hosts on both sides of one bottleneck.
 
     Args:
-        delay: one way over the bottleneck, ``"20 ms"``; access links add theirs.
+        delay: one way over the bottleneck, ``"20 ms"`` where it is left out, as in files; access links add theirs.
         rate: of the bottleneck, ``"32 Mbit/s"``; not where a ``trace`` says when it delivers.
         buffer: waiting room at the bottleneck, ``"50 packets"``, ``"64 kB"`` or ``"1 BDP"``.
         duration: of the run, in simulated time.
@@ -49,7 +50,7 @@ def dumbbell(
 
 
 def parking_lot(
-    *, hops: int, rate: str, delay: str, buffer: str = "1 BDP", duration: str = "60 s", **fields: Any
+    *, hops: int, rate: str, delay: str = "20 ms", buffer: str = "1 BDP", duration: str = "60 s", **fields: Any
 ) -> Scenario:
     """A chain of ``hops`` links between the routers ``r0``, ``r1``, …, each of this rate, delay and buffer.
 
@@ -60,7 +61,7 @@ def parking_lot(
 
 
 def star(
-    *, hosts: int, rate: str, delay: str, buffer: str = "1 BDP", duration: str = "60 s", **fields: Any
+    *, hosts: int, rate: str, delay: str = "20 ms", buffer: str = "1 BDP", duration: str = "60 s", **fields: Any
 ) -> Scenario:
     """Hosts ``h0``, ``h1``, … around a hub, each on a link of its own. Else as :func:`dumbbell`."""
     return _scenario("star", duration, {"hosts": hosts, "rate": rate, "delay": delay, "buffer": buffer, **fields})
@@ -123,6 +124,7 @@ def flows(
     Raises:
         ScenarioError: everything that is not allowed, at once.
     """
+    scheme = by_plain_name(scheme)
     named = getattr(scheme, "name", scheme)
     if isinstance(scheme, Mapping):
         named = scheme.get("part") or scheme.get("name")
@@ -148,7 +150,11 @@ def _scenario(template: str, duration: str, fields: Mapping[str, Any]) -> Scenar
     try:
         return Scenario.model_validate(data)
     except ValidationError as error:
-        raise ScenarioError(from_pydantic(error), template) from None
+        # What the types do not know, the core does: custom parts by their plain names.
+        complete = understood(_said(plain(data)))
+        if complete is None:
+            raise ScenarioError(from_pydantic(error), template) from None
+        return Scenario.of_complete(complete)
 
 
 def _said(data: Any) -> dict[str, Any]:

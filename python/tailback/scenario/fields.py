@@ -4,13 +4,14 @@ enough. Changing data lives here; whether the change makes sense is checked wher
 from __future__ import annotations
 
 import copy
+import difflib
 import json
 import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from tailback.errors import Problem, ScenarioError, one_of
+from tailback.errors import Problem, ScenarioError
 from tailback.scenario import _models
 from tailback.scenario._base import Part, plain
 
@@ -73,7 +74,18 @@ def _steps(name: str, data: Mapping[str, Any]) -> list[str | int]:
     for home, fields in (("topology", topology), ("flows", _FLOW), ("record", _RECORD)):
         if first in fields:
             return [home, *steps]
-    raise _unknown(name, first, one_of(first, _TOP | topology | _FLOW | _RECORD))
+    raise _unknown(name, first, _allowed(first, topology))
+
+
+def _allowed(first: str, topology: set[str]) -> str:
+    """What is allowed in place of a first part that leads nowhere: what is most like it, with its level, or else the
+    scenario's own fields. All names of all levels would be more than anybody reads."""
+    levels = {"the scenario": _TOP, "its topology": topology, "its flows": _FLOW, "its record": _RECORD}
+    near = difflib.get_close_matches(first, sorted(set().union(*levels.values())), n=3)
+    if not near:
+        return f"one of {', '.join(sorted(_TOP))}, or a field of the topology, of flows or of record"
+    told = [f"{name} (of {next(level for level, fields in levels.items() if name in fields)})" for name in near]
+    return " or ".join(told)
 
 
 def _topology_fields(data: Mapping[str, Any]) -> set[str]:
@@ -96,7 +108,8 @@ def _set(here: Any, steps: list[str | int], value: Any, name: str) -> None:
                 _set(entry, steps, value, name)
             return
         if step >= len(here):
-            raise _unknown(name, f"[{step}]", f"a number from 0 to {len(here) - 1}" if here else "an entry to change")
+            allowed = {0: "an entry to change; there is none", 1: "0: there is one entry alone"}
+            raise _unknown(name, f"[{step}]", allowed.get(len(here), f"a number from 0 to {len(here) - 1}"))
     elif not isinstance(here, dict) or isinstance(step, int):
         raise _unknown(name, str(step), "a field of a table; this is a single value")
     if not rest:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from tailback import _core
-from tailback.errors import Problem, one_of
+from tailback.errors import Problem, ScenarioError, one_of
 
 _NAMES = re.compile(r"'([^']*)'")
 
@@ -19,6 +19,16 @@ _NAMES = re.compile(r"'([^']*)'")
 def from_core(data: Mapping[str, Any]) -> list[Problem]:
     """What the core complains about: everything, with the nearest names and the units that are meant."""
     return [Problem(**problem) for problem in _core.check(json.dumps(_finite(data), default=_said))]
+
+
+def understood(data: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A scenario as the core reads it, complete, though it may have no flows yet; nothing where it has complaints."""
+    flows = data.get("flows") or [{"scheme": "reno"}]
+    try:
+        read: dict[str, Any] = json.loads(_core.canonical(json.dumps(_finite({**data, "flows": flows}), default=_said)))
+    except ScenarioError:
+        return None
+    return read if data.get("flows") else {**read, "flows": []}
 
 
 def _finite(data: Any) -> Any:

@@ -17,7 +17,7 @@ from tailback.results.files import write_file
 from tailback.scenario import _models
 from tailback.scenario.fields import with_fields
 from tailback.scenario.file import read
-from tailback.scenario.problems import from_core, from_pydantic
+from tailback.scenario.problems import from_core, from_pydantic, understood
 from tailback.scenario.toml import ORDER, dumps
 
 if TYPE_CHECKING:
@@ -51,8 +51,13 @@ class Scenario(_models.Scenario):
             made = cls.model_validate(dict(data))
         except ValidationError as error:
             # The core's complaints name the nearest field and the unit that is meant; ours are the spare.
-            problems = from_core(data) or from_pydantic(error)
-            raise ScenarioError(problems, source) from None
+            problems = from_core(data)
+            unfit = [each for each in problems if not unfinished or each.field != "flows"]
+            complete = None if unfit else understood(data)
+            if complete is None:
+                raise ScenarioError(problems or from_pydantic(error), source) from None
+            # What the types do not know, the core does: custom parts by their plain names.
+            return cls.of_complete(complete)
         problems = [each for each in made.problems() if made.flows or not unfinished or each.field != "flows"]
         if problems:
             raise ScenarioError(problems, source)
@@ -214,6 +219,9 @@ def _told_apart(flows: list[_models.Flow]) -> list[_models.Flow]:
     used: set[str] = set()
     told = []
     for flow in flows:
+        if not flow.name:  # The core names it by its scheme.
+            told.append(flow)
+            continue
         name, number = flow.name, 2
         while name in used or (name != flow.name and name in names):
             name, number = f"{flow.name} {number}", number + 1

@@ -37,8 +37,8 @@ def grid(base: Scenario, axes: Mapping[str, Any], points: Sequence[Mapping[str, 
         points: combinations of fields that change together, crossed with the axes.
 
     Raises:
-        ScenarioError: where an axis is empty, or not one combination makes a scenario. A combination among others
-            that makes none is kept with its error.
+        ScenarioError: where an axis is empty, a scheme or another name is unknown, or not one combination makes a
+            scenario. A combination among others that makes none is kept with its error.
     """
     lists = {name: _listed(name, values) for name, values in axes.items()}
     points = _points(points, lists)
@@ -47,16 +47,25 @@ def grid(base: Scenario, axes: Mapping[str, Any], points: Sequence[Mapping[str, 
     varying = {name for name, values in lists.items() if len(values) > 1 or _many(axes[name])}
     varying |= {name for point in points for name in point}
     variants, first = [], None
+    unknown: dict[str, Problem] = {}
     for fields in chosen:
         labels = {name: label(value) for name, value in fields.items() if name in varying}
         try:
             variants.append(Variant(labels, _made(base, fields)))
         except ScenarioError as error:
             first = first or error
+            unknown |= {str(problem): problem for problem in error.problems if _is_unknown_name(problem)}
             variants.append(Variant(labels, None, str(error)))
+    if unknown:
+        raise ScenarioError(list(unknown.values()), "sweep")
     if first is not None and all(variant.scenario is None for variant in variants):
         raise first
     return variants
+
+
+def _is_unknown_name(problem: Problem) -> bool:
+    """Whether a name is none of those that there are: a slip, which no other run makes good."""
+    return problem.value.startswith('"') and 'one of "' in problem.allowed
 
 
 def label(value: Any) -> str | float | int | bool:

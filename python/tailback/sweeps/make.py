@@ -4,6 +4,7 @@ that a sweep that was killed goes on where it stopped."""
 from __future__ import annotations
 
 import importlib
+import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -66,7 +67,8 @@ def sweep(
         All runs. Those that failed are among them with their errors.
 
     Raises:
-        ScenarioError: where no combination makes a scenario, or an axis or the seeds are empty.
+        ScenarioError: where no combination makes a scenario, a scheme or another name is unknown in one of them, or an
+            axis or the seeds are empty. Nothing is run then.
         StorageError: where the cache cannot be written.
     """
     _check_options(jobs, executor, progress)
@@ -97,6 +99,9 @@ def compare(
         over: scenarios, told apart by their names.
         seeds: as in :func:`sweep`.
         options: further axes and options of :func:`sweep`.
+
+    Raises:
+        ScenarioError: where there is no such scheme, or as for :func:`sweep`; nothing is run then.
     """
     if isinstance(schemes, str | Mapping) or not schemes:
         raise ScenarioError([Problem("schemes", repr(schemes), "a list of at least one scheme")], "compare")
@@ -154,9 +159,10 @@ def _plan(
     memory: int | None,
 ) -> _Plan:
     """Looks every run up among those that are kept; processes begin to start with the first that is not."""
-    plan = _Plan({}, [], [])
+    plan, name = _Plan({}, [], []), secrets.token_hex(8)
     for place, variant in enumerate(variants):
-        window, made = _tasks(variant, seeds, len(plan.rows), memory, alone=executor is None and jobs == 1)
+        alone = executor is None and jobs == 1
+        window, made = _tasks(variant, seeds, len(plan.rows), memory, name, alone=alone)
         plan.windows.append(window)
         for offset, seed in enumerate(seeds):
             record = kept.read(made[offset].key) if made else None
@@ -232,7 +238,7 @@ def _names(scenarios: Sequence[Scenario]) -> list[str]:
 
 
 def _tasks(
-    variant: Variant, seeds: Sequence[int], first: int, memory: int | None, *, alone: bool = False
+    variant: Variant, seeds: Sequence[int], first: int, memory: int | None, sweep: str, *, alone: bool = False
 ) -> tuple[float, list[Task]]:
     """The window of a variant, and its tasks; none where it makes no scenario. Custom parts go with them,
     unless they are worked off in this process."""
@@ -241,13 +247,15 @@ def _tasks(
         return 1.0, []
     text = scenario.to_json()
     digest = _core.scenario_hash(text)
-    names = shipping.named_in(scenario.to_dict())
+    said = scenario.to_dict()
+    names = shipping.named_in(said)
+    custom = f"{sweep} {sorted(map(str, shipping.tables_in(said)))}" if names else ""
     code = shipping.digest(names)
     parts = () if alone else shipping.ship(names)
     warm_up = number(scenario.warm_up)
     window = number(scenario.duration) - warm_up
     after = warm_up + 0.5 * number(scenario.record.bin)  # A bin belongs to the window when it begins in it.
     return window, [
-        Task(first + place, text, seed, key(digest, seed, code), window, after, parts, memory)
+        Task(first + place, text, seed, key(digest, seed, code), window, after, parts, memory, custom)
         for place, seed in enumerate(seeds)
     ]

@@ -35,6 +35,12 @@ class Task:
     """The custom parts that the scenario names."""
     memory: int | None = None
     """Bytes that it may take; what its process can have where nobody says."""
+    custom: str = ""
+    """Which custom parts it has, with which settings, in which sweep; empty where there are none."""
+
+
+_STUCK: dict[str, str] = {}
+"""What was said of custom parts that did not come back from a call, by :attr:`Task.custom`. Each process finds out for itself."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +84,13 @@ def work(task: Task) -> Done:
     """Makes one run. Never raises: whatever goes wrong is told."""
     # Not by who only drives: NumPy takes a while to import, and processes may start meanwhile.
     from tailback.custom import runs
+    from tailback.custom.time_limit import CallTimeoutError
     from tailback.memory import budget
     from tailback.sweeps.cache import sealed
     from tailback.sweeps.measure import measured
 
+    if task.custom in _STUCK:
+        return Done(task.number, error=f"not tried, since with another seed: {_STUCK[task.custom]}", lasting=False)
     try:
         if task.parts:
             from tailback.custom.shipping import receive
@@ -94,6 +103,8 @@ def work(task: Task) -> Done:
         told = {"seed": task.seed, "hash": raw.hash, "events": raw.events, "wall": wall, **record}
         return Done(task.number, sealed(task.key, told))
     except PartError as error:
+        if task.custom and isinstance(error.__cause__, CallTimeoutError):
+            _STUCK[task.custom] = str(error)
         return Done(task.number, error=_told(error))
     except TailbackError as error:
         return Done(task.number, error=str(error))

@@ -5,7 +5,7 @@ use tailback_core::{Capacity, FlowId, LinkId};
 use tailback_sim::{FlowSeries, LinkSeries};
 
 use super::Run;
-use crate::memory::{COPIES, Gigabytes};
+use crate::memory::{ALSO, COPIES, Gigabytes};
 use crate::problems::Problems;
 
 /// A packet that waits, or is under way: its place in a link and its record at the sender.
@@ -17,6 +17,8 @@ struct Part {
     value: String,
     what: String,
     bytes: u64,
+    /// What else would do.
+    also: &'static str,
 }
 
 impl Run {
@@ -63,16 +65,21 @@ impl Run {
         let switch = |name: &str, bytes: u64, fewer: &str| Part {
             field: format!("record.{name}"),
             value: "true".to_owned(),
-            what: format!("what it records takes {} with its tables; {fewer} records less", Gigabytes(bytes)),
+            what: format!(
+                "less: what it records takes {} with its tables; {fewer} records less",
+                Gigabytes(bytes)
+            ),
             bytes,
+            also: "",
         };
         let bin = self.scenario.record.bin.to_string();
         let bytes = COPIES * self.series();
         let series = Part {
             field: "record.bin".to_owned(),
-            value: bin,
-            what: format!("time series take {} with their tables", Gigabytes(bytes)),
+            value: format!("{bin} with {} flows and {} links", self.plan.flows.len(), self.plan.links.len()),
+            what: format!("a longer one: time series take {} with their tables", Gigabytes(bytes)),
             bytes,
+            also: ALSO,
         };
         let parts = [
             switch("packets", COPIES * logged.packets, "fewer of `record.links`"),
@@ -84,7 +91,7 @@ impl Run {
             return Problems::one("scenario", "what it holds", "less");
         };
         let what = format!("{} {} into the run", part.what, self.now());
-        self.budget.exceeded(part.field, part.value, &what)
+        self.budget.exceeded(part.field, part.value, &what, part.also)
     }
 
     /// The link with most packets on it. Those of one configuration count together: thousands of hosts' links may share
@@ -103,8 +110,9 @@ impl Run {
         Part {
             field: format!("{path}.buffer"),
             value: buffer.to_string(),
-            what: format!("{packets} packets wait there or are under way"),
+            what: format!("less: {packets} packets wait there or are under way"),
             bytes: packets.saturating_mul(PACKET),
+            also: "",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a controller written in Python tells the sender.
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use tailback_core::{AckWish, BitRate, Burst, Bytes, Directive, Gate, ProbePlan, Span, Time, Tokens};
 
@@ -12,6 +12,31 @@ const MOST_RATE: f64 = 1e14;
 /// A shorter time-out would make an event of every few nanoseconds.
 const LEAST_TIMEOUT: f64 = 1e-6;
 
+/// A number of this unit: what is none is refused with the unit, since Python's own words name none.
+macro_rules! numbers {
+    ($($name:ident: $unit:literal,)*) => {
+        $(
+            struct $name(f64);
+
+            impl<'a, 'py> FromPyObject<'a, 'py> for $name {
+                type Error = PyErr;
+
+                fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+                    given.extract::<f64>().map(Self).map_err(|_| {
+                        let shown = given.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string());
+                        PyTypeError::new_err(format!(concat!("{} is not allowed; expected a number, in ", $unit), shown))
+                    })
+                }
+            }
+        )*
+    };
+}
+numbers! {
+    InBytes: "bytes",
+    InBits: "bit/s",
+    InSeconds: "seconds",
+}
+
 /// All data leaves as back-to-back pairs.
 #[pyclass(frozen, from_py_object, module = "tailback")]
 #[derive(Clone)]
@@ -20,8 +45,8 @@ pub(crate) struct DataPairs(Span);
 #[pymethods]
 impl DataPairs {
     #[new]
-    fn new(singleton_timeout: f64) -> PyResult<Self> {
-        let span = positive("singleton_timeout", singleton_timeout, "seconds of at least 0")?;
+    fn new(singleton_timeout: InSeconds) -> PyResult<Self> {
+        let span = positive("singleton_timeout", singleton_timeout.0, "seconds of at least 0")?;
         Ok(Self(Span::from_secs_f64(span)))
     }
 
@@ -66,9 +91,9 @@ pub(crate) struct ProbeCluster {
 #[pymethods]
 impl ProbeCluster {
     #[new]
-    fn new(id: u64, rate: f64, bytes: f64) -> PyResult<Self> {
-        let bytes = Bytes::from_f64(positive("bytes", bytes, "bytes of at least 0")?);
-        Ok(Self { id, rate: bit_rate("rate", rate, "bit/s from 0 to 1e14, as of links")?, bytes })
+    fn new(id: u64, rate: InBits, bytes: InBytes) -> PyResult<Self> {
+        let bytes = Bytes::from_f64(positive("bytes", bytes.0, "bytes of at least 0")?);
+        Ok(Self { id, rate: bit_rate("rate", rate.0, "bit/s from 0 to 1e14, as of links")?, bytes })
     }
 
     #[getter]
@@ -127,17 +152,17 @@ pub(crate) struct PyDirective(pub(crate) Directive, pub(crate) AckWish);
 impl PyDirective {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "called from Python, with names")]
-    #[pyo3(signature = (window=None, rate=None, *, burst=0.0, tokens="constant", gate=true, probe=None, timeout=None, until=None, media=None, ack_frequency=None, immediate_ack=0))]
+    #[pyo3(signature = (window=None, rate=None, *, burst=InBytes(0.0), tokens="constant", gate=true, probe=None, timeout=None, until=None, media=None, ack_frequency=None, immediate_ack=0))]
     fn new(
-        window: Option<f64>,
-        rate: Option<f64>,
-        burst: f64,
+        window: Option<InBytes>,
+        rate: Option<InBits>,
+        burst: InBytes,
         tokens: &str,
         gate: bool,
         probe: Option<Probe>,
-        timeout: Option<f64>,
-        until: Option<f64>,
-        media: Option<f64>,
+        timeout: Option<InSeconds>,
+        until: Option<InSeconds>,
+        media: Option<InBits>,
         ack_frequency: Option<PyAckFrequency>,
         immediate_ack: i64,
     ) -> PyResult<Self> {
@@ -145,13 +170,16 @@ impl PyDirective {
             let message = "until: is not allowed while the gate is open; expected with gate=False";
             return Err(PyValueError::new_err(message));
         }
-        let until = until.map(|at| positive("until", at, "seconds since the start, or None")).transpose()?;
-        let bytes = |value| {
+        let until = until
+            .map(|InSeconds(at)| positive("until", at, "seconds since the start, or None"))
+            .transpose()?;
+        let bytes = |InBytes(value)| {
             positive("window", value, "bytes of at least 0, or None for no window").map(Bytes::from_f64)
         };
-        let bits = |value| bit_rate("rate", value, "bit/s from 0 to 1e14, as of links, or None for no rate");
-        let made = |value| bit_rate("media", value, "bit/s from 0 to 1e14, or None for the rate");
-        let span = |value| {
+        let bits =
+            |InBits(value)| bit_rate("rate", value, "bit/s from 0 to 1e14, as of links, or None for no rate");
+        let made = |InBits(value)| bit_rate("media", value, "bit/s from 0 to 1e14, or None for the rate");
+        let span = |InSeconds(value)| {
             let allowed = "seconds of at least 1e-6, or None for the transport's own";
             let timeout = positive("timeout", value, allowed)?;
             if timeout < LEAST_TIMEOUT {
@@ -179,7 +207,10 @@ impl PyDirective {
         let directive = Directive {
             window: window.map(bytes).transpose()?,
             rate: rate.map(bits).transpose()?,
-            burst: Burst { depth: Bytes::from_f64(positive("burst", burst, "bytes of at least 0")?), tokens },
+            burst: Burst {
+                depth: Bytes::from_f64(positive("burst", burst.0, "bytes of at least 0")?),
+                tokens,
+            },
             gate: if gate {
                 Gate::Open
             } else {

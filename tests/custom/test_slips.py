@@ -1,0 +1,168 @@
+"""Slips in custom parts that once went unnoticed, or were told in words of nobody's: misspelt methods, settings of the wrong
+type, directives in text, and a class that hangs with every seed. What parts do is tested in ``test_custom.py``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tailback as tb
+from tests.custom.custom_parts import Aimd, Fifo
+
+
+def base(**fields: Any) -> tb.Scenario:
+    return tb.dumbbell(rate="5 Mbit/s", delay="5 ms", duration="1 s", flows=[tb.flows(1, "reno")], **fields)
+
+
+def test_a_misspelt_method_is_told_at_every_level_of_inheritance() -> None:
+    class Slip(Aimd):
+        def on_feedbak(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+            """Called by nobody."""
+
+    class Below(Slip):
+        pass
+
+    for part in (Slip, Below):
+        with pytest.raises(tb.PartError, match=r"on_feedbak is called by nobody; expected on_feedback") as told:
+            part.scheme()
+        assert "test_slips.py, line" in str(told.value)
+
+    class Camel(Aimd):
+        def onSent(self, now: float, sent: tb.Sent, cx: tb.Cx) -> None:  # noqa: N802 (the slip)
+            """Called by nobody."""
+
+    class Queue(Fifo):
+        def enqeue(self, now: float, packet: tb.Packet, cx: tb.QueueCx) -> None:
+            """Called by nobody."""
+
+    with pytest.raises(tb.PartError, match="expected on_sent"):
+        Camel.scheme()
+    with pytest.raises(tb.PartError, match="expected enqueue"):
+        Queue.queue()
+
+
+def test_methods_that_the_class_calls_itself_may_be_called_anything() -> None:
+    class Helped(Aimd):
+        def directives(self) -> tb.Directive:
+            """A method of the class's own."""
+            return super().directive()
+
+        def directive(self) -> tb.Directive:
+            """By way of another."""
+            return self.directives()
+
+    assert base(name="x").replace(scheme=Helped.scheme()).run().events > 0
+
+
+class Typed(Aimd):
+    """Settings of all kinds."""
+
+    def __init__(
+        self,
+        connection: tb.Connection,
+        *,
+        gain: float = 1.0,
+        count: int = 2,
+        fast: bool = False,
+        mode: str = "a",
+        free: Any = 0,
+        either: int | str = 0,
+    ) -> None:
+        super().__init__(connection)
+        self.told = (gain, count, fast, mode, free, either)
+
+
+@pytest.mark.parametrize(
+    ("settings", "allowed"),
+    [
+        ({"gain": "x"}, "expected a number for the setting gain of Typed, not 'x'"),
+        ({"gain": True}, "expected a number for the setting gain of Typed, not True"),
+        ({"count": 1.5}, "expected a whole number for the setting count of Typed, not 1.5"),
+        ({"fast": 1}, "expected True or False for the setting fast of Typed, not 1"),
+        ({"mode": 3}, "expected a text for the setting mode of Typed, not 3"),
+        ({"either": 1.5}, "expected a whole number or a text for the setting either of Typed, not 1.5"),
+    ],
+)
+def test_settings_of_the_wrong_type_are_told_when_the_scheme_is_made(settings: dict[str, Any], allowed: str) -> None:
+    with pytest.raises(tb.PartError, match=allowed):
+        Typed.scheme(**settings)
+    Typed.scheme()
+    table = {"name": "custom", "part": "typed", "settings": settings}
+    with pytest.raises(tb.ScenarioError, match=f"this table is not allowed; {allowed}".replace("not True", "not ")):
+        base().replace(scheme=table)
+
+
+def test_settings_of_the_right_type_pass() -> None:
+    scheme = Typed.scheme(gain=2, count=3, fast=True, mode="b", free=True, either="c")
+    assert base().replace(scheme=scheme).run().events > 0
+
+
+def test_a_directive_in_text_is_told_the_unit() -> None:
+    for fields, allowed in (
+        ({"window": "30 kB"}, "'30 kB' is not allowed; expected a number, in bytes\nwhile processing 'window'"),
+        ({"rate": "1 Mbit/s"}, "expected a number, in bit/s"),
+        ({"timeout": "1 s"}, "expected a number, in seconds"),
+        ({"gate": False, "until": "1 s"}, "expected a number, in seconds"),
+    ):
+        with pytest.raises(TypeError, match=allowed):
+            tb.Directive(**fields)
+
+
+class Hangs(Aimd):
+    """Does not come back."""
+
+    def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+        """For ever."""
+        del now, feedback, cx
+        while True:
+            pass
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_class_that_hangs_is_waited_for_once(jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAILBACK_CALL_LIMIT", "2")
+    began = time.monotonic()
+    runs = tb.compare([Hangs.scheme(), "reno"], base(), seeds=8, jobs=jobs, cache=tmp_path, progress=False)
+    assert time.monotonic() - began < 14, "eight times two seconds, without"
+    errors = runs.failed["error"].to_list()
+    assert len(errors) == 8
+    tried = [error for error in errors if not error.startswith("not tried, since with another seed: ")]
+    assert 1 <= len(tried) <= jobs
+    assert all("has not come back for 2 s" in error for error in errors)
+
+
+def test_a_comparison_without_pairs_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from tailback.commands.sweep import _show
+
+    class Raises(Aimd):
+        def directive(self) -> tb.Directive:
+            raise ValueError("no")
+
+    runs = tb.compare([Raises.scheme(), "reno"], base(), seeds=2, jobs=1, cache=tmp_path, progress=False)
+    _show(runs, tmp_path, tmp_path, "scheme")
+    told = capsys.readouterr().out
+    assert "No differences from raises: no two runs of the same seed came to their end" in told
+    assert "Differences from raises, seed" not in told
+
+
+def test_plain_names_of_registered_parts(tmp_path: Path) -> None:
+    typed, fifo = Typed.scheme(gain=2), Fifo.queue()
+    said = tb.flows(1, {"name": "typed", "gain": 2})
+    assert said.name == "typed"
+    written = base().with_flows(said).replace(queue="fifo")
+    meant = base().with_flows(tb.flows(1, typed)).replace(queue=fifo)
+    assert written.to_dict()["topology"]["queue"]["part"] == "fifo"
+    assert written.run().hash == meant.run().hash
+    assert tb.dumbbell(rate="5 Mbit/s", queue="fifo").to_dict()["topology"]["queue"]["part"] == "fifo"
+    file = tmp_path / "plain.toml"
+    file.write_text(
+        'duration = "1 s"\n[topology]\ntemplate = "dumbbell"\nrate = "5 Mbit/s"\ndelay = "5 ms"\nqueue = "fifo"\n'
+        'buffer = "1 BDP"\n[[flows]]\nscheme = { name = "typed", gain = 2 }\n',
+        encoding="utf-8",
+    )
+    assert tb.Scenario.from_toml(file).run().hash == meant.run().hash
+    runs = base().sweep(scheme=["typed", "reno"], jobs=1, cache=False, progress=False)
+    assert not runs.failed.height
