@@ -68,7 +68,10 @@ def test_negative_quantities_are_told_so() -> None:
 def test_changes_name_their_option_and_what_is_near(here: Path) -> None:
     del here
     told = said("run", "small.toml", "--set", "bufer=3 packets")
-    assert told == "--set: 1 problem\n  bufer: an unknown field is not allowed; expected buffer (of its topology)"
+    assert (
+        told
+        == "--set: 1 problem\n  bufer: an unknown field is not allowed; expected a field that there is (did you mean buffer?)"
+    )
     told = said("run", "small.toml", "--set", "qqqq=3")
     assert told.endswith("or a field of the topology, of flows or of record")
     assert len(told) < 250

@@ -29,7 +29,7 @@ def test_rates_come_back_exactly(bits: int) -> None:
     assert units.number(units.rate(bits)) == bits
 
 
-@pytest.mark.parametrize("bad", ["10", "10 Mb", "ms", "", "-5 ms"])
+@pytest.mark.parametrize("bad", ["10", "10 Mb", "ms", "", "-5"])
 def test_refuses_what_has_no_unit(bad: str) -> None:
     with pytest.raises(ValueError, match="quantity with its unit"):
         units.number(bad)

@@ -36,7 +36,7 @@ def budget(asked: str | int | None = None) -> int:
     except (ValueError, TypeError, OverflowError):
         found = 0
     if found <= 0 or isinstance(said, bool) or (isinstance(said, str) and not said.rstrip().endswith("B")):
-        raise refused(name, said, 'an amount of memory above zero, as in "4 GB"')
+        raise refused(name, said, 'an amount of memory, as in "4 GB", above zero')
     return min(found, 2**63 - 1)
 
 

@@ -27,7 +27,8 @@ def explained(target: Path, error: BaseException) -> StorageError:
     in_the_way = _in_the_way(target)
     if isinstance(error, FileExistsError | NotADirectoryError) and in_the_way is not None:
         allowed = "a folder, or a path where nothing is yet"
-        return StorageError(f"{target}: {in_the_way} is a file; expected {allowed}; nothing was changed there")
+        said = f"cannot be written, {in_the_way} is a file; expected {allowed}"
+        return StorageError(f"{target}: {said}; nothing was changed there")
     for code, words in _FULL.items():
         # polars hides the number but keeps the system's words.
         if (isinstance(error, OSError) and error.errno == code) or os.strerror(code) in str(error):

@@ -4,14 +4,13 @@ enough. Changing data lives here; whether the change makes sense is checked wher
 from __future__ import annotations
 
 import copy
-import difflib
 import json
 import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from tailback.errors import Problem, ScenarioError
+from tailback.errors import Problem, ScenarioError, nearest
 from tailback.scenario import _models
 from tailback.scenario._base import Part, plain
 
@@ -78,14 +77,12 @@ def _steps(name: str, data: Mapping[str, Any]) -> list[str | int]:
 
 
 def _allowed(first: str, topology: set[str]) -> str:
-    """What is allowed in place of a first part that leads nowhere: what is most like it, with its level, or else the
-    scenario's own fields. All names of all levels would be more than anybody reads."""
-    levels = {"the scenario": _TOP, "its topology": topology, "its flows": _FLOW, "its record": _RECORD}
-    near = difflib.get_close_matches(first, sorted(set().union(*levels.values())), n=3)
-    if not near:
-        return f"one of {', '.join(sorted(_TOP))}, or a field of the topology, of flows or of record"
-    told = [f"{name} (of {next(level for level, fields in levels.items() if name in fields)})" for name in near]
-    return " or ".join(told)
+    """What is allowed in place of a first part that leads nowhere: what is most like it, or else the scenario's own fields.
+    All names of all levels would be more than anybody reads."""
+    near = nearest(first, sorted(_TOP | topology | _FLOW | _RECORD))
+    if near is not None:
+        return f"a field that there is (did you mean {near}?)"
+    return f"one of {', '.join(sorted(_TOP))}, or a field of the topology, of flows or of record"
 
 
 def _topology_fields(data: Mapping[str, Any]) -> set[str]:

@@ -16,6 +16,7 @@ const LEAST_TIMEOUT: f64 = 1e-6;
 macro_rules! numbers {
     ($($name:ident: $unit:literal,)*) => {
         $(
+            #[derive(Clone, Copy)]
             struct $name(f64);
 
             impl<'a, 'py> FromPyObject<'a, 'py> for $name {
