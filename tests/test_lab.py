@@ -294,5 +294,5 @@ def test_random_parts_add_up_and_other_topologies_stay_as_they_are() -> None:
 def test_schemes_of_the_kernel_are_named_in_the_file(file: Path) -> None:
     from tailback.commands.lab import read
 
-    with pytest.raises(tb.ScenarioError, match="--set.*\n.*the kernel's are named in the file"):
+    with pytest.raises(tb.ScenarioError, match=r"--set.*\n.*the kernel's are named in the file"):
         read(file, ["scheme=kernel-foo"])
