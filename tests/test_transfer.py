@@ -101,6 +101,22 @@ def test_a_file_arrives_and_both_ends_have_a_result(tmp_path: Path, home: dict[s
     assert (tmp_path / "config" / "tailback" / "keys.json").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_receiver_acknowledges_as_the_scheme_asks_it_to(tmp_path: Path, home: dict[str, str], film: Path) -> None:
+    """BBR asks for every second packet while it looks for the rate, from a receiver that would wait for 64."""
+    shares = {}
+    for asks in (False, True):
+        receiver = Waiting(tmp_path / f"in-{asks}", home)
+        words = ["--set", f"scheme.ack_frequency={str(asks).lower()}", "--set", "receiver.ack_every=64", "--json"]
+        sent = receiver.send(home, film, "--scheme", "bbr3", "--out", str(tmp_path / f"sent-{asks}"), *words)
+        status, _, err = receiver.end()
+        assert (sent.returncode, status) == (0, 0), sent.stderr + err
+        assert (tmp_path / f"in-{asks}" / "film").read_bytes() == film.read_bytes()
+        edge = json.loads((tmp_path / f"sent-{asks}" / "result.json").read_text())["real"]["edge"]
+        shares[asks] = edge["received_datagrams"] / edge["sent_datagrams"]
+    assert shares[False] < 0.1
+    assert 0.2 < shares[True] < 0.7
+
+
 def test_a_killed_sender_goes_on_where_it_was(tmp_path: Path, home: dict[str, str], film: Path) -> None:
     receiver = Waiting(tmp_path / "in", home, "--patience", "20 s")
     # A packet at a time, each acknowledged late.
