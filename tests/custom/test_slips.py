@@ -164,13 +164,14 @@ def test_each_process_of_a_comparison_waits_once(tmp_path: Path) -> None:
 
 def test_a_comparison_without_pairs_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     from tailback.commands.sweep import _show
+    from tailback.results.places import Place
 
     class Raises(Aimd):
         def directive(self) -> tb.Directive:
             raise ValueError("no")
 
     runs = tb.compare([Raises.scheme(), "reno"], base(), seeds=2, jobs=1, cache=tmp_path, progress=False)
-    _show(runs, tmp_path, tmp_path, "scheme")
+    _show(runs, Place(tmp_path), "scheme")
     told = capsys.readouterr().out
     assert "No differences from raises: no two runs of the same seed came to their end" in told
     assert "Differences from raises, seed" not in told
