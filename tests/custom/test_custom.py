@@ -377,7 +377,7 @@ def test_a_class_asks_its_receiver_how_to_acknowledge(base: tb.Scenario) -> None
         tb.PartError, match="expected no ack_frequency and no immediate_ack, or a class with ack_requests"
     ):
         base.with_flows(tb.flows(1, Silent.scheme())).run()
-    wrong = "Wrong.ack_requests: True is not allowed; expected False where datagrams are sent"
+    wrong = "Wrong.ack_requests: True is not allowed; expected False with reliability 'datagram'"
     with pytest.raises(tb.PartError, match=wrong):
         tb.register(type("Wrong", (Paced,), {"ack_requests": True}))
 
