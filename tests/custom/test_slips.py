@@ -33,7 +33,7 @@ def test_a_misspelt_method_is_told_at_every_level_of_inheritance() -> None:
         assert "test_slips.py, line" in str(told.value)
 
     class Camel(Aimd):
-        def onSent(self, now: float, sent: tb.Sent, cx: tb.Cx) -> None:  # noqa: N802 (the slip)
+        def onSent(self, now: float, sent: tb.Sent, cx: tb.Cx) -> None:  # noqa: N802 (a name in the style of other languages is the slip that is tested)
             """Called by nobody."""
 
     class Queue(Fifo):

@@ -10,8 +10,8 @@ use tailback_link::LinkSpec;
 use tailback_qdisc::Built;
 use tailback_sim::{NetworkBuilder, Series, SeriesPlan, Simulator};
 
-/// A paced stream starts where an aggregate's far edge is: the aggregate's packets enter its first link, too.
-fn paced_behind_an_edge(scheme: &str, link_by_link: bool) -> Simulator<()> {
+/// A network with the links of an aggregate, which comes last: the one that it governs, that within, and that of its reports.
+fn links_of_an_aggregate(link_by_link: bool) -> (NetworkBuilder, [LinkId; 3]) {
     let mut network = NetworkBuilder::new(7);
     if link_by_link {
         network.link_by_link();
@@ -19,6 +19,12 @@ fn paced_behind_an_edge(scheme: &str, link_by_link: bool) -> Simulator<()> {
     let governed = network.link(link("governed", 20, 1, drop_tail(20)));
     let within = network.link(link("within", 20, 1, drop_tail(20)));
     let reports = network.link(link("reports", 20, 1, unbounded()));
+    (network, [governed, within, reports])
+}
+
+/// A paced stream starts where an aggregate's far edge is: the aggregate's packets enter its first link, too.
+fn paced_behind_an_edge(scheme: &str, link_by_link: bool) -> Simulator<()> {
+    let (mut network, [governed, within, reports]) = links_of_an_aggregate(link_by_link);
     let behind = network.link(link("behind", 10, 1, unbounded()));
     let back = network.link(link("back", 1, 1, drop_tail(2)));
     let own_back = network.link(link("own back", 10, 5, unbounded()));
@@ -38,13 +44,7 @@ fn a_paced_sender_whose_first_link_begins_at_an_edge() {
 
 /// A receiver answers over the link that begins at an aggregate's far edge.
 fn answers_behind_an_edge(link_by_link: bool) -> Simulator<()> {
-    let mut network = NetworkBuilder::new(7);
-    if link_by_link {
-        network.link_by_link();
-    }
-    let governed = network.link(link("governed", 20, 1, drop_tail(20)));
-    let within = network.link(link("within", 20, 1, drop_tail(20)));
-    let reports = network.link(link("reports", 20, 1, unbounded()));
+    let (mut network, [governed, within, reports]) = links_of_an_aggregate(link_by_link);
     let bottleneck = network.link(link("bottleneck", 5, 10, drop_tail(20)));
     let access = network.link(link("access", 10, 10, unbounded()));
     let behind = network.link(link("behind", 10, 1, unbounded()));
