@@ -1,10 +1,8 @@
-//! The rare parts of packets (SACK blocks, reports, control information) and the slab that holds them while their
-//! packet is on its way. Whoever consumes or drops a packet takes or frees its annex.
+//! The rare parts of packets: SACK blocks, reports, control information. Where they are while their packet is on its way is in
+//! `annexes.rs`.
 
 use crate::ack_request::AckRequest;
 use crate::arrivals::ArrivalWord;
-use crate::fetch::fetch_at;
-use crate::ids::AnnexId;
 use crate::marks::Echoes;
 use crate::time::{Span, Time};
 use crate::units::{BitRate, Bytes};
@@ -209,110 +207,3 @@ const _: () = assert!(
     size_of::<Annex>() == size_of::<AckBlocks>(),
     "an annex is as large as what acknowledgements say"
 );
-
-/// The slab of annexes of all packets that exist at the moment.
-#[derive(Debug, Default)]
-pub struct Annexes {
-    slots: Vec<Option<Annex>>,
-    free: Vec<AnnexId>,
-}
-
-impl Annexes {
-    /// An empty slab.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Stores an annex.
-    ///
-    /// # Panics
-    /// When 2^32 annexes are alive: a run that large has long exhausted any memory.
-    #[expect(clippy::inline_always, reason = "so that an annex, which is large, is made where it stays")]
-    #[inline(always)]
-    pub fn insert(&mut self, annex: Annex) -> AnnexId {
-        let id = self.vacant();
-        // A vacant slot holds nothing that would have to go.
-        std::mem::forget(self.slots[id.slot()].replace(annex));
-        id
-    }
-
-    /// Stores what an acknowledgement says, as `write` writes it where it stays: copied, it would be read in wide pieces while
-    /// the narrow ones in which it was written are on their way to memory.
-    #[expect(clippy::inline_always, reason = "so that what is written is known")]
-    #[inline(always)]
-    pub fn insert_blocks(&mut self, write: impl FnOnce(&mut AckBlocks)) -> AnnexId {
-        let id = self.vacant();
-        let slot = &mut self.slots[id.slot()];
-        std::mem::forget(slot.replace(Annex::Blocks(AckBlocks::default())));
-        if let Some(Annex::Blocks(blocks)) = slot {
-            write(blocks);
-        }
-        id
-    }
-
-    /// A slot that holds nothing.
-    #[inline]
-    fn vacant(&mut self) -> AnnexId {
-        let id = self.free.pop().unwrap_or_else(|| self.another());
-        debug_assert!(self.slots[id.slot()].is_none(), "it was taken or freed");
-        id
-    }
-
-    #[cold]
-    fn another(&mut self) -> AnnexId {
-        self.slots.push(None);
-        AnnexId::of_slot(self.slots.len() - 1).expect("fewer packets than 2^32 exist at once")
-    }
-
-    /// The annex, if the packet has one.
-    pub fn get(&self, id: AnnexId) -> Option<&Annex> {
-        self.slots.get(id.slot())?.as_ref()
-    }
-
-    /// Fetches an annex, if the packet has one, ahead of its use; where it has none another one, for want of a branch that no
-    /// processor would foresee.
-    #[inline]
-    pub fn fetch(&self, id: AnnexId) {
-        let last = self.slots.len().wrapping_sub(1);
-        fetch_at::<2, _>(&self.slots, id.slot().min(last));
-    }
-
-    /// The annex, to change it on the way.
-    pub fn get_mut(&mut self, id: AnnexId) -> Option<&mut Annex> {
-        self.slots.get_mut(id.slot())?.as_mut()
-    }
-
-    /// Takes the annex out; the handle is void afterwards.
-    #[inline(never)]
-    pub fn take(&mut self, id: AnnexId) -> Option<Annex> {
-        if !id.is_some() {
-            return None;
-        }
-        let annex = self.slots.get_mut(id.slot())?.take();
-        if annex.is_some() {
-            self.free.push(id);
-        }
-        annex
-    }
-
-    /// Frees the annex of a packet that ends here.
-    #[inline]
-    pub fn free(&mut self, id: AnnexId) {
-        // In place: an annex is large, and most own no memory.
-        let slot = if id.is_some() { self.slots.get_mut(id.slot()) } else { None };
-        if let Some(slot) = slot.filter(|slot| slot.is_some()) {
-            *slot = None;
-            self.free.push(id);
-        }
-    }
-
-    /// How many annexes are alive: zero when no packet is on its way.
-    pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
-
-    /// Whether no annex is alive.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}

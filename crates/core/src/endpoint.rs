@@ -4,7 +4,8 @@
 //! answers [`Output::Wait`]. Time is an argument and never goes back. Payload bytes do not pass through here: packets
 //! name ranges of the stream, and the driver at the edge copies the bytes.
 
-use crate::annex::{Annex, Annexes};
+use crate::annex::Annex;
+use crate::annexes::Annexes;
 use crate::governor::Allowance;
 use crate::packet::Packet;
 use crate::rng::Stream;

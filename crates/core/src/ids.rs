@@ -58,15 +58,33 @@ impl AnnexId {
         }
     }
 
+    /// The bit that tells what most acknowledgements say, which is kept apart, from all else. [`AnnexId::NONE`] has it, too.
+    const BRIEF: u32 = 1 << 31;
+
     /// Of the annex in this slot, or none where there are too many.
+    #[inline]
     pub(crate) fn of_slot(slot: usize) -> Option<Self> {
-        let id = Self(NonZeroU32::new(u32::try_from(slot + 1).ok()?)?);
-        id.is_some().then_some(id)
+        let number = u32::try_from(slot + 1).ok().filter(|number| *number < Self::BRIEF)?;
+        NonZeroU32::new(number).map(Self)
+    }
+
+    /// The same of those that are kept apart.
+    #[inline]
+    pub(crate) fn of_brief(slot: usize) -> Option<Self> {
+        let number = u32::try_from(slot + 1).ok().filter(|number| *number < Self::BRIEF - 1)?;
+        NonZeroU32::new(number | Self::BRIEF).map(Self)
+    }
+
+    /// Whether it is one of those that are kept apart, or none.
+    #[inline]
+    pub(crate) const fn is_brief(self) -> bool {
+        self.0.get() & Self::BRIEF != 0
     }
 
     /// Where the annex lies; beyond all that there are if there is none.
+    #[inline]
     pub(crate) const fn slot(self) -> usize {
-        self.0.get() as usize - 1
+        ((self.0.get() & !Self::BRIEF) as usize).wrapping_sub(1)
     }
 
     /// Whether there is an annex.

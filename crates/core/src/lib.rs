@@ -16,7 +16,9 @@
 
 pub mod ack_request;
 pub mod annex;
+pub mod annexes;
 pub mod arrivals;
+mod brief;
 pub mod check;
 pub mod choice;
 pub mod controller;
@@ -38,8 +40,10 @@ pub mod units;
 pub mod written;
 
 pub use ack_request::{AckFrequency, AckRequest, AckWish};
-pub use annex::{AckBlocks, Annex, Annexes, ControlInfo, Envelope, Report, SeqRange};
+pub use annex::{AckBlocks, Annex, ControlInfo, Envelope, Report, SeqRange};
+pub use annexes::{Annexes, Said};
 pub use arrivals::{ArrivalWord, report_stamp};
+pub use brief::{Brief, LowRange, Ranges};
 pub use check::{Checker, FieldError};
 pub use choice::Choice;
 pub use controller::{Burst, Controller, Cx, Directive, Gate, GateTimes, ProbePlan, Tokens};

@@ -2,7 +2,7 @@
 //! the wire lives here: a discipline decides order, drops, marks and virtual delay; it never sleeps and never knows
 //! the link's peer.
 
-use crate::annex::Annexes;
+use crate::annexes::Annexes;
 use crate::packet::{Ecn, Packet};
 use crate::rng::Stream;
 use crate::time::Time;

@@ -36,9 +36,7 @@ impl Link {
         }
         if fate.copied {
             let mut copy = packet;
-            if let Some(annex) = cx.annexes.get(packet.annex).cloned() {
-                copy.annex = cx.annexes.insert(annex);
-            }
+            copy.annex = cx.annexes.copy(packet.annex);
             self.cold().duplicated.add(copy.size());
             cx.driver.duplicated(cx.now, &copy);
             self.hold(copy, cx.now + fate.held, &mut cx.driver);

@@ -1,7 +1,7 @@
 //! A packet's way where its route branches, and where it is carried in cells. All of it is off the engine's straight path,
 //! which is in `paths.rs`; who is carried so is in `cells_and_multicast.rs`.
 
-use tailback_core::{AnnexId, FlowId, Kind, Packet, RouteCursor};
+use tailback_core::{FlowId, Kind, Packet, RouteCursor};
 
 use crate::paths::Paths;
 use crate::recorder::Recorder;
@@ -50,9 +50,8 @@ impl<R: Recorder> Paths<R> {
         let Some(Branch::Copies(branches)) = self.routes.branch(end) else { return Vec::new() };
         let annexes = &mut self.annexes;
         let copy = |&(flow, cursor): &(FlowId, u32)| {
-            let annex = annexes.get(packet.annex).cloned();
             let mut copy = packet;
-            copy.annex = annex.map_or(AnnexId::NONE, |annex| annexes.insert(annex));
+            copy.annex = annexes.copy(packet.annex);
             (copy.flow, copy.route) = (flow, RouteCursor(cursor));
             copy
         };

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tailback_core::{
     Annex, AnnexId, Bytes, Echoes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind,
-    Observation, Output, Packet, Time,
+    LowRange, Observation, Output, Packet, Time,
 };
 
 use crate::config::{AckDetail, EcnEcho, ReceiverConfig};
@@ -131,7 +131,7 @@ impl Receiver {
                 self.open(now, packet.annex, cx)
             } else {
                 // In place: an annex is large, and the stamp is all that is read of it.
-                let stamp = cx.annexes.get(packet.annex).and_then(Annex::stamped_at);
+                let stamp = cx.annexes.stamped_at(packet.annex);
                 cx.annexes.free(packet.annex);
                 stamp
             };
@@ -167,8 +167,7 @@ impl Receiver {
     /// The time in a data packet's annex, which is let go; a request in it is heard.
     #[inline(never)]
     fn open(&mut self, now: Time, annex: AnnexId, cx: &mut EndpointCx<'_>) -> Option<Time> {
-        let carried = cx.annexes.get(annex)?;
-        let (stamp, request) = (carried.stamped_at(), carried.request());
+        let (stamp, request) = (cx.annexes.stamped_at(annex), cx.annexes.request(annex));
         cx.annexes.free(annex);
         if let Some(request) = request {
             self.hear(now, request);
@@ -290,27 +289,35 @@ impl Receiver {
         self.ack_deadline = Time::NEVER;
         let mut size = u64::from(self.header);
         let ranges = self.stream.has_holes() && self.config.max_sack_blocks > 0;
-        let trigger = self.config.ack_detail == AckDetail::Trigger;
+        let wants_trigger = self.config.ack_detail == AckDetail::Trigger;
         let stamp = self.told.as_mut().and_then(|told| Some((told.stamp.echo.take()?, told.stamp.arrived)));
-        let annex = (ranges || trigger || stamp.is_some() || self.marks.is_some()).then(|| {
-            cx.annexes.insert_blocks(|blocks| {
-                blocks.trigger = self.trigger;
-                if let Some((echo, arrived)) = stamp {
-                    (blocks.echo, blocks.arrived) = (Some(echo), Some(arrived));
-                }
-                if let Some(marks) = self.marks.as_deref() {
-                    blocks.marks = *marks;
-                }
-                if ranges {
-                    blocks.count = self.stream.report(&mut blocks.blocks, self.config.max_sack_blocks);
-                    size += u64::from(blocks.count) * self.config.sack_block.get();
+        let (next, trigger) = (self.stream.next(), self.trigger);
+        let marks = self.marks.as_deref().copied().unwrap_or_default();
+        let mut count = 0;
+        let mut write = |out: &mut [LowRange; 4]| {
+            if ranges {
+                count = self.stream.report(out, self.config.max_sack_blocks);
+            }
+            count
+        };
+        let annex = if let Some((echo, arrived)) = stamp {
+            cx.annexes.insert_blocks(|said| {
+                (said.trigger, said.echo, said.arrived, said.marks) =
+                    (trigger, Some(echo), Some(arrived), marks);
+                let mut lows = [LowRange::default(); 4];
+                said.count = write(&mut lows);
+                for (block, low) in said.blocks.iter_mut().zip(&lows[..usize::from(said.count)]) {
+                    *block = low.above(next);
                 }
             })
-        });
-        let mut ack = Packet::new(Kind::Ack, self.flow, self.stream.next(), Bytes::new(size));
-        if let Some(annex) = annex {
-            ack.annex = annex;
-        }
+        } else if ranges || wants_trigger || self.marks.is_some() {
+            cx.annexes.insert_brief(next, trigger, marks, write)
+        } else {
+            AnnexId::NONE
+        };
+        size += u64::from(count) * self.config.sack_block.get();
+        let mut ack = Packet::new(Kind::Ack, self.flow, next, Bytes::new(size));
+        ack.annex = annex;
         ack.set_ecn_echo(self.ecn_echo);
         ack.set_rho(std::mem::take(&mut self.rho));
         ack.set_eta(std::mem::take(&mut self.eta));

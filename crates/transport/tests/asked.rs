@@ -351,7 +351,7 @@ fn a_request_arrives_with_data_and_is_not_repeated_for_ever() {
     let mut seen = 0;
     while test.sender.counters().acked_packets < 200 {
         for departure in &test.departures[seen..] {
-            let request = test.annexes.get(departure.packet.annex).and_then(Annex::request);
+            let request = test.annexes.request(departure.packet.annex);
             asking.extend(request.map(|_| departure.packet.number));
         }
         seen = test.departures.len();

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use tailback_core::SeqRange;
+use tailback_core::{LowRange, SeqRange};
 
 /// Segments and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,8 +47,8 @@ pub(crate) enum Arrived {
     Duplicate,
 }
 
-/// Nobody has so many segments outstanding: a number further ahead is forged, and not kept.
-const REACH: u64 = 1 << 32;
+/// Nobody has so many segments outstanding: a number further ahead is forged, and not kept. So low halves tell ranges.
+const REACH: u64 = 1 << 31;
 
 /// How many of the ranges that grew last are remembered.
 const RECENT: usize = 6;
@@ -80,7 +80,7 @@ struct Beyond {
     said: Option<(u8, u8)>,
     /// The last report, which holds but for `grown` where the range that it names first has grown at its end, as mostly
     /// happens.
-    blocks: [SeqRange; 4],
+    blocks: [LowRange; 4],
 }
 
 impl Reassembly {
@@ -144,14 +144,14 @@ impl Reassembly {
 
     /// Writes at most `most` ranges, the one that changed last first (RFC 2018 §4); how many.
     #[inline]
-    pub(crate) fn report(&mut self, blocks: &mut [SeqRange; 4], most: u8) -> u8 {
+    pub(crate) fn report(&mut self, blocks: &mut [LowRange; 4], most: u8) -> u8 {
         let Some(beyond) = &mut self.beyond else { return 0 };
         let count = match beyond.said {
             Some((count, known)) if known == most => count,
             _ => beyond.report(self.next, most),
         };
         *blocks = beyond.blocks;
-        blocks[0].end += u64::from(beyond.grown);
+        blocks[0].end = beyond.first_end();
         count
     }
 }
@@ -168,17 +168,18 @@ impl Beyond {
         Some(range)
     }
 
-    /// Where the range ends that the last report names first.
+    /// Where the range ends that the last report names first: the low half.
     #[inline]
-    fn first_end(&self) -> u64 {
-        self.blocks[0].end + u64::from(self.grown)
+    fn first_end(&self) -> u32 {
+        self.blocks[0].end.wrapping_add(self.grown)
     }
 
     /// Takes the number if it makes the highest range longer, which is the one that changed last; the report follows.
     #[inline]
     fn lengthen(&mut self, number: u64, wire: u64, payload: u64) -> bool {
-        let newest =
-            self.said.is_some() && self.first_end() == number && self.is_newest(number.wrapping_sub(1));
+        let newest = self.said.is_some()
+            && self.first_end() == number as u32
+            && self.is_newest(number.wrapping_sub(1));
         match self.ranges.back_mut() {
             Some(last) if newest && last.end == number => {
                 last.end += 1;
@@ -211,8 +212,9 @@ impl Beyond {
                 range.end += 1;
                 range.wire += wire;
                 range.payload += payload;
-                let newest =
-                    said.is_some() && self.first_end() == number && self.is_newest(number.wrapping_sub(1));
+                let newest = said.is_some()
+                    && self.first_end() == number as u32
+                    && self.is_newest(number.wrapping_sub(1));
                 if !self.join(at) && newest {
                     self.grown += 1;
                     self.said = said;
@@ -270,10 +272,11 @@ impl Beyond {
     /// Makes the report as of now: ranges that changed last, then the lowest ones; how many. `next` is the number expected.
     #[inline(never)]
     fn report(&mut self, next: u64, most: u8) -> u8 {
-        let mut blocks = [SeqRange::default(); 4];
+        let mut blocks = [LowRange::default(); 4];
         let wanted = usize::from(most).min(blocks.len()).min(self.ranges.len());
         let mut count = 0;
         let mut add = |range: SeqRange| {
+            let range = LowRange::of(range);
             if !blocks[..count].contains(&range) {
                 blocks[count] = range;
                 count += 1;
@@ -302,9 +305,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn blocks(reassembly: &mut Reassembly, most: u8) -> Vec<(u64, u64)> {
-        let mut out = [SeqRange::default(); 4];
+        let mut out = [LowRange::default(); 4];
         let count = reassembly.report(&mut out, most);
-        out[..usize::from(count)].iter().map(|range| (range.start, range.end)).collect()
+        let whole = |range: &LowRange| range.above(reassembly.next());
+        out[..usize::from(count)].iter().map(whole).map(|range| (range.start, range.end)).collect()
     }
 
     fn arrivals(numbers: &[u64]) -> Reassembly {
@@ -353,9 +357,14 @@ mod tests {
     proptest! {
         /// Against a set of numbers: the same next number, the same ranges, every byte readable once.
         #[test]
-        fn agrees_with_a_set(runs in prop::collection::vec((0_u64..60, 1_u64..6), 1..100)) {
+        fn agrees_with_a_set(
+            runs in prop::collection::vec((0_u64..60, 1_u64..6), 1..100),
+            // Low halves begin anew amid the second sixty.
+            base in prop::sample::select(vec![0, (1_u64 << 32) - 30]),
+        ) {
             let numbers = runs.iter().flat_map(|(first, length)| *first..60.min(first + length));
-            let mut reassembly = Reassembly::default();
+            let numbers = numbers.map(|number| base + number);
+            let mut reassembly = Reassembly { next: base, ..Reassembly::default() };
             let mut seen = std::collections::BTreeSet::new();
             let mut readable = 0;
             for number in numbers {
@@ -365,9 +374,9 @@ mod tests {
                     Arrived::Beyond => {}
                     Arrived::Duplicate => prop_assert!(!fresh),
                 }
-                let next = (0..=60).find(|n| !seen.contains(n)).unwrap();
+                let next = (base..=base + 60).find(|n| !seen.contains(n)).unwrap();
                 prop_assert_eq!(reassembly.next(), next);
-                prop_assert_eq!(readable, (0..next).sum::<u64>());
+                prop_assert_eq!(readable, (base..next).sum::<u64>());
                 let blocks = blocks(&mut reassembly, 3);
                 let (has_holes, mut none) = (reassembly.has_holes(), Beyond::default());
                 let beyond = reassembly.beyond.as_deref_mut().unwrap_or(&mut none);
@@ -381,7 +390,7 @@ mod tests {
                 }
                 prop_assert_eq!(blocks.len(), ranges.len().min(3));
                 let some = beyond.report(next, 3);
-                let afresh = beyond.blocks.map(|range| (range.start, range.end));
+                let afresh = beyond.blocks.map(|low| low.above(next)).map(|range| (range.start, range.end));
                 prop_assert_eq!(&blocks[..], &afresh[..usize::from(some)]);
                 if number > next {
                     prop_assert!((blocks[0].0..blocks[0].1).contains(&number));

@@ -3,8 +3,7 @@
 //! are the same as on the general way (`sender.rs`, `output.rs`), which all else takes; a property test holds them equal.
 
 use tailback_core::{
-    AckBlocks, Annex, AnnexId, Bytes, Controller, EndpointCx, Kind, OneWay, Output, Packet, PairPosition,
-    Sent, Time,
+    AnnexId, Bytes, Controller, EndpointCx, Kind, OneWay, Output, Packet, PairPosition, Said, Sent, Time,
 };
 
 use super::{Opening, Sender, Way};
@@ -12,12 +11,6 @@ use crate::config::EcnMode;
 use crate::shaper::Verdict;
 use crate::source::Source;
 use crate::teller::{Books, Next};
-
-/// The way to the receiver of the segment that an acknowledgement answers to, where that was stamped.
-#[inline]
-fn one_way(said: &AckBlocks) -> Option<OneWay> {
-    said.echo.zip(said.arrived).map(|(sent_at, arrived)| OneWay { sent_at, arrived })
-}
 
 impl<C: Controller, S: Source> Sender<C, S> {
     /// The same sender without the straight ways, and whose controller hears of every packet, to compare with.
@@ -91,15 +84,19 @@ impl<C: Controller, S: Source> Sender<C, S> {
     /// Takes an acknowledgement that tells of a segment more beyond a hole and nothing else; any other is left as it is.
     #[inline(always)]
     fn take_beyond(&mut self, now: Time, packet: &Packet, cx: &mut EndpointCx<'_>) -> bool {
-        let Some(Annex::Blocks(said)) = cx.annexes.get(packet.annex).filter(|_| packet.is_quiet_ack()) else {
+        let Some(said) = cx.annexes.said(packet.annex).filter(|_| packet.is_quiet_ack()) else {
             return false;
         };
-        if !self.recovery.knows_of(said.marks) {
+        if !self.recovery.knows_of(said.marks()) {
             return false;
         }
-        let (number, blocks) = (packet.number, said.as_slice());
-        let mut next = Next { one_way: one_way(said), ..Next::EMPTY };
-        if !self.recovery.on_beyond(now, number, blocks, &self.config, &mut next) {
+        let mut next = Next { one_way: said.one_way(), ..Next::EMPTY };
+        let (recovery, number, config) = (&mut self.recovery, packet.number, &*self.config);
+        let is_taken = match said {
+            Said::Brief(said) => recovery.on_beyond(now, number, said, config, &mut next),
+            Said::Whole(said) => recovery.on_beyond(now, number, said.as_slice(), config, &mut next),
+        };
+        if !is_taken {
             return false;
         }
         cx.annexes.free(packet.annex);
@@ -114,8 +111,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
     #[expect(clippy::option_option, reason = "that no way is told is not the same as that more is told")]
     #[inline(never)]
     fn no_news(&self, annex: AnnexId, cx: &EndpointCx<'_>) -> Option<Option<OneWay>> {
-        let Some(Annex::Blocks(said)) = cx.annexes.get(annex) else { return None };
-        (said.count == 0 && self.recovery.knows_of(said.marks)).then(|| one_way(said))
+        let said = cx.annexes.said(annex)?;
+        (said.is_in_order() && self.recovery.knows_of(said.marks())).then(|| said.one_way())
     }
 
     /// Fetches the oldest segment's record, and the place of the next one's, ahead of an acknowledgement.

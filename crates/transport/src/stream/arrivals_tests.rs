@@ -5,7 +5,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use tailback_core::{Bytes, CongestionEvent, Echoes, FlowId, PairPosition, Recovery, SeqRange, Span, Time};
+use tailback_core::{
+    Bytes, CongestionEvent, Echoes, FlowId, LowRange, PairPosition, Recovery, SeqRange, Span, Time,
+};
 
 use super::{Ack, LossRecovery, Room};
 use crate::config::StreamConfig;
@@ -123,9 +125,10 @@ impl Path {
                     self.arrived += SIZE;
                     self.there.insert((number, transmission));
                     self.receiver.arrive(number, SIZE, SIZE - 40);
-                    let mut blocks = [SeqRange::default(); 4];
-                    let count = usize::from(self.receiver.report(&mut blocks, 3));
-                    let (number, blocks) = (self.receiver.next(), blocks[..count].to_vec());
+                    let mut lows = [LowRange::default(); 4];
+                    let count = usize::from(self.receiver.report(&mut lows, 3));
+                    let number = self.receiver.next();
+                    let blocks = lows[..count].iter().map(|low| low.above(number)).collect();
                     self.acks.push_back(Back { number, blocks, trigger: number });
                 }
             }

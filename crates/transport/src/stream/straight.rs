@@ -3,7 +3,7 @@
 //! holds them equal (`crates/transport/tests/straight.rs`). When it may be taken is decided in `sender/straight.rs`.
 
 use tailback_control::Reliability;
-use tailback_core::{Acked, Bytes, Echoes, PairPosition, Recovery, SeqRange, Time};
+use tailback_core::{Acked, Bytes, Echoes, PairPosition, Ranges, Recovery, SeqRange, Time};
 
 use super::ring::Record;
 use super::spurious::Doubt;
@@ -89,21 +89,22 @@ impl LossRecovery {
         &mut self,
         now: Time,
         number: u64,
-        blocks: &[SeqRange],
+        said: &(impl Ranges + ?Sized),
         config: &StreamConfig,
         next: &mut Next,
     ) -> bool {
-        let Some((newest, others)) = blocks.split_first() else { return false };
+        let mut ranges = said.ranges();
+        let Some(newest) = ranges.next() else { return false };
         let is_over = self.state != Recovery::Open && number >= self.recover;
         if number != self.ring.first() || is_over {
             return false;
         }
         let arrived = newest.end.wrapping_sub(1);
-        if self.known_up_to(newest) != Some(arrived) || !self.ring.get(arrived).is_plain() {
+        if self.known_up_to(&newest) != Some(arrived) || !self.ring.get(arrived).is_plain() {
             return false;
         }
-        for range in others {
-            if self.known_up_to(range).is_none_or(|known| known < range.end) {
+        for range in ranges {
+            if self.known_up_to(&range).is_none_or(|known| known < range.end) {
                 return false;
             }
         }

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use tailback_control::Reliability;
-use tailback_core::{Bytes, Echoes, FlowId, PairPosition, Recovery, SeqRange, Span, Time};
+use tailback_core::{Bytes, Echoes, FlowId, LowRange, PairPosition, Recovery, SeqRange, Span, Time};
 
 use super::{Ack, Choice, LossRecovery, Room};
 use crate::config::StreamConfig;
@@ -112,8 +112,9 @@ impl Run {
     }
 
     fn acknowledge(&mut self, trigger: u64) {
-        let mut blocks = [SeqRange::default(); 4];
-        let count = usize::from(self.receiver.report(&mut blocks, 3));
+        let mut lows = [LowRange::default(); 4];
+        let count = usize::from(self.receiver.report(&mut lows, 3));
+        let blocks = lows.map(|low| low.above(self.receiver.next()));
         let ack = Ack {
             number: self.receiver.next(),
             blocks: &blocks[..count],
@@ -347,7 +348,7 @@ fn one_segment_more_beyond_a_hole_is_read_straight() {
     let mut read = |number: u64, ranges: &[(u64, u64)]| {
         let ranges: Vec<_> = ranges.iter().map(|&(start, end)| SeqRange { start, end }).collect();
         let mut next = Next::EMPTY;
-        let read = machine.on_beyond(now, number, &ranges, &config, &mut next);
+        let read = machine.on_beyond(now, number, &ranges[..], &config, &mut next);
         read.then_some((next.acked.number, next.event))
     };
     assert_eq!(read(0, &[]), None, "nothing is said");

@@ -252,9 +252,7 @@ impl World<'_> {
             206..=230 => arrival += Span::from_millis(1 + u64::from(self.choices.byte())),
             _ => {
                 let mut copy = packet;
-                if let Some(annex) = self.annexes.get(packet.annex).cloned() {
-                    copy.annex = self.annexes.insert(annex);
-                }
+                copy.annex = self.annexes.copy(packet.annex);
                 self.fly(arrival, 1 - from, copy);
             }
         }

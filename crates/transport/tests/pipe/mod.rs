@@ -186,11 +186,8 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
             Fate::Drop => return self.annexes.free(packet.annex),
             Fate::Late(span) => arrival += span,
             Fate::Twice => {
-                let annex = self.annexes.get(packet.annex).cloned();
                 let mut copy = packet;
-                if let Some(annex) = annex {
-                    copy.annex = self.annexes.insert(annex);
-                }
+                copy.annex = self.annexes.copy(packet.annex);
                 self.fly(arrival, copy, forward);
             }
             Fate::Mark if packet.is_ecn_capable() => packet.set_ecn(tailback_core::Ecn::Ce),
