@@ -4,11 +4,14 @@
 use tailback_core::{AckFrequency, AckWish, Span};
 
 use super::State;
+use crate::reals::{larger, smaller};
 
 /// At least so many acknowledgements come per round trip time in phases that measure.
 const LEAST_PER_ROUND: f64 = 4.0;
 /// The most packets per acknowledgement in these, as QUIC has it by default (RFC 9000 §13.2.2).
 const FREQUENT: f64 = 2.0;
+/// The window over what arrives in a round trip time, as long as the rate is not known or looks like more.
+const WINDOW_PER_ROUND: f64 = 2.0;
 /// The window over a seldom acknowledgement's packets, and the round trip time over its delay.
 const WINDOW_PART: f64 = 4.0;
 const TRIP_PART: f64 = 2.0;
@@ -36,6 +39,8 @@ pub(super) struct Seen {
     pub(super) limited: bool,
     /// Packets that the window has room for.
     pub(super) window: f64,
+    /// Packets per second that arrive, 0 before this is known.
+    pub(super) rate: f64,
     pub(super) smoothed: Option<Span>,
 }
 
@@ -66,21 +71,32 @@ impl AckPlan {
         }
         (self.seldom, self.whole_round) = (seldom, seldom && seen.round_start);
         let trip = smoothed.as_secs_f64();
+        let often = frequent(seen, trip);
         let (packets, delay) = if seldom {
             let part = 2.0_f64.powi(-self.halvings);
-            ((seen.window / WINDOW_PART * part).max(FREQUENT), trip / TRIP_PART * part)
+            let (packets, delay) = (seen.window / WINDOW_PART * part, trip / TRIP_PART * part);
+            // An exhausted window is no reason to measure more than where it measures.
+            (larger(packets, often.0), larger(delay, often.1))
         } else {
-            // The window has room for about two round trips' packets.
-            ((seen.window / (2.0 * LEAST_PER_ROUND)).min(FREQUENT), trip / LEAST_PER_ROUND)
+            often
         };
+        // Within what a receiver heeds, so that what it does not heed is no news.
         let asked =
-            AckFrequency { threshold: (packets as u32).max(1), max_delay: Span::from_secs_f64(delay) };
+            AckFrequency { threshold: packets as u32, max_delay: Span::from_secs_f64(delay) }.bounded();
         let is_news = self.wish.frequency.is_none_or(|known| differ(&known, &asked));
         if is_news {
             self.wish.frequency = Some(asked);
         }
         is_news
     }
+}
+
+/// Packets per acknowledgement, and its delay, in phases that measure.
+fn frequent(seen: &Seen, trip: f64) -> (f64, f64) {
+    let by_window = seen.window / WINDOW_PER_ROUND;
+    // The window may have room for far more than arrives: for what arrives in bunches, or before any rate is known.
+    let arrive = if seen.rate > 0.0 { smaller(by_window, seen.rate * trip) } else { by_window };
+    ((arrive / LEAST_PER_ROUND).clamp(1.0, FREQUENT).floor(), trip / LEAST_PER_ROUND)
 }
 
 /// Whether it is worth a request.
@@ -92,10 +108,16 @@ fn differ(known: &AckFrequency, asked: &AckFrequency) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tailback_core::Bytes;
+
+    use super::super::Bbr3;
     use super::*;
+    use crate::parts::ControllerParams;
 
     fn seen(state: State, round_start: bool, limited: bool, window: f64, millis: u64) -> Seen {
-        Seen { state, round_start, limited, window, smoothed: Some(Span::from_millis(millis)) }
+        // The pipe is half of the window.
+        let rate = window / 2.0 / (millis as f64 * 1e-3);
+        Seen { state, round_start, limited, window, rate, smoothed: Some(Span::from_millis(millis)) }
     }
 
     fn asked(plan: &AckPlan) -> (u32, u64) {
@@ -113,7 +135,8 @@ mod tests {
             (State::Up, 4.0, (1, 10)),
             (State::ProbeRtt, 4.0, (1, 10)),
             (State::Down, 100.0, (25, 20)),
-            (State::Cruise, 5.0, (2, 20)),
+            (State::Cruise, 10.0, (2, 20)),
+            (State::Cruise, 4.0, (1, 20)),
         ] {
             let mut plan = AckPlan::default();
             plan.follow(&seen(state, true, false, window, 40));
@@ -149,23 +172,72 @@ mod tests {
         assert_eq!(round(State::Down, true), (16, 20), "the round before had no part in it");
         assert_eq!(round(State::Down, true), (8, 10));
         assert_eq!(round(State::Cruise, false), (8, 10));
-        assert_eq!(round(State::Cruise, true), (4, 5));
+        assert_eq!(round(State::Cruise, true), (4, 10));
         assert_eq!(round(State::Refill, true), (2, 10));
         assert_eq!(round(State::Down, false), (8, 10), "one step back with every cycle");
         for _ in 0..20 {
             round(State::Cruise, true);
         }
-        assert_eq!(round(State::Cruise, true).0, 2, "never more frequent than where it measures");
+        assert_eq!(round(State::Cruise, true), (2, 10), "never more frequent than where it measures");
     }
 
     #[test]
     fn in_a_phase_that_measures_at_least_four_come_per_round_trip() {
-        for window in 1..200_u32 {
+        for (window, arrive) in
+            (1..200_u32).flat_map(|window| (0..=window).map(move |arrive| (window, arrive)))
+        {
+            let rate = f64::from(arrive) / 0.04;
             let mut plan = AckPlan::default();
-            plan.follow(&seen(State::Up, true, false, window.into(), 40));
-            // Of a pipe of half the window as many packets arrive per round trip.
+            plan.follow(&Seen { rate, ..seen(State::Up, true, false, window.into(), 40) });
+            // Before there is a rate, the pipe is half of the window.
+            let arrive = if arrive == 0 { f64::from(window) / 2.0 } else { arrive.into() };
             let (threshold, _) = asked(&plan);
-            assert!(threshold == 1 || f64::from(window) / 2.0 / f64::from(threshold) >= 4.0, "{window}");
+            assert!(threshold == 1 || arrive / f64::from(threshold) >= 4.0, "{window}, {arrive}");
+        }
+    }
+
+    #[test]
+    fn no_more_is_asked_for_than_a_quarter_of_the_window_and_half_a_round_trip_time() {
+        for window in (1..400_u32).map(|quarters| f64::from(quarters) / 4.0 + 3.75) {
+            for rounds in 0..10 {
+                let mut plan = AckPlan::default();
+                for _ in 0..=rounds {
+                    plan.follow(&seen(State::Cruise, true, true, window, 40));
+                }
+                let (threshold, delay) = asked(&plan);
+                assert!(threshold == 1 || f64::from(threshold) <= window / 4.0, "{window}, {rounds}");
+                let mut measuring = AckPlan::default();
+                measuring.follow(&seen(State::Up, true, false, window, 40));
+                assert!((measuring.wish().frequency.unwrap().threshold, 10) <= (threshold, delay));
+                assert!((10..=20).contains(&delay), "{window}, {rounds}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_no_receiver_heeds_is_not_asked_for() {
+        let mut plan = AckPlan::default();
+        assert!(plan.follow(&seen(State::Cruise, true, false, 1e6, 40_000)));
+        assert_eq!(asked(&plan), (AckFrequency::MOST, 10_000));
+        assert!(!plan.follow(&seen(State::Cruise, true, false, 2e6, 80_000)), "no news to a receiver");
+    }
+
+    /// §5.5.8 of the draft: the lesser of what the threshold and what the delay holds back.
+    #[test]
+    fn the_window_has_room_for_what_is_held_back_at_the_present_rate() {
+        let params = ControllerParams {
+            segment: Bytes::new(1000),
+            initial_window: Bytes::new(100_000),
+            initial_ssthresh: None,
+            max_window: Bytes::new(1_000_000),
+        };
+        let mut bbr = Bbr3 { acks: Some(Box::default()), state: State::Cruise, ..Bbr3::new(&params) };
+        let quanta = bbr.control.with_quanta(0.0, false);
+        for (rate, room) in [(5e5, 10_000.0), (1e6, 20_000.0), (2e6, 25_000.0)] {
+            bbr.model.set_rate(rate);
+            bbr.plan_acks(true, Some(Span::from_millis(40)));
+            assert_eq!(bbr.acks.as_ref().map(|acks| asked(acks)), Some((25, 20)));
+            assert_eq!(bbr.control.with_quanta(0.0, false) - quanta, room);
         }
     }
 }

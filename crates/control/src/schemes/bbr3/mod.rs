@@ -41,12 +41,13 @@
 //!
 //! | the draft | here |
 //! | --- | --- |
-//! | "at least 4 acknowledgements per round trip" in Startup, Refill and Up | one per 2 packets, per packet where the window has room for fewer than 16, or after a quarter of the smoothed round trip time |
-//! | Down and Cruise may ask for "up to" half a round trip time and "roughly" a quarter of the window | just that, at least 2 packets |
+//! | "at least 4 acknowledgements per round trip" in Startup, Refill and Up | one per 2 packets, per packet where by the rate fewer than 8 arrive in a smoothed round trip time or the window has room for fewer than 16, or after a quarter of that time; app-limited or in bunches there may be fewer |
+//! | Down and Cruise may ask for "up to" half a round trip time and "roughly" a quarter of the window | just that, in whole packets, at least one; with windows below 8 packets each is acknowledged |
 //! | Drain is not named | as Startup |
 //! | ProbeRTT: a prompt acknowledgement of each flight's last packet, and maybe a short delay | both: as Startup, and at once for the packet that fills the window |
-//! | who "frequently" exhausts the window asks for more | each whole round in which it was full, in Down or Cruise, halves threshold and delay; each new Down takes one halving back |
-//! | when a request is renewed is not said | when the phase asks for another kind, or at a round's end where something differs by a quarter |
+//! | who "frequently" exhausts the window asks for more | each whole round in which it was full, in Down or Cruise, halves threshold and delay, down to those of Up; each return to Down or Cruise, after ProbeRTT too, takes one halving back |
+//! | when a request is renewed is not said | when the phase asks for another kind, or at a round's end where something differs by more than a quarter; until then a delay may be 0.67 of a round trip time that has become shorter |
+//! | ProbeRTT's flights: those that were under way when it began are not named | no packet of theirs can be marked any more; they end by the request before, within half a round trip time |
 //! | the offload budget "can be increased" by the lesser of a threshold in packets and a delay times a rate (§5.5.8) | it is, the threshold in bytes of full segments |
 
 mod acks;
@@ -433,8 +434,10 @@ impl Bbr3 {
         let Some(acks) = &mut self.acks else { return };
         let window = self.control.window / self.segment;
         let limited = self.control.was_limited();
-        let seen = Seen { state: self.state, round_start, limited, window, smoothed };
-        if acks.follow(&seen)
+        let rate = self.model.bandwidth() / self.segment;
+        let seen = Seen { state: self.state, round_start, limited, window, rate, smoothed };
+        // The rate may have changed while the request stays.
+        if (acks.follow(&seen) || round_start)
             && let Some(asked) = acks.wish().frequency
         {
             let held = asked.max_delay.as_secs_f64() * self.model.max_rate();

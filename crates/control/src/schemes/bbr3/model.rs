@@ -89,6 +89,11 @@ impl Model {
         larger(self.rates[0], self.rates[1])
     }
 
+    #[cfg(test)]
+    pub(super) fn set_rate(&mut self, rate: f64) {
+        self.rates = [rate; 2];
+    }
+
     /// `bw`: the rate in force.
     pub(super) fn bandwidth(&self) -> f64 {
         smaller(self.max_rate(), self.bounds.bandwidth_short)
