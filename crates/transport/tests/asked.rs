@@ -4,6 +4,7 @@
 use crate::pipe;
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 use std::rc::Rc;
 
@@ -416,6 +417,36 @@ fn the_timer_waits_for_an_acknowledgement_that_was_asked_to_wait() {
     assert_eq!(test.sender.timeout(), Span::from_millis(200));
 }
 
+/// After a time-out one packet leaves again, and all waits for its acknowledgement.
+#[test]
+fn what_a_time_out_sends_again_is_acknowledged_at_once() {
+    let mut law = Wishing::new(20, &[(0, wish(every(10, 400)))]);
+    // As controllers do after a time-out, until more is known.
+    law.inner = law.inner.at(Time::from_secs_f64(0.7), Directive::window(Bytes::new(1000)));
+    law.inner = law.inner.at(Time::from_secs_f64(5.0), Directive::window(Bytes::new(3000)));
+    let config = StreamConfig { spurious: SpuriousDetection::Off, ..config() };
+    let test = pipe(&config, law, AnySource::infinite(), 20)
+        .script(|packet, count, _| {
+            // A whole window is lost, and the first retransmission.
+            let gone =
+                (200..220).contains(&packet.number) && count == 1 || (packet.number, count) == (200, 2);
+            if gone { Fate::Drop } else { Fate::Deliver }
+        })
+        .start()
+        .run(Span::from_secs(8));
+    assert_eq!(test.sender.counters().timeouts, 2);
+    let again: Vec<_> = test.departures.iter().filter(|one| one.packet.is_retransmitted()).collect();
+    let lone: Vec<_> = again.iter().filter(|one| one.at < Time::from_secs_f64(5.0)).collect();
+    assert_eq!(lone[..3].iter().map(|one| one.packet.number).collect::<Vec<_>>(), [200, 200, 201]);
+    assert_eq!(lone.len(), 21, "each alone, and none waits");
+    for one in &lone[1..] {
+        assert!(one.packet.is_pushed());
+        assert!(test.acks.iter().any(|(at, ack)| {
+            ack.number == one.packet.number + 1 && *at == one.at + Span::from_millis(20)
+        }));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -459,7 +490,7 @@ proptest! {
                 Fate::Deliver
             }
         };
-        let test = pipe(&config, Wishing::new(24, &wishes), AnySource::finite(Bytes::new(960 * (quiet + 400))), 20)
+        let test = pipe(&config, Wishing::new(24, &wishes), AnySource::finite(Bytes::new(960 * (quiet + 1000))), 20)
             .seed(seed)
             .script(move |_, _, rng| {
                 sent.set(sent.get() + 1);
@@ -469,12 +500,34 @@ proptest! {
             .start()
             .run(Span::from_secs(100_000));
         prop_assert!(test.finished());
-        // At the end nothing was in the way; the very last packet bears PSH.
-        let expected = u64::from(last.map_or(1, |asked| asked.threshold));
-        let steps = steps(&test, 20);
-        // A window of 24 that twelve divide: whole steps, but for a rest where the threshold does not divide what is sent at once.
-        let most = steps.iter().copied().max().unwrap_or(0);
-        prop_assert_eq!(most, expected, "{:?}", steps);
+        // At the end nothing was in the way, and each acknowledgement has its reason: as many packets as were asked for, or as
+        // much time since the first of them. The very last packet bears PSH.
+        let arrival: BTreeMap<_, _> =
+            test.departures.iter().map(|one| (one.packet.number, one.at + Span::from_millis(20))).collect();
+        // What a time-out sent again for nothing is a duplicate, and acknowledged at once.
+        let again: Vec<_> = test
+            .departures
+            .iter()
+            .filter_map(|one| one.packet.is_retransmitted().then_some(one.at + Span::from_millis(20)))
+            .collect();
+        let tail = &test.acks[test.acks.len() - 22..test.acks.len() - 1];
+        let mut reasons = 0;
+        for pair in tail.windows(2) {
+            let (known, (at, told)) = (pair[0].1.number, (pair[1].0, pair[1].1.number));
+            let asked = last.unwrap_or(AckFrequency { threshold: 1, max_delay: Span::ZERO });
+            let (packets, waited) = (told - known, at.since(arrival[&known]));
+            let by_count = packets == u64::from(asked.threshold) && waited <= asked.max_delay;
+            let by_time = packets < u64::from(asked.threshold) && waited == asked.max_delay;
+            reasons += u32::from(by_count || by_time);
+            prop_assert!(
+                by_count || by_time || again.contains(&at),
+                "{} packets, {:?}, of {:?}",
+                packets,
+                waited,
+                last
+            );
+        }
+        prop_assert!(reasons >= 10, "{} of 20", reasons);
         prop_assert!(test.annexes.is_empty());
     }
 }

@@ -246,8 +246,10 @@ impl<C: Controller, S: Source> Sender<C, S> {
             self.recovery.hold_acks(held.saturating_sub(self.config.rto.held));
             Arc::make_mut(&mut self.config).rto.held = held;
         }
-        // Behind the last of the data nothing may follow that would have it acknowledged.
-        if at_once || !self.app.has_data() {
+        // Nothing may follow that would have it acknowledged: it is the last of the data, or what a time-out sends again, alone,
+        // into a window of one packet.
+        let is_alone = packet.is_retransmitted() && Bytes::new(self.recovery.in_flight()) <= packet.size();
+        if at_once || is_alone || !self.app.has_data() {
             packet.set_pushed(true);
         }
         request
