@@ -35,14 +35,19 @@ def registry() -> str:
     with ``reliability`` and ``expects``, queues with ``family`` and ``state`` (the names of what ``record.queue_state``
     records)."""
 
+class RaisedInPart(Exception):
+    """A custom part that carried real packets has raised the cause of this. Linux only."""
+
 def emulate(scenario: str, told: str, /) -> tuple[Result, str]:
     """Runs programs at the ends of the links of a scenario's first flow, in real time, on Linux. ``told`` says in JSON what
     runs: ``command``, ``server`` or null, ``outside``, ``mtu``, ``held`` (the number of a file: the run ends when nobody
     holds its other end), and the budget of lateness, ``median_seconds`` and ``p99_seconds``. Gives the result, and a
-    report as JSON: ``status``, ``stopped``, ``valid``, ``reasons``, ``lateness``, ``directions``.
+    report as JSON: ``status``, ``stopped``, ``valid``, ``reasons``, ``lateness``, ``calls`` (how long calls of
+    custom parts took), ``directions``.
 
     Raises:
         ScenarioError: where the scenario makes no sense.
+        RaisedInPart: where a custom part fails.
         OSError: where the system does not let us.
     """
 
@@ -74,10 +79,11 @@ def laboratory(scenario: str, told: str, /) -> tuple[Result, str]:
     """Runs a scenario with real packets, in real time, on Linux. ``told`` says in JSON: ``kernel``, as of :func:`load_lab`,
     ``held`` (the number of a file: the run ends when nobody holds its other end), and the budget of lateness,
     ``median_seconds`` and ``p99_seconds``. Gives the result, and a report as JSON: ``kernel``, ``valid``, ``reasons``,
-    ``lateness`` of packets and ``timers``.
+    ``lateness`` of packets and ``timers``, and how long ``calls`` of custom parts took.
 
     Raises:
         ScenarioError: where the scenario makes no sense, or cannot be had with real packets.
+        RaisedInPart: where a custom part fails.
         OSError: where the system does not let us.
     """
 
@@ -98,6 +104,7 @@ def send_file(scenario: str, told: str, progress: Callable[[str], object], /) ->
     Raises:
         ScenarioError: where the scenario makes no sense.
         TransferError: whatever keeps the file from arriving.
+        RaisedInPart: where a custom part fails.
     """
 
 def receive_file(told: str, progress: Callable[[str], object], /) -> tuple[Result, str]:

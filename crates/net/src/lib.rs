@@ -11,6 +11,8 @@ pub mod host;
 pub mod impair;
 #[cfg(target_os = "linux")]
 pub mod lab;
+#[cfg(target_os = "linux")]
+pub mod last_resort;
 pub mod margin;
 #[cfg(target_os = "linux")]
 pub mod router;

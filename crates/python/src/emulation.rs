@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -20,6 +20,7 @@ use tailback_scenario::{Outcome, Problems, Scenario};
 use tailback_sim::PacketEvent;
 
 use crate::convert::raise;
+use crate::custom::{RealRun, last_resort};
 use crate::result::RunResult;
 
 /// What runs at the ends, as Python says it.
@@ -58,6 +59,9 @@ impl Told {
         }
     }
 }
+
+/// Of fewer than these there is no 99th percentile. Endpoints whose packets answer others have few timers.
+pub(crate) const FEW: u64 = 100;
 
 /// Records what a router does as an emulation's doing.
 struct Recording {
@@ -109,7 +113,10 @@ impl RouterRecorder for Recording {
 pub(crate) fn emulate(py: Python<'_>, scenario: &str, told: &str) -> PyResult<(RunResult, String)> {
     let scenario = Scenario::from_json(scenario).map_err(|problems| raise(py, &problems))?;
     let told: Told = serde_json::from_str(told).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let (outcome, report) = py.detach(|| session(scenario, &told)).map_err(|failure| failure.raised(py))?;
+    let (real, _entered) = RealRun::enter()?;
+    let done = py.detach(|| session(scenario, &told, &real));
+    real.outcome(py)?;
+    let (outcome, report) = done.map_err(|failure| failure.raised(py))?;
     Ok((RunResult::new(py, outcome)?, report.to_string()))
 }
 
@@ -144,7 +151,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-fn session(scenario: Scenario, told: &Told) -> Result<(Outcome, Value), Failure> {
+fn session(scenario: Scenario, told: &Told, real: &RealRun) -> Result<(Outcome, Value), Failure> {
     let seed = scenario.seed;
     let is_logged = scenario.record.packets || scenario.record.delays;
     let emulation = Emulation::new(scenario)?;
@@ -153,10 +160,13 @@ fn session(scenario: Scenario, told: &Told) -> Result<(Outcome, Value), Failure>
     let routes = (flow.forward.clone(), flow.reverse.clone());
     let held: OwnedFd = File::open(format!("/proc/self/fd/{}", told.held))?.into();
     let config = told.config();
+    let _resort = last_resort(&held)?;
+    real.check()?;
     let ends = Ends::new(config.far, config.mtu)?;
     let recording = Recording { emulation, is_logged };
-    let mut ended = ends.run(&config, links, routes, recording, &held)?;
-    let report = report(&mut ended, &told.budget());
+    let stops = [held.as_fd(), real.failure()];
+    let mut ended = ends.run(&config, links, routes, recording, &stops)?;
+    let report = report(&mut ended, &told.budget(), &real.calls());
     let inside = ended.router.inside();
     let end = inside.now();
     let counters =
@@ -206,7 +216,7 @@ fn seen(flow: &FlowTally) -> SeenFlow {
 }
 
 /// All that is particular to real packets.
-fn report(ended: &mut Ended<Recording>, budget: &Budget) -> Value {
+fn report(ended: &mut Ended<Recording>, budget: &Budget, calls: &Spans) -> Value {
     let router = &mut ended.router;
     let mut reasons = budget.judge(router.lateness());
     let devices = router.inside().devices().to_vec();
@@ -214,6 +224,8 @@ fn report(ended: &mut Ended<Recording>, budget: &Budget) -> Value {
     let unsent = devices.iter().map(|device| device.unsent).sum();
     reasons.extend((unread > 0).then_some(Invalid::Unread(unread)));
     reasons.extend((unsent > 0).then_some(Invalid::Unsent(unsent)));
+    let mut reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+    reasons.extend(late_calls(calls, budget));
     let directions = [("up", 0, 1), ("down", 1, 0)].map(|(name, from, to)| {
         let told = direction(&devices[from], &devices[to], &router.delays()[to]);
         (name.to_owned(), told)
@@ -222,9 +234,10 @@ fn report(ended: &mut Ended<Recording>, budget: &Budget) -> Value {
         "status": ended.status,
         "stopped": ended.is_stopped,
         "valid": reasons.is_empty(),
-        "reasons": reasons.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "reasons": reasons,
         "budget": {"median_seconds": budget.median.as_secs_f64(), "p99_seconds": budget.p99.as_secs_f64()},
         "lateness": spans(router.lateness()),
+        "calls": spans(calls),
         "awake_seconds": router.margin().as_secs_f64(),
         "inside_packets": router.inside().inside(),
         "flows": router.inside().flows().len(),
@@ -245,6 +258,12 @@ fn direction(from: &DeviceCounters, to: &DeviceCounters, delays: &Spans) -> Valu
         "marked_packets": to.marked,
         "delay": spans(delays),
     })
+}
+
+/// Every reason why a run whose custom parts took so long does not count: whatever they do, packets leave later by that.
+pub(crate) fn late_calls(calls: &Spans, budget: &Budget) -> Vec<String> {
+    let late = if calls.count() < FEW { Vec::new() } else { budget.judge(calls) };
+    late.iter().map(|late| late.to_string().replace("packets left", "calls of custom parts came back")).collect()
 }
 
 pub(crate) fn spans(spans: &Spans) -> Value {

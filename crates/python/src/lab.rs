@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -20,11 +21,9 @@ use tailback_scenario::topology::Network;
 use tailback_scenario::{Outcome, Scenario};
 
 use crate::convert::raise;
-use crate::emulation::{Failure, recorded, spans};
+use crate::custom::{RealRun, last_resort, within};
+use crate::emulation::{FEW, Failure, late_calls, recorded, spans};
 use crate::result::RunResult;
-
-/// Of fewer timers than these there is no 99th percentile. Endpoints whose packets answer others have few.
-const FEW: u64 = 100;
 
 /// What is to be known beside the scenario.
 #[derive(Deserialize)]
@@ -70,11 +69,14 @@ pub(crate) fn kernel_schemes() -> Vec<(String, Option<&'static str>)> {
 pub(crate) fn laboratory(py: Python<'_>, scenario: &str, told: &str) -> PyResult<(RunResult, String)> {
     let scenario = Scenario::from_json(scenario).map_err(|problems| raise(py, &problems))?;
     let told: Told = serde_json::from_str(told).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let (outcome, report) = py.detach(|| session(scenario, &told)).map_err(|failure| failure.raised(py))?;
+    let (real, _entered) = RealRun::enter()?;
+    let done = py.detach(|| session(scenario, &told, &real));
+    real.outcome(py)?;
+    let (outcome, report) = done.map_err(|failure| failure.raised(py))?;
     Ok((RunResult::new(py, outcome)?, report.to_string()))
 }
 
-fn session(scenario: Scenario, told: &Told) -> Result<(Outcome, Value), Failure> {
+fn session(scenario: Scenario, told: &Told, real: &RealRun) -> Result<(Outcome, Value), Failure> {
     let scenario = scenario.for_lab(&told.kernel, &congestion_controls())?;
     let (end, warm_up) = (scenario.end(), Time::ZERO + scenario.warm_up);
     let window = Window { bin: scenario.record.bin, warm_up, end };
@@ -82,8 +84,10 @@ fn session(scenario: Scenario, told: &Told) -> Result<(Outcome, Value), Failure>
     let plan = plan(&emulation, &told.kernel, window)?;
     let held: OwnedFd = File::open(format!("/proc/self/fd/{}", told.held))?.into();
     let recording = Recording::new(emulation, &plan, window);
-    let mut ended = run(plan, recording, &held)?;
-    let report = report(&mut ended, told);
+    let _resort = last_resort(&held)?;
+    real.check()?;
+    let mut ended = run(plan, recording, &[held.as_fd(), real.failure()])?;
+    let report = report(&mut ended, told, &real.calls());
     let inside = ended.router.inside();
     let end = inside.now();
     let links = inside.recorder().emulation.network().links.len();
@@ -140,7 +144,7 @@ fn plan(emulation: &Emulation, kernel: &Kernel, window: Window) -> Result<LabPla
         }
     };
     let flows = network.flows.iter().enumerate().map(flow).collect();
-    Ok(LabPlan { hosts: hosts.len(), links, flows, window })
+    Ok(LabPlan { hosts: hosts.len(), links, flows, window, within: Arc::new(within) })
 }
 
 /// The nodes where flows begin or end, with the numbers of their hosts.
@@ -262,7 +266,7 @@ fn driven((sender, receiver): (End, End), seen: &Seen, scheme: Option<String>) -
 }
 
 /// All that is particular to real packets.
-fn report(ended: &mut LabEnded<Recording>, told: &Told) -> Value {
+fn report(ended: &mut LabEnded<Recording>, told: &Told, calls: &Spans) -> Value {
     let budget = Budget {
         median: Span::from_secs_f64(told.median_seconds),
         p99: Span::from_secs_f64(told.p99_seconds),
@@ -284,6 +288,7 @@ fn report(ended: &mut LabEnded<Recording>, told: &Told) -> Value {
         reasons
             .extend(late.map(|late| late.to_string().replace("packets left", "the endpoints' timers ran")));
     }
+    reasons.extend(late_calls(calls, &budget));
     let devices = ended.router.inside().devices().to_vec();
     let unread = ended.unread + devices.iter().map(|device| device.no_room).sum::<u64>();
     let unsent = devices.iter().map(|device| device.unsent).sum();
@@ -306,6 +311,7 @@ fn report(ended: &mut LabEnded<Recording>, told: &Told) -> Value {
         "budget": {"median_seconds": told.median_seconds, "p99_seconds": told.p99_seconds},
         "lateness": spans(ended.router.lateness()),
         "timers": spans(&timers),
+        "calls": spans(calls),
         "awake_seconds": ended.router.margin().as_secs_f64(),
         "is_log_full": ended.router.inside().recorder().emulation.is_log_full(),
     })

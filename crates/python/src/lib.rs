@@ -36,6 +36,9 @@ mod _core {
         PyEchoes, PyEnvelope, PyFeedback, PyLost, PyLostThen, PyOneWay, PyOutgoing, PyPacket, PyRtt, PySent,
         QueueContext,
     };
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::custom::RaisedInPart;
     #[pymodule_export]
     use crate::custom::{register_queue, register_scheme};
     #[cfg(target_os = "linux")]

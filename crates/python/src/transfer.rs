@@ -24,6 +24,8 @@ use tailback_scenario::{Outcome, Problems, Scenario};
 use tailback_transport::{Receiver, Sender};
 
 use crate::convert::raise;
+use crate::custom::RealRun;
+use crate::emulation::spans;
 use crate::result::RunResult;
 
 create_exception!(tailback._core, TransferError, PyException, "A transfer has ended without its file.");
@@ -110,22 +112,25 @@ pub(crate) fn send_file(
         move_after: None,
     };
     let teller = Teller::new(progress);
-    let (finished, teller) = py.detach(move || (sent(&config, scenario, &teller), teller));
-    conclude(py, finished, &teller)
+    let (real, _entered) = RealRun::enter()?;
+    let shared = &real;
+    let (finished, teller) = py.detach(move || (sent(&config, scenario, &teller, shared), teller));
+    conclude(py, finished, &teller, &real)
 }
 
 /// What one end has of a transfer when it is over.
 type Finished = Result<(Option<Recording>, Span, Value), moving::TransferError>;
 
-fn sent(config: &SendConfig, scenario: Scenario, teller: &Teller) -> Finished {
+fn sent(config: &SendConfig, scenario: Scenario, teller: &Teller, real: &RealRun) -> Finished {
     let recording = RefCell::new(None);
     let prepare = |sizes| {
         let (prepared, scenario) = sender(scenario, sizes)?;
+        real.check().map_err(|error| error.to_string())?;
         let flow = Scenario::lean_json(&scenario.to_json()).map_err(|problems| problems.to_string())?;
         *recording.borrow_mut() = Some(Recording::new(scenario, true)?);
         Ok((prepared, flow))
     };
-    let sent = send(config, prepare, &mut |seen| watch(&recording, teller, seen))?;
+    let sent = send(config, prepare, &mut |seen| watch(&recording, teller, seen) && !real.has_failed())?;
     let report = json!({
         "name": sent.name,
         "bytes": sent.size.get(),
@@ -136,6 +141,7 @@ fn sent(config: &SendConfig, scenario: Scenario, teller: &Teller) -> Finished {
         "seconds": sent.span.as_secs_f64(),
         "address_changes": sent.moves,
         "edge": edge(sent.edge),
+        "calls": spans(&real.calls()),
     });
     Ok((recording.into_inner(), sent.span, report))
 }
@@ -159,14 +165,17 @@ pub(crate) fn receive_file(
         overwrite: told.overwrite,
     };
     let teller = Teller::new(progress);
-    let (finished, teller) = py.detach(move || (received(&config, &teller), teller));
-    conclude(py, finished, &teller)
+    let (real, _entered) = RealRun::enter()?;
+    let shared = &real;
+    let (finished, teller) = py.detach(move || (received(&config, &teller, shared), teller));
+    conclude(py, finished, &teller, &real)
 }
 
-fn received(config: &ReceiveConfig, teller: &Teller) -> Finished {
+fn received(config: &ReceiveConfig, teller: &Teller, real: &RealRun) -> Finished {
     let recording = RefCell::new(None);
     let prepare = |offer: &Offer| {
         let (prepared, scenario) = receiver(offer)?;
+        real.check().map_err(|error| error.to_string())?;
         teller.tell(&json!({"phase": "offer", "name": offer.name, "total": offer.size.get(),
             "scheme": scenario.flows[0].scheme.name()}));
         *recording.borrow_mut() = Some(Recording::new(scenario, false)?);
@@ -175,7 +184,7 @@ fn received(config: &ReceiveConfig, teller: &Teller) -> Finished {
     let listening = |address: SocketAddr| {
         teller.tell(&json!({"phase": "listening", "port": address.port()}));
     };
-    let received = receive(config, listening, prepare, &mut |seen| watch(&recording, teller, seen))?;
+    let received = receive(config, listening, prepare, &mut |seen| watch(&recording, teller, seen) && !real.has_failed())?;
     let report = json!({
         "path": received.path,
         "bytes": received.size.get(),
@@ -186,6 +195,7 @@ fn received(config: &ReceiveConfig, teller: &Teller) -> Finished {
         "seconds": received.span.as_secs_f64(),
         "address_changes": received.moves,
         "edge": edge(received.edge),
+        "calls": spans(&real.calls()),
     });
     Ok((recording.into_inner(), received.span, report))
 }
@@ -374,7 +384,13 @@ impl Teller {
 }
 
 /// From what happened to what Python gets.
-fn conclude(py: Python<'_>, finished: Finished, teller: &Teller) -> PyResult<(RunResult, String)> {
+fn conclude(
+    py: Python<'_>,
+    finished: Finished,
+    teller: &Teller,
+    real: &RealRun,
+) -> PyResult<(RunResult, String)> {
+    real.outcome(py)?;
     if let Some(stopped) = teller.state.borrow_mut().stopped.take() {
         return Err(stopped);
     }

@@ -42,7 +42,7 @@ pub(crate) fn free<T: Send + 'static>(large: T) {
 
 /// Whether there are parts written in Python: they tell what they raise to the thread that calls them, and whoever watches
 /// how long they take looks for them in the thread that began the run.
-fn has_custom_parts() -> bool {
+pub(crate) fn has_custom_parts() -> bool {
     !CUSTOM_SCHEMES.is_empty() || !CUSTOM_QUEUES.is_empty()
 }
 

@@ -158,8 +158,6 @@ impl Scenario {
                     be_like_the_kernel(flow, congestion);
                     TCP
                 } else {
-                    let is_custom = matches!(flow.scheme.0, SchemeConfig::Custom(_));
-                    no(checker, !is_custom, "scheme", "a custom scheme", "one of Tailback's own");
                     FRAMED + if flow.is_stamped() { STAMPED } else { 0 }
                 };
                 flow.set_header(Bytes::new(header), checker);

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli.options import Budget
+from tailback.cli.options import Budget, Custom
 from tailback.commands import complete
 
 
@@ -58,14 +58,17 @@ def shell(
     budget: Budget = "0.2 ms, 1 ms",
     mtu: Annotated[int, typer.Option(min=1280, max=65535, help="The longest packet, in bytes.")] = 1500,
     seed: Annotated[int, typer.Option(min=0, help="Of random losses and queues.")] = 1,
+    custom: Custom = None,
 ) -> None:
     """Run a command, or a shell, behind an emulated link with any queue, in real time. Linux only.
 
     The exit status is the command's. Needs no root where the system allows user namespaces.
     """
+    from tailback.commands.custom import use_files
     from tailback.commands.shell import run_shell
     from tailback.shell.links import Link
 
+    use_files(custom or [])
     recording = {"delays": record is not None, "packets": packets, "queue_state": record is not None}
     link = Link(rate, delay, buffer, queue, loss, trace, schedule, up or [], down or [], seed, recording)
     raise typer.Exit(

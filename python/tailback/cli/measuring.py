@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli.options import Budget, Changes, Json
+from tailback.cli.options import Budget, Changes, Custom, Json
 
 SCENARIO = typer.Argument(help="A scenario in TOML; schemes may be kernel-cubic, kernel-reno, ….", metavar="FILE")
 
@@ -21,6 +21,7 @@ def lab(
     changes: Changes = None,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw the overview figure.")] = True,
     budget: Budget = "0.2 ms, 1 ms",
+    custom: Custom = None,
     json: Json = False,
 ) -> None:
     """Run a scenario on this machine, with real packets in real time. Linux only.
@@ -28,8 +29,10 @@ def lab(
     Hosts are network namespaces, with a router between them that has the simulator's links. Flows are the same endpoints as
     in the simulator, over UDP in the clear, or the kernel's own TCP. Needs no root where the system allows user namespaces.
     """
+    from tailback.commands.custom import use_files
     from tailback.commands.lab import lab_file
 
+    use_files(custom or [])
     lab_file(file, seed=seed, out=out, changes=changes or [], plot=plot, budget=budget, as_json=json)
 
 
@@ -48,6 +51,7 @@ def parity(
             "--ideal-hosts", help="In the simulator hosts take no time, where else they take what real ones do."
         ),
     ] = False,
+    custom: Custom = None,
     json: Json = False,
 ) -> None:
     """Run a scenario in the simulator and with real packets, and compare. Linux only.
@@ -55,8 +59,10 @@ def parity(
     Every figure's difference has its interval over the runs. In the simulator, flows of the kernel's are their counterparts.
     The exit status is 1 where shares are surely more than 10 % apart.
     """
+    from tailback.commands.custom import use_files
     from tailback.commands.parity import parity_file
 
+    use_files(custom or [])
     status = parity_file(
         file,
         changes=changes or [],

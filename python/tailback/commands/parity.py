@@ -89,6 +89,7 @@ def as_data(parity: Parity) -> dict[str, object]:
         "runs": {"simulated": len(parity.simulated), "measured": len(parity.measured), "invalid": parity.invalid},
         "lateness": [result.real["lateness"] for result in parity.measured],
         "timers": [result.real["timers"] for result in parity.measured],
+        "calls": [result.real.get("calls") for result in parity.measured],
         "rows": plain(parity.table().to_dicts()),
     }
 

@@ -209,6 +209,8 @@ def _lateness(result: Result) -> str:
     late = [f"packets {told(result.real['lateness'])}"]
     if "timers" in result.real:
         late.append(f"timers {told(result.real['timers'])}")
+    if result.real.get("calls", {}).get("packets"):
+        late.append(f"calls of custom parts {told(result.real['calls'])}")
     stolen = result.real.get("stolen", 0.0)
     by_host = f"; the machine's host kept {100 * stolen:.0f} % of its processors' time" if stolen > _NOTABLE else ""
     return f"late: {'; '.join(late)} (median, 99 %); allowed {allowed}{by_host}"

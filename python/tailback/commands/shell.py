@@ -9,6 +9,7 @@ from pathlib import Path
 
 import typer
 
+from tailback.custom import shipping
 from tailback.errors import refused
 from tailback.lab.run import lateness
 from tailback.shell.launch import ShellError, launch, namespaces
@@ -56,4 +57,4 @@ def run_shell(
         "p99_seconds": p99,
         "record": str(record.absolute()) if record else None,
     }
-    return launch(how, told)
+    return launch(how, told, shipping.pack(told["scenario"]))

@@ -100,7 +100,7 @@ def send_file(
         told |= {"invitation": list(keys.invitation(key)), "keys": keys.own().told()}
     scenario = scenario_of(file.name, scheme, changes, seed)
     with _Seen(common) as seen, stoppable("the receiver keeps what has arrived; the same commands go on from there"):
-        result, report = _moved(_core.send_file, scenario.to_json(), json.dumps(told), seen.hear)
+        result, report = _moved(lambda: _core.send_file(scenario.to_json(), json.dumps(told), seen.hear))
     _tell(result, report, common, f"sent {report['name']} to {report['peer']}")
 
 
@@ -141,16 +141,17 @@ def receive_file(
         typer.echo(f"Waiting for a file. At the other host: {shlex.join(words)}", err=True)
 
     with _Seen(common, listening) as seen, stoppable("what has arrived is kept; the same commands go on from there"):
-        result, report = _moved(_core.receive_file, json.dumps(told), seen.hear)
+        result, report = _moved(lambda: _core.receive_file(json.dumps(told), seen.hear))
     _tell(result, report, common, f"received {report['path']} from {report['peer']}")
 
 
-def _moved(move: Callable[..., Any], *words: Any) -> tuple[Result, dict[str, Any]]:
+def _moved(move: Callable[[], tuple[Any, str]]) -> tuple[Result, dict[str, Any]]:
     from tailback import _core
+    from tailback.custom import runs
 
     began = time.monotonic()
     try:
-        raw, said = move(*words)
+        raw, said = runs.carry(move, apart=_Seen.hear.__code__)
     except _core.TransferError as error:
         raise TransferError(str(error)) from None
     from tailback.results.from_core import result_of

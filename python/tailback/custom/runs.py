@@ -1,15 +1,21 @@
-"""A run with custom parts in it: whatever they raise becomes a :class:`PartError`. Registering parts is the business of
-``registry.py``."""
+"""A run with custom parts in it, simulated or with real packets: whatever they raise becomes a :class:`PartError`. Registering
+parts is the business of ``registry.py``."""
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Callable
+from types import CodeType
+from typing import TypeVar
 
 from tailback import _core
 from tailback.custom.registry import explained, has_parts
 from tailback.custom.time_limit import Watched, limit
 from tailback.errors import PartError, TailbackError
+
+
+T = TypeVar("T")
 
 
 class _Follow:
@@ -53,3 +59,32 @@ def run(
         if (follow and error is follow.raised) or not has_parts():
             raise
         raise PartError(explained(error)) from error
+
+
+def carry(
+    work: Callable[[], T], *, apart: CodeType | None = None, stuck: Callable[[str], object] | None = None
+) -> T:
+    """Does work of the core with real packets, in which custom parts may be called from several threads.
+
+    Args:
+        work: calls the core.
+        apart: code that the core calls and that is no part's.
+        stuck: hears of a part's call that does not come back and cannot be interrupted; by default it is said on standard
+            error.
+
+    Raises:
+        PartError: as :func:`run`.
+    """
+    if not has_parts():
+        return work()
+    # The collector of garbage else looks through all that there is now, for some ten milliseconds, while packets wait.
+    gc.collect()
+    gc.freeze()
+    try:
+        with Watched(limit(), apart, threads=True, stuck=stuck):
+            return work()
+    except _core.RaisedInPart as error:
+        cause = error.__cause__ or error
+        raise PartError(explained(cause)) from cause
+    finally:
+        gc.unfreeze()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import json
 import pickle
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tailback.custom.registry import Part, of_name, register
+from tailback.custom.registry import Part, explained, of_name, register
+from tailback.errors import PartError
 
 _RECEIVED: dict[str, str] = {}
 """The digests of parts that came from elsewhere, by name."""
@@ -62,6 +65,27 @@ def receive(parts: tuple[Shipped, ...]) -> None:
         if known is None or _digest(known) != part.digest:
             register(pickle.loads(part.pickled))
         _RECEIVED[part.name] = part.digest
+
+
+def pack(scenario: str) -> bytes:
+    """The parts that a scenario names, written as JSON, for a process that is no worker of this one."""
+    return pickle.dumps((sys.path, ship(named_in(json.loads(scenario)))))
+
+
+def unpack(packed: bytes) -> None:
+    """Registers the parts of :func:`pack`.
+
+    Raises:
+        PartError: where the module of one cannot be imported here.
+    """
+    path, parts = pickle.loads(packed)
+    if parts:  # Behind this process's own, where nothing takes the place of what it needs itself.
+        sys.path += [folder for folder in path if folder not in sys.path]
+    for part in parts:
+        try:
+            receive((part,))
+        except Exception as error:
+            raise PartError(f"{part.name}: cannot be made again in the run's process: {explained(error)}") from error
 
 
 def _known(names: set[str]) -> list[tuple[str, Part]]:

@@ -8,6 +8,8 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 from typing import Final
 
@@ -52,11 +54,20 @@ class Watched:
     """Looks now and then, from a thread of its own, which call the run in this thread is in.
 
     The caller's frame is the run's: what it called, through the core, is a part's method. ``apart`` is code that the core
-    calls too and that is no part's.
+    calls too and that is no part's. With ``threads``, those that the core has begun call parts, too: what is outermost in
+    them is a part's method. ``stuck`` hears of a call that cannot be interrupted.
     """
 
-    def __init__(self, seconds: float, apart: CodeType) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        apart: CodeType | None = None,
+        *,
+        threads: bool = False,
+        stuck: Callable[[str], object] | None = None,
+    ) -> None:
         self._limit, self._apart = seconds, apart
+        self._has_threads, self._stuck = threads, stuck or _tell
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._look, name="tailback-call-limit", daemon=True)
         self._run: FrameType | None = None
@@ -78,36 +89,64 @@ class Watched:
             self._run = None
 
     def _look(self) -> None:
-        seen, since, told = None, 0.0, 0
+        seen: dict[int, _Seen] = {}
         while not self._done.wait(min(self._limit / 4, _LONGEST_LOOK)):
-            call = self._call()
-            if call is None or call is not seen:
-                seen, since, told = call, time.monotonic(), 0
-            elif time.monotonic() - since >= self._limit and not _is_debugged(call):
-                told += 1
-                self._interrupt(call, told)
+            calls = self._calls()
+            now = time.monotonic()
+            seen = {
+                thread: known if (known := seen.get(thread)) and known.call is call else _Seen(call, now)
+                for thread, call in calls.items()
+            }
+            for thread, one in seen.items():
+                if now - one.since >= self._limit and not _is_debugged(one.call):
+                    one.told += 1
+                    self._interrupt(thread, one)
 
-    def _call(self) -> FrameType | None:
-        """The frame of the part's method that the run has called, if it is in one."""
-        frame, outermost, call = sys._current_frames().get(self._id), None, None
+    def _calls(self) -> dict[int, FrameType]:
+        """By thread, the frame of the part's method that the run has called, if it is in one."""
+        frames = sys._current_frames()
+        wanted = frames if self._has_threads else {self._id: frames.get(self._id)}
+        calls = ((thread, self._call(thread, frame)) for thread, frame in wanted.items())
+        return {thread: call for thread, call in calls if call is not None}
+
+    def _call(self, thread: int, frame: FrameType | None) -> FrameType | None:
+        outermost, call = None, None
         while frame is not None and frame is not self._run:
             outermost = frame
             call = call if is_ours(frame.f_code.co_filename) else frame
             frame = frame.f_back
-        is_apart = outermost is not None and outermost.f_code is self._apart
-        return None if frame is None or is_apart else call
+        if outermost is None or outermost.f_code is self._apart:
+            return None
+        is_run = frame is not None
+        # Threads that Python has begun are the parts' own, or this one.
+        is_core = thread != self._id and outermost.f_code.co_filename != threading.__file__
+        return call if is_run or is_core else None
 
-    def _interrupt(self, call: FrameType, told: int) -> None:
+    def _interrupt(self, thread: int, seen: _Seen) -> None:
         """Raises the error within the call; where that changes nothing, since the call waits outside Python, says so."""
         import ctypes
 
-        code = call.f_code
+        code = seen.call.f_code
         said = f"{code.co_qualname} has not come back for {self._limit:g} s"
         error = type("CallTimeoutError", (CallTimeoutError,), {"said": f"{said} ({VARIABLE}, 0 for no limit)"})
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._id), ctypes.py_object(error))
-        if told == 3:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+        if seen.told == 3:
             place = f"{code.co_filename}, line {code.co_firstlineno}"
-            print(f"tailback: {said} and cannot be interrupted where it is ({place})", file=sys.stderr, flush=True)
+            self._stuck(f"{said} and cannot be interrupted where it is ({place})")
+
+
+@dataclass
+class _Seen:
+    """A call that was seen in a thread."""
+
+    call: FrameType
+    since: float
+    told: int = 0
+    """How often it was interrupted."""
+
+
+def _tell(said: str) -> None:
+    print(f"tailback: {said}", file=sys.stderr, flush=True)
 
 
 def _is_debugged(call: FrameType) -> bool:

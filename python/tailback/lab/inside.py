@@ -13,32 +13,48 @@ from pathlib import Path
 
 STOPPED = 3
 """The exit status where somebody has stopped it: there is no result."""
+PART_FAILED = 4
+"""The exit status where a custom part has failed: what is to be said of it is in a file of the folder."""
 
 
 def main() -> int:
     """Runs what the folder that is named first says; 0 where there is a result."""
-    from tailback.errors import TailbackError
+    from tailback.errors import PartError, TailbackError
 
     signal.signal(signal.SIGINT, lambda *_: None)  # Whoever started this decides.
     folder, held = Path(sys.argv[1]), int(sys.argv[2])
     os.set_inheritable(held, False)
     try:
         return _run(folder, held)
+    except PartError as error:
+        return _part_failed(folder, str(error))
     except (TailbackError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
 
 
+def _part_failed(folder: Path, said: str) -> int:
+    """Leaves word of what a custom part did."""
+    if folder.exists():  # Whoever made it may be gone.
+        (folder / "part-failed").write_text(said, encoding="utf-8")
+    return PART_FAILED
+
+
 def _run(folder: Path, held: int) -> int:
     from tailback import _core
+    from tailback.custom import runs, shipping
     from tailback.results.from_core import result_of
     from tailback.results.store import save
 
     told = json.loads((folder / "told.json").read_text(encoding="utf-8"))
     scenario = (folder / "scenario.json").read_text(encoding="utf-8")
+    shipping.unpack((folder / "parts").read_bytes())
     is_prompt = _sooner()
     began, busy = time.monotonic(), _processors()
-    raw, text = _core.laboratory(scenario, json.dumps({**told, "held": held}))
+    raw, text = runs.carry(
+        lambda: _core.laboratory(scenario, json.dumps({**told, "held": held})),
+        stuck=lambda said: os._exit(_part_failed(folder, said)),
+    )
     wall = time.monotonic() - began
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     report = json.loads(text) | {"is_real_time": is_prompt, "stolen": _stolen(busy, _processors())}

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tailback import _core
-from tailback.errors import TailbackError, refused
-from tailback.lab.inside import STOPPED
+from tailback.custom import shipping
+from tailback.errors import PartError, TailbackError, refused
+from tailback.lab.inside import PART_FAILED, STOPPED
 from tailback.units import number
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def run(
 
     Raises:
         ScenarioError: everything in the scenario that cannot be had with real packets.
+        PartError: where a custom part fails.
         LabError: where the system does not let us.
     """
     setup = what if isinstance(what, Setup) else Setup(what.to_json())
@@ -120,6 +122,7 @@ def run(
         folder = Path(beside)
         (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
         (folder / "scenario.json").write_text(setup.scenario, encoding="utf-8")
+        (folder / "parts").write_bytes(shipping.pack(setup.scenario))
         _attend(command, folder, number(json.loads(setup.scenario)["duration"]), progress)
         from tailback.results.store import load as load_result
 
@@ -140,13 +143,25 @@ def _attend(command: list[str], folder: Path, duration: float, progress: Callabl
             said = _wait(inside, began, duration, progress)
         except BaseException:
             os.close(holding)  # Whoever is inside ends now.
-            inside.communicate(timeout=_GRACE)
+            _end(inside)
             raise
         os.close(holding)
+    if inside.returncode == PART_FAILED:
+        raise PartError((folder / "part-failed").read_text(encoding="utf-8"))
     if inside.returncode == STOPPED:
         raise LabError("the laboratory was stopped")
     if inside.returncode:
         raise LabError(said.strip() or f"the laboratory ended with status {inside.returncode}")
+    print(said, end="", file=sys.stderr)  # What custom parts have said.
+
+
+def _end(inside: subprocess.Popen[str]) -> None:
+    """Waits for the end of who was told to; with it go all that it has started."""
+    try:
+        inside.communicate(timeout=_GRACE)
+    except subprocess.TimeoutExpired:
+        inside.kill()
+        inside.communicate()
 
 
 def _wait(

@@ -49,17 +49,21 @@ def namespaces() -> tuple[list[str], bool]:
     )
 
 
-def launch(command: list[str], told: Mapping[str, Any]) -> int:
+def launch(command: list[str], told: Mapping[str, Any], parts: bytes) -> int:
     """Runs ``inside.py`` in new namespaces and waits for it; its exit status. It ends when this process does, however that
-    ends."""
+    ends. ``parts`` are the custom ones that it needs."""
+    packed = os.memfd_create("custom parts")
+    with open(packed, "wb", closefd=False) as file:
+        file.write(parts)
     held, holding = os.pipe()
     _let_the_command_have_interrupts()
     # This very package, without a word in the environment, which is the command's too; and nothing from the working folder.
     home = str(Path(__file__).parents[2])
     start = f"import sys; sys.path.insert(0, {home!r}); from tailback.shell.inside import main; sys.exit(main())"
-    words = [*command, sys.executable, "-P", "-c", start, json.dumps({**told, "held": held})]
-    with subprocess.Popen(words, pass_fds=[held]) as inside:
+    words = [*command, sys.executable, "-P", "-c", start, json.dumps({**told, "held": held, "parts": packed})]
+    with subprocess.Popen(words, pass_fds=[held, packed]) as inside:
         os.close(held)
+        os.close(packed)
         ended_by = 0
 
         def end(number: int, _frame: FrameType | None) -> None:

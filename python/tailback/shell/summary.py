@@ -31,6 +31,8 @@ def summary(result: Result, folder: str | None) -> str:
     late, budget = real["lateness"], real["budget"]
     allowed = f"{shown(budget['median_seconds'], 's')}, {shown(budget['p99_seconds'], 's')}"
     lines.append(f"  late: {_quantiles(late, ('p50', 'p99'))} (median, 99 %); allowed {allowed}")
+    if real["calls"]["packets"]:
+        lines.append(f"  calls of custom parts: {_quantiles(real['calls'], ('p50', 'p99'))} (median, 99 %)")
     lines += [f"  INVALID: {reason}" for reason in real["reasons"]]
     if real["flows"] > result.flows.height:
         lines.append(f"  flows beyond the first {result.flows.height:,} have no rows: {real['flows']:,} in all")

@@ -10,5 +10,5 @@ mod session;
 mod watch;
 
 pub use hosts::congestion_controls;
-pub use session::{FlowEnds, LabEnded, LabFlow, LabPlan, run};
+pub use session::{FlowEnds, LabEnded, LabFlow, LabPlan, Within, run};
 pub use watch::{End, Looks, Transfer, Window};

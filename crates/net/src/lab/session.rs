@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
 use std::num::NonZeroU64;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver as Await, Sender as Tell, channel};
@@ -46,7 +46,13 @@ pub struct LabPlan {
     pub flows: Vec<LabFlow>,
     /// When things are looked at, and the end.
     pub window: Window,
+    /// What the threads of flows' ends run within.
+    pub within: Within,
 }
+
+/// What a thread of flows' ends runs within, for schemes that keep something for each thread that calls them: it calls what
+/// it is given, once.
+pub type Within = Arc<dyn Fn(&mut (dyn FnMut() + Send)) + Send + Sync>;
 
 /// A flow between two hosts.
 pub struct LabFlow {
@@ -125,13 +131,18 @@ enum Side {
     Receivers,
 }
 
-/// Runs a plan, with the router on the calling thread, until its end, or until nothing holds the other end of `held` any more.
-/// What threads inherit of the calling one, such as its priority, the flows' ends have too.
+/// Runs a plan, with the router on the calling thread, until its end, or until something can be read from one of `stops`, or
+/// whoever could write there is gone. What threads inherit of the calling one, such as its priority, the flows' ends have
+/// too.
 ///
 /// # Errors
 /// Namespaces, devices, sockets or threads that the system does not let us have; a plan that does not fit together.
-pub fn run<R: RouterRecorder>(plan: LabPlan, recorder: R, held: &OwnedFd) -> io::Result<LabEnded<R>> {
-    let LabPlan { hosts, links, flows, window } = plan;
+pub fn run<R: RouterRecorder>(
+    plan: LabPlan,
+    recorder: R,
+    stops: &[BorrowedFd<'_>],
+) -> io::Result<LabEnded<R>> {
+    let LabPlan { hosts, links, flows, window, within } = plan;
     let (hosts, files) = hosts_of(hosts, &flows)?;
     let mut rules = Vec::new();
     let (mut ready, mut own, count) = (Vec::new(), OwnGroups::new(), 2 * flows.len());
@@ -148,14 +159,14 @@ pub fn run<R: RouterRecorder>(plan: LabPlan, recorder: R, held: &OwnedFd) -> io:
     let stop = Arc::new(AtomicBool::new(false));
     let mut threads = Vec::new();
     for ends in ready {
-        threads.push(start(ends, &stop)?);
+        threads.push(start(ends, &within, &stop)?);
     }
     let clock = router.begin();
     for (_, tell, _) in &threads {
         // Whoever has ended already does not want to know.
         let _ = tell.send(clock);
     }
-    let outcome = router.run(window.end, &[held.as_fd()]);
+    let outcome = router.run(window.end, stops);
     let is_stopped = clock.now() < window.end;
     if is_stopped || outcome.is_err() {
         stop.store(true, Ordering::Relaxed);
@@ -185,14 +196,16 @@ pub fn run<R: RouterRecorder>(plan: LabPlan, recorder: R, held: &OwnedFd) -> io:
 type Started = (JoinHandle<Vec<End>>, Tell<Clock>, Vec<usize>);
 
 /// A thread that runs ends as soon as it is told the clock.
-fn start(ready: Ready, stop: &Arc<AtomicBool>) -> io::Result<Started> {
+fn start(ready: Ready, within: &Within, stop: &Arc<AtomicBool>) -> io::Result<Started> {
     let Ready { name, places, run } = ready;
     let (tell, told) = channel();
-    let stop = Arc::clone(stop);
+    let (within, stop) = (Arc::clone(within), Arc::clone(stop));
     let thread = thread::Builder::new().name(name).spawn(move || {
         // Where the system refuses, wakes are later, which is measured.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
-        run(&told, &stop)
+        let (mut all, mut ended) = (Some((run, told)), Vec::new());
+        within(&mut || ended = all.take().map_or_else(Vec::new, |(run, told)| run(&told, &stop)));
+        ended
     })?;
     Ok((thread, tell, places))
 }

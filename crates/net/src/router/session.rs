@@ -2,7 +2,7 @@
 //! link is described, and what is shown of it, is decided by whoever calls.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use tailback_core::Time;
 use tailback_link::StandaloneLink;
@@ -149,7 +149,8 @@ impl Ends {
     }
 
     /// Runs programs at the ends, with the router on the calling thread: from the near end over the links of `up`, back over
-    /// those of `down`. It ends with the near end's program, or when nothing holds the other end of `held` any more.
+    /// those of `down`. It ends with the near end's program, or when something can be read from one of `stops`, or
+    /// whoever could write there is gone.
     ///
     /// # Errors
     /// Programs that cannot be started, rules that do not fit, devices that fail.
@@ -159,7 +160,7 @@ impl Ends {
         links: Vec<StandaloneLink>,
         (up, down): (Vec<usize>, Vec<usize>),
         recorder: R,
-        held: &OwnedFd,
+        stops: &[BorrowedFd<'_>],
     ) -> io::Result<Ended<R>> {
         let mut server = None;
         if let Some(program) = &config.server {
@@ -177,7 +178,8 @@ impl Ends {
         program.variables.extend(self.variables());
         let mut running = Running::start(&program, &self.near)?;
         let ended = running.as_file()?;
-        let outcome = router.run(Time::NEVER, &[ended.as_fd(), held.as_fd()]);
+        let stops: Vec<BorrowedFd<'_>> = stops.iter().copied().chain([ended.as_fd()]).collect();
+        let outcome = router.run(Time::NEVER, &stops);
         let unread = self.unread()?;
         let is_stopped = running.has_ended()?.is_none();
         let status = status_of(running.end()?);

@@ -1,11 +1,13 @@
-//! One call from the simulator into a part and back: random stream and notes go in, what the part says comes out. The
+//! One call from whoever carries a part into it and back: random stream and notes go in, what the part says comes out. The
 //! context object is made once per part and lent its stream for the time of a call.
+
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use tailback_core::{Cx, Stream};
 
 use super::Maker;
-use super::failure;
+use super::failure::{self, Shared};
 use super::values::Context;
 
 /// A part with its context; falls silent after its first error.
@@ -13,6 +15,8 @@ pub(crate) struct Bridge {
     /// The part, while it has not failed.
     part: Option<Py<PyAny>>,
     context: Option<Py<Context>>,
+    /// What it shares with the other parts of its run.
+    run: Arc<Shared>,
 }
 
 impl Bridge {
@@ -23,9 +27,10 @@ impl Bridge {
         about: A,
         settings: &tailback_core::custom::Settings,
     ) -> Self {
-        let part = maker.part(py, about, settings);
-        let context = Py::new(py, Context::new()).map_err(|error| failure::tell(py, error)).ok();
-        Self { part, context }
+        let run = failure::current();
+        let part = maker.part(py, about, settings).map_err(|error| run.tell(py, error)).ok();
+        let context = Py::new(py, Context::new()).map_err(|error| run.tell(py, error)).ok();
+        Self { part, context, run }
     }
 
     /// Whether the part has not failed yet.
@@ -40,7 +45,7 @@ impl Bridge {
     ) -> Option<T> {
         let part = self.part.as_ref()?;
         let answer =
-            Python::attach(|py| call(py, part.bind(py)).map_err(|error| failure::tell(py, error)).ok());
+            Python::attach(|py| call(py, part.bind(py)).map_err(|error| self.run.tell(py, error)).ok());
         if answer.is_none() {
             self.part = None;
         }
@@ -55,6 +60,7 @@ impl Bridge {
         call: impl FnOnce(Python<'_>, &Bound<'_, PyAny>, &Bound<'_, Context>) -> PyResult<T>,
     ) -> Option<T> {
         let (part, context) = (self.part.as_ref()?, self.context.as_ref()?);
+        let began = self.run.begin();
         let answer = Python::attach(|py| {
             let context = context.bind(py);
             let answer = Context::hold(context).and_then(|mut lent| {
@@ -68,8 +74,9 @@ impl Bridge {
                 }
                 answer
             });
-            answer.map_err(|error| failure::tell(py, error)).ok()
+            answer.map_err(|error| self.run.tell(py, error)).ok()
         });
+        self.run.end(began);
         if answer.is_none() {
             self.part = None;
         }

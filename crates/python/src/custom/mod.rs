@@ -9,6 +9,8 @@ mod needs;
 mod patience;
 mod policy;
 mod queue;
+#[cfg(target_os = "linux")]
+mod real_time;
 pub(crate) mod values;
 
 use std::collections::HashSet;
@@ -22,6 +24,8 @@ use tailback_core::custom::{Setting, Settings};
 use tailback_qdisc::{CUSTOM_QUEUES, CustomQueue};
 
 pub(crate) use failure::take as take_failure;
+#[cfg(target_os = "linux")]
+pub(crate) use real_time::{RaisedInPart, RealRun, last_resort, within};
 
 use controller::CustomController;
 use needs::Wants;
@@ -48,15 +52,14 @@ impl Maker {
         self.report.as_ref().map(|report| Python::attach(|py| report.clone_ref(py)))
     }
 
-    /// A new part; `None` where Python raised, which the run will tell.
+    /// A new part.
     fn part<'py, A: IntoPyObject<'py>>(
         &self,
         py: Python<'py>,
         about: A,
         settings: &Settings,
-    ) -> Option<Py<PyAny>> {
-        let made = as_dict(py, settings).and_then(|settings| self.make.bind(py).call1((about, settings)));
-        made.map(Bound::unbind).map_err(|error| failure::tell(py, error)).ok()
+    ) -> PyResult<Py<PyAny>> {
+        Ok(self.make.bind(py).call1((about, as_dict(py, settings)?))?.unbind())
     }
 }
 
