@@ -291,8 +291,21 @@ def test_random_parts_add_up_and_other_topologies_stay_as_they_are() -> None:
 
 
 @pytest.mark.usefixtures("able")
-def test_schemes_of_the_kernel_are_named_in_the_file(file: Path) -> None:
+def test_changes_may_name_schemes_of_the_kernel_and_take_them_away(file: Path) -> None:
     from tailback.commands.lab import read
 
-    with pytest.raises(tb.ScenarioError, match=r"--set.*\n.*the kernel's are named in the file"):
-        read(file, ["scheme=kernel-foo"])
+    more = read(file, ["flows[0].scheme=kernel-cubic", "duration=3 s"])
+    assert more.kernel == {"ours": "cubic", "kernel": "reno"}
+    written = json.loads(more.scenario)
+    assert written["duration"] == "3 s"
+    assert [flow["transport"]["header"] for flow in written["flows"][:2]] == ["52 B", "52 B"]
+    file.write_text(SCENARIO.replace('scheme = "cubic"', 'scheme = "kernel-cubic"'), encoding="utf-8")
+    assert json.loads(more.scenario)["flows"][0] == json.loads(load(file).scenario)["flows"][0], (
+        "as the file would say it"
+    )
+    less = read(file, ["flows[0].scheme=cubic"])
+    assert less.kernel == {"kernel": "reno"}
+    file.write_text(SCENARIO, encoding="utf-8")
+    assert json.loads(less.scenario) == json.loads(load(file).scenario), "nothing of the kernel's stays"
+    with pytest.raises(tb.ScenarioError, match=r"--set.*\n.*flows\[0\].scheme: kernel-foo .*kernel-cubic"):
+        read(file, ["flows[0].scheme=kernel-foo"])

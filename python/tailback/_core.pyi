@@ -64,6 +64,13 @@ def load_lab(path: str, /) -> tuple[str, dict[str, str]]:
         ScenarioError: everything that is wrong with it.
     """
 
+def read_lab(scenario: str, /) -> tuple[str, dict[str, str]]:
+    """The same of a scenario written as JSON. Linux only.
+
+    Raises:
+        ScenarioError: everything that is wrong with it.
+    """
+
 def for_lab(scenario: str, kernel: dict[str, str], /) -> str:
     """A scenario as JSON with the headers of real packets; ``kernel`` as of :func:`load_lab`. Linux only.
 
@@ -110,7 +117,8 @@ def send_file(scenario: str, told: str, progress: Callable[[str], object], /) ->
 def receive_file(told: str, progress: Callable[[str], object], /) -> tuple[Result, str]:
     """Receives a file, as ``send_file``. ``told`` says in JSON: ``folder``, ``address`` or null, ``port``, ``keys`` or null,
     ``only`` (a public key) or null, ``patience_seconds``, ``overwrite``. ``progress`` also hears of the phases ``listening``
-    with the ``port``, and ``offer`` with ``name``, ``total`` and ``scheme``."""
+    with the ``port``, ``offer`` with ``name``, ``total`` and ``scheme``, and ``refused`` with ``name`` and ``why``, after
+    which it waits for another offer."""
 
 def columns() -> str:
     """All columns of the tables of a :class:`Result`, as JSON: by table (``links``, ``flows``, ``aggregates``,

@@ -3,6 +3,7 @@ ask for is in ``test_custom.py``, the example in ``test_little_bbr.py``."""
 
 from __future__ import annotations
 
+import json
 from typing import Any, ClassVar
 
 import pytest
@@ -285,9 +286,15 @@ def test_how_arrivals_are_reported_is_checked() -> None:
     )
 
 
-def test_laboratories_refuse_classes(base: tb.Scenario) -> None:
+def test_stamps_that_a_class_wants_are_part_of_real_headers(base: tb.Scenario) -> None:
     if not hasattr(_core, "for_lab"):
         pytest.skip("there are no laboratories here")
-    scenario = base.with_flows(tb.flows(1, Sampled.scheme()))
-    with pytest.raises(tb.ScenarioError, match=r"flows\[0\].scheme.*a custom scheme.*one of Tailback's own"):
-        _core.for_lab(scenario.to_json(), {})
+
+    class Stamped(Aimd):
+        """Wants times of departure in its packets."""
+
+        stamps = True
+
+    scenario = base.with_flows(tb.flows(1, Sampled.scheme()), tb.flows(1, Stamped.scheme()))
+    flows = json.loads(_core.for_lab(scenario.to_json(), {}))["flows"]
+    assert [flow["transport"]["header"] for flow in flows] == ["58 B", "131 B"]

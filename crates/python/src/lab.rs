@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
@@ -42,6 +43,15 @@ struct Told {
 #[pyo3(signature = (path, /))]
 pub(crate) fn load_lab(py: Python<'_>, path: &str) -> PyResult<(String, BTreeMap<String, String>)> {
     let (scenario, kernel) = lab::load(path.as_ref()).map_err(|problems| raise(py, &problems))?;
+    Ok((scenario.to_json(), kernel))
+}
+
+/// The same of a scenario written as JSON.
+#[pyfunction]
+#[pyo3(signature = (scenario, /))]
+pub(crate) fn read_lab(py: Python<'_>, scenario: &str) -> PyResult<(String, BTreeMap<String, String>)> {
+    let value = serde_json::from_str(scenario).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let (scenario, kernel) = lab::of_value(value, Path::new("")).map_err(|problems| raise(py, &problems))?;
     Ok((scenario.to_json(), kernel))
 }
 

@@ -48,7 +48,7 @@ mod _core {
     use crate::estimators::estimate;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::lab::{for_lab, kernel_schemes, laboratory, load_lab};
+    use crate::lab::{for_lab, kernel_schemes, laboratory, load_lab, read_lab};
     #[pymodule_export]
     use crate::network::network;
     #[pymodule_export]

@@ -10,6 +10,7 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tailback_control::CUSTOM_SCHEMES;
 use tailback_core::{Bytes, Observation, Span, Stream, Time};
 use tailback_link::LinkCounters;
 use tailback_net::Clock;
@@ -174,10 +175,12 @@ pub(crate) fn receive_file(
 fn received(config: &ReceiveConfig, teller: &Teller, real: &RealRun) -> Finished {
     let recording = RefCell::new(None);
     let prepare = |offer: &Offer| {
-        let (prepared, scenario) = receiver(offer)?;
+        let (prepared, scenario) = receiver(offer).inspect_err(|why| {
+            teller.tell(&json!({"phase": "refused", "name": offer.name, "why": why}));
+        })?;
         real.check().map_err(|error| error.to_string())?;
         teller.tell(&json!({"phase": "offer", "name": offer.name, "total": offer.size.get(),
-            "scheme": scenario.flows[0].scheme.name()}));
+            "scheme": scenario.flows[0].scheme.title()}));
         *recording.borrow_mut() = Some(Recording::new(scenario, false)?);
         Ok(prepared)
     };
@@ -234,12 +237,26 @@ fn sender(mut scenario: Scenario, sizes: Sizes) -> Result<(Prepared<Sender>, Sce
 
 /// The receiving endpoint of the flow that a sender offers.
 fn receiver(offer: &Offer) -> Result<(Prepared<Receiver>, Scenario), String> {
+    if let Some(part) = unknown_part(&offer.flow) {
+        return Err(format!(
+            "the scheme {part} is a class that the receiver does not know; expected `tailback recv --custom FILE.py`, with the \
+             file that the sender has"
+        ));
+    }
     let mut scenario = Scenario::from_json(&offer.flow).map_err(|problems| problems.to_string())?;
     let flow = one_flow(&mut scenario)?;
     let (_, endpoint) = piped(flow).ok_or(NO_STREAM)?;
     let header = flow.transport.header;
     let rng = Stream::new(scenario.seed, "transfer receiver");
     Ok((Prepared { endpoint, header, rng, impairment: None }, scenario))
+}
+
+/// The custom scheme of an offered flow, if it is not known in this process.
+fn unknown_part(flow: &str) -> Option<String> {
+    let offered: Value = serde_json::from_str(flow).ok()?;
+    let scheme = &offered["flows"][0]["scheme"];
+    let part = scheme["part"].as_str().filter(|_| scheme["name"] == "custom")?;
+    CUSTOM_SCHEMES.find(part).is_none().then(|| part.to_owned())
 }
 
 const NO_STREAM: &str =
@@ -311,7 +328,7 @@ impl Recording {
         let flow = &self.emulation.scenario().flows[0];
         let seen = SeenFlow {
             name: flow.name.clone(),
-            protocol: flow.scheme.name().to_owned(),
+            protocol: flow.scheme.title().to_owned(),
             from: flow.from.clone().unwrap_or_default(),
             to: flow.to.clone().unwrap_or_default(),
             counts,

@@ -20,14 +20,19 @@ def changed(scenario: Scenario, texts: Sequence[str]) -> Scenario:
     """
     if not texts:
         return scenario
-    changes = _changes(texts)
+    changes = changes_of(texts)
     try:
         return scenario.replace(**changes)
     except ScenarioError as error:
         raise ScenarioError(error.problems, "--set") from None
 
 
-def _changes(texts: Sequence[str]) -> dict[str, Any]:
+def changes_of(texts: Sequence[str]) -> dict[str, Any]:
+    """The changes of a command line, by field.
+
+    Raises:
+        ScenarioError: for text without a field.
+    """
     from tailback.scenario.fields import from_text
 
     changes = {}

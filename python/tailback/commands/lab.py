@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from tailback.commands.changes import changed
+from tailback.commands.changes import changes_of
 from tailback.commands.console import stoppable
 from tailback.commands.run import keep_and_tell
-from tailback.errors import Problem, ScenarioError
-from tailback.lab.run import Setup, load, run
+from tailback.errors import ScenarioError
+from tailback.lab.run import Setup, change, load, run
 from tailback.progress import Bar
 
 
@@ -37,16 +36,14 @@ def lab_file(
 
 
 def read(file: Path, changes: Sequence[str]) -> Setup:
-    """The scenario of a file, with changes."""
-    setup = load(file)
-    if not changes:
-        return setup
-    from tailback.scenario import Scenario
+    """The scenario of a file, with changes.
 
-    scenario = Scenario.of_complete(json.loads(setup.scenario))
-    for change in changes:
-        _, _, value = change.partition("=")
-        if value.strip().startswith("kernel-"):
-            allowed = "a scheme of Tailback's own; the kernel's are named in the file, since they have other endpoints"
-            raise ScenarioError([Problem("the change", repr(change), allowed)], "--set")
-    return replace(setup, scenario=changed(scenario, changes).to_json()).checked()
+    Raises:
+        ScenarioError: everything that is wrong with it, or cannot be had with real packets.
+    """
+    if not changes:
+        return load(file)
+    try:
+        return change(file, changes_of(changes))
+    except ScenarioError as error:
+        raise ScenarioError(error.problems, "--set") from None

@@ -279,6 +279,8 @@ class _Seen:
                 self._listening(said["port"])
         elif phase == "offer":
             typer.echo(f"{said['name']}, {said['total']:,} bytes, comes under {said['scheme']}", err=True)
+        elif phase == "refused":
+            typer.echo(f"refused {said['name']}, and still waiting: {said['why']}", err=True)
         elif self._is_seen and said["total"]:
             self._show(phase, said["done"], said["total"], said["rtt_seconds"])
 

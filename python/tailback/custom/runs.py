@@ -61,9 +61,7 @@ def run(
         raise PartError(explained(error)) from error
 
 
-def carry(
-    work: Callable[[], T], *, apart: CodeType | None = None, stuck: Callable[[str], object] | None = None
-) -> T:
+def carry(work: Callable[[], T], *, apart: CodeType | None = None, stuck: Callable[[str], object] | None = None) -> T:
     """Does work of the core with real packets, in which custom parts may be called from several threads.
 
     Args:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tailback import _core
 from tailback.custom import shipping
@@ -65,6 +65,25 @@ def load(file: Path) -> Setup:
     """
     available()
     return Setup(*_core.load_lab(str(file))).checked()
+
+
+def change(file: Path, changes: Mapping[str, Any]) -> Setup:
+    """The scenario of a file with some fields changed, as :meth:`tailback.Scenario.replace` names them; schemes may become the
+    kernel's, and those of the kernel others.
+
+    Raises:
+        ScenarioError: as :func:`load`.
+    """
+    from tailback.scenario import Scenario
+    from tailback.scenario.fields import with_fields
+
+    available()
+    text, kernel = _core.load_lab(str(file))
+    written = Scenario.of_complete(json.loads(text)).to_dict()
+    for flow in written["flows"]:
+        if flow["name"] in kernel:  # As the file has it.
+            flow["scheme"] = f"kernel-{kernel[flow['name']]}"
+    return Setup(*_core.read_lab(json.dumps(with_fields(written, changes)))).checked()
 
 
 def available() -> list[str]:
