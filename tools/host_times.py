@@ -33,13 +33,13 @@ def measure(known: dict[str, str | None]) -> dict[str, Any]:
         scenario = json.loads(setup.scenario)
         scenario["record"] |= {"packets": True}
         result = run(replace(setup, scenario=json.dumps(scenario)))
-        ours, kernel = (_both_ends(result, scenario, index) for index in range(2))
+        ours, kernel = (both_ends(result, scenario, index) for index in range(2))
         told[rate] = {"ours": ours, "kernel": kernel, "valid": result.real["valid"]}
         print(rate, told[rate], file=sys.stderr, flush=True)
     return told
 
 
-def _both_ends(result: Result, scenario: dict[str, Any], index: int) -> dict[str, Any]:
+def both_ends(result: Result, scenario: dict[str, Any], index: int) -> dict[str, Any]:
     flow = scenario["flows"][index]["name"]
     links = {"sender": (f"r0->s{index}", f"s{index}->r0"), "receiver": (f"r1->d{index}", f"d{index}->r1")}
     ends = {}

@@ -35,7 +35,7 @@ def registry() -> str:
     with ``reliability`` and ``expects``, queues with ``family`` and ``state`` (the names of what ``record.queue_state``
     records)."""
 
-class RaisedInPart(Exception):
+class PartFailedError(Exception):
     """A custom part that carried real packets has raised the cause of this. Linux only."""
 
 def emulate(scenario: str, told: str, /) -> tuple[Result, str]:
@@ -47,7 +47,7 @@ def emulate(scenario: str, told: str, /) -> tuple[Result, str]:
 
     Raises:
         ScenarioError: where the scenario makes no sense.
-        RaisedInPart: where a custom part fails.
+        PartFailedError: where a custom part fails.
         OSError: where the system does not let us.
     """
 
@@ -90,7 +90,7 @@ def laboratory(scenario: str, told: str, /) -> tuple[Result, str]:
 
     Raises:
         ScenarioError: where the scenario makes no sense, or cannot be had with real packets.
-        RaisedInPart: where a custom part fails.
+        PartFailedError: where a custom part fails.
         OSError: where the system does not let us.
     """
 
@@ -111,7 +111,7 @@ def send_file(scenario: str, told: str, progress: Callable[[str], object], /) ->
     Raises:
         ScenarioError: where the scenario makes no sense.
         TransferError: whatever keeps the file from arriving.
-        RaisedInPart: where a custom part fails.
+        PartFailedError: where a custom part fails.
     """
 
 def receive_file(told: str, progress: Callable[[str], object], /) -> tuple[Result, str]:

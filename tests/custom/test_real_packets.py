@@ -293,7 +293,8 @@ def test_parity_takes_files_of_parts(gentle: Path, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("able")
 def test_a_shell_takes_a_queue_and_ends_when_it_fails(gentle: Path, tmp_path: Path) -> None:
-    sends = "import os,socket,time;s=socket.socket(2,2)\nfor _ in range(200):s.sendto(b'x',(os.environ['TAILBACK_FAR'],9));time.sleep(.01)"
+    sends = "import os,socket,time;s=socket.socket(2,2)\n"
+    sends += "for _ in range(200):s.sendto(b'x',(os.environ['TAILBACK_FAR'],9));time.sleep(.01)"
     words = ["shell", "--rate", "10 Mbit/s", "--no-outside", "--custom", str(gentle), "--record", str(tmp_path / "out")]
     ended = command(*words, "--queue", "mine", "--", sys.executable, "-c", sends)
     assert ended.returncode == 0, ended.stderr

@@ -42,7 +42,10 @@ fn watch(held: &OwnedFd, done: &PipeReader, grace: Span) {
 }
 
 /// Ends the process without a look at its threads.
-#[expect(unsafe_code, reason = "the safe form runs what others have left to be run at the end, which may wait for ever")]
+#[expect(
+    unsafe_code,
+    reason = "the safe form runs what others have left to be run at the end, which may wait for ever"
+)]
 fn leave() -> ! {
     // SAFETY: the call takes no memory, and does not come back.
     unsafe { libc::_exit(STATUS) }

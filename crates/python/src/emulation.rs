@@ -263,7 +263,9 @@ fn direction(from: &DeviceCounters, to: &DeviceCounters, delays: &Spans) -> Valu
 /// Every reason why a run whose custom parts took so long does not count: whatever they do, packets leave later by that.
 pub(crate) fn late_calls(calls: &Spans, budget: &Budget) -> Vec<String> {
     let late = if calls.count() < FEW { Vec::new() } else { budget.judge(calls) };
-    late.iter().map(|late| late.to_string().replace("packets left", "calls of custom parts came back")).collect()
+    late.iter()
+        .map(|late| late.to_string().replace("packets left", "calls of custom parts came back"))
+        .collect()
 }
 
 pub(crate) fn spans(spans: &Spans) -> Value {

@@ -28,6 +28,9 @@ mod _core {
     use tailback_scenario::{Run, Scenario, Start};
 
     use crate::convert::raise;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::custom::PartFailedError;
     use crate::custom::take_failure;
     #[pymodule_export]
     use crate::custom::values::{
@@ -36,9 +39,6 @@ mod _core {
         PyEchoes, PyEnvelope, PyFeedback, PyLost, PyLostThen, PyOneWay, PyOutgoing, PyPacket, PyRtt, PySent,
         QueueContext,
     };
-    #[cfg(target_os = "linux")]
-    #[pymodule_export]
-    use crate::custom::RaisedInPart;
     #[pymodule_export]
     use crate::custom::{register_queue, register_scheme};
     #[cfg(target_os = "linux")]

@@ -187,7 +187,9 @@ fn received(config: &ReceiveConfig, teller: &Teller, real: &RealRun) -> Finished
     let listening = |address: SocketAddr| {
         teller.tell(&json!({"phase": "listening", "port": address.port()}));
     };
-    let received = receive(config, listening, prepare, &mut |seen| watch(&recording, teller, seen) && !real.has_failed())?;
+    let received = receive(config, listening, prepare, &mut |seen| {
+        watch(&recording, teller, seen) && !real.has_failed()
+    })?;
     let report = json!({
         "path": received.path,
         "bytes": received.size.get(),

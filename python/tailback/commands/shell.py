@@ -47,8 +47,9 @@ def run_shell(
             "tailback: the far end is a host of its own ($TAILBACK_FAR); to reach others takes root (see --outside)",
             err=True,
         )
+    text = scenario.to_json()
     told = {
-        "scenario": scenario.to_json(),
+        "scenario": text,
         "outside": outward,
         "mtu": mtu,
         "command": words,
@@ -57,4 +58,4 @@ def run_shell(
         "p99_seconds": p99,
         "record": str(record.absolute()) if record else None,
     }
-    return launch(how, told, shipping.pack(told["scenario"]))
+    return launch(how, told, shipping.pack(text))

@@ -14,7 +14,6 @@ from tailback.custom.registry import explained, has_parts
 from tailback.custom.time_limit import Watched, limit
 from tailback.errors import PartError, TailbackError
 
-
 T = TypeVar("T")
 
 
@@ -81,7 +80,7 @@ def carry(work: Callable[[], T], *, apart: CodeType | None = None, stuck: Callab
     try:
         with Watched(limit(), apart, threads=True, stuck=stuck):
             return work()
-    except _core.RaisedInPart as error:
+    except _core.PartFailedError as error:
         cause = error.__cause__ or error
         raise PartError(explained(cause)) from cause
     finally:

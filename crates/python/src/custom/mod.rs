@@ -25,7 +25,7 @@ use tailback_qdisc::{CUSTOM_QUEUES, CustomQueue};
 
 pub(crate) use failure::take as take_failure;
 #[cfg(target_os = "linux")]
-pub(crate) use real_time::{RaisedInPart, RealRun, last_resort, within};
+pub(crate) use real_time::{PartFailedError, RealRun, last_resort, within};
 
 use controller::CustomController;
 use needs::Wants;

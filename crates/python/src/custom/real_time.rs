@@ -17,7 +17,7 @@ use tailback_net::router::Spans;
 use super::failure::{self, RealTime};
 use crate::waiting::has_custom_parts;
 
-create_exception!(tailback._core, RaisedInPart, PyException, "A custom part has raised its cause.");
+create_exception!(tailback._core, PartFailedError, PyException, "A custom part has raised its cause.");
 
 /// What is said in place of what a part has raised.
 const FAILED: &str = "a custom part has failed";
@@ -66,11 +66,8 @@ impl RealRun {
     /// A run that begins now.
     pub(crate) fn enter() -> io::Result<(Self, Entered)> {
         let (failed, open) = pipe()?;
-        let calls = Arc::new(Calls {
-            clock: Clock::start(),
-            spans: Mutex::default(),
-            open: Mutex::new(Some(open)),
-        });
+        let calls =
+            Arc::new(Calls { clock: Clock::start(), spans: Mutex::default(), open: Mutex::new(Some(open)) });
         failure::enter(Box::new(Arc::clone(&calls)));
         Ok((Self { calls, failed }, Entered(PhantomData)))
     }
@@ -104,7 +101,7 @@ impl RealRun {
         if raised.is_instance_of::<PyKeyboardInterrupt>(py) {
             return Err(raised); // It has come while a part was at work.
         }
-        let error = RaisedInPart::new_err(FAILED);
+        let error = PartFailedError::new_err(FAILED);
         error.set_cause(py, Some(raised));
         Err(error)
     }
@@ -113,7 +110,11 @@ impl RealRun {
 /// Sees to it that parts which do not come back do not keep the process alive when nobody holds the other end of `held` any
 /// more.
 pub(crate) fn last_resort(held: &OwnedFd) -> io::Result<Option<LastResort>> {
-    if has_custom_parts() { held.try_clone().and_then(|held| LastResort::new(held, GRACE)).map(Some) } else { Ok(None) }
+    if has_custom_parts() {
+        held.try_clone().and_then(|held| LastResort::new(held, GRACE)).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 /// Runs a thread that calls parts: the interpreter then knows it all the time, and need not get to know it for each call.
