@@ -171,6 +171,8 @@ def test_reports_are_of_their_policys_type(base: tb.Scenario) -> None:
         base.with_flows(tb.flows(1, Silent.scheme())).run()
     with pytest.raises(TypeError, match=r"\[1.0\] is not allowed; expected a data class of numbers"):
         tb.Outgoing([1.0])
+    with pytest.raises(ValueError, match=r"report.rate: inf is not allowed; expected a finite number"):
+        tb.Outgoing(Mean(float("inf")))
 
 
 @dataclass

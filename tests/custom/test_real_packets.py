@@ -116,8 +116,10 @@ def parts() -> list[Any]:
 def test_a_part_that_fails_ends_the_run_with_the_simulators_words(scenario: tb.Scenario) -> None:
     with pytest.raises(tb.PartError) as simulated:
         scenario.run()
+    began = time.monotonic()
     with pytest.raises(tb.PartError) as real:
         run(scenario.replace(duration="60 s"), budget=LOOSE)
+    assert time.monotonic() - began < LONG / 2, "at once"
     assert str(real.value) == str(simulated.value)
 
 

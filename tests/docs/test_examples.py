@@ -32,6 +32,10 @@ ELSEWHERE = {
         "needs namespaces and real time; tests/test_lab.py does the same, quickly",
     ),
     **dict.fromkeys(
+        ("tailback lab mine.toml --custom examples/gentle.py", "tailback parity mine.toml --custom examples/gentle.py"),
+        "needs namespaces and real time; tests/custom/test_real_packets.py does the same, quickly",
+    ),
+    **dict.fromkeys(
         ("make comparison", "make comparison ARGS=--quick"),
         "takes minutes of all cores; tests/test_todays.py runs the same schemes",
     ),

@@ -116,6 +116,11 @@ fn numbers(report: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
         let number = value.extract::<f64>().map_err(|_| {
             PyTypeError::new_err(format!("report.{name}: {value} is not allowed; expected a number"))
         })?;
+        if !number.is_finite() {
+            // Frames over real sockets have no others.
+            let message = format!("report.{name}: {value} is not allowed; expected a finite number");
+            return Err(PyValueError::new_err(message));
+        }
         found.push(number);
     }
     Ok(found)
