@@ -220,8 +220,9 @@ impl Link {
     /// before a packet is offered, when the service timer is due, and before anybody looks.
     pub fn begin_to_lag(&mut self) {
         let lag = self.lag();
+        let puts_off = self.puts_off(lag);
         if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
-            staged.lag = lag;
+            (staged.lag, staged.puts_off) = (lag, puts_off);
         }
     }
 

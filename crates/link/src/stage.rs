@@ -10,6 +10,7 @@ use tailback_core::{
 use tailback_qdisc::Discipline;
 
 use crate::counters::Count;
+use crate::put_off::Arrival;
 use crate::schedule::Change;
 use crate::server::Server;
 use crate::trace::{DeliveryTrace, TraceCursor};
@@ -44,6 +45,9 @@ pub(crate) struct Stage {
     pub(crate) armed: Time,
     /// How long after the end of a transmission it may be found out what is transmitted next (`ahead.rs`).
     pub(crate) lag: Span,
+    /// Whether arrivals are put off, and those that are (`put_off.rs`).
+    pub(crate) puts_off: bool,
+    pub(crate) put_off: Vec<Arrival>,
     area: u64,
     area_until: Time,
     // What `Link::after_stage` carries out.
@@ -96,6 +100,8 @@ impl Stage {
             next_event: Time::NEVER,
             armed: Time::NEVER,
             lag: Span::ZERO,
+            puts_off: false,
+            put_off: Vec::new(),
             area: 0,
             area_until: Time::ZERO,
             departures: VecDeque::new(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tailback_core::{Allowance, Annexes, Capacity, DropReason, FlowId, LinkId, Packet, RouteCursor, Time};
-use tailback_link::{Entrance, Laid, LinkCx, LinkDriver, Offer};
+use tailback_link::{Begun, Entrance, Laid, LinkCx, LinkDriver, Offer, PutOff};
 
 use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
@@ -167,6 +167,28 @@ impl<R: Recorder> Paths<R> {
         (true, self.send_on(place, packet, arrives))
     }
 
+    /// A packet arrives at such a link, to go on from `route`; whether it is put off.
+    #[inline(always)]
+    pub(crate) fn put_off(&mut self, place: Place, route: u32, number: u64, way: u64, rest: u64) -> PutOff {
+        let packet = Packet::from_words(number, Packet::way_by(way, RouteCursor(route)), rest);
+        let (now, leaf) = (self.now, self.leaf);
+        let (link, mut cx) = link!(self, place);
+        link.put_off(now, leaf, packet, &mut cx.driver)
+    }
+
+    /// Takes in what was put off so, and lets go what has left the queue before the leaf `leaf` was due at `until`.
+    pub(crate) fn work_off(&mut self, place: Place, until: Time, leaf: u32, begun: &mut Vec<Begun>) {
+        let (link, mut cx) = link!(self, place);
+        let ended = link.work_off(until, leaf, &mut cx, begun);
+        self.left_out += ended;
+    }
+
+    /// Fetches the link into which a packet goes next.
+    #[inline(always)]
+    pub(crate) fn fetch_behind(&self, packet: &Packet) {
+        self.links.fetch(Place(place_of(self.routes.at(packet.route.0))));
+    }
+
     /// The service timer of such a link was due, and what could leave has left.
     pub(crate) fn lag_on(&mut self, place: Place) {
         let (link, mut cx) = link!(self, place);
@@ -191,7 +213,7 @@ impl<R: Recorder> Paths<R> {
 
     /// A packet has left a link's queue: into the next link, if that is fed. Gives it where it is to be handed over, and when.
     #[inline(always)]
-    fn send_on(&mut self, place: Place, packet: Packet, arrives: Time) -> Option<(Packet, Time)> {
+    pub(crate) fn send_on(&mut self, place: Place, packet: Packet, arrives: Time) -> Option<(Packet, Time)> {
         let cursor = packet.route.0;
         let next = Step(self.routes.at(cursor)).link().filter(|&next| self.links.at(next).is_fed());
         let Some(next) = next else {
@@ -458,6 +480,8 @@ impl<R: Recorder> Paths<R> {
         match hop {
             Hop::Feeder(entrance, place) => self.enter_both(entrance, place, packet, route),
             Hop::Beside(entrance, place) => self.enter_beside(entrance, place, packet, route),
+            // What is put off is not much before an event comes that may call endpoints.
+            Hop::Stage(place) if self.put_off(place, route + 1, number, way, rest) != PutOff::No => {}
             Hop::Stage(place) => {
                 while let (true, given) = self.let_go(place, self.now, self.leaf) {
                     debug_assert!(given.is_none(), "an endpoint is at work, and another cannot be called");

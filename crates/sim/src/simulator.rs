@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use tailback_core::fetch::fetch_from_line;
 use tailback_core::{Endpoint, FlowId, LinkId, Observation, Packet, RouteCursor, Time};
-use tailback_link::{Entrance, LinkCounters};
+use tailback_link::{Begun, Entrance, LinkCounters, PutOff};
 
 use crate::ahead::Ahead;
 use crate::cells_and_multicast::CellsAndMulticast;
@@ -19,6 +20,9 @@ use crate::recorder::{Recorder, View};
 use crate::refusals::{NetworkError, check_routes};
 use crate::routes::{Edge, End, Hop, Routes};
 
+/// What a packet touches behind a queue is fetched so many packets ahead.
+const SOON: usize = 6;
+
 /// A network at work: its flows, and the paths between their endpoints.
 pub struct Simulator<R: Recorder = ()> {
     seed: u64,
@@ -29,6 +33,8 @@ pub struct Simulator<R: Recorder = ()> {
     /// Where much is simulated.
     ahead: Option<Ahead>,
     events_handled: u64,
+    /// Empty between two uses.
+    begun: Vec<Begun>,
     /// Whether memory is used up.
     stopped: bool,
 }
@@ -47,7 +53,7 @@ impl<R: Recorder> Simulator<R> {
     ) -> Self {
         let paths = Paths::new(events, links, routes, recorder);
         let ahead = Ahead::new(&paths, &flows);
-        Self { seed, horizon, leaves, flows, paths, ahead, events_handled: 0, stopped: false }
+        Self { seed, horizon, leaves, flows, paths, ahead, events_handled: 0, begun: Vec::new(), stopped: false }
     }
 
     /// Sends every packet through `codec` when it leaves its endpoint.
@@ -304,10 +310,35 @@ impl<R: Recorder> Simulator<R> {
     #[inline(never)]
     fn forward_into_stage(&mut self, place: Place, number: u64, way: u64, rest: u64) {
         let cursor = Packet::from_words(number, way, rest).route.0;
+        match self.paths.put_off(place, cursor + 1, number, way, rest) {
+            PutOff::Yes => return,
+            PutOff::Full => return self.work_off(place, self.paths.now, self.paths.leaf),
+            PutOff::No => {}
+        }
         self.let_go(place, self.paths.now, self.paths.leaf);
         if let Some((packet, arrives)) = self.paths.enter_stage(place, cursor + 1, number, way, rest) {
             self.hand_over(packet, arrives);
         }
+    }
+
+    /// Takes in what has arrived at a link and was put off, and what has left its queue before the leaf `leaf` was due at `until`
+    /// goes on.
+    #[inline(never)]
+    fn work_off(&mut self, place: Place, until: Time, leaf: u32) {
+        let mut begun = std::mem::take(&mut self.begun);
+        self.paths.work_off(place, until, leaf, &mut begun);
+        for at in 0..begun.len() {
+            if let Some((soon, _)) = begun.get(at + SOON) {
+                fetch_from_line::<{ Flow::OF_RECEIVER }, _>(&self.flows, Flow::line_of(soon.flow.index(), End::Receiver));
+                self.paths.fetch_behind(soon);
+            }
+            let (packet, arrives) = begun[at];
+            if let Some((packet, arrives)) = self.paths.send_on(place, packet, arrives) {
+                self.hand_over(packet, arrives);
+            }
+        }
+        begun.clear();
+        self.begun = begun;
     }
 
     /// What has left a queue before the leaf `leaf` was due at `until`, and was not asked for yet, goes on.
@@ -324,7 +355,7 @@ impl<R: Recorder> Simulator<R> {
     fn let_all_go(&mut self, until: Time, leaf: u32) {
         for index in 0..self.paths.feeding.late().len() {
             let place = self.paths.feeding.late()[index];
-            self.let_go(place, until, leaf);
+            self.work_off(place, until, leaf);
         }
     }
 
@@ -334,7 +365,7 @@ impl<R: Recorder> Simulator<R> {
         let place = self.paths.links.place(id);
         if self.paths.links.look(place).lags() {
             self.events_handled -= 1;
-            self.let_go(place, self.paths.now, leaf + 1);
+            self.work_off(place, self.paths.now, leaf + 1);
             self.paths.lag_on(place);
         } else if let Some((packet, arrives)) = self.paths.serve(id) {
             self.hand_over(packet, arrives);

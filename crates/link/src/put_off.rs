@@ -1,0 +1,106 @@
+//! Arrivals at a link of which it is found out late what leaves its queue: they are put off, too, and taken in many at a time,
+//! each as of its own time. What taking in a packet means is in `ahead.rs`.
+//!
+//! Nothing follows from an arrival before the packet, or one that waits in front of it, could reach the far end. So a driver
+//! that comes back for arrivals by then loses nothing, and whoever takes in many at once has the queue, its code and the
+//! receivers behind it at hand.
+
+use tailback_core::{Packet, Span, Time};
+
+use crate::driver::{LinkCx, LinkDriver};
+use crate::link::Link;
+
+/// A packet that has arrived and was not taken in yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// When it came.
+    at: Time,
+    /// By which leaf's event: what comes first of several things at one instant follows from that.
+    leaf: u32,
+    /// The packet, which goes on from its route behind the link.
+    packet: Packet,
+}
+
+/// A packet that has begun transmission, and when it reaches the far end.
+pub type Begun = (Packet, Time);
+
+/// So many arrivals are taken in together at most.
+const MOST: usize = 1024;
+/// Of how many packets of this size there is time for between two calls of the driver, at least, where arrivals are put off:
+/// with fewer, these calls would cost more than is gained.
+const FEWEST: u64 = 16 * 1500;
+
+/// What became of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PutOff {
+    /// It is to be taken in at once.
+    No,
+    /// It is put off.
+    Yes,
+    /// It is put off, and all that are have to be taken in now, or soon.
+    Full,
+}
+
+impl Link {
+    /// Whether it pays to put off arrivals where what leaves the queue may be found out `lag` late.
+    pub(crate) fn puts_off(&self, lag: Span) -> bool {
+        self.server.rate().bytes_in(lag).get() >= FEWEST
+    }
+
+    /// A packet has arrived by the event of `leaf`. Where it is put off, [`Link::work_off`] is to be called before
+    /// the service timer is set anew, and before anybody looks.
+    #[inline(always)]
+    pub fn put_off<D: LinkDriver>(
+        &mut self,
+        now: Time,
+        leaf: u32,
+        packet: Packet,
+        driver: &mut D,
+    ) -> PutOff {
+        let Some(cold) = self.cold.as_deref_mut() else { return PutOff::No };
+        let Some(staged) = cold.staged.as_deref_mut().filter(|staged| staged.puts_off) else { return PutOff::No };
+        if staged.put_off.is_empty() {
+            let alarm = now.after(staged.lag);
+            if alarm < staged.armed {
+                staged.armed = alarm;
+                driver.bring_forward(cold.timers.service, alarm);
+            }
+        }
+        staged.put_off.push(Arrival { at: now, leaf, packet });
+        if staged.put_off.len() >= MOST { PutOff::Full } else { PutOff::Yes }
+    }
+
+    /// Takes in the arrivals that were put off, each as of its time, and lets go what has left the queue before the leaf `leaf`
+    /// was due at `until`. What has begun transmission is added to `begun`, in order, with when it reaches the far end. Gives
+    /// how much of that did so as a transmission before it ended.
+    pub fn work_off<D: LinkDriver>(
+        &mut self,
+        until: Time,
+        leaf: u32,
+        cx: &mut LinkCx<'_, D>,
+        begun: &mut Vec<Begun>,
+    ) -> u64 {
+        let staged = self.cold.as_mut().and_then(|cold| cold.staged.as_mut());
+        let mut arrivals = staged.map(|staged| std::mem::take(&mut staged.put_off)).unwrap_or_default();
+        let mut ended = 0;
+        for arrival in &arrivals {
+            ended += self.let_all_go(arrival.at, arrival.leaf, begun);
+            cx.now = arrival.at;
+            begun.extend(self.offer_to_stage(arrival.packet, cx));
+        }
+        arrivals.clear();
+        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
+            staged.put_off = arrivals;
+        }
+        ended + self.let_all_go(until, leaf, begun)
+    }
+
+    #[inline(always)]
+    fn let_all_go(&mut self, until: Time, leaf: u32, begun: &mut Vec<Begun>) -> u64 {
+        let before = begun.len();
+        while let Some(next) = self.let_go(until, leaf) {
+            begun.push(next);
+        }
+        (begun.len() - before) as u64
+    }
+}
