@@ -15,7 +15,7 @@ use crate::stage::{Passed, Stage};
 impl Stage {
     /// A packet is offered. Gives the end of its transmission where it passes: then nothing but the wire need know of it.
     #[inline(always)]
-    fn offer_ahead(
+    pub(crate) fn offer_ahead(
         &mut self,
         packet: Packet,
         server: &mut Server,
@@ -36,7 +36,7 @@ impl Stage {
 
     /// The end of a transmission for which another packet waits.
     #[inline(always)]
-    fn serve_ahead(&mut self, now: Time) {
+    pub(crate) fn serve_ahead(&mut self, now: Time) {
         self.integrate_over(now, self.waiting);
         if self.service_end <= now {
             (self.in_service, self.service_end) = (None, Time::NEVER);
@@ -46,7 +46,7 @@ impl Stage {
     /// Begins the next transmission if the server is free; its end. What [`Stage::start`] does, less what does not concern a
     /// server that works ahead: it has neither trace nor governor, and its discipline asks nothing of its surroundings.
     #[inline(always)]
-    fn start_ahead(&mut self, server: &mut Server, now: Time) -> Option<Time> {
+    pub(crate) fn start_ahead(&mut self, server: &mut Server, now: Time) -> Option<Time> {
         let mut begun = None;
         if self.in_service.is_none() && server.rate() > BitRate::ZERO {
             self.in_service = self.discipline.take_next(now);
@@ -125,7 +125,7 @@ impl Stage {
     /// When somebody must look again without an arrival. A timer that is set to an earlier time does no harm where ends are
     /// found out late.
     #[inline]
-    fn next_alarm(&self) -> Time {
+    pub(crate) fn next_alarm(&self) -> Time {
         if self.waiting > 0 { self.service_end.after(self.lag) } else { Time::NEVER }
     }
 }
@@ -220,7 +220,7 @@ impl Link {
     /// before a packet is offered, when the service timer is due, and before anybody looks.
     pub fn begin_to_lag(&mut self) {
         let lag = self.lag();
-        let puts_off = self.puts_off(lag);
+        let puts_off = self.may_put_off(lag);
         if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
             (staged.lag, staged.puts_off) = (lag, puts_off);
         }

@@ -320,6 +320,11 @@ impl Link {
         None
     }
 
+    /// Whether packets may be lost before the queue.
+    pub(crate) fn loses_before_queue(&self) -> bool {
+        self.cold.as_ref().is_some_and(|cold| cold.loss_before_queue.is_some())
+    }
+
     /// Whether a packet is lost before the queue.
     pub(crate) fn is_lost_before_queue(&mut self, packet: &Packet, now: Time) -> bool {
         self.cold().loss_before_queue.as_mut().is_some_and(|model| model.loses(now, packet))

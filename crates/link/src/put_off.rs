@@ -9,6 +9,8 @@ use tailback_core::{Packet, Span, Time};
 
 use crate::driver::{LinkCx, LinkDriver};
 use crate::link::Link;
+use crate::server::Server;
+use crate::stage::Stage;
 
 /// A packet that has arrived and was not taken in yet.
 #[derive(Clone, Copy, Debug)]
@@ -42,9 +44,15 @@ pub enum PutOff {
 }
 
 impl Link {
-    /// Whether it pays to put off arrivals where what leaves the queue may be found out `lag` late.
-    pub(crate) fn puts_off(&self, lag: Span) -> bool {
-        self.server.rate().bytes_in(lag).get() >= FEWEST
+    /// Whether arrivals may be put off where what leaves the queue may be found out `lag` late, and whether that pays.
+    pub(crate) fn may_put_off(&self, lag: Span) -> bool {
+        !self.loses_before_queue() && self.server.rate().bytes_in(lag).get() >= FEWEST
+    }
+
+    /// Whether arrivals are put off.
+    pub fn puts_off(&self) -> bool {
+        let staged = self.cold.as_ref().and_then(|cold| cold.staged.as_ref());
+        staged.is_some_and(|staged| staged.puts_off)
     }
 
     /// A packet has arrived by the event of `leaf`. Where it is put off, [`Link::work_off`] is to be called before
@@ -80,26 +88,54 @@ impl Link {
         cx: &mut LinkCx<'_, D>,
         begun: &mut Vec<Begun>,
     ) -> u64 {
-        let staged = self.cold.as_mut().and_then(|cold| cold.staged.as_mut());
-        let mut arrivals = staged.map(|staged| std::mem::take(&mut staged.put_off)).unwrap_or_default();
+        let delay = self.track.delay;
+        let Some(cold) = self.cold.as_deref_mut() else { return 0 };
+        let service = cold.timers.service;
+        let Some(staged) = cold.staged.as_deref_mut() else { return 0 };
+        let mut arrivals = std::mem::take(&mut staged.put_off);
         let mut ended = 0;
-        for arrival in &arrivals {
-            ended += self.let_all_go(arrival.at, arrival.leaf, begun);
-            cx.now = arrival.at;
-            begun.extend(self.offer_to_stage(arrival.packet, cx));
+        for &Arrival { at, leaf, ref packet } in &arrivals {
+            ended += staged.end_all(&mut self.server, at, service < leaf, delay, begun);
+            self.arrived.add(packet.size());
+            let ends = staged.offer_ahead(*packet, &mut self.server, at, cx.annexes);
+            if let Some(ends) = ends.or_else(|| staged.start_ahead(&mut self.server, at)) {
+                begun.extend(staged.in_service.map(|packet| (packet, ends.after(delay))));
+            }
         }
+        ended += staged.end_all(&mut self.server, until, service < leaf, delay, begun);
         arrivals.clear();
-        if let Some(staged) = self.cold.as_mut().and_then(|cold| cold.staged.as_mut()) {
-            staged.put_off = arrivals;
+        staged.put_off = arrivals;
+        let alarm = staged.next_alarm();
+        if alarm < staged.armed {
+            staged.armed = alarm;
+            cx.driver.bring_forward(service, alarm);
         }
-        ended + self.let_all_go(until, leaf, begun)
+        cold.marked += u64::from(staged.take_marks());
+        if staged.has_drops() {
+            self.drop_given_up(cx);
+        }
+        ended
     }
+}
 
+impl Stage {
+    /// Ends the transmissions that end before `until`, or at it if `last` says so, as long as a packet waits for that; adds what
+    /// begins then to `begun`, and gives how many that are.
     #[inline(always)]
-    fn let_all_go(&mut self, until: Time, leaf: u32, begun: &mut Vec<Begun>) -> u64 {
+    fn end_all(
+        &mut self,
+        server: &mut Server,
+        until: Time,
+        last: bool,
+        delay: Span,
+        begun: &mut Vec<Begun>,
+    ) -> u64 {
         let before = begun.len();
-        while let Some(next) = self.let_go(until, leaf) {
-            begun.push(next);
+        while self.waiting > 0 && (self.service_end < until || (last && self.service_end == until)) {
+            let end = self.service_end;
+            self.serve_ahead(end);
+            let Some(ends) = self.start_ahead(server, end) else { break };
+            begun.extend(self.in_service.map(|packet| (packet, ends.after(delay))));
         }
         (begun.len() - before) as u64
     }

@@ -26,12 +26,22 @@ const NONE: u32 = u32::MAX;
 /// A gap that does not fit stands elsewhere.
 const WIDE: u32 = u32::MAX;
 
+/// A wire's head.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(16))]
+struct Head {
+    /// Its slot, or the one of what was there before.
+    slot: u32,
+    /// What the driver keeps beside it.
+    beside: [u32; 3],
+}
+
 /// The slots of a network.
 #[derive(Debug)]
 pub struct Slots {
     laid: Vec<Slot>,
-    /// The slot of each wire's head, or of what was there before. Close together, as whoever looks ahead asks for many.
-    heads: Vec<u32>,
+    /// Close together, as whoever looks ahead asks for many.
+    heads: Vec<Head>,
     /// The one that was left last; behind it stand the others, by `next`.
     free: u32,
     /// Gaps that do not fit, by the slot in front of them.
@@ -50,7 +60,7 @@ pub(crate) struct Chain {
 impl Slots {
     /// No slots yet, for so many wires.
     pub fn new(wires: usize) -> Self {
-        Self { laid: Vec::new(), heads: vec![NONE; wires], free: NONE, wide: BTreeMap::new() }
+        Self { laid: Vec::new(), heads: vec![Head { slot: NONE, beside: [0; 3] }; wires], free: NONE, wide: BTreeMap::new() }
     }
 
     /// Lays a packet behind those of a chain, of which the last arrives earlier by `gap`. Whether it is the only one.
@@ -61,9 +71,11 @@ impl Slots {
         self.free = slot.next;
         slot.packet = packet;
         slot.packet.route = route;
+        // Where many packets are laid in a row, the next one's was left long ago.
+        fetch_at::<1, _>(&self.laid, self.free as usize);
         let leads = chain.len == 0;
         if leads {
-            self.heads[chain.wire as usize] = at;
+            self.heads[chain.wire as usize].slot = at;
         } else {
             let last = &mut self.laid[chain.last as usize];
             last.next = at;
@@ -81,7 +93,7 @@ impl Slots {
     #[inline(always)]
     pub(crate) fn pop(&mut self, wire: u32, chain: &mut Chain, now: Time) -> (Packet, Time) {
         debug_assert!(chain.len > 0 && chain.wire == wire, "an empty wire has no head");
-        let head = &mut self.heads[wire as usize];
+        let head = &mut self.heads[wire as usize].slot;
         let at = *head;
         let slot = &mut self.laid[at as usize];
         let (packet, next, gap) = (slot.packet, slot.next, slot.gap);
@@ -133,7 +145,7 @@ impl Slots {
 
     /// The slot of a chain's head, if it has one.
     pub(crate) fn head(&self, chain: &Chain) -> Option<u32> {
-        self.heads.get(chain.wire as usize).copied().filter(|_| chain.len > 0)
+        self.heads.get(chain.wire as usize).map(|head| head.slot).filter(|_| chain.len > 0)
     }
 
     /// How much later the last of a chain arrives than the first.
@@ -152,12 +164,25 @@ impl Slots {
         wide.copied().unwrap_or(Span::from_nanos(gap.into()))
     }
 
-    /// Fetches the head of a wire; where it is empty another slot, for want of a branch that no processor would foresee.
+    /// Keeps beside the head of a wire what a driver wants to know of the wire when it [fetches](Slots::fetch_head) that: so it
+    /// needs one line of memory for both.
+    pub fn keep_beside(&mut self, wire: u32, beside: [u32; 3]) {
+        self.heads[wire as usize].beside = beside;
+    }
+
+    /// Fetches the head of a wire, if there is such a wire, and gives what is kept beside it. Where the wire is empty, another
+    /// slot is fetched, for want of a branch that no processor would foresee.
     #[inline(always)]
-    pub fn fetch_head(&self, wire: u32) {
-        if let Some(&head) = self.heads.get(wire as usize) {
-            self.fetch(head);
-        }
+    pub fn fetch_head(&self, wire: u32) -> Option<[u32; 3]> {
+        let head = self.heads.get(wire as usize)?;
+        self.fetch(head.slot);
+        Some(head.beside)
+    }
+
+    /// What is kept beside the head of a wire, if there is such a wire.
+    #[inline(always)]
+    pub fn beside(&self, wire: u32) -> Option<[u32; 3]> {
+        self.heads.get(wire as usize).map(|head| head.beside)
     }
 
     #[inline(always)]
@@ -168,8 +193,8 @@ impl Slots {
     /// The head of a wire; what was there before where it is empty.
     #[inline(always)]
     pub fn upcoming(&self, wire: u32) -> Option<&Packet> {
-        let head = *self.heads.get(wire as usize)?;
-        self.laid.get(head as usize).map(|slot| &slot.packet)
+        let head = self.heads.get(wire as usize)?;
+        self.laid.get(head.slot as usize).map(|slot| &slot.packet)
     }
 }
 

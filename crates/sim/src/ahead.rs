@@ -11,10 +11,10 @@ use tailback_transport::AnySender;
 
 use crate::flow::Flow;
 use crate::leaves::Leaves;
-use crate::links::{Links, Place};
+use crate::links::Place;
 use crate::neighbours::{Passage, passages};
 use crate::paths::Paths;
-use crate::routes::{End, RECEIVER, Routes, SENDER, Step};
+use crate::routes::{End, RECEIVER, SENDER, Step};
 
 /// In no route yet.
 const NOWHERE: u32 = u32::MAX;
@@ -30,7 +30,6 @@ const _: () = assert!(BEGINNING <= Flow::OF_SENDER, "lines beyond a sender's end
 
 /// What a packet touches that leaves a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(align(16))]
 struct Beyond {
     /// The link that it enters, apart from one that feeds others: many come by there.
     next: u32,
@@ -43,57 +42,68 @@ struct Beyond {
     cursor: u32,
 }
 
-/// What lies beyond each wire, by its link's place.
+impl Beyond {
+    const fn nothing(place: u32) -> Self {
+        Self { next: place, answers: place, end: 0, cursor: NOWHERE }
+    }
+}
+
+/// Notes what lies beyond each wire of a route, at the end of which stands a flow's `end` that sends along `answers`.
+fn follow<R>(beyond: &mut [Beyond], paths: &Paths<R>, route: u32, end: u32, answers: u32) {
+    let Paths { routes, links, .. } = paths;
+    for (at, passage) in (route + 1..).zip(passages(routes.steps_from(route))) {
+        let Passage { link: Place(place), to, behind, .. } = passage;
+        // What is put off goes no further in the same event.
+        let puts_off = |next: Place| links.look(next).puts_off();
+        let next = to.link().filter(|&next| !links.look(next).feeds()).or(behind);
+        let next = next.filter(|_| !to.link().is_some_and(puts_off));
+        let hands_over = next.is_some_and(|next| links.look(next).hands_over());
+        let arrives = hands_over || matches!(to.kind(), RECEIVER | SENDER);
+        let next = next.map_or(place, |Place(place)| place);
+        let first = routes.first_link(answers).map_or(place, |Place(place)| place);
+        let (answers, end) = if arrives { (first, end) } else { (next, 0) };
+        let found = Beyond { next, answers, end, cursor: at };
+        let known = &mut beyond[place as usize];
+        let is_one = known.cursor == NOWHERE || *known == found;
+        *known = if is_one { found } else { Beyond { next: place, answers: place, end: ANY, cursor: at } };
+        if to.link().is_none() {
+            return;
+        }
+    }
+}
+
+/// Looking ahead. What lies beyond each wire is kept beside its head.
 #[derive(Debug)]
 pub(crate) struct Ahead {
-    beyond: Vec<Beyond>,
-    /// Whether more than the next event is looked at.
-    is_far: bool,
+    /// Where the routes of what leaves each wire go on, where more than the next event is looked at; otherwise nothing.
+    cursors: Vec<u32>,
 }
 
 impl Ahead {
     /// `None` where so little is simulated that all of it is at hand in any case.
-    pub(crate) fn new<R>(paths: &Paths<R>, flows: &[Flow]) -> Option<Self> {
+    pub(crate) fn new<R>(paths: &mut Paths<R>, flows: &[Flow]) -> Option<Self> {
         paths.events.is_wide().then(|| {
             let places = 0..paths.links.len() as u32;
-            let nothing = |place| Beyond { next: place, answers: place, end: 0, cursor: NOWHERE };
-            let mut ahead = Self { beyond: places.map(nothing).collect(), is_far: paths.events.is_large() };
+            let mut beyond: Vec<Beyond> = places.map(Beyond::nothing).collect();
             for (index, flow) in flows.iter().enumerate() {
                 let [there, back] = [flow.sender_port.route, flow.receiver_port.route];
                 let [receiver, sender] =
                     [End::Receiver, End::Sender].map(|end| Flow::line_of(index, end) as u32);
-                ahead.follow(&paths.routes, &paths.links, there, receiver, back);
-                ahead.follow(&paths.routes, &paths.links, back, sender | AT_SENDER, there);
+                follow(&mut beyond, paths, there, receiver, back);
+                follow(&mut beyond, paths, back, sender | AT_SENDER, there);
             }
-            ahead
+            for (place, beyond) in (0..).zip(&beyond) {
+                paths.links.slots.keep_beside(place, [beyond.next, beyond.answers, beyond.end]);
+            }
+            let is_far = paths.events.is_large();
+            Self { cursors: beyond.into_iter().filter(|_| is_far).map(|beyond| beyond.cursor).collect() }
         })
     }
 
     /// Whether more than the next event is looked at.
     #[inline(always)]
     pub(crate) fn is_far(&self) -> bool {
-        self.is_far
-    }
-
-    /// Notes what lies beyond each wire of a route, at the end of which stands a flow's `end` that sends along `answers`.
-    fn follow(&mut self, routes: &Routes, links: &Links, route: u32, end: u32, answers: u32) {
-        for (at, passage) in (route + 1..).zip(passages(routes.steps_from(route))) {
-            let Passage { link: Place(place), to, behind, .. } = passage;
-            let next = to.link().filter(|&next| !links.look(next).feeds()).or(behind);
-            let hands_over = next.is_some_and(|next| links.look(next).hands_over());
-            let arrives = hands_over || matches!(to.kind(), RECEIVER | SENDER);
-            let next = next.map_or(place, |Place(place)| place);
-            let first = routes.first_link(answers).map_or(place, |Place(place)| place);
-            let (answers, end) = if arrives { (first, end) } else { (next, 0) };
-            let found = Beyond { next, answers, end, cursor: at };
-            let known = &mut self.beyond[place as usize];
-            let is_one = known.cursor == NOWHERE || *known == found;
-            *known =
-                if is_one { found } else { Beyond { next: place, answers: place, end: ANY, cursor: at } };
-            if to.link().is_none() {
-                return;
-            }
-        }
+        !self.cursors.is_empty()
     }
 
     /// Fetches what the next event will touch, and the annex of the packet at hand.
@@ -101,8 +111,7 @@ impl Ahead {
     pub(crate) fn look_next<R>(&self, packet: &Packet, paths: &Paths<R>, leaves: &Leaves, flows: &[Flow]) {
         paths.annexes.fetch(packet.annex);
         let place = paths.events.first().wrapping_sub(leaves.first_wire());
-        let Some(&Beyond { next, answers, end, .. }) = self.beyond.get(place as usize) else { return };
-        paths.links.slots.fetch_head(place);
+        let Some([next, answers, end]) = paths.links.slots.fetch_head(place) else { return };
         for place in [place, next, answers] {
             paths.links.fetch(Place(place));
         }
@@ -115,8 +124,8 @@ impl Ahead {
     pub(crate) fn look_far<R>(&self, leaf: u32, paths: &Paths<R>, leaves: &Leaves, flows: &[Flow]) {
         let soon = paths.events.soon(leaf);
         let place = soon.wrapping_sub(leaves.first_wire());
-        let Some(&Beyond { next, answers, end, cursor }) = self.beyond.get(place as usize) else { return };
-        paths.links.slots.fetch_head(place);
+        let Some([next, answers, end]) = paths.links.slots.fetch_head(place) else { return };
+        let cursor = self.cursors.get(place as usize).copied().unwrap_or(0);
         paths.events.fetch(soon);
         for place in [place, next, answers] {
             paths.links.fetch(Place(place));
@@ -134,7 +143,7 @@ impl Ahead {
     #[inline(always)]
     pub(crate) fn look_close<R>(&self, paths: &Paths<R>, leaves: &Leaves, flows: &[Flow]) {
         let place = paths.events.first().wrapping_sub(leaves.first_wire());
-        let Some(&Beyond { end, .. }) = self.beyond.get(place as usize) else { return };
+        let Some([.., end]) = paths.links.slots.beside(place) else { return };
         if end == ANY {
             Self::look_at_packet(Place(place), paths, flows);
             return;

@@ -51,8 +51,8 @@ impl<R: Recorder> Simulator<R> {
         routes: Routes,
         recorder: R,
     ) -> Self {
-        let paths = Paths::new(events, links, routes, recorder);
-        let ahead = Ahead::new(&paths, &flows);
+        let mut paths = Paths::new(events, links, routes, recorder);
+        let ahead = Ahead::new(&mut paths, &flows);
         Self { seed, horizon, leaves, flows, paths, ahead, events_handled: 0, begun: Vec::new(), stopped: false }
     }
 
