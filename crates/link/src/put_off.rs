@@ -5,7 +5,7 @@
 //! that comes back for arrivals by then loses nothing, and whoever takes in many at once has the queue, its code and the
 //! receivers behind it at hand.
 
-use tailback_core::{Packet, Span, Time};
+use tailback_core::{Bytes, Packet, Span, Time};
 
 use crate::driver::{LinkCx, LinkDriver};
 use crate::link::Link;
@@ -28,9 +28,9 @@ pub type Begun = (Packet, Time);
 
 /// So many arrivals are taken in together at most.
 const MOST: usize = 1024;
-/// Of how many packets of this size there is time for between two calls of the driver, at least, where arrivals are put off:
-/// with fewer, these calls would cost more than is gained.
-const FEWEST: u64 = 16 * 1500;
+/// So many bytes must be able to leave between an arrival and when the driver comes back for it: where two packets cannot, its
+/// calls would cost more than is gained.
+const FEWEST: Bytes = Bytes::new(2 * 1500);
 
 /// What became of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub enum PutOff {
 impl Link {
     /// Whether arrivals may be put off where what leaves the queue may be found out `lag` late, and whether that pays.
     pub(crate) fn may_put_off(&self, lag: Span) -> bool {
-        !self.loses_before_queue() && self.server.rate().bytes_in(lag).get() >= FEWEST
+        !self.loses_before_queue() && self.server.rate().bytes_in(lag) >= FEWEST
     }
 
     /// Whether arrivals are put off.

@@ -119,6 +119,14 @@ impl Ahead {
         fetch_from_line::<BEGINNING, _>(flows, (end & !AT_SENDER) as usize);
     }
 
+    /// Fetches what a packet will touch that leaves the wire of a link which leads to a receiver alone.
+    #[inline(always)]
+    pub(crate) fn look_behind<R>(&self, place: Place, paths: &Paths<R>, flows: &[Flow]) {
+        let Some([_, answers, end]) = paths.links.slots.fetch_head(place.0) else { return };
+        paths.links.fetch(Place(answers));
+        fetch_from_line::<{ Flow::OF_RECEIVER }, _>(flows, end as usize);
+    }
+
     /// Fetches what the events to come will touch; `leaf` has just been armed.
     #[inline(always)]
     pub(crate) fn look_far<R>(&self, leaf: u32, paths: &Paths<R>, leaves: &Leaves, flows: &[Flow]) {

@@ -171,9 +171,8 @@ impl<R: Recorder> Paths<R> {
     #[inline(always)]
     pub(crate) fn put_off(&mut self, place: Place, route: u32, number: u64, way: u64, rest: u64) -> PutOff {
         let packet = Packet::from_words(number, Packet::way_by(way, RouteCursor(route)), rest);
-        let (now, leaf) = (self.now, self.leaf);
-        let (link, mut cx) = link!(self, place);
-        link.put_off(now, leaf, packet, &mut cx.driver)
+        let mut driver = Watch { events: &mut self.events, recorder: &mut self.recorder };
+        self.links.at(place).put_off(self.now, self.leaf, packet, &mut driver)
     }
 
     /// Takes in what was put off so, and lets go what has left the queue before the leaf `leaf` was due at `until`.
@@ -183,10 +182,12 @@ impl<R: Recorder> Paths<R> {
         self.left_out += ended;
     }
 
-    /// Fetches the link into which a packet goes next.
+    /// Fetches the link into which a packet goes next that has left a queue, and gives its place.
     #[inline(always)]
-    pub(crate) fn fetch_behind(&self, packet: &Packet) {
-        self.links.fetch(Place(place_of(self.routes.at(packet.route.0))));
+    pub(crate) fn fetch_next(&self, packet: &Packet) -> Place {
+        let next = Place(place_of(self.routes.at(packet.route.0)));
+        self.links.fetch(next);
+        next
     }
 
     /// The service timer of such a link was due, and what could leave has left.

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use tailback_core::fetch::fetch_from_line;
 use tailback_core::{Endpoint, FlowId, LinkId, Observation, Packet, RouteCursor, Time};
 use tailback_link::{Begun, Entrance, LinkCounters, PutOff};
 
@@ -328,9 +327,11 @@ impl<R: Recorder> Simulator<R> {
         let mut begun = std::mem::take(&mut self.begun);
         self.paths.work_off(place, until, leaf, &mut begun);
         for at in 0..begun.len() {
-            if let Some((soon, _)) = begun.get(at + SOON) {
-                fetch_from_line::<{ Flow::OF_RECEIVER }, _>(&self.flows, Flow::line_of(soon.flow.index(), End::Receiver));
-                self.paths.fetch_behind(soon);
+            if let Some((soon, arrives)) = begun.get(at + SOON) {
+                let next = self.paths.fetch_next(soon);
+                if *arrives < self.paths.until {
+                    self.look_behind(next);
+                }
             }
             let (packet, arrives) = begun[at];
             if let Some((packet, arrives)) = self.paths.send_on(place, packet, arrives) {
@@ -339,6 +340,14 @@ impl<R: Recorder> Simulator<R> {
         }
         begun.clear();
         self.begun = begun;
+    }
+
+    /// Fetches what a packet will touch behind a link that leads to a receiver alone.
+    #[inline(always)]
+    fn look_behind(&self, place: Place) {
+        if let Some(ahead) = &self.ahead {
+            ahead.look_behind(place, &self.paths, &self.flows);
+        }
     }
 
     /// What has left a queue before the leaf `leaf` was due at `until`, and was not asked for yet, goes on.
@@ -384,15 +393,20 @@ impl<R: Recorder> Simulator<R> {
     #[inline(never)]
     fn hand_over_held(&mut self) {
         let mut held = std::mem::take(&mut self.paths.held);
-        held.retain_mut(|(place, next)| {
-            while *next < self.paths.until {
-                let arrives = *next;
-                let packet;
-                (packet, *next) = self.paths.take_held(*place, arrives);
-                self.hand_over(packet, arrives);
+        for at in 0..held.len() {
+            if let Some(&(soon, _)) = held.get(at + SOON) {
+                self.paths.links.fetch(soon);
+                self.look_behind(soon);
             }
-            *next != Time::NEVER
-        });
+            let (place, mut arrives) = held[at];
+            while arrives < self.paths.until {
+                let (packet, next) = self.paths.take_held(place, arrives);
+                self.hand_over(packet, arrives);
+                arrives = next;
+            }
+            held[at].1 = arrives;
+        }
+        held.retain(|(_, arrives)| *arrives != Time::NEVER);
         self.paths.held = held;
     }
 

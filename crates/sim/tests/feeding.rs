@@ -443,6 +443,34 @@ fn what_leaves_a_fair_queue_takes_no_event_and_nobody_can_tell() {
     }
 }
 
+/// Who talks so fast through a fair queue that thousands of packets arrive in one delay of its link.
+#[expect(clippy::default_trait_access, reason = "the variant names what is configured")]
+fn fast_and_fair(link_by_link: bool) -> Simulator<Looks> {
+    let mut network = NetworkBuilder::new(7);
+    if link_by_link {
+        network.link_by_link();
+    }
+    let queue = Config::DeficitRoundRobin(Default::default());
+    let there = network.link(link("there", 500, 20, built(&queue, Capacity::Packets(30), 500_000_000)));
+    let back = network.link(link("back", 10, 20, unbounded()));
+    for index in [0, 1] {
+        let mut access = |name: &str| network.link(link(&format!("{name} {index}"), 900, 2, unbounded()));
+        let forward = [access("up"), there, access("down")];
+        let reverse = [access("down back"), back, access("up back")];
+        chat(&mut network, &format!("flow {index}"), &forward, &reverse, Span::from_micros(14 + index));
+    }
+    let every = Span::from_millis(70);
+    let looks = Looks { every, next: Time::ZERO + every, seen: Vec::new() };
+    network.build(Time::from_secs_f64(100.0), looks).expect("a sound network")
+}
+
+#[test]
+fn thousands_of_arrivals_may_be_taken_in_late() {
+    let ((late, left_out), (each, _)) = (seen(fast_and_fair(false)), seen(fast_and_fair(true)));
+    assert!(left_out > 40_000, "{left_out}");
+    assert_eq!(late, each);
+}
+
 #[test]
 fn a_flow_that_is_to_stop_before_it_starts_stops_as_it_starts() {
     let mut network = NetworkBuilder::new(7);
