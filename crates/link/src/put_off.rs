@@ -58,15 +58,11 @@ impl Link {
     /// A packet has arrived by the event of `leaf`. Where it is put off, [`Link::work_off`] is to be called before
     /// the service timer is set anew, and before anybody looks.
     #[inline(always)]
-    pub fn put_off<D: LinkDriver>(
-        &mut self,
-        now: Time,
-        leaf: u32,
-        packet: Packet,
-        driver: &mut D,
-    ) -> PutOff {
+    pub fn put_off<D: LinkDriver>(&mut self, now: Time, leaf: u32, packet: Packet, driver: &mut D) -> PutOff {
         let Some(cold) = self.cold.as_deref_mut() else { return PutOff::No };
-        let Some(staged) = cold.staged.as_deref_mut().filter(|staged| staged.puts_off) else { return PutOff::No };
+        let Some(staged) = cold.staged.as_deref_mut().filter(|staged| staged.puts_off) else {
+            return PutOff::No;
+        };
         if staged.put_off.is_empty() {
             let alarm = now.after(staged.lag);
             if alarm < staged.armed {

@@ -60,7 +60,12 @@ pub(crate) struct Chain {
 impl Slots {
     /// No slots yet, for so many wires.
     pub fn new(wires: usize) -> Self {
-        Self { laid: Vec::new(), heads: vec![Head { slot: NONE, beside: [0; 3] }; wires], free: NONE, wide: BTreeMap::new() }
+        Self {
+            laid: Vec::new(),
+            heads: vec![Head { slot: NONE, beside: [0; 3] }; wires],
+            free: NONE,
+            wide: BTreeMap::new(),
+        }
     }
 
     /// Lays a packet behind those of a chain, of which the last arrives earlier by `gap`. Whether it is the only one.

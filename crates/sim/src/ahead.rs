@@ -117,12 +117,18 @@ impl Ahead {
         }
         // Of several ends none: it is too far for any memory.
         fetch_from_line::<BEGINNING, _>(flows, (end & !AT_SENDER) as usize);
+        // The rest of a sender; of a receiver nothing more, without a branch.
+        let rest = (end as i32 >> 31) as u32 & ((end & !AT_SENDER) + BEGINNING as u32);
+        fetch_from_line::<{ Flow::OF_SENDER - BEGINNING }, _>(flows, rest as usize);
     }
 
-    /// Fetches what a packet will touch that leaves the wire of a link which leads to a receiver alone.
+    /// Fetches what a packet will touch that leaves the wire of a link at once for a receiver.
     #[inline(always)]
     pub(crate) fn look_behind<R>(&self, place: Place, paths: &Paths<R>, flows: &[Flow]) {
         let Some([_, answers, end]) = paths.links.slots.fetch_head(place.0) else { return };
+        if end & AT_SENDER != 0 {
+            return;
+        }
         paths.links.fetch(Place(answers));
         fetch_from_line::<{ Flow::OF_RECEIVER }, _>(flows, end as usize);
     }

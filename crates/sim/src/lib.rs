@@ -23,6 +23,7 @@ mod feeding;
 mod flow;
 #[cfg(test)]
 mod full;
+mod late;
 mod leaves;
 mod links;
 mod memory;

@@ -481,18 +481,23 @@ impl<R: Recorder> Paths<R> {
         match hop {
             Hop::Feeder(entrance, place) => self.enter_both(entrance, place, packet, route),
             Hop::Beside(entrance, place) => self.enter_beside(entrance, place, packet, route),
-            // What is put off is not much before an event comes that may call endpoints.
-            Hop::Stage(place) if self.put_off(place, route + 1, number, way, rest) != PutOff::No => {}
-            Hop::Stage(place) => {
-                while let (true, given) = self.let_go(place, self.now, self.leaf) {
-                    debug_assert!(given.is_none(), "an endpoint is at work, and another cannot be called");
-                }
-                let given = self.enter_stage(place, route + 1, number, way, rest);
-                debug_assert!(given.is_none(), "an endpoint is at work, and another cannot be called");
-            }
+            // All that is put off may only be taken in where other endpoints can be called: soon.
+            Hop::Stage(place) => match self.put_off(place, route + 1, number, way, rest) {
+                PutOff::Yes | PutOff::Full => {}
+                PutOff::No => self.enter_stage_alone(place, route, number, way, rest),
+            },
             // What begins a route is no last but one link that feeds (`feeding.rs`).
             Hop::LastFeeder(..) | Hop::Link(..) | Hop::End(_) | Hop::Branch(_) => {}
         }
+    }
+
+    /// A packet enters a link of the staged form that feeds others, while an endpoint is at work.
+    fn enter_stage_alone(&mut self, place: Place, route: u32, number: u64, way: u64, rest: u64) {
+        while let (true, given) = self.let_go(place, self.now, self.leaf) {
+            debug_assert!(given.is_none(), "an endpoint is at work, and another cannot be called");
+        }
+        let given = self.enter_stage(place, route + 1, number, way, rest);
+        debug_assert!(given.is_none(), "an endpoint is at work, and another cannot be called");
     }
 
     #[cold]

@@ -19,21 +19,18 @@ use crate::recorder::{Recorder, View};
 use crate::refusals::{NetworkError, check_routes};
 use crate::routes::{Edge, End, Hop, Routes};
 
-/// What a packet touches behind a queue is fetched so many packets ahead.
-const SOON: usize = 6;
-
 /// A network at work: its flows, and the paths between their endpoints.
 pub struct Simulator<R: Recorder = ()> {
     seed: u64,
     horizon: Time,
     leaves: Leaves,
-    flows: Vec<Flow>,
+    pub(crate) flows: Vec<Flow>,
     pub(crate) paths: Paths<R>,
     /// Where much is simulated.
-    ahead: Option<Ahead>,
+    pub(crate) ahead: Option<Ahead>,
     events_handled: u64,
     /// Empty between two uses.
-    begun: Vec<Begun>,
+    pub(crate) begun: Vec<Begun>,
     /// Whether memory is used up.
     stopped: bool,
 }
@@ -52,7 +49,17 @@ impl<R: Recorder> Simulator<R> {
     ) -> Self {
         let mut paths = Paths::new(events, links, routes, recorder);
         let ahead = Ahead::new(&mut paths, &flows);
-        Self { seed, horizon, leaves, flows, paths, ahead, events_handled: 0, begun: Vec::new(), stopped: false }
+        Self {
+            seed,
+            horizon,
+            leaves,
+            flows,
+            paths,
+            ahead,
+            events_handled: 0,
+            begun: Vec::new(),
+            stopped: false,
+        }
     }
 
     /// Sends every packet through `codec` when it leaves its endpoint.
@@ -278,7 +285,11 @@ impl<R: Recorder> Simulator<R> {
             }
             Hop::Stage(place) => {
                 let (number, way, rest) = packet.words();
-                self.forward_into_stage(place, number, way, rest);
+                match self.paths.put_off(place, packet.route.0 + 1, number, way, rest) {
+                    PutOff::Yes => {}
+                    PutOff::Full => self.work_off(place, self.paths.now, self.paths.leaf),
+                    PutOff::No => self.forward_into_stage(place, number, way, rest),
+                }
             }
             Hop::Beside(entrance, place) => self.paths.enter_beside(entrance, place, packet, packet.route.0),
             Hop::End(end) => {
@@ -305,69 +316,6 @@ impl<R: Recorder> Simulator<R> {
         }
     }
 
-    /// Moves a packet into a link that feeds others what leaves its queue, and what leaves on to its receiver.
-    #[inline(never)]
-    fn forward_into_stage(&mut self, place: Place, number: u64, way: u64, rest: u64) {
-        let cursor = Packet::from_words(number, way, rest).route.0;
-        match self.paths.put_off(place, cursor + 1, number, way, rest) {
-            PutOff::Yes => return,
-            PutOff::Full => return self.work_off(place, self.paths.now, self.paths.leaf),
-            PutOff::No => {}
-        }
-        self.let_go(place, self.paths.now, self.paths.leaf);
-        if let Some((packet, arrives)) = self.paths.enter_stage(place, cursor + 1, number, way, rest) {
-            self.hand_over(packet, arrives);
-        }
-    }
-
-    /// Takes in what has arrived at a link and was put off, and what has left its queue before the leaf `leaf` was due at `until`
-    /// goes on.
-    #[inline(never)]
-    fn work_off(&mut self, place: Place, until: Time, leaf: u32) {
-        let mut begun = std::mem::take(&mut self.begun);
-        self.paths.work_off(place, until, leaf, &mut begun);
-        for at in 0..begun.len() {
-            if let Some((soon, arrives)) = begun.get(at + SOON) {
-                let next = self.paths.fetch_next(soon);
-                if *arrives < self.paths.until {
-                    self.look_behind(next);
-                }
-            }
-            let (packet, arrives) = begun[at];
-            if let Some((packet, arrives)) = self.paths.send_on(place, packet, arrives) {
-                self.hand_over(packet, arrives);
-            }
-        }
-        begun.clear();
-        self.begun = begun;
-    }
-
-    /// Fetches what a packet will touch behind a link that leads to a receiver alone.
-    #[inline(always)]
-    fn look_behind(&self, place: Place) {
-        if let Some(ahead) = &self.ahead {
-            ahead.look_behind(place, &self.paths, &self.flows);
-        }
-    }
-
-    /// What has left a queue before the leaf `leaf` was due at `until`, and was not asked for yet, goes on.
-    #[inline(always)]
-    fn let_go(&mut self, place: Place, until: Time, leaf: u32) {
-        while let (true, handed) = self.paths.let_go(place, until, leaf) {
-            if let Some((packet, arrives)) = handed {
-                self.hand_over(packet, arrives);
-            }
-        }
-    }
-
-    /// The same of all links of which that is found out late.
-    fn let_all_go(&mut self, until: Time, leaf: u32) {
-        for index in 0..self.paths.feeding.late().len() {
-            let place = self.paths.feeding.late()[index];
-            self.work_off(place, until, leaf);
-        }
-    }
-
     /// The service timer of a link is due: of one that feeds others perhaps only to find out what has left it, which is no event
     /// then, but as many as have left.
     fn serve(&mut self, id: LinkId, leaf: u32) {
@@ -383,31 +331,10 @@ impl<R: Recorder> Simulator<R> {
 
     /// A packet reaches its receiver, which acts on packets alone, as of a time to come.
     #[inline(always)]
-    fn hand_over(&mut self, packet: Packet, arrives: Time) {
+    pub(crate) fn hand_over(&mut self, packet: Packet, arrives: Time) {
         let now = std::mem::replace(&mut self.paths.now, arrives);
         self.flows[packet.flow.index()].deliver(packet, End::Receiver, &mut self.paths);
         self.paths.now = now;
-    }
-
-    /// Hands over what links hold and what arrives before somebody looks again.
-    #[inline(never)]
-    fn hand_over_held(&mut self) {
-        let mut held = std::mem::take(&mut self.paths.held);
-        for at in 0..held.len() {
-            if let Some(&(soon, _)) = held.get(at + SOON) {
-                self.paths.links.fetch(soon);
-                self.look_behind(soon);
-            }
-            let (place, mut arrives) = held[at];
-            while arrives < self.paths.until {
-                let (packet, next) = self.paths.take_held(place, arrives);
-                self.hand_over(packet, arrives);
-                arrives = next;
-            }
-            held[at].1 = arrives;
-        }
-        held.retain(|(_, arrives)| *arrives != Time::NEVER);
-        self.paths.held = held;
     }
 
     /// What is on a route besides links and the flow's own ends: an aggregate's edge, copies for every branch of a tree, a

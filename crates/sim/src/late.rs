@@ -1,0 +1,93 @@
+//! What the run finds out late, or did too early for somebody to look: arrivals at fair queues that are taken in many at a time,
+//! what has left such queues, and packets that links hold until a look is over. The loop over events is in `simulator.rs`; what
+//! links do, in `paths.rs`.
+
+use tailback_core::{Packet, Time};
+
+use crate::links::Place;
+use crate::recorder::Recorder;
+use crate::simulator::Simulator;
+
+/// What a packet touches behind a queue is fetched so many packets ahead.
+const SOON: usize = 6;
+
+impl<R: Recorder> Simulator<R> {
+    /// Moves a packet into a link that feeds others what leaves its queue, and what leaves on to its receiver.
+    #[inline(never)]
+    pub(crate) fn forward_into_stage(&mut self, place: Place, number: u64, way: u64, rest: u64) {
+        let cursor = Packet::from_words(number, way, rest).route.0;
+        self.let_go(place, self.paths.now, self.paths.leaf);
+        if let Some((packet, arrives)) = self.paths.enter_stage(place, cursor + 1, number, way, rest) {
+            self.hand_over(packet, arrives);
+        }
+    }
+
+    /// Takes in what has arrived at a link and was put off, and what has left its queue before the leaf `leaf` was due at `until`
+    /// goes on.
+    #[inline(never)]
+    pub(crate) fn work_off(&mut self, place: Place, until: Time, leaf: u32) {
+        let mut begun = std::mem::take(&mut self.begun);
+        self.paths.work_off(place, until, leaf, &mut begun);
+        for at in 0..begun.len() {
+            if let Some((soon, arrives)) = begun.get(at + SOON) {
+                let next = self.paths.fetch_next(soon);
+                if *arrives < self.paths.until {
+                    self.look_behind(next);
+                }
+            }
+            let (packet, arrives) = begun[at];
+            if let Some((packet, arrives)) = self.paths.send_on(place, packet, arrives) {
+                self.hand_over(packet, arrives);
+            }
+        }
+        begun.clear();
+        self.begun = begun;
+    }
+
+    /// Fetches what a packet will touch behind a link that leads to a receiver alone.
+    #[inline(always)]
+    fn look_behind(&self, place: Place) {
+        if let Some(ahead) = &self.ahead {
+            ahead.look_behind(place, &self.paths, &self.flows);
+        }
+    }
+
+    /// What has left a queue before the leaf `leaf` was due at `until`, and was not asked for yet, goes on.
+    #[inline(always)]
+    pub(crate) fn let_go(&mut self, place: Place, until: Time, leaf: u32) {
+        while let (true, handed) = self.paths.let_go(place, until, leaf) {
+            if let Some((packet, arrives)) = handed {
+                self.hand_over(packet, arrives);
+            }
+        }
+    }
+
+    /// The same of all links of which that is found out late.
+    pub(crate) fn let_all_go(&mut self, until: Time, leaf: u32) {
+        for index in 0..self.paths.feeding.late().len() {
+            let place = self.paths.feeding.late()[index];
+            self.work_off(place, until, leaf);
+        }
+    }
+
+    /// Hands over what links hold and what arrives before somebody looks again.
+    #[inline(never)]
+    pub(crate) fn hand_over_held(&mut self) {
+        let mut held = std::mem::take(&mut self.paths.held);
+        for at in 0..held.len() {
+            if let Some(&(soon, _)) = held.get(at + SOON) {
+                self.paths.links.fetch(soon);
+                self.look_behind(soon);
+            }
+            let (place, mut arrives) = held[at];
+            while arrives < self.paths.until {
+                let (packet, next) = self.paths.take_held(place, arrives);
+                self.hand_over(packet, arrives);
+                arrives = next;
+            }
+            held[at].1 = arrives;
+        }
+        held.retain(|(_, arrives)| *arrives != Time::NEVER);
+        self.paths.held = held;
+    }
+}
