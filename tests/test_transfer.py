@@ -102,7 +102,8 @@ def test_a_file_arrives_and_both_ends_have_a_result(tmp_path: Path, home: dict[s
 
 
 def test_a_receiver_acknowledges_as_the_scheme_asks_it_to(tmp_path: Path, home: dict[str, str], film: Path) -> None:
-    """BBR asks for every second packet while it looks for the rate, from a receiver that would wait for 64."""
+    """While it looks for the rate, BBR asks for every second packet, or for each where fewer than eight arrive in a round trip
+    time, as they may on one machine; the receiver would wait for 64."""
     shares = {}
     for asks in (False, True):
         receiver = Waiting(tmp_path / f"in-{asks}", home)
@@ -114,7 +115,7 @@ def test_a_receiver_acknowledges_as_the_scheme_asks_it_to(tmp_path: Path, home: 
         edge = json.loads((tmp_path / f"sent-{asks}" / "result.json").read_text())["real"]["edge"]
         shares[asks] = edge["received_datagrams"] / edge["sent_datagrams"]
     assert shares[False] < 0.1
-    assert 0.2 < shares[True] < 0.7
+    assert shares[True] > 0.2
 
 
 def test_a_killed_sender_goes_on_where_it_was(tmp_path: Path, home: dict[str, str], film: Path) -> None:
