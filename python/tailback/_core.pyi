@@ -381,6 +381,13 @@ class ProbeCluster:
         """How much leaves, headers included."""
 
 @final
+class Padding:
+    """A sender of datagrams pads what data leaves of the rate, with control packets as a cluster's, so that as much leaves as
+    the rate says. Without a rate nothing is padded."""
+
+    def __new__(cls) -> Self: ...
+
+@final
 class AckFrequency:
     """How often the receiver is to acknowledge data in order: after ``threshold`` packets, 1 to 65535, or ``max_delay`` seconds
     after the first of them, 0 to 10, whichever comes first."""
@@ -409,7 +416,7 @@ class Directive:
         burst: float = 0.0,
         tokens: Literal["constant", "poisson"] = "constant",
         gate: bool = True,
-        probe: DataPairs | ControlPair | ProbeCluster | None = None,
+        probe: DataPairs | ControlPair | ProbeCluster | Padding | None = None,
         timeout: float | None = None,
         until: float | None = None,
         media: float | None = None,
@@ -436,7 +443,7 @@ class Directive:
         """When the controller will open a closed gate, in seconds since the start, as far as it knows: the application is
         told. The gate opens by a directive, not by this time."""
     @property
-    def probe(self) -> DataPairs | ControlPair | ProbeCluster | None:
+    def probe(self) -> DataPairs | ControlPair | ProbeCluster | Padding | None:
         """Probes to send."""
     @property
     def timeout(self) -> float | None:

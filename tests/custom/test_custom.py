@@ -123,6 +123,9 @@ def test_directives_say_what_they_were_made_of() -> None:
     names = {"Directive": tb.Directive, "ProbeCluster": tb.ProbeCluster}
     assert eval(repr(cluster), names).media == 1_000_000
     assert eval(repr(full), {"Directive": tb.Directive, "DataPairs": tb.DataPairs}).probe.singleton_timeout == 0.5
+    padded = tb.Directive(rate=1e6, probe=tb.Padding())
+    for same in (padded, eval(repr(padded), {"Directive": tb.Directive, "Padding": tb.Padding})):
+        assert isinstance(same.probe, tb.Padding)
     assert tb.Directive().probe is None
     asked = tb.Directive(1e5, ack_frequency=tb.AckFrequency(4, 0.025), immediate_ack=3)
     names = {"Directive": tb.Directive, "AckFrequency": tb.AckFrequency}

@@ -134,6 +134,9 @@ pub enum ProbePlan {
         /// How much leaves, headers included; whole packets, so at most one packet more.
         bytes: Bytes,
     },
+    /// What data leaves of [`Directive::rate`] is padded by a sender of datagrams, with packets as a cluster's: so much leaves
+    /// as the rate says (libwebrtc). Without a rate nothing is padded.
+    Padding,
 }
 
 /// What the sender may do until the next call.

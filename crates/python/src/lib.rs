@@ -34,10 +34,10 @@ mod _core {
     use crate::custom::take_failure;
     #[pymodule_export]
     use crate::custom::values::{
-        Connection, Context, ControlPair, DataPairs, LinkInfo, ProbeCluster, PyAckFrequency, PyAcked,
-        PyArrival, PyArrivalReport, PyArrivalReports, PyArrivalWord, PyControl, PyDelivery, PyDirective,
-        PyEchoes, PyEnvelope, PyFeedback, PyLost, PyLostThen, PyOneWay, PyOutgoing, PyPacket, PyRtt, PySent,
-        QueueContext,
+        Connection, Context, ControlPair, DataPairs, LinkInfo, Padding, ProbeCluster, PyAckFrequency,
+        PyAcked, PyArrival, PyArrivalReport, PyArrivalReports, PyArrivalWord, PyControl, PyDelivery,
+        PyDirective, PyEchoes, PyEnvelope, PyFeedback, PyLost, PyLostThen, PyOneWay, PyOutgoing, PyPacket,
+        PyRtt, PySent, QueueContext,
     };
     #[pymodule_export]
     use crate::custom::{register_queue, register_scheme};

@@ -226,7 +226,7 @@ impl Shaper {
                 self.control_pair = Some(id);
                 self.control_due = 2;
             }
-            Some(ProbePlan::ControlPair { .. } | ProbePlan::Cluster { .. }) | None => {}
+            Some(ProbePlan::ControlPair { .. } | ProbePlan::Cluster { .. } | ProbePlan::Padding) | None => {}
         }
         let at_once = self.at_once();
         let had_rate = self.rate.is_some();
@@ -270,9 +270,10 @@ impl Shaper {
         self.cluster_due.map(|due| due.rate).or(self.rate)
     }
 
-    /// Whether a cluster leaves.
-    pub(crate) fn in_cluster(&self) -> bool {
-        self.cluster_due.is_some()
+    /// Whether padding takes the place of data where none waits: while a cluster leaves, or to fill the rate.
+    pub(crate) fn pads(&self) -> bool {
+        let fills = self.said.is_some_and(|said| said.probe == Some(ProbePlan::Padding));
+        self.cluster_due.is_some() || fills && self.rate.is_some()
     }
 
     /// Whether the gate was opened or closed since the last call.

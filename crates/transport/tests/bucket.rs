@@ -89,6 +89,7 @@ fn directive() -> impl Strategy<Value = Directive> {
             rate: BitRate::from_bits_per_sec(50_000_000),
             bytes: Bytes::new(2500),
         })),
+        1 => Just(Some(ProbePlan::Padding)),
     ];
     let gate = prop_oneof![6 => Just(Gate::Open), 1 => Just(Gate::Closed { until: None })];
     let media = prop_oneof![6 => Just(None), 1 => Just(Some(BitRate::from_bits_per_sec(5_000_000)))];

@@ -372,6 +372,47 @@ fn a_cluster_without_data_is_padded() {
     assert!(empty.departures.iter().all(|d| d.packet.kind() == Kind::Data));
 }
 
+/// Data that comes every 10 ms leaves half of the rate: padding takes the rest, in numbers as data's, and no data waits for more
+/// than one packet of it. With the plan it ends.
+#[test]
+fn what_data_leaves_of_the_rate_is_padded() {
+    let rate = Directive::rate(BitRate::from_bits_per_sec(2_000_000));
+    let padded = Directive { probe: Some(ProbePlan::Padding), ..rate };
+    let test = clockwork(Scripted::new(padded).at(seconds(0.05), rate)).start().run(Span::from_millis(75));
+    let found: Vec<(u64, Kind)> =
+        test.departures.iter().map(|d| (d.at.as_nanos() / 1_000_000, d.packet.kind())).collect();
+    let padding = [4, 8, 16, 24, 28, 36, 44, 48].map(|at| (at, Kind::Control));
+    let data = [0, 12, 20, 32, 40, 52, 60, 70].map(|at| (at, Kind::Data));
+    let mut expected = [padding, data].concat();
+    expected.sort_unstable_by_key(|(at, _)| *at);
+    assert_eq!(found, expected);
+    assert!(test.departures.iter().enumerate().all(|(at, d)| d.packet.number == at as u64));
+    let observed = test.sender.observe();
+    assert_eq!(observed.sent_packets, test.departures.len() as u64);
+    assert_eq!(observed.sent_bytes, test.departures.iter().map(|d| d.packet.size()).sum::<Bytes>());
+}
+
+/// Where nothing meters it, behind a gate, of a stream, and after the last of the data, nothing is padded.
+#[test]
+fn padding_needs_a_rate_and_a_sender_of_datagrams_that_runs() {
+    let padded =
+        |directive: Directive| Scripted::new(Directive { probe: Some(ProbePlan::Padding), ..directive });
+    let paced = Directive::rate(MBIT);
+    let data = |kinds: &[pipe::Departure]| kinds.iter().all(|d| d.packet.kind() == Kind::Data);
+    let free_of_rate = clockwork(padded(free())).start().run(Span::from_millis(55));
+    assert!(data(&free_of_rate.departures) && free_of_rate.departures.len() == 6);
+    let closed = Directive { gate: Gate::Closed { until: None }, ..paced };
+    assert!(clockwork(padded(closed)).start().run(Span::from_millis(55)).departures.is_empty());
+    let of_stream = file(padded(paced), 2).start().run(Span::from_secs(1));
+    assert!(data(&of_stream.departures) && of_stream.departures.len() == 2);
+    let config = DatagramConfig::default();
+    let source = AnySource::finite((config.segment_size - config.header) * 3);
+    let sender = DatagramSender::new(FLOW, config.clone(), padded(paced), source);
+    let test = Pipe::new(sender, DatagramReceiver::new(FLOW, config), ONE_WAY).start();
+    let test = test.run(Span::from_secs(1));
+    assert!(data(&test.departures) && test.departures.len() == 3);
+}
+
 /// What the application should make is told to it; data that waits leaves at the rate. A source without end keeps to both.
 #[test]
 fn media_are_made_at_their_own_rate_and_leave_at_the_other() {

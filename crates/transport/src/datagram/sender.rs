@@ -260,10 +260,10 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
         Some(self.transmit(now, size, pair, cx))
     }
 
-    /// A packet of padding, where a cluster leaves and no data waits. It has the next number, so that reports tell of it.
+    /// A packet of padding, where the shaper pads and no data waits. It has the next number, so that reports tell of it.
     fn padding(&mut self, now: Time, cx: &mut EndpointCx<'_>) -> Option<Packet> {
-        let in_cluster = self.steering.shaper.as_ref().is_some_and(|shaper| shaper.in_cluster());
-        if !in_cluster || self.phase != Phase::Running || self.config.acks || !self.queue.is_empty() {
+        let pads = self.steering.shaper.as_ref().is_some_and(|shaper| shaper.pads());
+        if !pads || self.phase != Phase::Running || self.config.acks || !self.queue.is_empty() {
             return None;
         }
         let size = wire_size(self.config.segment_size);

@@ -117,6 +117,24 @@ impl ProbeCluster {
     }
 }
 
+/// What data leaves of the rate is padded.
+#[pyclass(frozen, from_py_object, module = "tailback")]
+#[derive(Clone)]
+pub(crate) struct Padding;
+
+#[pymethods]
+impl Padding {
+    #[new]
+    const fn new() -> Self {
+        Self
+    }
+
+    #[expect(clippy::unused_self, reason = "called by Python")]
+    const fn __repr__(&self) -> &'static str {
+        "Padding()"
+    }
+}
+
 fn bit_rate(name: &str, value: f64, allowed: &str) -> PyResult<BitRate> {
     let rate = positive(name, value, allowed)?;
     if rate > MOST_RATE {
@@ -131,6 +149,7 @@ enum Probe {
     Data(DataPairs),
     Control(ControlPair),
     Cluster(ProbeCluster),
+    Padding(Padding),
 }
 
 impl Probe {
@@ -141,6 +160,7 @@ impl Probe {
             Self::Cluster(cluster) => {
                 ProbePlan::Cluster { id: cluster.id, rate: cluster.rate, bytes: cluster.bytes }
             }
+            Self::Padding(Padding) => ProbePlan::Padding,
         }
     }
 }
@@ -268,6 +288,7 @@ impl PyDirective {
             Some(ProbePlan::Cluster { id, rate, bytes }) => {
                 Some(Bound::new(py, ProbeCluster { id, rate, bytes })?.into_any())
             }
+            Some(ProbePlan::Padding) => Some(Bound::new(py, Padding)?.into_any()),
         })
     }
 
@@ -304,6 +325,7 @@ impl PyDirective {
             Some(ProbePlan::Cluster { id, rate, bytes }) => {
                 format!(", probe={}", ProbeCluster { id, rate, bytes }.__repr__())
             }
+            Some(ProbePlan::Padding) => format!(", probe={}", Padding.__repr__()),
         };
         let media = self.media().map_or_else(String::new, |bits| format!(", media={bits}"));
         let asked = self.1.frequency.map_or_else(String::new, |asked| {

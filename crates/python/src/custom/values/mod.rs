@@ -20,7 +20,7 @@ pub(crate) use ack_frequency::PyAckFrequency;
 pub(crate) use arrivals::{PyArrivalReport, PyArrivalReports, PyArrivalWord};
 pub(crate) use context::Context;
 pub(crate) use delivery::{PyDelivery, PyLostThen};
-pub(crate) use directive::{ControlPair, DataPairs, ProbeCluster, PyDirective};
+pub(crate) use directive::{ControlPair, DataPairs, Padding, ProbeCluster, PyDirective};
 pub(crate) use feedback::{PyAcked, PyEchoes, PyEnvelope, PyFeedback, PyLost, PyOneWay, PyRtt, PySent};
 pub(crate) use queue::{Gone, PyPacket, QueueContext, Ticket};
 pub(crate) use receiver::{PyArrival, PyControl, PyOutgoing};
