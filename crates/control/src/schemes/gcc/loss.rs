@@ -58,6 +58,11 @@ impl Loss {
         matches!(self, Self::BweV2(part) if part.state() != State::Delay)
     }
 
+    /// Whether what the application leaves of the rate is to be padded: loss's part raises it, by what arrives.
+    pub(super) fn pads(&self) -> bool {
+        matches!(self, Self::BweV2(part) if part.state() == State::Increasing)
+    }
+
     /// The part that the path is taken to lose whatever the rate.
     pub(super) fn inherent(&self) -> Option<f64> {
         match self {

@@ -14,6 +14,7 @@
 //! | decrease | `0.85` of the rate of arrivals, at most once per round trip, then hold |
 //! | increase | 8 % per second; near a known capacity a packet per `2 (RTT + 100 ms)`; at most `1.5 arrivals + 10 kbit/s` |
 //! | probes | clusters at 3 and 6 times the first rate, twice what is found as long as that grows; every 5 s where the application sends too little; after a large drop |
+//! | padding | while the newer loss part raises the rate: so much leaves as the rate says, whatever the application makes |
 //! | loss | the path that explains the last 15 observations best (`bwe_v2/`); with `loss_estimator = "draft-02"` above 10 %: `rate (1 − p/2)`, below 2 %: the cap grows by 8 % per second |
 //!
 //! Laws: sending s faster than the path carries is over-use from `s = 12.5/(60 · 4) = 5.2 %` on at first, and from 2.5 % on once
@@ -21,7 +22,7 @@
 //! at 1200 bytes and 100 ms.
 //!
 //! Deviations: reports are those of RFC 8888, four times as coarse as transport-wide ones, at a fixed interval; those of the
-//! newer loss part are in `bwe_v2/mod.rs`. Probes pad with packets of their own, not with copies. Packets are
+//! newer loss part are in `bwe_v2/mod.rs`. Padding are packets of their own, as large as data's, not copies. Packets are
 //! paced at the rate, not at 2.5 times it: with that, the trend here takes a video's frames for queues, and half of a link of
 //! 1 Mbit/s stays unused. Marks are ignored.
 
@@ -37,7 +38,7 @@ use std::collections::VecDeque;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{BitRate, Bytes, Checker, Cx, Directive, Sent, Span, Time};
+use tailback_core::{BitRate, Bytes, Checker, Cx, Directive, ProbePlan, Sent, Span, Time};
 
 use super::media::{ArrivalReports, MediaLaw, MediaSender, ReportPlan};
 use crate::estimators::arrivals::Batch;
@@ -171,6 +172,12 @@ impl Gcc {
         self.rate.get().min(self.loss.cap()).clamp(self.bounds.0, self.bounds.1)
     }
 
+    /// What leaves beside data: first of all a cluster that has begun, at its own rate.
+    fn plan(&self) -> Option<ProbePlan> {
+        let cluster = self.probes.as_ref().filter(|probes| probes.is_leaving() || !self.loss.pads());
+        cluster.map_or_else(|| self.loss.pads().then_some(ProbePlan::Padding), Probes::plan)
+    }
+
     fn take(&mut self, now: Time, batch: &Batch) {
         let millis = |at: Time| at.as_nanos() as f64 * 1e-6;
         let mut bytes = 0.0;
@@ -245,10 +252,10 @@ impl MediaLaw for Gcc {
     fn on_sent(&mut self, now: Time, sent: &Sent, _: Bytes) -> bool {
         let (size, target) = (sent.size.as_f64(), self.target());
         self.limit.on_sent(now.as_secs_f64(), 8.0 * size, target);
+        let plan = self.plan();
         let Some(probes) = &mut self.probes else { return false };
-        let plan = probes.plan();
         probes.on_sent(sent.number, size);
-        probes.plan() != plan
+        self.plan() != plan
     }
 
     fn on_news(&mut self, now: Time, news: &Batch, cx: &mut Cx<'_>) {
@@ -258,6 +265,95 @@ impl MediaLaw for Gcc {
 
     fn directive(&self) -> Directive {
         let rate = BitRate::from_bits_per_sec_f64(self.target().max(1e3));
-        Directive { probe: self.probes.as_ref().and_then(Probes::plan), ..Directive::rate(rate) }
+        Directive { probe: self.plan(), ..Directive::rate(rate) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailback_core::Stream;
+
+    use super::*;
+    use crate::estimators::arrivals::Arrived;
+
+    /// A report each 100 ms of packets that took 50 ms, at the rate of an application that makes 800 kbit/s at most, of which
+    /// this part is lost; what leaves beside data meanwhile, report by report.
+    fn plans(gcc: &mut Gcc, from: u32, reports: u32, loss: f64) -> Vec<Option<ProbePlan>> {
+        let mut stream = Stream::new(u64::from(from), "loss");
+        let step = |report: u32| {
+            let at = |packet: u32| Time::from_secs_f64(0.1 * f64::from(report) + 0.0125 * f64::from(packet));
+            let mut batch = Batch::default();
+            for packet in 0..8 {
+                let (number, size) = (u64::from(8 * report + packet), Bytes::new(1200));
+                if stream.chance(loss) {
+                    batch.lost += 1;
+                    batch.lost_bytes += size;
+                } else {
+                    let sent = at(packet);
+                    let arrived = Some(sent + Span::from_millis(50));
+                    batch.arrived.push(Arrived { number, size, sent, at: arrived, marked: false });
+                }
+            }
+            let mut rng = Stream::new(1, "controller");
+            gcc.on_news(at(8), &batch, &mut Cx { rng: &mut rng, notes: None });
+            gcc.directive().probe
+        };
+        (from..from + reports).map(step).collect()
+    }
+
+    fn started(loss_estimator: LossEstimator, probes: bool) -> Gcc {
+        let start_rate = BitRate::from_bits_per_sec(800_000);
+        let config = GccConfig { start_rate, probes, loss_estimator, ..GccConfig::default() };
+        Gcc::new(&config, Bytes::new(1200))
+    }
+
+    /// Loss of half of all pulls the rate down; when it is over, loss's part raises it, and pads until delay's part decides.
+    #[test]
+    fn it_pads_while_losss_part_raises_the_rate() {
+        let padding = Some(ProbePlan::Padding);
+        let mut gcc = started(LossEstimator::BweV2, false);
+        assert!(plans(&mut gcc, 0, 30, 0.0).iter().all(Option::is_none));
+        let before = gcc.target();
+        assert!(plans(&mut gcc, 30, 12, 0.5).iter().all(Option::is_none), "it falls");
+        let low = gcc.target();
+        assert!(low < 0.6 * before, "{low}");
+        let after = plans(&mut gcc, 42, 200, 0.0);
+        let began = after.iter().position(|plan| *plan == padding).expect("it pads");
+        let ended = after.iter().rposition(|plan| *plan == padding).expect("it pads");
+        assert!(after[began..=ended].iter().all(|plan| *plan == padding));
+        assert!(ended < 199 && gcc.loss.cap() >= gcc.rate.get(), "delay's part decides");
+        // The older part has no such state.
+        let mut old = started(LossEstimator::Draft02, false);
+        for (from, reports, loss) in [(0, 30, 0.0), (30, 12, 0.5), (42, 200, 0.0)] {
+            assert!(plans(&mut old, from, reports, loss).iter().all(Option::is_none));
+        }
+    }
+
+    /// A cluster that has begun leaves first, at its own rate; what it has sent is not padding.
+    #[test]
+    fn a_cluster_leaves_before_it_pads() {
+        let mut gcc = started(LossEstimator::BweV2, true);
+        let is_cluster = |plan: Option<ProbePlan>| matches!(plan, Some(ProbePlan::Cluster { .. }));
+        let mut told = [plans(&mut gcc, 0, 30, 0.0), plans(&mut gcc, 30, 12, 0.5)].concat();
+        let pads = (42..242).find(|from| {
+            told.extend(plans(&mut gcc, *from, 1, 0.0));
+            gcc.loss.pads()
+        });
+        assert!(pads.is_some() && told.into_iter().all(is_cluster), "the first has yet to leave");
+        let sent = |number| Sent {
+            number,
+            size: Bytes::new(1200),
+            in_flight: Bytes::ZERO,
+            retransmission: false,
+            pair: tailback_core::PairPosition::Single,
+            app_limited: false,
+            tag: 0,
+        };
+        let last = (1000..1100).find(|number| {
+            let changed = gcc.on_sent(Time::from_secs_f64(9.1), &sent(*number), Bytes::ZERO);
+            changed && gcc.directive().probe == Some(ProbePlan::Padding)
+        });
+        // Five packets at three times the first rate and seven at six times, which is bounded by the largest.
+        assert!((1009..=1012).contains(&last.expect("clusters end")), "{last:?}");
     }
 }

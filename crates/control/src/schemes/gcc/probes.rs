@@ -148,6 +148,11 @@ impl Probes {
         self.plan
     }
 
+    /// Whether a cluster has yet to leave.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.clusters.back().is_some_and(|cluster| cluster.left > 0.0)
+    }
+
     fn begin(&mut self, now: f64, rates: &[f64], further: bool) {
         let capped = rates.iter().any(|rate| *rate >= self.most);
         self.pending.extend(rates.iter().map(|rate| rate.min(self.most)));
@@ -159,7 +164,7 @@ impl Probes {
 
     /// Lets the next cluster leave, unless one does.
     fn send(&mut self) {
-        if self.clusters.back().is_some_and(|cluster| cluster.left > 0.0) {
+        if self.is_leaving() {
             return;
         }
         let Some(rate) = self.pending.pop_front() else { return };

@@ -10,7 +10,7 @@
 //! | the best | has the largest `J` (`observations.rs`); it is no increase while the mean loss is above its inherent loss |
 //! | bounds of an increase | 1.3 of the bandwidth at the start of each 300 ms; `1.5 arrivals`, and `1.2 arrivals` near the rate held last |
 //! | bounds of the rate | at least the rate of arrivals; at most delay's, and `100 kbit/s/(m − 0.05)` for a mean loss `m` |
-//! | increasing | the rate rises, or rose within 2 s, below delay's |
+//! | increasing | the rate rises, or rose within 2 s, below delay's; what the application leaves of it is padded (`mod.rs` above) |
 //! | decreasing | otherwise, below delay's; first the rate does not rise for 300 ms, the next times for twice as long, at most 60 s |
 //! | else | delay's rate is in force, and the next hold lasts 300 ms again |
 //!
@@ -22,8 +22,7 @@
 //! loses 10, 15 and 20 % of all and carries everything else, the source's own code has 1.5 Mbit/s, 0.6 and 0.05 in the second
 //! half of five minutes (one run each); this follows it state by state.
 //!
-//! Deviations: before the third observation delay's rate alone is in force, not the older loss part. While it increases,
-//! nothing is padded: where the application limits the rate, its arrivals bound the increase for longer. A packet is lost
+//! Deviations: before the third observation delay's rate alone is in force, not the older loss part. A packet is lost
 //! where three beyond it arrived, and does not turn into one that arrived late. Fields that are without effect by default
 //! (the growth that accelerates, the smoothed sending rate, the candidate at the upper bound) are left out.
 
@@ -116,9 +115,9 @@ impl BweV2 {
         if self.window.count() >= ENOUGH { self.rate } else { f64::INFINITY }
     }
 
-    /// Which part decides.
-    pub(super) const fn state(&self) -> State {
-        self.state
+    /// Which part decides: delay's, where there are too few observations.
+    pub(super) fn state(&self) -> State {
+        if self.window.count() >= ENOUGH { self.state } else { State::Delay }
     }
 
     /// The inherent loss of the path that explains best.

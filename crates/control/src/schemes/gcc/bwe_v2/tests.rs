@@ -218,6 +218,20 @@ fn it_decides_as_libwebrtc_does() {
     assert_eq!(parts.len(), 4);
 }
 
+/// Before the third observation delay's part decides, however much is lost: probes may leave, and nothing is padded.
+#[test]
+fn two_observations_decide_nothing() {
+    let mut path = Loop::new(f64::INFINITY, 0.5);
+    let mut states = Vec::new();
+    while path.part.window.count() < ENOUGH {
+        assert_eq!((path.part.state(), path.part.cap()), (State::Delay, f64::INFINITY));
+        path.step();
+        states.push(path.part.state);
+    }
+    assert!(states.contains(&State::Decreasing), "{states:?}");
+    assert_ne!(path.part.state(), State::Delay);
+}
+
 /// Nothing is decided before the third observation, and nonsense does no harm.
 #[test]
 fn nonsense_is_borne() {
