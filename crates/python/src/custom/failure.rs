@@ -47,7 +47,8 @@ impl Shared {
         }
     }
 
-    fn take(&self) -> Option<PyErr> {
+    /// The error, if a part has raised one.
+    pub(crate) fn take(&self) -> Option<PyErr> {
         self.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -77,9 +78,10 @@ pub(crate) fn take() -> Option<PyErr> {
 }
 
 /// From here on, the parts that this thread makes run in real time.
-pub(crate) fn enter(real: Box<dyn RealTime>) {
+pub(crate) fn enter(real: Box<dyn RealTime>) -> Arc<Shared> {
     let shared = Arc::new(Shared { raised: Mutex::default(), real: Some(real) });
-    CURRENT.with(|current| *current.borrow_mut() = shared);
+    CURRENT.with(|current| *current.borrow_mut() = Arc::clone(&shared));
+    shared
 }
 
 /// From here on they do not.

@@ -14,7 +14,7 @@ use tailback_net::Clock;
 use tailback_net::last_resort::LastResort;
 use tailback_net::router::Spans;
 
-use super::failure::{self, RealTime};
+use super::failure::{self, RealTime, Shared};
 use crate::waiting::has_custom_parts;
 
 create_exception!(tailback._core, PartFailedError, PyException, "A custom part has raised its cause.");
@@ -50,6 +50,7 @@ impl RealTime for Arc<Calls> {
 /// A run in real time of parts that this thread makes, from here on until it is dropped.
 pub(crate) struct RealRun {
     calls: Arc<Calls>,
+    shared: Arc<Shared>,
     failed: PipeReader,
 }
 
@@ -68,8 +69,8 @@ impl RealRun {
         let (failed, open) = pipe()?;
         let calls =
             Arc::new(Calls { clock: Clock::start(), spans: Mutex::default(), open: Mutex::new(Some(open)) });
-        failure::enter(Box::new(Arc::clone(&calls)));
-        Ok((Self { calls, failed }, Entered(PhantomData)))
+        let shared = failure::enter(Box::new(Arc::clone(&calls)));
+        Ok((Self { calls, shared, failed }, Entered(PhantomData)))
     }
 
     /// A file whose other end nobody holds any more as soon as a part fails.
@@ -97,7 +98,7 @@ impl RealRun {
 
     /// Raises what a part has raised.
     pub(crate) fn outcome(&self, py: Python<'_>) -> PyResult<()> {
-        let Some(raised) = failure::take() else { return Ok(()) };
+        let Some(raised) = self.shared.take() else { return Ok(()) };
         if raised.is_instance_of::<PyKeyboardInterrupt>(py) {
             return Err(raised); // It has come while a part was at work.
         }
