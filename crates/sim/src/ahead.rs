@@ -22,8 +22,7 @@ const NOWHERE: u32 = u32::MAX;
 const AT_SENDER: u32 = 1 << 31;
 /// The end is another for each packet, so that only that tells which.
 const ANY: u32 = u32::MAX;
-/// So many lines of an end are fetched where the next event may be soon over, and the rest then comes by itself: a receiver,
-/// and as many of a sender, so that nobody asks which it is.
+/// So many lines of an end are fetched without asking which it is: a receiver, and as many of a sender.
 const BEGINNING: usize = Flow::OF_RECEIVER;
 
 const _: () = assert!(BEGINNING <= Flow::OF_SENDER, "lines beyond a sender's end");
@@ -108,7 +107,7 @@ impl Ahead {
 
     /// Fetches what the next event will touch, and the annex of the packet at hand.
     #[inline(always)]
-    pub(crate) fn look_next<R>(&self, packet: &Packet, paths: &Paths<R>, leaves: &Leaves, flows: &[Flow]) {
+    pub(crate) fn look_next<R>(packet: &Packet, paths: &Paths<R>, leaves: &Leaves, flows: &[Flow]) {
         paths.annexes.fetch(packet.annex);
         let place = paths.events.first().wrapping_sub(leaves.first_wire());
         let Some([next, answers, end]) = paths.links.slots.fetch_head(place) else { return };
@@ -118,13 +117,13 @@ impl Ahead {
         // Of several ends none: it is too far for any memory.
         fetch_from_line::<BEGINNING, _>(flows, (end & !AT_SENDER) as usize);
         // The rest of a sender; of a receiver nothing more, without a branch.
-        let rest = (end as i32 >> 31) as u32 & ((end & !AT_SENDER) + BEGINNING as u32);
+        let rest = ((end & !AT_SENDER) + BEGINNING as u32) * (end / AT_SENDER);
         fetch_from_line::<{ Flow::OF_SENDER - BEGINNING }, _>(flows, rest as usize);
     }
 
     /// Fetches what a packet will touch that leaves the wire of a link at once for a receiver.
     #[inline(always)]
-    pub(crate) fn look_behind<R>(&self, place: Place, paths: &Paths<R>, flows: &[Flow]) {
+    pub(crate) fn look_behind<R>(place: Place, paths: &Paths<R>, flows: &[Flow]) {
         let Some([_, answers, end]) = paths.links.slots.fetch_head(place.0) else { return };
         if end & AT_SENDER != 0 {
             return;
@@ -155,7 +154,7 @@ impl Ahead {
 
     /// Fetches what the next event will touch that only its packet or its endpoint tells.
     #[inline(always)]
-    pub(crate) fn look_close<R>(&self, paths: &Paths<R>, leaves: &Leaves, flows: &[Flow]) {
+    pub(crate) fn look_close<R>(paths: &Paths<R>, leaves: &Leaves, flows: &[Flow]) {
         let place = paths.events.first().wrapping_sub(leaves.first_wire());
         let Some([.., end]) = paths.links.slots.beside(place) else { return };
         if end == ANY {

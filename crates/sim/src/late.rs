@@ -4,6 +4,7 @@
 
 use tailback_core::{Packet, Time};
 
+use crate::ahead::Ahead;
 use crate::links::Place;
 use crate::recorder::Recorder;
 use crate::simulator::Simulator;
@@ -47,8 +48,8 @@ impl<R: Recorder> Simulator<R> {
     /// Fetches what a packet will touch behind a link that leads to a receiver alone.
     #[inline(always)]
     fn look_behind(&self, place: Place) {
-        if let Some(ahead) = &self.ahead {
-            ahead.look_behind(place, &self.paths, &self.flows);
+        if self.ahead.is_some() {
+            Ahead::look_behind(place, &self.paths, &self.flows);
         }
     }
 

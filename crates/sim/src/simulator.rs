@@ -253,10 +253,10 @@ impl<R: Recorder> Simulator<R> {
                 let (packet, is_rough) = self.paths.take_head(place, leaf);
                 if let Some(ahead) = &self.ahead {
                     if ahead.is_far() {
-                        ahead.look_close(&self.paths, &self.leaves, &self.flows);
+                        Ahead::look_close(&self.paths, &self.leaves, &self.flows);
                         ahead.look_far(leaf, &self.paths, &self.leaves, &self.flows);
                     } else {
-                        ahead.look_next(&packet, &self.paths, &self.leaves, &self.flows);
+                        Ahead::look_next(&packet, &self.paths, &self.leaves, &self.flows);
                     }
                 }
                 if is_rough {
