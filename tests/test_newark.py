@@ -1,25 +1,18 @@
-"""TCP Newark and its loops: against a second writing of the paper's rules, against a fluid model, and in scenarios."""
+"""TCP Newark and its loops: against a second writing of the paper's rules, against a fluid model, and in scenarios. How a
+queue is tuned for it is in ``test_tuning.py``."""
 
 from __future__ import annotations
 
-import json
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import tailback as tb
-from tailback import units
 from tailback.analysis import tdqm
-from tailback.cli import app
-from tailback.commands import tune
-from tailback.errors import ArgumentError, NotFoundError
 from tailback.papers.tdqm import experiments, fig_6, network, readings, rho_loop, settling
-from tailback.tuning import tune_tdqm
 from tests.newark_by_paper import Newark
 from tests.newark_network_by_paper import World
 
@@ -117,13 +110,12 @@ def test_a_window_rests_where_its_growth_is_what_marks_take() -> None:
     assert tdqm.needed(1.0) == 1.0, "a packet per round trip cannot be held by marks"
 
 
-def test_the_loop_rests_where_it_is_told_to() -> None:
-    for target in (0.92, 0.95, 0.99):
-        max_p = tdqm.max_p_for(LINK, MARKS, target)
-        found = tdqm.rest(LINK, tdqm.Marking(0.9, 1.0, max_p, 0.25))
-        assert found.utilization == pytest.approx(target, abs=1e-3)
-    with pytest.raises(ValueError, match="target"):
-        tdqm.max_p_for(LINK, MARKS, 0.9)
+def test_the_loop_rests_where_marks_are_as_many_as_hold_the_window() -> None:
+    for max_p in (0.002, 0.003, 0.02):
+        marks = tdqm.Marking(0.9, 1.0, max_p, 0.25)
+        found = tdqm.rest(LINK, marks)
+        assert marks.probability(found.utilization) == pytest.approx(tdqm.needed(found.window), rel=1e-6)
+        assert found.window == pytest.approx(found.utilization * LINK.capacity * LINK.round_trip / LINK.users)
 
 
 @pytest.mark.parametrize("max_p", [0.003, 0.1])
@@ -201,50 +193,6 @@ def test_a_receiver_that_hides_marks_gains() -> None:
     liar, beside, honest, _ = experiments.hidden(1)
     assert liar > 1.5 * honest
     assert beside < honest
-
-
-def test_tuning_tells_link_queue_and_expectations() -> None:
-    done = CliRunner().invoke(
-        app, ["tune", "tdqm", str(EXAMPLE), "--seeds", "1", "--json", "--set", "duration=10 s", "--set", "warm_up=5 s"]
-    )
-    assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
-    assert told["link"] == "r0->r1"
-    assert told["queue"]["rho"]["min"] == pytest.approx(0.9)
-    assert told["predicted"]["utilization"] == pytest.approx(0.95, abs=0.01)
-    assert 0.8 < told["measured"]["utilization"] < 1.0
-
-
-def test_tuning_says_where_it_misses_its_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    short = ["--set", "duration=10 s", "--set", "warm_up=5 s", "--seeds", "1"]
-    done = CliRunner().invoke(app, ["tune", "tdqm", str(EXAMPLE), *short])
-    assert done.exit_code == 0, done.output
-    used = re.search(r"measured:  utilization (0\.\d+)", done.output)
-    assert used is not None
-    assert ("Warning: the runs use" in done.output) == (abs(0.95 - float(used[1])) > tune.MISSED)
-    # Times are read at a glance, and are the same to the nanosecond.
-    assert not re.search(r"\d{5,} (ns|us)", done.output)
-    window = re.search(r'^window = "(.*)"$', done.output, re.MULTILINE)
-    assert window is not None
-    told = json.loads(CliRunner().invoke(app, ["tune", "tdqm", str(EXAMPLE), *short, "--json"]).stdout)
-    assert units.number(window[1]) == pytest.approx(units.number(told["queue"]["window"]), rel=1e-12)
-    monkeypatch.setattr(tune, "MISSED", 0.5)
-    assert "Warning" not in CliRunner().invoke(app, ["tune", "tdqm", str(EXAMPLE), *short]).output
-
-
-def test_tuning_refuses_what_makes_no_sense() -> None:
-    scenario = tb.Scenario.from_toml(EXAMPLE).replace(duration="3 s", warm_up="1 s")
-    result = scenario.run()
-    with pytest.raises(ArgumentError, match="utilization"):
-        tune_tdqm(scenario, result, utilization=1.0)
-    with pytest.raises(ArgumentError, match="delay"):
-        tune_tdqm(scenario, result, delay=0.0)
-    with pytest.raises(NotFoundError, match="r0->r1"):
-        tune_tdqm(scenario, result, link="r0->r")
-    strict = tune_tdqm(scenario, result, delay=0.5e-3)
-    assert strict.target < 0.95
-    done = CliRunner().invoke(app, ["tune", "red", str(EXAMPLE)])
-    assert done.exit_code != 0
 
 
 @pytest.mark.parametrize("marks", [{"rho": {"min": 0.0, "max": 0.0}, "eta": {"min": 0.0, "max": 0.0}}, {}])

@@ -1,17 +1,16 @@
-"""Parameters of queues for a scenario: what theory recommends, and what becomes of it in runs. The theory is in
-``analysis/tdqm.py``."""
+"""Parameters of queues for a scenario, as theory recommends them. The theory is in ``analysis/tdqm.py`` and
+``analysis/tdqm_chance.py``; what runs show, and corrections by them, are in ``tuning_runs.py``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from tailback import units
-from tailback.analysis import tdqm
+from tailback.analysis import tdqm, tdqm_chance
 from tailback.errors import ArgumentError, NotFoundError, nearest
 
 if TYPE_CHECKING:
@@ -22,6 +21,11 @@ SETTLING, SMOOTH = 240, 8
 """Round trips that are looked at for settling, and over which means are taken for it."""
 SHORTEST = 3
 """Packets: the least busy period whose burstiness says something (b of Li and Mills, §IV-B)."""
+PRESSED = 0.5
+"""The part of packets with an η mark where there are impulses: then ``T_c`` rests at what a user sends per round trip."""
+LEAST_LIMIT = 8.0
+"""Packets that ``T_c`` of users with endless files rests at, at least: at 1, which is three halvings away, η echoes act on
+the window (§III-B)."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,8 @@ class Tuned:
     margins: tdqm.Margins
     target: float
     """The utilization to rest at."""
+    rho: tdqm.Marking
+    eta: tdqm.Marking
     settles: Mapping[str, float]
     """Seconds, per metric, from the start until its mean over eight round trips stays within a tenth of what it comes to:
     predicted."""
@@ -73,25 +79,52 @@ def tune_tdqm(
         )
     service = 8.0 * packet / row["rate"]
     target = _target(utilization, delay, service)
-    greedy = result.flows.filter(pl.col("flow").is_in(_greedy(scenario)))["flow"].to_list()
-    if not greedy:
+    slower = _greedy(scenario, result)
+    greedy = result.flows.filter(pl.col("group").is_in(list(slower)))
+    if greedy.is_empty():
         raise ArgumentError("flows: none has an endless file (source bulk); there is no window for the ρ loop to steer")
-    others = result.flows.filter(~pl.col("flow").is_in(greedy))
+    others = result.flows.filter(~pl.col("group").is_in(list(slower)))
     buffer = row["buffer_packets"] or (row["buffer_bytes"] or 0) / packet
     network = tdqm.Network(
         capacity=1.0 / service,
         buffer=float(buffer) if buffer else 4.0 * row["round_trip"] / service,
         round_trip=row["round_trip"] + service,
-        users=len(greedy),
+        users=greedy.height,
         impulse_load=float(others["throughput"].sum()) / (8.0 * packet) if others.height else 0.0,
         impulse_users=others.height,
+        g=sum(slower[group] for group in greedy["group"]) / greedy.height,
     )
-    # The thresholds lie evenly around the target, as the paper's around 0.95.
-    low, high = 2.0 * target - 1.0, 1.0
-    rho = tdqm.tuned(network, tdqm.Marking(low, high, 0.02, 0.25), target)
+    rho = tdqm_chance.tuned(network, target)
+    return _told(scenario, row["link"], network, (rho, _eta(network, rho, target)), target)
+
+
+def with_max_p(tuned: Tuned, max_p: float) -> Tuned:
+    """The same with another probability of a ρ mark at the upper threshold, and what theory expects of it."""
+    marks = replace(tuned.rho, max_p=max_p)
+    return _told(tuned.scenario, tuned.link, tuned.network, (marks, tuned.eta), tuned.target)
+
+
+def _eta(network: tdqm.Network, rho: tdqm.Marking, target: float) -> tdqm.Marking:
+    """Marks for burstiness: thresholds at half and at twice what smooth arrivals read. The mean of η hardly tells impulses
+    from smooth arrivals, so it rests by the latter, and what decides is how many packets bear a mark there. Where chance
+    took the average above the upper threshold, every packet would, and senders would starve."""
     smooth, _ = tdqm.burstiness(1.0, network, target)
-    eta = tdqm.Marking(round(0.55 * smooth, 2), round(1.1 * smooth, 2), 0.02, 0.01)
-    shortest = max(0.025 * network.w, SHORTEST * service)
+    marks = tdqm.Marking(round(0.5 * smooth, 2), round(2.0 * smooth, 2), 0.02, 0.01)
+    if not network.impulse_users:
+        return marks
+    window, wanted = tdqm_chance.rest(network, rho).window, PRESSED
+    while tdqm.limit_at_rest(window / network.g, wanted) < LEAST_LIMIT and wanted > marks.max_p:
+        wanted *= 0.9
+    base = wanted / (2.0 - wanted)
+    return replace(marks, max_p=min(1.0, base * (marks.high - marks.low) / (smooth - marks.low)))
+
+
+def _told(
+    scenario: Scenario, link: str, network: tdqm.Network, marks: tuple[tdqm.Marking, tdqm.Marking], target: float
+) -> Tuned:
+    """What theory expects of marks for ρ and for η."""
+    rho, eta = marks
+    shortest = max(0.025 * network.w, SHORTEST / network.capacity)
     queue = {
         "name": "tdqm",
         "window": units.time(network.w),
@@ -103,9 +136,9 @@ def tune_tdqm(
     span = SMOOTH * network.round_trip
     settles = {"rho": tdqm.settling(course.times, course.average, span)}
     settles["eta"] = tdqm.settling(course.times, course.eta, span)
-    name = row["link"]
-    at, left = tdqm.rest(network, rho), tdqm.margins(network, rho)
-    return Tuned(name, queue, with_queue(scenario, name, queue), network, at, left, target, settles)
+    at = tdqm_chance.rest(network, rho)
+    left = tdqm.margins(network, rho, at)
+    return Tuned(link, queue, with_queue(scenario, link, queue), network, at, left, target, rho, eta, settles)
 
 
 def _said(marks: tdqm.Marking) -> dict[str, float]:
@@ -139,17 +172,18 @@ def _link(result: Result, name: str | None) -> dict[str, Any]:
     return found.row(0, named=True)
 
 
-def _greedy(scenario: Scenario) -> list[str]:
-    """The names of flows with endless files."""
-    found = []
-    for group in scenario.to_dict(full=True)["flows"]:
-        source = group["source"]
+def _greedy(scenario: Scenario, result: Result) -> dict[str, float]:
+    """The names of groups of flows with endless files, each with the g of its scheme. Where a scenario leaves names out, the
+    run has given them, in the same order."""
+    found: dict[str, float] = {}
+    names = result.flows["group"].unique(maintain_order=True)
+    for name, group in zip(names, scenario.to_dict(full=True)["flows"], strict=True):
+        source, scheme = group["source"], group["scheme"]
         endless = source == "bulk" or (
             isinstance(source, Mapping) and source["name"] == "bulk" and not source.get("size")
         )
         if endless:
-            count, name = group["count"], group["name"]
-            found += [name] if count == 1 else [f"{name}-{index}" for index in range(count)]
+            found[name] = float(scheme.get("g", 1.0)) if isinstance(scheme, Mapping) else 1.0
     return found
 
 
@@ -168,26 +202,3 @@ def with_queue(scenario: Scenario, link: str, queue: Mapping[str, Any]) -> Scena
     else:
         topology["queue"] = dict(queue)
     return Scenario.of(data)
-
-
-def measured(tuned: Tuned, seeds: Sequence[int]) -> dict[str, float]:
-    """What runs of the tuned scenario show, in the mean over seeds: seconds until each metric settles, and
-    utilization, queueing and loss after the warm-up."""
-    from tailback.scenario import Scenario
-
-    data = tuned.scenario.to_dict()
-    width = tuned.network.round_trip / 4
-    data["record"] = {"bin": units.time(width), "links": [tuned.link], "flows": "none", "queue_state": True}
-    scenario = Scenario.of(data)
-    rows, courses = [], []
-    for seed in seeds:
-        result = scenario.run(seed=seed)
-        row = result.links.filter(pl.col("link") == tuned.link).row(0, named=True)
-        rows.append((row["utilization"], row["queueing_delay"] or 0.0, row["loss_rate"]))
-        courses.append(result.series(link=tuned.link).select("time", "rho", "eta").to_numpy())
-    mean = np.mean(courses, axis=0)
-    found = dict(zip(("utilization", "queueing_delay", "loss_rate"), np.mean(rows, axis=0).tolist(), strict=True))
-    for index, name in ((1, "rho"), (2, "eta")):
-        span = SMOOTH * tuned.network.round_trip
-        found[f"settles_{name}"] = tdqm.settling(mean[:, 0], mean[:, index], span)
-    return found

@@ -1,5 +1,6 @@
 """A fluid model of the two loops of two-dimensional queue management and TCP Newark (Li and Mills), and what it says about
-parameters: where the loops rest, how far they are from oscillating, how soon they settle.
+parameters: where the loops rest, how far they are from oscillating, how soon they settle. What chance adds to where the
+utilization loop rests, and which marks reach a target, is in ``tdqm_chance.py``.
 
 Packets flow like water: N users send ``N W / (g R)`` packets per second, W being the mean of their ``W_p``. The router's
 average of ρ follows the load, and it marks with the probability that belongs to the average; a user halves W at most once
@@ -10,8 +11,9 @@ per round trip, when any of a round trip's packets bore a mark, and learns of it
     p = 2 p_b / (1 + p_b),                 p_b = max_p (rho_bar - min) / (max - min)
 
 The last is RED's even spacing of marks: uniform distances of 1 to ``1 / p_b`` packets. The limit T on tokens obeys the same
-kind of equation, ``T' = a y (1 - p) - T / 2 * h``, y being a user's acknowledgements per second; what η it leads to is no
-matter of fluids, and comes from the waiting times of batches among Poisson arrivals (:func:`burstiness`).
+kind of equation, ``T' = a y (1 - p) - T / 2 * h``, y being a user's acknowledgements per second (:func:`limit_at_rest`);
+what η it leads to is no matter of fluids, and comes from the waiting times of batches among Poisson arrivals
+(:func:`burstiness`).
 """
 
 from __future__ import annotations
@@ -138,21 +140,16 @@ def _window(network: Network, load: float) -> float:
     return rate * network.round_trip * network.g / network.users
 
 
-def max_p_for(network: Network, rho: Marking, target: float) -> float:
-    """The probability at the upper threshold with which the loop rests at an average of ``target``.
+def margins(network: Network, rho: Marking, at: Rest | None = None) -> Margins:
+    """Of the linearised utilization loop at rest, from its response to frequencies.
 
-    Raises:
-        ValueError: where the target is outside the thresholds.
+    Args:
+        network: link and users.
+        rho: marks for utilization.
+        at: where it rests; by default where it does without chance.
     """
-    if not rho.low < target <= rho.high:
-        raise ValueError(f"target: {target} is not allowed; expected above {rho.low}, at most {rho.high}")
-    wanted = needed(max(_window(network, target), 1.0), network.g)
-    return min(1.0, wanted / (2.0 - wanted) * (rho.high - rho.low) / (target - rho.low))
-
-
-def margins(network: Network, rho: Marking) -> Margins:
-    """Of the linearised utilization loop at rest, from its response to frequencies."""
-    at = rest(network, rho)
+    at = at or rest(network, rho)
+    at = replace(at, probability=min(at.probability, 1.0 - 1e-9))
     w, g, trip = at.window, network.g, network.round_trip
     # h = (1 - (1 - p)^(W/g)) / R at rest, and its slopes by p and by W.
     kept = (1.0 - at.probability) ** (w / g)
@@ -161,7 +158,7 @@ def margins(network: Network, rho: Marking) -> Margins:
     base = at.probability / (2.0 - at.probability)
     slope = 2.0 / (1.0 + base) ** 2 * rho.max_p / (rho.high - rho.low)
     k = -math.log1p(-rho.weight) / network.w
-    omega = np.geomspace(1e-3 / trip, 1e3 / trip, 200_000)
+    omega = np.geomspace(1e-3 / trip, 1e3 / trip, 10_000)
     s = 1j * omega
     delayed = np.exp(-s * trip)
     # W answers p with this; load answers W at once; a window's mean and the average lag behind it.
@@ -178,6 +175,12 @@ def margins(network: Network, rho: Marking) -> Margins:
     worst = int(np.argmin(left))
     crossover = float(omega[over[worst]])
     return Margins(float(np.degrees(left[worst])), gain, float(left[worst] / crossover), crossover)
+
+
+def limit_at_rest(acked: float, probability: float, increase: float = 1.0) -> float:
+    """``T_c`` in packets where it rests, of a user who has ``acked`` packets acknowledged per round trip, a part of them with
+    η marks: ``T / 2 (1 - (1 - p)^n) = a n (1 - p)``."""
+    return 2.0 * increase * acked * (1.0 - probability) / -math.expm1(acked * math.log1p(-probability))
 
 
 @dataclass(frozen=True)
@@ -307,15 +310,3 @@ def _burstiness(limit: float, impulse: float, part: float, load: float) -> tuple
         area += end - time
         end += 1.0
     return (float(np.mean(found)), len(found) / times.size) if found else (0.0, 1e-6)
-
-
-def tuned(network: Network, rho: Marking, target: float, phase: float = 40.0) -> Marking:
-    """Marks with which the loop rests at ``target``: ``max_p`` follows from that, and the weight is the smallest above a
-    twentieth, which chance moves least, with which the loop is ``phase`` degrees from oscillating; the best where none is."""
-    found = [
-        replace(rho, max_p=max_p_for(network, rho, target), weight=float(weight))
-        for weight in np.geomspace(0.05, 0.95, 31)
-    ]
-    phases = [margins(network, marks).phase for marks in found]
-    enough = [marks for marks, left in zip(found, phases, strict=True) if left >= phase]
-    return enough[0] if enough else found[int(np.argmax(phases))]

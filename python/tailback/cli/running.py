@@ -162,10 +162,15 @@ def tune(
         float | None, typer.Option(help="Where the link is to rest, above 0.5, below 1.", show_default="0.95")
     ] = None,
     delay: Annotated[str | None, typer.Option(help="Mean queueing not to exceed, for example '2 ms'.")] = None,
-    seeds: Annotated[int, typer.Option(min=0, help="Runs that measure the recommendation; 0 for none.")] = 5,
+    seeds: Annotated[int, typer.Option(min=0, help="Runs that measure the recommendation; 0 for theory alone.")] = 5,
+    rounds: Annotated[int, typer.Option(min=0, help="Corrections by runs at most; 0 for none.")] = 5,
+    jobs: Jobs = None,
     json: Json = False,
 ) -> None:
-    """Recommend a queue's parameters for a scenario, with what theory expects of them and what runs show."""
+    """Recommend a queue's parameters for a scenario, with what theory expects of them and what runs show.
+
+    Where runs miss the target, theory is asked for more or less, until runs of some seeds hit it; those of others measure.
+    """
     from tailback.commands.tune import tune_file
 
     tune_file(
@@ -176,5 +181,7 @@ def tune(
         utilization=utilization,
         delay=delay,
         seeds=seeds,
+        rounds=rounds,
+        jobs=jobs,
         as_json=json,
     )
