@@ -8,7 +8,7 @@ from typing import Any
 
 from tailback.papers.item import Fidelity
 from tailback.papers.lab import Lab
-from tailback.papers.tdqm import experiments, readings
+from tailback.papers.tdqm import experiments, readings, recommended
 from tailback.pool import Pool
 from tailback.progress import Bar
 from tools import item_table
@@ -56,7 +56,8 @@ def main() -> None:
             lab, seeds = Lab(fidelity, pool, bar), 3 if given.quick else 8
             head = ["", "utilization", "queue, packets", "loss, %"]
             replace(PAGE, *marks("second"), table(head, second(lab, seeds)) + "\n")
-            for name, head, lines in chain(readings.told(lab, seeds), experiments.told(lab, seeds)):
+            tables = chain(readings.told(lab, seeds), experiments.told(lab, seeds), recommended.told(lab))
+            for name, head, lines in tables:
                 replace(PAGE, *marks(name), table(head, lines) + "\n")
 
 

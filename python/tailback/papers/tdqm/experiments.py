@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from tailback.analysis import mean_interval, tdqm
+from tailback.analysis import mean_interval, tdqm, tdqm_chance
 from tailback.papers.tdqm import fig_6, network
 
 if TYPE_CHECKING:
@@ -180,22 +180,26 @@ def phases(lab: Lab, seeds: int) -> list[list[str]]:
 def fluid(lab: Lab, seeds: int) -> list[list[str]]:
     """Where the ρ loop rests by theory, and where packets come to, with endless files alone."""
     lines = []
-    for users, max_p, weight in (
-        (15, 0.003, 0.25),
-        (15, 0.02, 0.25),
-        (15, 0.1, 0.25),
-        (5, 0.001, 0.25),
-        (30, 0.02, 0.25),
+    for users, low, max_p in (
+        (15, 0.9, 0.003),
+        (15, 0.9, 0.02),
+        (15, 0.9, 0.1),
+        (5, 0.9, 0.001),
+        (30, 0.9, 0.02),
+        (15, 0.5, 0.003),
+        (5, 0.5, 0.0004),
+        (30, 0.5, 0.012),
     ):
-        marks = tdqm.Marking(0.9, 1.0, max_p, weight)
+        marks = tdqm.Marking(low, 1.0, max_p, 0.25)
         where = tdqm.Network(network.RATE / 8000, network.BUFFER, network.ROUND_TRIP + network.SERVICE, users)
         rest, left = tdqm.rest(where, marks), tdqm.margins(where, marks)
-        seen = lab.map(alone, [(users, max_p, weight, seed) for seed in range(1, seeds + 1)])
+        seen = lab.map(alone, [(users, low, max_p, seed) for seed in range(1, seeds + 1)])
         carried, swing = (mean_interval([one[index] for one in seen]) for index in (0, 1))
         lines.append(
             [
-                f"{users} users, max_p {max_p}",
+                f"{users} users, from {low}, max_p {max_p}",
                 f"{rest.utilization:.3f}",
+                f"{tdqm_chance.rest(where, marks).utilization:.3f}",
                 f"{left.phase:.0f}°",
                 f"{left.gain:.2f}",
                 str(carried),
@@ -207,9 +211,9 @@ def fluid(lab: Lab, seeds: int) -> list[list[str]]:
 
 def alone(case: tuple[int, float, float, int]) -> tuple[float, float]:
     """Utilization, and the standard deviation of the router's average of it."""
-    users, max_p, weight, seed = case
+    users, low, max_p, seed = case
     scenario = network.scenario(
-        network.tdqm(rho={"max_p": max_p, "weight": weight}, eta=False),
+        network.tdqm(rho={"min": low, "max_p": max_p, "weight": 0.25}, eta=False),
         users=(users, 0),
         seconds=SECONDS,
         warm_up=WARM_UP,
@@ -239,5 +243,13 @@ def told(lab: Lab, seeds: int) -> Iterable[tuple[str, list[str], list[list[str]]
     )
     head = ["largest goodput over smallest", *(f"apart by {part}" for part in (0, 0.1, 0.25, 0.5, 0.75)), "worst run"]
     yield "phases", head, phases(lab, seeds)
-    head = ["", "rests at, predicted", "phase margin", "gain margin", "utilization", "deviation of the average"]
+    head = [
+        "",
+        "rests at, predicted",
+        "with chance",
+        "phase margin",
+        "gain margin",
+        "utilization",
+        "deviation of the average",
+    ]
     yield "fluid", head, fluid(lab, seeds)
