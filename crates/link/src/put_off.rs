@@ -10,18 +10,7 @@ use tailback_core::{Bytes, Packet, Span, Time};
 use crate::driver::{LinkCx, LinkDriver};
 use crate::link::Link;
 use crate::server::Server;
-use crate::stage::Stage;
-
-/// A packet that has arrived and was not taken in yet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    /// When it came.
-    at: Time,
-    /// By which leaf's event: what comes first of several things at one instant follows from that.
-    leaf: u32,
-    /// The packet, which goes on from its route behind the link.
-    packet: Packet,
-}
+use crate::stage::{Arrival, Stage};
 
 /// A packet that has begun transmission, and when it reaches the far end.
 pub type Begun = (Packet, Time);
@@ -63,6 +52,7 @@ impl Link {
         let Some(staged) = cold.staged.as_deref_mut().filter(|staged| staged.puts_off) else {
             return PutOff::No;
         };
+        debug_assert!(!D::PACKETS, "where packets are recorded one by one, nothing is found out late");
         if staged.put_off.is_empty() {
             let alarm = now.after(staged.lag);
             if alarm < staged.armed {

@@ -10,7 +10,6 @@ use tailback_core::{
 use tailback_qdisc::Discipline;
 
 use crate::counters::Count;
-use crate::put_off::Arrival;
 use crate::schedule::Change;
 use crate::server::Server;
 use crate::trace::{DeliveryTrace, TraceCursor};
@@ -65,6 +64,17 @@ pub(crate) struct Passed {
     pub(crate) at: Time,
     /// Since when the server had been idle; [`Time::NEVER`] where it had not.
     pub(crate) idle_since: Time,
+}
+
+/// A packet that has arrived and was not taken in yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// When it came.
+    pub(crate) at: Time,
+    /// By which leaf's event: what comes first of several things at one instant follows from that.
+    pub(crate) leaf: u32,
+    /// The packet, which goes on from its route behind the link.
+    pub(crate) packet: Packet,
 }
 
 /// A governor with what it borrows.
