@@ -70,7 +70,7 @@ def row(name: str, rate: str, scenario: tb.Scenario) -> str:
     host = both_ends(result, written, 0)["mean"]["sender"]
     calls, late = (_micros(result.real[what]) for what in ("calls", "lateness"))
     valid = "yes" if result.real["valid"] else "no"
-    goodput = result.flows["throughput"].sum() / 1e6
+    goodput = float(result.flows["throughput"].sum()) / 1e6
     answer = "—" if math.isnan(host) else f"{host:.0f}"
     return f"| {rate} | {name} | {goodput:.3g} | {calls} | {answer} | {late} | {valid} |"
 
