@@ -74,10 +74,6 @@ pub struct RtoConfig {
     /// The clock's granularity G (RFC 6298 §2); `"0 s"`, the default, for an exact clock. Otherwise samples are
     /// rounded onto ticks and the estimator runs in whole ticks, as BSD and ns-2 (`tcpTick_`) do.
     pub tick: Span,
-    /// For how long the receiver may hold acknowledgements back, having been asked to: the time-out is as much longer, as in
-    /// QUIC (RFC 9002 §6.2.1). Not configured: the sender sets it when it asks.
-    #[serde(skip)]
-    pub held: Span,
 }
 
 impl Default for RtoConfig {
@@ -92,7 +88,6 @@ impl Default for RtoConfig {
             initial: Span::from_secs(1),
             backoff: 2.0,
             tick: Span::ZERO,
-            held: Span::ZERO,
         }
     }
 }

@@ -1,7 +1,5 @@
 //! The sending half of a stream's sender: the next data packet, and when it may leave.
 
-use std::sync::Arc;
-
 use tailback_core::{
     AckRequest, Annex, BitRate, Bytes, Controller, EndpointCx, Kind, Packet, PairPosition, Sent, Time,
 };
@@ -241,10 +239,8 @@ impl<C: Controller, S: Source> Sender<C, S> {
         let asking = self.steering.teller.asking()?;
         let (request, at_once) = asking.leaves(wish, next, self.recovery.first());
         let held = asking.longest_delay();
-        if held != self.config.rto.held {
-            // Seldom; the configuration is shared with flows like this one until then.
-            self.recovery.hold_acks(held.saturating_sub(self.config.rto.held));
-            Arc::make_mut(&mut self.config).rto.held = held;
+        if held != self.recovery.rtt().held() {
+            self.recovery.hold_acks(held);
         }
         // Nothing may follow that would have it acknowledged: it is the last of the data, or what a time-out sends again, alone,
         // into a window of one packet.

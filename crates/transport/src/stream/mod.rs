@@ -294,9 +294,11 @@ impl LossRecovery {
         self.rtt.direct(timeout);
     }
 
-    /// The receiver is being asked to hold acknowledgements back for so much longer, those of what is outstanding too.
+    /// The receiver may hold acknowledgements back for so long, having been asked to, those of what is outstanding too.
     #[cold]
-    pub(crate) fn hold_acks(&mut self, longer: Span) {
+    pub(crate) fn hold_acks(&mut self, held: Span) {
+        let longer = held.saturating_sub(self.rtt.held());
+        self.rtt.hold(held);
         if !self.deadline.is_never() {
             self.deadline += longer;
         }

@@ -24,11 +24,14 @@ pub(crate) struct RttEstimator {
     timeout: Span,
     /// The controller's own, which replaces it; [`Span::MAX`] where it has none.
     directed: Span,
+    /// For how long the receiver may hold acknowledgements back, having been asked to: the time-out is as much longer, as in
+    /// QUIC (RFC 9002 §6.2.1).
+    held: Span,
     latest: Span,
     min: Span,
     samples: u32,
-    /// Where in a tick this host's clock stands at time zero.
-    phase: Span,
+    /// Where in a tick, which is a second at most, this host's clock stands at time zero; in nanoseconds.
+    phase: u32,
 }
 
 /// Conversions by way of signed integers, which a processor does in one instruction; spans are far below 2⁶³ ns.
@@ -52,10 +55,11 @@ impl RttEstimator {
             backoff: 1.0,
             timeout: config.initial,
             directed: Span::MAX,
+            held: Span::ZERO,
             latest: Span::ZERO,
             min: Span::MAX,
             samples: 0,
-            phase: Span::from_nanos(phase % tick),
+            phase: u32::try_from(phase % tick).unwrap_or(u32::MAX),
         }
     }
 
@@ -121,7 +125,8 @@ impl RttEstimator {
     #[cold]
     fn update_ticks(&mut self, now: Time, sent: Time, first: bool, config: &RtoConfig) -> (f64, f64) {
         let tick = config.tick.as_nanos();
-        let at = |time: Time| (time + self.phase).as_nanos() / tick;
+        let phase = Span::from_nanos(u64::from(self.phase));
+        let at = |time: Time| (time + phase).as_nanos() / tick;
         let sample = (at(now) - at(sent)).max(1) as f64;
         if first {
             self.smoothed = sample;
@@ -138,9 +143,9 @@ impl RttEstimator {
     }
 
     /// The time-out, back-off included (RFC 6298 §2.4 and §2.5; the minimum is taken before the back-off).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn timeout(&self, config: &RtoConfig) -> Span {
-        let base = if self.directed == Span::MAX { self.timeout + config.held } else { self.directed };
+        let base = if self.directed == Span::MAX { self.timeout + self.held } else { self.directed };
         let backed_off = if self.backoff == 1.0 { base } else { base.mul_f64(self.backoff) };
         backed_off.min(config.max)
     }
@@ -149,6 +154,16 @@ impl RttEstimator {
     #[inline]
     pub(crate) fn direct(&mut self, timeout: Option<Span>) {
         self.directed = timeout.map_or(Span::MAX, |timeout| timeout.max(LEAST));
+    }
+
+    /// For how long the receiver may hold acknowledgements back, having been asked to.
+    pub(crate) fn held(&self) -> Span {
+        self.held
+    }
+
+    /// The receiver may hold acknowledgements back for so long, having been asked to.
+    pub(crate) fn hold(&mut self, held: Span) {
+        self.held = held;
     }
 
     /// Whether the controller has its own time-out.
@@ -201,6 +216,21 @@ mod tests {
         }
         rtt.sample(millis(30), millis(20), &config);
         assert_eq!(rtt.timeout(&config), Span::from_millis(200));
+    }
+
+    #[test]
+    fn a_receiver_that_holds_acknowledgements_back_gets_as_much_longer_but_not_where_the_controller_directs()
+    {
+        let config = RtoConfig::default();
+        let mut rtt = RttEstimator::new(&config, 0);
+        rtt.sample(millis(100), millis(0), &config);
+        rtt.hold(Span::from_millis(25));
+        assert_eq!(rtt.held(), Span::from_millis(25));
+        assert_eq!(rtt.timeout(&config), Span::from_millis(325));
+        rtt.back_off(&config);
+        assert_eq!(rtt.timeout(&config), Span::from_millis(650));
+        rtt.direct(Some(Span::from_millis(15)));
+        assert_eq!(rtt.timeout(&config), Span::from_millis(30));
     }
 
     #[test]
