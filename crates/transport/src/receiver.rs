@@ -217,9 +217,7 @@ impl Receiver {
     }
 
     /// Takes a segment's marks into the echoes; whether a mark wants to be acknowledged at once. A mark on what was
-    /// delivered before, outside the window, says nothing (RFC 3168 §6.1.5). Where the sender has asked for fewer
-    /// acknowledgements, the first mark after a packet without one is not to wait, whatever the echo
-    /// (draft-ietf-quic-ack-frequency, "Expediting Explicit Congestion Notification (ECN) Signals").
+    /// delivered before, outside the window, says nothing (RFC 3168 §6.1.5).
     #[inline(always)]
     fn read_marks(&mut self, packet: &Packet, cx: &mut EndpointCx<'_>) -> bool {
         if !matches!(self.config.ecn_echo, EcnEcho::Latched | EcnEcho::PerPacket) {
@@ -240,7 +238,7 @@ impl Receiver {
         let mut begins = false;
         if marked {
             self.counters.ce_marked += 1;
-            begins = !self.ecn_echo && self.is_asked();
+            begins = self.is_first_mark_urgent();
             self.ecn_echo |= packet.number >= self.stream.next();
         }
         marked && (begins || self.config.ecn_echo == EcnEcho::PerPacket)
@@ -258,8 +256,9 @@ impl Receiver {
             if self.unacknowledged > 0 {
                 self.earlier = Some(Box::new(self.acknowledge(cx)));
             }
+            let urgent = marked && self.is_first_mark_urgent();
             self.ecn_echo = marked;
-            return marked && self.is_asked();
+            return urgent;
         }
         false
     }

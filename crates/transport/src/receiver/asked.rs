@@ -1,7 +1,8 @@
 //! What a receiver does when its sender asks it to acknowledge more often or less. When a sender asks is decided in
-//! `asking.rs`; what is acknowledged at once whatever was asked (out of order, marks, PSH), in `receiver.rs`.
+//! `asking.rs`; what is acknowledged at once whatever was asked (out of order, PSH), in `receiver.rs`.
 //!
-//! Source: draft-ietf-quic-ack-frequency, `ACK_FREQUENCY` and "Sending Acknowledgments".
+//! Source: draft-ietf-quic-ack-frequency, `ACK_FREQUENCY`, "Sending Acknowledgments" and "Expediting Explicit Congestion
+//! Notification (ECN) Signals".
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -19,9 +20,16 @@ pub(super) struct Asked {
 }
 
 impl Receiver {
+    /// Whether a mark that has just arrived, and is not taken into the echo yet, is to be acknowledged at once: the first after a
+    /// packet without one is, whatever the echo, where the sender has asked for fewer acknowledgements.
+    #[inline]
+    pub(super) fn is_first_mark_urgent(&self) -> bool {
+        !self.ecn_echo && self.is_asked()
+    }
+
     /// Whether the sender has asked for anything.
     #[cold]
-    pub(super) fn is_asked(&self) -> bool {
+    fn is_asked(&self) -> bool {
         self.told.as_ref().is_some_and(|told| told.asked.is_some())
     }
 
