@@ -1,4 +1,4 @@
-"""What tests share: a short scenario and its result."""
+"""What tests share: a short scenario and its result, and whether a laboratory can be had."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import pytest
 from hypothesis import settings
 
 import tailback as tb
+from tailback.lab import LabError
+from tailback.lab.run import available
 
 # The same examples every time, so that a failure is of the code and not of the day; `--hypothesis-profile default` searches.
 settings.register_profile("steady", derandomize=True)
@@ -25,3 +27,12 @@ def dumbbell() -> tb.Scenario:
 def result(dumbbell: tb.Scenario) -> tb.Result:
     """Its result with seed 3."""
     return dumbbell.run(seed=3)
+
+
+@pytest.fixture(scope="session")
+def able() -> None:
+    """Skips where the system lacks what a laboratory needs, with what that is. Whether it then works is not asked here."""
+    try:
+        available()
+    except LabError as error:
+        pytest.skip(str(error))

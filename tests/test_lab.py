@@ -13,13 +13,11 @@ import pytest
 
 import tailback as tb
 from tailback.errors import ArgumentError, ScenarioError
-from tailback.lab import LabError, Setup, load, run
+from tailback.lab import Setup, load, run
 from tailback.lab.hosts import IDEAL, MEASURED, take_time
 from tailback.lab.parity import BEYOND, UNSURE, WITHIN, Row, of_results
-from tailback.lab.run import available
+from tests.processes import LONG, await_that, having
 
-LONG = 60
-"""Seconds; only a hang gets there."""
 LOOSE = "10 s, 60 s"
 """A budget that a machine with other work keeps, too."""
 SCENARIO = """
@@ -54,15 +52,6 @@ scheme = { name = "fixed-rate", rate = "400 kbit/s" }
 source = { name = "datagrams", rate = "384 kbit/s" }
 stop = "1 s"
 """
-
-
-@pytest.fixture(scope="session")
-def able() -> None:
-    """Skips where the system lacks what a laboratory needs, with what that is. Whether it then works is not asked here."""
-    try:
-        available()
-    except LabError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture
@@ -173,33 +162,15 @@ def test_nothing_stays_behind(number: signal.Signals, file: Path, tmp_path: Path
     with subprocess.Popen(
         words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(temporary)}
     ) as running:
-        _await(lambda: any(temporary.glob("*/told.json")) and _inside(temporary))
+        await_that(lambda: any(temporary.glob("*/told.json")) and having(temporary))
         time.sleep(0.2)
         running.send_signal(number)
         status = running.wait(LONG)
     assert status == (-9 if number == signal.SIGKILL else 130)
-    _await(lambda: not _inside(temporary))
-    _await(lambda: not any(temporary.iterdir()))
+    await_that(lambda: not having(temporary))
+    await_that(lambda: not any(temporary.iterdir()))
     assert not (tmp_path / "out").exists()
     assert set(os.listdir("/sys/class/net")) == interfaces
-
-
-def _inside(folder: Path) -> bool:
-    """Whether a process has this folder in its command line."""
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if str(folder).encode() in (process / "cmdline").read_bytes() and process.name != str(os.getpid()):
-                return True
-        except OSError:  # It has just ended.
-            continue
-    return False
-
-
-def _await(holds: object) -> None:
-    deadline = time.monotonic() + LONG
-    while not holds():  # type: ignore[operator]
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 # --- comparisons ---

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import uuid
 from pathlib import Path
 
@@ -17,10 +16,9 @@ import tailback as tb
 from tailback.errors import ScenarioError
 from tailback.shell.launch import ShellError, namespaces
 from tailback.shell.links import Link, scenario_of
+from tests.processes import LONG, await_that, having
 
 SHELL = [sys.executable, "-m", "tailback", "shell"]
-LONG = 60
-"""Seconds; only a hang gets there."""
 
 SERVER = """
 import socket
@@ -271,32 +269,13 @@ def test_nothing_stays_behind(number: signal.Signals, tmp_path: Path) -> None:
     script = f"sh -c 'sleep 1000; echo {mark}' & echo > {begun}; sleep 1000; echo {mark}"
     interfaces = set(os.listdir("/sys/class/net"))
     with subprocess.Popen([*SHELL, "--rate", "1 Mbit/s", "--no-outside", "--", "sh", "-c", script]) as running:
-        _await(begun.exists)
-        assert len(_with(mark)) >= 3, "the script, its child, and what started them"
+        await_that(begun.exists)
+        assert len(having(mark)) >= 3, "the script, its child, and what started them"
         running.send_signal(number)
         status = running.wait(LONG)
     assert status == (-9 if number == signal.SIGKILL else 143)
-    _await(lambda: not _with(mark))
+    await_that(lambda: not having(mark))
     assert set(os.listdir("/sys/class/net")) == interfaces
-
-
-def _with(mark: str) -> list[str]:
-    """The processes whose command lines have this word."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark.encode() in (process / "cmdline").read_bytes():
-                found.append(process.name)
-        except OSError:  # It has just ended.
-            continue
-    return found
-
-
-def _await(holds: object) -> None:
-    deadline = time.monotonic() + LONG
-    while not holds():  # type: ignore[operator]
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_the_network_of_the_test_is_as_before() -> None:

@@ -4,7 +4,6 @@ the rows of the table in docs/custom-controller.md. What hosts take is measured 
 import json
 import math
 import sys
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,33 +11,12 @@ from typing import Any
 import tailback as tb
 from tailback.commands.custom import use_files
 from tailback.lab.run import Setup, run
+from tests.custom.custom_parts import Fifo
 from tools.host_times import both_ends
 
 SECONDS = "15 s"
 RATES = ("10 Mbit/s", "100 Mbit/s")
 FILES = [Path(__file__).parents[1] / "examples" / name for name in ("gentle.py", "little_bbr.py")]
-
-
-class DropTail(tb.QueueDiscipline):
-    """The shortest queue that there is."""
-
-    def __init__(self, link: tb.Link) -> None:
-        super().__init__(link)
-        self.waiting: deque[tb.Packet] = deque()
-        self.limit = link.buffer_packets or 1000
-
-    def enqueue(self, now: float, packet: tb.Packet, cx: tb.QueueCx) -> None:
-        """Joins the tail, or is dropped."""
-        del now
-        if len(self.waiting) >= self.limit:
-            cx.drop(packet)
-        else:
-            self.waiting.append(packet)
-
-    def dequeue(self, now: float, cx: tb.QueueCx) -> tb.Packet | None:
-        """The oldest."""
-        del now, cx
-        return self.waiting.popleft() if self.waiting else None
 
 
 def scenarios() -> Iterator[tuple[str, str, tb.Scenario]]:
@@ -50,7 +28,7 @@ def scenarios() -> Iterator[tuple[str, str, tb.Scenario]]:
         ("`examples/gentle.py`", 1, of_class[0], "drop-tail"),
         ("four flows of it", 4, of_class[0], "drop-tail"),
         ("`examples/little_bbr.py`", 1, of_class[1], "drop-tail"),
-        ("a drop-tail queue as a class, under `sack`", 1, "sack", DropTail.queue()),
+        ("a drop-tail queue as a class, under `sack`", 1, "sack", Fifo.queue()),
     ]
     for rate in RATES:
         for name, count, scheme, queue in whose:

@@ -38,7 +38,7 @@ class Failing(Aimd):
     def directive(self) -> tb.Directive:
         """As its parent, for a while."""
         if self.now >= FAILS_AT and self.how == "answer":
-            return 7  # type: ignore[return-value]
+            return 7  # type: ignore[return-value]  # What is no directive is what is tested.
         return tb.Directive(window=-1) if self.now >= FAILS_AT and self.how == "negative" else super().directive()
 
 

@@ -17,26 +17,15 @@ import polars as pl
 import pytest
 
 import tailback as tb
-from tailback.lab import LabError, run
-from tailback.lab.run import available
+from tailback.lab import run
 from tests.custom import real_parts
 from tests.custom.custom_parts import Aimd, Fifo
+from tests.processes import LONG, await_that, having
 
 COMMAND = [sys.executable, "-m", "tailback"]
-LONG = 60
-"""Seconds; only a hang gets there."""
 LOOSE = "10 s, 60 s"
 """A budget that a machine with other work keeps, too."""
 PARTS = Path(real_parts.__file__)
-
-
-@pytest.fixture(scope="session")
-def able() -> None:
-    """Skips where the system lacks what a laboratory needs, with what that is. Whether it then works is not asked here."""
-    try:
-        available()
-    except LabError as error:
-        pytest.skip(str(error))
 
 
 def dumbbell(scheme: Any, duration: str = "1500 ms", **link: Any) -> tb.Scenario:
@@ -165,34 +154,14 @@ def test_a_part_that_does_not_come_back_keeps_nothing_alive(number: signal.Signa
     words = [*COMMAND, "lab", str(file_of(tmp_path)), "--custom", str(PARTS), "--out", str(tmp_path / "out")]
     words += ["--set", "queue=asleep"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, env=here, text=True) as running:
-        await_that(lambda: bool(inside(temporary)))
+        await_that(lambda: having(temporary))
         # Until the part hangs: the run itself would be over after this.
         time.sleep(4)
-        assert inside(temporary)
+        assert having(temporary)
         running.send_signal(number)
         assert running.wait(LONG) == (-9 if number == signal.SIGKILL else 130)
-    await_that(lambda: not inside(temporary))
+    await_that(lambda: not having(temporary))
     assert not (tmp_path / "out").exists()
-
-
-def inside(folder: Path) -> list[str]:
-    """The processes other than this one that have this folder in their command lines."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if str(folder).encode() in (process / "cmdline").read_bytes() and process.name != str(os.getpid()):
-                found.append(process.name)
-        except OSError:  # It has just ended.
-            continue
-    return found
-
-
-def await_that(holds: Any) -> None:
-    """Waits until it does."""
-    deadline = time.monotonic() + LONG
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 # --- commands ---

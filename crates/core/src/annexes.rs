@@ -136,23 +136,21 @@ impl Annexes {
     /// Stores a copy of the annex, if the packet has one.
     #[must_use = "a copy that nobody frees stays for ever"]
     pub fn copy(&mut self, id: AnnexId) -> AnnexId {
-        if let Some(brief) = self.briefs.get(id).filter(|_| id.is_brief()).copied() {
-            return self.insert_brief(brief.base, brief.trigger, brief.marks, |ranges| {
-                *ranges = brief.ranges;
-                brief.count
-            });
+        if !id.is_brief() {
+            let annex = self.whole.get(id).cloned().flatten();
+            return annex.map_or(AnnexId::NONE, |annex| self.insert(annex));
         }
-        match self.whole.get(id).filter(|_| !id.is_brief()) {
-            Some(Some(annex)) => {
-                let annex = annex.clone();
-                self.insert(annex)
-            }
-            _ => AnnexId::NONE,
-        }
+        let Some(Brief { base, trigger, ranges, marks, count }) = self.briefs.get(id).copied() else {
+            return AnnexId::NONE;
+        };
+        self.insert_brief(base, trigger, marks, |out| {
+            *out = ranges;
+            count
+        })
     }
 
     /// Fetches an annex, if the packet has one, ahead of its use; where it has none another one, for want of a branch that no
-    /// processor would foresee.
+    /// processor would foresee. Of which kind an annex is, it mostly foresees.
     #[inline]
     pub fn fetch(&self, id: AnnexId) {
         if id.is_brief() {

@@ -216,7 +216,7 @@ impl Link {
         self.track.delay.saturating_sub(Span::from_nanos(1))
     }
 
-    /// From now on, before anything was offered, what leaves the queue is given by [`Link::let_go`], which is to be called
+    /// From now on, before anything was offered, what leaves the queue is given by [`Link::work_off`], which is to be called
     /// before a packet is offered, when the service timer is due, and before anybody looks.
     pub fn begin_to_lag(&mut self) {
         let lag = self.lag();
@@ -232,22 +232,7 @@ impl Link {
         staged.is_some_and(|staged| !staged.lag.is_zero())
     }
 
-    /// The next packet that began transmission, since the one before ended, before the leaf `leaf` was due at `now`, and when it
-    /// reaches the far end; `None` where none did.
-    #[inline(always)]
-    pub fn let_go(&mut self, now: Time, leaf: u32) -> Option<(Packet, Time)> {
-        let cold = self.cold.as_deref_mut()?;
-        let staged = cold.staged.as_deref_mut()?;
-        let end = staged.service_end;
-        if staged.waiting == 0 || end > now || (end == now && cold.timers.service >= leaf) {
-            return None;
-        }
-        staged.serve_ahead(end);
-        let ends = staged.start_ahead(&mut self.server, end)?;
-        Some((staged.in_service?, ends.after(self.track.delay)))
-    }
-
-    /// Sets the service timer anew when it was due, and [`Link::let_go`] has given all that it could.
+    /// Sets the service timer anew when it was due, and [`Link::work_off`] has given all that it could.
     pub fn lag_on<D: LinkDriver>(&mut self, driver: &mut D) {
         let Some(cold) = self.cold.as_deref_mut() else { return };
         let Some(staged) = cold.staged.as_deref_mut() else { return };

@@ -17,7 +17,7 @@ impl<R: Recorder> Simulator<R> {
     #[inline(never)]
     pub(crate) fn forward_into_stage(&mut self, place: Place, number: u64, way: u64, rest: u64) {
         let cursor = Packet::from_words(number, way, rest).route.0;
-        self.let_go(place, self.paths.now, self.paths.leaf);
+        self.work_off(place, self.paths.now, self.paths.leaf);
         if let Some((packet, arrives)) = self.paths.enter_stage(place, cursor + 1, number, way, rest) {
             self.hand_over(packet, arrives);
         }
@@ -53,17 +53,7 @@ impl<R: Recorder> Simulator<R> {
         }
     }
 
-    /// What has left a queue before the leaf `leaf` was due at `until`, and was not asked for yet, goes on.
-    #[inline(always)]
-    pub(crate) fn let_go(&mut self, place: Place, until: Time, leaf: u32) {
-        while let (true, handed) = self.paths.let_go(place, until, leaf) {
-            if let Some((packet, arrives)) = handed {
-                self.hand_over(packet, arrives);
-            }
-        }
-    }
-
-    /// The same of all links of which that is found out late.
+    /// The same at all links of which it is found out late what leaves them.
     pub(crate) fn let_all_go(&mut self, until: Time, leaf: u32) {
         for index in 0..self.paths.feeding.late().len() {
             let place = self.paths.feeding.late()[index];

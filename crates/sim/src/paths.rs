@@ -158,16 +158,8 @@ impl<R: Recorder> Paths<R> {
         self.send_on(place, packet, arrives)
     }
 
-    /// Of a link of which it is found out late what has left the queue: whether a packet began transmission before the leaf
-    /// `leaf` was due at `until`, and where it is to be handed over, the packet and when.
-    #[inline(never)]
-    pub(crate) fn let_go(&mut self, place: Place, until: Time, leaf: u32) -> (bool, Option<(Packet, Time)>) {
-        let Some((packet, arrives)) = self.links.at(place).let_go(until, leaf) else { return (false, None) };
-        self.left_out += 1;
-        (true, self.send_on(place, packet, arrives))
-    }
-
-    /// A packet arrives at such a link, to go on from `route`; whether it is put off.
+    /// A packet arrives at a link of which it is found out late what leaves its queue, to go on from `route`; whether it is put
+    /// off.
     #[inline(always)]
     pub(crate) fn put_off(&mut self, place: Place, route: u32, number: u64, way: u64, rest: u64) -> PutOff {
         let packet = Packet::from_words(number, Packet::way_by(way, RouteCursor(route)), rest);
@@ -493,7 +485,10 @@ impl<R: Recorder> Paths<R> {
 
     /// A packet enters a link of the staged form that feeds others, while an endpoint is at work.
     fn enter_stage_alone(&mut self, place: Place, route: u32, number: u64, way: u64, rest: u64) {
-        while let (true, given) = self.let_go(place, self.now, self.leaf) {
+        let mut begun = Vec::new();
+        self.work_off(place, self.now, self.leaf, &mut begun);
+        for (packet, arrives) in begun {
+            let given = self.send_on(place, packet, arrives);
             debug_assert!(given.is_none(), "an endpoint is at work, and another cannot be called");
         }
         let given = self.enter_stage(place, route + 1, number, way, rest);
