@@ -14,6 +14,7 @@ class LittleBbr(tb.Controller):
 
     delivery, lost_retransmissions = True, True
     gains = (1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    margin = 0.99  # of the rate is used: what it is overestimated by would be a queue in the end
 
     def __init__(self, connection: tb.Connection, high: float = 2.885) -> None:
         super().__init__(connection)
@@ -25,7 +26,7 @@ class LittleBbr(tb.Controller):
 
     def learn(self, now: float, sample: tb.DeliverySample) -> None:
         """The path: its rate, and its round trip time without a queue, which is looked for anew where it is ten seconds old."""
-        if sample.round_start:
+        if sample.round_start and now > self.rest:  # Rounds of four packets say nothing about the rate.
             self.rates.append(0.0)
         if sample.rate is not None and (not sample.app_limited or sample.rate > self.rate):
             self.rates[-1] = max(self.rates[-1], sample.rate)
@@ -60,4 +61,4 @@ class LittleBbr(tb.Controller):
         gain = self.high if self.state == "startup" else 2.0
         least = 4 * self.connection.segment
         window = least if self.now < self.rest else max(gain * self.rate * self.rtt / 8, least)
-        return tb.Directive(window, self.gain * self.rate)
+        return tb.Directive(window, self.margin * self.gain * self.rate)

@@ -64,6 +64,14 @@ impl<C: Controller> Steering<C> {
         (self.timeout != Span::MAX).then_some(self.timeout)
     }
 
+    /// A packet was `due` before the sender was called.
+    #[cold]
+    pub(crate) fn called_late(&mut self, due: Time, now: Time) {
+        if let Some(shaper) = &mut self.shaper {
+            shaper.called_late(due, now);
+        }
+    }
+
     /// Reads the directive and the timer; after every call to the controller.
     #[inline]
     pub(crate) fn obey(&mut self, now: Time, cx: &mut EndpointCx<'_>) {

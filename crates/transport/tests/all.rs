@@ -7,6 +7,7 @@ mod bucket;
 mod datagrams;
 mod ecn;
 mod hostile;
+mod late;
 mod pipe;
 mod properties;
 mod receiver;

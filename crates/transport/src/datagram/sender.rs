@@ -327,6 +327,9 @@ impl<C: Controller, S: Source> DatagramSender<C, S> {
 
 impl<C: Controller, S: Source> Endpoint for DatagramSender<C, S> {
     fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
+        if self.wake < now {
+            self.steering.called_late(self.wake, now);
+        }
         match input {
             Input::Packet(packet) => {
                 self.counters.received += 1;

@@ -193,6 +193,9 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
 
 impl<C: Controller, S: Source> Endpoint for MulticastSender<C, S> {
     fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {
+        if self.wake < now {
+            self.shaper.called_late(self.wake, now);
+        }
         match input {
             Input::Packet(packet) => {
                 self.counters.received += 1;

@@ -41,6 +41,7 @@ pub struct Departure {
     pub acked: u64,
 }
 
+type Lateness = Box<dyn FnMut(&mut Stream) -> Span>;
 type Script = Box<dyn FnMut(&Packet, u32, &mut Stream) -> Fate>;
 
 /// The pipe and its two ends.
@@ -57,6 +58,7 @@ pub struct Pipe<A, B> {
     pub notes: Vec<(&'static str, f64)>,
     script: Script,
     ack_script: Script,
+    lateness: Lateness,
     flying: BTreeMap<(Time, u64), Flying>,
     serial: u64,
     sent_counts: BTreeMap<u64, u32>,
@@ -81,6 +83,7 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
             notes: Vec::new(),
             script: Box::new(|_, _, _| Fate::Deliver),
             ack_script: Box::new(|_, _, _| Fate::Deliver),
+            lateness: Box::new(|_| Span::ZERO),
             flying: BTreeMap::new(),
             serial: 0,
             sent_counts: BTreeMap::new(),
@@ -106,6 +109,12 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
 
     pub fn ack_script(mut self, script: impl FnMut(&Packet, u32, &mut Stream) -> Fate + 'static) -> Self {
         self.ack_script = Box::new(script);
+        self
+    }
+
+    /// Calls the sender so much later than it wanted to be called, unless a packet comes before.
+    pub fn calling_late(mut self, lateness: impl FnMut(&mut Stream) -> Span + 'static) -> Self {
+        self.lateness = Box::new(lateness);
         self
     }
 
@@ -143,7 +152,7 @@ impl<A: Endpoint, B: Endpoint> Pipe<A, B> {
                     // A timer may fall on the instant of a packet; but once called, it must be over.
                     let over = until.is_some_and(|at| at < self.now || timeout && at == self.now);
                     assert!(!over, "a wait that is over: {until:?}");
-                    self.sender_timer = until;
+                    self.sender_timer = until.map(|at| at + (self.lateness)(&mut self.path_rng));
                     return;
                 }
             }
