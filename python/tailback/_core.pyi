@@ -105,8 +105,9 @@ def invitation(private: bytes, public: bytes, /) -> bytes:
 
 def send_file(scenario: str, told: str, progress: Callable[[str], object], /) -> tuple[Result, str]:
     """Sends a file over UDP under the scheme of the scenario's one flow, on Linux. ``told`` says in JSON: ``file``, ``peer``,
-    ``keys`` and ``invitation`` (without: in the clear), ``patience_seconds``, ``packet_bytes``. ``progress`` hears about ten
-    times per second, in JSON: ``phase``, ``done``, ``total``, ``rtt_seconds``. Gives the result, and a report as JSON.
+    ``keys`` and ``invitation`` (without: in the clear), ``patience_seconds``, ``packet_bytes``, and ``classes``, which are for
+    the receiver's ``admit``. ``progress`` hears about ten times per second, in JSON: ``phase``, ``done``, ``total``,
+    ``rtt_seconds``. Gives the result, and a report as JSON.
 
     Raises:
         ScenarioError: where the scenario makes no sense.
@@ -114,9 +115,10 @@ def send_file(scenario: str, told: str, progress: Callable[[str], object], /) ->
         PartFailedError: where a custom part fails.
     """
 
-def receive_file(told: str, progress: Callable[[str], object], /) -> tuple[Result, str]:
+def receive_file(told: str, admit: Callable[[str], str], progress: Callable[[str], object], /) -> tuple[Result, str]:
     """Receives a file, as ``send_file``. ``told`` says in JSON: ``folder``, ``address`` or null, ``port``, ``keys`` or null,
-    ``only`` (a public key) or null, ``patience_seconds``, ``overwrite``. ``progress`` also hears of the phases ``listening``
+    ``only`` (a public key) or null, ``patience_seconds``, ``overwrite``. ``admit`` gets what a sender tells of its classes, in
+    JSON, and answers why it refuses them, or nothing. ``progress`` also hears of the phases ``listening``
     with the ``port``, ``offer`` with ``name``, ``total`` and ``scheme``, and ``refused`` with ``name`` and ``why``, after
     which it waits for another offer."""
 
@@ -285,7 +287,7 @@ class _Half(TypedDict):
     report: Any
     """Of a controller, what makes reports from their numbers; of a policy, the type of its reports."""
 
-class _Needs(TypedDict):
+class Needs(TypedDict):
     reliability: str
     ecn: str
     echo: str | None
@@ -300,7 +302,7 @@ def register_scheme(
     name: str,
     controller: _Half,
     policy: _Half | ArrivalReports | None,
-    needs: _Needs,
+    needs: Needs,
     check: Callable[[dict[str, Any]], str],
 ) -> None:
     """Enters a custom scheme; see ``tailback.custom``.
@@ -308,6 +310,13 @@ def register_scheme(
     Raises:
         ValueError: for a need that there is not.
         TypeError: for one of another type, or beside which another makes no sense.
+    """
+
+def register_receiver(name: str, reports: ArrivalReports | None, needs: Needs) -> None:
+    """Enters what a receiver needs of a custom scheme whose controller is at another host.
+
+    Raises:
+        ValueError, TypeError: as ``register_scheme``.
     """
 
 def register_queue(
@@ -662,6 +671,7 @@ class ArrivalReports:
         after_frames: bool = False,
         clock_drift: float = 0.0,
     ) -> Self: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[float], dict[str, Any]]: ...
 
 @final
 class ArrivalReport:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 import re
+import sys
 import threading
 from collections import deque
 from dataclasses import dataclass
@@ -511,6 +513,27 @@ def test_other_code_is_another_run(base: tb.Scenario, tmp_path: Path) -> None:
     again = base.sweep(scheme=[changed.scheme()], seeds=1, cache=tmp_path, jobs=1)  # type: ignore[attr-defined]
     tb.register(Aimd)
     assert first.table["hash"][0] != again.table["hash"][0]
+
+
+@pytest.mark.parametrize("file", ["parents_of_parts", "receivers_of_parts", "children_of_parts"])
+def test_a_part_is_other_code_where_any_file_of_its_classes_is(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "parents_of_parts": "import tailback as tb\nclass Parent(tb.Controller):\n    window = 10\n",
+        "receivers_of_parts": "import tailback as tb\nclass Half(tb.FeedbackPolicy):\n    every = 10\n",
+        "children_of_parts": "import receivers_of_parts, parents_of_parts\n"
+        "class Part(parents_of_parts.Parent):\n    policy = receivers_of_parts.Half\n",
+    }
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    part = importlib.import_module("children_of_parts").Part
+    before = shipping.digest_of(part)
+    assert before == shipping.digest_of(part)
+    (tmp_path / f"{file}.py").write_text(files[file] + "# changed\n")
+    assert shipping.digest_of(part) != before
 
 
 def test_the_stubs_say_what_the_core_has() -> None:

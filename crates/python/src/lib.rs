@@ -10,6 +10,8 @@ mod estimators;
 mod lab;
 mod memory;
 mod network;
+#[cfg(target_os = "linux")]
+mod offered;
 mod probabilities;
 mod result;
 #[cfg(target_os = "linux")]
@@ -40,7 +42,7 @@ mod _core {
         PyRtt, PySent, QueueContext,
     };
     #[pymodule_export]
-    use crate::custom::{register_queue, register_scheme};
+    use crate::custom::{register_queue, register_receiver, register_scheme};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::emulation::emulate;

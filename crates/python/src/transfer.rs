@@ -9,8 +9,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
-use serde_json::{Value, json};
-use tailback_control::CUSTOM_SCHEMES;
+use serde_json::{Map, Value, json};
 use tailback_core::{Bytes, Observation, Span, Stream, Time};
 use tailback_link::LinkCounters;
 use tailback_net::Clock;
@@ -27,6 +26,7 @@ use tailback_transport::{Receiver, Sender};
 use crate::convert::raise;
 use crate::custom::RealRun;
 use crate::emulation::spans;
+use crate::offered;
 use crate::result::RunResult;
 
 create_exception!(tailback._core, TransferError, PyException, "A transfer has ended without its file.");
@@ -61,6 +61,8 @@ struct ToldSend {
     invitation: Option<Vec<u8>>,
     patience_seconds: f64,
     packet_bytes: u64,
+    /// By name, what the receiver must know of classes.
+    classes: Map<String, Value>,
 }
 
 /// Where to receive.
@@ -115,19 +117,27 @@ pub(crate) fn send_file(
     let teller = Teller::new(progress);
     let (real, _entered) = RealRun::enter()?;
     let shared = &real;
-    let (finished, teller) = py.detach(move || (sent(&config, scenario, &teller, shared), teller));
+    let classes = told.classes;
+    let (finished, teller) = py.detach(move || (sent(&config, scenario, &classes, &teller, shared), teller));
     conclude(py, finished, &teller, &real)
 }
 
 /// What one end has of a transfer when it is over.
 type Finished = Result<(Option<Recording>, Span, Value), moving::TransferError>;
 
-fn sent(config: &SendConfig, scenario: Scenario, teller: &Teller, real: &RealRun) -> Finished {
+fn sent(
+    config: &SendConfig,
+    scenario: Scenario,
+    classes: &Map<String, Value>,
+    teller: &Teller,
+    real: &RealRun,
+) -> Finished {
     let recording = RefCell::new(None);
     let prepare = |sizes| {
         let (prepared, scenario) = sender(scenario, sizes)?;
         real.check().map_err(|error| error.to_string())?;
         let flow = Scenario::lean_json(&scenario.to_json()).map_err(|problems| problems.to_string())?;
+        let flow = offered::write(&flow, classes)?;
         *recording.borrow_mut() = Some(Recording::new(scenario, true)?);
         Ok((prepared, flow))
     };
@@ -149,10 +159,11 @@ fn sent(config: &SendConfig, scenario: Scenario, teller: &Teller, real: &RealRun
 
 /// Receives a file as `told` says in JSON.
 #[pyfunction]
-#[pyo3(signature = (told, progress, /))]
+#[pyo3(signature = (told, admit, progress, /))]
 pub(crate) fn receive_file(
     py: Python<'_>,
     told: &str,
+    admit: Py<PyAny>,
     progress: &Bound<'_, PyAny>,
 ) -> PyResult<(RunResult, String)> {
     let told: ToldReceive = read(told)?;
@@ -168,14 +179,15 @@ pub(crate) fn receive_file(
     let teller = Teller::new(progress);
     let (real, _entered) = RealRun::enter()?;
     let shared = &real;
-    let (finished, teller) = py.detach(move || (received(&config, &teller, shared), teller));
+    let (finished, teller) = py.detach(move || (received(&config, &admit, &teller, shared), teller));
     conclude(py, finished, &teller, &real)
 }
 
-fn received(config: &ReceiveConfig, teller: &Teller, real: &RealRun) -> Finished {
+fn received(config: &ReceiveConfig, admit: &Py<PyAny>, teller: &Teller, real: &RealRun) -> Finished {
     let recording = RefCell::new(None);
     let prepare = |offer: &Offer| {
-        let (prepared, scenario) = receiver(offer).inspect_err(|why| {
+        let admitted = |classes: &str| teller.ask(admit, classes);
+        let (prepared, scenario) = receiver(offer, admitted).inspect_err(|why| {
             teller.tell(&json!({"phase": "refused", "name": offer.name, "why": why}));
         })?;
         real.check().map_err(|error| error.to_string())?;
@@ -237,28 +249,21 @@ fn sender(mut scenario: Scenario, sizes: Sizes) -> Result<(Prepared<Sender>, Sce
     Ok((Prepared { endpoint, header, rng, impairment: None }, scenario))
 }
 
-/// The receiving endpoint of the flow that a sender offers.
-fn receiver(offer: &Offer) -> Result<(Prepared<Receiver>, Scenario), String> {
-    if let Some(part) = unknown_part(&offer.flow) {
-        return Err(format!(
-            "the scheme {part} is a class that the receiver does not know; expected `tailback recv --custom FILE.py`, with the \
-             file that the sender has"
-        ));
+/// The receiving endpoint of the flow that a sender offers; `admitted` hears of its classes in Python.
+fn receiver(
+    offer: &Offer,
+    admitted: impl FnOnce(&str) -> Result<(), String>,
+) -> Result<(Prepared<Receiver>, Scenario), String> {
+    let (flow, classes) = offered::read(&offer.flow)?;
+    if let Some(classes) = classes {
+        admitted(&classes)?;
     }
-    let mut scenario = Scenario::from_json(&offer.flow).map_err(|problems| problems.to_string())?;
+    let mut scenario = Scenario::from_json(&flow).map_err(|problems| problems.to_string())?;
     let flow = one_flow(&mut scenario)?;
     let (_, endpoint) = piped(flow).ok_or(NO_STREAM)?;
     let header = flow.transport.header;
     let rng = Stream::new(scenario.seed, "transfer receiver");
     Ok((Prepared { endpoint, header, rng, impairment: None }, scenario))
-}
-
-/// The custom scheme of an offered flow, if it is not known in this process.
-fn unknown_part(flow: &str) -> Option<String> {
-    let offered: Value = serde_json::from_str(flow).ok()?;
-    let scheme = &offered["flows"][0]["scheme"];
-    let part = scheme["part"].as_str().filter(|_| scheme["name"] == "custom")?;
-    CUSTOM_SCHEMES.find(part).is_none().then(|| part.to_owned())
 }
 
 const NO_STREAM: &str =
@@ -387,6 +392,21 @@ impl Teller {
         };
         self.tell(&json!({"phase": phase, "done": seen.done.get(), "total": seen.total.get(),
             "rtt_seconds": seen.observation.smoothed_rtt.map(Span::as_secs_f64)}))
+    }
+
+    /// Asks whether what an offer says is admitted; an error says why not.
+    fn ask(&self, admit: &Py<PyAny>, what: &str) -> Result<(), String> {
+        let answer =
+            Python::attach(|py| admit.call1(py, (what,))?.extract::<String>(py).map_err(PyErr::from));
+        match answer {
+            Ok(why) if why.is_empty() => Ok(()),
+            Ok(why) => Err(why),
+            Err(raised) => {
+                let why = raised.to_string();
+                self.state.borrow_mut().stopped.get_or_insert(raised);
+                Err(why)
+            }
+        }
     }
 
     /// Whether to go on.

@@ -46,17 +46,7 @@ def register(part: Part) -> Part:
                 name,
                 {"make": _maker(part), "calls": _overridden(part, Controller), "report": reader},
                 policy,
-                {
-                    "reliability": part.reliability,
-                    "ecn": part.ecn,
-                    "echo": part.echo,
-                    "marks": part.marks,
-                    "stamps": part.stamps,
-                    "acks": part.acks,
-                    "delivery": part.delivery,
-                    "lost_retransmissions": part.lost_retransmissions,
-                    "ack_requests": part.ack_requests,
-                },
+                wants(part),
                 lambda settings: complaint(part, settings),
             )
         except (TypeError, ValueError, OverflowError) as error:
@@ -67,6 +57,21 @@ def register(part: Part) -> Part:
         )
     _REGISTERED[name] = part
     return part
+
+
+def wants(part: type[Controller]) -> _core.Needs:
+    """What a controller wants from its endpoints."""
+    return {
+        "reliability": part.reliability,
+        "ecn": part.ecn,
+        "echo": part.echo,
+        "marks": part.marks,
+        "stamps": part.stamps,
+        "acks": part.acks,
+        "delivery": part.delivery,
+        "lost_retransmissions": part.lost_retransmissions,
+        "ack_requests": part.ack_requests,
+    }
 
 
 def _receiver(part: type[Controller]) -> tuple[Any, Any]:
@@ -83,6 +88,11 @@ def _receiver(part: type[Controller]) -> tuple[Any, Any]:
 def has_parts() -> bool:
     """Whether there is any custom part in this process."""
     return bool(_REGISTERED)
+
+
+def registered() -> dict[str, Part]:
+    """The parts of this process by their names."""
+    return dict(_REGISTERED)
 
 
 def of_name(name: str) -> Part | None:

@@ -8,7 +8,7 @@ import inspect
 import json
 import pickle
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,12 +48,12 @@ def named_in(data: Any) -> set[str]:
 
 def digest(names: set[str]) -> str:
     """Of the named parts' source: other code gives other runs."""
-    return " ".join(f"{name} {_digest(part)}" for name, part in _known(names))
+    return " ".join(f"{name} {digest_of(part)}" for name, part in _known(names))
 
 
 def ship(names: set[str]) -> tuple[Shipped, ...]:
     """The named parts for another process."""
-    return tuple(Shipped(name, _pickled(part), _digest(part)) for name, part in _known(names))
+    return tuple(Shipped(name, _pickled(part), digest_of(part)) for name, part in _known(names))
 
 
 def receive(parts: tuple[Shipped, ...]) -> None:
@@ -62,7 +62,7 @@ def receive(parts: tuple[Shipped, ...]) -> None:
         if _RECEIVED.get(part.name) == part.digest:
             continue
         known = of_name(part.name)
-        if known is None or _digest(known) != part.digest:
+        if known is None or digest_of(known) != part.digest:
             register(pickle.loads(part.pickled))
         _RECEIVED[part.name] = part.digest
 
@@ -106,12 +106,28 @@ def _pickled(part: Part) -> bytes:
     return by_value
 
 
-def _digest(part: Part) -> str:
-    """Of the file that defines a part, with all that it may call; of the class alone where there is no file."""
-    for thing in (inspect.getmodule(part), part):
+def digest_of(part: Part) -> str:
+    """Of the files that define a part, its parents and its receiver's half, with all that these may call; of a class alone where
+    there is no file."""
+    sources = dict.fromkeys(_source(made) for made in _made_of(part))
+    return hashlib.blake2b("".join(sources).encode(), digest_size=16).hexdigest()
+
+
+def _made_of(part: Part) -> Iterator[type]:
+    """The classes that a part is made of and that are not the library's."""
+    policy = getattr(part, "policy", None)
+    report = getattr(policy, "Report", None)
+    for thing in (part, policy, report):
+        for made in inspect.getmro(thing) if isinstance(thing, type) else ():
+            if made.__module__.partition(".")[0] not in {"tailback", "builtins", "abc"}:
+                yield made
+
+
+def _source(made: type) -> str:
+    for thing in (inspect.getmodule(made), made):
         try:
             if thing is not None:
-                return hashlib.blake2b(inspect.getsource(thing).encode(), digest_size=16).hexdigest()
+                return inspect.getsource(thing)
         except (OSError, TypeError):
             continue
-    return hashlib.blake2b(repr(part).encode() + str(id(part)).encode(), digest_size=16).hexdigest()
+    return repr(made) + str(id(made))

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailback_control::schemes::media::ArrivalReports;
+use tailback_control::schemes::{FixedWindow, FixedWindowConfig};
 use tailback_control::{BoxedPolicy, CUSTOM_SCHEMES, ControllerParams, CustomScheme};
 use tailback_core::custom::{Setting, Settings};
 use tailback_qdisc::{CUSTOM_QUEUES, CustomQueue};
@@ -148,6 +149,22 @@ pub(crate) fn register_scheme(
         check: Box::new(move |settings| Python::attach(|py| complaint(py, &check, settings))),
     };
     CUSTOM_SCHEMES.enter(name, custom);
+    Ok(())
+}
+
+/// Enters what a receiver needs of a scheme whose controller is at another host: reports of arrivals where it has some, and how to
+/// acknowledge, stamp and echo.
+#[pyfunction]
+pub(crate) fn register_receiver(
+    name: &str,
+    reports: Option<PyArrivalReports>,
+    needs: &Bound<'_, PyDict>,
+) -> PyResult<()> {
+    let needs = Wants(needs).needs()?;
+    let policy = reports.map(|reports| Receiver::Arrivals(reports).maker());
+    // Nobody asks this controller for anything.
+    let idle = CustomScheme::new(|params, _| FixedWindow::new(&FixedWindowConfig::default(), params));
+    CUSTOM_SCHEMES.enter(name, CustomScheme { policy, needs, ..idle });
     Ok(())
 }
 
