@@ -1,8 +1,10 @@
 //! The end of a process whose work does not end when it is told to, since somebody else's code in it does not come back. How
 //! work is told to end is the business of whoever does it.
 
+use std::fs;
 use std::io::{self, PipeReader, PipeWriter, pipe};
 use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -21,22 +23,27 @@ pub struct LastResort {
 }
 
 impl LastResort {
-    /// The word is that nobody holds the other end of `held` any more; the process then has `grace` to finish its work.
+    /// The word is that nobody holds the other end of `held` any more; the process then has `grace` to finish its work. `folder`
+    /// goes with it, where there is one.
     ///
     /// # Errors
     /// Where the system has no pipe or no thread for it.
-    pub fn new(held: OwnedFd, grace: Span) -> io::Result<Self> {
+    pub fn new(held: OwnedFd, grace: Span, folder: Option<PathBuf>) -> io::Result<Self> {
         let (gone, kept) = pipe()?;
-        thread::Builder::new().name("last resort".to_owned()).spawn(move || watch(&held, &gone, grace))?;
+        let until_then = move || watch(&held, &gone, grace, folder.as_deref());
+        thread::Builder::new().name("last resort".to_owned()).spawn(until_then)?;
         Ok(Self { _kept: kept })
     }
 }
 
 /// Waits for the word, or until the work is done; ends the process where the one comes and the other does not follow.
-fn watch(held: &OwnedFd, done: &PipeReader, grace: Span) {
+fn watch(held: &OwnedFd, done: &PipeReader, grace: Span, folder: Option<&Path>) {
     let mut both = [PollFd::new(held, PollFlags::IN), PollFd::new(done, PollFlags::IN)];
     while poll(&mut both, None::<&Timespec>) == Err(Errno::INTR) {}
     if let Ok(false) = wait(done, PollFlags::IN, grace) {
+        if let Some(folder) = folder {
+            let _ = fs::remove_dir_all(folder); // There is nobody to tell.
+        }
         leave();
     }
 }

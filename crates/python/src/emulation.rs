@@ -160,7 +160,7 @@ fn session(scenario: Scenario, told: &Told, real: &RealRun) -> Result<(Outcome, 
     let routes = (flow.forward.clone(), flow.reverse.clone());
     let held: OwnedFd = File::open(format!("/proc/self/fd/{}", told.held))?.into();
     let config = told.config();
-    let _resort = last_resort(&held)?;
+    let _resort = last_resort(&held, None)?;
     real.check()?;
     let ends = Ends::new(config.far, config.mtu)?;
     let recording = Recording { emulation, is_logged };

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
@@ -33,6 +33,8 @@ struct Told {
     kernel: Kernel,
     /// The number of a file: the run ends when nobody holds its other end.
     held: u32,
+    /// Where the result goes.
+    folder: PathBuf,
     median_seconds: f64,
     p99_seconds: f64,
 }
@@ -94,7 +96,7 @@ fn session(scenario: Scenario, told: &Told, real: &RealRun) -> Result<(Outcome, 
     let plan = plan(&emulation, &told.kernel, window)?;
     let held: OwnedFd = File::open(format!("/proc/self/fd/{}", told.held))?.into();
     let recording = Recording::new(emulation, &plan, window);
-    let _resort = last_resort(&held)?;
+    let _resort = last_resort(&held, Some(told.folder.clone()))?;
     real.check()?;
     let mut ended = run(plan, recording, &[held.as_fd(), real.failure()])?;
     let report = report(&mut ended, told, &real.calls());

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import sys
@@ -31,6 +32,8 @@ def main() -> int:
     except (TailbackError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
+    finally:
+        _leave(folder, held)
 
 
 def _part_failed(folder: Path, said: str) -> int:
@@ -38,6 +41,21 @@ def _part_failed(folder: Path, said: str) -> int:
     if folder.exists():  # Whoever made it may be gone.
         (folder / "part-failed").write_text(said, encoding="utf-8")
     return PART_FAILED
+
+
+def _give_up(folder: Path, held: int, said: str) -> None:
+    """Ends it all, since a custom part does not come back."""
+    status = _part_failed(folder, said)
+    _leave(folder, held)
+    os._exit(status)
+
+
+def _leave(folder: Path, held: int) -> None:
+    """Removes the folder where whoever made it will not read it any more."""
+    word = select.poll()
+    word.register(held, select.POLLHUP)
+    if word.poll(0):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _run(folder: Path, held: int) -> int:
@@ -52,14 +70,13 @@ def _run(folder: Path, held: int) -> int:
     is_prompt = _sooner()
     began, busy = time.monotonic(), _processors()
     raw, text = runs.carry(
-        lambda: _core.laboratory(scenario, json.dumps({**told, "held": held})),
-        stuck=lambda said: os._exit(_part_failed(folder, said)),
+        lambda: _core.laboratory(scenario, json.dumps({**told, "held": held, "folder": str(folder)})),
+        stuck=lambda said: _give_up(folder, held, said),
     )
     wall = time.monotonic() - began
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     report = json.loads(text) | {"is_real_time": is_prompt, "stolen": _stolen(busy, _processors())}
     if report["stopped"]:
-        shutil.rmtree(folder, ignore_errors=True)  # Whoever made it may be gone.
         return STOPPED
     save(result_of(raw, wall, real=report), folder / "result", csv=False)
     return 0

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tailback import _core
 from tailback.custom import shipping
 from tailback.errors import PartError, TailbackError, refused
+from tailback.lab.folder import shared, tell
 from tailback.lab.inside import PART_FAILED, STOPPED
 from tailback.units import number
 
@@ -137,25 +137,26 @@ def run(
     command = available()
     setup = setup.checked()
     told = {"kernel": dict(setup.kernel), "median_seconds": median, "p99_seconds": p99}
-    with tempfile.TemporaryDirectory(prefix="tailback-lab-", ignore_cleanup_errors=True) as beside:
-        folder = Path(beside)
-        (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
-        (folder / "scenario.json").write_text(setup.scenario, encoding="utf-8")
-        (folder / "parts").write_bytes(shipping.pack(setup.scenario))
-        _attend(command, folder, number(json.loads(setup.scenario)["duration"]), progress)
+    with shared() as (folder, holding):
+        tell(folder, {"told.json": json.dumps(told).encode(), "scenario.json": setup.scenario.encode()})
+        tell(folder, {"parts": shipping.pack(setup.scenario)})
+        _attend(command, folder, holding, number(json.loads(setup.scenario)["duration"]), progress)
         from tailback.results.store import load as load_result
 
         return load_result(folder / "result")
 
 
-def _attend(command: list[str], folder: Path, duration: float, progress: Callable[[float], object] | None) -> None:
-    """Starts the process and waits for it; it ends when this one does, however that ends."""
+def _attend(
+    command: list[str], folder: Path, using: int, duration: float, progress: Callable[[float], object] | None
+) -> None:
+    """Starts the process and waits for it; it ends when this one does, however that ends. It holds the folder, too, by a file
+    that it inherits."""
     # This very package, and nothing from the working folder.
     home = str(Path(__file__).parents[2])
     start = f"import sys; sys.path.insert(0, {home!r}); from tailback.lab.inside import main; sys.exit(main())"
     held, holding = os.pipe()
     words = [*command, sys.executable, "-P", "-c", start, str(folder), str(held)]
-    with subprocess.Popen(words, pass_fds=[held], stderr=subprocess.PIPE, text=True) as inside:
+    with subprocess.Popen(words, pass_fds=[held, using], stderr=subprocess.PIPE, text=True) as inside:
         os.close(held)
         began = time.monotonic()
         try:

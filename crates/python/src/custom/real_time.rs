@@ -4,6 +4,7 @@
 use std::io::{self, PipeReader, PipeWriter, pipe};
 use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::create_exception;
@@ -109,10 +110,10 @@ impl RealRun {
 }
 
 /// Sees to it that parts which do not come back do not keep the process alive when nobody holds the other end of `held` any
-/// more.
-pub(crate) fn last_resort(held: &OwnedFd) -> io::Result<Option<LastResort>> {
+/// more; nor, where they do, the folder through which the process would have given its result.
+pub(crate) fn last_resort(held: &OwnedFd, folder: Option<PathBuf>) -> io::Result<Option<LastResort>> {
     if has_custom_parts() {
-        held.try_clone().and_then(|held| LastResort::new(held, GRACE)).map(Some)
+        held.try_clone().and_then(|held| LastResort::new(held, GRACE, folder)).map(Some)
     } else {
         Ok(None)
     }

@@ -1,0 +1,85 @@
+"""The folder through which a laboratory's process and the one that started it exchange what they know. It goes when both have
+ended, however they end: who kills both leaves it to the next run. What lies in it is said in ``run.py`` and ``inside.py``."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from tailback.errors import StorageError
+from tailback.results.files import explained
+
+_PREFIX: Final = "tailback-lab-"
+
+
+@contextmanager
+def shared() -> Iterator[tuple[Path, int]]:
+    """A new folder, and a file by which it is held: whoever has inherited that uses the folder.
+
+    Raises:
+        StorageError: where there can be none.
+    """
+    _remove_abandoned()
+    path, holding = _held()
+    try:
+        yield path, holding
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(holding)
+
+
+def tell(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Writes files into the folder.
+
+    Raises:
+        StorageError: where that fails.
+    """
+    try:
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+    except OSError as error:
+        raise explained(folder, error) from error
+
+
+def _held() -> tuple[Path, int]:
+    """A new folder, locked by an open file of this process."""
+    while True:
+        try:
+            path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        except OSError as error:
+            raise StorageError(f"no temporary folder can be made: {error.strerror or error}") from error
+        try:
+            holding = _opened(path)
+        except FileNotFoundError:
+            continue  # Somebody who tidies up was quicker than the lock.
+        fcntl.flock(holding, fcntl.LOCK_EX)
+        if path.exists():
+            return path, holding
+        os.close(holding)
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+
+
+def _remove_abandoned() -> None:
+    """Removes folders of this user that nobody holds any more."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            holding = _opened(path)
+        except OSError:  # Another user's, gone meanwhile, or no folder.
+            continue
+        try:
+            if os.fstat(holding).st_uid == os.geteuid():
+                fcntl.flock(holding, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+        except BlockingIOError:  # In use.
+            continue
+        finally:
+            os.close(holding)
