@@ -173,6 +173,18 @@ def test_nothing_stays_behind(number: signal.Signals, file: Path, tmp_path: Path
     assert set(os.listdir("/sys/class/net")) == interfaces
 
 
+@pytest.mark.usefixtures("able")
+@pytest.mark.parametrize("command", ["lab", "parity"])
+def test_a_folder_that_cannot_be_written_is_told_before_anything_runs(command: str, file: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("no result")
+    words = [sys.executable, "-m", "tailback", command, str(file), "--set", "duration=600 s"]
+    for place, said in (("taken", "exists and holds no result of ours"), ("taken/below", "is a file")):
+        out = ["--out", str(tmp_path / place)]
+        ended = subprocess.run([*words, *out], capture_output=True, text=True, check=False, timeout=60)
+        assert (ended.returncode, said in ended.stderr) == (1, True), ended.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([file.name, "taken"])
+
+
 # --- comparisons ---
 
 

@@ -278,5 +278,52 @@ def test_nothing_stays_behind(number: signal.Signals, tmp_path: Path) -> None:
     assert set(os.listdir("/sys/class/net")) == interfaces
 
 
+@pytest.mark.usefixtures("able")
+def test_an_interrupt_before_the_command_begins_ends_it(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    words = [*SHELL, "--rate", "1 Mbit/s", "--no-outside", "--", "touch", str(begun)]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
+        await_that(lambda: len(having(begun)) > 1)  # The other process begins.
+        os.killpg(running.pid, signal.SIGINT)
+        said = running.communicate(timeout=LONG)[1]
+    assert (running.returncode, said) == (130, "tailback: stopped\n")
+    assert not begun.exists()
+
+
+@pytest.mark.usefixtures("able")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_may_be_closed(closed: str, tmp_path: Path) -> None:
+    words = [
+        *SHELL,
+        "--rate",
+        "1 Mbit/s",
+        "--no-outside",
+        "--record",
+        str(tmp_path / "out"),
+        "--",
+        "sh",
+        "-c",
+        "exit 7",
+    ]
+    ended = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", *words], check=False, timeout=LONG)
+    assert ended.returncode == 7
+    assert tb.load(tmp_path / "out")
+
+
+def test_a_server_that_no_shell_could_read_is_refused() -> None:
+    ended = shell("--rate", "1 Mbit/s", "--server", "'", "--", "true")
+    assert (ended.returncode, '--server: "\'" is not allowed; expected a command' in ended.stderr) == (1, True), (
+        ended.stderr
+    )
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_command_begins(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("no result")
+    ended = shell("--rate", "1 Mbit/s", "--record", str(tmp_path / "taken"), "--", "touch", str(tmp_path / "begun"))
+    assert ended.returncode == 1
+    assert "taken: exists and holds no result of ours" in ended.stderr
+    assert not (tmp_path / "begun").exists()
+
+
 def test_the_network_of_the_test_is_as_before() -> None:
     assert not [name for _, name in socket.if_nameindex() if name.startswith("tailback")]

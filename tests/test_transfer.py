@@ -197,6 +197,45 @@ def test_what_makes_no_sense_is_named(
         app([put.get(word, word) for word in words], standalone_mode=False)
 
 
+def test_what_is_no_file_is_not_sent(tmp_path: Path, home: dict[str, str]) -> None:
+    """A pipe would wait for somebody who writes, and a device has no end."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        words = [*COMMAND, "send", str(path), "127.0.0.1:9", "--plaintext"]
+        ended = subprocess.run(words, env=home, text=True, capture_output=True, timeout=LONG, check=False)
+        assert ended.returncode == 1
+        assert ended.stderr == f"tailback: {path}: a pipe, a socket or a device; expected a file\n"
+
+
+def test_who_cannot_listen_says_where(tmp_path: Path, home: dict[str, str]) -> None:
+    receiver = Waiting(tmp_path / "in", home)
+    for address in (receiver.host.split(":"), ["203.0.113.9", "4747"]):
+        words = [*COMMAND, "recv", str(tmp_path / "in"), "--address", address[0], "--port", address[1]]
+        ended = subprocess.run(words, env=home, text=True, capture_output=True, timeout=LONG, check=False)
+        assert ended.returncode == 1
+        assert f"tailback: cannot listen at {':'.join(address)}: " in ended.stderr
+    receiver.process.kill()
+    receiver.end()
+
+
+@pytest.mark.parametrize("command", ["send", "recv"])
+def test_a_folder_that_cannot_be_written_is_told_first(
+    command: str, tmp_path: Path, home: dict[str, str], film: Path
+) -> None:
+    words = [str(film), "127.0.0.1:9"] if command == "send" else [str(tmp_path / "in"), "--address", "127.0.0.1"]
+    ended = subprocess.run(
+        [*COMMAND, command, *words, "--plaintext", "--out", str(film)],
+        env=home,
+        text=True,
+        capture_output=True,
+        timeout=LONG,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert "film: exists and holds no result of ours" in ended.stderr
+    assert not (tmp_path / "in").exists()
+
+
 def test_keys_are_written_and_read_again() -> None:
     assert keys.invitation(
         f" {keys.written(bytes(range(48))).upper()[:40]} {keys.written(bytes(range(48)))[40:]}"

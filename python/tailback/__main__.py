@@ -18,6 +18,7 @@ thousands of objects that stay: at Python's own 700 a tenth of the time of a sho
 def main() -> None:
     """The entry point. Whoever stops it while it is still being imported gets a word and no traceback."""
     gc.set_threshold(SELDOM, *gc.get_threshold()[1:])
+    _have_streams()
     came: list[int] = []
 
     def note(number: int, frame: Any) -> None:
@@ -40,6 +41,14 @@ def main() -> None:
         if came:  # Some libraries take an interrupt for a mistake of their caller's.
             leave("tailback: stopped\n")
         raise
+
+
+def _have_streams() -> None:
+    """Puts the null device where standard input or output was closed: the next file to be opened would be taken for it, by this
+    process and by those that it starts."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def leave(said: str = "", status: int = STOPPED) -> NoReturn:

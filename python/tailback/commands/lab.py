@@ -26,12 +26,17 @@ def lab_file(
     as_json: bool,
 ) -> None:
     """Runs a scenario with real packets, saves its result, and shows it."""
+    from tailback.results.store import expect_room
+
     setup = read(file, changes)
+    number = json.loads(setup.scenario)["seed"] if seed is None else seed
+    usual = Path("out") / f"{file.stem}-lab-{number}"
+    # A neighbour of the usual place: there, a result of another plan is no hindrance.
+    expect_room(out or usual.with_name(f".{usual.name}"))
     with stoppable("nothing was written"):
         duration = json.loads(setup.scenario)["duration"]
         with Bar(f"running {duration} in real time", 1.0) as bar:
             result = run(setup, seed=seed, budget=budget, progress=bar.reach)
-    usual = Path("out") / f"{file.stem}-lab-{result.seed}"
     keep_and_tell(result, out, usual, plot=plot, predict=None, as_json=as_json)
 
 

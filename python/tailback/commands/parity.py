@@ -17,7 +17,11 @@ from tailback.commands.run import shown
 from tailback.lab.hosts import IDEAL, MEASURED, Hosts
 from tailback.lab.parity import Parity, Row, compare
 from tailback.progress import Bar
+from tailback.results.files import expect_room, new_folder
 from tailback.results.places import Place, place
+from tailback.units import number
+
+ABOUT = "parity.json"
 
 if TYPE_CHECKING:
     from tailback.analysis.confidence import Interval
@@ -36,9 +40,11 @@ def parity_file(
 ) -> int:
     """Compares, saves the table and all runs, and shows it; 0 where shares agree or nothing can be said, 1 where they do not."""
     setup = read(file, changes)
+    usual = Path("out") / f"{file.stem}-parity"
+    expect_room(out or usual.with_name(f".{usual.name}"), mine=_is_parity)
     hosts = IDEAL if ideal_hosts else MEASURED
     with stoppable("nothing was written"):
-        seconds = (runs + more) * float(json.loads(setup.scenario)["duration"].split()[0])
+        seconds = (runs + more) * number(json.loads(setup.scenario)["duration"])
         with Bar(f"running in both worlds, at most {seconds:.4g} s", 1.0) as bar:
             parity = compare(
                 setup,
@@ -48,7 +54,7 @@ def parity_file(
                 budget=budget,
                 progress=bar.reach,
             )
-    with place(out, Path("out") / f"{file.stem}-parity", _same(parity)) as where:
+    with place(out, usual, _same(parity)) as where:
         save(parity, where.folder)
     if as_json:
         told_apart(where)
@@ -98,12 +104,17 @@ def save(parity: Parity, folder: Path) -> None:
     """The table, and all runs as results."""
     from tailback.results.store import save as save_result
 
-    folder.mkdir(parents=True, exist_ok=True)
-    for world, results in (("simulated", parity.simulated), ("measured", parity.measured)):
-        for result in results:
-            save_result(result, folder / f"{world}-{result.seed}")
-    parity.table().write_csv(folder / "parity.csv")
-    (folder / "parity.json").write_text(json.dumps(as_data(parity), indent=1, ensure_ascii=False) + "\n", "utf-8")
+    with new_folder(folder, mine=_is_parity) as beside:
+        for world, results in (("simulated", parity.simulated), ("measured", parity.measured)):
+            for result in results:
+                save_result(result, beside / f"{world}-{result.seed}")
+        parity.table().write_csv(beside / "parity.csv")
+        about = json.dumps(as_data(parity), indent=1, ensure_ascii=False)
+        (beside / ABOUT).write_text(f"{about}\n", encoding="utf-8")
+
+
+def _is_parity(folder: Path) -> bool:
+    return (folder / ABOUT).is_file()
 
 
 def _show(parity: Parity, where: Place) -> None:

@@ -54,6 +54,10 @@ def run_file(
             from tailback.results.predicted import predict as predicted
 
             predicted(scenario, predict)  # What cannot be predicted shows before the run.
+        if out is not None:
+            from tailback.results.store import expect_room
+
+            expect_room(out)
         with Bar(f"simulating {json.loads(scenario)['duration']}", 1.0) as bar:
             result = run_text(scenario, seed, bar.reach, memory)
     usual = Path("out") / f"{file.stem}-seed-{result.seed}"

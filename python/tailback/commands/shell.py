@@ -31,7 +31,12 @@ def run_shell(
     Raises:
         TailbackError: options that make no sense, or a system that does not let us.
     """
+    from tailback.results.store import expect_room
+
     median, p99 = lateness(budget)
+    serving = _words(server) if server else None
+    if record is not None:
+        expect_room(record)
     scenario = scenario_of(link)
     words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
     how, is_free = namespaces()
@@ -53,9 +58,16 @@ def run_shell(
         "outside": outward,
         "mtu": mtu,
         "command": words,
-        "server": shlex.split(server) if server else None,
+        "server": serving,
         "median_seconds": median,
         "p99_seconds": p99,
         "record": str(record.absolute()) if record else None,
     }
     return launch(how, told, shipping.pack(text))
+
+
+def _words(server: str) -> list[str]:
+    try:
+        return shlex.split(server)
+    except ValueError as error:
+        raise refused("--server", server, f"a command as a shell reads it ({error})") from None

@@ -48,6 +48,17 @@ class Common:
     out: Path | None
     as_json: bool
 
+    def expect_room(self) -> None:
+        """Refuses early what would be refused when the file is there.
+
+        Raises:
+            StorageError: where no result can be kept in the folder that was named.
+        """
+        from tailback.results.store import expect_room
+
+        if self.out is not None:
+            expect_room(self.out)
+
     def seconds(self) -> float:
         """How long the other side may say nothing."""
         from tailback.units import number
@@ -83,8 +94,10 @@ def send_file(
         TailbackError: whatever keeps it from arriving.
     """
     from tailback import _core
+    from tailback.transfer.classes import told_of
     from tailback.transfer.flow import scenario_of
 
+    common.expect_room()
     peer, shown = _resolved(host)
     told: dict[str, Any] = {
         "file": str(file.absolute()),
@@ -99,6 +112,7 @@ def send_file(
     else:
         told |= {"invitation": list(keys.invitation(key)), "keys": keys.own().told()}
     scenario = scenario_of(file.name, scheme, changes, seed)
+    told["classes"] = told_of(scenario.to_dict()["flows"][0]["scheme"])
     with _Seen(common) as seen, stoppable("the receiver keeps what has arrived; the same commands go on from there"):
         result, report = _moved(lambda: _core.send_file(scenario.to_json(), json.dumps(told), seen.hear))
     _tell(result, report, common, f"sent {report['name']} to {report['peer']}")
@@ -113,7 +127,9 @@ def receive_file(
         TailbackError: whatever keeps it from arriving.
     """
     from tailback import _core
+    from tailback.transfer.classes import Admission
 
+    common.expect_room()
     make_folder(folder)
     told: dict[str, Any] = {
         "folder": str(folder),
@@ -140,8 +156,9 @@ def receive_file(
         words += ["--key", key] if key else ["--plaintext"]
         typer.echo(f"Waiting for a file. At the other host: {shlex.join(words)}", err=True)
 
+    admission = Admission()
     with _Seen(common, listening) as seen, stoppable("what has arrived is kept; the same commands go on from there"):
-        result, report = _moved(lambda: _core.receive_file(json.dumps(told), seen.hear))
+        result, report = _moved(lambda: _core.receive_file(json.dumps(told), admission.refusal, seen.hear))
     _tell(result, report, common, f"received {report['path']} from {report['peer']}")
 
 
@@ -219,7 +236,7 @@ def _resolved(host: str) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address,
         port = rest.removeprefix(":") or port
     elif host.count(":") == 1:
         name, _, port = host.partition(":")
-    if not (port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
+    if not (name and port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
         raise refused("HOST", host, "HOST, HOST:PORT or [ADDRESS]:PORT")
     try:
         found = socket.getaddrinfo(name, int(port), type=socket.SOCK_DGRAM)

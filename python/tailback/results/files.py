@@ -9,6 +9,7 @@ import json
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,6 +75,27 @@ def write_file(target: Path, write: Callable[[Path], object]) -> None:
         raise
 
 
+def expect_room(target: Path, *, mine: Callable[[Path], bool]) -> None:
+    """Refuses early what :func:`new_folder` would refuse when all is measured. Nothing is left of the trial.
+
+    Raises:
+        StorageError: where no folder can be made there, or something that is not ours stands in the way.
+    """
+    _refuse_foreign(target, mine)
+    try:
+        around = next(part for part in target.absolute().parents if part.exists())
+        os.rmdir(tempfile.mkdtemp(prefix=f".{target.name[:64]}.", dir=around))
+    except OSError as error:
+        raise explained(target, error) from error
+
+
+def _refuse_foreign(target: Path, mine: Callable[[Path], bool]) -> None:
+    if target.exists() and not (target.is_dir() and (mine(target) or not any(target.iterdir()))):
+        raise StorageError(
+            f"{target}: exists and holds no result of ours; expected a new, empty or older result folder"
+        )
+
+
 @contextmanager
 def new_folder(target: Path, *, mine: Callable[[Path], bool]) -> Iterator[Path]:
     """A folder beside the target to fill, renamed onto the target at the end.
@@ -83,10 +105,7 @@ def new_folder(target: Path, *, mine: Callable[[Path], bool]) -> Iterator[Path]:
     Raises:
         StorageError: where writing fails, or something that is not ours stands in the way.
     """
-    if target.exists() and not (target.is_dir() and (mine(target) or not any(target.iterdir()))):
-        raise StorageError(
-            f"{target}: exists and holds no result of ours; expected a new, empty or older result folder"
-        )
+    _refuse_foreign(target, mine)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         beside = _unused(target, os.mkdir)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.errors import StorageError
-from tailback.results import checksums, tables
+from tailback.results import checksums, files, tables
 from tailback.results.files import new_folder, read_about
 from tailback.results.places import as_written, written
 from tailback.results.result import Result
@@ -38,7 +38,7 @@ def save(result: Result, folder: Path, *, csv: bool = True, also: Callable[[Path
         "scenario": result.scenario_data,
         **({"real": dict(result.real)} if result.real else {}),
     }
-    with new_folder(folder, mine=lambda path: (path / ABOUT).is_file()) as beside:
+    with new_folder(folder, mine=_is_result) as beside:
         (beside / ABOUT).write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         (beside / "scenario.toml").write_text(_as_toml(result), encoding="utf-8")
         for name in Result.TABLES:
@@ -52,6 +52,19 @@ def save(result: Result, folder: Path, *, csv: bool = True, also: Callable[[Path
         if also:
             also(beside)
     return folder
+
+
+def expect_room(folder: Path) -> None:
+    """Refuses a folder in which :func:`save` would fail, before there is a result to lose.
+
+    Raises:
+        StorageError: as :func:`save`.
+    """
+    files.expect_room(folder, mine=_is_result)
+
+
+def _is_result(folder: Path) -> bool:
+    return (folder / ABOUT).is_file()
 
 
 def same(result: Result) -> Callable[[Path], bool]:

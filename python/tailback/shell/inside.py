@@ -15,15 +15,21 @@ if TYPE_CHECKING:
     from tailback.results import Result
 
 
+STOPPED = 130
+"""The exit status where somebody has stopped it before the command began."""
+
+
 def main() -> int:
     """Does what the first argument says, in JSON; the command's exit status, or 1 where there was none."""
     from tailback.errors import TailbackError
 
-    signal.signal(signal.SIGINT, lambda *_: None)  # It is the command's.
+    early: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: early.append(number))  # Once there is a command, it is that one's.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     told = json.loads(sys.argv[1])
     os.set_inheritable(told["held"], False)
     try:
-        return _run(told)
+        return _run(told, early)
     except TailbackError as error:
         print(f"tailback: {error}", file=sys.stderr)
         return 1
@@ -32,13 +38,16 @@ def main() -> int:
         return 1
 
 
-def _run(told: dict[str, Any]) -> int:
+def _run(told: dict[str, Any], early: list[int]) -> int:
     from tailback import _core
     from tailback.custom import runs, shipping
 
     with open(told["parts"], "rb") as file:
         file.seek(0)  # Whoever wrote it left off at its end.
         shipping.unpack(file.read())
+    if early:
+        print("tailback: stopped", file=sys.stderr)
+        return STOPPED
     is_prompt = _sooner()
     began = time.monotonic()
     raw, text = runs.carry(lambda: _core.emulate(told["scenario"], json.dumps(told)), stuck=_give_up)

@@ -61,7 +61,10 @@ def launch(command: list[str], told: Mapping[str, Any], parts: bytes) -> int:
     home = str(Path(__file__).parents[2])
     start = f"import sys; sys.path.insert(0, {home!r}); from tailback.shell.inside import main; sys.exit(main())"
     words = [*command, sys.executable, "-P", "-c", start, json.dumps({**told, "held": held, "parts": packed})]
+    # What comes from the keyboard while the other process begins waits until that one can say what becomes of it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     with subprocess.Popen(words, pass_fds=[held, packed]) as inside:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         os.close(held)
         os.close(packed)
         ended_by = 0

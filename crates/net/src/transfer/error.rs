@@ -24,6 +24,14 @@ pub enum TransferError {
     /// The file is not any more what it was when the transfer began.
     #[error("{} has changed while it was sent", .0.display())]
     Changed(PathBuf),
+    /// A receiver cannot be heard there.
+    #[error("cannot listen at {place}: {source}; expected an address of this host and a UDP port that is free")]
+    Listen {
+        /// Address and port.
+        place: String,
+        /// What the system says.
+        source: io::Error,
+    },
     /// Nobody answered at the beginning.
     #[error("{peer} did not answer for {patience}{}", because(*.hint))]
     NoAnswer {

@@ -1,6 +1,5 @@
 //! A receiver before anybody has come: a socket that hears everybody, and answers handshakes.
 
-use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use rustix::event::PollFlags;
@@ -18,12 +17,17 @@ use crate::wait::wait;
 const LOOK: Span = Span::from_millis(50);
 
 /// A socket of this port for both protocols, or for IPv4 where there is only that; of one address where it is given.
-pub(super) fn bound(address: Option<IpAddr>, port: u16) -> io::Result<UdpSocket> {
-    if let Some(address) = address {
-        return UdpSocket::bind((address, port));
-    }
-    UdpSocket::bind((std::net::Ipv6Addr::UNSPECIFIED, port))
-        .or_else(|_| UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, port)))
+pub(super) fn bound(address: Option<IpAddr>, port: u16) -> Result<UdpSocket, TransferError> {
+    let bound = match address {
+        Some(address) => UdpSocket::bind((address, port)),
+        None => UdpSocket::bind((std::net::Ipv6Addr::UNSPECIFIED, port))
+            .or_else(|_| UdpSocket::bind((std::net::Ipv4Addr::UNSPECIFIED, port))),
+    };
+    let place = || match address {
+        Some(address) => SocketAddr::from((address, port)).to_string(),
+        None => format!("port {port}"),
+    };
+    bound.map_err(|source| TransferError::Listen { place: place(), source })
 }
 
 /// Where an answer goes, and from which of the host's addresses.

@@ -1,6 +1,6 @@
 //! The sending end of a transfer: the file's hash, the handshake, the bytes, and the receiver's verdict.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
@@ -75,6 +75,11 @@ pub fn send<E: Endpoint>(
 ) -> Result<Sent, TransferError> {
     let path = &config.file;
     let name = bare_name(path).ok_or_else(|| TransferError::Name(path.clone()))?;
+    // A pipe may wait for ever to be opened, and a device may never end.
+    let kind = fs::metadata(path).map_err(about(path))?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        return Err(about(path)(io::Error::other("a pipe, a socket or a device; expected a file")));
+    }
     let mut file = File::open(path).map_err(about(path))?;
     let expected = file.metadata().map_err(about(path))?.len();
     let mut go_on = |done| watch(&Seen::before(Phase::Hashing, done, expected));
