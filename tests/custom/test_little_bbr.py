@@ -40,6 +40,17 @@ def test_it_fills_the_link_with_a_short_queue(little_bbr: Any) -> None:
     assert cubic.flows["mean_rtt"][0] > 0.0604 * 1.5, "which what follows losses does not"
 
 
+def test_it_keeps_the_rate_while_it_looks_for_the_round_trip_time(little_bbr: Any) -> None:
+    """Ten seconds after the round trip has become longer, four packets per round trip leave for 0.2 s, which are more rounds than
+    rates are kept for. As soon as that is over, it sends as before."""
+    longer = [{"at": "1 s", "delay": "5.5 ms"}]
+    base = tb.dumbbell(rate="100 Mbit/s", delay="5 ms", access={"delay": "0.1 ms"}, duration="14 s", warm_up="1 s")
+    one = base.replace(schedule=longer).with_flows(tb.flows(1, little_bbr.scheme())).run()
+    received = one.flow_series.filter(one.flow_series["time"] > 5)["received_bytes"]
+    slow = (8 * received < 0.9 * 100e6 * 0.1).sum()
+    assert 2 <= slow <= 4, "bins of 0.1 s"
+
+
 def test_random_loss_does_not_move_it(little_bbr: Any) -> None:
     lossy = {"loss": {"name": "independent", "probability": 0.01}}
     little, cubic = alone(little_bbr.scheme(), **lossy), alone("cubic", **lossy)
