@@ -338,9 +338,9 @@ def test_a_file_travels_under_a_class(gentle: Path, film: Path, tmp_path: Path) 
     assert json.loads(sent[1])["calls"]["packets"] > 100
 
 
-@pytest.mark.parametrize("acks", [1, 8])
+@pytest.mark.parametrize("acks", [1, None])
 def test_a_receiver_needs_no_class_to_do_what_the_senders_wants(
-    acks: int, gentle: Path, film: Path, tmp_path: Path
+    acks: int | None, gentle: Path, film: Path, tmp_path: Path
 ) -> None:
     """Without a part for the receiver, how it acknowledges comes with the offer: by itself it would after each second packet."""
     gentle.write_text(
@@ -352,7 +352,7 @@ def test_a_receiver_needs_no_class_to_do_what_the_senders_wants(
     assert (tmp_path / "in" / "film").read_bytes() == film.read_bytes()
     edge = json.loads(sent[1])["edge"]
     share = edge["received_datagrams"] / edge["sent_datagrams"]
-    assert share > 0.8 if acks == 1 else share < 0.3
+    assert share > 0.8 if acks == 1 else share < 0.7
 
 
 REPORTED = """
