@@ -3,7 +3,6 @@ ended, however they end: who kills both leaves it to the next run. What lies in 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -49,6 +48,8 @@ def tell(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def _held() -> tuple[Path, int]:
     """A new folder, locked by an open file of this process."""
+    import fcntl  # Not on every system on which this file is imported.
+
     while True:
         try:
             path = Path(tempfile.mkdtemp(prefix=_PREFIX))
@@ -70,7 +71,13 @@ def _opened(path: Path) -> int:
 
 def _remove_abandoned() -> None:
     """Removes folders of this user that nobody holds any more."""
-    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    import fcntl
+
+    try:
+        around = Path(tempfile.gettempdir())
+    except OSError:  # There is none at all, which is told when one is to be made.
+        return
+    for path in around.glob(f"{_PREFIX}*"):
         try:
             holding = _opened(path)
         except OSError:  # Another user's, gone meanwhile, or no folder.
