@@ -25,7 +25,9 @@ pub enum TransferError {
     #[error("{} has changed while it was sent", .0.display())]
     Changed(PathBuf),
     /// A receiver cannot be heard there.
-    #[error("cannot listen at {place}: {source}; expected an address of this host and a UDP port that is free")]
+    #[error(
+        "cannot listen at {place}: {source}; expected an address of this host and a UDP port that is free"
+    )]
     Listen {
         /// Address and port.
         place: String,
