@@ -396,8 +396,7 @@ impl Teller {
 
     /// Asks whether what an offer says is admitted; an error says why not.
     fn ask(&self, admit: &Py<PyAny>, what: &str) -> Result<(), String> {
-        let answer =
-            Python::attach(|py| admit.call1(py, (what,))?.extract::<String>(py).map_err(PyErr::from));
+        let answer = Python::attach(|py| admit.call1(py, (what,))?.extract::<String>(py));
         match answer {
             Ok(why) if why.is_empty() => Ok(()),
             Ok(why) => Err(why),
