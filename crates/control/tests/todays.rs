@@ -126,6 +126,22 @@ fn compound_grows_by_its_power_without_queue_and_withdraws_with_one() {
     close(window(&compound), 25.5, 0.1);
 }
 
+/// A loss leaves less than 38 segments, where the delay window does not grow. It withdraws there, too: at ten times the least
+/// round trip nine tenths of the window wait, which is above γ, and what is left is Reno's window.
+#[test]
+fn compound_withdraws_from_a_queue_whatever_its_window() {
+    let mut compound = scheme(serde_json::json!({ "name": "compound" }), 50, Some(50));
+    for _ in 0..8 {
+        (0..60).for_each(|_| feed(&mut compound, 0, &ack(60, 100)));
+    }
+    feed(&mut compound, 100, &event(CongestionEvent::Loss, 100));
+    let left = window(&compound);
+    assert!((34.0..38.0).contains(&left), "{left}");
+    (0..80).for_each(|_| feed(&mut compound, 200, &ack(40, 1000)));
+    // Reno's half of 50 and what eight rounds added, and two more rounds of growth.
+    close(window(&compound), 30.0, 2.0);
+}
+
 // ── LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06, §4) ──
 
 /// At a base of 20 ms the gain is 1/⌈120/20⌉ = 1/6; slow start ends above 45 ms of queue; two round trips later the
@@ -209,15 +225,7 @@ fn vivace_waits_for_a_packet_before_its_interval_ends() {
 fn prague_of_random_marks(chance: f64, initial: u64, rounds: u64) -> f64 {
     const BATCH: u64 = 16;
     let trip = Span::from_millis(25);
-    let one = Acked {
-        number: 0,
-        size: Bytes::new(SEGMENT),
-        sent_at: Time::ZERO,
-        retransmitted: false,
-        pair: PairPosition::Single,
-        tag: 0,
-    };
-    let acked = [one; BATCH as usize];
+    let acked = [ONE; BATCH as usize];
     let mut prague = scheme(serde_json::json!({"name": "prague"}), initial, Some(initial));
     let mut rng = Stream::new(1, "marks");
     let (mut now, mut until, mut sum) = (Time::ZERO, rng.exponential() / chance, 0.0);
@@ -246,6 +254,47 @@ fn prague_of_random_marks(chance: f64, initial: u64, rounds: u64) -> f64 {
         }
     }
     sum / now.since(half).as_secs_f64()
+}
+
+const ONE: Acked = Acked {
+    number: 0,
+    size: Bytes::new(SEGMENT),
+    sent_at: Time::ZERO,
+    retransmitted: false,
+    pair: PairPosition::Single,
+    tag: 0,
+};
+
+/// As in the module: at the first mark nothing is known of how many there are, and the window is halved, also where a loss has
+/// ended slow start. A later one takes half of α, also in the slow start after a time-out.
+#[test]
+fn prague_halves_at_the_first_mark_of_all_and_at_no_other() {
+    let mut prague = scheme(serde_json::json!({ "name": "prague" }), 20, Some(10));
+    feed(&mut prague, 0, &marked(ack(20, 25)));
+    assert_eq!(window(&prague), 10.0);
+    feed(&mut prague, 30, &marked(ack(10, 25)));
+    assert_eq!(window(&prague), 10.0, "α is 0 yet");
+    feed(&mut prague, 60, &event(CongestionEvent::Timeout { consecutive: 1 }, 10));
+    (0..3).for_each(|_| feed(&mut prague, 100, &Feedback { acked: &[ONE], ..ack(10, 25) }));
+    assert_eq!(window(&prague), 4.0, "slow start");
+    feed(&mut prague, 130, &marked(Feedback { acked: &[ONE], ..ack(10, 25) }));
+    assert_eq!(window(&prague), 4.0, "α is a sixteenth at most");
+}
+
+/// Where everything is marked the rate falls to its least, 100 kbit/s, and two segments may still be in flight: a receiver that
+/// acknowledges every second packet would else wait for its timer.
+#[test]
+fn prague_goes_below_two_segments_by_its_pacing() {
+    let mut prague = scheme(serde_json::json!({ "name": "prague" }), 4, Some(2));
+    feed(&mut prague, 0, &Feedback { acked: &[ONE], ..ack(4, 25) });
+    for round in 1..300 {
+        feed(&mut prague, 30 * round, &marked(Feedback { acked: &[ONE], ..ack(1, 25) }));
+    }
+    assert_eq!(window(&prague), 2.0);
+    let rate = prague.directive().rate.expect("it paces").bits_per_sec();
+    assert_eq!(rate, 100_000);
+    feed(&mut prague, 10_000, &event(CongestionEvent::Timeout { consecutive: 1 }, 2));
+    assert_eq!(window(&prague), 1.0, "after a time-out");
 }
 
 /// The law of `tests/test_todays_laws.py` at a mark in a thousand packets, which takes 2000 periods to forget where it began: from

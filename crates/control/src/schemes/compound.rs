@@ -103,13 +103,19 @@ impl Compound {
     fn end_round(&mut self, feedback: &Feedback<'_>) {
         let rtt = std::mem::replace(&mut self.round, f64::INFINITY);
         let window = self.window();
-        let idle = !Aimd::may_grow(feedback) || self.aimd.law.in_slow_start();
-        if idle || rtt == f64::INFINITY || window < LEAST_WINDOW {
+        let repairing = feedback.recovery == Recovery::Fast;
+        if self.aimd.law.in_slow_start() || repairing || rtt == f64::INFINITY {
             return;
         }
         let queued = window * (1.0 - self.base / rtt);
-        let change =
-            if queued < self.gamma { (ALPHA * window.powf(K) - 1.0).max(0.0) } else { -ZETA * queued };
+        let change = if queued >= self.gamma {
+            // A small window, or one that was not used, may not grow; its queue is there all the same.
+            -ZETA * queued
+        } else if Aimd::may_grow(feedback) && window >= LEAST_WINDOW {
+            (ALPHA * window.powf(K) - 1.0).max(0.0)
+        } else {
+            0.0
+        };
         self.delay = (self.delay + change).clamp(0.0, self.most);
     }
 

@@ -18,7 +18,9 @@
 //!
 //! Departures of others: libutp and ns-3 begin with slow start; ns-3 falls back to NewReno without timestamps.
 //!
-//! Deviations: delays are as exact as the receiver's clock; the RFC asks for milliseconds or finer.
+//! Deviations: delays are as exact as the receiver's clock; the RFC asks for milliseconds or finer. The window does not grow
+//! while a loss is repaired, which the RFC's listing leaves open. The minutes of the base delay begin with its first delay, not
+//! with the clock's minutes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -17,7 +17,8 @@
 //!
 //! Departures of others: ns3-rmcat is draft -05, has no marks, and takes 2²⁰ bits for a megabit; go-nada has γ at most 0.1.
 //!
-//! Deviations: the shaping buffer of §5.2.2 (`BETA_V`, `BETA_S`) is the source's own: its coder is told what waits. The base
+//! Deviations: after a silence Δ counts as τ at most, where the RFC has no bound: after some seconds one report would take the
+//! rate to RMIN or RMAX. The shaping buffer of §5.2.2 (`BETA_V`, `BETA_S`) is the source's own: its coder is told what waits. The base
 //! delay is the least ever, so a clock that drifts shows as delay or hides it (`clock_drift`). Silence changes nothing: the
 //! RFC leaves it to circuit breakers (RFC 8083), which are a field of the transport.
 

@@ -7,11 +7,11 @@
 //! | | |
 //! | --- | --- |
 //! | estimate, once per T and window of data | `α ← 15/16 α + 1/16 (marked/acked)`, from 0, beginning with the first mark |
-//! | mark, at most once per T | `W ← W (1 - α/2)`; the first one in slow start: `W ← W/2` |
+//! | mark, at most once per T | `W ← W (1 - α/2)`; the first one of all: `W ← W/2` |
 //! | each unmarked packet acknowledged, also while reducing | `W ← W + s/W`, `s = min(1, RTT/25 ms)²` after 4 rounds, 1 before |
 //! | loss | `W ← W/2`, and no growth until repaired; time-out: 1 segment |
 //! | pacing | `W/RTT`, twice that while W is below half of the threshold, in bursts of 250 µs at most |
-//! | least rate | 100 kbit/s |
+//! | small windows | what may be in flight is W rounded up, 2 at least; pacing alone goes below that, down to 100 kbit/s |
 //!
 //! Law: with a reduction in every T, at a marking probability p, `W = 2 (1 - p)/p` per T, which is `(1/p - 1) · 0.96 Mbit/s` for
 //! 1500 bytes at RTT up to 25 ms, and 25 ms/RTT of it above. Marks at random keep the next reduction waiting for T and then for a
@@ -20,8 +20,9 @@
 //! Departures of others: `udp_prague` grows faster after long times without marks, and has a rate-based mode; earlier kernels had
 //! a heuristic for queues of RFC 3168, this version has none: in one, it takes the others' share.
 //!
-//! Deviations: packets do not shrink where the window is below two (the module sends down to 150 bytes); pacing is not
-//! dithered by ±3 %. Marks are always counted (as in RFC 9768), never by flags. What is sent again is not ECN-capable.
+//! Deviations: packets do not shrink where two of them in 25 ms are more than the rate, that is below 1 Mbit/s (the module
+//! sends down to 150 bytes). RFC 9331 §4.3 asks for answers below such windows with SHOULD; what it costs is on the page of
+//! today's schemes. Pacing is not dithered by ±3 %. Marks are always counted (as in RFC 9768), never by flags. What is sent again is not ECN-capable.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,9 @@ const GAIN: f64 = 1.0 / 16.0;
 const ROUNDS_BEFORE: u32 = 4;
 /// The longest burst, at the rate.
 const BURST: f64 = 250e-6;
+/// Segments that may be in flight at least, so that a receiver acknowledges that holds back for a second packet; pacing goes
+/// below.
+const LEAST_IN_FLIGHT: f64 = 2.0;
 /// The least rate, in bytes per second.
 const LEAST_RATE: f64 = 12_500.0;
 
@@ -100,6 +104,7 @@ impl SchemeConfig for PragueConfig {
             updated: Time::ZERO,
             reduced: None,
             fraction: None,
+            lone: true,
         }))
     }
 }
@@ -127,6 +132,8 @@ pub struct Prague {
     reduced: Option<Time>,
     /// The window where it is below one segment, which pacing alone can keep.
     fraction: Option<f64>,
+    /// It has not grown since the start or a time-out, after which one segment leaves alone (RFC 5681 §3.1).
+    lone: bool,
 }
 
 impl Prague {
@@ -168,13 +175,12 @@ impl Prague {
         }
     }
 
-    /// Answers marks, at most once per T.
-    fn give_way(&mut self, now: Time) {
+    /// Answers marks, at most once per T; the first of all before anything is known of how many there are.
+    fn give_way(&mut self, now: Time, first: bool) {
         if self.reduced.is_some_and(|at| now.since(at) < self.period()) {
             return;
         }
         self.reduced = Some(now);
-        let first = self.aimd.law.in_slow_start();
         let to = self.window() * if first { 0.5 } else { 1.0 - self.alpha / 2.0 };
         self.aimd.law.forget();
         self.set(to);
@@ -182,6 +188,7 @@ impl Prague {
     }
 
     fn grow(&mut self, feedback: &Feedback<'_>, unmarked: f64) {
+        self.lone = false;
         if self.aimd.law.in_slow_start() {
             let after_timeout = feedback.recovery == Recovery::Timeout;
             self.aimd.law.slow_start(feedback.advanced, after_timeout);
@@ -206,19 +213,21 @@ impl Controller for Prague {
         }
         let bytes: f64 = feedback.acked.iter().map(|acked| acked.size.as_f64()).sum();
         let packets = bytes / self.aimd.law.segment();
+        let first = !self.seen;
         self.measure(now, feedback, packets, cx);
         match feedback.event {
             // Marks are answered by their counts.
             Some(CongestionEvent::Ecn) | None => {}
             Some(event) => {
                 self.fraction = None;
+                self.lone |= matches!(event, CongestionEvent::Timeout { .. });
                 self.aimd.on_event(event, feedback, 0.5, cx);
                 return;
             }
         }
         let marks = f64::from(feedback.echoes.ce);
         if marks > 0.0 {
-            self.give_way(now);
+            self.give_way(now, first);
         }
         let unmarked = (packets - marks).max(0.0);
         let repairing = feedback.recovery == Recovery::Fast;
@@ -230,7 +239,8 @@ impl Controller for Prague {
     #[inline]
     fn directive(&self) -> Directive {
         let (window, segment) = (self.window(), self.aimd.law.segment());
-        let whole = (window.ceil().max(1.0) * segment).min(self.most.max(segment));
+        let least = if self.lone { 1.0 } else { LEAST_IN_FLIGHT };
+        let whole = (window.ceil().max(least) * segment).min(self.most.max(segment));
         let plain = Directive::window(Bytes::new(whole as u64));
         if self.smoothed.is_zero() {
             return plain;
