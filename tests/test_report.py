@@ -286,6 +286,69 @@ def test_commands_draw_the_figures_again(sweep: Path, tmp_path: Path) -> None:
     assert len(again) == pytest.approx(len((sweep.parent / "heatmap.svg").read_text(encoding="utf-8")), rel=0.01)
 
 
+@pytest.fixture(scope="module")
+def four_axes() -> tb.Runs:
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="1 s").with_flows(tb.flows(1, "reno"))
+    return base.sweep(
+        scheme=["reno", "cubic"],
+        delay=["5 ms", "20 ms"],
+        rate=["2 Mbit/s", "5 Mbit/s", "8 Mbit/s"],
+        buffer=["5 packets", "20 packets", "40 packets"],
+        cache=False,
+        jobs=1,
+    )
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [400, 1200])
+def test_a_sweep_over_four_fields_has_a_heat_map(
+    four_axes: tb.Runs, browser: Browser, tmp_path: Path, width: int
+) -> None:
+    text = four_axes.report(tmp_path).read_text(encoding="utf-8")
+    assert "Goodput over rate and buffer" in text
+    assert "A panel for each value of scheme, on one scale of colours." in text
+    assert "Cells are means over delay (5 ms, 20 ms) too." in text
+    cells = pl.read_csv(tmp_path / "heatmap.csv").filter(pl.col("kind") == "cell")
+    assert cells.height == 2 * 3 * 3
+    found = four_axes.table.filter(scheme="cubic", rate="5 Mbit/s", buffer="5 packets")["goodput"].mean()
+    assert isinstance(found, float)
+    assert float(f"{found / 1e6:.6g}") in cells["value"].to_list()
+    browser.open(tmp_path / "index.html", width=width)
+    browser.draw_all()
+    seen = browser.run(
+        """const plot = document.querySelector('#heatmap .plot');
+        return [plot.data.map((trace) => trace.type), document.documentElement.scrollWidth];"""
+    )
+    assert seen[0] == ["heatmap", "heatmap"]
+    assert seen[1] <= width
+    assert browser.complaints == []
+
+
+def test_the_heat_map_of_a_report_can_be_chosen(four_axes: tb.Runs, result: tb.Result, tmp_path: Path) -> None:
+    def report(folder: Path, *options: str) -> str:
+        words = ["report", str(folder), "--out", str(tmp_path / "page"), *options]
+        done = CliRunner().invoke(cli.app, words, catch_exceptions=True)
+        return done.output + (str(done.exception) if done.exception else "")
+
+    four_axes.save(tmp_path / "runs")
+    report(tmp_path / "runs", "--metric", "utilization", "--x", "delay", "--y", "scheme", "--by", "rate")
+    text = unescape((tmp_path / "page" / "index.html").read_text(encoding="utf-8"))
+    assert "Utilization over delay and scheme" in text
+    assert "heatmap utilization delay scheme --set by=rate</code>" in text
+    assert "Cells are means over buffer (5 packets to 40 packets) too." in text
+    shutil.rmtree(tmp_path / "page")
+    assert "dely: no such axis" in report(tmp_path / "runs", "--x", "dely")
+    assert "god: no such metric" in report(tmp_path / "runs", "--metric", "god")
+    result.save(tmp_path / "one")
+    assert "--by: 'rate' is not allowed; expected nothing for a single run" in report(tmp_path / "one", "--by", "rate")
+    assert not (tmp_path / "page").exists()
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="1 s").with_flows(tb.flows(1, "reno"))
+    alone = base.sweep(buffer=["5 packets", "6 packets"], cache=False, jobs=1)
+    with pytest.raises(tb.TailbackError, match=r"x and y: .* is not allowed; expected two axes of the sweep"):
+        alone.report(tmp_path / "page", metric="utilization")
+    assert not (tmp_path / "page").exists()
+
+
 def test_scenarios_run_alone(one: Path, tmp_path: Path, result: tb.Result) -> None:
     (toml,) = re.findall(r"<pre>(.*?)</pre></details>", one.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "scenario.toml").write_text(unescape(toml), encoding="utf-8")

@@ -153,6 +153,25 @@ def test_a_heatmap_says_what_its_cells_are_means_over(three: tb.Runs) -> None:
         three.plot.heatmap(by="dely")
 
 
+def test_sides_are_for_the_axes_with_the_most_values() -> None:
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="1 s").with_flows(tb.flows(1, "reno"))
+    buffers, delays = ["5 packets", "6 packets", "7 packets"], ["1 ms", "2 ms", "3 ms"]
+    runs = base.sweep(rate=["5 Mbit/s", "6 Mbit/s"], buffer=buffers, delay=delays, cache=False, jobs=1)
+    made = runs.plot.heatmap()
+    assert [axis.get_title(loc="left") for axis in made.axes[:2]] == ["5 Mbit/s", "6 Mbit/s"]
+    assert [made.axes[0].get_xlabel(), made.axes[0].get_ylabel()] == ["buffer (packets)", "delay (ms)"]
+
+
+def test_many_names_leave_room_for_the_panels(three: tb.Runs, tmp_path: Path) -> None:
+    few, many = three.select(scheme="copa").plot.throughput_delay(), three.plot.throughput_delay()
+    heights = []
+    for made in (few, many):
+        save(made, tmp_path / "a.svg")
+        heights.append(made.axes[0].get_window_extent().height)
+    assert len(many.legends[0].get_texts()) == 12
+    assert heights[1] == pytest.approx(heights[0], rel=0.1)
+
+
 def test_figures_of_two_axes_are_as_they_were(runs: tb.Runs) -> None:
     made = runs.plot.heatmap()
     assert [axis.get_title(loc="left") for axis in made.axes] == ["", ""]

@@ -37,12 +37,27 @@ def plot(
 def report(
     folder: Annotated[Path, typer.Argument(help="A folder of `tailback run` or `tailback sweep`.")],
     out: Annotated[Path | None, typer.Option(help="Where to.", show_default="report in that folder")] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="What a sweep's heat map shows, for example utilization.", show_default="goodput")
+    ] = None,
+    x: Annotated[
+        str | None,
+        typer.Option(help="The swept field along its bottom.", show_default="a quantity with the most values"),
+    ] = None,
+    y: Annotated[str | None, typer.Option(help="The field upwards.", show_default="the next")] = None,
+    by: Annotated[
+        str | None, typer.Option(help="The field whose values have a panel each.", show_default="one with few values")
+    ] = None,
     trust: Trust = False,
 ) -> None:
-    """Write the report of a saved result or sweep: one folder that works offline."""
+    """Write the report of a saved result or sweep: one folder that works offline.
+
+    Of a sweep over two fields and more it has a heat map; over fields without a side and without panels, its cells are means,
+    which it says.
+    """
     from tailback.commands.study import write_report
 
-    write_report(folder, out, trust=trust)
+    write_report(folder, out, cells={"metric": metric, "x": x, "y": y, "by": by}, trust=trust)
 
 
 def capture(

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import typer
 
+from tailback.errors import refused
 
-def write_report(folder: Path, out: Path | None, *, trust: bool = False) -> None:
+
+def write_report(folder: Path, out: Path | None, *, cells: Mapping[str, str | None], trust: bool = False) -> None:
     """Writes the report of what is in a folder, by default into ``report`` in it.
+
+    Args:
+        folder: what is told.
+        out: where to.
+        cells: what a sweep's heat map shows: ``metric``, ``x``, ``y`` and ``by``, as far as the user chose.
+        trust: whether to read files that have changed.
 
     Raises:
         StorageError: where nothing of ours is there, or writing fails.
+        NotFoundError: for an axis or a metric that the sweep has not.
+        ArgumentError: where ``cells`` chooses and there are no two axes.
     """
+    from tailback.report.drawn import Cells
     from tailback.report.sweep import write_result_report, write_sweep_report
     from tailback.saved import load
     from tailback.sweeps import Runs
@@ -21,7 +33,10 @@ def write_report(folder: Path, out: Path | None, *, trust: bool = False) -> None
     target = out if out is not None else folder / "report"
     match found:
         case Runs():
-            page = write_sweep_report(found, target, folder)
+            page = write_sweep_report(found, target, folder, Cells(**cells))
         case _:
+            for name, choice in cells.items():
+                if choice is not None:
+                    raise refused(f"--{name}", choice, "nothing for a single run: heat maps are of sweeps")
             page = write_result_report(found, target, folder)
     typer.echo(str(page))

@@ -53,7 +53,7 @@ def layout(runs: Runs, *, x: str | None, y: str | None, by: str | None, panels: 
 
     Args:
         runs: the sweep.
-        x: the axis along the bottom; of those that are left, quantities come first.
+        x: the axis along the bottom; of those that are left, quantities come first, and those with more values.
         y: the axis upwards, likewise.
         by: the axis of the panels; of those that are left, one whose values are names, with few values.
         panels: whether there may be several where ``by`` names no axis.
@@ -68,8 +68,9 @@ def layout(runs: Runs, *, x: str | None, y: str | None, by: str | None, panels: 
             raise unknown("axis", name, names)
     several = [name for name in names if runs.table[name].n_unique() > 1]
     free = [name for name in (several if len(several) > 1 else names) if name not in (x, y, by)]
-    if len(free) > sum(side is None for side in (x, y)):
-        free.sort(key=lambda name: not is_quantity(runs.table[name]))
+    sides = sum(side is None for side in (x, y))
+    if len(free) > sides:
+        free = _most_varied(runs, free, sides)
     along = x or next(iter(free), None)
     up = y or next((name for name in free if name != along), None)
     if along is None or up is None or len({along, up, by} - {None}) < 2 + (by is not None):
@@ -80,6 +81,13 @@ def layout(runs: Runs, *, x: str | None, y: str | None, by: str | None, panels: 
         fitting = [name for name in left if runs.table[name].n_unique() <= PANELS]
         by = min(fitting, key=lambda name: is_quantity(runs.table[name]), default=None)
     return Shown(along, up, by, [name for name in left if name != by])
+
+
+def _most_varied(runs: Runs, names: Sequence[str], count: int) -> list[str]:
+    """So many axes for the sides, in the sweep's order: quantities before names, and those with more values first. What has
+    few values is left for panels."""
+    ranked = sorted(names, key=lambda name: (not is_quantity(runs.table[name]), -runs.table[name].n_unique()))
+    return [name for name in names if name in ranked[:count]]
 
 
 def panels(runs: Runs, shown: Shown) -> list[object]:

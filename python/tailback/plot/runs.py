@@ -108,8 +108,8 @@ class RunPlots:
 
         Args:
             metric: a column of ``runs.table``.
-            x: the axis along the bottom; where ``None``, the first of the sweep, or the first that is a quantity where
-                there are more than two.
+            x: the axis along the bottom; where ``None``, the first of the sweep. Where there are more than two, the sides are
+                for two that are quantities, with the most values.
             y: the axis upwards; the next.
             by: the axis of the panels; where ``None``, one that is left and has few values, names before quantities. With
                 one panel given as ``ax``, there is none.

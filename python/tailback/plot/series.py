@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 LONG = 26
 """Longer labels than this do not fit beside a panel."""
+ROWS = 4
+"""So many rows of a legend fit a figure as it is."""
+ROW = 0.175
+"""Inches that each further row takes."""
 
 
 def label_of(metric: str, units: Mapping[str, str], values: pl.Series) -> tuple[str, float]:
@@ -72,12 +76,13 @@ def legend(made: Figure, axes: Sequence[Axes]) -> None:
                 found.setdefault(name, handle)
     if not found:
         return
-    ours = isinstance(made, Drawing)
-    columns = _columns(list(found)) if ours else 1 + len(found) // 4
+    columns = _columns(list(found)) if isinstance(made, Drawing) else 1 + len(found) // 4
     # matplotlib fills column by column, people read row by row.
     names = [name for first in range(columns) for name in list(found)[first::columns]]
     handles = [found[name] for name in names]
-    if ours:
+    if isinstance(made, Drawing):
+        # Taken from the panels, what many names need would leave nothing of them.
+        made.grow(ROW * max(0, -(-len(names) // columns) - ROWS))
         made.legend(handles, names, loc="outside upper left", ncols=columns)
     else:
         axes[0].legend(handles, names, ncols=columns)

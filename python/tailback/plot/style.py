@@ -86,6 +86,14 @@ def style() -> Iterator[None]:
 class Drawing(Figure):
     """A figure of ours. Notebooks show it whether or not pyplot, which teaches them figures, has been imported."""
 
+    grown: float = 0.0
+    """Inches of its height that a long legend takes."""
+
+    def grow(self, inches: float) -> None:
+        """Makes room for a legend that would leave none for the panels."""
+        self.grown += inches
+        self.set_figheight(self.get_figheight() + inches)
+
     def draw(self, renderer: Any) -> None:
         """Draws it. Before a figure is saved matplotlib does so once for the layout alone, with whatever leaves a
         mark replaced by functions that do nothing: then the layout will do, and the time of a drawing is saved."""

@@ -52,7 +52,10 @@ def interactive(figure: Figure) -> dict[str, Any] | None:
     }
     for panel in panels:
         layout[f"xaxis{panel.suffix}"], layout[f"yaxis{panel.suffix}"] = panel.x, panel.y
-    size = figure.get_size_inches()
+    # A legend takes half of the height there at most, and then scrolls.
+    legend = getattr(figure, "grown", 0.0)
+    panels_alone = figure.get_figheight() - legend
+    height = panels_alone + min(legend, panels_alone)
     return {
         "data": data,
         "layout": layout,
@@ -60,7 +63,7 @@ def interactive(figure: Figure) -> dict[str, Any] | None:
         "rows": max((panel.rows for panel in panels), default=1),
         "columns": max((panel.columns for panel in panels), default=1),
         "heights": _heights(figure),
-        "height": round(float(size[1]) * 100),
+        "height": round(float(height) * 100),
     }
 
 

@@ -1,11 +1,10 @@
 """The page about a sweep, a comparison or a single result: tables with intervals, figures with their data, and how to
-make everything again. One folder, which works offline."""
+make everything again. One folder, which works offline. Which figures it has is decided in ``drawn.py``."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import polars as pl
 from tailback.commands.table import cell
 from tailback.plot.style import save
 from tailback.report.again import run_command
+from tailback.report.drawn import Cells, Drawn, figures_of_result, figures_of_sweep
 from tailback.report.figure import csv_download
 from tailback.report.figure import drawn as points_of
 from tailback.report.figure import shown as figure_shown
@@ -23,8 +23,6 @@ from tailback.results.files import make_folder
 from tailback.units import scale_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from tailback.results import Result
     from tailback.sweeps import Runs
 
@@ -32,19 +30,7 @@ LISTED = 40
 """So many scenarios and errors are written out."""
 
 
-@dataclass(frozen=True)
-class _Drawn:
-    """A figure of a page before it is drawn."""
-
-    id: str
-    title: str
-    about: str
-    words: str
-    """What ``tailback plot FOLDER`` calls it, with its options."""
-    draw: Callable[[], Figure]
-
-
-def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None) -> Path:
+def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None, cells: Cells | None = None) -> Path:
     """Writes ``folder/index.html`` about a sweep, with figures and tables beside it.
 
     Args:
@@ -52,13 +38,17 @@ def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None) -> 
         folder: where to.
         source: where the runs are saved, for the commands that draw the figures again; they are saved into
             ``folder/runs`` where they are not saved yet.
+        cells: what the heat map shows.
 
     Returns:
         The page's path.
 
     Raises:
+        NotFoundError: where ``cells`` names no axis or metric of the sweep.
+        ArgumentError: where ``cells`` asks for a heat map and the sweep has no two axes.
         StorageError: where writing fails.
     """
+    wanted = figures_of_sweep(runs, cells or Cells())  # What cannot be drawn is told before anything is written.
     make_folder(folder)
     if source is None:
         source = runs.save(folder / "runs", csv=False)
@@ -71,7 +61,7 @@ def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None) -> 
     failed = f", {runs.failed.height} failed" if runs.failed.height else ""
     alike = " All seeds gave the same runs, so intervals say nothing: nothing in them is drawn." if runs.alike else ""
     count = f"{len(runs.variants)} variant{'s' if len(runs.variants) != 1 else ''}"
-    figures = [_figure(drawn, folder, source) for drawn in _figures_of(runs)]
+    figures = [_figure(drawn, folder, source) for drawn in wanted]
     context = {
         "title": " × ".join(runs.axes) or "runs of several seeds",
         "lead": f"{len(runs)} run{'s' if len(runs) != 1 else ''}: {count}, "
@@ -120,7 +110,7 @@ def write_result_report(result: Result, folder: Path, source: Path | None = None
         told = result.aggregates.select("aggregate", "scheme", "from", "to", "link", "data_flows", "throughput")
         about_them = "From edge to edge; what waits to enter waits in the link named here."
         aggregates = [_plain_table("aggregates", "Aggregates", about_them, told, result.units)]
-    figures = [_figure(drawn, folder, source) for drawn in _figures_of_one(result)]
+    figures = [_figure(drawn, folder, source) for drawn in figures_of_result(result)]
     columns = ("flow", "scheme", "throughput", "goodput", "retransmission_rate", "mean_rtt")
     about = "Averages after the warm-up." if result.warm_up else "Averages over the whole run."
     links = ("link", "throughput", "utilization", "loss_rate", "mean_queue", "queueing_delay")
@@ -145,66 +135,11 @@ def write_result_report(result: Result, folder: Path, source: Path | None = None
     return write_page("study.html", folder / "index.html", context, interactive=_interactive(figures))
 
 
-def _figures_of_one(result: Result) -> list[_Drawn]:
-    plots, drawn = result.plot, []
-    series = result.flow_series
-    if series.height or result.link_series.height:
-        about = (
-            "Throughput of the flows (what arrived, headers included), queue of the bottleneck, windows and round trip "
-            "times, as far as recorded."
-        )
-        drawn.append(_Drawn("overview", "Against time", about, "overview", plots.overview))
-    if result.link_series.height:
-        about = "The part of the time in which the bottleneck's queue delayed packets by no more than this."
-        drawn.append(_Drawn("delay", "Queueing delay", about, "cdf", plots.cdf))
-    if series.height and series["window"].drop_nulls().len() and result.link_series.height:
-        about = "The way that windows and queue go together; its colour is time."
-        drawn.append(_Drawn("phase", "Window against queue", about, "phase", plots.phase))
-    if series.height and series["flow"].n_unique() > 1:
-        about = "Jain's index of the flows' goodputs in windows of several lengths."
-        drawn.append(_Drawn("fairness", "Fairness", about, "fairness", plots.fairness))
-    if result.messages.height:
-        about = "Each dot is a file or burst."
-        drawn.append(_Drawn("completion", "Completion times", about, "completion", plots.completion))
-    return drawn
-
-
 def _interactive(figures: Sequence[dict[str, Any]]) -> bool:
     return any(figure["shown"].plot for figure in figures)
 
 
-def _figures_of(runs: Runs) -> list[_Drawn]:
-    good = runs.table.filter(pl.col("error").is_null())
-    if good.is_empty():
-        return []
-    plots, axes = runs.plot, [name for name in runs.axes if runs.table[name].n_unique() > 1]
-    drawn = [
-        _Drawn(
-            "throughput-delay",
-            "Throughput against delay",
-            "Markers are medians, ellipses one standard deviation of the runs' covariance.",
-            "throughput_delay",
-            plots.throughput_delay,
-        )
-    ]
-    for name in axes:
-        if len(axes) <= 2:
-            call = "over --set " + shlex.quote(f"axis={name}")
-            about = "Means over seeds with 95 % intervals by Student's t."
-            drawn.append(_Drawn(f"over-{_safe(name)}", f"Against {name}", about, call, _over(runs, name)))
-    if len(axes) == 2:
-        drawn.append(_Drawn("heatmap", "Goodput over both", "", "heatmap", plots.heatmap))
-    if len(axes) >= 1 and runs.flows["group"].n_unique() > 1:
-        drawn.append(_Drawn("share", "Shares of the groups", "1 is the fair share.", "share", plots.share))
-    drawn.append(_Drawn("cdf", "Goodput of the flows", "All flows of all runs.", "cdf", plots.cdf))
-    return drawn
-
-
-def _over(runs: Runs, axis: str) -> Callable[[], Figure]:
-    return lambda: runs.plot.over(axis)
-
-
-def _figure(drawn: _Drawn, folder: Path, source: Path) -> dict[str, Any]:
+def _figure(drawn: Drawn, folder: Path, source: Path) -> dict[str, Any]:
     target = folder / f"{drawn.id}.svg"
     made = drawn.draw()
     save(made, target, salt=drawn.id)
@@ -278,7 +213,3 @@ def _rerun(runs: Runs) -> str:
 
 def _which(row: dict[str, Any], axes: Sequence[str]) -> str:
     return ", ".join(f"{name} = {row[name]}" for name in (*axes, "seed"))
-
-
-def _safe(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "-" for letter in name)

@@ -213,15 +213,33 @@ class Runs(Tabular):
             raise ScenarioError([Problem("scenario", "what came out", variant.error)], "this variant")
         return variant.scenario.run(seed=seed)
 
-    def report(self, folder: str | Path) -> Path:
+    def report(
+        self,
+        folder: str | Path,
+        *,
+        metric: str | None = None,
+        x: str | None = None,
+        y: str | None = None,
+        by: str | None = None,
+    ) -> Path:
         """Writes a page about these runs, with figures, tables and how to make them again, which works offline.
+
+        Args:
+            folder: where to.
+            metric: what its heat map shows; goodput where ``None``.
+            x: the swept field along the bottom of the heat map, chosen as by ``runs.plot.heatmap`` where ``None``.
+            y: the field upwards, likewise.
+            by: the field of its panels, likewise.
 
         Returns:
             The page's path.
 
         Raises:
-            StorageError: where that fails.
+            NotFoundError: for a field that is not swept, or a metric that there is none of.
+            ArgumentError: where a heat map is asked for and there are no two swept fields.
+            StorageError: where writing fails.
         """
+        from tailback.report.drawn import Cells
         from tailback.report.sweep import write_sweep_report
 
-        return write_sweep_report(self, Path(folder))
+        return write_sweep_report(self, Path(folder), cells=Cells(metric, x, y, by))
