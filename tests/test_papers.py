@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import tailback as tb
 from tailback import cli, processes
 from tailback.analysis import mm1n
-from tailback.papers import ledger, reproduce
+from tailback.papers import finished, ledger, reproduce
 from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter, Refutation
 from tailback.papers.lab import Lab
 from tailback.papers.mtsc import fig_5
@@ -117,6 +117,44 @@ def test_the_quickstarts_figure_is_measured_drawn_and_judged(tmp_path: Path, mon
     assert (tmp_path / "index.html").exists()
 
 
+def test_a_reproduction_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eq_1, "_effort", lambda _: (20, 2))
+    words = ["reproduce", "pcc/eq-1", "--jobs", "1", "--out", str(tmp_path)]
+    first = CliRunner().invoke(cli.app, words)
+    assert "finished before" not in first.output
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def measured(_: Lab) -> Outcome:
+        raise AssertionError("run anew")
+
+    measure = eq_1.measure
+    monkeypatch.setattr(eq_1, "measure", measured)
+    second = CliRunner().invoke(cli.app, words)
+    assert second.exit_code == 0, second.output
+    assert "s, finished before" in second.output
+    said = "The item was finished before by the same code and not run now; --again runs everything anew."
+    assert second.output.endswith(f"{said}\n")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
+    # What differs in any way is run: another length, a table or a record that was touched, other code, and when it is asked.
+    assert "run anew" in CliRunner().invoke(cli.app, [*words, "--full"]).output
+    (tmp_path / "plan.json").write_bytes(files[tmp_path / "plan.json"])
+    table, record = (tmp_path / "pcc" / f"eq-1{ending}" for ending in (".parquet", ".json"))
+    pl.read_parquet(table).head(2).write_parquet(table)
+    assert "run anew" in CliRunner().invoke(cli.app, words).output
+    table.write_bytes(files[table])
+    record.write_bytes(files[record].replace(b"0.0", b"0.1"))
+    assert "run anew" in CliRunner().invoke(cli.app, words).output
+    record.write_bytes(files[record])
+    with monkeypatch.context() as other:
+        other.setattr(finished, "_code", lambda: "other code")
+        assert "run anew" in CliRunner().invoke(cli.app, words).output
+    assert "run anew" in CliRunner().invoke(cli.app, [*words, "--again"]).output
+    monkeypatch.setattr(eq_1, "measure", measure)
+    again = CliRunner().invoke(cli.app, [*words, "--again"])
+    assert "finished before" not in again.output
+    assert (tmp_path / "pcc" / "eq-1.parquet").read_bytes() == files[tmp_path / "pcc" / "eq-1.parquet"]
+
+
 def check_page(page: str) -> None:
     """Nothing in it needs a network."""
     loaded = re.findall(r'(?:src|href)="([^"#]+)"', page) + re.findall(r"url\(([^)]+)\)|@import", page)
@@ -198,6 +236,35 @@ def test_one_failing_item_does_not_take_others_down(tmp_path: Path, monkeypatch:
 
 
 YES, NO, UNRUN = (Check("a test", "seen", "wanted", holds) for holds in (True, False, None))
+
+
+def test_every_part_of_an_outcome_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    item = Fake(
+        {"value": {0.5: [np.float64(2.0), np.inf]}},
+        scenario="seed = 1",
+        notes=("a note",),
+        changed=ChangedTest([YES, UNRUN], "the moment cannot be meant"),
+        refutation=Refutation("the proof", [YES]),
+    )
+    (made,) = claims(monkeypatch, one=item)
+    (first,) = reproduce.reproduce([made], "quick", tmp_path, jobs=1, show_progress=False)
+    (second,) = reproduce.reproduce([made], "quick", tmp_path, jobs=1, show_progress=False, resume=True)
+    assert (first.kept, second.kept) == (False, True)
+    assert second.as_json() == first.as_json()
+    assert second.parameters == first.parameters
+    one, other = first.outcome, second.outcome
+    assert one is not None
+    assert other is not None
+    assert one.data.equals(other.data)
+    assert other.units == one.units
+    for name in ("why", "scenario", "notes", "verdict"):
+        assert getattr(other, name) == getattr(one, name), name
+    assert [(title, list(checks)) for title, checks in other.tests] == [(title, list(c)) for title, c in one.tests]
+    # What another process finished counts; what could not run does not.
+    broken = claims(monkeypatch, broken=Fake(ZeroDivisionError("no flows")))
+    for _ in range(2):
+        (verdict,) = reproduce.reproduce(broken, "quick", tmp_path, jobs=1, show_progress=False, resume=True)
+        assert not verdict.kept
 
 
 @pytest.mark.parametrize(

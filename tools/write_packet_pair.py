@@ -6,7 +6,8 @@ from typing import Any
 
 from tailback.papers.packet_pair.comparison import SEEDS, compare, markdown
 from tailback.papers.packet_pair.comparison_figure import draw
-from tailback.papers.reproduce import Verdict, plain, summary
+from tailback.papers.reproduce import Verdict, summary
+from tailback.plain import plain
 from tailback.plot.style import save
 from tools.pages import DOCS, explained, fared, replace
 from tools.verdicts import judged

@@ -18,7 +18,7 @@ from typing import Any
 from tailback.commands.parity import as_data
 from tailback.lab.parity import Figure, Parity, compare, figures, of_figures, simulate
 from tailback.lab.run import LabError, Setup, available
-from tailback.papers.reproduce import plain
+from tailback.plain import plain
 from tailback.units import scaled
 from tools import pages
 from tools.pages import DOCS, table

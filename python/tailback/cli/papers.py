@@ -33,11 +33,15 @@ def reproduce(
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail also where a claim does not hold.")] = False,
     jobs: Jobs = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Run items anew that the same code has finished in this folder before.")
+    ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the ledger and stop.")] = False,
 ) -> None:
     """Rebuild tables and figures of the papers and test their claims.
 
-    Writes a figure and a data file per item and one HTML report that works offline. The exit status is 0 when every
+    Writes a figure and a data file per item and one HTML report that works offline. What was stopped goes on where it was: items
+    that the same code has finished in the folder are read and not run. The exit status is 0 when every
     item ran, whether or not its claim holds, and 1 when one could not run.
     """
     from tailback.commands.reproduce import list_items, reproduce_items
@@ -45,5 +49,7 @@ def reproduce(
     if listed:
         list_items(what or ["all"], as_json=json)
     else:
-        status = reproduce_items(what or ["all"], full=full, out=out, strict=strict, jobs=jobs, as_json=json)
+        status = reproduce_items(
+            what or ["all"], full=full, out=out, strict=strict, jobs=jobs, as_json=json, again=again
+        )
         raise typer.Exit(status)

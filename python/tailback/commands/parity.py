@@ -85,7 +85,7 @@ def _said(hosts: Hosts) -> str:
 
 def as_data(parity: Parity) -> dict[str, object]:
     """A comparison as plain data."""
-    from tailback.papers.reproduce import plain
+    from tailback.plain import plain
 
     return {
         "scenario": parity.title,

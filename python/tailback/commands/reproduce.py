@@ -12,6 +12,7 @@ import typer
 from tailback.commands.console import stoppable
 
 if TYPE_CHECKING:
+    from tailback.papers.item import Fidelity
     from tailback.papers.reproduce import Verdict
     from tailback.results.places import Place
     from tailback.validation.judge import Comparison
@@ -50,9 +51,17 @@ def list_items(what: Sequence[str], *, as_json: bool) -> None:
 
 
 def reproduce_items(
-    what: Sequence[str], *, full: bool, out: Path | None, strict: bool, jobs: int | None, as_json: bool
+    what: Sequence[str],
+    *,
+    full: bool,
+    out: Path | None,
+    strict: bool,
+    jobs: int | None,
+    as_json: bool,
+    again: bool = False,
 ) -> int:
-    """Runs items, writes figures, data and the report; gives the exit status."""
+    """Runs items, all of them ``again`` or those that were not finished before, writes figures, data and the report; gives the
+    exit status."""
     from tailback.papers import ledger
     from tailback.papers.reproduce import reproduce
     from tailback.papers.reproduce import summary as fared
@@ -69,8 +78,9 @@ def reproduce_items(
         if as_json:
             _print_json(verdict)
 
-    with stoppable(lambda: _left(left, len(claims), where.folder, full=full)):
-        verdicts = reproduce(claims, "full" if full else "quick", where.folder, jobs=jobs, each=each)
+    length: Fidelity = "full" if full else "quick"
+    with stoppable(lambda: _left(len(left), len(claims), where.folder)):
+        verdicts = reproduce(claims, length, where.folder, jobs=jobs, each=each, resume=not again)
     # Whoever wants everything also wants to know how far the simulator itself can be trusted.
     compared = _compared(full=full, jobs=jobs) if "all" in what else []
     counted = fared(verdicts, ledger.unbuilt(what))
@@ -82,6 +92,8 @@ def reproduce_items(
         if compared:
             typer.echo(f"\nAgainst ns-2: {summary(compared)}{'' if full else QUICK}")
         typer.echo(f"Report: {page} (opens offline in any browser){where.said}")
+    if taken_up := _taken_up(verdicts):
+        typer.echo(taken_up, err=as_json)
     for verdict in verdicts:
         if not verdict.ran:
             typer.echo(f"tailback: {verdict.claim.id} could not run: {verdict.error}", err=True)
@@ -106,10 +118,21 @@ def _place(what: Sequence[str], items: Sequence[str], out: Path | None, *, full:
     return where
 
 
-def _left(left: Sequence[str], count: int, out: Path, *, full: bool) -> str:
+def _left(left: int, count: int, out: Path) -> str:
     """What there is of items whose reproduction was stopped, and how to get the rest."""
-    kept = f"figures and data of {count - len(left)} of {count} items are in {out}, the report is not"
-    return f"{kept}; the others: tailback reproduce {'--full ' if full else ''}{' '.join(left)}"
+    kept = f"figures and data of {count - left} of {count} items are in {out}, the report is not"
+    return f"{kept}; the same command goes on from there"
+
+
+def _taken_up(verdicts: Sequence[Verdict]) -> str:
+    """How many items were not run, and how to run them; nothing where all were."""
+    count = sum(verdict.kept for verdict in verdicts)
+    if not count:
+        return ""
+    which = "All items were" if count == len(verdicts) else f"{count} of {len(verdicts)} items were"
+    if len(verdicts) == 1:
+        which = "The item was"
+    return f"{which} finished before by the same code and not run now; --again runs everything anew."
 
 
 def _compared(*, full: bool, jobs: int | None) -> list[Comparison]:
@@ -149,7 +172,8 @@ def _show(verdicts: Sequence[Verdict], counted: str) -> None:
         changed = outcome.changed if outcome else None
         word = WORDS[verdict.word] + (f" (test changed: {'holds' if changed.holds else 'fails'})" if changed else "")
         runs = f"{verdict.runs} run{'s' if verdict.runs != 1 else ''}"
-        console.print(f"[bold]{verdict.claim.id}[/bold]  {word}  [dim]{runs}, {verdict.wall_s:.1f} s[/dim]")
+        when = ", finished before" if verdict.kept else ""
+        console.print(f"[bold]{verdict.claim.id}[/bold]  {word}  [dim]{runs}, {verdict.wall_s:.1f} s{when}[/dim]")
         console.print(f"{verdict.claim.title} ({verdict.claim.source})")
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         for column in ("", "test", "measured", "allowed"):

@@ -107,7 +107,7 @@ def _draw(result: Result, folder: Path) -> None:
 
 
 def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dict[str, Any]:
-    from tailback.papers.reproduce import plain
+    from tailback.plain import plain
     from tailback.results.gates import switched
 
     predicted = {}

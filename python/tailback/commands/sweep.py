@@ -131,7 +131,7 @@ def _finish(runs: Runs, usual: Path, how: How, *, differences: str) -> int:
 
 
 def _as_json(runs: Runs, folder: Path) -> Mapping[str, Any]:
-    from tailback.papers.reproduce import plain
+    from tailback.plain import plain
 
     return {
         "runs": len(runs),

@@ -4,7 +4,6 @@ this by ``tailback.report``; the command line is in ``tailback.cli``."""
 from __future__ import annotations
 
 import json
-import math
 import time
 import traceback
 from collections import Counter
@@ -14,10 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tailback.errors import StorageError, TailbackError
+from tailback.errors import TailbackError
+from tailback.papers import finished
 from tailback.papers.item import Fidelity, Outcome, Parameter, Word
 from tailback.papers.lab import Lab, Shared
 from tailback.papers.ledger import Claim
+from tailback.plain import plain
 from tailback.pool import Pool, as_done
 from tailback.progress import Bar
 
@@ -45,6 +46,8 @@ class Verdict:
     data: Path | None = None
     drawn: Figure | None = None
     """What ``figure`` holds, for a report that makes it interactive."""
+    kept: bool = False
+    """Whether an earlier reproduction finished it, so that nothing was run now."""
 
     @property
     def ran(self) -> bool:
@@ -125,19 +128,6 @@ SAID: Mapping[str, str] = {
 """What a summary says of those that do not hold."""
 
 
-def plain(value: Any) -> Any:
-    """NumPy numbers, tuples and number keys made into what JSON knows; what is not finite becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value
-
-
 def reproduce(
     claims: Sequence[Claim],
     fidelity: Fidelity,
@@ -146,24 +136,39 @@ def reproduce(
     jobs: int | None = None,
     show_progress: bool = True,
     each: Callable[[Verdict], object] | None = None,
+    resume: bool = False,
 ) -> list[Verdict]:
     """Runs items and writes their figures and data under ``out``, one folder per paper.
 
     Items are measured side by side, their runs sharing one pool of ``jobs`` processes; drawing and writing is done
-    one by one here. ``each`` hears of every verdict as it comes. An item that fails does not take others down.
+    one by one here. ``each`` hears of every verdict as it comes. An item that fails does not take others down. With
+    ``resume``, what the same code finished under ``out`` before, at the same length, is taken from there.
 
     Raises:
         StorageError: where ``out`` cannot be written.
     """
-    verdicts: dict[str, Verdict] = {}
+    verdicts = {claim.id: verdict for claim in claims if resume and (verdict := _kept(claim, fidelity, out))}
+    for verdict in verdicts.values():
+        _draw(verdict, out)
+        if each:
+            each(verdict)
+    left = [claim for claim in claims if claim.id not in verdicts]
     shared = Shared()
     with Pool(jobs) as pool, Bar("reproducing", show=show_progress) as bar:
-        for verdict in _measured(claims, lambda claim: _measure(claim, Lab(fidelity, pool, bar, shared)), pool):
+        for verdict in _measured(left, lambda claim: _measure(claim, Lab(fidelity, pool, bar, shared)), pool):
             _write(verdict, out)
             verdicts[verdict.claim.id] = verdict
             if each:
                 each(verdict)
     return [verdicts[claim.id] for claim in claims]
+
+
+def _kept(claim: Claim, fidelity: Fidelity, out: Path) -> Verdict | None:
+    """The verdict on an item that was finished before, if it was."""
+    found = finished.kept(claim, fidelity, _target(claim, out))
+    if found is None:
+        return None
+    return Verdict(claim, fidelity, found.wall_s, found.runs, found.parameters, found.outcome, kept=True)
 
 
 def _measured(claims: Sequence[Claim], measure: Callable[[Claim], Verdict], pool: Pool) -> Iterator[Verdict]:
@@ -203,23 +208,34 @@ def _measure(claim: Claim, lab: Lab) -> Verdict:
     return verdict
 
 
+def _target(claim: Claim, out: Path) -> Path:
+    """Where an item's table lies; its figure and the rest stand beside it."""
+    return out / claim.paper / f"{claim.id.split('/', 1)[1]}.parquet"
+
+
 def _write(verdict: Verdict, out: Path) -> None:
     if verdict.outcome is None:
         return
-    from tailback.plot.style import save
+    from tailback.results.files import make_folder
     from tailback.results.tables import write_csv, write_parquet
 
-    folder = out / verdict.claim.paper
-    name = verdict.claim.id.split("/", 1)[1]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot be made ({error.strerror or error})") from error
-    outcome = verdict.outcome
-    verdict.data = folder / f"{name}.parquet"
+    data, outcome = _target(verdict.claim, out), verdict.outcome
+    make_folder(data.parent)
     about = {"tailback.item": verdict.claim.id, "tailback.measured": json.dumps(plain(outcome.measured))}
-    write_parquet(outcome.data, verdict.data, outcome.units, about)
-    write_csv(outcome.data, verdict.data.with_suffix(".csv"))
-    verdict.figure = folder / f"{name}.svg"
-    verdict.drawn = verdict.claim.item().draw(outcome)
+    write_parquet(outcome.data, data, outcome.units, about)
+    write_csv(outcome.data, data.with_suffix(".csv"))
+    _draw(verdict, out)
+    # Last: what has a record is whole.
+    done = finished.Finished(verdict.wall_s, verdict.runs, tuple(verdict.parameters), outcome)
+    finished.keep(verdict.claim, verdict.fidelity, done, data)
+
+
+def _draw(verdict: Verdict, out: Path) -> None:
+    if verdict.outcome is None:
+        return
+    from tailback.plot.style import save
+
+    verdict.data = _target(verdict.claim, out)
+    verdict.figure = verdict.data.with_suffix(".svg")
+    verdict.drawn = verdict.claim.item().draw(verdict.outcome)
     save(verdict.drawn, verdict.figure, salt=verdict.claim.id)

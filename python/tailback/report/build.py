@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from tailback.papers import ledger
-from tailback.papers.reproduce import Verdict, plain
+from tailback.papers.reproduce import Verdict
 from tailback.papers.reproduce import summary as fared
+from tailback.plain import plain
 from tailback.report.figure import Download, Shown, csv_download
 from tailback.report.figure import shown as figure_shown
 from tailback.report.page import write_page

@@ -59,10 +59,9 @@ class Cache:
             return None
         try:
             with open(path, "rb", buffering=0) as file:
-                record = decoded(_unsealed(file.read()))
-        except (OSError, ValueError):
+                return opened(name, file.read())
+        except OSError:
             return None
-        return record if record.get("format") == FORMAT and record.get("key") == name else None
 
     def write(self, name: str, sealed: bytes) -> dict[str, Any]:
         """Keeps a record that was :func:`sealed`, and gives it as :meth:`read` will.
@@ -114,6 +113,15 @@ def sealed(name: str, record: Mapping[str, Any]) -> bytes:
     """A run's record as it is kept under ``name``: JSON with a digest of its very bytes. Workers make it, so that whoever
     drives a sweep only writes it down."""
     return _sealed(encoded({"format": FORMAT, "key": name, **record}))
+
+
+def opened(name: str, sealed: bytes) -> dict[str, Any] | None:
+    """The record that was :func:`sealed` under ``name``; nothing where it is another one, or not as it was written."""
+    try:
+        record = decoded(_unsealed(sealed))
+    except ValueError:
+        return None
+    return record if record.get("format") == FORMAT and record.get("key") == name else None
 
 
 def _sealed(data: bytes) -> bytes:
