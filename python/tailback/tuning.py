@@ -11,7 +11,7 @@ import polars as pl
 
 from tailback import units
 from tailback.analysis import tdqm, tdqm_chance
-from tailback.errors import ArgumentError, NotFoundError, nearest
+from tailback.errors import ArgumentError, NotFoundError, nearest, refused
 
 if TYPE_CHECKING:
     from tailback.results import Result
@@ -151,8 +151,9 @@ def _said(marks: tdqm.Marking) -> dict[str, float]:
 
 
 def _target(utilization: float | None, delay: float | None, service: float) -> float:
-    if utilization is not None and not 0.5 < utilization < 1.0:
-        raise ArgumentError(f"utilization: {utilization} is not allowed; expected above 0.5, below 1")
+    if utilization is not None and not (isinstance(utilization, int | float) and 0.5 < utilization < 1.0):
+        hint = units.meant_by_percentage(utilization)
+        raise refused("utilization", utilization, f"a number above 0.5, below 1{hint}")
     if delay is not None and not delay > 0.0:
         raise ArgumentError(f"delay: {delay} s is not allowed; expected above 0 s")
     target = 0.95 if utilization is None else utilization

@@ -37,6 +37,7 @@ KINDS: Final = (
     ("packets",),
 )
 """Units of one kind, the base unit first."""
+_PERCENTAGE: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%\s*")
 _WRITTEN: Final = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]+)\s*")
 
 
@@ -73,6 +74,14 @@ def number(written: str) -> float:
     if match is None or match[2] not in _FACTORS:
         raise ValueError(f"{written!r} is not a quantity with its unit; expected for example '10 Mbit/s' or '5 ms'")
     return float(match[1]) * _FACTORS[match[2]]
+
+
+def meant_by_percentage(value: object) -> str:
+    """What to add to a complaint where somebody wrote a percentage for a number, in the core's words; nothing otherwise."""
+    match = _PERCENTAGE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return ""
+    return f" (did you mean {float(f'{match[1]}e-2'):g}? Percentages are written as parts of one)"
 
 
 def in_base_units(written: Sequence[object]) -> tuple[list[float | None], str] | None:

@@ -1,5 +1,5 @@
-//! What was meant by a quantity in units of other tools ("10 Mbps", "5 msec", "50 pkts"). Units are never guessed: this is
-//! for the complaint only.
+//! What was meant by a quantity in units of other tools ("10 Mbps", "5 msec", "50 pkts"), and by a percentage where a plain
+//! number belongs. Units are never guessed: this is for the complaint only.
 
 /// Units as others write them, in small letters, and ours.
 const OTHERS: &[(&str, &str)] = &[
@@ -63,9 +63,29 @@ pub(crate) fn meant(text: &str, fits: impl Fn(&str) -> bool) -> Option<String> {
     fits(&meant).then_some(meant)
 }
 
+/// The number that a percentage is, as one would write it: `0.01` for `"1 %"`.
+pub(crate) fn percentage(text: &str) -> Option<f64> {
+    let digits = text.trim().strip_suffix('%')?.trim_end();
+    let plain = !digits.is_empty() && digits.chars().all(|sign| sign.is_ascii_digit() || sign == '.');
+    // Read as a whole, so that 0.1 % is the number that people write as 0.001.
+    plain.then(|| format!("{digits}e-2").parse().ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn percentages_are_the_numbers_that_people_write() {
+        for (text, number) in
+            [("1 %", 0.01), ("0.1%", 0.001), (" 2.5 % ", 0.025), ("150 %", 1.5), ("7 %", 0.07)]
+        {
+            assert_eq!(percentage(text), Some(number), "{text}");
+        }
+        for text in ["1", "%", "-1 %", "one %", "1 % 2 %", "1..2 %", "inf %", "1e1 %"] {
+            assert_eq!(percentage(text), None, "{text}");
+        }
+    }
     use tailback_core::{BitRate, Capacity, Span};
 
     #[test]

@@ -9,7 +9,7 @@ use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
 
 use crate::custom_names::{CUSTOM, Kind};
 use crate::schema_node::{Node, Tags, describe, quoted, shown};
-use crate::unit_hint::meant;
+use crate::unit_hint::{meant, percentage};
 
 /// What a walk found.
 pub(crate) struct Walked {
@@ -53,7 +53,7 @@ impl Walker {
             return self.constant(path, value, allowed);
         }
         if !node.accepts_type_of(value) {
-            self.complain(path, shown(value), describe(node));
+            self.complain(path, shown(value), described(node, value));
             return None;
         }
         match value {
@@ -152,6 +152,11 @@ impl Walker {
         if value.is_null() && alternatives.iter().any(|node| node.accepts_type_of(value)) {
             return Some(Value::Null);
         }
+        if part_of_one(value).is_some() && takes_numbers(node) {
+            // No name is like it, though the field may take names too.
+            self.complain(path, shown(value), described(node, value));
+            return None;
+        }
         if let Some(names) = node.all_constants() {
             return self.constant(path, value, names);
         }
@@ -238,6 +243,36 @@ impl Walker {
     }
 }
 
+/// What is allowed at a place, with the number that is meant where somebody wrote a percentage.
+fn described(node: Node, value: &Value) -> String {
+    match part_of_one(value).filter(|_| takes_numbers(node)) {
+        Some(meant) => {
+            format!("{} (did you mean {meant}? Percentages are written as parts of one)", describe(node))
+        }
+        None => describe(node),
+    }
+}
+
+fn part_of_one(value: &Value) -> Option<f64> {
+    value.as_str().and_then(percentage)
+}
+
+/// Whether numbers with a fraction may stand here, and no text but names and quantities.
+fn takes_numbers(node: Node) -> bool {
+    match node.alternatives() {
+        Some(alternatives) => {
+            alternatives.iter().any(|node| takes_numbers(*node))
+                && !alternatives.iter().any(|node| takes_text(*node))
+        }
+        None => node.accepts_type_of(&json!(0.5)) && !takes_text(node),
+    }
+}
+
+fn takes_text(node: Node) -> bool {
+    let any = node.constants().is_none() && node.format().is_none();
+    node.alternatives().is_none() && any && node.accepts_type_of(&json!(""))
+}
+
 fn could_be(value: &Value, node: Node) -> bool {
     match node.alternatives() {
         Some(alternatives) => alternatives.iter().any(|node| could_be(value, *node)),
@@ -254,5 +289,40 @@ fn one_of(value: &Value, names: &[&str]) -> String {
     match hint {
         Some(hint) => format!("{hint:?} (the nearest name); {}", quoted(names)),
         None => quoted(names),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::schema;
+
+    /// Every field of every table of the schema that takes numbers with a fraction, by its place.
+    fn number_fields() -> Vec<(String, Node)> {
+        let tables = schema()["$defs"].as_object().unwrap();
+        let variants = |part: &'static Value| {
+            let listed = part.get("oneOf").or_else(|| part.get("anyOf")).and_then(Value::as_array);
+            listed.into_iter().flatten().chain([part])
+        };
+        let fields = tables.iter().flat_map(|(table, part)| variants(part).map(move |part| (table, part)));
+        let fields = fields.filter_map(|(table, part)| Some((table, part.get("properties")?.as_object()?)));
+        let nodes = fields.flat_map(|(table, part)| {
+            part.iter().map(move |(field, part)| (format!("{table}.{field}"), Node::new(part)))
+        });
+        nodes.filter(|(_, node)| takes_numbers(*node)).collect()
+    }
+
+    #[test]
+    fn a_percentage_is_refused_with_its_number_wherever_a_number_belongs() {
+        let fields = number_fields();
+        assert!(fields.len() > 100, "{}", fields.len());
+        assert!(fields.iter().any(|(place, _)| place == "Dumbbell.loss"), "loss takes names too");
+        for (place, node) in fields {
+            let mut walker = Walker::default();
+            assert_eq!(walker.value("field", &json!("2.5 %"), node), None, "{place}");
+            let [error] = &walker.errors[..] else { panic!("{place}: {:?}", walker.errors) };
+            assert!(error.allowed.contains("did you mean 0.025?"), "{place}: {error}");
+            assert!(error.allowed.starts_with("a number"), "{place}: {error}");
+        }
     }
 }

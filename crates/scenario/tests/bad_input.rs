@@ -273,6 +273,26 @@ fn too_much(text: &str, words: &str) {
 }
 
 #[test]
+fn percentages() {
+    let loss = with("buffer =", "loss = \"1 %\"\nbuffer =");
+    complains(&loss, "topology.loss", &["\"1 %\" is not allowed", "expected a number", "did you mean 0.01?"]);
+    let model = with("buffer =", "loss = { name = \"selective\", probability = \"0.5%\" }\nbuffer =");
+    complains(
+        &model,
+        "topology.loss.probability",
+        &["\"0.5%\"", "did you mean 0.005? Percentages are written as"],
+    );
+    let marks = with("queue = \"drop-tail\"", "queue = { name = \"red\", max_p = \"10 %\" }");
+    complains(&marks, "topology.queue.max_p", &["did you mean 0.1?"]);
+    let scheme = with("scheme = \"reno\"", "scheme = { name = \"cubic\", beta = \"70 %\" }");
+    complains(&scheme, "flows[0].scheme.beta", &["did you mean 0.7?"]);
+    // No number with a fraction belongs here.
+    let count = with("start = \"0 s\"", "count = \"50 %\"");
+    let problems = Scenario::from_toml(&count).expect_err("a bad scenario").to_string();
+    assert!(problems.contains("flows[0].count") && !problems.contains("did you mean"), "{problems}");
+}
+
+#[test]
 fn series_that_fill_memory() {
     let text = with("scheme = ", "count = 10000\nscheme = ").replace("\"10 s\"", "\"1 h\"");
     too_much(&text, "record.bin: 100 ms with 10000 flows");

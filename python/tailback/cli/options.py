@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from tailback.units import meant_by_percentage
+
 Custom = Annotated[
     list[Path] | None,
     typer.Option(
@@ -39,6 +41,19 @@ Json = Annotated[
 Budget = Annotated[
     str, typer.Option(help="How late packets may leave in a run that counts: median and 99th percentile.")
 ]
+
+
+def number(text: str | float) -> float:
+    """A number of the command line; a default comes as it is.
+
+    Raises:
+        BadParameter: where it is none.
+    """
+    try:
+        return float(text)
+    except ValueError:
+        allowed = f"a number, such as 0.95{meant_by_percentage(text)}"
+        raise typer.BadParameter(f"{text!r} is not allowed; expected {allowed}") from None
 
 
 def typed() -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli.options import Changes, Custom, Jobs, Json, Keep, Memory, typed
+from tailback.cli.options import Changes, Custom, Jobs, Json, Keep, Memory, number, typed
 from tailback.commands import complete
 
 
@@ -159,7 +159,13 @@ def tune(
     changes: Changes = None,
     link: Annotated[str | None, typer.Option(help="Its link.", show_default="the bottleneck")] = None,
     utilization: Annotated[
-        float | None, typer.Option(help="Where the link is to rest, above 0.5, below 1.", show_default="0.95")
+        float | None,
+        typer.Option(
+            help="Where the link is to rest, above 0.5, below 1.",
+            show_default="0.95",
+            parser=number,
+            metavar="FLOAT",
+        ),
     ] = None,
     delay: Annotated[str | None, typer.Option(help="Mean queueing not to exceed, for example '2 ms'.")] = None,
     seeds: Annotated[int, typer.Option(min=0, help="Runs that measure the recommendation; 0 for theory alone.")] = 5,

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tailback.errors import one_of
+from tailback.units import meant_by_percentage
 
 _KINDS = {float: "a number", int: "a whole number", bool: "True or False", str: "a text"}
 
@@ -46,7 +47,8 @@ def _of_wrong_type(part: type[Any], settings: Mapping[str, Any]) -> str:
             continue  # What no scenario can say is told by who writes the scenario.
         if wanted and not any(_fits(plain(value), kind) for kind in wanted):
             kinds = " or ".join(_KINDS[kind] for kind in wanted)
-            return f"{kinds} for the setting {name} of {part.__name__}, not {value!r}"
+            hint = meant_by_percentage(value) if float in wanted else ""
+            return f"{kinds} for the setting {name} of {part.__name__}, not {value!r}{hint}"
     return ""
 
 
