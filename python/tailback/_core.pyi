@@ -415,7 +415,7 @@ class Directive:
     a bucket of ``burst`` bytes into which tokens come evenly or as a Poisson process; whether data may leave at all;
     which probes to send; how long to wait for an acknowledgement, in seconds, where the controller knows better than
     RFC 6298; and what the receiver is asked, where the class says ``ack_requests = True``. Raises ``ValueError`` for negative
-    values and what is no number."""
+    values and what is no number, and ``TypeError`` for a wrong type; both name the argument, the value and what is allowed."""
 
     def __new__(
         cls,

@@ -39,6 +39,8 @@ class Failing(Aimd):
         """As its parent, for a while."""
         if self.now >= FAILS_AT and self.how == "answer":
             return 7  # type: ignore[return-value]  # What is no directive is what is tested.
+        if self.now >= FAILS_AT and self.how == "type":
+            return tb.Directive(window="30 kB")  # type: ignore[arg-type]  # As this is.
         return tb.Directive(window=-1) if self.now >= FAILS_AT and self.how == "negative" else super().directive()
 
 

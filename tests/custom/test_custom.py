@@ -408,14 +408,18 @@ def raising(body: str, tmp_path: Path) -> tuple[type[tb.Controller], int]:
 
 def test_what_a_part_raises_names_its_line(base: tb.Scenario, tmp_path: Path) -> None:
     broken, line = raising("self.window = 1 / 0", tmp_path)
-    with pytest.raises(tb.PartError, match=rf"broken_part.py, line {line}, in on_feedback: ZeroDivisionError") as found:
+    with pytest.raises(
+        tb.PartError, match=rf"broken_part.py, line {line}, in Broken.on_feedback: ZeroDivisionError"
+    ) as found:
         base.replace(scheme=broken.scheme()).run()
     assert isinstance(found.value.__cause__, ZeroDivisionError), "the original is at hand"
 
 
 def test_who_ends_the_program_ends_the_run_alone(base: tb.Scenario, tmp_path: Path) -> None:
     broken, line = raising("raise SystemExit(0)", tmp_path)
-    with pytest.raises(tb.PartError, match=rf"broken_part.py, line {line}, in on_feedback: SystemExit: 0") as found:
+    with pytest.raises(
+        tb.PartError, match=rf"broken_part.py, line {line}, in Broken.on_feedback: SystemExit: 0"
+    ) as found:
         base.replace(scheme=broken.scheme()).run()
     assert isinstance(found.value.__cause__, SystemExit)
     interrupted, _ = raising("raise KeyboardInterrupt", tmp_path)
@@ -454,7 +458,7 @@ def test_a_context_that_another_thread_is_using_is_told(base: tb.Scenario) -> No
 
 def test_negative_windows_name_the_line(base: tb.Scenario, tmp_path: Path) -> None:
     broken, _ = raising("self.window = -1.0", tmp_path)
-    allowed = "line 6, in directive: ValueError: window: -1 is not allowed; expected bytes of at least 0"
+    allowed = "line 6, in Broken.directive: ValueError: window: -1 is not allowed; expected bytes of at least 0"
     with pytest.raises(tb.PartError, match=f"broken_part.py, {allowed}"):
         base.replace(scheme=broken.scheme()).run()
 

@@ -95,7 +95,7 @@ def test_a_class_that_is_slow_is_late_and_the_run_does_not_count() -> None:
 
 def parts() -> list[Any]:
     """Scenarios with parts that fail."""
-    ways = ["init", "raise", "exit", "answer", "negative"]
+    ways = ["init", "raise", "exit", "answer", "negative", "type"]
     made = [pytest.param(dumbbell(real_parts.Failing.scheme(how=how)), id=how) for how in ways]
     made.append(pytest.param(dumbbell(real_parts.Reported.scheme()), id="policy"))
     return [*made, pytest.param(dumbbell("sack", queue=real_parts.Twice.queue()), id="queue")]

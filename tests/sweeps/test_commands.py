@@ -122,10 +122,10 @@ def test_what_fails_is_told_in_one_place_with_the_users_own_line(folder: Path) -
         "tailback compare raises cubic --custom raises.py --over examples/dumbbell.toml --seeds 1", status=1
     )
     said = " ".join(told.split())
-    assert "raises.py, line 4, in on_feedback: RuntimeError: [red] ideas" in said
+    assert "raises.py, line 4, in Raises.on_feedback: RuntimeError: [red] ideas" in said
     assert "Traceback" not in told
     told = tailback("tailback run examples/dumbbell.toml --custom raises.py --set scheme=raises --out one", status=1)
-    assert "raises.py, line 4, in on_feedback: RuntimeError: [red] ideas" in " ".join(told.split())
+    assert "raises.py, line 4, in Raises.on_feedback: RuntimeError: [red] ideas" in " ".join(told.split())
     (folder / "broken.py").write_text("def f(:", encoding="utf-8")
     told = tailback("tailback run examples/dumbbell.toml --custom broken.py", status=1)
     assert "broken.py, line 1: SyntaxError: invalid syntax" in told

@@ -204,12 +204,18 @@ def explained(error: BaseException) -> str:
     """What a part raised, with the user's own line: the last one in the traceback outside this package."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}, line {error.lineno}: SyntaxError: {error.msg}\n    {(error.text or '').strip()}"
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_ours(frame.filename)]
+    frames = [
+        (line, frame.f_code.co_qualname.rpartition("<locals>.")[2])
+        for (frame, _), line in zip(
+            traceback.walk_tb(error.__traceback__), traceback.extract_tb(error.__traceback__), strict=True
+        )
+        if not is_ours(line.filename)
+    ]
     head = "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
     if not frames:  # The core's own, about an answer: it says where.
         return str(error) if isinstance(error, TypeError | ValueError) else head
-    last = frames[-1]
-    return f"{last.filename}, line {last.lineno}, in {last.name}: {head}" + (f"\n    {last.line}" if last.line else "")
+    last, name = frames[-1]
+    return f"{last.filename}, line {last.lineno}, in {name}: {head}" + (f"\n    {last.line}" if last.line else "")
 
 
 def is_ours(filename: str) -> bool:

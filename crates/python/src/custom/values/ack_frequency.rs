@@ -4,6 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tailback_core::{AckFrequency, Span};
 
+use super::given::{number, whole};
 use super::{not_allowed, positive};
 
 /// How often the receiver is to acknowledge.
@@ -14,16 +15,16 @@ pub(crate) struct PyAckFrequency(pub(crate) AckFrequency);
 #[pymethods]
 impl PyAckFrequency {
     #[new]
-    fn new(threshold: i64, max_delay: f64) -> PyResult<Self> {
-        let Some(packets) =
-            u32::try_from(threshold).ok().filter(|packets| (1..=AckFrequency::MOST).contains(packets))
-        else {
-            let most = AckFrequency::MOST;
-            let message = format!("threshold: {threshold} is not allowed; expected 1 to {most} packets");
+    fn new(threshold: &Bound<'_, PyAny>, max_delay: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let most = AckFrequency::MOST;
+        let allowed = format!("1 to {most} packets");
+        let packets: u32 = whole("threshold", threshold, &allowed)?;
+        if !(1..=most).contains(&packets) {
+            let message = format!("threshold: {packets} is not allowed; expected {allowed}");
             return Err(PyValueError::new_err(message));
-        };
+        }
         let allowed = "seconds from 0 to 10";
-        let delay = positive("max_delay", max_delay, allowed)?;
+        let delay = positive("max_delay", number("max_delay", max_delay, allowed)?, allowed)?;
         if delay > AckFrequency::LONGEST.as_secs_f64() {
             return Err(not_allowed("max_delay", delay, allowed));
         }

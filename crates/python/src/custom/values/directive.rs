@@ -1,42 +1,20 @@
 //! What a controller written in Python tells the sender.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tailback_core::{AckWish, BitRate, Burst, Bytes, Directive, Gate, ProbePlan, Span, Time, Tokens};
+use tailback_core::{
+    AckFrequency, AckWish, BitRate, Burst, Bytes, Directive, Gate, ProbePlan, Span, Time, Tokens,
+};
 
 use super::ack_frequency::PyAckFrequency;
+use super::given::{Given, number, of_type, whole};
 use super::{not_allowed, positive, seconds};
 
 /// No link is faster: what a directive asks for beyond leaves at one instant without end.
 const MOST_RATE: f64 = 1e14;
 /// A shorter time-out would make an event of every few nanoseconds.
 const LEAST_TIMEOUT: f64 = 1e-6;
-
-/// A number of this unit: what is none is refused with the unit, since Python's own words name none.
-macro_rules! numbers {
-    ($($name:ident: $unit:literal,)*) => {
-        $(
-            #[derive(Clone, Copy)]
-            struct $name(f64);
-
-            impl<'a, 'py> FromPyObject<'a, 'py> for $name {
-                type Error = PyErr;
-
-                fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-                    given.extract::<f64>().map(Self).map_err(|_| {
-                        let shown = given.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string());
-                        PyTypeError::new_err(format!(concat!("{} is not allowed; expected a number, in ", $unit), shown))
-                    })
-                }
-            }
-        )*
-    };
-}
-numbers! {
-    InBytes: "bytes",
-    InBits: "bit/s",
-    InSeconds: "seconds",
-}
+const IDENTITY: &str = "a whole number from 0 to 18446744073709551615";
 
 /// All data leaves as back-to-back pairs.
 #[pyclass(frozen, from_py_object, module = "tailback")]
@@ -46,8 +24,8 @@ pub(crate) struct DataPairs(Span);
 #[pymethods]
 impl DataPairs {
     #[new]
-    fn new(singleton_timeout: InSeconds) -> PyResult<Self> {
-        let span = positive("singleton_timeout", singleton_timeout.0, "seconds of at least 0")?;
+    fn new(singleton_timeout: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let span = amount("singleton_timeout", singleton_timeout, "seconds of at least 0")?;
         Ok(Self(Span::from_secs_f64(span)))
     }
 
@@ -71,8 +49,8 @@ pub(crate) struct ControlPair {
 #[pymethods]
 impl ControlPair {
     #[new]
-    const fn new(id: u64) -> Self {
-        Self { id }
+    fn new(id: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self { id: of_type("id", id, IDENTITY)? })
     }
 
     fn __repr__(&self) -> String {
@@ -92,9 +70,12 @@ pub(crate) struct ProbeCluster {
 #[pymethods]
 impl ProbeCluster {
     #[new]
-    fn new(id: u64, rate: InBits, bytes: InBytes) -> PyResult<Self> {
-        let bytes = Bytes::from_f64(positive("bytes", bytes.0, "bytes of at least 0")?);
-        Ok(Self { id, rate: bit_rate("rate", rate.0, "bit/s from 0 to 1e14, as of links")?, bytes })
+    fn new(id: &Bound<'_, PyAny>, rate: &Bound<'_, PyAny>, bytes: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self {
+            id: of_type("id", id, IDENTITY)?,
+            rate: bit_rate("rate", rate, "bit/s from 0 to 1e14, as of links")?,
+            bytes: Bytes::from_f64(amount("bytes", bytes, "bytes of at least 0")?),
+        })
     }
 
     #[getter]
@@ -135,15 +116,47 @@ impl Padding {
     }
 }
 
-fn bit_rate(name: &str, value: f64, allowed: &str) -> PyResult<BitRate> {
-    let rate = positive(name, value, allowed)?;
+/// A finite number of at least 0.
+fn amount(name: &str, given: &Bound<'_, PyAny>, allowed: &str) -> PyResult<f64> {
+    positive(name, number(name, given, allowed)?, allowed)
+}
+
+fn bit_rate(name: &str, given: &Bound<'_, PyAny>, allowed: &str) -> PyResult<BitRate> {
+    let rate = amount(name, given, allowed)?;
     if rate > MOST_RATE {
         return Err(not_allowed(name, rate, allowed));
     }
     Ok(BitRate::from_bits_per_sec_f64(rate))
 }
 
-/// Any kind of probes, as a directive takes them.
+fn bytes(given: &Bound<'_, PyAny>) -> PyResult<Bytes> {
+    amount("window", given, "bytes of at least 0, or None for no window").map(Bytes::from_f64)
+}
+
+fn kind_of_tokens(given: &Bound<'_, PyAny>) -> PyResult<Tokens> {
+    let allowed = "'constant' or 'poisson'";
+    match &*of_type::<String>("tokens", given, allowed)? {
+        "constant" => Ok(Tokens::Constant),
+        "poisson" => Ok(Tokens::Poisson),
+        other => Err(PyValueError::new_err(format!("tokens: {other:?} is not allowed; expected {allowed}"))),
+    }
+}
+
+fn time_out(given: &Bound<'_, PyAny>) -> PyResult<Span> {
+    let allowed = "seconds of at least 1e-6, or None for the transport's own";
+    let timeout = amount("timeout", given, allowed)?;
+    if timeout < LEAST_TIMEOUT {
+        return Err(not_allowed("timeout", timeout, allowed));
+    }
+    Ok(Span::from_secs_f64(timeout))
+}
+
+fn frequency(given: &Bound<'_, PyAny>) -> PyResult<AckFrequency> {
+    let allowed = "a tailback.AckFrequency, or None for as the receiver is configured";
+    of_type::<PyAckFrequency>("ack_frequency", given, allowed).map(|asked| asked.0)
+}
+
+/// Any kind of probes.
 #[derive(FromPyObject)]
 enum Probe {
     Data(DataPairs),
@@ -152,17 +165,16 @@ enum Probe {
     Padding(Padding),
 }
 
-impl Probe {
-    fn plan(self) -> ProbePlan {
-        match self {
-            Self::Data(pairs) => ProbePlan::DataPairs { singleton_timeout: pairs.0 },
-            Self::Control(pair) => ProbePlan::ControlPair { id: pair.id },
-            Self::Cluster(cluster) => {
-                ProbePlan::Cluster { id: cluster.id, rate: cluster.rate, bytes: cluster.bytes }
-            }
-            Self::Padding(Padding) => ProbePlan::Padding,
+fn plan(given: &Bound<'_, PyAny>) -> PyResult<ProbePlan> {
+    let allowed = "a tailback.DataPairs, ControlPair, ProbeCluster or Padding, or None";
+    Ok(match of_type("probe", given, allowed)? {
+        Probe::Data(pairs) => ProbePlan::DataPairs { singleton_timeout: pairs.0 },
+        Probe::Control(pair) => ProbePlan::ControlPair { id: pair.id },
+        Probe::Cluster(cluster) => {
+            ProbePlan::Cluster { id: cluster.id, rate: cluster.rate, bytes: cluster.bytes }
         }
-    }
+        Probe::Padding(Padding) => ProbePlan::Padding,
+    })
 }
 
 /// What a controller tells the sender.
@@ -173,73 +185,54 @@ pub(crate) struct PyDirective(pub(crate) Directive, pub(crate) AckWish);
 impl PyDirective {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "called from Python, with names")]
-    #[pyo3(signature = (window=None, rate=None, *, burst=InBytes(0.0), tokens="constant", gate=true, probe=None, timeout=None, until=None, media=None, ack_frequency=None, immediate_ack=0))]
+    #[pyo3(
+        signature = (
+            window=Given::LEFT_OUT, rate=Given::LEFT_OUT, *, burst=Given::LEFT_OUT, tokens=Given::LEFT_OUT,
+            gate=Given::LEFT_OUT, probe=Given::LEFT_OUT, timeout=Given::LEFT_OUT, until=Given::LEFT_OUT,
+            media=Given::LEFT_OUT, ack_frequency=Given::LEFT_OUT, immediate_ack=Given::LEFT_OUT
+        ),
+        text_signature = "(window=None, rate=None, *, burst=0.0, tokens='constant', gate=True, probe=None, timeout=None, until=None, media=None, ack_frequency=None, immediate_ack=0)"
+    )]
     fn new(
-        window: Option<InBytes>,
-        rate: Option<InBits>,
-        burst: InBytes,
-        tokens: &str,
-        gate: bool,
-        probe: Option<Probe>,
-        timeout: Option<InSeconds>,
-        until: Option<InSeconds>,
-        media: Option<InBits>,
-        ack_frequency: Option<PyAckFrequency>,
-        immediate_ack: i64,
+        window: Given<'_>,
+        rate: Given<'_>,
+        burst: Given<'_>,
+        tokens: Given<'_>,
+        gate: Given<'_>,
+        probe: Given<'_>,
+        timeout: Given<'_>,
+        until: Given<'_>,
+        media: Given<'_>,
+        ack_frequency: Given<'_>,
+        immediate_ack: Given<'_>,
     ) -> PyResult<Self> {
-        if gate && until.is_some() {
+        let is_open = gate.or(true, |given| of_type("gate", given, "True or False"))?;
+        let until = until.if_any(|given| amount("until", given, "seconds since the start, or None"))?;
+        if is_open && until.is_some() {
             let message = "until: is not allowed while the gate is open; expected with gate=False";
             return Err(PyValueError::new_err(message));
         }
-        let until = until
-            .map(|InSeconds(at)| positive("until", at, "seconds since the start, or None"))
-            .transpose()?;
-        let bytes = |InBytes(value)| {
-            positive("window", value, "bytes of at least 0, or None for no window").map(Bytes::from_f64)
-        };
-        let bits =
-            |InBits(value)| bit_rate("rate", value, "bit/s from 0 to 1e14, as of links, or None for no rate");
-        let made = |InBits(value)| bit_rate("media", value, "bit/s from 0 to 1e14, or None for the rate");
-        let span = |InSeconds(value)| {
-            let allowed = "seconds of at least 1e-6, or None for the transport's own";
-            let timeout = positive("timeout", value, allowed)?;
-            if timeout < LEAST_TIMEOUT {
-                Err(not_allowed("timeout", timeout, allowed))
-            } else {
-                Ok(Span::from_secs_f64(timeout))
-            }
-        };
-        let tokens = match tokens {
-            "constant" => Tokens::Constant,
-            "poisson" => Tokens::Poisson,
-            other => {
-                let message = format!("tokens: {other:?} is not allowed; expected 'constant' or 'poisson'");
-                return Err(PyValueError::new_err(message));
-            }
-        };
+        let closed = Gate::Closed { until: until.map(|at| Time::ZERO + Span::from_secs_f64(at)) };
         let asked = AckWish {
-            frequency: ack_frequency.map(|asked| asked.0),
-            immediate: u32::try_from(immediate_ack).map_err(|_| {
-                let message =
-                    format!("immediate_ack: {immediate_ack} is not allowed; expected 0 to {}", u32::MAX);
-                PyValueError::new_err(message)
-            })?,
+            frequency: ack_frequency.if_any(frequency)?,
+            immediate: immediate_ack.or(0, |given| whole("immediate_ack", given, "0 to 4294967295"))?,
         };
         let directive = Directive {
-            window: window.map(bytes).transpose()?,
-            rate: rate.map(bits).transpose()?,
+            window: window.if_any(bytes)?,
+            rate: rate.if_any(|given| {
+                bit_rate("rate", given, "bit/s from 0 to 1e14, as of links, or None for no rate")
+            })?,
             burst: Burst {
-                depth: Bytes::from_f64(positive("burst", burst.0, "bytes of at least 0")?),
-                tokens,
+                depth: burst.or(Bytes::ZERO, |given| {
+                    amount("burst", given, "bytes of at least 0").map(Bytes::from_f64)
+                })?,
+                tokens: tokens.or(Tokens::Constant, kind_of_tokens)?,
             },
-            gate: if gate {
-                Gate::Open
-            } else {
-                Gate::Closed { until: until.map(|at| Time::ZERO + Span::from_secs_f64(at)) }
-            },
-            probe: probe.map(Probe::plan),
-            media: media.map(made).transpose()?,
-            timeout: timeout.map(span).transpose()?,
+            gate: if is_open { Gate::Open } else { closed },
+            probe: probe.if_any(plan)?,
+            media: media
+                .if_any(|given| bit_rate("media", given, "bit/s from 0 to 1e14, or None for the rate"))?,
+            timeout: timeout.if_any(time_out)?,
         };
         Ok(Self(directive, asked))
     }

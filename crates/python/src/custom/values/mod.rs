@@ -8,6 +8,7 @@ mod context;
 mod delivery;
 mod directive;
 mod feedback;
+mod given;
 mod queue;
 mod receiver;
 

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tailback_core::{Arrival, Bytes, ControlInfo, Ecn, Lane, Outgoing, Report, Span};
 
+use super::given::{Given, whole};
 use super::{codepoint, place, seconds};
 
 /// What a control packet or stamped data packet carries.
@@ -92,8 +93,13 @@ pub(crate) struct PyOutgoing {
 #[pymethods]
 impl PyOutgoing {
     #[new]
-    #[pyo3(signature = (report, *, lane=1, size=40))]
-    fn new(report: &Bound<'_, PyAny>, lane: u8, size: u16) -> PyResult<Self> {
+    #[pyo3(
+        signature = (report, *, lane=Given::LEFT_OUT, size=Given::LEFT_OUT),
+        text_signature = "(report, *, lane=1, size=40)"
+    )]
+    fn new(report: &Bound<'_, PyAny>, lane: Given<'_>, size: Given<'_>) -> PyResult<Self> {
+        let lane: u8 = lane.or(1, |given| whole("lane", given, "0 to 7"))?;
+        let size: u16 = size.or(40, |given| whole("size", given, "0 to 65535 bytes"))?;
         let lane = Lane::new(lane)
             .ok_or_else(|| PyValueError::new_err(format!("lane: {lane} is not allowed; expected 0 to 7")))?;
         let said = Report::Custom(numbers(report)?.into_boxed_slice());

@@ -1,0 +1,68 @@
+//! What classes give as arguments, read by hand: what has a wrong type is refused by one error with the argument's name, its
+//! value and what is allowed, where PyO3 would say a part of that in a note. Which values are allowed is said by each type.
+
+use std::convert::Infallible;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+
+/// An argument as it was given, or not.
+pub(super) struct Given<'py>(Option<Bound<'py, PyAny>>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Given<'py> {
+    type Error = Infallible;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> Result<Self, Infallible> {
+        Ok(Self(Some(given.to_owned())))
+    }
+}
+
+impl<'py> Given<'py> {
+    /// What stands where a call does not name the argument.
+    pub(super) const LEFT_OUT: Self = Self(None);
+
+    /// What `read` makes of it by its name; the default where it was left out.
+    pub(super) fn or<T>(
+        self,
+        default: T,
+        read: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<T>,
+    ) -> PyResult<T> {
+        self.0.map_or(Ok(default), |given| read(&given))
+    }
+
+    /// What `read` makes of it; nothing where it was left out or is `None`.
+    pub(super) fn if_any<T>(
+        self,
+        read: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<T>,
+    ) -> PyResult<Option<T>> {
+        self.0.filter(|given| !given.is_none()).map(|given| read(&given)).transpose()
+    }
+}
+
+/// A value of this type.
+pub(super) fn of_type<'a, 'py, T: FromPyObject<'a, 'py>>(
+    name: &str,
+    given: &'a Bound<'py, PyAny>,
+    allowed: &str,
+) -> PyResult<T> {
+    given.extract().map_err(|_| wrong_type(name, given, allowed))
+}
+
+/// A number of what is allowed, which begins with its unit. A truth is none, though Python counts with it.
+pub(super) fn number(name: &str, given: &Bound<'_, PyAny>, allowed: &str) -> PyResult<f64> {
+    let read = given.extract::<f64>().ok().filter(|_| !given.is_instance_of::<PyBool>());
+    read.ok_or_else(|| wrong_type(name, given, &format!("a number, in {allowed}")))
+}
+
+/// A whole number that fits; `allowed` says which do.
+pub(super) fn whole<T: TryFrom<i64>>(name: &str, given: &Bound<'_, PyAny>, allowed: &str) -> PyResult<T> {
+    let value: i64 = of_type(name, given, &format!("a whole number, {allowed}"))?;
+    T::try_from(value)
+        .map_err(|_| PyValueError::new_err(format!("{name}: {value} is not allowed; expected {allowed}")))
+}
+
+fn wrong_type(name: &str, given: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
+    let shown = given.repr().map_or_else(|_| "this".to_owned(), |text| text.to_string());
+    PyTypeError::new_err(format!("{name}: {shown} is not allowed; expected {allowed}"))
+}
