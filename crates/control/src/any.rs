@@ -53,6 +53,7 @@ macro_rules! each {
     };
 }
 
+#[deny(clippy::missing_trait_methods, reason = "a new method must not stop here")]
 impl Controller for AnyController {
     #[inline]
     fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {

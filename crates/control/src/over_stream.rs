@@ -2,7 +2,8 @@
 //! scheme sees what it would see of datagrams: each number once, and reports. Repair lives in `transport`.
 
 use tailback_core::{
-    Arrival, BitRate, Controller, Cx, Directive, Feedback, FeedbackPolicy, Outgoing, Sent, Time,
+    AckWish, Arrival, BitRate, Bytes, Controller, Cx, Directive, Feedback, FeedbackPolicy, Outgoing, Sent,
+    Time,
 };
 
 use crate::any::AnyController;
@@ -30,6 +31,7 @@ pub fn over_stream(parts: Parts<AnyController>) -> Parts<AnyController> {
 /// A sender's half that hears of first transmissions and of reports: acknowledgements are the stream's own business.
 struct FirstSent<C>(C);
 
+#[deny(clippy::missing_trait_methods, reason = "a new method must not stop here")]
 impl<C: Controller> Controller for FirstSent<C> {
     fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
         if !sent.retransmission {
@@ -37,11 +39,54 @@ impl<C: Controller> Controller for FirstSent<C> {
         }
     }
 
+    fn hear_sent(
+        &mut self,
+        now: Time,
+        sent: &mut Sent,
+        cx: &mut Cx<'_>,
+    ) -> Option<(Directive, Option<Time>)> {
+        self.on_sent(now, sent, cx);
+        Some(self.orders())
+    }
+
+    fn watches_sent(&self) -> bool {
+        self.0.watches_sent()
+    }
+
+    fn watches_pauses_only(&self) -> bool {
+        self.0.watches_pauses_only()
+    }
+
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         if feedback.report.is_some() {
             let Feedback { report, window_limited, gain, .. } = *feedback;
             self.0.on_feedback(now, &Feedback { report, window_limited, gain, ..Feedback::empty() }, cx);
         }
+    }
+
+    fn answer<'a, T>(
+        &mut self,
+        now: Time,
+        feedback: impl FnOnce() -> Feedback<'a>,
+        cx: &mut Cx<'_>,
+        obey: impl FnOnce(Option<(&Directive, Option<Time>)>) -> T,
+    ) -> T {
+        let orders = self.react(now, &feedback(), cx);
+        obey(Some((&orders.0, orders.1)))
+    }
+
+    fn hear_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> bool {
+        self.on_feedback(now, feedback, cx);
+        true
+    }
+
+    fn react(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> (Directive, Option<Time>) {
+        self.on_feedback(now, feedback, cx);
+        self.orders()
+    }
+
+    fn orders(&self) -> (Directive, Option<Time>) {
+        (self.directive(), self.next_timer())
     }
 
     fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {
@@ -60,11 +105,16 @@ impl<C: Controller> Controller for FirstSent<C> {
         let rate = rates.into_iter().flatten().min_by_key(|rate: &BitRate| rate.bits_per_sec());
         Directive { rate, media: None, window: None, ..directive }
     }
+
+    fn ack_wish(&self) -> AckWish {
+        self.0.ack_wish()
+    }
 }
 
 /// A receiver's half that sees first transmissions: one that was retransmitted would look like one that was very late.
 struct FirstArrived(BoxedPolicy);
 
+#[deny(clippy::missing_trait_methods, reason = "a new method must not stop here")]
 impl FeedbackPolicy for FirstArrived {
     fn on_arrival(&mut self, now: Time, arrival: &Arrival<'_>, cx: &mut Cx<'_>) {
         if !(arrival.is_data() && arrival.packet.is_retransmitted()) {
@@ -78,5 +128,19 @@ impl FeedbackPolicy for FirstArrived {
 
     fn next_timer(&self) -> Option<Time> {
         self.0.next_timer()
+    }
+
+    /// Each arrival is looked at, whether it was retransmitted.
+    fn sums_data(&self) -> bool {
+        false
+    }
+
+    /// It only saves events, and streams under such a scheme are few.
+    fn answers_at_once(&self) -> bool {
+        false
+    }
+
+    fn add_data(&mut self, bytes: Bytes) {
+        self.0.add_data(bytes);
     }
 }

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use script::{NEWEST_PAIR, Op, Script, ops, params};
 use tailback_control::breaker::UnderBreaker;
 use tailback_control::{
-    AnyController, CUSTOM_SCHEMES, ControllerParams, CustomScheme, Family, Needs, Reliability, SCHEMES,
-    Scheme,
+    AnyController, CUSTOM_SCHEMES, ControllerParams, CustomScheme, Family, Needs, Parts, Reliability,
+    SCHEMES, Scheme, over_stream,
 };
 use tailback_core::{
     AckFrequency, AckWish, BitRate, Checker, Controller, Cx, Directive, Feedback, Report, Span, Time,
@@ -461,4 +461,6 @@ fn a_wrapper_asks_for_what_the_controller_beneath_asks() {
     assert!(sac.needs().ack_requests);
     assert_eq!(sac.build(&params()).controller.ack_wish(), Asking.ack_wish());
     assert_eq!(UnderBreaker::new(Asking, Span::from_secs(1)).ack_wish(), Asking.ack_wish());
+    let stream = over_stream(Parts::sender(AnyController::Custom(Box::new(Asking))));
+    assert_eq!(stream.controller.ack_wish(), Asking.ack_wish());
 }

@@ -139,6 +139,7 @@ macro_rules! admissions {
             }
         })*
 
+        #[deny(clippy::missing_trait_methods, reason = "a new method must not stop here")]
         impl ArrivalPolicy for Admission {
             #[inline]
             fn admit(
@@ -209,6 +210,7 @@ macro_rules! disciplines {
             }
         })*
 
+        #[deny(clippy::missing_trait_methods, reason = "a new method must not stop here")]
         impl QueueDiscipline for Discipline {
             #[inline]
             fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {

@@ -28,6 +28,7 @@ macro_rules! endpoints {
             }
         }
 
+        #[deny(clippy::missing_trait_methods, reason = "a new method must not stop here")]
         impl Endpoint for $name {
             #[inline]
             fn handle(&mut self, now: Time, input: Input, cx: &mut EndpointCx<'_>) {

@@ -160,6 +160,7 @@ impl SacConfig {
     }
 }
 
+#[deny(clippy::missing_trait_methods, reason = "a new method must not stop here")]
 impl SchemeConfig for SacConfig {
     type Controller = BoxedController;
 
@@ -366,6 +367,14 @@ impl Sac {
         (acked > 0).then_some(acked)
     }
 
+    /// What the controller beneath hears of a batch, which may change what is expected.
+    fn scaled<'a>(&mut self, now: Time, feedback: &Feedback<'a>, cx: &mut Cx<'_>) -> Feedback<'a> {
+        if let Some(arrived) = self.arrived(feedback) {
+            self.predict(now, arrived, cx);
+        }
+        Feedback { gain: feedback.gain * self.gain, ..*feedback }
+    }
+
     fn predict(&mut self, now: Time, arrived: u64, cx: &mut Cx<'_>) {
         if let Some(levels) = self.random.take() {
             let table = CondProb::random(levels, cx.rng);
@@ -396,6 +405,7 @@ impl Sac {
     }
 }
 
+#[deny(clippy::missing_trait_methods, reason = "a new method must not stop here")]
 impl Controller for Sac {
     fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
         self.inner.on_sent(now, sent, cx);
@@ -414,11 +424,38 @@ impl Controller for Sac {
         self.inner.watches_sent()
     }
 
+    fn watches_pauses_only(&self) -> bool {
+        self.inner.watches_pauses_only()
+    }
+
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
-        if let Some(arrived) = self.arrived(feedback) {
-            self.predict(now, arrived, cx);
-        }
-        self.inner.on_feedback(now, &Feedback { gain: feedback.gain * self.gain, ..*feedback }, cx);
+        let scaled = self.scaled(now, feedback, cx);
+        self.inner.on_feedback(now, &scaled, cx);
+    }
+
+    fn answer<'a, T>(
+        &mut self,
+        now: Time,
+        feedback: impl FnOnce() -> Feedback<'a>,
+        cx: &mut Cx<'_>,
+        obey: impl FnOnce(Option<(&Directive, Option<Time>)>) -> T,
+    ) -> T {
+        let scaled = self.scaled(now, &feedback(), cx);
+        self.inner.answer(now, || scaled, cx, obey)
+    }
+
+    fn hear_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> bool {
+        let scaled = self.scaled(now, feedback, cx);
+        self.inner.hear_feedback(now, &scaled, cx)
+    }
+
+    fn react(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> (Directive, Option<Time>) {
+        let scaled = self.scaled(now, feedback, cx);
+        self.inner.react(now, &scaled, cx)
+    }
+
+    fn orders(&self) -> (Directive, Option<Time>) {
+        self.inner.orders()
     }
 
     fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {

@@ -27,6 +27,7 @@ macro_rules! each {
     };
 }
 
+#[deny(clippy::missing_trait_methods, reason = "a new method must not stop here")]
 impl Source for AnySource {
     fn start(&mut self, now: Time, rng: &mut Stream) {
         each!(self, source => source.start(now, rng));
