@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,35 +160,30 @@ def test_the_example_meets_its_target(example: tuple[tb.Scenario, tb.Result], ta
 
 
 @pytest.mark.parametrize(
-    ("users", "rate", "round_trip", "seconds", "target"),
+    ("network", "target"),
     [
-        (2, 5, 10, 60, 0.9),
-        (2, 5, 200, 120, 0.95),
-        (2, 100, 10, 60, 0.98),
-        (5, 5, 50, 60, 0.8),
-        (10, 5, 50, 60, 0.9),
-        (10, 20, 50, 60, 0.98),
-        (25, 20, 50, 60, 0.95),
-        (50, 5, 200, 120, 0.95),
-        (50, 20, 50, 60, 0.9),
-        (50, 100, 10, 30, 0.95),
-        (50, 100, 200, 100, 0.98),
+        ((2, 5, 10, 60), 0.9),
+        ((2, 5, 200, 120), 0.95),
+        ((2, 100, 10, 60), 0.98),
+        ((5, 5, 50, 60), 0.8),
+        ((10, 5, 50, 60), 0.9),
+        ((10, 20, 50, 60), 0.98),
+        ((25, 20, 50, 60), 0.95),
+        ((50, 5, 200, 120), 0.95),
+        ((50, 20, 50, 60), 0.9),
+        ((50, 100, 10, 30), 0.95),
+        ((50, 100, 200, 100), 0.98),
+        # Users that are slower or faster than TCP.
+        ((10, 20, 50, 60, 0.5), 0.9),
+        ((10, 20, 50, 60, 2.0), 0.9),
+        ((10, 20, 50, 60, 4.0), 0.9),
     ],
 )
-def test_many_networks_meet_their_targets(
-    users: int, rate: float, round_trip: float, seconds: float, target: float
-) -> None:
-    found = fitting(tuned(bottleneck(users, rate, round_trip, seconds), target))[-1].tuned
-    assert measured(found, range(1, 4))["utilization"] == pytest.approx(target, abs=tuning_runs.TOLERANCE)
-
-
-@pytest.mark.parametrize("g", [0.5, 2.0, 4.0])
-def test_users_that_are_slower_or_faster_than_tcp(g: float) -> None:
-    found = tuned(bottleneck(10, 20, 50, g=g), 0.9)
-    assert found.network.g == g
-    assert measured(fitting(found)[-1].tuned, range(1, 4))["utilization"] == pytest.approx(
-        0.9, abs=tuning_runs.TOLERANCE
-    )
+def test_many_networks_meet_their_targets(network: tuple[Any, ...], target: float) -> None:
+    found = tuned(bottleneck(*network), target)
+    assert found.network.g == (network[4] if len(network) > 4 else 1.0)
+    carried = measured(fitting(found)[-1].tuned, range(1, 4))["utilization"]
+    assert carried == pytest.approx(target, abs=tuning_runs.TOLERANCE)
 
 
 def test_groups_are_told_apart_with_and_without_names() -> None:
@@ -404,11 +400,16 @@ def test_tuning_refuses_what_makes_no_sense() -> None:
     result = scenario.run()
     with pytest.raises(ArgumentError, match="utilization"):
         tune_tdqm(scenario, result, utilization=1.0)
+    with pytest.raises(ArgumentError, match=r"utilization: '95 %' is not allowed; .* \(did you mean 0\.95\?"):
+        tune_tdqm(scenario, result, utilization="95 %")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="delay"):
         tune_tdqm(scenario, result, delay=0.0)
     with pytest.raises(NotFoundError, match="r0->r1"):
         tune_tdqm(scenario, result, link="r0->r")
     strict = tune_tdqm(scenario, result, delay=0.5e-3)
     assert strict.target < 0.95
+    done = CliRunner().invoke(app, ["tune", "tdqm", str(EXAMPLE), "--utilization", "95 %"])
+    assert done.exit_code == 2
+    assert "did you mean 0.95?" in " ".join(done.output.split())
     done = CliRunner().invoke(app, ["tune", "red", str(EXAMPLE)])
     assert done.exit_code != 0

@@ -78,7 +78,7 @@ impl Link {
 
     /// Counts so many packets on the wire; how many there were. For tests of what becomes of a packet for which there is no
     /// room: whoever takes a packet or looks must have set it right again.
-    #[doc(hidden)]
+    #[cfg(any(test, feature = "for-tests"))]
     pub fn count_on_wire(&mut self, packets: u32) -> u32 {
         std::mem::replace(&mut self.chain.len, packets)
     }

@@ -8,6 +8,8 @@ mod datagrams;
 mod ecn;
 mod hostile;
 mod late;
+#[path = "common/noting.rs"]
+mod noting;
 mod pipe;
 mod properties;
 mod receiver;
@@ -17,6 +19,7 @@ mod shaping;
 mod sources;
 mod spurious;
 mod straight;
+mod straight_taken;
 mod stream;
 mod teller;
 mod timer;
