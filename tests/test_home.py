@@ -6,6 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import tailback as tb
+
 from tools import write_home
 from tools.home import LINES, MEASURES, QUEUES, measured, orbit_steps, scenario
 
@@ -41,6 +43,19 @@ def test_a_call_hears_of_the_queue() -> None:
     assert plain["game_p99"] > 3 * cake["game_p99"]
     assert plain["backup"] > 15
     assert cake["backup"] > 12
+
+
+def test_cake_forgives_one_overflow() -> None:
+    """The first slow start overflows the buffer, so that BLUE begins to drop. A flow that answers has the link again soon."""
+    scenario = tb.Scenario(
+        duration="60 s",
+        warm_up="20 s",
+        topology={"template": "dumbbell", "rate": "50 Mbit/s", "delay": "15 ms", "queue": "cake"},
+        flows=[{"scheme": "cubic"}],
+    )
+    link = scenario.run().links.row(0, named=True)
+    assert link["dropped_packets"] > 0
+    assert link["utilization"] > 0.9
 
 
 def test_a_look_leaves_the_documentation_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,16 +123,17 @@ impl Cobalt {
 
     /// The queue is empty since `since` at least, and was looked at now: what there was to forget in that time is
     /// forgotten. Linux does the same by steps, one whenever the scheduler comes along.
+    ///
+    /// BLUE's probability falls at the first moment of emptiness that is a target behind its last move, and once per target
+    /// from there on. So a flow that empties its queue for a moment now and then is forgiven, too.
     pub(super) fn rest(&mut self, since: Time, now: Time, constants: &Constants) {
         self.dropping = false;
-        if self.chance > 0.0 {
-            let from = self.moved.max(since);
-            // At most once per target; of a target of zero there is none (`Constants::new`).
-            let steps = now.since(from).as_nanos() / constants.target.as_nanos().max(1);
-            self.chance = (self.chance - steps as f64 * BLUE_DOWN).max(0.0);
-            if steps > 0 {
-                self.moved = now;
-            }
+        let first = (self.moved + constants.target).max(since);
+        if self.chance > 0.0 && now >= first {
+            // Of a target of zero there is none (`Constants::new`).
+            let more = now.since(first).as_nanos() / constants.target.as_nanos().max(1);
+            self.chance = (self.chance - (more + 1) as f64 * BLUE_DOWN).max(0.0);
+            self.moved = first + constants.target * more;
         }
         while self.count > 0 && now >= self.due {
             self.calm(constants);
@@ -286,10 +287,25 @@ mod tests {
         let (drops, _) = watched.pass(4000, IN_TIME);
         assert!((850..1150).contains(&drops.len()), "{}", drops.len());
         let since = watched.now;
-        watched.law.rest(since, since + Span::from_millis(5 * 512), &CONSTANTS);
+        watched.law.rest(since, since + Span::from_millis(5 * 511), &CONSTANTS);
         assert_eq!(watched.law.chance, 0.125);
         watched.law.rest(since, since + Span::from_secs(20), &CONSTANTS);
         assert!(watched.law.is_at_rest());
+    }
+
+    /// A flow whose queue runs empty after each packet and fills again at once: BLUE forgets one step per target, as if the queue
+    /// had been empty all the time. A queue that is never empty forgets nothing.
+    #[test]
+    fn blue_forgets_who_empties_the_queue_now_and_then() {
+        let mut law = Watched::new();
+        law.law.overflowed(law.now, &CONSTANTS);
+        law.pass(100, IN_TIME);
+        assert_eq!(law.law.chance, BLUE_UP);
+        for millisecond in 0..76 {
+            let now = law.now + Span::from_millis(millisecond);
+            law.law.rest(now, now + Span::from_micros(50), &CONSTANTS);
+        }
+        assert_eq!(law.law.chance, 0.0, "16 steps in 75 ms, the first at once");
     }
 
     /// Full packets at 1 Mbit/s take 12.112 ms: the target must be 18.168 ms, the interval as much longer.
