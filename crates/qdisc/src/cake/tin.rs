@@ -3,7 +3,10 @@
 //! `mod.rs`.
 //!
 //! Two departures from the version in Linux, where memory and work are bounded otherwise: a queue that has run empty is
-//! forgotten when somebody asks for it rather than step by step, and hosts are counted exactly, not in a table of 1024.
+//! forgotten when somebody asks for it rather than step by step, and hosts are counted exactly, not in a table of 1024. And a
+//! third: while nothing at all waits, Linux asks no queue, so that the law of a flow that is alone, with a packet at a time,
+//! never hears that its queue is empty, and BLUE keeps for good what one overflow left. Here an idle tin counts as empty, as
+//! an idle link does in BLUE (Feng et al., 1999).
 
 use std::collections::VecDeque;
 
@@ -287,6 +290,7 @@ impl Tin {
         }
         let index = self.find(now, key, hash, hosts);
         let (constants, quantum, isolation) = (self.constants, self.quantum, self.isolation);
+        let was_idle = self.packets == 0;
         let queue = self.queues.at(index);
         queue.ring.push(packet, stamp);
         self.packets += 1;
@@ -302,6 +306,7 @@ impl Tin {
                 queue.place = Place::Bulk;
                 self.busy.add(queue.hosts);
             }
+            Place::Sparse | Place::Bulk if was_idle => queue.law.rest(queue.emptied, now, &constants),
             Place::Sparse | Place::Bulk => {}
         }
         index
@@ -391,6 +396,7 @@ impl Tin {
                 // The last one may be marked, but is not dropped.
                 if !drop || queue.ring.is_empty() {
                     queue.credit -= stamp.length.cast_signed();
+                    queue.emptied = now;
                     return Some((packet, stamp.length, index));
                 }
                 cx.drop(packet, DropReason::Early);
