@@ -43,7 +43,7 @@ def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float]
 def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:
     """Mean goodput per flow of each group over the mean of all flows, with confidence intervals."""
     keys = ["variant", "seed"]
-    all_flows = runs.flows.group_by(keys).agg(pl.col("goodput").mean().alias("all"))
+    all_flows = runs.flows.group_by(keys, maintain_order=True).agg(pl.col("goodput").mean().alias("all"))
     table = runs.groups.join(all_flows, on=keys, maintain_order="left")
     table = table.with_columns((pl.col("goodput") / pl.col("all")).alias("share"))
     from tailback.sweeps.statistics import intervals

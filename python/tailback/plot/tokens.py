@@ -44,7 +44,9 @@ def note(axis: Axes, result: Result, name: str) -> None:
             np.concatenate([[np.nan], rows["value"].to_numpy() * factor])[
                 np.searchsorted(rows["time"].to_numpy(), grid, "right")
             ]
-            for _, rows in notes.filter(pl.col("flow").cast(pl.String).is_in(members)).group_by("flow")
+            for _, rows in notes.filter(pl.col("flow").cast(pl.String).is_in(members)).group_by(
+                "flow", maintain_order=True
+            )
         ]
         if found:
             told = np.isfinite(found).any(axis=0)

@@ -47,7 +47,7 @@ def by_size(result: Result, bins: int = 12) -> pl.DataFrame:
     time = pl.col("completion_time")
     grouped = (
         table.with_columns(pl.Series("step", step))
-        .group_by("step")
+        .group_by("step", maintain_order=True)
         .agg(pl.len().alias("messages"), time.median().alias("median"), time.quantile(0.95, "linear").alias("p95"))
     )
     middle = pl.Series("size", np.sqrt(edges[:-1] * edges[1:]))

@@ -130,7 +130,7 @@ class Result(Tabular):
     @cached_property
     def _watched(self) -> list[str]:
         """The links that have a time series."""
-        return self.link_series["link"].unique().to_list() if self.link_series.height else []
+        return self.link_series["link"].unique(maintain_order=True).to_list() if self.link_series.height else []
 
     @cached_property
     def main_links(self) -> pl.DataFrame:

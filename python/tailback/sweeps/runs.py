@@ -63,7 +63,11 @@ class Runs(Tabular):
         """Whether seeds made no difference: nothing in the scenarios is drawn, and intervals say nothing. Flows that
         start at times of their own, ``start={"from": "0 s", "to": "2 s"}``, make one."""
         worked = self.table.filter(pl.col("hash").is_not_null())
-        counts = worked.group_by("variant").agg(pl.col("seed", "hash").n_unique()).filter(pl.col("seed") > 1)
+        counts = (
+            worked.group_by("variant", maintain_order=True)
+            .agg(pl.col("seed", "hash").n_unique())
+            .filter(pl.col("seed") > 1)
+        )
         return counts.height > 0 and counts["hash"].max() == 1
 
     @cached_property

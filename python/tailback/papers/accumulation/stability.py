@@ -138,7 +138,9 @@ def simulate(run: Run) -> float:
     """Packets: the standard deviation of one flow's measured accumulation, mean over flows."""
     result = scenario(run).run()
     notes = result.state.filter((pl.col("name") == "accumulation") & (pl.col("time") > WARM_UP))
-    spread = [float(np.std(rows["value"].to_numpy(), ddof=1)) for _, rows in notes.group_by("flow")]
+    spread = [
+        float(np.std(rows["value"].to_numpy(), ddof=1)) for _, rows in notes.group_by("flow", maintain_order=True)
+    ]
     return network.mean_of(spread) / network.PACKET
 
 

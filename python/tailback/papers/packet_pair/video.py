@@ -173,7 +173,7 @@ def shown(one: Film, delivered: pl.DataFrame) -> NDArray[np.float64]:
     were retransmitted too late.
     """
     arrival = np.full(int(one.end[-1]), np.inf)
-    first = delivered.group_by("number").agg(pl.col("time").min())
+    first = delivered.group_by("number", maintain_order=True).agg(pl.col("time").min())
     numbers = first["number"].to_numpy().astype(np.int64)
     known = numbers < len(arrival)
     arrival[numbers[known]] = first["time"].to_numpy()[known]

@@ -227,7 +227,7 @@ def _watched(run: Run, *, state: bool) -> Result:
 
 def _suspended(result: Result, run: Run) -> int:
     last = result.flow_series.filter(pl.col("time") > run.seconds - END)
-    on = last.group_by("flow").agg((pl.col("sent_bytes") > 0.5 * run.rate * 125).any().alias("on"))
+    on = last.group_by("flow", maintain_order=True).agg((pl.col("sent_bytes") > 0.5 * run.rate * 125).any().alias("on"))
     return on.filter(~pl.col("on")).height
 
 
@@ -247,10 +247,10 @@ def starts(run: Run) -> list[tuple[float, float]]:
     data["record"] = {"flows": flows, "links": "none", "state": True, "bin": f"{1000 * BIN:g} ms"}
     result = Scenario.of(data).run(seed=run.seed)
     notes = result.state.filter((pl.col("name") == "on") & (pl.col("value") == 1.0))
-    opened = dict(notes.group_by("flow").agg(pl.col("time").min()).iter_rows())
+    opened = dict(notes.group_by("flow", maintain_order=True).agg(pl.col("time").min()).iter_rows())
     # Probes are far below half of the application's rate.
     sends = result.flow_series.filter(pl.col("sent_bytes") > 0.5 * run.rate * 125 * BIN)
-    first = dict(sends.group_by("flow").agg(pl.col("time").min()).iter_rows())
+    first = dict(sends.group_by("flow", maintain_order=True).agg(pl.col("time").min()).iter_rows())
     began = dict(result.flows.select("flow", "start").iter_rows())
     never = float("inf")
     return [(opened.get(flow, never) - began[flow], at - began[flow]) for flow, at in first.items()]

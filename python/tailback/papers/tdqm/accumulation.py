@@ -40,7 +40,11 @@ def measure(lab: Lab) -> Outcome:
     found = lab.map(simulate, range(1, SEEDS[lab.fidelity] + 1))
     data = pl.concat([table.with_columns(pl.lit(seed).alias("seed")) for seed, table in enumerate(found, 1)])
     means = {
-        kind: mean_interval(data.filter(pl.col("kind") == kind).group_by("seed").agg(pl.col("tokens").mean())["tokens"])
+        kind: mean_interval(
+            data.filter(pl.col("kind") == kind)
+            .group_by("seed", maintain_order=True)
+            .agg(pl.col("tokens").mean())["tokens"]
+        )
         for kind in KINDS
     }
     apart = means["impulse"].low > means["ftp"].high

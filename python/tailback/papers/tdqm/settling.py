@@ -76,7 +76,9 @@ def simulate(seed: int) -> Seen:
     def mean(name: str, kind: str, first: float) -> list[float]:
         """The mean over users of what each published last."""
         found = []
-        for _, rows in notes.filter((pl.col("name") == name) & pl.col("flow").str.starts_with(kind)).group_by("flow"):
+        for _, rows in notes.filter((pl.col("name") == name) & pl.col("flow").str.starts_with(kind)).group_by(
+            "flow", maintain_order=True
+        ):
             index = np.searchsorted(rows["time"].to_numpy(), grid, "right")
             found.append(np.concatenate([[first], rows["value"].to_numpy() / network.PACKET])[index])
         return list(np.mean(found, axis=0))

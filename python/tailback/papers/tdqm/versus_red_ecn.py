@@ -241,7 +241,7 @@ def draw(outcome: Outcome) -> Figure:
         for index, (name, entry) in enumerate(ENTRIES.items()):
             rows = (
                 outcome.data.filter(pl.col("entry") == name)
-                .group_by("value")
+                .group_by("value", maintain_order=True)
                 .agg(pl.col("utilization", "delay_p99").mean())
                 .sort("value")
             )
