@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import tailback as tb
-
 from tools import write_home
 from tools.home import LINES, MEASURES, QUEUES, measured, orbit_steps, scenario
 
