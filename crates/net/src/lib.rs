@@ -17,6 +17,7 @@ pub mod margin;
 #[cfg(target_os = "linux")]
 pub mod router;
 pub mod secure;
+mod shown;
 pub mod socket;
 pub mod transfer;
 pub mod udp;
@@ -27,5 +28,6 @@ pub use channel::{Channel, PlainChannel, SecuredChannel};
 pub use clock::Clock;
 pub use host::{Happened, UdpHost, Way};
 pub use impair::{Impairment, ImpairmentConfig};
+pub use shown::shown;
 pub use socket::MarkedSocket;
 pub use udp::{Driver, EdgeCounters};

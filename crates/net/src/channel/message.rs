@@ -1,6 +1,8 @@
 //! What the two ends of a session say to each other beside frames: whether somebody is there, and how it ended. The first
 //! byte tells them from frames, whose first byte is the version of the wire format.
 
+use crate::shown::shown;
+
 /// The longest text.
 const LONGEST: usize = 1000;
 const PING: u8 = 0x81;
@@ -15,7 +17,7 @@ pub enum Message {
     Ping(u64),
     /// The number of a ping.
     Pong(u64),
-    /// How it ended for the one who says this: well, or with an error.
+    /// How it ended for the one who says this: well, or with an error, which can be shown as it is read.
     Verdict(Result<(), String>),
     /// The verdict has arrived.
     Farewell,
@@ -56,12 +58,24 @@ impl Message {
             VERDICT => match rest.split_first()? {
                 (0, []) => Some(Self::Verdict(Ok(()))),
                 (1, why) if why.len() <= LONGEST => {
-                    Some(Self::Verdict(Err(String::from_utf8_lossy(why).into_owned())))
+                    Some(Self::Verdict(Err(shown(&String::from_utf8_lossy(why)))))
                 }
                 _ => None,
             },
             FAREWELL => rest.is_empty().then_some(Self::Farewell),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peers_words_can_be_shown() {
+        let mut bytes = Vec::new();
+        Message::Verdict(Err("no\u{1b}[2J\n".to_owned())).write(&mut bytes);
+        assert_eq!(Message::read(&bytes), Some(Message::Verdict(Err(r"no\u{1b}[2J\n".to_owned()))));
     }
 }

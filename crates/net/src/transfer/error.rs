@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use tailback_core::{Bytes, Span};
 
 use crate::secure::handshake::HandshakeError;
+use crate::shown::shown;
 
 /// Why a transfer has failed.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +20,10 @@ pub enum TransferError {
         source: io::Error,
     },
     /// The file's name cannot be given to another host.
-    #[error("{} is not a name that can be given to another host; expected UTF-8 of at most 255 bytes", .0.display())]
+    #[error(
+        "{} is not a name that can be given to another host; expected UTF-8 of at most 255 bytes without control characters and \
+         backslashes", shown(&.0.to_string_lossy())
+    )]
     Name(PathBuf),
     /// The file is not any more what it was when the transfer began.
     #[error("{} has changed while it was sent", .0.display())]

@@ -101,7 +101,10 @@ impl Seen {
 
 /// The name of a file without its folders, if it can be given to another host.
 fn bare_name(path: &Path) -> Option<String> {
-    path.file_name()?.to_str().filter(|name| name.len() <= LONGEST_NAME).map(str::to_owned)
+    path.file_name()?
+        .to_str()
+        .filter(|name| name.len() <= LONGEST_NAME && offer::is_bare(name))
+        .map(str::to_owned)
 }
 
 /// A path and what became of it, for errors.

@@ -4,6 +4,7 @@ use tailback_core::Bytes;
 
 use super::hash::Hash;
 use crate::secure::handshake::LONGEST_ANSWER;
+use crate::shown::{is_plain, shown};
 
 /// The longest name of a file, in bytes.
 pub const LONGEST_NAME: usize = 255;
@@ -32,21 +33,25 @@ impl Offer {
         bytes
     }
 
-    /// From bytes; `None` where they are none, or the name could lead out of a folder.
+    /// From bytes; `None` where they are none, or the name could lead out of a folder or change a terminal.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let (hash, rest) = bytes.split_first_chunk()?;
         let (size, rest) = rest.split_first_chunk()?;
         let (length, rest) = rest.split_first()?;
         let (name, flow) = rest.split_at_checked(usize::from(*length))?;
         let (name, flow) = (std::str::from_utf8(name).ok()?, std::str::from_utf8(flow).ok()?);
-        let is_bare = !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0']);
-        is_bare.then(|| Self {
+        is_bare(name).then(|| Self {
             name: name.to_owned(),
             size: Bytes::new(u64::from_be_bytes(*size)),
             hash: *hash,
             flow: flow.to_owned(),
         })
     }
+}
+
+/// Whether a name is one of a file without folders, and does nothing to a terminal that shows it.
+pub(super) fn is_bare(name: &str) -> bool {
+    !matches!(name, "" | "." | "..") && name.chars().all(|part| is_plain(part) && !matches!(part, '/' | '\\'))
 }
 
 /// What a receiver answers: how much it has, or why it does not want the file.
@@ -63,11 +68,11 @@ pub(super) fn write_answer(answer: &Result<u64, String>) -> Vec<u8> {
     }
 }
 
-/// The answer in these bytes; `None` where there is none.
+/// The answer in these bytes, of which a refusal can be shown as it is; `None` where there is none.
 pub(super) fn read_answer(bytes: &[u8]) -> Option<Result<u64, String>> {
     match bytes.split_first()? {
         (0, have) => have.try_into().ok().map(|have| Ok(u64::from_be_bytes(have))),
-        (1, why) => Some(Err(String::from_utf8_lossy(why).into_owned())),
+        (1, why) => Some(Err(shown(&String::from_utf8_lossy(why)))),
         _ => None,
     }
 }
@@ -101,12 +106,26 @@ mod tests {
         for name in ["a", "a b", "ä.txt", ".hidden", "..."] {
             assert_eq!(Offer::read(&offer(name).write()), Some(offer(name)));
         }
-        for name in ["", ".", "..", "a/b", "/etc/passwd", "..\\a", "a\0"] {
+        for name in [
+            "",
+            ".",
+            "..",
+            "a/b",
+            "/etc/passwd",
+            "..\\a",
+            "a\0",
+            "\u{1b}]0;a\u{7}",
+            "a\nb",
+            "a\r",
+            "\u{202e}a",
+        ] {
             assert_eq!(Offer::read(&offer(name).write()), None, "{name:?}");
         }
         let long = Err("ä".repeat(300));
         let written = write_answer(&long);
         assert!(written.len() <= LONGEST_ANSWER);
         assert!(read_answer(&written).is_some_and(|answer| answer.is_err_and(|why| why.ends_with('ä'))));
+        let rude = write_answer(&Err("no\u{1b}[2J".to_owned()));
+        assert_eq!(read_answer(&rude), Some(Err(r"no\u{1b}[2J".to_owned())));
     }
 }
