@@ -12,14 +12,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tailback_core::{Bytes, Observation, Span, Stream, Time};
 use tailback_link::LinkCounters;
-use tailback_net::Clock;
 use tailback_net::secure::{Invitation, KeyPair};
 use tailback_net::transfer::{
     self as moving, Offer, Phase, Prepared, ReceiveConfig, Seen, SendConfig, Sizes, receive, send,
 };
 use tailback_net::udp::EdgeCounters;
+use tailback_net::{Clock, shown};
 use tailback_scenario::emulation::{Emulation, FlowCounts, SeenFlow};
 use tailback_scenario::endpoints::piped;
+use tailback_scenario::transfer::{flow_of, scenario_of};
 use tailback_scenario::{Outcome, Problems, Scenario};
 use tailback_transport::{Receiver, Sender};
 
@@ -104,7 +105,11 @@ pub(crate) fn send_file(
     let told: ToldSend = read(told)?;
     let keys = match (&told.keys, &told.invitation) {
         (Some(keys), Some(bytes)) => Some((keys.pair()?, Invitation::from_bytes(&sized(bytes)?))),
-        _ => None,
+        (None, None) => None,
+        // Never in the clear by mistake.
+        _ => {
+            return Err(PyValueError::new_err("keys or an invitation alone; expected both, or none of them"));
+        }
     };
     let config = SendConfig {
         file: told.file,
@@ -136,8 +141,7 @@ fn sent(
     let prepare = |sizes| {
         let (prepared, scenario) = sender(scenario, sizes)?;
         real.check().map_err(|error| error.to_string())?;
-        let flow = Scenario::lean_json(&scenario.to_json()).map_err(|problems| problems.to_string())?;
-        let flow = offered::write(&flow, classes)?;
+        let flow = offered::write(&flow_of(&scenario), classes)?;
         *recording.borrow_mut() = Some(Recording::new(scenario, true)?);
         Ok((prepared, flow))
     };
@@ -188,7 +192,7 @@ fn received(config: &ReceiveConfig, admit: &Py<PyAny>, teller: &Teller, real: &R
     let prepare = |offer: &Offer| {
         let admitted = |classes: &str| teller.ask(admit, classes);
         let (prepared, scenario) = receiver(offer, admitted).inspect_err(|why| {
-            teller.tell(&json!({"phase": "refused", "name": offer.name, "why": why}));
+            teller.tell(&json!({"phase": "refused", "name": offer.name, "why": shown(why)}));
         })?;
         real.check().map_err(|error| error.to_string())?;
         teller.tell(&json!({"phase": "offer", "name": offer.name, "total": offer.size.get(),
@@ -258,12 +262,18 @@ fn receiver(
     if let Some(classes) = classes {
         admitted(&classes)?;
     }
-    let mut scenario = Scenario::from_json(&flow).map_err(|problems| problems.to_string())?;
+    let mut scenario = scenario_of(&offer.name, &flow).map_err(|problems| in_a_line(&problems))?;
     let flow = one_flow(&mut scenario)?;
     let (_, endpoint) = piped(flow).ok_or(NO_STREAM)?;
     let header = flow.transport.header;
     let rng = Stream::new(scenario.seed, "transfer receiver");
     Ok((Prepared { endpoint, header, rng, impairment: None }, scenario))
+}
+
+/// All complaints, as both ends are told them.
+fn in_a_line(problems: &Problems) -> String {
+    let errors: Vec<String> = problems.errors.iter().map(ToString::to_string).collect();
+    errors.join("; ")
 }
 
 const NO_STREAM: &str =

@@ -39,6 +39,7 @@ pub mod table;
 pub mod template;
 pub mod topology;
 pub mod trace;
+pub mod transfer;
 mod unit_hint;
 mod walk;
 
