@@ -108,14 +108,25 @@ impl Payload for SendBuffer {
 
 // ── receiver ──
 
+/// A segment's number, and its bytes.
+type Piece = (u64, Box<[u8]>);
+
+/// For so many bytes of the limit one piece may wait beyond a hole: what a piece takes beside its bytes is then less than a
+/// third of the limit.
+const PER_PIECE: u64 = 256;
+/// So many may wait, however small the limit is.
+const LEAST_PIECES: u64 = 64;
+
 /// A receiver's bytes: those that wait for earlier ones, and those that can be read.
 #[derive(Clone, Debug)]
 pub struct ReceiveBuffer {
     header: u64,
     /// How far beyond what was delivered bytes are taken.
     limit: u64,
-    /// Pieces beyond a hole.
-    waiting: BTreeMap<u64, Box<[u8]>>,
+    /// Pieces beyond a hole, by their places.
+    waiting: BTreeMap<u64, Piece>,
+    /// The number of the segment that begins where there is no hole before.
+    number: u64,
     /// The stream offset up to which bytes were delivered, and up to which there is no hole.
     next: u64,
     end: u64,
@@ -125,13 +136,15 @@ pub struct ReceiveBuffer {
 
 impl ReceiveBuffer {
     /// An empty buffer for packets of which `header` bytes are not payload. Bytes more than `limit` beyond what was
-    /// delivered are refused, and so are pieces that overlap others, which an honest sender has none of: no peer can have
-    /// more than `limit` kept.
+    /// delivered are refused, and so is what no honest sender sends: pieces that overlap others, and numbers that do not follow
+    /// one another as the pieces do. No peer can have more than `limit` bytes kept, or more than one piece for each 256 of
+    /// them beyond a hole; nor more numbers, here or by the receiver behind.
     pub fn new(header: Bytes, limit: Bytes) -> Self {
         Self {
             header: header.get(),
             limit: limit.get(),
             waiting: BTreeMap::new(),
+            number: 0,
             next: 0,
             end: 0,
             bytes: Vec::new(),
@@ -146,24 +159,46 @@ impl ReceiveBuffer {
         std::mem::replace(&mut self.bytes, rest)
     }
 
-    /// Whether a piece shares bytes with another one that is here, and is not that one again.
-    fn overlaps(&self, offset: u64, end: u64) -> bool {
+    /// Takes a piece beyond a hole; `false` where it does not fit those that are here.
+    fn keep(&mut self, number: u64, offset: u64, piece: &[u8]) -> bool {
+        let end = offset + piece.len() as u64;
+        // Each segment between has a byte at least.
+        if number <= self.number || number - self.number > offset - self.end {
+            return false;
+        }
         // Pieces that are here overlap none, so that of those which begin before the end the last one ends last.
-        let last = self.waiting.range(..end).next_back();
-        last.is_some_and(|(&start, piece)| {
-            let is_same = start == offset && piece.len() as u64 == end - offset;
-            !is_same && start + piece.len() as u64 > offset
-        })
+        if let Some((&start, (known, before))) = self.waiting.range(..end).next_back() {
+            if start == offset && before.len() == piece.len() {
+                return *known == number; // The same again.
+            }
+            if start + before.len() as u64 > offset || *known >= number {
+                return false;
+            }
+        }
+        let is_full = self.waiting.len() as u64 >= (self.limit / PER_PIECE).max(LEAST_PIECES);
+        let fits = self.waiting.range(end..).next().is_none_or(|(_, (after, _))| number < *after);
+        if is_full || !fits {
+            return false;
+        }
+        self.waiting.insert(offset, (number, piece.into()));
+        true
     }
 
     /// Takes a piece that begins where there is no hole before, and those that waited for it.
     fn append(&mut self, piece: &[u8]) {
+        self.extend(piece);
+        // One whose number does not follow is none of this stream: the endpoint then misses its bytes.
+        while let Some((number, piece)) = self.waiting.remove(&self.end)
+            && number == self.number
+        {
+            self.extend(&piece);
+        }
+    }
+
+    fn extend(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
         self.end += piece.len() as u64;
-        while let Some(piece) = self.waiting.remove(&self.end) {
-            self.bytes.extend_from_slice(&piece);
-            self.end += piece.len() as u64;
-        }
+        self.number += 1;
     }
 }
 
@@ -184,19 +219,16 @@ impl Payload for ReceiveBuffer {
         if end > self.next.saturating_add(self.limit) {
             return false;
         }
-        if end <= self.end || length == 0 {
+        let number = frame.packet.number;
+        if frame.offset == self.end && number == self.number {
+            self.append(frame.payload);
             return true;
         }
-        if frame.offset < self.end || self.overlaps(frame.offset, end) {
-            // What was delivered is nobody's business any more.
-            return frame.offset < self.next;
+        if number < self.number {
+            // It has arrived before: its number alone counts.
+            return end <= self.end;
         }
-        if frame.offset == self.end {
-            self.append(frame.payload);
-        } else {
-            self.waiting.entry(frame.offset).or_insert_with(|| frame.payload.into());
-        }
-        true
+        frame.offset > self.end && length > 0 && self.keep(number, frame.offset, frame.payload)
     }
 
     fn delivered(&mut self, bytes: Bytes) -> bool {
@@ -244,7 +276,8 @@ mod tests {
     #[test]
     fn bytes_far_ahead_or_of_a_wrong_length_are_refused() {
         let mut buffer = ReceiveBuffer::new(HEADER, Bytes::new(100));
-        let frame = |offset, size, payload| Frame { packet: data(0, size), annex: None, offset, payload };
+        let frame =
+            |offset, size, payload| Frame { packet: data(offset, size), annex: None, offset, payload };
         assert!(buffer.incoming(&frame(98, 2, b"ab")));
         assert!(!buffer.incoming(&frame(99, 2, b"ab")));
         assert!(!buffer.incoming(&frame(u64::MAX, 2, b"ab")));
@@ -256,7 +289,7 @@ mod tests {
     fn overlapping_pieces_do_not_pile_up() {
         let mut buffer = ReceiveBuffer::new(HEADER, Bytes::new(100));
         let frame = |offset, payload: &'static [u8]| {
-            let packet = data(0, payload.len() as u64);
+            let packet = data(offset, payload.len() as u64);
             Frame { packet, annex: None, offset, payload }
         };
         assert!(buffer.incoming(&frame(10, b"abcd")));
@@ -266,8 +299,30 @@ mod tests {
         }
         assert!(buffer.incoming(&frame(14, b"e")) && buffer.incoming(&frame(8, b"xx")));
         let taken: usize = (0..200).filter(|offset| buffer.incoming(&frame(*offset, b"xyz"))).count();
-        let kept: usize = buffer.waiting.values().map(|piece| piece.len()).sum();
+        let kept: usize = buffer.waiting.values().map(|(_, piece)| piece.len()).sum();
         assert!(taken > 0 && kept <= 100, "{kept} bytes");
+    }
+
+    /// What a receiver keeps of numbers, and a buffer of pieces, is bounded by the window, whatever a peer sends.
+    #[test]
+    fn neither_numbers_nor_tiny_pieces_pile_up() {
+        let mut buffer = ReceiveBuffer::new(HEADER, Bytes::new(100_000));
+        let frame = |number, offset, payload: &'static [u8]| {
+            let packet = data(number, payload.len() as u64);
+            Frame { packet, annex: None, offset, payload }
+        };
+        let empty = (0..1000).filter(|number| buffer.incoming(&frame(2 * number + 2, 0, b""))).count();
+        assert_eq!(empty, 0, "empty segments beyond the next one");
+        assert!(buffer.incoming(&frame(3, 10, b"abcd")));
+        let same = (4..1000).filter(|number| buffer.incoming(&frame(*number, 10, b"abcd"))).count();
+        assert_eq!(same, 0, "one piece under many numbers");
+        assert!(!buffer.incoming(&frame(2, 20, b"x")), "a later piece of an earlier number");
+        assert!(!buffer.incoming(&frame(4, 5, b"x")), "an earlier piece of a later number");
+        assert!(!buffer.incoming(&frame(99, 50, b"x")), "more segments than bytes before");
+        let tiny =
+            (0..40_000).filter(|place| buffer.incoming(&frame(place + 10, 2 * place + 20, b"x"))).count();
+        assert_eq!(tiny + 1, 100_000 / 256);
+        assert!(buffer.incoming(&frame(0, 0, b"abcd")), "what fills the hole always is taken");
     }
 
     proptest! {
