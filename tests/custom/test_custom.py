@@ -18,6 +18,7 @@ import pytest
 import tailback as tb
 from tailback import _core
 from tailback.custom import registry, shipping
+from tailback.custom.code import digest_of
 from tests.custom.custom_parts import Aimd, Count, Echo, Fifo, Marking, Paced, Paired, PairReporter, Probing, Reporter
 
 
@@ -534,10 +535,10 @@ def test_a_part_is_other_code_where_any_file_of_its_classes_is(
         (tmp_path / f"{name}.py").write_text(text)
         monkeypatch.delitem(sys.modules, name, raising=False)
     part = importlib.import_module("children_of_parts").Part
-    before = shipping.digest_of(part)
-    assert before == shipping.digest_of(part)
+    before = digest_of(part)
+    assert before == digest_of(part)
     (tmp_path / f"{file}.py").write_text(files[file] + "# changed\n")
-    assert shipping.digest_of(part) != before
+    assert digest_of(part) != before
 
 
 def test_the_stubs_say_what_the_core_has() -> None:

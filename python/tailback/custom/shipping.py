@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import inspect
 import json
 import pickle
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tailback.custom.code import digest_of, modules_of
 from tailback.custom.registry import Part, explained, of_name, register
 from tailback.errors import PartError
 
 _RECEIVED: dict[str, str] = {}
 """The digests of parts that came from elsewhere, by name."""
+_LOADED: dict[str, str] = {}
+"""The digests of the files that their modules had when these were loaded here, by the modules' names."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,9 @@ class Shipped:
     pickled: bytes
     """The class: by reference where its module can be imported there, by value otherwise."""
     digest: str
-    """Of its source: other code gives other runs."""
+    """Of its code: other code gives other runs."""
+    modules: Mapping[str, str]
+    """The modules of its code, and a digest of each one's file."""
 
 
 def tables_in(data: Any) -> list[Mapping[str, Any]]:
@@ -47,13 +50,13 @@ def named_in(data: Any) -> set[str]:
 
 
 def digest(names: set[str]) -> str:
-    """Of the named parts' source: other code gives other runs."""
+    """Of the named parts' code: other code gives other runs."""
     return " ".join(f"{name} {digest_of(part)}" for name, part in _known(names))
 
 
 def ship(names: set[str]) -> tuple[Shipped, ...]:
     """The named parts for another process."""
-    return tuple(Shipped(name, _pickled(part), digest_of(part)) for name, part in _known(names))
+    return tuple(Shipped(name, _pickled(part), digest_of(part), modules_of(part)) for name, part in _known(names))
 
 
 def receive(parts: tuple[Shipped, ...]) -> None:
@@ -63,8 +66,17 @@ def receive(parts: tuple[Shipped, ...]) -> None:
             continue
         known = of_name(part.name)
         if known is None or digest_of(known) != part.digest:
+            _forget_older(part.modules)
             register(pickle.loads(part.pickled))
+            _LOADED.update(part.modules)
         _RECEIVED[part.name] = part.digest
+
+
+def _forget_older(modules: Mapping[str, str]) -> None:
+    """Lets modules be imported anew where a file of theirs has changed since an earlier part brought it here."""
+    if any(_LOADED.get(name, digest) != digest for name, digest in modules.items()):
+        for name in modules.keys() - {"__main__"}:
+            sys.modules.pop(name, None)
 
 
 def pack(scenario: str) -> bytes:
@@ -104,30 +116,3 @@ def _pickled(part: Part) -> bytes:
 
     by_value: bytes = cloudpickle.dumps(part)
     return by_value
-
-
-def digest_of(part: Part) -> str:
-    """Of the files that define a part, its parents and its receiver's half, with all that these may call; of a class alone where
-    there is no file."""
-    sources = dict.fromkeys(_source(made) for made in _made_of(part))
-    return hashlib.blake2b("".join(sources).encode(), digest_size=16).hexdigest()
-
-
-def _made_of(part: Part) -> Iterator[type]:
-    """The classes that a part is made of and that are not the library's."""
-    policy = getattr(part, "policy", None)
-    report = getattr(policy, "Report", None)
-    for thing in (part, policy, report):
-        for made in inspect.getmro(thing) if isinstance(thing, type) else ():
-            if made.__module__.partition(".")[0] not in {"tailback", "builtins", "abc"}:
-                yield made
-
-
-def _source(made: type) -> str:
-    for thing in (inspect.getmodule(made), made):
-        try:
-            if thing is not None:
-                return inspect.getsource(thing)
-        except (OSError, TypeError):
-            continue
-    return repr(made) + str(id(made))

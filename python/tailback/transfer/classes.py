@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from tailback import _core
 from tailback.custom import shipping
+from tailback.custom.code import digest_of
 from tailback.custom.parts import Controller
 from tailback.custom.registry import Part, of_name, registered, wants
 
@@ -33,7 +34,7 @@ def _told(part: type[Controller]) -> dict[str, Any]:
         (interval,), named = part.policy.__getnewargs_ex__()
         told["reports"] = {"interval": interval, **named}
     elif part.policy is not None:
-        told |= {"reports": _OWN, "file": _file(part), "digest": shipping.digest_of(part)}
+        told |= {"reports": _OWN, "file": _file(part), "digest": digest_of(part)}
     return told
 
 
@@ -56,7 +57,7 @@ class Admission:
     """The classes that the receiver has, as they are when it begins to wait: their files may change while it does."""
 
     def __init__(self) -> None:
-        self._digests = {name: shipping.digest_of(part) for name, part in registered().items()}
+        self._digests = {name: digest_of(part) for name, part in registered().items()}
 
     def refusal(self, text: str) -> str:
         """Makes ready for the classes that an offer tells of in JSON; why that cannot be, or nothing."""

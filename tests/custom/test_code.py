@@ -1,0 +1,116 @@
+"""Which code decides what a custom part does: runs that are kept hold for the same code only."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import tailback as tb
+from tailback.custom.code import digest_of, modules_of
+
+PART = """import tailback as tb
+{imports}
+class WindowOfElsewhere(tb.Controller):
+    def on_feedback(self, now, feedback, cx):
+        pass
+    def directive(self):
+        {inside}
+        return tb.Directive(window={window} * 1000.0)
+"""
+WAYS = {
+    "import": ("import code_helper", "pass", "code_helper.SEGMENTS"),
+    "from": ("from code_helper import SEGMENTS", "pass", "SEGMENTS"),
+    "all": ("from code_helper import *", "pass", "SEGMENTS"),
+    "within": ("", "from code_helper import SEGMENTS", "SEGMENTS"),
+    "named": ("import importlib", "code_helper = importlib.import_module('code_helper')", "code_helper.SEGMENTS"),
+    "package": ("from code_package import inner", "pass", "inner.SEGMENTS"),
+    "relative": ("import code_package.outer", "pass", "code_package.outer.again()"),
+    "later": ("", "import code_package.outer as outer", "outer.again()"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of modules that can be imported."""
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [name for name in sys.modules if name.startswith("code_")]:
+        monkeypatch.delitem(sys.modules, name)
+    package = tmp_path / "code_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "inner.py").write_text("from code_helper import SEGMENTS\n")
+    (package / "outer.py").write_text("from .inner import SEGMENTS\ndef again():\n    return SEGMENTS\n")
+    (tmp_path / "code_helper.py").write_text("SEGMENTS = 4\n")
+    return tmp_path
+
+
+def part_of(folder: Path, way: str) -> type[tb.Controller]:
+    imports, inside, window = WAYS[way]
+    (folder / f"code_by_{way}.py").write_text(PART.format(imports=imports, inside=inside, window=window))
+    importlib.invalidate_caches()
+    part: type[tb.Controller] = tb.register(importlib.import_module(f"code_by_{way}").WindowOfElsewhere)  # type: ignore[assignment]
+    return part
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_part_is_other_code_where_what_it_imports_is(way: str, folder: Path) -> None:
+    part = part_of(folder, way)
+    before = digest_of(part)
+    assert before == digest_of(part)
+    (folder / "code_helper.py").write_text("SEGMENTS = 40\n")
+    assert digest_of(part) != before
+
+
+def test_what_is_installed_is_no_code_of_a_part(folder: Path) -> None:
+    part = part_of(folder, "import")
+    assert set(modules_of(part)) == {"code_by_import", "code_helper"}
+    (folder / "code_helper.py").write_text("import json\nimport numpy\nimport not_there\nSEGMENTS = 4\n")
+    assert set(modules_of(part)) == {"code_by_import", "code_helper"}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_kept_runs_hold_for_the_code_that_a_part_imports(jobs: int, folder: Path) -> None:
+    part = part_of(folder, "import")
+    base = tb.dumbbell(rate="10 Mbit/s", delay="20 ms", buffer="50 packets", duration="3 s").with_flows(
+        tb.flows(1, "reno")
+    )
+
+    def goodput() -> float:
+        runs = base.sweep(scheme=[part.scheme()], seeds=2, cache=folder / "runs", jobs=jobs)
+        assert runs.failed.is_empty(), runs.failed["error"][0]
+        found: float = runs.table["goodput"][0]
+        return found
+
+    before = goodput()
+    (folder / "code_helper.py").write_text("SEGMENTS = 40\n")
+    importlib.reload(sys.modules["code_helper"])
+    assert goodput() > 2 * before
+
+
+def test_a_class_that_a_function_makes_is_what_the_function_was_told(folder: Path) -> None:
+    text = "import tailback as tb\ndef made(window):\n    class Local(tb.Controller):\n        size = window\n    return Local\n"
+    (folder / "code_made.py").write_text(text)
+    made = importlib.import_module("code_made").made
+    four = made(4)
+    assert digest_of(four) == digest_of(four) != digest_of(made(40))
+
+
+def test_a_notebooks_class_is_what_its_cells_and_their_modules_are(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", notebook)
+    cell = PART.format(imports="from code_helper import SEGMENTS as OTHER", inside="pass", window="SEGMENTS")
+    exec(cell, vars(notebook))
+    exec("import code_helper\nSEGMENTS = 4\n", vars(notebook))
+    part = notebook.WindowOfElsewhere
+    first = digest_of(part)
+    assert first == digest_of(part)
+    exec("SEGMENTS = 40\n", vars(notebook))
+    second = digest_of(part)
+    (folder / "code_helper.py").write_text("SEGMENTS = 40\n")
+    assert len({first, second, digest_of(part)}) == 3
