@@ -235,6 +235,27 @@ def test_one_failing_item_does_not_take_others_down(tmp_path: Path, monkeypatch:
     assert "<strong>1</strong> of 4 claims reproduced, 1 not reproduced, 2 could not run." in page
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_an_item_whose_drawing_fails_does_not_take_others_down(
+    kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Undrawn(Fake):
+        def draw(self, outcome: Outcome) -> Any:
+            raise ZeroDivisionError("no axes")
+
+    good, bad = Fake({"value": 1.0}), Undrawn({"value": 1.0})
+    if kept:
+        run(claims(monkeypatch, bad=Fake({"value": 1.0}), good=good), tmp_path)
+    made = claims(monkeypatch, bad=bad, good=good)
+    verdicts = reproduce.reproduce(made, "quick", tmp_path, jobs=1, show_progress=False, resume=kept)
+    assert [(verdict.word, verdict.kept) for verdict in verdicts] == [("error", kept), ("holds", kept)]
+    assert verdicts[0].error == "its figure could not be drawn: ZeroDivisionError: no axes"
+    assert "no axes" in write_report(verdicts, tmp_path).read_text()
+    if not kept:  # It is tried again.
+        again = reproduce.reproduce(made, "quick", tmp_path, jobs=1, show_progress=False, resume=True)
+        assert [verdict.kept for verdict in again] == [False, True]
+
+
 YES, NO, UNRUN = (Check("a test", "seen", "wanted", holds) for holds in (True, False, None))
 
 

@@ -242,3 +242,6 @@ def test_keys_are_written_and_read_again() -> None:
     ) == bytes(range(48))
     with pytest.raises(TailbackError, match="--only"):
         keys.public(keys.written(bytes(48)))
+    for typed in ("é", "1", ""):  # No ASCII, no base32, too short.
+        with pytest.raises(TailbackError, match="--key"):
+            keys.invitation(typed)

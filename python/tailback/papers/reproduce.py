@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tailback.errors import TailbackError
+from tailback.errors import StorageError, TailbackError
 from tailback.papers import finished
 from tailback.papers.item import Fidelity, Outcome, Parameter, Word
 from tailback.papers.lab import Lab, Shared
@@ -202,10 +202,17 @@ def _measure(claim: Claim, lab: Lab) -> Verdict:
             raise TailbackError(f"the item's code does not measure {', '.join(missing)}")
         verdict.outcome = outcome
     except Exception as error:  # Whatever it is, the other items go on and the report tells.
-        verdict.error = str(error) if isinstance(error, TailbackError) else f"{type(error).__name__}: {error}"
-        verdict.trace = "" if isinstance(error, TailbackError) else traceback.format_exc()
+        _fail(verdict, error)
     verdict.wall_s, verdict.runs = time.monotonic() - began, lab.runs
     return verdict
+
+
+def _fail(verdict: Verdict, error: Exception, doing: str = "") -> None:
+    """Tells of an error, from within its handler."""
+    known = isinstance(error, TailbackError)
+    verdict.outcome = None
+    verdict.error = doing + (str(error) if known else f"{type(error).__name__}: {error}")
+    verdict.trace = "" if known else traceback.format_exc()
 
 
 def _target(claim: Claim, out: Path) -> Path:
@@ -224,18 +231,31 @@ def _write(verdict: Verdict, out: Path) -> None:
     about = {"tailback.item": verdict.claim.id, "tailback.measured": json.dumps(plain(outcome.measured))}
     write_parquet(outcome.data, data, outcome.units, about)
     write_csv(outcome.data, data.with_suffix(".csv"))
-    _draw(verdict, out)
+    if not _draw(verdict, out):
+        return
     # Last: what has a record is whole.
     done = finished.Finished(verdict.wall_s, verdict.runs, tuple(verdict.parameters), outcome)
     finished.keep(verdict.claim, verdict.fidelity, done, data)
 
 
-def _draw(verdict: Verdict, out: Path) -> None:
+def _draw(verdict: Verdict, out: Path) -> bool:
+    """Draws an item's figure; whether there is one. Where its drawing fails, so has the item.
+
+    Raises:
+        StorageError: where the figure cannot be written.
+    """
     if verdict.outcome is None:
-        return
+        return False
     from tailback.plot.style import save
 
-    verdict.data = _target(verdict.claim, out)
-    verdict.figure = verdict.data.with_suffix(".svg")
-    verdict.drawn = verdict.claim.item().draw(verdict.outcome)
-    save(verdict.drawn, verdict.figure, salt=verdict.claim.id)
+    data = _target(verdict.claim, out)
+    try:
+        drawn = verdict.claim.item().draw(verdict.outcome)
+        save(drawn, data.with_suffix(".svg"), salt=verdict.claim.id)
+    except StorageError:
+        raise
+    except Exception as error:  # As in measuring.
+        _fail(verdict, error, "its figure could not be drawn: ")
+        return False
+    verdict.data, verdict.figure, verdict.drawn = data, data.with_suffix(".svg"), drawn
+    return True

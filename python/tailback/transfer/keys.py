@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import os
 from dataclasses import dataclass
@@ -100,7 +99,7 @@ def _typed(text: str, option: str, length: int, allowed: str) -> bytes:
     compact = "".join(text.split()).upper()
     try:
         found = base64.b32decode(compact + "=" * (-len(compact) % 8))
-    except binascii.Error:
+    except ValueError:  # Letters outside of ASCII among others; what base32 itself complains of is a kind of it.
         found = b""
     if len(found) != length:
         raise refused(option, text, allowed)
