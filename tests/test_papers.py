@@ -241,6 +241,7 @@ def test_an_item_whose_drawing_fails_does_not_take_others_down(
 ) -> None:
     class Undrawn(Fake):
         def draw(self, outcome: Outcome) -> Any:
+            del outcome
             raise ZeroDivisionError("no axes")
 
     good, bad = Fake({"value": 1.0}), Undrawn({"value": 1.0})

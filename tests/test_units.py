@@ -7,6 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailback import units
+from tailback.commands.transfer import Common
+from tailback.errors import ArgumentError
+from tailback.lab.run import lateness
 
 
 def test_known_quantities() -> None:
@@ -33,6 +36,44 @@ def test_rates_come_back_exactly(bits: int) -> None:
 def test_refuses_what_has_no_unit(bad: str) -> None:
     with pytest.raises(ValueError, match="quantity with its unit"):
         units.number(bad)
+
+
+@pytest.mark.parametrize(
+    ("bad", "kind", "expected"),
+    [
+        ("5 Mbit/s", "time", "a time with its unit, such as '5 ms'"),
+        ("3 MB", "time", "a time"),
+        ("1e999 s", "time", "a time"),
+        ("20", "time", "a time"),
+        ("-1 ms", "time", "a time"),
+        ("5 ms", "rate", "a rate with its unit, such as '10 Mbit/s'"),
+        ("5 packets", "data", "an amount of data with its unit, such as '4 MB'"),
+    ],
+)
+def test_options_have_units_of_their_kind(bad: str, kind: units.Kind, expected: str) -> None:
+    with pytest.raises(ArgumentError) as told:
+        units.option("--some", bad, kind)
+    assert f"--some: {bad!r} is not allowed; expected {expected}" in str(told.value)
+
+
+def test_options_are_numbers_in_base_units() -> None:
+    assert units.option("--some", "5 ms", "time") == pytest.approx(0.005)
+    assert units.option("--some", "5 kbit/s", "rate") == 5000.0
+    assert units.option("--some", "0 s", "time") == 0.0
+    with pytest.raises(ArgumentError, match="above zero"):
+        units.option("--some", "0 s", "time", positive=True)
+
+
+@pytest.mark.parametrize("budget", ["5 Mbit/s, 3 MB", "1e999 s, 1 s", "1 ms", "1 ms, 2 ms, 3 ms"])
+def test_lateness_is_two_times(budget: str) -> None:
+    with pytest.raises(ArgumentError, match="--budget"):
+        lateness(budget)
+
+
+@pytest.mark.parametrize("patience", ["20 B", "20 Mbit/s", "20", "1e999 s"])
+def test_patience_is_a_time(patience: str) -> None:
+    with pytest.raises(ArgumentError, match="--patience"):
+        Common(patience, plaintext=False, out=None, as_json=False).seconds()
 
 
 @pytest.mark.parametrize("bad", [-1.0, float("nan"), float("inf")])

@@ -32,10 +32,10 @@ def budget(asked: str | int | None = None) -> int:
     if said is None or said == "":
         return int(SHARE * _available())
     try:
-        found = int(number(said)) if isinstance(said, str) else int(said)
+        found = int(number(said, "data")) if isinstance(said, str) else int(said)
     except (ValueError, TypeError, OverflowError):
         found = 0
-    if found <= 0 or isinstance(said, bool) or (isinstance(said, str) and not said.rstrip().endswith("B")):
+    if found <= 0 or isinstance(said, bool):
         raise refused(name, said, 'an amount of memory, as in "4 GB", above zero')
     return min(found, 2**63 - 1)
 

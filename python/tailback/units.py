@@ -3,9 +3,12 @@ compute their parameters; and the units of result columns. Scenarios themselves 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from tailback.errors import refused
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,6 +41,12 @@ KINDS: Final = (
 )
 """Units of one kind, the base unit first."""
 _PERCENTAGE: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%\s*")
+Kind: TypeAlias = Literal["time", "rate", "data"]
+_KINDS: Final[dict[Kind, tuple[tuple[str, ...], str]]] = {
+    "time": (KINDS[0], "a time with its unit, such as '5 ms'"),
+    "rate": (KINDS[1], "a rate with its unit, such as '10 Mbit/s'"),
+    "data": (KINDS[2], "an amount of data with its unit, such as '4 MB'"),
+}
 _WRITTEN: Final = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]+)\s*")
 
 
@@ -62,18 +71,42 @@ def packets(count: int) -> str:
     return f"{count} packets"
 
 
-def number(written: str) -> float:
+def number(written: str, kind: Kind | None = None) -> float:
     """The value of a written quantity in base units: seconds, bits per second, bytes or packets.
 
+    Args:
+        written: a number and its unit.
+        kind: what the quantity must be; where absent, any of these.
+
     Raises:
-        ValueError: where there is no number, or no known unit.
+        ValueError: where there is no number, it is not finite, or no known unit of the kind.
     """
     match = _WRITTEN.fullmatch(written)
     if match is None and written.lstrip()[:1] in {"-", "\N{MINUS SIGN}"} and _WRITTEN.fullmatch(written.lstrip()[1:]):
         raise ValueError(f"{written!r} is not allowed; expected a quantity that is not negative, such as '5 ms'")
+    units, expected = _KINDS[kind] if kind else (_FACTORS, "for example '10 Mbit/s' or '5 ms'")
     if match is None or match[2] not in _FACTORS:
-        raise ValueError(f"{written!r} is not a quantity with its unit; expected for example '10 Mbit/s' or '5 ms'")
-    return float(match[1]) * _FACTORS[match[2]]
+        raise ValueError(f"{written!r} is not a quantity with its unit; expected {expected}")
+    found = float(match[1]) * _FACTORS[match[2]]
+    if match[2] not in units or not math.isfinite(found):
+        raise ValueError(f"{written!r} is not allowed; expected {expected}")
+    return found
+
+
+def option(name: str, written: str, kind: Kind, *, positive: bool = False) -> float:
+    """The value of a quantity that a user has given for an option or an argument.
+
+    Raises:
+        ArgumentError: where it is none of this kind, or zero where it must be positive.
+    """
+    expected = _KINDS[kind][1] + (", above zero" if positive else "")
+    try:
+        found = number(written, kind)
+    except ValueError:
+        raise refused(name, written, expected) from None
+    if positive and not found > 0.0:
+        raise refused(name, written, expected)
+    return found
 
 
 def meant_by_percentage(value: object) -> str:

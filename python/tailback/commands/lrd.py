@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tailback.commands.console import console, show
-from tailback.errors import ArgumentError, refused
+from tailback.errors import refused
 from tailback.results.places import as_written, place, written
-from tailback.units import number
+from tailback.units import option
 
 if TYPE_CHECKING:
     from tailback.analysis.lrd.study import Study
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 ABOUT = "lrd.json"
 """What ``--json`` prints, beside figure and tables."""
-_TIMES = ("s", "min", "h")
 """How units of time end."""
 
 
@@ -152,16 +151,8 @@ def _say(found: Study) -> None:
     )
 
 
-def _seconds(option: str, text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        value = number(text) if text.strip().endswith(_TIMES) and "/" not in text else math.nan
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0.0):
-        raise ArgumentError(f"{option}: {text!r} is not allowed; expected a time with its unit, for example '10 ms'")
-    return value
+def _seconds(name: str, text: str | None) -> float | None:
+    return None if text is None else option(name, text, "time", positive=True)
 
 
 def _finite(value: Any) -> Any:

@@ -64,7 +64,7 @@ class Common:
         from tailback.units import number
 
         try:
-            found = number(self.patience)
+            found = number(self.patience, "time")
         except ValueError:
             found = 0.0
         if not 0.1 <= found <= 3600:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from tailback import units
-from tailback.errors import ArgumentError, TailbackError
+from tailback.errors import ArgumentError
 
 if TYPE_CHECKING:
     from tailback.pool import Pool
@@ -53,10 +53,7 @@ def tune_file(
     if kind != "tdqm":
         raise ArgumentError(f"queue: {kind} is not allowed; expected tdqm")
     scenario: Scenario = changed(Scenario.from_toml(file), changes)
-    try:
-        limit = None if delay is None else units.number(delay)
-    except (TailbackError, ValueError) as error:
-        raise ArgumentError(f"delay: {delay} is not allowed; expected a time, for example '5 ms'") from error
+    limit = None if delay is None else units.option("--delay", delay, "time")
     found = tune_tdqm(scenario, scenario.run(), link=link, utilization=utilization, delay=limit)
     tried: list[Round] = []
     seen: dict[str, float] = {}

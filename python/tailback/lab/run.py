@@ -204,7 +204,7 @@ def lateness(written: str) -> tuple[float, float]:
     """
     parts = written.split(",")
     try:
-        median, p99 = (number(part) for part in parts)
+        median, p99 = (number(part, "time") for part in parts)
     except ValueError:
         raise refused("--budget", written, "two times, such as '0.2 ms, 1 ms'") from None
     return median, p99
