@@ -129,3 +129,16 @@ def test_what_fails_is_told_in_one_place_with_the_users_own_line(folder: Path) -
     (folder / "broken.py").write_text("def f(:", encoding="utf-8")
     told = tailback("tailback run examples/dumbbell.toml --custom broken.py", status=1)
     assert "broken.py, line 1: SyntaxError: invalid syntax" in told
+
+
+def test_groups_are_not_called_like_schemes_that_they_do_not_run() -> None:
+    base = tb.dumbbell(rate="2 Mbit/s", duration="1 s").with_flows(
+        tb.flows(1, "reno"), tb.flows(1, "cubic", name="web")
+    )
+    runs = base.sweep(scheme=["cubic", "bbr1"], seeds=1, cache=False, jobs=1)
+    assert runs.flows["group"].unique(maintain_order=True).to_list() == ["flows 1", "web"]
+    assert runs.intervals(by="group")["group"].unique(maintain_order=True).to_list() == ["flows 1", "web"]
+    names = runs.plot.share("scheme").axes[0].get_legend_handles_labels()[1]
+    assert names == ["flows 1", "web"]
+    kept = base.sweep(buffer=["5 packets", "9 packets"], seeds=1, cache=False, jobs=1)
+    assert kept.flows["group"].unique(maintain_order=True).to_list() == ["reno", "web"]

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import tailback as tb
+from tailback.errors import ArgumentError
 from tailback.plot import save
+from tailback.plot.along import along
 from tailback.plot.scatter import covariance_ellipse
+from tailback.plot.style import figure, line, style
+from tailback.report.interactive import interactive
 
 
 @pytest.fixture(scope="module")
@@ -185,3 +191,97 @@ def test_shares_and_distributions_do_not_mix_axes_in_silence(runs: tb.Runs) -> N
         runs.plot.cdf(by="buffer").axes[0].get_title(loc="left")
         == "each line: all values of rate (5 Mbit/s, 10 Mbit/s)"
     )
+
+
+def test_the_scatter_does_not_mix_axes_in_silence(runs: tb.Runs) -> None:
+    said = runs.plot.throughput_delay(by="group").axes[0].get_title(loc="left")
+    assert said == "each mark: all values of buffer (10 packets, 40 packets), rate (5 Mbit/s, 10 Mbit/s)"
+    assert runs.plot.throughput_delay().axes[0].get_title(loc="left") == ""
+
+
+def test_no_delay_is_below_zero(runs: tb.Runs) -> None:
+    axis = runs.plot.throughput_delay(by="rate", ellipse=4.0).axes[0]
+    outlines = [one.get_path().transformed(one.get_patch_transform()) for one in axis.patches]
+    assert min(outline.get_extents().x0 for outline in outlines) < 0.0, "an ellipse reaches below"
+    high, low = axis.get_xlim()
+    assert -0.05 * high < low <= 0.0
+    assert axis.get_ylim()[0] >= 0.0
+
+
+@pytest.fixture(scope="module")
+def many() -> tb.Runs:
+    """Ten schemes and fourteen buffers, more than there are colours or marks at hand."""
+    base = tb.dumbbell(rate="2 Mbit/s", delay="10 ms", duration="1 s").with_flows(tb.flows(1, "reno"))
+    names = "reno newreno sack cubic vegas bbr1 bbr3 copa illinois westwood-plus"
+    buffers = [f"{5 * count} packets" for count in range(1, 15)]
+    return base.sweep(scheme=names.split(), buffer=buffers, seeds=1, cache=False, jobs=1)
+
+
+def looks_of(axis: Axes) -> list[tuple[object, ...]]:
+    """How each series with a name looks, those without points left out."""
+    drawn = [line for line in axis.get_lines() if np.isfinite(np.asarray(line.get_xdata(), dtype=float)).any()]
+    return [
+        (line.get_color(), line.get_marker(), line.get_markerfacecolor())
+        for line in drawn
+        if not str(line.get_label()).startswith("_")
+    ]
+
+
+@pytest.mark.parametrize("by", [None, "scheme", ["buffer", "scheme"]])
+def test_every_series_has_a_look_of_its_own(many: tb.Runs, by: str | list[str] | None) -> None:
+    looks = looks_of(many.plot.throughput_delay(by=by).axes[0])
+    assert len(set(looks)) == len(looks) == (10 if by == "scheme" else 140)
+
+
+def test_lines_over_a_field_differ_by_mark_too(many: tb.Runs) -> None:
+    drawn = [container[0] for container in many.plot.over("buffer").axes[0].containers]
+    looks = {(one.get_color(), one.get_marker(), one.get_markerfacecolor()) for one in drawn}
+    assert len(looks) == len(drawn) == 10
+    names = {tuple(line(index).values()) for index in range(48)}
+    assert len(names) == 48
+
+
+def test_more_series_than_looks_are_refused_or_taken_together(many: tb.Runs) -> None:
+    wide = tb.Runs(
+        variants=many.variants,
+        table=pl.concat(
+            [many.table.with_columns(scheme=pl.format("{}{}", pl.col("scheme"), pl.lit(n))) for n in range(3)]
+        ),
+        flows=many.flows,
+        links=many.links,
+    )
+    with pytest.raises(ArgumentError, match="420 series"):
+        wide.plot.throughput_delay(by=["scheme", "buffer"])
+    axis = wide.plot.throughput_delay().axes[0]
+    assert len(looks_of(axis)) == 30
+    assert axis.get_title(loc="left") == "each mark: all values of buffer (5 packets to 70 packets)"
+
+
+def test_a_legend_of_very_many_series_explains_colours_and_marks(many: tb.Runs, tmp_path: Path) -> None:
+    made = many.plot.throughput_delay()
+    save(made, tmp_path / "a.svg")
+    assert len(made.legends[0].get_texts()) == 24
+    assert made.axes[0].get_window_extent().height > 0.5 * 420
+    shown = [trace["name"] for trace in interactive(made)["data"] if trace["showlegend"]]  # type: ignore[index]
+    assert sorted(shown) == sorted(text.get_text() for text in made.legends[0].get_texts())
+
+
+def test_names_along_an_axis_do_not_lie_on_each_other(many: tb.Runs) -> None:
+    for made in (many.plot.over("scheme"), many.plot.share("scheme")):
+        made.draw_without_rendering()
+        ticks = made.axes[-1].get_xticklabels()
+        assert {tick.get_rotation() for tick in ticks} == {40.0}
+    few = many.select(scheme=["reno", "cubic"]).plot.over("scheme")
+    assert {tick.get_rotation() for tick in few.axes[-1].get_xticklabels()} == {0.0}
+
+
+def test_numbers_along_a_logarithmic_axis_do_not_lie_on_each_other() -> None:
+    values = pl.Series([10.0 * 1.25**step for step in range(22)])
+    with style():
+        made, (axis,) = figure()
+        axis.plot(values, values)
+        along("field", values).settle(axis)
+        made.draw_without_rendering()
+    boxes = [tick.get_window_extent() for tick in axis.get_xticklabels() if tick.get_text()]
+    assert len(boxes) > 5
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))

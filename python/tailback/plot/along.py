@@ -3,6 +3,7 @@ under its name."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ _DECADES = 15.0
 """Values that differ by more than this factor stand on a logarithmic axis, where no one is zero."""
 _LISTED = 6
 """More names than these are cut short."""
+_LETTER = 0.075
+"""Inches that a letter of a tick's name is wide, on average."""
+_FILLED = 0.8
+"""The part of a panel's width between its first and its last place, margins and labels of the other axis taken off."""
 _COUNTED = re.compile(r"([0-9.]+) (.+)")
 
 
@@ -39,10 +44,32 @@ class Along:
         if self.names is not None:
             axis.set_xticks(range(len(self.names)), self.names)
             axis.set_xlim(-0.5, len(self.names) - 0.5)
+            if len(self.names) * (max(map(len, self.names)) + 1) * _LETTER > _width(axis):
+                axis.tick_params(axis="x", labelrotation=40.0)
+                for tick in axis.get_xticklabels():  # The end of a name stands below its place.
+                    tick.set(horizontalalignment="right", rotation_mode="anchor")
         elif self.log:
             axis.set_xscale("log")
             axis.minorticks_off()
-            axis.set_xticks(list(self.places.values()), [f"{place:g}" for place in self.places.values()])
+            places = sorted(self.places.values())
+            axis.set_xticks(places, _apart(places, _width(axis)))
+
+
+def _width(axis: Axes) -> float:
+    """A panel's width in inches, before labels take their part of it."""
+    return float(axis.get_window_extent().width) / axis.get_figure(root=True).dpi  # type: ignore[union-attr]  # It has one.
+
+
+def _apart(places: Sequence[float], width: float) -> list[str]:
+    """What to write at places of a logarithmic axis: nothing where it would lie on the one before."""
+    per_inch = math.log(places[-1] / places[0]) / (_FILLED * width)
+    texts, free = [], -math.inf
+    for place in places:
+        half = 0.5 * (len(f"{place:g}") + 1) * _LETTER * per_inch
+        clear = math.log(place) - half >= free
+        texts.append(f"{place:g}" if clear else "")
+        free = math.log(place) + half if clear else free
+    return texts
 
 
 def along(field: str, values: pl.Series) -> Along:

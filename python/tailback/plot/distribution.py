@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tailback.errors import unknown
 from tailback.plot import series
-from tailback.plot.along import span
 from tailback.plot.overtime import POINTS
 from tailback.plot.style import line
 from tailback.results.formulas import queueing_delays
@@ -41,10 +40,7 @@ def of_runs(made: Figure, axis: Axes, runs: Runs, *, metric: str, by: str | None
         steps(axis, part[metric].to_numpy() * factor, name, index)
     axis.set_xlabel(text)
     axis.set_ylabel("part of the flows" if table is runs.flows else "part of the runs")
-    pooled = [name for name in runs.axes if name not in columns and runs.table[name].n_unique() > 1]
-    if pooled:
-        said = ", ".join(f"{name} ({span(runs.table[name])})" for name in pooled)
-        axis.set_title(f"each line: all values of {said}", fontsize=8)
+    axis.set_title(series.pooled(runs, columns, "line"), fontsize=8)
     axis.set_ylim(0.0, 1.0)
     series.legend(made, [axis])
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from tailback.plot import series
 from tailback.plot.along import along as locate
-from tailback.plot.style import FAINT, MARKERS, line
+from tailback.plot.style import FAINT, MARKERS, line, mark
 from tailback.results.fairness import jain_over_time
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def over_time(made: Figure, axis: Axes, result: Result, windows: Sequence[float]
     for index, window in enumerate([windows] if isinstance(windows, int | float) else windows):
         times, values = jain_over_time(result, window)
         if times.size:  # Of a few points, the line alone would show little or nothing.
-            mark = MARKERS[index % len(MARKERS)] if times.size <= FEW else ""
-            axis.plot(times, values, label=f"in windows of {window:g} s", marker=mark, **line(index))
+            sign = MARKERS[index % len(MARKERS)] if times.size <= FEW else ""
+            axis.plot(times, values, label=f"in windows of {window:g} s", marker=sign, **line(index))
     axis.set_xlabel("time (s)")
     axis.set_ylabel("Jain's index")
     axis.set_xlim(0.0, result.duration)
@@ -58,10 +58,9 @@ def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:
             part["mean"].to_numpy(),
             yerr=part["half_width"].fill_null(0.0).to_numpy(),
             label=name,
-            marker=MARKERS[index % len(MARKERS)],
             capsize=2.5,
             elinewidth=0.9,
-            **line(index),
+            **{**mark(index), **line(index)},
         )
     axis.axhline(1.0, color=FAINT, linewidth=0.8)
     axis.set_ylabel("goodput / fair share")

@@ -10,7 +10,7 @@ import polars as pl
 
 from tailback.plot import series
 from tailback.plot.along import along as locate
-from tailback.plot.style import MARKERS, line
+from tailback.plot.style import line, mark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,10 +50,9 @@ def over(
                 y[order],
                 yerr=width[order],
                 label=name,
-                marker=MARKERS[index % len(MARKERS)],
                 capsize=2.5,
                 elinewidth=0.9,
-                **(line(index) if where.names is None else {"color": line(index)["color"], "linestyle": "none"}),
+                **{**mark(index), "linestyle": line(index)["linestyle"] if where.names is None else "none"},
             )
         series.label_up(axis, text)
         axis.margins(y=0.1)

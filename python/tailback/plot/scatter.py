@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tailback.errors import NotFoundError, refused, unknown
 from tailback.plot import series
-from tailback.plot.style import COLOURS, MARKERS, PAPER
+from tailback.plot.style import COLOURS, INK, MARKERS, PAPER, SERIES, mark, marked
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tailback.sweeps import Runs
+
+NAMED = 24
+"""More series than this have no entry each in the legend."""
+_SIZE = 7.0
+_BELOW_ZERO = -0.02
+"""So much of the delays' axis lies below zero, that marks at zero are whole."""
 
 
 def throughput_delay(
@@ -40,43 +46,97 @@ def throughput_delay(
         raise NotFoundError("no run succeeded; see runs.failed")
     rate_label, rate = series.label_of("throughput", runs.units, points["throughput"])
     delay_label, time = series.label_of(delay, runs.units, points[delay])
+    if by is None:
+        columns = _told_apart(points, columns)
     looks = _Looks(points, columns)
     for values, part in points.group_by(columns, maintain_order=True) if columns else [((), points)]:
         x, y = part[delay].to_numpy() * time, part["throughput"].to_numpy() * rate
-        colour, marker, filled = looks.of(values)
-        axis.plot(x, y, linestyle="none", marker=marker, color=colour, alpha=0.3, markersize=3)
+        look = looks.of(values)
+        axis.plot(x, y, linestyle="none", marker=look["marker"], color=look["color"], alpha=0.3, markersize=3)
         middle = ([np.median(x)], [np.median(y)])
         name = ", ".join(str(value) for value in values) or "all runs"
-        face: dict[str, Any] = {"markerfacecolor": colour if filled else PAPER, "markeredgewidth": 1.6}
-        axis.plot(*middle, linestyle="none", marker=marker, color=colour, label=name, markersize=7, **face)
+        axis.plot(*middle, linestyle="none", label=name, markeredgewidth=1.6, **look)
         if x.size > 2:
+            colour = look["color"]
             axis.add_patch(covariance_ellipse(x, y, ellipse, facecolor=colour, alpha=0.15, edgecolor=colour))
     axis.set_xlabel(delay_label)
     each = "mean throughput per flow" if "group" in columns else "throughput of all flows"
     axis.set_ylabel(rate_label.replace("throughput", each))
     axis.margins(0.12)
+    # An ellipse may reach below zero, where there is nothing.
+    axis.set_xlim(left=max(axis.get_xlim()[0], _BELOW_ZERO * axis.get_xlim()[1]))
+    axis.set_ylim(bottom=max(axis.get_ylim()[0], 0.0))
     axis.invert_xaxis()
+    axis.set_title(series.pooled(runs, columns, "mark"), fontsize=8)
     # Outside, for the corner itself is where the best would be.
     axis.set_title("better ↗", loc="right", fontsize=8)
-    series.legend(made, [axis])
+    series.legend(made, [axis], only=looks.explained(axis))
+
+
+def _told_apart(points: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+    """The columns whose series each have a look of their own: the last ones are left out where there are too many."""
+    kept = list(columns)
+    while len(kept) > 1 and not _Looks.fit(points, kept):
+        kept.pop()
+    return kept
 
 
 class _Looks:
     """Colours tell the first column's values apart, marks the others'; with one column, both do. Marks of every other
-    colour are hollow, for in grey its neighbours look alike."""
+    colour are hollow, for in grey its neighbours look alike; beyond the colours and the marks that there are, those that
+    come again are hollow where the first were full.
+
+    Raises:
+        ArgumentError: where there are more series than looks.
+    """
 
     def __init__(self, points: pl.DataFrame, columns: Sequence[str]) -> None:
-        rows = points.select(columns).unique(maintain_order=True).rows() if columns else [()]
-        firsts = list(dict.fromkeys(row[:1] for row in rows))
-        self._colours = {value: COLOURS[place % len(COLOURS)] for place, value in enumerate(firsts)}
-        marked = list(dict.fromkeys(row[1:] if len(columns) > 1 else row for row in rows))
-        self._markers = {value: MARKERS[place % len(MARKERS)] for place, value in enumerate(marked)}
+        self._firsts, self._others = self._values(points, columns)
         self._several = len(columns) > 1
+        if not self.fit(points, columns):
+            count = len(self._firsts) * len(self._others) if self._several else len(self._firsts)
+            given = ", ".join(columns)
+            raise refused("by", given, f"fewer than the {count} series of this, which no look tells apart; select some")
 
-    def of(self, values: tuple[object, ...]) -> tuple[str, str, bool]:
-        """Colour and mark of a combination of values, and whether the mark is filled."""
-        filled = not self._several or list(self._colours).index(values[:1]) % 2 == 0
-        return self._colours[values[:1]], self._markers[values[1:] if self._several else values], filled
+    @classmethod
+    def fit(cls, points: pl.DataFrame, columns: Sequence[str]) -> bool:
+        """Whether every series has a look of its own."""
+        firsts, others = cls._values(points, columns)
+        if len(columns) < 2:
+            return len(firsts) <= SERIES
+        return -(-len(firsts) // len(COLOURS)) * -(-len(others) // len(MARKERS)) <= 2
+
+    @staticmethod
+    def _values(points: pl.DataFrame, columns: Sequence[str]) -> tuple[list[Any], list[Any]]:
+        rows = points.select(columns).unique(maintain_order=True).rows() if columns else [()]
+        return list(dict.fromkeys(row[:1] for row in rows)), list(dict.fromkeys(row[1:] for row in rows))
+
+    def of(self, values: tuple[object, ...]) -> dict[str, Any]:
+        """Colour and mark of a combination of values."""
+        first = self._firsts.index(values[:1])
+        if not self._several:
+            return mark(first, size=_SIZE)
+        other = self._others.index(values[1:])
+        full = (first + first // len(COLOURS) + other // len(MARKERS)) % 2 == 0
+        return marked(first, MARKERS[other % len(MARKERS)], filled=full, size=_SIZE)
+
+    def explained(self, axis: Axes) -> set[str] | None:
+        """The names in the legend: of each series, or, where these would be very many, of each colour and of each mark,
+        which then have an entry without points in the panel."""
+        if not self._several or len(self._firsts) * len(self._others) <= NAMED:
+            return None
+        entries = [(_named(value), {**self.of((*value, *self._others[0])), "marker": "o"}) for value in self._firsts]
+        for place, value in enumerate(self._others):
+            face = INK if place < len(MARKERS) else PAPER
+            sign = {"color": INK, "marker": MARKERS[place % len(MARKERS)], "markerfacecolor": face, "markersize": _SIZE}
+            entries.append((_named(value), sign))
+        for name, look in entries:
+            axis.plot([np.nan], [np.nan], linestyle="none", label=name, markeredgewidth=1.6, **look)
+        return {name for name, _ in entries}
+
+
+def _named(values: Sequence[object]) -> str:
+    return ", ".join(str(value) for value in values)
 
 
 def covariance_ellipse(x: NDArray[np.float64], y: NDArray[np.float64], deviations: float, **looks: Any) -> Ellipse:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from tailback.errors import unknown
+from tailback.plot.along import span
 from tailback.plot.style import Drawing
 from tailback.results.units import LABELS
 from tailback.units import scale_of
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from tailback.sweeps import Runs
 
-LONG = 26
+LONG = 22
 """Longer labels than this do not fit beside a panel."""
 ROWS = 4
 """So many rows of a legend fit a figure as it is."""
@@ -66,13 +67,20 @@ def has_groups(runs: Runs) -> bool:
     return runs.flows.height > 0 and runs.flows["group"].n_unique() > 1
 
 
-def legend(made: Figure, axes: Sequence[Axes]) -> None:
+def pooled(runs: Runs, columns: Sequence[str], what: str) -> str:
+    """Says which swept fields lie in one series together, so that no figure mixes them in silence; nothing where none do."""
+    others = [name for name in runs.axes if name not in columns and runs.table[name].n_unique() > 1]
+    said = ", ".join(f"{name} ({span(runs.table[name])})" for name in others)
+    return f"each {what}: all values of {said}" if said else ""
+
+
+def legend(made: Figure, axes: Sequence[Axes], only: Collection[str] | None = None) -> None:
     """One legend above all panels, where any line has a name; inside the first panel where the figure is the caller's,
-    who may have other things above it."""
+    who may have other things above it. ``only`` names the entries where not every line is to have one."""
     found: dict[str, Any] = {}
     for axis in axes:
         for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
-            if name:
+            if name and (only is None or name in only):
                 found.setdefault(name, handle)
     if not found:
         return

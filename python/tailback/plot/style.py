@@ -4,6 +4,7 @@ show is the business of the other files here."""
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from inspect import ismethod
@@ -32,7 +33,7 @@ FAINT = "#8a8a94"
 # Lightness falls from the first to the last, so the order survives a photocopy; line styles repeat it.
 COLOURS = ("#1f5fa8", "#d9822b", "#2a9d7c", "#b3446c", "#7a68b8", "#8c6d31", "#4ba3c7", "#666670")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "d", "p", "h", "8", "H")
 FORMATS = ("svg", "png", "pdf")
 
 _RULES: dict[Any, Any] = {
@@ -191,5 +192,23 @@ def colour_bar(made: Figure, mapped: ScalarMappable, axis: Axes | Sequence[Axes]
 
 
 def line(index: int) -> dict[str, Any]:
-    """Colour and dashes of the n-th line of a plot."""
-    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
+    """Colour and dashes of the n-th line of a plot; no two of the first 48 are alike."""
+    turns = index // math.lcm(len(COLOURS), len(DASHES))  # After so many, both would come round together.
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[(index + turns) % len(DASHES)]}
+
+
+def mark(index: int, *, size: float | None = None) -> dict[str, Any]:
+    """Colour and mark of the n-th series of a plot; no two of the first :data:`SERIES` are alike."""
+    turns, place = divmod(index, len(COLOURS))
+    return marked(place, MARKERS[(place + turns) % len(MARKERS)], filled=turns % 2 == 0, size=size)
+
+
+def marked(colour: int, marker: str, *, filled: bool, size: float | None = None) -> dict[str, Any]:
+    """A mark in the n-th colour, full or hollow."""
+    shade = COLOURS[colour % len(COLOURS)]
+    sized = {} if size is None else {"markersize": size}
+    return {"color": shade, "marker": marker, "markerfacecolor": shade if filled else PAPER, **sized}
+
+
+SERIES = 2 * len(COLOURS) * len(MARKERS)
+"""So many series have a look of their own: by colour, mark, and whether it is full."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 import polars as pl
 
+from tailback import _core
 from tailback.results.from_core import flow_rates, link_rates, table_of
 from tailback.sweeps.design import Variant
 from tailback.sweeps.measure import METRICS
@@ -28,6 +31,8 @@ _NONE: Final[dict[str, dict[str, Any]]] = {
 
 OWN: Final = {"table": "run", "flows": "flow", "links": "link"}
 """What stands before the name of a table's column where a swept field has the same."""
+
+_NUMBERED: Final = re.compile(r" [0-9]+$")
 
 
 def run_table(variants: Sequence[Variant], rows: Sequence[Row]) -> pl.DataFrame:
@@ -52,8 +57,25 @@ def run_table(variants: Sequence[Variant], rows: Sequence[Row]) -> pl.DataFrame:
 
 def flow_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
     """One line per flow and run."""
-    table = _joined(rows, windows, "flows")
+    table = with_neutral_groups(_joined(rows, windows, "flows"), axes_of(variants))
     return _with_axes(flow_rates(table, table["window"]).drop("window"), variants, OWN["flows"])
+
+
+def with_neutral_groups(flows: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
+    """Flows under the schemes of a sweep or a comparison. A group that is called like its scheme, as groups without a name
+    are, would be called like a scheme that it does not run: it is "flows 1" and so on, by its place in the scenario."""
+    if "scheme" not in axes or flows.is_empty():
+        return flows
+    groups = flows["group"].unique(maintain_order=True).cast(pl.String).to_list()
+    known = {entry["name"] for entry in json.loads(_core.registry())["schemes"]}
+    neutral: dict[str, str] = {}
+    for place, group in enumerate(groups):
+        called = _NUMBERED.sub("", group)  # The second group of a scheme is "reno 2".
+        runs_others = (flows.filter(pl.col("group") == group)["scheme"] != called).any()
+        name = f"flows {place + 1}"
+        if called in known and runs_others and name not in groups:
+            neutral[group] = name
+    return flows.with_columns(pl.col("group").cast(pl.String).replace(neutral)) if neutral else flows
 
 
 def link_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
