@@ -378,6 +378,30 @@ def test_letters_that_a_locale_lacks_do_no_harm(here: Path) -> None:
         assert done.returncode == (words[0] == "run")
 
 
+def test_signs_that_an_output_lacks_become_words() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "COLUMNS": "100"}
+    code = (
+        "from tailback import cli; from tailback.commands.letters import HANDLER, written; import sys;"
+        "sys.stdout.reconfigure(errors=HANDLER); print('0.14 \u00b1 0.03 \u2713 \u4e00');"
+        "print(written('[red]\u2717[/red]', 'latin-1'), written('\u00b1', 'latin-1') == '\u00b1')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["0.14 +- 0.03 yes ?", "[red]no[/red] True"]
+    from tailback.commands.letters import HANDLER
+
+    words = "import sys, tailback.cli as c; c.app = lambda **_: print('5 \u00b1 1'); c.main()"
+    done = subprocess.run([sys.executable, "-c", words], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "5 +- 1\n", HANDLER
+
+
+def test_names_of_items_stay_whole_on_a_narrow_terminal() -> None:
+    environment = {**os.environ, "COLUMNS": "60", "FORCE_COLOR": "1", "TERM": "xterm"}
+    command = [sys.executable, "-m", "tailback.cli", "reproduce", "mtsc", "--list"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "mtsc/estimators" in done.stdout or "mtsc/fig-5" in done.stdout
+    assert "…" not in done.stdout
+
+
 def test_captures_are_what_their_endings_say(here: Path) -> None:
     short = ("--set", "duration=3 s")
     files = [str(here / name) for name in ("a.pcapng", "sack-0.qlog", "a.trace")]

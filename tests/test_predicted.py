@@ -115,6 +115,8 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert "Predicted by proportional fairness" in shown.output
     assert "predicted delay" in shown.output
+    least = CliRunner().invoke(app, [*common, "2"])
+    assert "Predicted by alpha-fairness with alpha = 2," in least.output
     told = CliRunner().invoke(app, [*common, "2", "--json"])
     assert [row["flow"] for row in json.loads(told.stdout)["predicted"]["flows"]] == ["long", "short-0", "short-1"]
     wrong = CliRunner().invoke(app, [*common, "fairly"])

@@ -378,3 +378,28 @@ def test_a_file_in_the_way_of_a_report_is_told(result: tb.Result, tmp_path: Path
     with pytest.raises(tb.StorageError, match="taken: cannot be written"):
         result.report(tmp_path / "taken")
     assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_a_metric_has_one_unit_in_all_tables_of_a_page(tmp_path: Path) -> None:
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="4 s").with_flows(
+        tb.flows(2, "reno"), tb.flows(2, "cubic", name="web")
+    )
+    runs = base.sweep(scheme=["reno", "newreno"], seeds=3, cache=False, jobs=1)
+    text = runs.report(tmp_path).read_text(encoding="utf-8")
+    heads = re.findall(r"<th[^>]*>([a-z0-9 ]+) <span class=\"muted\">\(([^)]+)\)</span></th>", text)
+    units: dict[str, set[str]] = {}
+    for metric, unit in heads:
+        units.setdefault(metric, set()).add(unit)
+    assert len(heads) > len(units), "several tables"
+    assert all(len(found) == 1 for found in units.values()), units
+    assert "flows 1" in text
+
+
+def test_intervals_beyond_a_bound_are_told(tmp_path: Path) -> None:
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="3 s").with_flows(
+        tb.flows(4, "cubic", start={"from": "0 s", "to": "1 s"})
+    )
+    runs = base.sweep(seeds=2, cache=False, jobs=1)
+    found = runs.intervals("jain")
+    assert found["high"][0] > 1.0
+    assert "beyond 1 of Jain" in runs.report(tmp_path).read_text(encoding="utf-8")

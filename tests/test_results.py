@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -119,10 +120,14 @@ def test_is_short_on_a_terminal_and_a_table_in_a_notebook(result: tb.Result, dum
         == f"<Result: two kinds, 10 s, seed 3; 3 flows, {result.links.height} links; hash {result.hash[:16]}>"
     )
     assert "&lt;Result: two kinds" in result._repr_html_()
-    assert "<td>" in result._repr_html_()
+    shown = result._repr_html_()
+    assert re.search(r"<th[^>]*>goodput<br>\(Mbit/s\)</th>", shown)
+    assert re.search(r"<th[^>]*>mean rtt<br>\(ms\)</th>", shown)
+    assert "overflow-x:auto" in shown
     runs = dumbbell.sweep(buffer=["10 packets", "20 packets"], seeds=2, cache=False, jobs=1)
     assert repr(runs).startswith("<Runs: 4 of 2 variants over buffer (2)")
     assert "goodput" in runs._repr_html_()
+    assert "half width" not in runs._repr_html_(), "it stands beside its mean"
     empty = dataclasses.replace(runs, table=runs.table.clear(), flows=runs.flows.clear(), links=runs.links.clear())
     assert "0 of 2 variants" in empty._repr_html_()
     assert "[topology]" in dumbbell._repr_html_()

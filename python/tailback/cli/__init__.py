@@ -72,11 +72,12 @@ def _common(
 
 def main() -> None:
     """The entry point: mendable errors become one message on standard error and exit status 1."""
+    from tailback.commands.letters import HANDLER
     from tailback.errors import TailbackError
 
     for stream in (sys.stdout, sys.stderr):  # Not every locale has a letter for all that we say.
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=HANDLER)
     try:
         app(prog_name="tailback")
     except TailbackError as error:

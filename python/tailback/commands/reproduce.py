@@ -28,9 +28,9 @@ _NAMED = 2
 def list_items(what: Sequence[str], *, as_json: bool) -> None:
     """Prints the ledger: what there is, and what is built."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
+    from tailback.commands.console import show
     from tailback.papers import ledger
 
     papers = {paper.id for paper in ledger.papers()}
@@ -43,11 +43,11 @@ def list_items(what: Sequence[str], *, as_json: bool) -> None:
             typer.echo(json.dumps({"id": claim.id, "title": claim.title, "built": claim.built}, ensure_ascii=False))
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("item", "shows", "source", ""):
-        table.add_column(column)
+    for column in ("item", "shows", "source", ""):  # An item's name is what one types: it stays whole.
+        table.add_column(column, no_wrap=column == "item", overflow="fold")
     for claim in chosen:
         table.add_row(claim.id, claim.title, claim.source, "built" if claim.built else "[dim]not yet built[/dim]")
-    Console(highlight=False).print(table)
+    show(table)
 
 
 def reproduce_items(
@@ -157,13 +157,15 @@ WORDS = {
     "refuted": "[cyan]refuted[/cyan]",
     "error": "[red]could not run[/red]",
 }
-_MARKS = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]?[/yellow]"}
+_MARKS = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]open[/yellow]"}
 
 
 def _show(verdicts: Sequence[Verdict], counted: str) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
+
+    from tailback.commands.letters import written
 
     console = Console(highlight=False)
     for verdict in verdicts:
@@ -182,6 +184,7 @@ def _show(verdicts: Sequence[Verdict], counted: str) -> None:
             if title:
                 table.add_row("", f"[dim]{title}[/dim]", "", "")
             for check in checks:
-                table.add_row(_MARKS[check.holds], check.claim, check.measured, check.allowed)
+                texts = (written(text, console.encoding) for text in (check.claim, check.measured, check.allowed))
+                table.add_row(written(_MARKS[check.holds], console.encoding), *texts)
         console.print(table if table.row_count else f"[red]{verdict.error}[/red]")
     console.print(f"\n{counted}")

@@ -337,7 +337,9 @@ def _queue_table(result: Result) -> Table:
 
 
 def _show_prediction(prediction: Prediction) -> None:
-    console().print(f"[bold]Predicted by {prediction.fairness} fairness[/bold], for greedy flows at rest")
+    number = prediction.fairness.removeprefix("alpha ")
+    law = f"alpha-fairness with alpha = {number}" if number[:1].isdigit() else f"{prediction.fairness} fairness"
+    console().print(f"[bold]Predicted by {law}[/bold], for greedy flows at rest")
     flows, links = prediction.flows, prediction.links
     rate, unit = scale_of(flows["predicted"], "bit/s")
     table = _table(None if flows.height <= MANY else f"the first {MANY} of {flows.height}")

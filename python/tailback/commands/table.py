@@ -33,22 +33,22 @@ def intervals_table(table: pl.DataFrame, keys: Sequence[str], *, signed: bool = 
     return shown
 
 
-def cell(row: Mapping[str, Any] | None, factor: float, *, signed: bool = False) -> str:
-    """A mean with its half-width, as many digits as the half-width warrants."""
+def cell(row: Mapping[str, Any] | None, factor: float, *, signed: bool = False, most: int = 3) -> str:
+    """A mean with its half-width, as many digits as the half-width warrants, at most so many of them decimals."""
     if row is None or row["mean"] is None:
         return "—"
     mean, width = row["mean"] * factor, row["half_width"]
     sign = "+" if signed else ""
     if width is None or not width * factor > 0:
         return f"{mean:{sign}.4g}"
-    places = decimals(width * factor)
+    places = decimals(width * factor, most)
     return f"{mean:{sign}.{places}f} ± {width * factor:.{places}f}"
 
 
-def decimals(width: float) -> int:
-    """Decimals that show the first digit of a half-width, the second too where the first is 1; at most 3."""
+def decimals(width: float, most: int = 3) -> int:
+    """Decimals that show the first digit of a half-width, the second too where the first is 1."""
     power = math.floor(math.log10(width))
-    return max(0, min(3, -power + (width < 2 * 10.0**power)))
+    return max(0, min(most, -power + (width < 2 * 10.0**power)))
 
 
 def _rows(table: pl.DataFrame, keys: Sequence[str]) -> list[tuple[list[str], pl.DataFrame]]:

@@ -4,7 +4,7 @@ make everything again. One folder, which works offline. Which figures it has is 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,35 +157,65 @@ def _figure(drawn: Drawn, folder: Path, source: Path) -> dict[str, Any]:
 
 def _tables(runs: Runs, data: Sequence[str]) -> list[dict[str, Any]]:
     about = "Means over seeds ± half-width of the 95 % interval by Student's t."
-    found = [_interval_table("summary", "All flows together", about, runs.intervals(), keys=runs.axes)]
+    together = runs.intervals()
+    scales = _scales(together)
+    found = [
+        _interval_table("summary", "All flows together", about + _beyond(together), together, scales, keys=runs.axes)
+    ]
     if runs.flows.height and runs.flows["group"].n_unique() > 1:
         by_group = runs.intervals(by="group")
-        about_group = f"{about} Per flow of each group."
-        found.append(_interval_table("groups", "Groups of flows", about_group, by_group, keys=runs.keys("group")))
+        about_group = f"{about} Per flow of each group.{_beyond(by_group)}"
+        keys = runs.keys("group")
+        found.append(_interval_table("groups", "Groups of flows", about_group, by_group, scales, keys=keys))
     if "scheme" in runs.axes and runs.table["scheme"].n_unique() > 1:
         differences = runs.compare("scheme").with_columns(mean="difference")
         if differences.height:
             about = f"Paired differences from {differences['baseline'][0]}, seed by seed."
-            found.append(_interval_table("differences", "Differences", about, differences, keys=runs.axes, signed=True))
+            found.append(
+                _interval_table("differences", "Differences", about, differences, scales, keys=runs.axes, signed=True)
+            )
     return [{**table, "data": list(data)} for table in found]
 
 
+def _scales(table: pl.DataFrame) -> dict[str, tuple[float, str]]:
+    """By metric that has values: the factor from base units, and the unit."""
+    parts = [
+        (metric, table.filter(pl.col("metric") == metric)) for metric in table["metric"].unique(maintain_order=True)
+    ]
+    found = [(metric, part) for metric, part in parts if part["mean"].drop_nulls().len()]
+    return {metric: scale_of(part["mean"], str(part["unit"][0])) for metric, part in found}
+
+
+def _beyond(table: pl.DataFrame) -> str:
+    """What to say where an interval reaches beyond what its metric can be."""
+    bounded = table.filter(pl.col("metric").is_in(["jain", "utilization"]))
+    if not (bounded["mean"] + bounded["half_width"].fill_null(0.0) > 1.0 + 1e-9).any():
+        return ""
+    return " Intervals are symmetric; what lies beyond 1 of Jain's index, or 100 % of a utilization, cannot be."
+
+
 def _interval_table(
-    name: str, title: str, about: str, table: pl.DataFrame, *, keys: Sequence[str], signed: bool = False
+    name: str,
+    title: str,
+    about: str,
+    table: pl.DataFrame,
+    usual: Mapping[str, tuple[float, str]],
+    *,
+    keys: Sequence[str],
+    signed: bool = False,
 ) -> dict[str, Any]:
-    metrics, scales = [], {}
-    for metric in table["metric"].unique(maintain_order=True):
-        part = table.filter(pl.col("metric") == metric)
-        if part["mean"].drop_nulls().len():
-            metrics.append(metric)
-            scales[metric] = scale_of(part["mean"], str(part["unit"][0]))
+    """A row per combination of ``keys``. Metrics are in their ``usual`` units, so that tables of a page can be compared."""
+    own = _scales(table)
+    metrics, scales = list(own), {**own, **usual}
     columns: list[tuple[str, str | None]] = [(key, None) for key in keys]
     columns += [(metric.replace("_", " "), scales[metric][1]) for metric in metrics]
     groups = table.group_by(list(keys), maintain_order=True) if keys else [((), table)]
     rows = []
     for values, part in groups:
         cells = {row["metric"]: row for row in part.iter_rows(named=True)}
-        shown = [cell(cells.get(metric), scales[metric][0], signed=signed) for metric in metrics]
+        shown = [
+            cell(cells.get(metric), scales[metric][0], signed=signed, most=6 if signed else 3) for metric in metrics
+        ]
         rows.append([*(str(value) for value in values), *shown])
     return {"id": name, "title": title, "about": about, "columns": columns, "rows": rows, "data": []}
 

@@ -38,7 +38,9 @@ class Tabular:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: what it is, and what it says in short."""
-        return f"<p>{html.escape(repr(self))}</p>{self.summary()._repr_html_()}"
+        from tailback.results.notebook import as_html
+
+        return f"<p>{html.escape(repr(self))}</p>{as_html(self.summary(), self.units)}"
 
     def _given(self, name: str) -> pl.DataFrame:
         """A table as others get it."""
