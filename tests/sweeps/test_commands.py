@@ -73,6 +73,26 @@ def test_mistakes_are_one_message() -> None:
     assert "index.html" in tailback("tailback report out/dumbbell-seed-1")
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--over buffer='9 packets' --over buffer='12 packets'", "buffer: once more is not allowed"),
+        ("--over buffer='9 packets' --over topology.buffer='12 packets'", "topology.buffer: once more is not allowed"),
+        ("--set topology.buffer='9 packets' --over buffer='12 packets'", "--set or --over, not both"),
+        ("--over buffer='9 packets, 9 packets'", "would count twice"),
+    ],
+)
+def test_what_would_be_dropped_or_counted_twice_is_refused(options: str, said: str) -> None:
+    assert said in tailback(f"tailback sweep examples/dumbbell.toml {options} --seeds 1", status=1)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_scheme_is_not_compared_with_itself() -> None:
+    said = tailback("tailback compare cubic cubic --over examples/dumbbell.toml --seeds 1", status=1)
+    assert "scheme: 'cubic' beside 'cubic' is not allowed" in said
+
+
 def test_words_after_a_figure_say_what_it_shows(folder: Path) -> None:
     changed = "--set duration='4 s' --set warm_up='0 s' --set flows.start='0 s'"
     axes = "--over buffer='9 packets, 12 packets' --over scheme=reno,cubic"

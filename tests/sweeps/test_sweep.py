@@ -61,6 +61,38 @@ def test_flows_can_be_an_axis(base: tb.Scenario) -> None:
     assert [variant.labels["flows"] for variant in variants] == ["1 reno + 1 cubic", "2 reno + 1 cubic"]
 
 
+@pytest.mark.parametrize(
+    "axes",
+    [
+        {"buffer": ["50 packets", "50 packets"]},
+        {"buffer": ["50 packets", "60 packets", "50 packets "], "scheme": ["reno", "cubic"]},
+        {"rate": ["1 Mbit/s", "1000 kbit/s"]},
+        {"delay": ["5 ms", "5000 us"]},
+        {"scheme": ["cubic", {"name": "cubic", "beta": 0.7}]},
+    ],
+)
+def test_the_same_scenario_twice_is_refused(base: tb.Scenario, axes: dict[str, list[Any]]) -> None:
+    """It would count each run twice, and intervals would be too narrow."""
+    with pytest.raises(tb.ScenarioError, match="would count twice") as caught:
+        grid(base, axes)
+    assert [problem.field for problem in caught.value.problems] == [next(iter(axes))]
+    assert str(next(iter(axes.values()))[0]) in str(caught.value)
+
+
+def test_points_that_are_the_same_scenario_are_refused(base: tb.Scenario) -> None:
+    points = [{"rate": "1 Mbit/s", "delay": "5 ms"}, {"rate": "1000 kbit/s", "delay": "5 ms"}]
+    with pytest.raises(tb.ScenarioError, match=r"rate: '1 Mbit/s' beside '1000 kbit/s'.*would count twice"):
+        grid(base, {}, points)
+
+
+def test_values_that_tables_cannot_tell_apart_are_refused(base: tb.Scenario) -> None:
+    early, late = [tb.flows(2, "cubic", start="1 s")], [tb.flows(2, "cubic")]
+    with pytest.raises(tb.ScenarioError, match="can tell apart"):
+        grid(base, {"flows": [early, late]})
+    named = [[tb.flows(2, "cubic", start="1 s", name="early")], late]
+    assert len(grid(base, {"flows": named})) == 2
+
+
 def test_labels_are_short() -> None:
     assert label({"name": "red", "max": "10 packets"}) == "red (max 10 packets)"
     assert label(0.5) == 0.5

@@ -72,7 +72,7 @@ def sweep(
             "--over",
             metavar="FIELD=VALUES",
             help="Values of a field, for example --over buffer='25 packets, 1 BDP' or --over scheme=reno,cubic. "
-            "Repeatable: every combination is run.",
+            "Repeatable, once per field: every combination is run.",
         ),
     ] = None,
     changes: Changes = None,

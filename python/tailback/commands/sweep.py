@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailback.commands.changes import changed
+from tailback.commands.changes import changed, changes_of
 from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.custom import scheme_of
 from tailback.commands.table import intervals_table
@@ -18,6 +18,7 @@ from tailback.errors import Problem, ScenarioError
 
 if TYPE_CHECKING:
     from tailback.results.places import Place
+    from tailback.scenario import Scenario
     from tailback.sweeps import Runs
 
 TOLD = ("goodput", "loss_rate", "jain", "queueing_delay")
@@ -57,10 +58,12 @@ def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
     from tailback.scenario import Scenario
     from tailback.sweeps import sweep
 
+    swept = axes(over)
     base = changed(Scenario.from_toml(file), how.changes)
+    _check_once(base, swept, how.changes)
     with stoppable(_left(how.cache)):
         try:
-            runs = sweep(base, seeds=how.seeds, jobs=how.jobs, cache=how.cache, memory=how.memory, **axes(over))
+            runs = sweep(base, seeds=how.seeds, jobs=how.jobs, cache=how.cache, memory=how.memory, **swept)
         except ScenarioError as error:
             raise ScenarioError(error.problems, "--over" if over else error.source) from None
     return _finish(runs, Path("out") / f"{file.stem}-sweep", how, differences="")
@@ -92,7 +95,7 @@ def axes(texts: Sequence[str]) -> dict[str, Any]:
     """The axes of a command line: ``buffer=25 packets, 1 BDP`` or, where values hold commas, ``field=["a", "b"]``.
 
     Raises:
-        ScenarioError: for text without a field.
+        ScenarioError: for text without a field, and for a field that is named twice.
     """
     from tailback.scenario.fields import from_text
 
@@ -102,6 +105,8 @@ def axes(texts: Sequence[str]) -> dict[str, Any]:
         if not sign or not written.strip():
             allowed = "FIELD=VALUE, VALUE, …, as in buffer='25 packets, 1 BDP'"
             raise ScenarioError([Problem("the axis", repr(text), allowed)], "--over")
+        if field.strip() in found:
+            raise _twice(field, "--over")
         value = from_text(written.strip())
         if isinstance(value, str) and "{" not in value:
             value = [from_text(part.strip()) for part in value.split(",")]
@@ -109,6 +114,31 @@ def axes(texts: Sequence[str]) -> dict[str, Any]:
             value = [scheme_of(entry) if isinstance(entry, str) else entry for entry in value]
         found[field.strip()] = value if isinstance(value, list) else [value]
     return found
+
+
+def _check_once(base: Scenario, swept: Mapping[str, Any], changes: Sequence[str]) -> None:
+    """Refuses a field that two options name, by whatever names (``buffer``, ``topology.buffer``): one of them would be
+    without effect.
+
+    Raises:
+        ScenarioError: for the first such field.
+    """
+    from tailback.scenario.fields import place_of
+
+    data = base.to_dict()
+    named = {place_of(field, data): "--set" for field in changes_of(changes)}
+    for field in swept:
+        place = place_of(field, data)
+        if place in named:
+            raise _twice(field, named[place])
+        named[place] = "--over"
+
+
+def _twice(field: str, before: str) -> ScenarioError:
+    again, allowed = "once more", f"all its values in one --over, as in --over {field.strip()}='…, …'"
+    if before == "--set":
+        again, allowed = "a field that --set gives, too", "--set or --over, not both"
+    return ScenarioError([Problem(field.strip(), again, allowed)], "--over")
 
 
 def _finish(runs: Runs, usual: Path, how: How, *, differences: str) -> int:

@@ -41,6 +41,15 @@ def with_fields(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     return changed
 
 
+def place_of(name: str, data: Mapping[str, Any]) -> tuple[str | int, ...]:
+    """Where a field stands in a scenario, step by step, which is the same for all its names.
+
+    Raises:
+        ScenarioError: for a name whose first part leads nowhere.
+    """
+    return tuple(_steps(name, data))
+
+
 def from_text(text: str) -> Any:
     """The value in ``field=value`` of a command line: JSON where it reads as such (``3``, ``true``, ``["a"]``), a table
     or a list as scenario files have them (``{ from = "0 s", to = "2 s" }``), the text itself otherwise

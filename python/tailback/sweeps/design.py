@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from tailback import _core
 from tailback.errors import Problem, ScenarioError
 from tailback.scenario import Flow, Scenario
 from tailback.scenario._base import plain
@@ -37,8 +38,8 @@ def grid(base: Scenario, axes: Mapping[str, Any], points: Sequence[Mapping[str, 
         points: combinations of fields that change together, crossed with the axes.
 
     Raises:
-        ScenarioError: where an axis is empty, a scheme or another name is unknown, or not one combination makes a
-            scenario. A combination among others that makes none is kept with its error.
+        ScenarioError: where an axis is empty, a scheme or another name is unknown, two combinations make the same scenario,
+            or not one makes any. A combination among others that makes none is kept with its error.
     """
     lists = {name: _listed(name, values) for name, values in axes.items()}
     points = _points(points, lists)
@@ -60,7 +61,42 @@ def grid(base: Scenario, axes: Mapping[str, Any], points: Sequence[Mapping[str, 
         raise ScenarioError(list(unknown.values()), "sweep")
     if first is not None and all(variant.scenario is None for variant in variants):
         raise first
+    _check_different(chosen, variants)
     return variants
+
+
+def _check_different(chosen: Sequence[Mapping[str, Any]], variants: Sequence[Variant]) -> None:
+    """Refuses what would count the same runs twice, which makes intervals too narrow: values that mean the same, also where
+    they are written otherwise, and values that nothing tells apart in the tables.
+
+    Raises:
+        ScenarioError: with the field, and both of its values.
+    """
+    made: dict[str, int] = {}
+    called: dict[str, int] = {}
+    for place, variant in enumerate(variants):
+        if variant.scenario is None:
+            continue
+        before = made.setdefault(_core.scenario_hash(variant.scenario.to_json()), place)
+        if before != place:
+            allowed = "values that differ; these are the same scenario, whose runs would count twice"
+            raise _alike(chosen[before], chosen[place], variant, allowed)
+        before = called.setdefault(repr(variant.labels), place)
+        if before != place:
+            allowed = "values that tables can tell apart; groups of flows can have names, tb.flows(2, name='early')"
+            raise _alike(chosen[before], chosen[place], variant, allowed)
+
+
+def _alike(one: Mapping[str, Any], other: Mapping[str, Any], variant: Variant, allowed: str) -> ScenarioError:
+    """The complaint about two combinations: the fields that are written otherwise, or else all that were to vary."""
+    fields = [name for name in variant.labels if one.get(name) != other.get(name)] or list(variant.labels)
+    said = [Problem(name, f"{_written(one.get(name))} beside {_written(other.get(name))}", allowed) for name in fields]
+    return ScenarioError(said, "sweep")
+
+
+def _written(value: Any) -> str:
+    said = label(plain(value))
+    return repr(said) if isinstance(said, str) else str(said)
 
 
 def _is_unknown_name(problem: Problem) -> bool:
