@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.signal import lfilter
 from typer.testing import CliRunner
 
 import tailback as tb
@@ -109,6 +110,47 @@ def test_traffic_without_memory_is_called_so() -> None:
     found = lrd.study(lrd.Trace("poisson", poisson, 0.01))
     assert found.long_range_dependent is False
     assert overview(found).axes
+
+
+@pytest.mark.parametrize("phi", [0.9, 0.95])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_short_memory_is_not_called_long(phi: float, seed: int) -> None:
+    """An autoregressive process: its estimates fall toward 1/2 as shorter scales are left out."""
+    shocks = np.random.default_rng(seed).normal(0.0, 20.0, 120_000)
+    found = lrd.study(lrd.Trace("ar", 1000.0 + lfilter([1.0], [1.0, -phi], shocks), 0.01))
+    assert found.long_range_dependent is None
+    assert found.verdict.startswith("Undecided: ")
+    assert any("H changes with the scale" in doubt for doubt in found.doubts)
+
+
+def test_a_periodic_trace_has_no_verdict() -> None:
+    t = np.arange(120_000)
+    volumes = 1000.0 + 5.0 * (t % 190) + np.random.default_rng(1).poisson(50.0, t.size).astype(np.float64)
+    found = lrd.study(lrd.Trace("ramps", volumes, 0.01))
+    assert found.long_range_dependent is None
+    assert "by wavelet, which no stationary series has: expected 0 to 1" in found.verdict
+    assert "local Whittle and wavelet disagree" in found.verdict
+
+
+def test_halves_that_differ_leave_it_undecided() -> None:
+    rng = np.random.default_rng(1)
+    halves = [lrd.fractional_noise(hurst, 1 << 13, rng) for hurst in (0.55, 0.9)]
+    found = lrd.study(lrd.Trace("two", np.concatenate(halves), 0.01))
+    assert found.long_range_dependent is None
+    assert "its halves differ" in found.verdict
+
+
+@pytest.mark.parametrize("hurst", [0.6, 0.75, 0.9])
+def test_a_scaling_law_is_not_doubted(hurst: float) -> None:
+    found = lrd.study(lrd.Trace("fgn", lrd.fractional_noise(hurst, 120_000, np.random.default_rng(3)), 0.01))
+    assert (found.long_range_dependent, found.doubts) == (True, ())
+
+
+def test_volumes_below_zero_are_refused(tmp_path: Path) -> None:
+    place = tmp_path / "negative.csv"
+    pl.DataFrame({"bytes": [5.0, -2.0, 3.0] * 200}).write_csv(place)
+    with pytest.raises(StorageError, match=r"negative\.csv: column bytes has -2; expected volumes"):
+        lrd.read_trace(place)
 
 
 @pytest.mark.parametrize(

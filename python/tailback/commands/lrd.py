@@ -108,6 +108,7 @@ def as_data(found: Study) -> dict[str, Any]:
         "mean": float(found.trace.values.mean()),
         "verdict": found.verdict,
         "long_range_dependent": found.long_range_dependent,
+        "doubts": list(found.doubts),
         "halves": [_finite(value) for value in found.halves],
         "estimates": [{key: _finite(value) for key, value in row.items()} for row in found.table.iter_rows(named=True)],
         "levels": {
@@ -139,10 +140,7 @@ def _say(found: Study) -> None:
             row["method"], f"{row['hurst']:.3f}", interval, f"{row['shortest']:.3g} s", f"{row['longest']:.3g} s"
         )
     show(shown)
-    out.print(found.verdict)
-    first, second = found.halves
-    if abs(first - second) > 0.15:
-        out.print(f"Its halves differ (H {first:.2f} and {second:.2f}): it may not be stationary.")
+    out.print(found.verdict, soft_wrap=True)
     prediction = found.prediction
     table = prediction.table
     out.print(

@@ -4,12 +4,13 @@ by ``tailback.plot.lrd``."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
+from tailback.analysis.lrd import doubts
 from tailback.analysis.lrd.dfa import dfa
 from tailback.analysis.lrd.estimate import LEAST, Estimate, Floats
 from tailback.analysis.lrd.levels import LEVELS, Quantiser
@@ -22,6 +23,10 @@ from tailback.analysis.lrd.variance_time import variance_time
 from tailback.analysis.lrd.wavelet import wavelet
 from tailback.errors import ArgumentError, refused
 
+_FIT = 0.05
+"""The probability from which a line of the wavelets fits; octaves below are left out (Veitch, Abry and Taqqu 2003)."""
+_BESIDE = ("variance-time", "DFA")
+"""Who may contradict the trusted. R/S is biased (Taqqu, Teverovsky and Willinger 1995), and the periodogram is local Whittle's."""
 TRUSTED = ("local Whittle", "wavelet")
 """Whose intervals the verdict rests on: theory gives them, and neither takes a trend or a shift for memory lightly."""
 
@@ -38,6 +43,8 @@ class Study:
     """The table of levels at the time scale asked for."""
     halves: tuple[float, float] = field(default=(math.nan, math.nan))
     """The local Whittle estimate of each half: where they differ much, the trace is not stationary."""
+    doubts: Sequence[str] = ()
+    """What speaks against a verdict: estimates that contradict each other, change with the scale, or make no sense."""
 
     def estimate(self, method: str) -> Estimate:
         """An estimate by its name.
@@ -63,19 +70,28 @@ class Study:
     @property
     def long_range_dependent(self) -> bool | None:
         """Whether it is: ``True`` where both of the trusted intervals lie above 1/2, ``False`` where neither does, ``None``
-        where they differ."""
-        above = [each.interval.low > 0.5 for each in self.estimates if each.method in TRUSTED]
+        where they differ, or where there are ``doubts``."""
+        if self.doubts:
+            return None
+        above = [each.interval.low > 0.5 for each in self._trusted.values()]
         return True if all(above) else None if any(above) else False
+
+    @property
+    def _trusted(self) -> dict[str, Estimate]:
+        return {name: self.estimate(name) for name in TRUSTED}
 
     @property
     def verdict(self) -> str:
         """In words."""
-        low, high = (pick(self.estimate(name).hurst for name in TRUSTED) for pick in (min, max))
+        found = [each.hurst for each in self._trusted.values()]
+        low, high = min(found), max(found)
         said = f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
+        if self.doubts:
+            return f"Undecided: {'; '.join(self.doubts)}."
         if self.long_range_dependent is None:
             return f"Undecided: H is {said}, and only one of {' and '.join(TRUSTED)} excludes 1/2."
         if not self.long_range_dependent:
-            return f"Not long-range dependent: H is {said}, and 1/2 is not excluded."
+            return f"Not long-range dependent: H is {said}, and no interval lies above 1/2."
         if low >= 1.0:
             return f"More than long-range dependent: H is {said}; a trend, a change of level, or no stationary series at all."
         return f"Long-range dependent: H is {said}."
@@ -116,17 +132,18 @@ def study(
         variance_time(values, shortest=fine, longest=coarse and max(min(coarse, values.size // 20), 4 * fine)),
         log_periodogram(spectrum),
         local_whittle(spectrum),
-        wavelet(values, shortest=fine, longest=coarse),
+        wavelet(values, shortest=fine, longest=coarse, fit=_FIT),
         dfa(values, shortest=fine, longest=coarse),
     )
     half = values.size // 2
-    halves = tuple(_whittle(part) for part in (values[:half], values[half:]))
+    halves = doubts.half_of(values[:half]), doubts.half_of(values[half:])
     return Study(
         trace=trace,
         estimates=estimates,
         scales=by_time_scale(values, bin, times, quantiser=quantiser, levels=levels),
         prediction=predict(values, bin, _fitting(time, trace), quantiser=quantiser, levels=levels),
-        halves=(halves[0], halves[1]),
+        halves=(_hurst(halves[0]), _hurst(halves[1])),
+        doubts=_doubts({each.method: each for each in estimates}, values, halves),
     )
 
 
@@ -157,8 +174,17 @@ def _fitting(time: float, trace: Trace) -> float:
     return max(1, min(round(time / trace.bin), most)) * trace.bin
 
 
-def _whittle(part: Floats) -> float:
-    try:
-        return local_whittle(part).hurst
-    except ArgumentError:
-        return math.nan
+def _doubts(
+    estimates: Mapping[str, Estimate], values: Floats, halves: tuple[Estimate | None, Estimate | None]
+) -> Sequence[str]:
+    trusted = {name: estimates[name] for name in TRUSTED}
+    return (
+        *doubts.meaningless(trusted),
+        *doubts.disagreeing(trusted, {name: estimates[name] for name in _BESIDE}),
+        *doubts.changing(estimates["local Whittle"], doubts.coarse(values)),
+        *doubts.unlike(halves),
+    )
+
+
+def _hurst(found: Estimate | None) -> float:
+    return math.nan if found is None else found.hurst

@@ -128,7 +128,12 @@ def _of_table(place: Path, table: pl.DataFrame, bin: float | None, column: str |
     if not numbers:
         raise StorageError(f"{place}: has no column of numbers; found {', '.join(table.columns) or 'no column'}")
     clock = next((name for name in numbers if name.lower() in TIMES and name != column), None)
-    volumes = _numbers(place, table, _volumes(place, [name for name in numbers if name != clock], column))
+    chosen = _volumes(place, [name for name in numbers if name != clock], column)
+    volumes = _numbers(place, table, chosen)
+    if volumes.min() < 0.0:
+        raise StorageError(
+            f"{place}: column {chosen} has {volumes.min():g}; expected volumes, which are not below zero"
+        )
     if clock is None:
         return Trace(place.name, volumes, bin or BIN)
     times = _numbers(place, table, clock)
