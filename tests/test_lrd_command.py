@@ -124,8 +124,8 @@ def test_short_memory_is_not_called_long(phi: float, seed: int) -> None:
 
 
 def test_a_periodic_trace_has_no_verdict() -> None:
-    t = np.arange(120_000)
-    volumes = 1000.0 + 5.0 * (t % 190) + np.random.default_rng(1).poisson(50.0, t.size).astype(np.float64)
+    t = np.arange(120_000, dtype=np.float64)
+    volumes: np.ndarray = 1000.0 + 5.0 * (t % 190) + np.random.default_rng(1).poisson(50.0, t.size).astype(np.float64)
     found = lrd.study(lrd.Trace("ramps", volumes, 0.01))
     assert found.long_range_dependent is None
     assert "by wavelet, which no stationary series has: expected 0 to 1" in found.verdict

@@ -45,6 +45,30 @@ def tailback(*words: str) -> str:
     return done.output
 
 
+@pytest.mark.parametrize("command", ["report out/small-seed-1", "reproduce mtsc/fig-5 --jobs 1", "lrd volumes.csv"])
+def test_folders_of_others_are_not_written_into(here: Path, command: str) -> None:
+    tailback("run", "small.toml", "--no-plot")
+    (here / "volumes.csv").write_text("bytes\n" + "1\n2\n4\n" * 200)
+    (here / "keep").mkdir()
+    (here / "keep" / "a.txt").write_text("hi")
+    done = CliRunner().invoke(cli.app, [*command.split(), "--out", "keep"])
+    assert isinstance(done.exception, tb.StorageError), done.output
+    assert "keep: exists and holds no result of ours" in str(done.exception)
+    assert [path.name for path in (here / "keep").iterdir()] == ["a.txt"]
+    # What the command itself has made is replaced.
+    tailback(*command.split(), "--out", "mine")
+    tailback(*command.split(), "--out", "mine")
+
+
+def test_a_report_does_not_take_the_place_of_reproduced_claims(here: Path) -> None:
+    tailback("run", "small.toml", "--no-plot")
+    tailback("reproduce", "mtsc/fig-5", "--jobs", "1", "--out", "claims")
+    page = (here / "claims" / "index.html").read_bytes()
+    done = CliRunner().invoke(cli.app, ["report", "out/small-seed-1", "--out", "claims"])
+    assert isinstance(done.exception, tb.StorageError), done.output
+    assert (here / "claims" / "index.html").read_bytes() == page
+
+
 def folders(here: Path) -> list[str]:
     """What lies in ``out``, hidden files too."""
     return sorted(path.name for path in (here / "out").iterdir())

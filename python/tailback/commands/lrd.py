@@ -47,6 +47,7 @@ def study_trace(source: Path, asked: Asked, out: Path | None, *, plot: bool, as_
     """
     from tailback.analysis.lrd.study import study
     from tailback.analysis.lrd.trace import read_trace
+    from tailback.results.files import expect_room
 
     if asked.quantiser not in {"sigma", "equal"}:
         raise refused("--quantiser", asked.quantiser, "sigma or equal")
@@ -59,6 +60,8 @@ def study_trace(source: Path, asked: Asked, out: Path | None, *, plot: bool, as_
         quantiser="equal" if asked.quantiser == "equal" else "sigma",
         levels=asked.levels,
     )
+    if out is not None:
+        expect_room(out, mine=lambda folder: "long_range_dependent" in written(folder, ABOUT))
     files, note = [], ""
     if plot or out is not None:
         with place(out, Path("out") / f"lrd-{source.stem or source.name}", _same(found)) as where:

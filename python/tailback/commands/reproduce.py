@@ -105,8 +105,11 @@ def reproduce_items(
 def _place(what: Sequence[str], items: Sequence[str], out: Path | None, *, full: bool) -> Place:
     """The folder for these items, which says from the beginning what will be in it: a report of other items, or of another
     length, goes elsewhere."""
-    from tailback.results.files import make_folder, write_file
+    from tailback.results.files import expect_room, make_folder, write_file
     from tailback.results.places import place, written
+
+    if out is not None:
+        expect_room(out, mine=lambda folder: "fidelity" in written(folder, PLAN))
 
     chosen = "" if "all" in what else "-" + ("-".join(what).replace("/", "-") if len(what) <= _NAMED else "some")
     plan = {"items": list(items), "fidelity": "full" if full else "quick", "validation": "all" in what}
