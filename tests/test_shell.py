@@ -101,6 +101,15 @@ def test_options_become_a_scenario() -> None:
     )
 
 
+def test_a_trace_stands_in_place_of_the_rate() -> None:
+    trace = str(Path(__file__).resolve().parents[1] / "examples" / "cellular.trace")
+    assert scenario_of(Link(trace=trace)).to_dict()["topology"]["links"][0]["trace"]["file"] == trace
+    scenario_of(Link(up=[f"trace={trace}"], down=["rate=5 Mbit/s"]))
+    for short in (Link(), Link(up=[f"trace={trace}"])):
+        with pytest.raises(ScenarioError, match="--rate is missing; expected the link's rate"):
+            scenario_of(short)
+
+
 @pytest.mark.parametrize(
     ("link", "said"),
     [

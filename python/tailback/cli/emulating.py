@@ -12,10 +12,15 @@ from tailback.commands import complete
 
 
 def shell(
-    rate: Annotated[str, typer.Option(help="Rate of the link, both ways, for example '20 Mbit/s'.")],
     command: Annotated[
         list[str] | None,
         typer.Argument(help="What to run behind the link.", metavar="-- COMMAND", show_default="your shell"),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            help="Rate of the link, both ways, for example '20 Mbit/s'.", show_default="none, which takes a --trace"
+        ),
     ] = None,
     delay: Annotated[str, typer.Option(help="Propagation delay, each way.")] = "0 ms",
     queue: Annotated[
@@ -26,7 +31,7 @@ def shell(
     ] = None,
     loss: Annotated[str | None, typer.Option(help="Probability of loss, each way, or a loss model as a table.")] = None,
     trace: Annotated[
-        str | None, typer.Option(help="Mahimahi's trace of deliveries in place of the rate.", metavar="FILE")
+        str | None, typer.Option(help="Mahimahi's trace of deliveries in place of --rate.", metavar="FILE")
     ] = None,
     schedule: Annotated[
         str | None, typer.Option(help="Changes of the rate: '10 s: 5 Mbit/s, 20 s: 20 Mbit/s', or a list of tables.")

@@ -26,7 +26,7 @@ _WITHOUT_DELAY: Final = "100 packets"
 class Link:
     """What the command line says of the link, as it was written; the two directions are alike but for ``up`` and ``down``."""
 
-    rate: str
+    rate: str | None = None
     delay: str = "0 ms"
     buffer: str | None = None
     queue: str = "drop-tail"
@@ -58,12 +58,15 @@ def scenario_of(link: Link) -> Scenario:
     }
     common = {name: value for name, value in both.items() if value is not None}
     up, down = common | _fields(link.up, "--up"), common | _fields(link.down, "--down")
+    if any("rate" not in each and "trace" not in each for each in (up, down)):
+        allowed = "the link's rate, for example '20 Mbit/s', or a --trace of deliveries"
+        raise ScenarioError([Problem("--rate", "", allowed)], "tailback shell")
     if link.buffer is None:
         without = all(_is_nothing(each.get("delay")) for each in (up, down))
         for each in (up, down):
             each.setdefault("buffer", _WITHOUT_DELAY if without else "1 BDP")
     data = {
-        "name": f"tailback shell, {link.rate}, {link.delay}",
+        "name": f"tailback shell, {link.rate or 'a trace'}, {link.delay}",
         "description": "What programs did behind an emulated link. Their flows stand here as endless transfers.",
         "duration": "24 h",
         "seed": link.seed,
