@@ -54,6 +54,19 @@ def tailback(*words: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
+def test_set_mends_a_file_that_is_wrong_without(here: Path) -> None:
+    traced = SCENARIO.replace('rate = "5 Mbit/s"', 'trace = { file = "mahimahi.trace" }')
+    (here / "there").mkdir()
+    (here / "there" / "mahimahi.trace").write_text("1\n2\n3\n")
+    (here / "there" / "wire.toml").write_text(traced.replace('"sack"\n', '"kernel-cubic"\n'))
+    status, _, err = tailback("run", "there/wire.toml", "--no-plot")
+    assert (status, "kernel-cubic" in err) == (1, True)
+    status, _, err = tailback("run", "there/wire.toml", "--no-plot", "--set", "flows[0].scheme=cubic")
+    assert status == 0, err
+    status, _, err = tailback("run", "there/wire.toml", "--set", "flows[0].count=1")
+    assert (status, "flows[0].scheme" in err, "there/wire.toml with --set" in err) == (1, True, True)
+
+
 def test_run_prints_saves_and_plots(here: Path) -> None:
     status, out, _ = tailback("run", "small.toml", "--seed", "3")
     assert status == 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailback.commands.changes import changed
+from tailback.commands.changes import read_changed
 from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.custom import part_errors
 from tailback.progress import Bar
@@ -92,9 +92,8 @@ def _read(file: Path, changes: Sequence[str]) -> str:
 
     if not changes:
         return read(file)
-    from tailback.scenario import Scenario
 
-    return changed(Scenario.from_toml(file), changes).to_json()
+    return read_changed(file, changes).to_json()
 
 
 def _draw(result: Result, folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from tailback.commands.changes import changed
+from tailback.commands.changes import read_changed
 from tailback.commands.console import stoppable
 from tailback.errors import ArgumentError, TailbackError
 from tailback.progress import Bar
@@ -37,14 +37,13 @@ def shrink_file(
         ArgumentError: where the condition is none, or does not hold to begin with.
     """
     from tailback.results.files import write_file
-    from tailback.scenario import Scenario
     from tailback.scenario.file import read
     from tailback.scenario.toml import ORDER, dumps
     from tailback.shrinking.condition import Condition
     from tailback.shrinking.search import shrink
 
     asked = Condition(condition)
-    text = changed(Scenario.from_toml(file), changes).to_json() if changes else read(file)
+    text = read_changed(file, changes).to_json() if changes else read(file)
     with stoppable("nothing was written"), Bar("shrinking", float(tries)) as bar:
         first = values_of(text, memory)
         if not asked.holds(first):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tailback.commands.changes import changed, changes_of
+from tailback.commands.changes import changes_of, read_changed
 from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.custom import scheme_of
 from tailback.commands.table import intervals_table
@@ -55,11 +55,10 @@ class How:
 
 def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
     """Sweeps a scenario; 1 where a run failed."""
-    from tailback.scenario import Scenario
     from tailback.sweeps import sweep
 
     swept = axes(over)
-    base = changed(Scenario.from_toml(file), how.changes)
+    base = read_changed(file, how.changes)
     _check_once(base, swept, how.changes)
     with stoppable(_left(how.cache)):
         try:
@@ -71,10 +70,9 @@ def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
 
 def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How) -> int:
     """Compares schemes over scenarios; 1 where a run failed."""
-    from tailback.scenario import Scenario
     from tailback.sweeps import compare
 
-    bases = [changed(Scenario.from_toml(file), how.changes) for file in files]
+    bases = [read_changed(file, how.changes) for file in files]
     named = [base if base.name else base.replace(name=file.stem) for base, file in zip(bases, files, strict=True)]
     chosen = [scheme_of(scheme) for scheme in schemes]
     for base in named:

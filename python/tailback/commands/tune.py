@@ -45,14 +45,13 @@ def tune_file(
     Raises:
         TailbackError: for a scenario or a target that is not allowed.
     """
-    from tailback.commands.changes import changed
+    from tailback.commands.changes import read_changed
     from tailback.pool import Pool
-    from tailback.scenario import Scenario
     from tailback.tuning import tune_tdqm
 
     if kind != "tdqm":
         raise ArgumentError(f"queue: {kind} is not allowed; expected tdqm")
-    scenario: Scenario = changed(Scenario.from_toml(file), changes)
+    scenario: Scenario = read_changed(file, changes)
     limit = None if delay is None else units.option("--delay", delay, "time")
     found = tune_tdqm(scenario, scenario.run(), link=link, utilization=utilization, delay=limit)
     tried: list[Round] = []
