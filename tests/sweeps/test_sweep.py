@@ -93,6 +93,12 @@ def test_values_that_tables_cannot_tell_apart_are_refused(base: tb.Scenario) -> 
     assert len(grid(base, {"flows": named})) == 2
 
 
+def test_a_result_is_of_one_scenario(runs: tb.Runs) -> None:
+    with pytest.raises(tb.ArgumentError, match=r"2 scenarios fit; .* choose buffer, one of '10 packets', '40 packets'"):
+        runs.result(seed=1)
+    assert runs.result(buffer="10 packets").seed == runs.table["seed"][0]
+
+
 def test_labels_are_short() -> None:
     assert label({"name": "red", "max": "10 packets"}) == "red (max 10 packets)"
     assert label(0.5) == 0.5
@@ -208,7 +214,7 @@ def test_runs_come_back_from_their_folder(runs: tb.Runs, tmp_path: Path) -> None
     loaded = tb.Runs.load(tmp_path / "sweep")
     assert loaded.table.equals(runs.table)
     assert loaded.summary(by="group").equals(runs.summary(by="group"))
-    assert loaded.result(seed=1).hash == runs.table["hash"][0]
+    assert loaded.result(buffer="10 packets", seed=1).hash == runs.table["hash"][0]
     assert (tmp_path / "sweep" / "runs.csv").read_text().startswith("buffer,variant,seed")
     with pytest.raises(tb.StorageError, match="holds no sweep"):
         tb.Runs.load(tmp_path)

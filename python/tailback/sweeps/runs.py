@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from tailback.errors import NotFoundError, Problem, ScenarioError, unknown
+from tailback.errors import ArgumentError, NotFoundError, Problem, ScenarioError, unknown
 from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 from tailback.sweeps import statistics
@@ -203,15 +203,18 @@ class Runs(Tabular):
         """One run with its time series: made again, which gives the same bits.
 
         Args:
-            chosen: values of axes, and ``seed``; the first run that fits.
+            chosen: values of axes, which name one scenario of the sweep, and ``seed``; the first seed where it is not said.
 
         Raises:
             KeyError: where none fits, with the axis or the value that there is none of.
+            ArgumentError: where several scenarios fit, with the axes that are left to choose and their values.
             ScenarioError: where that run's scenario makes no sense.
         """
         fitting = self.select(**chosen).table
         if fitting.is_empty():
             raise NotFoundError(f"no run has {chosen}; see the columns {', '.join([*self.axes, 'seed'])} of .table")
+        if left := [name for name in self.axes if fitting[name].n_unique() > 1]:
+            raise ArgumentError(_left_open(fitting, left, chosen))
         variant, seed = self.variants[int(fitting["variant"][0])], int(fitting["seed"][0])
         if variant.scenario is None:
             raise ScenarioError([Problem("scenario", "what came out", variant.error)], "this variant")
@@ -247,3 +250,12 @@ class Runs(Tabular):
         from tailback.report.sweep import write_sweep_report
 
         return write_sweep_report(self, Path(folder), cells=Cells(metric, x, y, by))
+
+
+def _left_open(fitting: pl.DataFrame, left: Sequence[str], chosen: Mapping[str, Any]) -> str:
+    """What to say where runs of several scenarios fit, which differ in the axes that are left."""
+    values = {name: fitting[name].unique(maintain_order=True).to_list() for name in left}
+    named = [f"{name}, one of {', '.join(map(repr, found))}" for name, found in values.items()]
+    said = ", ".join(f"{name}={value!r}" for name, value in chosen.items())
+    count = fitting["variant"].n_unique()
+    return f"result({said}): {count} scenarios fit; expected one: choose {'; and '.join(named)}"
