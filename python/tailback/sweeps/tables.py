@@ -63,7 +63,7 @@ def flow_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequen
 
 def with_neutral_groups(flows: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
     """Flows under the schemes of a sweep or a comparison. A group that is called like its scheme, as groups without a name
-    are, would be called like a scheme that it does not run: it is "flows 1" and so on, by its place in the scenario."""
+    are, would be called like a scheme that it does not run: it is "flows 1" and so on, in the order of groups."""
     if "scheme" not in axes or flows.is_empty():
         return flows
     groups = flows["group"].unique(maintain_order=True).cast(pl.String).to_list()
