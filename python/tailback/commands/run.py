@@ -336,8 +336,8 @@ def _queue_table(result: Result) -> Table:
 
 
 def _show_prediction(prediction: Prediction) -> None:
-    number = prediction.fairness.removeprefix("alpha ")
-    law = f"alpha-fairness with alpha = {number}" if number[:1].isdigit() else f"{prediction.fairness} fairness"
+    named = prediction.fairness
+    law = f"alpha-fairness with alpha = {named}" if named[:1].isdigit() else f"{named} fairness"
     console().print(f"[bold]Predicted by {law}[/bold], for greedy flows at rest")
     flows, links = prediction.flows, prediction.links
     rate, unit = scale_of(flows["predicted"], "bit/s")
