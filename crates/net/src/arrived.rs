@@ -120,7 +120,12 @@ mod linux {
             Some(&mut room.0),
             MsgFlags::empty(),
         )
-        .inspect_err(|_| times.found_empty())?;
+        // Other errors are news of what this socket sent, and say nothing of what waits in it.
+        .inspect_err(|error| {
+            if *error == nix::errno::Errno::EAGAIN {
+                times.found_empty();
+            }
+        })?;
         let from = message.address.as_ref().and_then(address_of).ok_or(io::ErrorKind::InvalidData)?;
         let length = message.bytes;
         let mut arrived = Arrived { length, each: length, ecn: Ecn::NotEct, from, at: None, ago: Span::ZERO };
@@ -170,6 +175,30 @@ mod linux {
             assert_eq!(Times::default().ago(at(1), at(0)), Span::ZERO, "from the future");
             assert_eq!(Times::default().ago(at(0), at(1001)), Span::ZERO, "from long ago");
             assert_eq!(Times::default().ago(at(0), at(500)), Span::from_millis(500));
+        }
+
+        #[test]
+        fn news_of_what_was_sent_leaves_times_as_they_are() {
+            let bind = || UdpSocket::bind("127.0.0.1:0").expect("a loopback socket");
+            let (here, there) = (bind(), bind());
+            let address = here.local_addr().expect("bound");
+            here.connect(there.local_addr().expect("bound")).expect("connects");
+            here.set_nonblocking(true).expect("set");
+            ask_for_times(&here);
+            let (times, mut buffer) = (Times::default(), [0; 100]);
+            for _ in 0..2 {
+                there.send_to(b"early", address).expect("sent");
+            }
+            std::thread::sleep(4 * INSIDE);
+            receive(&here, &times, &mut buffer).expect("the first");
+            drop(there);
+            here.send(b"to nobody").expect("sent");
+            assert_eq!(
+                receive(&here, &times, &mut buffer).expect_err("refused").kind(),
+                io::ErrorKind::ConnectionRefused
+            );
+            let second = receive(&here, &times, &mut buffer).expect("the second");
+            assert!(second.ago >= Span::from_millis(40), "{}", second.ago);
         }
 
         #[test]
