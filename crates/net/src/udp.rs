@@ -132,6 +132,11 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
         self.patience = Some(silence);
     }
 
+    /// When the endpoint's peer was last heard: by a frame, and not by what channels say to each other.
+    pub fn heard(&self) -> Time {
+        self.heard
+    }
+
     /// What the network said of datagrams since the peer was last heard, if anything: that nobody listens there, for example.
     pub fn trouble(&self) -> Option<io::ErrorKind> {
         self.trouble

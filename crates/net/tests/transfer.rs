@@ -213,6 +213,37 @@ fn a_sender_that_was_killed_and_comes_again_is_taken_up() {
 }
 
 #[test]
+fn a_sender_that_comes_again_is_answered_from_the_address_that_it_knows() {
+    let folder = Folder::new("elsewhere");
+    let file = folder.file(SIZE);
+    let pair = KeyPair::generate().expect("random numbers");
+    let receiver = waiting(ReceiveConfig { address: None, ..config(&folder.target(), &pair) });
+    // None of which the system would choose by itself.
+    let there = SocketAddr::from(([127, 0, 0, 2], receiver.address.port()));
+    let relay = Relay::new(there, Treatment { dead_after: 400, ..Treatment::default() });
+    let first = SendConfig { patience: Span::from_millis(400), ..receiver.sending(&file, relay.address) };
+    sent(&first, "cubic").expect_err("the way is dead");
+    let again = SendConfig { peer: there, patience: Span::from_secs(5), ..first };
+    assert!(sent(&again, "cubic").expect("sent").resumed > Bytes::ZERO);
+    receiver.end().expect("received");
+}
+
+#[test]
+fn a_receiver_that_acknowledges_nothing_is_not_waited_for() {
+    let folder = Folder::new("unanswered");
+    let file = folder.file(SIZE);
+    let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
+    let relay = Relay::new(receiver.address, Treatment { short_after: 400, ..Treatment::default() });
+    let sending = SendConfig { patience: Span::from_secs(2), ..receiver.sending(&file, relay.address) };
+    let clock = Clock::start();
+    let mut watch = |_: &Seen| clock.now() < Time::ZERO + LONG;
+    let error = send(&sending, |sizes| Ok(ends::sender("cubic", sizes)), &mut watch).expect_err("unanswered");
+    let text = error.to_string();
+    assert!(text.starts_with("the receiver has acknowledged nothing for 2 s"), "{text}");
+    receiver.end().expect_err("nobody sends any more");
+}
+
+#[test]
 fn silence_ends_both_within_their_patience() {
     let folder = Folder::new("silence");
     let file = folder.file(SIZE);

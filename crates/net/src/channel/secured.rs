@@ -53,9 +53,12 @@ pub struct SecuredChannel {
     batch: Batch,
     sides: Sides,
     peer: SocketAddr,
+    /// The address of this host that the peer knows; the system's choice where absent.
+    from: Option<IpAddr>,
     candidate: Option<Candidate>,
     responder: Option<Responder>,
-    knock: Option<Box<Knock>>,
+    /// An offer, and the address of this host that it came to.
+    knock: Option<(Box<Knock>, Option<IpAddr>)>,
     messages: VecDeque<Message>,
     heard: Time,
     said: Time,
@@ -95,6 +98,7 @@ impl SecuredChannel {
             socket,
             sides,
             peer,
+            from: None,
             candidate: None,
             responder,
             knock: None,
@@ -107,6 +111,7 @@ impl SecuredChannel {
 
     /// Sends from this address of the host: the one that the peer knows.
     pub fn answer_from(&mut self, from: Option<IpAddr>) {
+        self.from = from;
         // Nothing is in the batch yet that could fail to leave.
         let _ = self.batch.address(&self.socket, self.peer, from);
     }
@@ -136,9 +141,10 @@ impl SecuredChannel {
         self.messages.pop_front()
     }
 
-    /// Somebody with the invitation, who wants to begin a session of his own.
-    pub fn take_knock(&mut self) -> Option<(Knock, &mut Responder)> {
-        Some((*self.knock.take()?, self.responder.as_mut()?))
+    /// Somebody with the invitation, who wants to begin a session of his own, and the address of this host that he came to.
+    pub fn take_knock(&mut self) -> Option<(Knock, Option<IpAddr>, &mut Responder)> {
+        let (knock, at) = self.knock.take()?;
+        Some((*knock, at, self.responder.as_mut()?))
     }
 
     /// What is left when the session is over: the socket and who answers.
@@ -159,7 +165,7 @@ impl SecuredChannel {
 
     /// Says something to the peer.
     pub fn say(&mut self, now: Time, message: &Message) {
-        self.say_to(now, self.peer, None, message);
+        self.say_to(now, self.peer, self.from, message);
     }
 
     fn say_to(&mut self, now: Time, to: SocketAddr, from: Option<IpAddr>, message: &Message) {
@@ -200,7 +206,7 @@ impl SecuredChannel {
                 if let Some(candidate) = self.candidate
                     && (candidate.number, candidate.from) == (number, arrived.from)
                 {
-                    self.peer = candidate.from;
+                    (self.peer, self.from) = (candidate.from, candidate.at);
                     self.candidate = None;
                     self.moves += 1;
                     // Should the address be refused, the next flush says so.
@@ -222,7 +228,7 @@ impl SecuredChannel {
             Answer::Nothing => return false,
             Answer::Reply(bytes) => self.reply(arrived.from, arrived.at, &bytes),
             // One at a time; others ask again.
-            Answer::Knock(knock) => self.knock = self.knock.take().or(Some(knock)),
+            Answer::Knock(knock) => self.knock = self.knock.take().or(Some((knock, arrived.at))),
         }
         true
     }

@@ -52,10 +52,12 @@ pub enum TransferError {
     #[error("the receiver refuses: {0}")]
     Refused(String),
     /// The other side has gone silent.
-    #[error("the {who} has said nothing for {patience}{}; {kept} of {total} are there: the same commands go on from there", because(*.hint))]
+    #[error("the {who} has {what} nothing for {patience}{}; {kept} of {total} are there: the same commands go on from there", because(*.hint))]
     Silent {
         /// The other side.
         who: &'static str,
+        /// What it has not done.
+        what: &'static str,
         /// How long was waited.
         patience: Span,
         /// What the network said.

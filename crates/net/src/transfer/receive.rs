@@ -216,6 +216,7 @@ impl<R: Endpoint> Session<R> {
             let (kept, total) = (Bytes::new(self.partial.have()), self.offer.size);
             return Err(TransferError::Silent {
                 who: "sender",
+                what: "said",
                 patience: config.patience,
                 hint: None,
                 kept,
@@ -229,14 +230,14 @@ impl<R: Endpoint> Session<R> {
     fn visitors(&mut self) -> Option<(Knock, Way)> {
         let sender = self.sender;
         let channel = self.driver.channel_mut();
-        let (knock, responder) = channel.take_knock()?;
+        let (knock, from, responder) = channel.take_knock()?;
         let to = knock.from;
         if knock.sender == sender {
-            return Some((knock, Way { to, from: None }));
+            return Some((knock, Way { to, from }));
         }
         let refusal = write_answer(&Err("another transfer is under way".to_owned()));
         if let Ok((_, bytes)) = responder.answer(knock, &refusal) {
-            channel.reply(to, None, &bytes);
+            channel.reply(to, from, &bytes);
         }
         None
     }

@@ -111,8 +111,17 @@ pub fn send<E: Endpoint>(
     let buffer = SendBuffer::new(header);
     let mut driver = Driver::over(channel, clock, FlowId(0), endpoint, buffer, rng, impairment)?;
     driver.wake_early(crate::margin::measured());
-    let mut sending =
-        Sending { config, clock, file, size, read: resumed, open: true, hint: None, rebound: Time::ZERO };
+    let mut sending = Sending {
+        config,
+        clock,
+        file,
+        size,
+        read: resumed,
+        open: true,
+        hint: None,
+        rebound: Time::ZERO,
+        answered: Time::ZERO,
+    };
     let outcome = sending.run(&mut driver, resumed, watch);
     let channel = driver.channel_mut();
     match &outcome {
@@ -144,6 +153,8 @@ struct Sending<'a> {
     open: bool,
     hint: Option<&'static str>,
     rebound: Time,
+    /// When nothing was last on its way that wants to be acknowledged.
+    answered: Time,
 }
 
 impl Sending<'_> {
@@ -217,15 +228,21 @@ impl Sending<'_> {
     ) -> Result<(), TransferError> {
         let now = self.clock.now();
         let hint = driver.trouble().and_then(hint_of);
+        if driver.endpoint().observe().in_flight == Bytes::ZERO {
+            self.answered = now;
+        }
+        let unanswered = now.since(self.answered.max(driver.heard()));
         let channel = driver.channel_mut();
         let silence = now.since(channel.heard());
         if now.since(channel.said()) >= SIGN_OF_LIFE {
             channel.say(now, &Message::Ping(0));
         }
-        if silence >= self.config.patience {
+        // A receiver that is there and whose acknowledgements do not come is of no more use than one that is gone.
+        if silence.max(unanswered) >= self.config.patience {
+            let what = if silence >= self.config.patience { "said" } else { "acknowledged" };
             let (patience, hint) = (self.config.patience, hint.or(self.hint));
             let (kept, total) = (Bytes::new(done), Bytes::new(self.size));
-            return Err(TransferError::Silent { who: "receiver", patience, hint, kept, total });
+            return Err(TransferError::Silent { who: "receiver", what, patience, hint, kept, total });
         }
         if silence >= REBIND && now.since(self.rebound) >= REBIND {
             self.rebound = now;

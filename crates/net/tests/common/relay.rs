@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use tailback_core::Stream;
 
+/// No longer is what only says that somebody is there: head, tag, kind and number.
+const SHORT: usize = 24 + 16 + 1 + 8;
+
 /// How badly: probabilities per datagram.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Treatment {
@@ -23,6 +26,8 @@ pub(crate) struct Treatment {
     pub(crate) reflection: f64,
     /// After so many datagrams nothing passes any more; 0 for never.
     pub(crate) dead_after: u64,
+    /// After so many datagrams only short ones come back, which acknowledge nothing; 0 for never.
+    pub(crate) short_after: u64,
     /// Every so many datagrams the receiver sees the sender at another address; 0 for never.
     pub(crate) moves_every: u64,
 }
@@ -80,7 +85,8 @@ fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment) {
             }
         }
         while let Ok(length) = far_socket.recv(&mut buffer) {
-            let Some(sender) = sender.filter(|_| is_alive) else { continue };
+            let is_cut = treatment.short_after != 0 && passed >= treatment.short_after && length > SHORT;
+            let Some(sender) = sender.filter(|_| is_alive && !is_cut) else { continue };
             for datagram in treated(&buffer[..length], treatment, &mut back, &mut rng) {
                 let _ = near.send_to(&datagram, sender);
             }
