@@ -67,6 +67,31 @@ def test_set_mends_a_file_that_is_wrong_without(here: Path) -> None:
     assert (status, "flows[0].scheme" in err, "there/wire.toml with --set" in err) == (1, True, True)
 
 
+def test_a_run_without_time_series_says_why(here: Path) -> None:
+    said = "record.bin of 3600 s is longer than the run of 5 s, so that no time series was recorded"
+    status, out, _ = tailback("run", "small.toml", "--set", "record.bin=1 h", "--out", "long")
+    assert (status, f"No overview: {said}." in out) == (0, True)
+    with pytest.raises(tb.NotFoundError, match=r"record\.bin of 3600 s"):
+        tb.Result.load(here / "long").plot.overview()
+    assert "No overview" not in tailback("run", "small.toml", "--set", "record.bin=1 h", "--no-plot")[1]
+
+
+def test_goodput_says_that_it_has_headers_and_why_it_is_above_throughput(here: Path) -> None:
+    _, out, _ = tailback("run", "small.toml", "--no-plot")
+    assert "Mbit/s with headers" in out
+    assert "Goodput is above" not in out
+    example = Path(__file__).resolve().parents[1] / "examples" / "edge_to_edge.toml"
+    assert "Goodput is above throughput where data" in tailback("run", str(example), "--no-plot")[1]
+    tailback("report", "out/small-seed-1")
+    page = (here / "out" / "small-seed-1" / "report" / "index.html").read_text(encoding="utf-8")
+    assert "Throughput and goodput are counted on the wire, headers included." in page
+
+
+def test_a_missing_key_is_called_missing(here: Path) -> None:
+    status, _, err = tailback("send", str(here / "small.toml"), "localhost")
+    assert (status, "--key is missing; expected what" in err) == (1, True)
+
+
 def test_run_prints_saves_and_plots(here: Path) -> None:
     status, out, _ = tailback("run", "small.toml", "--seed", "3")
     assert status == 0

@@ -133,3 +133,8 @@ def test_a_long_run_takes_little_more_memory_than_its_columns() -> None:
     assert mebibytes > 50.0
     # A whole copy of the columns would make it 1.9.
     assert ratio < 1.35
+
+
+def test_a_budget_that_allows_no_run_is_complained_of_itself() -> None:
+    with pytest.raises(tb.ScenarioError, match=r"memory: 1\.0 kB is not allowed; expected at least 1\.0 MB"):
+        tb.dumbbell(**SMALL, flows=[tb.flows(2, "reno")]).run(memory="1 kB")

@@ -256,3 +256,17 @@ def test_recording_delays_changes_nothing_else(call: tb.Result) -> None:
     plain = call.scenario.replace(delays=False).run(seed=4)
     assert plain.hash == call.hash
     assert plain.flows["one_way_delay"].null_count() == 2
+
+
+def test_a_link_that_loses_everything_is_named() -> None:
+    link = tb.dumbbell(
+        rate="10 Mbit/s", delay="5 ms", duration="20 s", warm_up="1 s", loss=1, flows=[tb.flows(1, "reno")]
+    )
+    said = " ".join(link.run().warnings)
+    assert "r0->r1 lost every packet" in said
+
+
+def test_flows_that_wait_for_a_time_out_are_not_said_to_have_no_window() -> None:
+    link = tb.dumbbell(rate="100 kbit/s", delay="5 ms", buffer="5 packets", duration="4 s", warm_up="3 s")
+    found = link.with_flows(tb.flows(300, "reno")).run().warnings
+    assert any("was lost and they wait for a time-out" in warning for warning in found)

@@ -121,6 +121,8 @@ def test_a_trace_stands_in_place_of_the_rate() -> None:
         (Link("20 Mbit/s", trace="no-such.trace"), "no-such.trace"),
         (Link("20 Mbit/s", up=["rate"]), "--up"),
         (Link("20 Mbit/s", down=["delay=9"]), "--delay (down)"),
+        (Link("20 Mbit/s", up=["foo=3"]), "--up foo"),
+        (Link("20 Mbit/s", down=["corruption=3"]), "--down corruption"),
     ],
 )
 def test_a_wrong_option_is_named(link: Link, said: str) -> None:

@@ -76,3 +76,9 @@ def test_conditions_are_comparisons_and_nothing_else() -> None:
             Condition(text)
     with pytest.raises(tb.NotFoundError, match=r"jian: no such metric.*did you mean jain"):
         Condition("jian < 1").holds(values)
+
+
+@pytest.mark.parametrize("text", ["utilization", "utilization + 1", "3", "jain < 0.9 and utilization", "not jain"])
+def test_a_value_is_no_condition(text: str) -> None:
+    with pytest.raises(tb.ArgumentError, match="is a value, not true or false; expected comparisons"):
+        Condition(text)

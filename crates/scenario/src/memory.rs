@@ -17,6 +17,9 @@ pub(crate) const COPIES: u64 = 3;
 /// The bytes of a bin of accumulation that never leave: sums and areas of two levels, and the sum of estimates.
 const ACCUMULATION: u64 = 80;
 
+/// What a budget below this does not allow is no scenario's fault.
+const LEAST: Bytes = Bytes::new(1_000_000);
+
 /// How much memory a run may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
@@ -76,6 +79,14 @@ impl Budget {
         if all <= self.most.get() {
             return Ok(());
         }
+        if self.most < LEAST {
+            let allowed = format!("at least {}, as in \"4 GB\"", Gigabytes(all.max(LEAST.get())));
+            let value = Gigabytes(self.most.get()).to_string();
+            return Err(Problems::new(
+                "memory",
+                vec![FieldError { field: "memory".to_owned(), value, allowed }],
+            ));
+        }
         let most = needs.into_iter().max_by_key(|need| need.bytes);
         let Need { field, value, bytes, instead: (instead, also) } = most.expect("there is a need");
         let allowed = format!(
@@ -100,7 +111,14 @@ pub(crate) struct Gigabytes(pub(crate) u64);
 impl std::fmt::Display for Gigabytes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let bytes = self.0 as f64;
-        if bytes >= 1e9 { write!(f, "{:.1} GB", bytes / 1e9) } else { write!(f, "{:.1} MB", bytes / 1e6) }
+        let (unit, name) = if bytes >= 1e9 {
+            (1e9, "GB")
+        } else if bytes >= 1e6 {
+            (1e6, "MB")
+        } else {
+            (1e3, "kB")
+        };
+        write!(f, "{:.1} {name}", bytes / unit)
     }
 }
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from tailback.commands.reference import ELSEWHERE, ELSEWHERE_NAMES, Schema, kind, tagged
-from tailback.errors import NotFoundError, one_of
+from tailback.errors import NotFoundError, nearest
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -100,7 +100,13 @@ def _matching(every: Sequence[Field], path: str) -> list[Field]:
     found = whole or [field for field in every if field.path[-len(parts) :] == parts]
     if not found:
         known = {".".join(field.path[-len(parts) :]) for field in every}
-        raise NotFoundError(f"{path}: no such field; expected {one_of('.'.join(parts), known)}")
+        near = nearest(".".join(parts), sorted(known)) or nearest(
+            parts[-1], sorted({field.path[-1] for field in every})
+        )
+        hint = f"did you mean {near}?" if near else "topology.rate, for example"
+        raise NotFoundError(
+            f"{path}: no such field; expected one that `tailback fields` or `tailback fields --json` lists ({hint})"
+        )
     return found
 
 

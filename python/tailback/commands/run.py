@@ -81,7 +81,7 @@ def keep_and_tell(
         told_apart(where)
         typer.echo(json.dumps(_as_json(result, where.folder, prediction), ensure_ascii=False))
     else:
-        _show(result, where, drawn=draw)
+        _show(result, where, plot=plot, drawn=draw)
         if prediction is not None:
             _show_prediction(prediction)
 
@@ -143,11 +143,12 @@ def _as_json(result: Result, folder: Path, prediction: Prediction | None) -> dic
     }
 
 
-def _show(result: Result, where: Place, *, drawn: bool) -> None:
+def _show(result: Result, where: Place, *, plot: bool, drawn: bool) -> None:
     from rich.markup import escape
 
     from tailback.results.gates import switched, told
     from tailback.results.metrics import QUEUES_WITHIN
+    from tailback.results.warnings import without_series
 
     out = console()
     window = f", figures from {result.warm_up:g} s on" if result.warm_up else ""
@@ -163,11 +164,13 @@ def _show(result: Result, where: Place, *, drawn: bool) -> None:
         show(_queue_table(result))
     row = result.summary().row(0, named=True)
     out.print(
-        f"Together: goodput {shown(row['goodput'], 'bit/s')}{_fairness(result)}; at {row['bottleneck']}: "
+        f"Together: goodput {shown(row['goodput'], 'bit/s')} with headers{_fairness(result)}; at {row['bottleneck']}: "
         f"utilization {100 * row['utilization']:.2f} %, loss {100 * row['loss_rate']:.3g} %, "
         f"queueing delay {shown(row['queueing_delay'], 's')}.",
         soft_wrap=True,
     )
+    if late := _delivered_late(result):
+        out.print(f"[dim]{late}[/dim]", soft_wrap=True)
     for gated in switched(result):
         out.print(f"Switched on and off: {escape(told(gated))}", soft_wrap=True)
     for warning in result.warnings:
@@ -178,8 +181,21 @@ def _show(result: Result, where: Place, *, drawn: bool) -> None:
         out.print(
             f"[dim]{result.events:,} events in {result.wall:.2f} s; hash {result.hash[:16]}[/dim]", soft_wrap=True
         )
+    if not drawn and plot and not (result.flow_series.height or result.link_series.height):
+        out.print(f"[dim]No overview: {escape(without_series(result))}.[/dim]", soft_wrap=True)
     drawing = " with overview.svg" if drawn else ""
     out.print(f"Saved in {escape(str(where.folder))}{drawing}{escape(where.said)}", soft_wrap=True)
+
+
+def _delivered_late(result: Result) -> str:
+    """Why goodput is above throughput, where it is to be seen: only in a window that begins within the run."""
+    flows = result.flows
+    if not flows.filter(flows["goodput_bytes"] > flows["received_bytes"]).height:
+        return ""
+    return (
+        "Goodput is above throughput where data that had come before the warm-up's end waited at the receiver for a lost packet "
+        "and was delivered after it."
+    )
 
 
 def _fairness(result: Result) -> str:

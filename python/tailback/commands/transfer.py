@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from tailback.commands.console import stoppable
-from tailback.errors import TailbackError, refused
+from tailback.errors import ArgumentError, TailbackError, refused
 from tailback.results.files import make_folder
 from tailback.transfer import keys
 
@@ -108,7 +108,7 @@ def send_file(
     if common.plaintext:
         _in_a_lab(peer)
     elif key is None:
-        raise refused("--key", "", "what `tailback recv` printed at the other host")
+        raise ArgumentError("--key is missing; expected what `tailback recv` printed at the other host")
     else:
         told |= {"invitation": list(keys.invitation(key)), "keys": keys.own().told()}
     scenario = scenario_of(file.name, scheme, changes, seed)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tailback.errors import NotFoundError
 from tailback.plot import distribution, fairness, gates, overtime, phase, series, tokens, transfers
 from tailback.plot.style import canvas, style
+from tailback.results.warnings import without_series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +44,7 @@ class Plots:
             panels.insert(panels.index(overtime.queue) + 1, tokens.averages)
         panels += [tokens.panel(name) for name in notes]
         if not panels:
-            raise NotFoundError("no time series was recorded; expected record.flows or record.links other than none")
+            raise NotFoundError(without_series(result))
         with style():
             made, axes = canvas(ax, len(panels), height=0.7 + 1.55 * len(panels), sharex=True)
             for axis, panel in zip(axes, panels, strict=True):

@@ -113,6 +113,7 @@ def write_result_report(result: Result, folder: Path, source: Path | None = None
     figures = [_figure(drawn, folder, source) for drawn in figures_of_result(result)]
     columns = ("flow", "scheme", "throughput", "goodput", "retransmission_rate", "mean_rtt")
     about = "Averages after the warm-up." if result.warm_up else "Averages over the whole run."
+    about_flows = f"{about} Throughput and goodput are counted on the wire, headers included."
     links = ("link", "throughput", "utilization", "loss_rate", "mean_queue", "queueing_delay")
     quiet = result.links.height - result.main_links.height
     others = f" {quiet} others, which dropped nothing and have no time series, are in the data." if quiet else ""
@@ -121,7 +122,7 @@ def write_result_report(result: Result, folder: Path, source: Path | None = None
         "title": result.title,
         "lead": " ".join([f"{result.flows.height} flows for {result.duration:g} s, seed {result.seed}.", *warned]),
         "tables": [
-            _plain_table("flows", "Flows", about, result.flows.select(columns), result.units),
+            _plain_table("flows", "Flows", about_flows, result.flows.select(columns), result.units),
             *aggregates,
             _plain_table("links", "Links", about + others, result.main_links.select(links), result.units),
         ],

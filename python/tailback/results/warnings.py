@@ -47,13 +47,26 @@ def _nothing_received(result: Result) -> list[str]:
     silent = silent.filter(pl.col("group").is_in(greedy(result)) & pl.col("finished").is_null())
     warnings = []
     if silent.height:
+        why = "a window or rate of 0, or a stop before"
+        if result.links["dropped_packets"].sum():
+            why = f"what they had sent was lost and they wait for a time-out, {why}"
         warnings.append(
-            f"{_named(silent['flow'])} sent nothing from warm-up to end although there was always something to send; a window "
-            "or rate of 0, or a stop before"
+            f"{_named(silent['flow'])} sent nothing from warm-up to end although there was always something to send; {why}"
         )
     if begun.height and begun["goodput_bytes"].sum() == 0:
-        warnings.append("no flow received anything from warm-up to end: indices of fairness say nothing")
+        deaf = result.links.filter((pl.col("loss_rate") == 1.0) & (pl.col("dropped_packets") > 0))["link"]
+        lost = f"; {_named(deaf)} lost every packet" if deaf.len() else ""
+        warnings.append(f"no flow received anything from warm-up to end: indices of fairness say nothing{lost}")
     return warnings
+
+
+def without_series(result: Result) -> str:
+    """Why a result has no time series, and what makes some."""
+    record = result.scenario_data.get("record", {})
+    if any(record.get(kind) != "none" for kind in ("flows", "links")) and result.bin > result.duration:
+        longer = f"record.bin of {result.bin:g} s is longer than the run of {result.duration:g} s"
+        return f"{longer}, so that no time series was recorded"
+    return "no time series was recorded; expected record.flows or record.links other than none"
 
 
 def _receivers(result: Result, flows: pl.Series) -> list[str]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 INSIDE: Final = "inside"
 OUTSIDE: Final = "outside"
 _PLACE: Final = re.compile(r"topology\.links\[0\](\.reverse)?(?:\.(.*))?")
+_OPTIONS: Final = ("rate", "delay", "buffer", "queue", "loss", "trace", "schedule")
+"""Fields of the link that have an option of their own; others come from ``--up`` and ``--down``."""
 _DOWN: Final = " (down)"
 _WITHOUT_DELAY: Final = "100 packets"
 """The buffer of a link without a delay, which has no bandwidth-delay product."""
@@ -148,4 +150,6 @@ def _by_option(problem: Problem) -> Problem:
     if match is None:
         return problem
     option = f"--{match[2]}" if match[2] else "the link"
+    if match[2] and re.split(r"[.\[]", match[2])[0] not in _OPTIONS:
+        return Problem(f"{'--down' if match[1] else '--up'} {match[2]}", problem.value, problem.allowed)
     return Problem(f"{option}{_DOWN}" if match[1] else option, problem.value, problem.allowed)

@@ -41,6 +41,8 @@ class Condition:
         except SyntaxError as error:
             raise ArgumentError(f"condition: {text!r} is not allowed; expected {ALLOWED}") from error
         self._check(self._tree)
+        if not _is_question(self._tree):
+            raise ArgumentError(f"condition: {self.text!r} is a value, not true or false; expected {ALLOWED}")
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         """Whether it is true of these values; false where one that it needs is missing.
@@ -87,3 +89,17 @@ class Condition:
                 return all(_COMPARE[type(op)](one, other) for op, one, other in pairs)
             case _:  # The check lets nothing else through.
                 return False
+
+
+def _is_question(node: ast.AST) -> bool:
+    """Whether it is true or false: a comparison, ``failed``, or such joined by and, or, not."""
+    match node:
+        case ast.BoolOp(values=values):
+            return all(map(_is_question, values))
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _is_question(operand)
+        case ast.Name(id=name):
+            return name == "failed"
+        case ast.Constant(value=value):
+            return isinstance(value, bool)
+    return isinstance(node, ast.Compare)
