@@ -28,12 +28,14 @@ def lab(
 
     Hosts are network namespaces, with a router between them that has the simulator's links. Flows are the same endpoints as
     in the simulator, over UDP in the clear, or the kernel's own TCP. Needs no root where the system allows user namespaces.
+    The exit status is 1 where the run does not count; its result is saved all the same.
     """
     from tailback.commands.custom import use_files
     from tailback.commands.lab import lab_file
 
     use_files(custom or [])
-    lab_file(file, seed=seed, out=out, changes=changes or [], plot=plot, budget=budget, as_json=json)
+    counts = lab_file(file, seed=seed, out=out, changes=changes or [], plot=plot, budget=budget, as_json=json)
+    raise typer.Exit(counts)
 
 
 def parity(

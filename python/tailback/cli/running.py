@@ -176,10 +176,11 @@ def tune(
     """Recommend a queue's parameters for a scenario, with what theory expects of them and what runs show.
 
     Where runs miss the target, theory is asked for more or less, until runs of some seeds hit it; those of others measure.
+    The exit status is 1 where these miss what was asked for.
     """
     from tailback.commands.tune import tune_file
 
-    tune_file(
+    status = tune_file(
         queue,
         file,
         changes=changes or [],
@@ -191,3 +192,4 @@ def tune(
         jobs=jobs,
         as_json=json,
     )
+    raise typer.Exit(status)

@@ -24,8 +24,8 @@ def lab_file(
     plot: bool,
     budget: str,
     as_json: bool,
-) -> None:
-    """Runs a scenario with real packets, saves its result, and shows it."""
+) -> int:
+    """Runs a scenario with real packets, saves its result, and shows it; 1 where the run does not count."""
     from tailback.results.store import expect_room
 
     setup = read(file, changes)
@@ -38,6 +38,7 @@ def lab_file(
         with Bar(f"running {duration} in real time", 1.0) as bar:
             result = run(setup, seed=seed, budget=budget, progress=bar.reach)
     keep_and_tell(result, out, usual, plot=plot, predict=None, as_json=as_json)
+    return 0 if result.real["valid"] else 1
 
 
 def read(file: Path, changes: Sequence[str]) -> Setup:

@@ -226,7 +226,7 @@ def _lateness(result: Result) -> str:
     budget = result.real["budget"]
     allowed = f"{shown(budget['median_seconds'], 's')}, {shown(budget['p99_seconds'], 's')}"
     late = [f"packets {told(result.real['lateness'])}"]
-    if "timers" in result.real:
+    if result.real.get("timers", {}).get("packets"):  # Schemes with a window alone set few, and the kernel's none.
         late.append(f"timers {told(result.real['timers'])}")
     if result.real.get("calls", {}).get("packets"):
         late.append(f"calls of custom parts {told(result.real['calls'])}")

@@ -39,8 +39,8 @@ def tune_file(
     rounds: int,
     jobs: int | None,
     as_json: bool,
-) -> None:
-    """Tunes the queue of one link of a scenario and prints it.
+) -> int:
+    """Tunes the queue of one link of a scenario and prints it; 1 where runs miss what was asked for.
 
     Raises:
         TailbackError: for a scenario or a target that is not allowed.
@@ -62,7 +62,7 @@ def tune_file(
         found = tried[-1].tuned if tried else found
     if as_json:
         typer.echo(json.dumps(_told(found, tried, seen), indent=2))
-        return
+        return _status(found, seen, limit)
     _recommendation(found)
     _expectations(found)
     if seen:
@@ -72,6 +72,15 @@ def tune_file(
                 f"Warning: mean queueing is above the {_shown(limit)} asked for, which theory reckons for smooth arrivals. Try a "
                 "lower --utilization."
             )
+    return _status(found, seen, limit)
+
+
+def _status(found: Tuned, seen: Mapping[str, float], limit: float | None) -> int:
+    """1 where runs miss the utilization, or the delay, that was asked for."""
+    if not seen:
+        return 0
+    slow = limit is not None and seen["queueing_delay"] > limit
+    return 1 if slow or missed(found, seen, is_corrected=True) else 0
 
 
 def _shown_by_runs(found: Tuned, seeds: int, rounds: int, pool: Pool) -> tuple[list[Round], dict[str, float]]:
