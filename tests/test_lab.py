@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from tailback.errors import ArgumentError, ScenarioError
 from tailback.lab import Setup, load, run
 from tailback.lab.hosts import IDEAL, MEASURED, take_time
 from tailback.lab.parity import BEYOND, UNSURE, WITHIN, Row, of_results
+from tailback.lab.run import change
+from tailback.report.again import result_command
 from tests.processes import LONG, await_that, having
 
 LOOSE = "10 s, 60 s"
@@ -140,6 +143,14 @@ def test_the_command_saves_a_result_that_others_read(file: Path, tmp_path: Path)
     assert isinstance(loaded, tb.Result)
     assert not loaded.real["valid"]
     assert not (out / "overview.svg").exists(), "what does not count is not drawn"
+    carried = dict(load(file).kernel)
+    assert loaded.real["made"] == {"command": "lab", "kernel": carried, "budget": "0 s, 0 s"}
+    again = shlex.split(result_command(loaded, out / "scenario.toml"))
+    assert again[:2] == ["tailback", "lab"]
+    changes = [word for word in again if word.startswith("flows[")]
+    assert len(changes) == len(carried) > 0
+    fields = dict(word.split("=", 1) for word in changes)
+    assert dict(change(out / "scenario.toml", fields).kernel) == carried
 
 
 @pytest.mark.usefixtures("able")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 import shlex
@@ -23,7 +24,7 @@ from tailback.papers.reproduce import Verdict
 from tailback.plot import figure, save, style
 from tailback.plot.heatmap import ON_DARK, ON_LIGHT
 from tailback.report import write_report
-from tailback.report.again import run_command
+from tailback.report.again import result_command, run_command
 from tailback.report.packed import unpacked
 from tailback.report.svg import inlined
 from tests.browser import Browser, needs_browser
@@ -360,6 +361,38 @@ def test_custom_parts_come_with_their_file() -> None:
     plain, custom = base.with_flows(tb.flows(1, "sack")), base.with_flows(tb.flows(1, Still.scheme()))
     assert run_command("a b.toml", 3, [plain, None]) == "tailback run 'a b.toml' --seed 3"
     assert run_command("a.toml", 3, [plain, custom]) == "tailback run a.toml --custom test_report.py --seed 3"
+
+
+def test_a_run_with_real_packets_is_made_again_with_real_packets(result: tb.Result, tmp_path: Path) -> None:
+    group = result.scenario.to_dict()["flows"][0]["name"]
+    made = {"command": "lab", "kernel": {group: "cubic"}, "budget": "1 ms, 2 ms"}
+    real = dataclasses.replace(result, real={"valid": True, "made": made})
+    file = str(tmp_path / "result" / "scenario.toml")
+    words = ["tailback", "lab", file, "--seed", str(result.seed)]
+    words += ["--set", "flows[0].scheme=kernel-cubic", "--budget", "1 ms, 2 ms"]
+    assert shlex.split(result_command(real, file)) == words
+    text = unescape(real.report(tmp_path).read_text(encoding="utf-8"))
+    assert shlex.join(words) in text
+    assert "tailback run" not in text
+    assert "With real packets" in text
+    assert f"{group} by kernel-cubic" in text
+    typed = ["tailback", "shell", "--rate", "5 Mbit/s", "--", "curl", "a b"]
+    shell = dataclasses.replace(result, real={"made": {"command": "shell", "typed": typed}})
+    assert shlex.split(result_command(shell, file)) == typed
+    older: list[dict[str, Any]] = [{"made": {"command": "send"}}, {"valid": True}]  # The latter does not say.
+    for said in older:
+        assert result_command(dataclasses.replace(result, real=said), file) == ""
+
+
+def test_tables_say_what_they_leave_out(tmp_path: Path) -> None:
+    base = tb.dumbbell(rate="50 Mbit/s", delay="10 ms", duration="1 s")
+    text = base.with_flows(tb.flows(41, "reno")).run().report(tmp_path / "one").read_text(encoding="utf-8")
+    assert "The first 40 of 41 rows; all are in the data." in text
+    many = base.with_flows(tb.flows(1, "reno")).sweep(
+        buffer=[f"{n} packets" for n in range(5, 46)], cache=False, jobs=1
+    )
+    text = many.report(tmp_path / "many").read_text(encoding="utf-8")
+    assert "Written out are the first 40 of 41 scenarios" in text
 
 
 def test_says_what_matters(page: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -58,6 +59,7 @@ def run_shell(
         "outside": outward,
         "mtu": mtu,
         "command": words,
+        "typed": ["tailback", *sys.argv[1:]],
         "server": serving,
         "median_seconds": median,
         "p99_seconds": p99,

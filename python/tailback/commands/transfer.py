@@ -173,7 +173,7 @@ def _moved(move: Callable[[], tuple[Any, str]]) -> tuple[Result, dict[str, Any]]
         raise TransferError(str(error)) from None
     from tailback.results.from_core import result_of
 
-    report = json.loads(said)
+    report = json.loads(said) | {"made": {"command": "send"}}
     return _of_one_end(result_of(raw, time.monotonic() - began, real=report)), report
 
 

@@ -75,7 +75,8 @@ def _run(folder: Path, held: int) -> int:
     )
     wall = time.monotonic() - began
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    report = json.loads(text) | {"is_real_time": is_prompt, "stolen": _stolen(busy, _processors())}
+    made = {"command": "lab", "kernel": told["kernel"], "budget": told["budget"]}
+    report = json.loads(text) | {"is_real_time": is_prompt, "stolen": _stolen(busy, _processors()), "made": made}
     if report["stopped"]:
         return STOPPED
     save(result_of(raw, wall, real=report), folder / "result", csv=False)

@@ -136,7 +136,7 @@ def run(
     median, p99 = lateness(budget)
     command = available()
     setup = setup.checked()
-    told = {"kernel": dict(setup.kernel), "median_seconds": median, "p99_seconds": p99}
+    told = {"kernel": dict(setup.kernel), "median_seconds": median, "p99_seconds": p99, "budget": budget}
     with shared() as (folder, holding):
         tell(folder, {"told.json": json.dumps(told).encode(), "scenario.json": setup.scenario.encode()})
         tell(folder, {"parts": shipping.pack(setup.scenario)})

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tailback.results import Result
     from tailback.scenario import Scenario
 
 
@@ -21,6 +22,26 @@ def run_command(file: str | Path, seed: int, scenarios: Iterable[Scenario | None
     names = dict.fromkeys(name for scenario in scenarios if scenario for name in _parts(scenario.to_dict()))
     custom = [word for path in dict.fromkeys(map(_file_of, names)) for word in ("--custom", path)]
     return shlex.join(["tailback", "run", str(file), *custom, "--seed", str(seed)])
+
+
+def result_command(result: Result, file: str | Path) -> str:
+    """The command that makes one run again, with its scenario written to a file; nothing where this takes two hosts, or it is
+    not known what was typed."""
+    made = result.real.get("made", {})
+    if not result.real:
+        return run_command(file, result.seed, [result.scenario])
+    if made.get("command") == "shell":
+        return shlex.join(made["typed"])
+    if made.get("command") != "lab":
+        return ""
+    words = run_command(file, result.seed, [result.scenario]).replace("tailback run", "tailback lab", 1)
+    changes = [
+        word
+        for place, flow in enumerate(result.scenario.to_dict()["flows"])
+        if flow.get("name") in made["kernel"]
+        for word in ("--set", f"flows[{place}].scheme=kernel-{made['kernel'][flow['name']]}")
+    ]
+    return shlex.join([*shlex.split(words), *changes, "--budget", made["budget"]])
 
 
 def _parts(data: Any) -> Iterator[str]:

@@ -12,7 +12,7 @@ import polars as pl
 
 from tailback.commands.table import cell
 from tailback.plot.style import save
-from tailback.report.again import run_command
+from tailback.report.again import result_command, run_command
 from tailback.report.drawn import Cells, Drawn, figures_of_result, figures_of_sweep
 from tailback.report.figure import csv_download
 from tailback.report.figure import drawn as points_of
@@ -69,6 +69,8 @@ def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None, cel
         "tables": _tables(runs, data),
         "figures": figures,
         "files": [csv_download(name, folder / name, folder) for name in data],
+        "real": False,
+        "left_out": _left_out(runs),
         "problems": [
             {"which": _which(row, runs.axes), "error": row["error"]} for row in runs.failed.head(LISTED).to_dicts()
         ],
@@ -120,7 +122,9 @@ def write_result_report(result: Result, folder: Path, source: Path | None = None
     warned = [f"Warning: {warning}." for warning in result.warnings]
     context = {
         "title": result.title,
-        "lead": " ".join([f"{result.flows.height} flows for {result.duration:g} s, seed {result.seed}.", *warned]),
+        "lead": " ".join(
+            [f"{result.flows.height} flows for {result.duration:g} s, seed {result.seed}.", *_real(result), *warned]
+        ),
         "tables": [
             _plain_table("flows", "Flows", about_flows, result.flows.select(columns), result.units),
             *aggregates,
@@ -129,8 +133,10 @@ def write_result_report(result: Result, folder: Path, source: Path | None = None
         "figures": figures,
         "files": [csv_download(f"{name}.csv", folder / f"{name}.csv", folder) for name in files],
         "problems": [],
-        "command": run_command(source / "scenario.toml", result.seed, [result.scenario]),
-        "rerun": run_command("scenario.toml", result.seed, [result.scenario]),
+        "command": result_command(result, source / "scenario.toml"),
+        "rerun": "" if result.real else run_command("scenario.toml", result.seed, [result.scenario]),
+        "real": bool(result.real),
+        "left_out": "",
         "scenarios": [{"name": "the scenario", "toml": result.scenario.to_toml()}],
     }
     return write_page("study.html", folder / "index.html", context, interactive=_interactive(figures))
@@ -233,13 +239,31 @@ def _plain_table(name: str, title: str, about: str, table: pl.DataFrame, units: 
         columns.append((column.name.replace("_", " "), unit))
         lines.append(["—" if value is None else f"{value * factor:.4g}" for value in column])
     rows = [list(row) for row in zip(*lines, strict=True)][:LISTED]
+    if table.height > LISTED:
+        about += f" The first {LISTED} of {table.height} rows; all are in the data."
     return {"id": name, "title": title, "about": about, "columns": columns, "rows": rows, "data": [f"{name}.csv"]}
+
+
+def _real(result: Result) -> list[str]:
+    """That packets were real, and which flows the kernel carried."""
+    if not result.real:
+        return []
+    kernel = result.real.get("made", {}).get("kernel", {})
+    carried = ", ".join(f"{name} by kernel-{scheme}" for name, scheme in kernel.items())
+    return ["With real packets, in real time."] + ([f"The kernel's own TCP carried {carried}."] if kernel else [])
 
 
 def _rerun(runs: Runs) -> str:
     if not len(runs):
         return ""
     return run_command("scenario.toml", int(runs.table["seed"][0]), [variant.scenario for variant in runs.variants])
+
+
+def _left_out(runs: Runs) -> str:
+    """What the page does not write out."""
+    counts = {"scenarios": len(runs.variants), "errors": runs.failed.height}
+    said = [f"{LISTED} of {count} {name}" for name, count in counts.items() if count > LISTED]
+    return f"Written out are the first {' and '.join(said)}; the saved runs have all." if said else ""
 
 
 def _which(row: dict[str, Any], axes: Sequence[str]) -> str:

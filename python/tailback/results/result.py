@@ -84,7 +84,7 @@ class Result(Tabular):
     """The unit of each column of the tables that has one."""
     real: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Of real packets: whether the run counts (``valid``, ``reasons``), how late packets left (``lateness``), and the
-    delays of both ``directions``. Empty for simulated runs."""
+    delays of both ``directions``, and by which command it was ``made``. Empty for simulated runs."""
 
     def __repr__(self) -> str:
         things = f"{self.flows.height} flows, {self.links.height} links"

@@ -53,7 +53,7 @@ def _run(told: dict[str, Any], early: list[int]) -> int:
     raw, text = runs.carry(lambda: _core.emulate(told["scenario"], json.dumps(told)), stuck=_give_up)
     wall = time.monotonic() - began
     _at_leisure(is_prompt)
-    report = json.loads(text) | {"is_real_time": is_prompt}
+    report = json.loads(text) | {"is_real_time": is_prompt, "made": {"command": "shell", "typed": told["typed"]}}
     from tailback.results.from_core import result_of
     from tailback.shell.summary import summary
 
