@@ -186,7 +186,9 @@ lock: $(STAMPS)/lock ## Pin what pyproject.toml asks for, with hashes, in constr
 
 .PHONY: clean
 clean: ## Remove everything that make made
-	rm -rf $(VENV) target docs/_build out python/tailback/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) target docs/_build docs/generated out wheels python/tailback/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf fuzz/target fuzz/corpus fuzz/artifacts fuzz/coverage fuzz/build.log fuzz/run.log benches/quinn/target
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- Stamps ---------------------------------------------------------------------------------------------------------
 

@@ -267,9 +267,6 @@ def _own_address() -> str:
 
 # --- What is seen on the way ----------------------------------------------------------------------------------------
 
-_PHASES: Final = {"hashing": "hashing", "waiting": "waiting", "moving": "moving", "checking": "checking"}
-
-
 class _Seen:
     """Hears from the core, and shows a bar with live rates to somebody on a terminal."""
 
@@ -308,7 +305,7 @@ class _Seen:
             if self._task is not None:
                 progress.remove_task(self._task)
             self._what = phase
-            self._task = progress.add_task(_PHASES[phase], total=total, completed=done, rtt="")
+            self._task = progress.add_task(phase, total=total, completed=done, rtt="")
         shown = "" if rtt is None else f"RTT {1e3 * rtt:.3g} ms"
         progress.update(self._task, completed=done, rtt=shown)
 

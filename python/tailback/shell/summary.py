@@ -27,7 +27,8 @@ def summary(result: Result, folder: str | None) -> str:
             f"{row['dropped_packets']:,} dropped, {way['marked_packets']:,} marked; {shown(row['throughput'], 'bit/s')}; "
             f"delay {_quantiles(way['delay'])}"
         )
-        lines += [f"        {way[f'{kind}_packets']:,} malformed" for kind in ("malformed",) if way[f"{kind}_packets"]]
+        if way["malformed_packets"]:
+            lines.append(f"        {way['malformed_packets']:,} malformed")
     late, budget = real["lateness"], real["budget"]
     allowed = f"{shown(budget['median_seconds'], 's')}, {shown(budget['p99_seconds'], 's')}"
     lines.append(f"  late: {_quantiles(late, ('p50', 'p99'))} (median, 99 %); allowed {allowed}")
