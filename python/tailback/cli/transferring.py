@@ -10,7 +10,9 @@ import typer
 from tailback.cli.options import Changes, Custom, Json
 from tailback.commands import complete
 
-Patience = Annotated[str, typer.Option(help="The idle timeout: how long the other side may say nothing before it is an error.")]
+Patience = Annotated[
+    str, typer.Option(help="The idle timeout: how long the other side may say nothing before it is an error.")
+]
 Plaintext = Annotated[
     bool,
     typer.Option("--plaintext", help="Without keys and encryption: only to this host itself and in a lab's networks."),

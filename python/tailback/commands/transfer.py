@@ -267,6 +267,7 @@ def _own_address() -> str:
 
 # --- What is seen on the way ----------------------------------------------------------------------------------------
 
+
 class _Seen:
     """Hears from the core, and shows a bar with live rates to somebody on a terminal."""
 
