@@ -96,3 +96,9 @@ def test_data_before_a_passed_experiment_would_be_seen() -> None:
     assert all(opened <= data for opened, data in begun)
     # Flows that are on from their start are caught.
     assert any(data < opened for opened, data in options.starts(few._replace(options=())))
+
+
+@pytest.mark.parametrize(("counts", "holds"), [([1, 3], True), ([0, 3], False), ([4, 4], False), ([1, 4], False)])
+def test_loss_monitoring_is_to_suspend_the_flow_that_dominates(counts: list[int], holds: bool) -> None:
+    """Neither none of them nor all: a mean over runs would take three in one of two runs for one in each."""
+    assert options.dominating(counts).holds is holds

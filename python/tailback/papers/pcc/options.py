@@ -117,7 +117,7 @@ def measure(lab: Lab) -> Outcome:
             "probe_before_on": {"flows": len(begun), "data_before_experiment": early, "first_data_s": soonest},
         },
         checks=(
-            Check("loss monitoring suspends flows of Fig. 10", f"{ended_few:.1f} of 4", "at least 1", ended_few >= 1),
+            dominating([one.suspended for one in few]),
             Check("and of Fig. 5", f"{ended_many:.1f} of 32", "0", ended_many == 0),
             Check(
                 "fixed on-time: PCC over TCP",
@@ -161,6 +161,17 @@ def measure(lab: Lab) -> Outcome:
             f"Whether data left before an experiment was passed is seen in bins of {1000 * BIN:g} ms, beside the time at which the "
             "receiver noted that the flow is on.",
         ),
+    )
+
+
+def dominating(counts: Sequence[int]) -> Check:
+    """Whether the flow that dominates Figure 10's link was suspended, by how many were in each run. The four are alike, so which
+    one dominates is not settled beforehand; but with all of them suspended no flow is left that another one dominates."""
+    return Check(
+        "loss monitoring suspends the flow that dominates the link of Fig. 10",
+        f"{', '.join(map(str, counts))} of 4 flows, run by run",
+        "in each run at least one, not all four, which are alike",
+        all(0 < count < 4 for count in counts),
     )
 
 
