@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from math import inf, isnan, prod
 
@@ -78,8 +79,12 @@ def test_the_papers_example() -> None:
 
 
 def test_absurd_input_is_refused() -> None:
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(ValueError, match="period: 0 is not allowed; expected a finite number above 0"):
         _core.probabilities(0.0, 1.0, [[1.0, 1.0, 1.0]])
+    with pytest.raises(ValueError, match="protected: -1 is not allowed; expected a finite number of at least 0"):
+        _core.probabilities(1.0, -1.0, [[1.0, 1.0, 1.0]])
+    with pytest.raises(ValueError, match="steps: inf is not allowed"):
+        _core.probabilities(1.0, 1.0, [[1.0, math.inf, 1.0]])
 
 
 def trace(rng: random.Random, seconds: float) -> list[tuple[float, int, int, float]]:

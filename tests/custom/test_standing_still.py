@@ -64,6 +64,15 @@ class NotANumber(NeverReady):
         return float("nan")
 
 
+class BeforeTheStart(NeverReady):
+    """Says that a packet may leave before there was any time."""
+
+    def next_ready(self, now: float) -> float | None:
+        """A time that never was."""
+        del now
+        return -1.0
+
+
 class AlwaysDue(Fifo):
     """As ``Endless``."""
 
@@ -95,6 +104,10 @@ class Asked(Echo):
         (Asked, r"Insatiable.next_timer \(.*\): 0.0 is not allowed; expected seconds later than now"),
         (NeverReady, r"NeverReady.next_ready \(.*\): .* is not allowed; expected seconds later than now"),
         (NotANumber, r"NotANumber.next_ready \(.*\): nan is not allowed; expected seconds, or None"),
+        (
+            BeforeTheStart,
+            r"BeforeTheStart.next_ready \(.*\): -1.0 is not allowed; expected seconds of at least 0, or None",
+        ),
         (AlwaysDue, r"AlwaysDue.next_timer \(.*\): 0.0 is not allowed; expected seconds later than now"),
     ],
 )

@@ -23,10 +23,14 @@ pub(crate) fn probabilities(
     steps: Vec<[f64; 3]>,
     draws: Option<Vec<f64>>,
 ) -> PyResult<Vec<(f64, f64, u8)>> {
-    let sensible =
-        steps.iter().flatten().chain([&period, &protected]).all(|value| value.is_finite() && *value >= 0.0);
-    if !sensible || period <= 0.0 {
-        return Err(PyValueError::new_err("expected finite numbers from 0, and a period above 0"));
+    let given = steps.iter().flatten().map(|value| ("steps", *value)).chain([("protected", protected)]);
+    for (name, value) in given {
+        if !(value.is_finite() && value >= 0.0) {
+            return Err(refused(name, value, "a finite number of at least 0"));
+        }
+    }
+    if !(period.is_finite() && period > 0.0) {
+        return Err(refused("period", period, "a finite number above 0"));
     }
     let mut made = Experiments::new(Span::from_secs_f64(period));
     let mut told = Vec::with_capacity(steps.len());
@@ -49,6 +53,10 @@ pub(crate) fn probabilities(
         }
     }
     Ok(told)
+}
+
+fn refused(name: &str, value: f64, allowed: &str) -> PyErr {
+    PyValueError::new_err(format!("{name}: {value} is not allowed; expected {allowed}"))
 }
 
 /// What the receiver of the scheme makes of a trace of data packets, each (arrival in s, number, bytes, round trip time in s),

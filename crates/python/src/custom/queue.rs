@@ -128,7 +128,8 @@ fn ready(py: Python<'_>, part: &Bound<'_, PyAny>, now: Time) -> PyResult<Option<
     }
     let value = said.extract::<f64>().ok().filter(|seconds| !seconds.is_nan());
     let value = value.ok_or_else(|| wrong(part, "next_ready", &said, "seconds, or None"))?;
-    Ok(super::values::time_of(value))
+    let time = super::values::time_of(value);
+    time.map(Some).ok_or_else(|| wrong(part, "next_ready", &said, "seconds of at least 0, or None"))
 }
 
 impl QueueDiscipline for CustomDiscipline {
