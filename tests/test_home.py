@@ -46,9 +46,9 @@ def test_a_call_hears_of_the_queue() -> None:
 
 def test_cake_forgives_one_overflow() -> None:
     """The first slow start overflows the buffer, so that BLUE begins to drop. A flow that answers has the link again soon."""
-    topology = tb.Dumbbell(rate="50 Mbit/s", delay="15 ms", queue="cake")
-    flow = tb.Flow(scheme="cubic")
-    one = tb.Scenario(duration="60 s", warm_up="20 s", topology=topology, flows=[flow])
+    topology = {"template": "dumbbell", "rate": "50 Mbit/s", "delay": "15 ms", "queue": "cake"}
+    flows = [{"scheme": "cubic"}]
+    one = tb.Scenario.of({"duration": "60 s", "warm_up": "20 s", "topology": topology, "flows": flows})
     link = one.run().links.row(0, named=True)
     assert link["dropped_packets"] > 0
     assert link["utilization"] > 0.9

@@ -182,7 +182,8 @@ def test_the_example_meets_its_target(example: tuple[tb.Scenario, tb.Result], ta
 def test_many_networks_meet_their_targets(network: tuple[Any, ...], target: float) -> None:
     found = tuned(bottleneck(*network), target)
     assert found.network.g == (network[4] if len(network) > 4 else 1.0)
-    carried = measured(fitting(found)[-1].tuned, range(1, 4))["utilization"]
+    # Two users on a long way differ by 0.03 from three runs to the next; what is promised is the mean.
+    carried = measured(fitting(found)[-1].tuned, range(7, 19))["utilization"]
     assert carried == pytest.approx(target, abs=tuning_runs.TOLERANCE)
 
 

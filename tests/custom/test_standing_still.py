@@ -140,9 +140,13 @@ def test_a_call_that_does_not_come_back_is_told(monkeypatch: pytest.MonkeyPatch)
                 sum(range(1000))
 
     monkeypatch.setenv("TAILBACK_CALL_LIMIT", "0.2")
-    with pytest.raises(tb.PartError, match=r"in __init__: CallTimeoutError: .*Pondering\.__init__ has not come back"):
+    with pytest.raises(
+        tb.PartError, match=r"in Pondering\.__init__: CallTimeoutError: .*Pondering\.__init__ has not come back"
+    ):
         dumbbell(Pondering).run()
-    with pytest.raises(tb.PartError, match=r"in on_feedback: CallTimeoutError: .*Stuck\.on_feedback has not come back"):
+    with pytest.raises(
+        tb.PartError, match=r"in Stuck\.on_feedback: CallTimeoutError: .*Stuck\.on_feedback has not come back"
+    ):
         dumbbell(Stuck).run()
     # Who comes back is left alone, however often it is called; so is who follows the progress.
     followed: list[float] = []
