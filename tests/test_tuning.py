@@ -404,7 +404,7 @@ def test_tuning_refuses_what_makes_no_sense() -> None:
     with pytest.raises(ArgumentError, match="utilization"):
         tune_tdqm(scenario, result, utilization=1.0)
     with pytest.raises(ArgumentError, match=r"utilization: '95 %' is not allowed; .* \(did you mean 0\.95\?"):
-        tune_tdqm(scenario, result, utilization="95 %")  # type: ignore[arg-type]
+        tune_tdqm(scenario, result, utilization="95 %")  # type: ignore[arg-type]  # No number: that is what is refused.
     with pytest.raises(ArgumentError, match="delay"):
         tune_tdqm(scenario, result, delay=0.0)
     with pytest.raises(NotFoundError, match="r0->r1"):

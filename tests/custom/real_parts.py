@@ -40,7 +40,7 @@ class Failing(Aimd):
         if self.now >= FAILS_AT and self.how == "answer":
             return 7  # type: ignore[return-value]  # What is no directive is what is tested.
         if self.now >= FAILS_AT and self.how == "type":
-            return tb.Directive(window="30 kB")  # type: ignore[arg-type]  # As this is.
+            return tb.Directive(window="30 kB")  # type: ignore[arg-type]  # The wrong type that is to be refused.
         return tb.Directive(window=-1) if self.now >= FAILS_AT and self.how == "negative" else super().directive()
 
 

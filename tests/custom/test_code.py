@@ -52,8 +52,9 @@ def part_of(folder: Path, way: str) -> type[tb.Controller]:
     imports, inside, window = WAYS[way]
     (folder / f"code_by_{way}.py").write_text(PART.format(imports=imports, inside=inside, window=window))
     importlib.invalidate_caches()
-    part: type[tb.Controller] = tb.register(importlib.import_module(f"code_by_{way}").WindowOfElsewhere)  # type: ignore[assignment]
-    return part
+    made: type[tb.Controller] = importlib.import_module(f"code_by_{way}").WindowOfElsewhere
+    tb.register(made)
+    return made
 
 
 @pytest.mark.parametrize("way", WAYS)

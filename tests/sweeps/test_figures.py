@@ -262,7 +262,7 @@ def test_a_legend_of_very_many_series_explains_colours_and_marks(many: tb.Runs, 
     save(made, tmp_path / "a.svg")
     assert len(made.legends[0].get_texts()) == 24
     assert made.axes[0].get_window_extent().height > 0.5 * 420
-    shown = [trace["name"] for trace in interactive(made)["data"] if trace["showlegend"]]  # type: ignore[index]
+    shown = [trace["name"] for trace in interactive(made)["data"] if trace["showlegend"]]  # type: ignore[index]  # A figure of plotly is given as plain data.
     assert sorted(shown) == sorted(text.get_text() for text in made.legends[0].get_texts())
 
 

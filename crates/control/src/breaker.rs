@@ -7,6 +7,7 @@ use tailback_core::{
     Report, Sent, Span, Time,
 };
 
+use crate::by_parts::by_parts;
 use crate::laws::circuit_breaker::{CircuitBreaker, Trip};
 
 /// A report on the wire: a receiver report of RTCP.
@@ -45,16 +46,7 @@ impl<C: Controller> Controller for UnderBreaker<C> {
         self.inner.on_sent(now, sent, cx);
     }
 
-    /// The breaker's timer may be another now, whatever the controller beneath says.
-    fn hear_sent(
-        &mut self,
-        now: Time,
-        sent: &mut Sent,
-        cx: &mut Cx<'_>,
-    ) -> Option<(Directive, Option<Time>)> {
-        self.on_sent(now, sent, cx);
-        Some(self.orders())
-    }
+    by_parts!();
 
     /// The breaker counts what leaves.
     fn watches_sent(&self) -> bool {
@@ -71,31 +63,6 @@ impl<C: Controller> Controller for UnderBreaker<C> {
             self.trip(trip, cx);
         }
         self.inner.on_feedback(now, feedback, cx);
-    }
-
-    fn answer<'a, T>(
-        &mut self,
-        now: Time,
-        feedback: impl FnOnce() -> Feedback<'a>,
-        cx: &mut Cx<'_>,
-        obey: impl FnOnce(Option<(&Directive, Option<Time>)>) -> T,
-    ) -> T {
-        let orders = self.react(now, &feedback(), cx);
-        obey(Some((&orders.0, orders.1)))
-    }
-
-    fn hear_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> bool {
-        self.on_feedback(now, feedback, cx);
-        true
-    }
-
-    fn react(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> (Directive, Option<Time>) {
-        self.on_feedback(now, feedback, cx);
-        self.orders()
-    }
-
-    fn orders(&self) -> (Directive, Option<Time>) {
-        (self.directive(), self.next_timer())
     }
 
     fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {

@@ -4,6 +4,7 @@
 pub mod accumulation;
 pub mod any;
 pub mod breaker;
+mod by_parts;
 mod clock;
 pub mod custom;
 pub mod estimators;

@@ -7,6 +7,7 @@ use tailback_core::{
 };
 
 use crate::any::AnyController;
+use crate::by_parts::by_parts;
 use crate::needs::{Needs, Reliability};
 use crate::parts::{BoxedPolicy, Parts};
 
@@ -39,15 +40,7 @@ impl<C: Controller> Controller for FirstSent<C> {
         }
     }
 
-    fn hear_sent(
-        &mut self,
-        now: Time,
-        sent: &mut Sent,
-        cx: &mut Cx<'_>,
-    ) -> Option<(Directive, Option<Time>)> {
-        self.on_sent(now, sent, cx);
-        Some(self.orders())
-    }
+    by_parts!();
 
     fn watches_sent(&self) -> bool {
         self.0.watches_sent()
@@ -62,31 +55,6 @@ impl<C: Controller> Controller for FirstSent<C> {
             let Feedback { report, window_limited, gain, .. } = *feedback;
             self.0.on_feedback(now, &Feedback { report, window_limited, gain, ..Feedback::empty() }, cx);
         }
-    }
-
-    fn answer<'a, T>(
-        &mut self,
-        now: Time,
-        feedback: impl FnOnce() -> Feedback<'a>,
-        cx: &mut Cx<'_>,
-        obey: impl FnOnce(Option<(&Directive, Option<Time>)>) -> T,
-    ) -> T {
-        let orders = self.react(now, &feedback(), cx);
-        obey(Some((&orders.0, orders.1)))
-    }
-
-    fn hear_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> bool {
-        self.on_feedback(now, feedback, cx);
-        true
-    }
-
-    fn react(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> (Directive, Option<Time>) {
-        self.on_feedback(now, feedback, cx);
-        self.orders()
-    }
-
-    fn orders(&self) -> (Directive, Option<Time>) {
-        (self.directive(), self.next_timer())
     }
 
     fn on_timer(&mut self, now: Time, cx: &mut Cx<'_>) {

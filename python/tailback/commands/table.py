@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tailback.cells import cell
 from tailback.units import scale_of
 
 if TYPE_CHECKING:
@@ -31,24 +31,6 @@ def intervals_table(table: pl.DataFrame, keys: Sequence[str], *, signed: bool = 
         cells = {row["metric"]: row for row in part.iter_rows(named=True)}
         shown.add_row(*values, *(cell(cells.get(name), scales[name][0], signed=signed) for name in metrics))
     return shown
-
-
-def cell(row: Mapping[str, Any] | None, factor: float, *, signed: bool = False, most: int = 3) -> str:
-    """A mean with its half-width, as many digits as the half-width warrants, at most so many of them decimals."""
-    if row is None or row["mean"] is None:
-        return "—"
-    mean, width = row["mean"] * factor, row["half_width"]
-    sign = "+" if signed else ""
-    if width is None or not width * factor > 0:
-        return f"{mean:{sign}.4g}"
-    places = decimals(width * factor, most)
-    return f"{mean:{sign}.{places}f} ± {width * factor:.{places}f}"
-
-
-def decimals(width: float, most: int = 3) -> int:
-    """Decimals that show the first digit of a half-width, the second too where the first is 1."""
-    power = math.floor(math.log10(width))
-    return max(0, min(most, -power + (width < 2 * 10.0**power)))
 
 
 def _rows(table: pl.DataFrame, keys: Sequence[str]) -> list[tuple[list[str], pl.DataFrame]]:

@@ -57,7 +57,7 @@ class Along:
 
 def _width(axis: Axes) -> float:
     """A panel's width in inches, before labels take their part of it."""
-    return float(axis.get_window_extent().width) / axis.get_figure(root=True).dpi  # type: ignore[union-attr]  # It has one.
+    return float(axis.get_window_extent().width) / axis.get_figure(root=True).dpi  # type: ignore[union-attr]  # Every axis that is drawn on has a figure.
 
 
 def _apart(places: Sequence[float], width: float) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from tailback.commands.table import cell
+from tailback.cells import cell
 from tailback.plot.style import save
 from tailback.report.again import result_command, run_command
 from tailback.report.drawn import Cells, Drawn, figures_of_result, figures_of_sweep

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from tailback.cells import cell
 from tailback.units import scale_of
 
 ROWS = 40
@@ -43,8 +44,6 @@ def as_html(table: pl.DataFrame, units: Mapping[str, str]) -> str:
 
 def _columns(table: pl.DataFrame, units: Mapping[str, str]) -> Iterator[tuple[str, str, str, list[str]]]:
     """Of each column its name, its unit, the side that its texts stand at, and the texts."""
-    from tailback.commands.table import cell
-
     for column in table.get_columns():
         name = column.name
         if name.endswith(_WIDTH) and name.removesuffix(_WIDTH) in table.columns:

@@ -17,6 +17,8 @@ from tailback.custom.registry import Part, of_name, registered, wants
 
 _OWN: Final = "own"
 """Reports that a class of the sender's file makes."""
+_USUAL: Final = wants(Controller)  # type: ignore[type-abstract]  # Its attributes are read; nothing is made of it.
+"""What a class wants that says nothing."""
 _SHOWN: Final = 12
 """Letters of a digest that people see."""
 
@@ -28,7 +30,7 @@ def told_of(scheme: Any) -> dict[str, Any]:
 
 
 def _told(part: type[Controller]) -> dict[str, Any]:
-    usual = dict(wants(_Plain))
+    usual = dict(_USUAL)
     told: dict[str, Any] = {"wants": {name: word for name, word in wants(part).items() if word != usual[name]}}
     if isinstance(part.policy, _core.ArrivalReports):
         (interval,), named = part.policy.__getnewargs_ex__()
@@ -40,17 +42,6 @@ def _told(part: type[Controller]) -> dict[str, Any]:
 
 def _file(part: Part) -> str:
     return Path(inspect.getsourcefile(part) or "").name
-
-
-class _Plain(Controller):
-    """A class that wants nothing."""
-
-    def on_feedback(self, now: float, feedback: _core.Feedback, cx: _core.Cx) -> None:
-        """Hears nothing."""
-
-    def directive(self) -> _core.Directive:
-        """Says nothing."""
-        return _core.Directive()
 
 
 class Admission:
@@ -73,7 +64,7 @@ class Admission:
         reports = told.get("reports")
         if reports != _OWN:
             made = None if reports is None else _core.ArrivalReports(**reports)
-            _core.register_receiver(name, made, {**wants(_Plain), **told["wants"]})
+            _core.register_receiver(name, made, {**_USUAL, **told["wants"]})
             return ""
         theirs = f"{told['file']} (digest {told['digest'][:_SHOWN]})"
         part, digest = of_name(name), self._digests.get(name)

@@ -22,7 +22,8 @@
 //!
 //! Deviations: packets do not shrink where two of them in 25 ms are more than the rate, that is below 1 Mbit/s (the module
 //! sends down to 150 bytes). RFC 9331 §4.3 asks for answers below such windows with SHOULD; what it costs is on the page of
-//! today's schemes. Pacing is not dithered by ±3 %. Marks are always counted (as in RFC 9768), never by flags. What is sent again is not ECN-capable.
+//! today's schemes. Pacing is not dithered by ±3 %. Marks are always counted (as in RFC 9768), never by flags. Retransmissions
+//! are not ECN-capable.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

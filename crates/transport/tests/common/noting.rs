@@ -120,21 +120,7 @@ impl Controller for Noting {
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
-        let told = Batch {
-            at: now,
-            acked: feedback.acked.iter().map(|one| one.number).collect(),
-            lost: feedback.lost.iter().map(|one| one.number).collect(),
-            advanced: feedback.advanced.get(),
-            outstanding: feedback.outstanding.get(),
-            in_flight: feedback.in_flight.get(),
-            event: feedback.event,
-            recovery: feedback.recovery,
-            rtt: feedback.rtt.map(|sample| sample.smoothed),
-            window_limited: feedback.window_limited,
-            echoes: feedback.echoes,
-            report: feedback.report.is_some(),
-            tags: feedback.acked.iter().map(|one| one.tag).collect(),
-        };
+        let told = Batch { rtt: feedback.rtt.map(|sample| sample.smoothed), ..Batch::of(now, feedback) };
         let sizes = feedback.acked.iter().map(|one| one.size).sum();
         self.told.push((told, sizes));
         self.delivered.push(feedback.delivery.cloned());

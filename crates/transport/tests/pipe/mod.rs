@@ -302,6 +302,27 @@ pub struct Batch {
     pub tags: Vec<u32>,
 }
 
+impl Batch {
+    /// With the latest sample of the round trip time.
+    pub fn of(now: Time, feedback: &Feedback<'_>) -> Self {
+        Self {
+            at: now,
+            acked: feedback.acked.iter().map(|one| one.number).collect(),
+            lost: feedback.lost.iter().map(|one| one.number).collect(),
+            advanced: feedback.advanced.get(),
+            outstanding: feedback.outstanding.get(),
+            in_flight: feedback.in_flight.get(),
+            event: feedback.event,
+            recovery: feedback.recovery,
+            rtt: feedback.rtt.map(|sample| sample.latest),
+            window_limited: feedback.window_limited,
+            echoes: feedback.echoes,
+            report: feedback.report.is_some(),
+            tags: feedback.acked.iter().map(|one| one.tag).collect(),
+        }
+    }
+}
+
 /// One packet sent, as the controller saw it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent2 {
@@ -359,21 +380,7 @@ impl Controller for Scripted {
             self.directive.window = Some(Bytes::new(window));
         }
         self.log.pairs.extend(feedback.acked.iter().map(|one| one.pair as u8));
-        self.log.feedback.push(Batch {
-            at: now,
-            acked: feedback.acked.iter().map(|one| one.number).collect(),
-            lost: feedback.lost.iter().map(|one| one.number).collect(),
-            advanced: feedback.advanced.get(),
-            outstanding: feedback.outstanding.get(),
-            in_flight: feedback.in_flight.get(),
-            event: feedback.event,
-            recovery: feedback.recovery,
-            rtt: feedback.rtt.map(|sample| sample.latest),
-            window_limited: feedback.window_limited,
-            echoes: feedback.echoes,
-            report: feedback.report.is_some(),
-            tags: feedback.acked.iter().map(|one| one.tag).collect(),
-        });
+        self.log.feedback.push(Batch::of(now, feedback));
     }
 
     fn on_timer(&mut self, now: Time, _: &mut Cx<'_>) {

@@ -22,18 +22,11 @@ _HALVES = 0.15
 """H by which halves differ that are worth telling, however well they are known."""
 
 
-def coarse(values: Floats) -> Estimate | None:
-    """The local Whittle estimate of the longest scales alone; ``None`` where the series is too short for one."""
+def whittle(values: Floats, bandwidth: float | None = None) -> Estimate | None:
+    """The local Whittle estimate of a series, or of its longest scales alone by a smaller ``bandwidth``; ``None`` where it is too
+    short for one."""
     try:
-        return local_whittle(periodogram(values, COARSE_BANDWIDTH))
-    except ArgumentError:
-        return None
-
-
-def half_of(values: Floats) -> Estimate | None:
-    """The local Whittle estimate of a part of a series, if it is long enough."""
-    try:
-        return local_whittle(values)
+        return local_whittle(values if bandwidth is None else periodogram(values, bandwidth))
     except ArgumentError:
         return None
 

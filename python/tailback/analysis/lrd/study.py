@@ -136,7 +136,7 @@ def study(
         dfa(values, shortest=fine, longest=coarse),
     )
     half = values.size // 2
-    halves = doubts.half_of(values[:half]), doubts.half_of(values[half:])
+    halves = doubts.whittle(values[:half]), doubts.whittle(values[half:])
     return Study(
         trace=trace,
         estimates=estimates,
@@ -181,7 +181,7 @@ def _doubts(
     return (
         *doubts.meaningless(trusted),
         *doubts.disagreeing(trusted, {name: estimates[name] for name in _BESIDE}),
-        *doubts.changing(estimates["local Whittle"], doubts.coarse(values)),
+        *doubts.changing(estimates["local Whittle"], doubts.whittle(values, doubts.COARSE_BANDWIDTH)),
         *doubts.unlike(halves),
     )
 
