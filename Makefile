@@ -41,7 +41,8 @@ endif
 ifeq ($(MAKECMDGOALS),test)
 MAKEFLAGS += --jobs=2
 clippy: | fmt
-cargo-test: | clippy
+rustdoc: | clippy
+cargo-test: | rustdoc
 wasm: | cargo-test
 additions: | wasm
 pytest: | ruff mypy architecture additions licences
@@ -54,7 +55,7 @@ reproduce: $(STAMPS)/core ## Rebuild the papers' tables and figures: a table her
 	$(BIN)/tailback reproduce $(WHAT) $(ARGS)
 
 .PHONY: test
-test: fmt $(STAMPS)/some-core clippy cargo-test wasm ruff mypy architecture additions licences pytest ## Every test, lint, format, licence and architecture check
+test: fmt $(STAMPS)/some-core clippy rustdoc cargo-test wasm ruff mypy architecture additions licences pytest ## Every test, lint, format, licence and architecture check
 	@echo "make test: all checks passed"
 
 .PHONY: bench
@@ -128,6 +129,10 @@ fmt: $(STAMPS)/cargo ## Rust is formatted
 .PHONY: clippy
 clippy: $(STAMPS)/cargo $(STAMPS)/python ## Rust lints, pedantic
 	cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+
+.PHONY: rustdoc
+rustdoc: $(STAMPS)/cargo $(STAMPS)/python ## Pages of the Rust code can be made, with no link that leads nowhere
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps --document-private-items --locked
 
 .PHONY: cargo-test
 cargo-test: $(STAMPS)/cargo $(STAMPS)/python ## Rust tests, examples in the documentation included
