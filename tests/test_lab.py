@@ -132,6 +132,53 @@ def test_what_the_lab_cannot_do_is_named_before_anything_starts(able: None, file
         run(Setup("{}"), budget="soon")
 
 
+MARKED = """
+name = "marks for those who asked"
+duration = "1 s"
+record = { packets = true }
+[topology]
+template = "graph"
+[[topology.links]]
+from = "a"
+to = "b"
+rate = "5 Mbit/s"
+delay = "2 ms"
+buffer = "50 packets"
+queue = { name = "codel", ecn = true, target = "1 ms", interval = "10 ms" }
+reverse = { rate = "5 Mbit/s", delay = "2 ms", buffer = "50 packets", queue = "drop-tail" }
+[[flows]]
+name = "asks"
+scheme = "kernel-reno"
+from = "a"
+to = "b"
+transport = { ecn = "ect0" }
+[[flows]]
+name = "does-not"
+scheme = "kernel-reno"
+from = "a"
+to = "b"
+[[flows]]
+name = "other-way"
+scheme = "kernel-reno"
+from = "b"
+to = "a"
+"""
+
+
+@pytest.mark.usefixtures("able")
+def test_ecn_is_a_flows_own_and_not_its_hosts(tmp_path: Path) -> None:
+    (tmp_path / "marked.toml").write_text(MARKED, encoding="utf-8")
+    packets = run(load(tmp_path / "marked.toml"), budget=LOOSE).packets.filter(pl.col("event") == "sent")
+    data = packets.filter(pl.col("kind") == "data", pl.col("size") > 500)
+    for flow, wanted in (("asks", {"ect0"}), ("does-not", {"not-ect"}), ("other-way", {"not-ect"})):
+        # The kernel leaves retransmissions unmarked (RFC 3168 section 6.1.5).
+        seen = data.filter(pl.col("flow") == flow)["ecn"].cast(pl.String)
+        assert seen.len() > 50
+        assert set(seen.unique()) - ({"not-ect"} if flow == "asks" else set()) == wanted, flow
+    asked = data.filter(pl.col("flow") == "asks")["ecn"].cast(pl.String)
+    assert (asked == "ect0").sum() > 0.9 * asked.len()
+
+
 @pytest.mark.usefixtures("able")
 def test_the_command_saves_a_result_that_others_read(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"

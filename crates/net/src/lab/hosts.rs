@@ -41,12 +41,8 @@ pub(super) struct Host {
 
 impl Host {
     /// A host with these addresses, and the file by which a router reads and writes its packets, of at most `mtu` bytes.
-    pub(super) fn new(addresses: &[Ipv4Addr], mtu: u16, ecn: bool) -> io::Result<(Self, OwnedFd)> {
+    pub(super) fn new(addresses: &[Ipv4Addr], mtu: u16) -> io::Result<(Self, OwnedFd)> {
         let namespace = Namespace::new()?;
-        // By default hosts answer to ECN and do not ask for it; a scenario says who does.
-        namespace
-            .run(move || set("net/ipv4/tcp_ecn", if ecn { "1" } else { "0" }))?
-            .or_else(|error| if ecn { Err(error) } else { Ok(()) })?;
         let tun = Tun::new(&namespace, DEVICE, mtu)?;
         for address in addresses {
             namespace.ip(&[&format!("addr add {address}/32 dev {DEVICE}")])?;
@@ -55,6 +51,12 @@ impl Host {
         let mut host = Self { namespace, full: 0 };
         host.full = host.full()?;
         Ok((host, tun.into_file()))
+    }
+
+    /// Connections with `peer` use ECN, whoever begins; others of the host stay as they are. A setting of the host would be all
+    /// flows', and a socket has none.
+    pub(super) fn mark_with(&self, peer: Ipv4Addr) -> io::Result<()> {
+        self.namespace.ip(&[&format!("route add {peer}/32 dev {DEVICE} features ecn")])
     }
 
     /// Packets that the system dropped before the router could read them.
@@ -73,14 +75,6 @@ impl Host {
             full_of(&table)
         })
     }
-}
-
-/// Writes a setting of the calling thread's network.
-fn set(setting: &str, value: &str) -> io::Result<()> {
-    let file = format!("/proc/sys/{setting}");
-    fs::write(&file, value).map_err(|error| {
-        io::Error::new(error.kind(), format!("{file}: {error}; expected to be let write it"))
-    })
 }
 
 /// How many datagrams found a full buffer, of the system's table: a line of names, then one of figures.

@@ -205,6 +205,14 @@ impl Sending {
     }
 }
 
+/// Where a receiver listens. Its side of the connection has the sender's congestion control: that of DCTCP echoes marks
+/// otherwise (RFC 8257 §3.2).
+pub(super) fn listen(at: SocketAddrV4, congestion: &str) -> io::Result<TcpListener> {
+    let listener = TcpListener::bind(at)?;
+    sockopt::set_tcp_congestion(&listener, congestion)?;
+    Ok(listener)
+}
+
 /// A receiver, who reads what comes and throws it away.
 pub(super) struct KernelReceiver {
     pub(super) listener: TcpListener,
@@ -305,6 +313,17 @@ fn timespec(span: Span) -> Timespec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::congestion_controls;
+
+    #[test]
+    fn both_ends_have_the_congestion_control() {
+        for congestion in congestion_controls() {
+            let listener = listen(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0), &congestion).unwrap();
+            let _sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (receiver, _) = listener.accept().unwrap();
+            assert_eq!(sockopt::tcp_congestion(&receiver).unwrap(), congestion);
+        }
+    }
 
     #[test]
     fn what_arrived_is_told_in_full_packets() {

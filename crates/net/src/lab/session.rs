@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::num::NonZeroU64;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use tailback_transport::source::AnySource;
 use tailback_transport::{AnyReceiver, AnySender};
 
 use super::hosts::{Host, addresses};
-use super::kernel::{KernelReceiver, KernelSender, Line};
+use super::kernel::{KernelReceiver, KernelSender, Line, listen};
 use super::own::{OwnEnd, OwnEnds};
 use super::watch::{End, Window};
 use crate::clock::Clock;
@@ -224,19 +224,18 @@ fn hosts_of(count: usize, flows: &[LabFlow]) -> io::Result<(Vec<Arc<Host>>, Vec<
     let mut hosts = Vec::new();
     let mut files = Vec::new();
     for number in 0..count {
-        let (mut mine, mut mtu, mut ecn) = (Vec::new(), LEAST_MTU as u16, false);
+        let (mut mine, mut mtu, mut marked) = (Vec::new(), LEAST_MTU as u16, Vec::new());
         for (index, flow) in flows.iter().enumerate() {
             let (from, to) = addresses(FlowId::from(index))?;
-            let is_here = [(flow.hosts.0, from), (flow.hosts.1, to)];
-            mine.extend(
-                is_here.into_iter().filter_map(|(host, address)| (host == number).then_some(address)),
-            );
-            if flow.hosts.0 == number || flow.hosts.1 == number {
+            let ends = [(flow.hosts.0, from, to), (flow.hosts.1, to, from)];
+            for (_, own, peer) in ends.into_iter().filter(|(host, ..)| *host == number) {
+                mine.push(own);
                 mtu = mtu.max(mtu_of(flow));
-                ecn |= matches!(flow.ends, FlowEnds::Kernel { ecn: true, .. });
+                marked.extend(matches!(flow.ends, FlowEnds::Kernel { ecn: true, .. }).then_some(peer));
             }
         }
-        let (host, file) = Host::new(&mine, mtu, ecn)?;
+        let (host, file) = Host::new(&mine, mtu)?;
+        marked.into_iter().try_for_each(|peer| host.mark_with(peer))?;
         hosts.push(Arc::new(host));
         files.push(file);
     }
@@ -295,7 +294,8 @@ fn prepare(
         }
         FlowEnds::Kernel { congestion, source, .. } => {
             let address = SocketAddrV4::new(to, PORT);
-            let listener = hosts[far].namespace.run(move || TcpListener::bind(address))??;
+            let echoing = congestion.clone();
+            let listener = hosts[far].namespace.run(move || listen(address, &echoing))??;
             let line = Line { host: Arc::clone(&hosts[near]), from, to: address, congestion, segment };
             let sender = KernelSender { line, source, rng: rngs.0, start, stop };
             let receiver = KernelReceiver { listener, segment };
