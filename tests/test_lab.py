@@ -1,6 +1,7 @@
 """Scenarios with real packets end to end, where the system lets a test make namespaces; and comparisons with the simulator."""
 
 import json
+import math
 import os
 import shlex
 import signal
@@ -13,10 +14,11 @@ import polars as pl
 import pytest
 
 import tailback as tb
-from tailback.errors import ArgumentError, ScenarioError
+from tailback.analysis.confidence import Interval
+from tailback.errors import ArgumentError, ScenarioError, StorageError
 from tailback.lab import Setup, load, run
 from tailback.lab.hosts import IDEAL, MEASURED, take_time
-from tailback.lab.parity import BEYOND, UNSURE, WITHIN, Row, of_results
+from tailback.lab.parity import BEYOND, UNSURE, WITHIN, Parity, Row, of_results
 from tailback.lab.run import change
 from tailback.report.again import result_command
 from tests.processes import LONG, await_that, having
@@ -277,6 +279,38 @@ def test_one_run_decides_nothing() -> None:
     row = of_results([one], [one], {}, 0).rows[0]
     assert isinstance(row, Row)
     assert row.verdict == ""
+
+
+def test_a_share_that_is_zero_in_the_simulator_can_be_compared() -> None:
+    """Of a flow that begins just before the end, say."""
+    zero, none = Interval(0.0, 0.0, 0.95, 3), Interval(0.0, 0.1, 0.95, 3)
+    some = Interval(0.2, 0.1, 0.95, 3)
+    for difference, verdict in ((zero, WITHIN), (none, UNSURE), (some, BEYOND)):
+        row = Row("late", "share", "", zero, difference, difference)
+        assert row.verdict == verdict
+        parity = Parity("title", {}, [row], [], [], 0)
+        assert parity.verdict == verdict
+        assert math.isnan(parity.worst)
+
+
+@pytest.mark.usefixtures("able")
+def test_what_is_wrong_with_a_file_is_said_with_its_name(tmp_path: Path) -> None:
+    from tailback.commands.lab import read
+
+    file = tmp_path / "scenario.toml"
+    with pytest.raises(StorageError, match=r"scenario\.toml: there is no such file; expected a scenario in TOML"):
+        read(file, [])
+    broken, impossible = "duration = ", SCENARIO.replace("delays = true", "state = true")
+    for text, changes, said in (
+        (broken, [], f"{file}: 1 problem\n  line 1"),
+        (broken, ["duration=3 s"], f"{file}: 1 problem\n  line 1"),
+        (impossible, [], f"{file}: 1 problem\n  record.state: true"),
+        (SCENARIO, ["record.state=true"], "--set: 1 problem\n  record.state: true"),
+    ):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(ScenarioError) as caught:
+            read(file, changes)
+        assert str(caught.value).startswith(said)
 
 
 def test_every_arm_of_the_experiment_on_the_page_is_a_scenario() -> None:

@@ -53,7 +53,7 @@ pub(crate) fn load_lab(py: Python<'_>, path: &str) -> PyResult<(String, BTreeMap
 #[pyo3(signature = (scenario, /))]
 pub(crate) fn read_lab(py: Python<'_>, scenario: &str) -> PyResult<(String, BTreeMap<String, String>)> {
     let value = serde_json::from_str(scenario).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let (scenario, kernel) = lab::of_value(value, Path::new("")).map_err(|problems| raise(py, &problems))?;
+    let (scenario, kernel) = lab::of_value(&value, Path::new("")).map_err(|problems| raise(py, &problems))?;
     Ok((scenario.to_json(), kernel))
 }
 

@@ -14,10 +14,9 @@ use tailback_transport::config::{EcnMode, RttSampling, SpuriousDetection};
 use tailback_transport::wire::DATA_OVERHEAD;
 
 use crate::custom_names::KERNEL;
-use crate::file;
 use crate::flow::FlowConfig;
 use crate::group_names;
-use crate::load::{parse_json, parse_toml};
+use crate::load::read;
 use crate::parts::{ReceiverConfig, SchemeConfig, SourceConfig, StreamConfig};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
@@ -99,22 +98,16 @@ fn beyond(made: &Value, plain: &Value) -> Value {
 /// # Errors
 /// Everything that is wrong with it, by field.
 pub fn load(path: &Path) -> Result<(Scenario, Kernel), Problems> {
-    let source = path.display().to_string();
-    let from_here = |problems: Problems| Problems { source: source.clone(), ..problems };
-    let text = file::read(path)
-        .map_err(|problem| from_here(Problems::one("file", problem, "a readable scenario file")))?;
-    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    let value = if is_json { parse_json(&text) } else { parse_toml(&text) }.map_err(from_here)?;
-    of_value(value, path.parent().unwrap_or(Path::new(""))).map_err(from_here)
+    read(path, of_value)
 }
 
 /// The same, of a parsed value; traces are looked for relative to `base`.
 ///
 /// # Errors
 /// Those of [`load`].
-pub fn of_value(mut value: Value, base: &Path) -> Result<(Scenario, Kernel), Problems> {
+pub fn of_value(value: &Value, base: &Path) -> Result<(Scenario, Kernel), Problems> {
     let mut kernel = Kernel::new();
-    value = group_names::filled(&value).unwrap_or(value);
+    let mut value = group_names::filled(value).unwrap_or_else(|| value.clone());
     for group in value.get_mut("flows").and_then(Value::as_array_mut).into_iter().flatten() {
         let name = group.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let congestion =

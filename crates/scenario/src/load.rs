@@ -31,15 +31,23 @@ pub fn load(path: &Path) -> Result<Scenario, Problems> {
 /// # Errors
 /// Everything that is wrong with it, by field; one complaint where it was stopped.
 pub fn load_while(path: &Path, go_on: GoOn<'_>) -> Result<Scenario, Problems> {
+    read(path, |value, base| Scenario::from_value_while(value, base, go_on).map(|(scenario, _)| scenario))
+}
+
+/// Reads a file of either kind and makes something of it, with the folder that it lies in; complaints name the file.
+pub(crate) fn read<T>(
+    path: &Path,
+    make: impl FnOnce(&Value, &Path) -> Result<T, Problems>,
+) -> Result<T, Problems> {
     let source = path.display().to_string();
-    let from_here = |problems: Problems| Problems { source: source.clone(), ..problems };
-    let text = file::read(path)
-        .map_err(|problem| format!("{source} ({problem})"))
-        .map_err(|found| from_here(Problems::one("file", found, "a readable scenario file")))?;
-    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    let value = if is_json { parse_json(&text) } else { parse_toml(&text) }.map_err(from_here)?;
-    let base = path.parent().unwrap_or(Path::new(""));
-    Scenario::from_value_while(&value, base, go_on).map(|(scenario, _)| scenario).map_err(from_here)
+    let outcome = file::read(path)
+        .map_err(|problem| Problems::one("file", format!("{source} ({problem})"), "a readable scenario file"))
+        .and_then(|text| {
+            let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+            if is_json { parse_json(&text) } else { parse_toml(&text) }
+        })
+        .and_then(|value| make(&value, path.parent().unwrap_or(Path::new(""))));
+    outcome.map_err(|problems| Problems { source, ..problems })
 }
 
 /// Reads TOML, whatever it says.

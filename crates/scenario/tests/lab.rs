@@ -7,7 +7,7 @@ use tailback_control::laws::{Counting, Halve};
 use tailback_control::schemes::CubicConfig;
 use tailback_core::Span;
 use tailback_scenario::Scenario;
-use tailback_scenario::lab::{counterpart, counterpart_fields, of_value};
+use tailback_scenario::lab::{self, counterpart, counterpart_fields, of_value};
 use tailback_scenario::parts::{ReceiverConfig, SchemeConfig};
 use tailback_transport::wire::DATA_OVERHEAD;
 
@@ -21,7 +21,7 @@ fn known() -> Vec<String> {
 }
 
 fn problems(flows: &Value) -> String {
-    let (scenario, kernel) = of_value(scenario(flows), Path::new("")).unwrap();
+    let (scenario, kernel) = of_value(&scenario(flows), Path::new("")).unwrap();
     scenario.for_lab(&kernel, &known()).unwrap_err().to_string()
 }
 
@@ -29,7 +29,7 @@ fn problems(flows: &Value) -> String {
 fn schemes_of_the_kernel_have_counterparts() {
     let flows = json!([{"name": "a", "scheme": "kernel-reno"}, {"name": "b", "scheme": "kernel-cubic"},
         {"name": "c", "scheme": "vegas"}]);
-    let (scenario, kernel) = of_value(scenario(&flows), Path::new("")).unwrap();
+    let (scenario, kernel) = of_value(&scenario(&flows), Path::new("")).unwrap();
     let schemes: Vec<_> = scenario.flows.iter().map(|flow| flow.scheme.name()).collect();
     assert_eq!(schemes, ["sack", "cubic", "vegas"]);
     let said: Vec<_> = kernel.iter().map(|(group, name)| (group.as_str(), name.as_str())).collect();
@@ -44,7 +44,7 @@ fn schemes_of_the_kernel_have_counterparts() {
 #[test]
 fn counterparts_do_as_the_kernel_does() {
     let flows = json!([{"name": "a", "scheme": "kernel-cubic"}, {"name": "b", "scheme": "cubic"}]);
-    let (scenario, kernel) = of_value(scenario(&flows), Path::new("")).unwrap();
+    let (scenario, kernel) = of_value(&scenario(&flows), Path::new("")).unwrap();
     let made = scenario.for_lab(&kernel, &known()).unwrap();
     let [kernel, ours] = &made.flows[..] else { panic!("two flows") };
     // Linux acknowledges every second segment, and shakes hands.
@@ -62,7 +62,7 @@ fn counterparts_do_as_the_kernel_does() {
 #[test]
 fn the_counterpart_of_reno_is_the_same_by_its_fields() {
     let flows = json!([{"name": "a", "scheme": "kernel-reno"}]);
-    let (scenario, kernel) = of_value(scenario(&flows), Path::new("")).unwrap();
+    let (scenario, kernel) = of_value(&scenario(&flows), Path::new("")).unwrap();
     let made = scenario.for_lab(&kernel, &known()).unwrap();
     let SchemeConfig::Sack(sack) = &made.flows[0].scheme.0 else { panic!("{:?}", made.flows[0].scheme) };
     assert_eq!((sack.counting, sack.halve), (Counting::Bytes, Halve::Window));
@@ -78,7 +78,7 @@ fn the_counterpart_of_reno_is_the_same_by_its_fields() {
 #[test]
 fn the_counterpart_of_bbr_counts_in_whole_packets() {
     let flows = json!([{"name": "a", "scheme": "kernel-bbr"}]);
-    let (scenario, kernel) = of_value(scenario(&flows), Path::new("")).unwrap();
+    let (scenario, kernel) = of_value(&scenario(&flows), Path::new("")).unwrap();
     let made = scenario.for_lab(&kernel, &["bbr".to_owned()]).unwrap();
     assert!(matches!(&made.flows[0].scheme.0, SchemeConfig::Bbr1(bbr) if bbr.whole_packets));
 }
@@ -87,7 +87,7 @@ fn the_counterpart_of_bbr_counts_in_whole_packets() {
 fn stamps_are_part_of_the_header() {
     let flows = json!([{"name": "a", "scheme": "monaco"},
         {"name": "b", "scheme": "reno", "transport": {"rtt_sampling": "timestamps"}}]);
-    let (scenario, kernel) = of_value(scenario(&flows), Path::new("")).unwrap();
+    let (scenario, kernel) = of_value(&scenario(&flows), Path::new("")).unwrap();
     let made = scenario.for_lab(&kernel, &[]).unwrap();
     let headers: Vec<_> = made.flows.iter().map(|flow| flow.transport.header.get()).collect();
     // IP and UDP, what frames data, and the stamps.
@@ -112,4 +112,16 @@ fn what_cannot_be_had_is_named() {
     assert!(said.contains("flows[0].transport.header: 20 B"), "{said}");
     let said = problems(&json!([{"name": "a", "count": 65, "scheme": "reno"}]));
     assert!(said.contains("flows: 65 flows"), "{said}");
+}
+
+#[test]
+fn files_are_refused_as_the_simulators_are() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let wrong = folder.join("wrong.toml");
+    std::fs::write(&wrong, "duration = 3").unwrap();
+    for path in [folder.join("none.toml"), folder.to_owned(), wrong] {
+        let (ours, simulated) = (lab::load(&path).unwrap_err(), tailback_scenario::load(&path).unwrap_err());
+        assert_eq!(ours.to_string(), simulated.to_string());
+        assert!(ours.to_string().contains(&*path.to_string_lossy()), "{ours}");
+    }
 }

@@ -52,4 +52,6 @@ def read(file: Path, changes: Sequence[str]) -> Setup:
     try:
         return change(file, changes_of(changes))
     except ScenarioError as error:
+        if error.source == str(file):  # As it is, without the changes.
+            raise
         raise ScenarioError(error.problems, "--set") from None

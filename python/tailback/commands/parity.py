@@ -146,9 +146,8 @@ def _show(parity: Parity, where: Place) -> None:
         out.print(f"[yellow]INVALID[/yellow]: {parity.invalid} runs with real packets do not count:", soft_wrap=True)
         for reason in sorted(reasons):
             out.print(f"  {escape(reason)}", soft_wrap=True)
-    out.print(
-        f"Shares: {parity.verdict}, at most {100 * parity.worst:.1f} % apart. Saved in {escape(str(where.folder))}{where.said}"
-    )
+    apart = "" if math.isnan(parity.worst) else f", at most {100 * parity.worst:.1f} % apart"
+    out.print(f"Shares: {parity.verdict}{apart}. Saved in {escape(str(where.folder))}{where.said}")
 
 
 def told(row: Row, interval: Interval) -> str:

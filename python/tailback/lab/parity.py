@@ -57,10 +57,12 @@ class Row:
         """Of shares: whether they agree, as far as the interval lets one say; empty for other figures."""
         if self.metric != "share":
             return ""
-        off, width = abs(self.relative), self.difference.half_width / self.simulated.mean
-        if off + width <= BOUND:
+        # Of a share that is zero there is no part: nothing but zero is within it.
+        bound = BOUND * self.simulated.mean
+        off, width = abs(self.difference.mean), self.difference.half_width
+        if off + width <= bound:
             return WITHIN
-        return BEYOND if off - width > BOUND else UNSURE
+        return BEYOND if off - width > bound else UNSURE
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,9 @@ class Parity:
 
     @property
     def worst(self) -> float:
-        """The greatest relative difference of a share."""
-        return max(abs(row.relative) for row in self.rows if row.metric == "share")
+        """The greatest relative difference of a share that is not zero in the simulator; not a number where all are."""
+        off = [abs(row.relative) for row in self.rows if row.metric == "share" and row.simulated.mean]
+        return max(off, default=math.nan)
 
     def table(self) -> pl.DataFrame:
         """All rows, one figure each, in base units."""

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tailback import _core
 from tailback.custom import shipping
-from tailback.errors import PartError, TailbackError, refused
+from tailback.errors import PartError, ScenarioError, TailbackError, refused
 from tailback.lab.folder import shared, tell
 from tailback.lab.inside import PART_FAILED, STOPPED
+from tailback.scenario.file import expect_file
 from tailback.units import number
 
 if TYPE_CHECKING:
@@ -62,9 +63,15 @@ def load(file: Path) -> Setup:
 
     Raises:
         ScenarioError: everything that is wrong with it, or cannot be had with real packets.
+        StorageError: where there is no such file.
     """
     available()
-    return Setup(*_core.load_lab(str(file))).checked()
+    expect_file(file)
+    setup = Setup(*_core.load_lab(str(file)))
+    try:
+        return setup.checked()
+    except ScenarioError as error:
+        raise ScenarioError(error.problems, str(file)) from None
 
 
 def change(file: Path, changes: Mapping[str, Any]) -> Setup:
@@ -78,6 +85,7 @@ def change(file: Path, changes: Mapping[str, Any]) -> Setup:
     from tailback.scenario.fields import with_fields
 
     available()
+    expect_file(file)
     text, kernel = _core.load_lab(str(file))
     written = Scenario.of_complete(json.loads(text)).to_dict()
     for flow in written["flows"]:
@@ -202,9 +210,11 @@ def lateness(written: str) -> tuple[float, float]:
     Raises:
         ArgumentError: where these are no two times.
     """
-    parts = written.split(",")
+    allowed = "two times, the first not above the second, such as '0.2 ms, 1 ms'"
     try:
-        median, p99 = (number(part, "time") for part in parts)
+        median, p99 = (number(part, "time") for part in written.split(","))
     except ValueError:
-        raise refused("--budget", written, "two times, such as '0.2 ms, 1 ms'") from None
+        raise refused("--budget", written, allowed) from None
+    if median > p99:
+        raise refused("--budget", written, allowed)
     return median, p99

@@ -16,8 +16,17 @@ def read(path: str | Path) -> str:
         StorageError: where there is no such file, or what is there is none: a folder, a pipe, a device.
     """
     file = Path(path)
+    expect_file(file)
+    return _core.load_toml(str(file))
+
+
+def expect_file(file: Path) -> None:
+    """Complains where there is no file to read a scenario from.
+
+    Raises:
+        StorageError: where there is no such file, or what is there is none: a folder, a pipe, a device.
+    """
     if not file.is_file():
         kinds = {"a folder": file.is_dir(), "a pipe": file.is_fifo(), "no regular file": file.exists()}
         found = next((f"is {kind}" for kind, so in kinds.items() if so), "there is no such file")
         raise StorageError(f"{file}: {found}; expected a scenario in TOML")
-    return _core.load_toml(str(file))
