@@ -39,7 +39,7 @@ bin = "50 ms"
 
 
 def test_the_command_leaves_what_matters(tmp_path: Path) -> None:
-    file, out = tmp_path / "crowd.toml", tmp_path / "small.toml"
+    file, out = tmp_path / "crowd.toml", tmp_path / "new" / "small.toml"
     file.write_text(SCENARIO, encoding="utf-8")
     words = ["shrink", str(file), "--while", "loss_rate > 0.001 and flows >= 2", "--out", str(out), "--tries", "150"]
     done = CliRunner().invoke(app, words)

@@ -48,12 +48,7 @@ def write_pcapng(result: Result, path: str | Path, *, at: str = "senders", flow:
     Raises:
         StorageError: where packets were not recorded, the point or flow is unknown, or writing fails.
     """
-    packets = seen_at(result, at)
-    if flow is not None:
-        known = result.flows["flow"].to_list()
-        if flow not in known:
-            raise StorageError(f"{flow}: no such flow; expected {one_of(flow, known)}")
-        packets = packets.filter(pl.col("flow") == flow)
+    packets = seen_at(result, at, flow)
     blocks = _packet_blocks(result, packets)
     head = _section(result) + _interface(at)
     target = Path(path)
@@ -61,27 +56,31 @@ def write_pcapng(result: Result, path: str | Path, *, at: str = "senders", flow:
     return target
 
 
-def seen_at(result: Result, at: str) -> pl.DataFrame:
-    """The rows of the packet log that a capture at this point shows, in order of time.
+def seen_at(result: Result, at: str, flow: str | None = None) -> pl.DataFrame:
+    """The rows of the packet log that a capture at this point shows, in order of time; of one flow, where that is named.
 
     Raises:
-        StorageError: where packets were not recorded, or the point is unknown.
+        StorageError: where packets were not recorded, or the point or flow is unknown.
     """
     if result.packets.is_empty():
         raise StorageError("packets were not recorded; run a scenario with record.packets = true")
+    known = result.flows["flow"].to_list()
+    if flow is not None and flow not in known:
+        raise StorageError(f"{flow}: no such flow; expected {one_of(flow, known)}")
+    of_flow = pl.lit(True) if flow is None else pl.col("flow") == flow
     packets = result.packets
     forward = pl.col("kind").cast(pl.String).is_in(_FORWARD)
     if at in _POINTS:
         leaving = forward if at == "senders" else ~forward
         event = pl.col("event").cast(pl.String)
-        return packets.filter(((event == "sent") & leaving) | ((event == "delivered") & ~leaving))
+        return packets.filter(((event == "sent") & leaving) | ((event == "delivered") & ~leaving)).filter(of_flow)
     links = result.links["link"].to_list()
     if at not in links:
         raise StorageError(f"{at}: no such point; expected {one_of(at, [*_POINTS, *links])}")
     found = packets.filter((pl.col("event").cast(pl.String) == "offered") & (pl.col("link").cast(pl.String) == at))
     if found.is_empty():
         raise StorageError(f"{at}: no packet was recorded there; see record.links")
-    return found
+    return found.filter(of_flow)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tailback.results import Result
 
 KINDS = (".pcapng", ".qlog", ".trace")
+POINTS = ("senders", "receivers")
 
 
 def capture_run(
@@ -38,6 +39,8 @@ def capture_run(
         if file.suffix not in KINDS:
             raise refused("OUT", str(file), f"a file that ends in {', '.join(KINDS)}")
     result = _saved(source, seed, changes, trust=trust) if source.is_dir() else _ran(source, seed, changes)
+    for file in files:
+        _expect(result, file, at, flow)
     for file in files:
         typer.echo(str(_write(result, file, at, flow)))
 
@@ -62,6 +65,18 @@ def _saved(source: Path, seed: int | None, changes: Sequence[str], *, trust: boo
     return found
 
 
+def _expect(result: Result, file: Path, at: str, flow: str | None) -> None:
+    """Complains of what a file cannot be made of, before any is written."""
+    from tailback.capture.pcapng import seen_at
+
+    if file.suffix == ".pcapng":
+        seen_at(result, at, flow)
+    elif file.suffix == ".qlog":
+        result.series(flow=flow if flow is not None else _only_flow(result))
+    elif at not in POINTS:
+        result.series(link=at)
+
+
 def _write(result: Result, file: Path, at: str, flow: str | None) -> Path:
     from tailback.capture import write_mahimahi, write_pcapng, write_qlog
     from tailback.capture.mahimahi import of_link
@@ -72,7 +87,7 @@ def _write(result: Result, file: Path, at: str, flow: str | None) -> Path:
         return write_pcapng(result, file, at=at, flow=flow)
     if file.suffix == ".qlog":
         return write_qlog(result, file, flow if flow is not None else _only_flow(result))
-    return write_mahimahi(file, of_link(result, None if at in {"senders", "receivers"} else at))
+    return write_mahimahi(file, of_link(result, None if at in POINTS else at))
 
 
 def _only_flow(result: Result) -> str:

@@ -36,7 +36,7 @@ def shrink_file(
     Raises:
         ArgumentError: where the condition is none, or does not hold to begin with.
     """
-    from tailback.results.files import write_file
+    from tailback.results.files import make_folder, write_file
     from tailback.scenario.file import read
     from tailback.scenario.toml import ORDER, dumps
     from tailback.shrinking.condition import Condition
@@ -54,6 +54,7 @@ def shrink_file(
     if out is None:
         typer.echo(toml, nl=False)
     else:
+        make_folder(out.parent)
         write_file(out, lambda beside: beside.write_text(toml, encoding="utf-8"))
         typer.echo(str(out))
 
