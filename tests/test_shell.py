@@ -1,6 +1,7 @@
 """The shell end to end: commands behind an emulated link, in namespaces of their own, where the system lets a test make them."""
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -86,12 +87,14 @@ def test_options_become_a_scenario() -> None:
         queue="fq-codel",
         loss="0.01",
         schedule="10 s: 5 Mbit/s, 20 s: 20 Mbit/s",
-        up=["rate=2 Mbit/s", "loss=0.1"],
+        up=["rate=2 Mbit/s", "loss=0.1", "corruption=0.2", "duplication={ probability = 0.3 }"],
         down=["queue={ name = 'codel', ecn = true }"],
     )
     said = scenario_of(link).model_dump(exclude_unset=True)["topology"]["links"][0]
     assert said["rate"] == "2 Mbit/s"
     assert said["loss"]["probability"] == 0.1
+    assert said["corruption"] == {"probability": 0.2}
+    assert said["duplication"] == {"probability": 0.3}
     assert said["reverse"]["rate"] == "20 Mbit/s"
     assert said["reverse"]["loss"]["probability"] == 0.01
     assert [step["rate"] for step in said["reverse"]["schedule"]] == ["5 Mbit/s", "20 Mbit/s"]
@@ -174,7 +177,7 @@ def test_status_input_and_output_are_the_commands() -> None:
     assert (echoed.returncode, echoed.stdout) == (0, "said and heard\n")
     absent = shell(*link, "no-such-program")
     assert absent.returncode == 1
-    assert "no-such-program" in absent.stderr
+    assert absent.stderr == "tailback: no-such-program cannot be started: No such file or directory\n"
 
 
 @pytest.mark.usefixtures("able")
@@ -289,15 +292,63 @@ def test_nothing_stays_behind(number: signal.Signals, tmp_path: Path) -> None:
     assert set(os.listdir("/sys/class/net")) == interfaces
 
 
+INTERRUPT = "import os, signal; signal.signal(signal.SIGINT, signal.SIG_IGN); os.killpg(0, signal.SIGINT)"
+"""What a terminal does at Ctrl-C: all processes of the group hear it, but for this one."""
+UNSHARE = """#!{python}
+import os, signal, sys
+if "tailback" in " ".join(sys.argv):
+    os.killpg(0, signal.SIGINT)  # It waits here too, as it does for who starts this.
+os.execv("{unshare}", sys.argv)
+"""
+PART = """
+import os, signal
+import tailback as tb
+if os.getpid() == 1:  # The process in the namespaces; the one that starts it reads this file, too.
+    os.killpg(0, signal.SIGINT)
+
+class Mine(tb.QueueDiscipline):
+    def enqueue(self, now, packet, cx):
+        cx.drop(packet)
+
+    def dequeue(self, now, cx):
+        return None
+"""
+LISTENER = (
+    INTERRUPT
+    + """; import socket, sys, time
+sys.stderr.write("heard and not heeded"); socket.create_server(("0.0.0.0", 5001)); time.sleep(1000)"""
+)
+
+
 @pytest.mark.usefixtures("able")
-def test_an_interrupt_before_the_command_begins_ends_it(tmp_path: Path) -> None:
-    begun = tmp_path / "begun"
-    words = [*SHELL, "--rate", "1 Mbit/s", "--no-outside", "--", "touch", str(begun)]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
-        await_that(lambda: len(having(begun)) > 1)  # The other process begins.
-        os.killpg(running.pid, signal.SIGINT)
-        said = running.communicate(timeout=LONG)[1]
-    assert (running.returncode, said) == (130, "tailback: stopped\n")
+@pytest.mark.parametrize("when", ["before the namespaces", "in them", "while the server starts"])
+def test_an_interrupt_before_the_command_begins_ends_it(when: str, tmp_path: Path) -> None:
+    """Nothing here depends on who is quicker: the interrupt comes from what runs at that moment."""
+    begun, found = tmp_path / "begun", os.environ["PATH"]
+    options = ["--rate", "1 Mbit/s"]
+    if when == "while the server starts":
+        options += ["--server", shlex.join([sys.executable, "-c", LISTENER])]
+    else:
+        options += ["--no-outside"]
+    if when == "in them":
+        (tmp_path / "mine.py").write_text(PART, encoding="utf-8")
+        options += ["--custom", str(tmp_path / "mine.py"), "--queue", "mine"]
+    if when == "before the namespaces":
+        instead = tmp_path / "unshare"
+        instead.write_text(UNSHARE.format(python=sys.executable, unshare=shutil.which("unshare")))
+        instead.chmod(0o755)
+        found = f"{tmp_path}:{found}"
+    ended = subprocess.run(
+        [*SHELL, *options, "--", "touch", str(begun)],
+        env={**os.environ, "PATH": found},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONG,
+        start_new_session=True,
+    )
+    said = ended.stderr.removeprefix("heard and not heeded")
+    assert (ended.returncode, said) == (130, "tailback: stopped\n")
     assert not begun.exists()
 
 
@@ -321,11 +372,81 @@ def test_streams_may_be_closed(closed: str, tmp_path: Path) -> None:
     assert tb.load(tmp_path / "out")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--packets"], "--packets: there is no folder for the log; expected --record FOLDER with it"),
+        (["--server", ""], "--server: '' is not allowed; expected a command"),
+        (
+            ["--budget", "1 ms, 0.2 ms"],
+            "--budget: '1 ms, 0.2 ms' is not allowed; expected two times, the first not above",
+        ),
+        (["--budget", "1 ms"], "--budget: '1 ms' is not allowed; expected two times"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(words: list[str], said: str, tmp_path: Path) -> None:
+    ended = shell("--rate", "1 Mbit/s", "--no-outside", *words, "--", "touch", str(tmp_path / "begun"))
+    assert (ended.returncode, said in ended.stderr) == (1, True), ended.stderr
+    assert not (tmp_path / "begun").exists()
+
+
+@pytest.mark.usefixtures("able")
+def test_a_server_that_cannot_be_started_is_named() -> None:
+    ended = shell("--rate", "1 Mbit/s", "--server", "no-such-server -s", "--", "true")
+    said = "tailback: the server no-such-server cannot be started: No such file or directory\n"
+    assert (ended.returncode, ended.stderr) == (1, said)
+
+
 def test_a_server_that_no_shell_could_read_is_refused() -> None:
     ended = shell("--rate", "1 Mbit/s", "--server", "'", "--", "true")
     assert (ended.returncode, '--server: "\'" is not allowed; expected a command' in ended.stderr) == (1, True), (
         ended.stderr
     )
+
+
+@pytest.mark.usefixtures("able")
+def test_a_server_that_fails_at_once_is_told_and_the_command_does_not_begin(tmp_path: Path) -> None:
+    server = "sh -c 'echo no port for me >&2; exit 3'"
+    ended = shell("--rate", "1 Mbit/s", "--server", server, "--", "touch", str(tmp_path / "begun"))
+    said = ended.stderr.splitlines()
+    assert (ended.returncode, said[0], said[-1]) == (1, "no port for me", "no port for me"), said
+    assert said[1].startswith("tailback: the server `sh -c ")
+    assert said[1].endswith("` ended with status 3 before it could serve:")
+    assert not (tmp_path / "begun").exists()
+
+
+DYING = """
+import socket, sys
+listener = socket.create_server(("0.0.0.0", 5001))
+print("on standard output", flush=True)
+connection, _ = listener.accept()
+connection.recv(1)
+sys.exit("one client was enough")
+"""
+
+
+@pytest.mark.usefixtures("able")
+def test_a_server_that_ends_before_the_command_is_told_with_its_last_words(tmp_path: Path) -> None:
+    record = tmp_path / "result"
+    link = ["--rate", "1 Mbit/s", "--server", shlex.join([sys.executable, "-c", DYING]), "--record", str(record)]
+    talk = (
+        "import os, socket; s = socket.create_connection((os.environ['TAILBACK_FAR'], 5001)); s.send(b'x'); s.recv(1)"
+    )
+    ended = shell(*link, "--", sys.executable, "-c", f"{talk}; import time; time.sleep(0.3); print('mine')")
+    assert (ended.returncode, ended.stdout) == (0, "mine\n"), "standard output is the command's"
+    assert "on standard output" in ended.stderr
+    told = "  the server ended with status 1 before the command did, and said last:\n    one client was enough\n"
+    assert told in ended.stderr
+    result = tb.load(record)
+    assert isinstance(result, tb.Result)
+    assert result.real["server"] == {"status": 1, "said": ["one client was enough"]}
+
+
+@pytest.mark.usefixtures("able")
+def test_a_server_that_serves_to_the_end_is_no_news(files: dict[str, str]) -> None:
+    link = ["--rate", "10 Mbit/s", "--server", f"{sys.executable} {files['server']}"]
+    ended = shell(*link, "--", sys.executable, files["client"], "1000")
+    assert (ended.returncode, "server" in ended.stderr) == (0, False), ended.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_the_command_begins(tmp_path: Path) -> None:

@@ -1,21 +1,21 @@
-//! The router: what its links do to real packets, without a clock (the forwarder), with one (over socket pairs), and between
-//! network namespaces with TUN devices, where the system lets a test make them. The host's own interfaces are never touched.
+//! The router: what its links do to real packets, without a clock (the forwarder) and with one (over socket pairs). Between
+//! network namespaces it is tested in `namespaces.rs`.
+
+#[path = "common/links.rs"]
+mod links;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixDatagram;
 use std::thread;
 use std::time::Duration;
 
 use etherparse::PacketBuilder;
+use links::{MTU, link, patiently, rules, spec};
 use proptest::prelude::*;
-use tailback_core::{BitRate, Bytes, Capacity, DropReason, Ecn, Span, Time};
+use tailback_core::{BitRate, DropReason, Ecn, Span, Time};
 use tailback_link::{Chance, Change, Impairments, LinkSpec, LossModel, StandaloneLink};
-use tailback_net::router::{Budget, Forwarder, Namespace, Outlet, Router, Rule, Tun};
-use tailback_qdisc::{BuildCx, Config, FlowHosts};
-
-const MTU: usize = 1500;
+use tailback_net::router::{Budget, Conduct, Forwarder, Outlet, Router, Rule};
 
 /// What has left: when it was due, by which device, and its bytes.
 #[derive(Debug, Default)]
@@ -26,29 +26,6 @@ impl Outlet for Left {
         self.0.push((due, device, bytes.to_vec()));
         true
     }
-}
-
-/// A link with this queue, by its name or as JSON.
-fn spec(rate: u64, delay: Span, buffer: u32, queue: &str) -> LinkSpec {
-    let config: tailback_core::Choice<Config> = serde_json::from_str(queue).expect("a queue");
-    let rate = BitRate::from_bits_per_sec(rate);
-    let cx = BuildCx {
-        capacity: Capacity::Packets(buffer),
-        rate,
-        mean_packet: Bytes::new(1000),
-        hosts: FlowHosts::default(),
-    };
-    LinkSpec::new("link", rate, delay, config.build(&cx))
-}
-
-fn link(spec: LinkSpec) -> StandaloneLink {
-    StandaloneLink::new(spec, 1)
-}
-
-/// From device 0 to device 1 over all links, and straight back.
-fn rules(links: usize) -> Vec<Rule> {
-    let there = Rule { from: 0, to: 1, route: (0..links).collect(), ..Rule::default() };
-    vec![there, Rule { from: 1, to: 0, ..Rule::default() }]
 }
 
 fn forwarder(links: Vec<StandaloneLink>) -> Forwarder<()> {
@@ -293,12 +270,12 @@ fn a_delay_is_never_too_short_and_its_lateness_is_known() {
     let delay = Span::from_millis(20);
     let specs = vec![spec(1_000_000_000, delay, 100, "\"drop-tail\"")];
     let clock = tailback_net::Clock::start();
-    let (waited, router) = with_router(specs, |here, there| {
+    let (waited, mut router) = with_router(specs, |here, there| {
         (0..20)
             .map(|_| {
                 let began = clock.now();
                 here.send(&datagram((1, 2), Ecn::NotEct, 100)).expect("sends");
-                there.recv(&mut [0; MTU]).expect("arrives");
+                patiently(|| there.recv(&mut [0; MTU])).expect("arrives");
                 clock.now().since(began)
             })
             .min()
@@ -312,8 +289,9 @@ fn a_delay_is_never_too_short_and_its_lateness_is_known() {
     // A budget of nothing is always missed, and an endless one never.
     let (nothing, endless) =
         (Budget { median: Span::ZERO, p99: Span::ZERO }, Budget { median: Span::MAX, p99: Span::MAX });
-    assert_eq!(nothing.judge(router.lateness()).len(), 2);
-    assert_eq!(endless.judge(router.lateness()), []);
+    let conduct = Conduct::of(&mut router, 0);
+    assert_eq!(conduct.reasons(&nothing).len(), 2);
+    assert_eq!(conduct.reasons(&endless), []);
 }
 
 #[test]
@@ -338,151 +316,4 @@ fn a_router_stops_also_while_packets_pour_in() {
     over.recv_timeout(Duration::from_secs(20)).expect("stops");
     routing.join().expect("the router ends");
     pouring.join().expect("the sender ends");
-}
-
-// ── between namespaces ──
-
-/// Two namespaces with a router between them, or nothing where the system does not let us.
-struct Lab {
-    near: Namespace,
-    far: Namespace,
-    stop: io::PipeWriter,
-    routing: thread::JoinHandle<Router<()>>,
-}
-
-impl Lab {
-    fn new(links: Vec<LinkSpec>) -> Option<Self> {
-        Self::build(links).inspect_err(|error| println!("skipped: {error}")).ok()
-    }
-
-    fn build(links: Vec<LinkSpec>) -> io::Result<Self> {
-        let (near, far) = (Namespace::new()?, Namespace::new()?);
-        let mut files = Vec::new();
-        for (namespace, host) in [(&near, 2), (&far, 1)] {
-            let tun = Tun::new(namespace, "link0", MTU as u16)?;
-            let four = format!("addr add 10.9.0.{host}/24 dev link0");
-            let six = format!("addr add fd09::{host}/64 dev link0 nodad");
-            namespace.ip(&[&four, &six])?;
-            files.push(tun.into_file());
-        }
-        let (stopped, stop) = io::pipe()?;
-        let routing = thread::spawn(move || {
-            let rules = rules(links.len());
-            let links = links.into_iter().map(link).collect();
-            let mut router = Router::new(files, links, rules, MTU, ()).expect("a router");
-            router.run(Time::NEVER, &[stopped.as_fd()]).expect("runs");
-            router
-        });
-        Ok(Self { near, far, stop, routing })
-    }
-
-    fn finish(self) -> Router<()> {
-        drop(self.stop);
-        self.routing.join().expect("the router ends")
-    }
-}
-
-const FAR: [&str; 2] = ["10.9.0.1", "[fd09::1]"];
-
-#[test]
-fn datagrams_cross_both_protocols_with_their_marks() {
-    // A queue that marks all that is capable: a threshold below any queue.
-    let Some(lab) = Lab::new(vec![spec(
-        1_000_000,
-        Span::from_millis(1),
-        1000,
-        r#"{"name": "codel", "ecn": true, "target": "1 us", "interval": "1 ms"}"#,
-    )]) else {
-        return;
-    };
-    let mut expected = 0;
-    for address in FAR {
-        let (there, at) = lab
-            .far
-            .run(move || {
-                let socket = UdpSocket::bind(format!("{address}:0")).expect("binds");
-                socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
-                let at = socket.local_addr().expect("bound");
-                (socket, at)
-            })
-            .expect("runs");
-        lab.near
-            .run(move || {
-                let any: SocketAddr =
-                    if at.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" }.parse().expect("an address");
-                let socket = UdpSocket::bind(any).expect("binds");
-                if at.is_ipv4() {
-                    rustix::net::sockopt::set_ip_tos(&socket, 2).expect("ECT(0)");
-                } else {
-                    rustix::net::sockopt::set_ipv6_tclass(&socket, 2).expect("ECT(0)");
-                }
-                for number in 0..50_u8 {
-                    socket.send_to(&[number; 700], at).expect("sends");
-                }
-            })
-            .expect("runs");
-        for number in 0..50 {
-            let mut buffer = [0; 1000];
-            assert_eq!(there.recv(&mut buffer).expect("arrives"), 700, "{address}");
-            assert_eq!(buffer[0], number, "in order, none lost");
-        }
-        expected += 50;
-    }
-    let mut router = lab.finish();
-    let counters = router.inside().devices()[1];
-    assert_eq!(counters.left.packets, expected);
-    assert!(counters.marked > 50, "{counters:?}");
-    assert_eq!(router.inside().link(0).marked, counters.marked);
-    assert_eq!(router.inside().devices()[0].malformed, 0);
-}
-
-#[test]
-fn the_kernels_tcp_gets_through_loss_whole() {
-    let lossy = LinkSpec {
-        loss_before_queue: Some(LossModel::Independent { probability: 0.01 }),
-        ..spec(40_000_000, Span::from_millis(2), 100, "\"fq-codel\"")
-    };
-    let Some(lab) = Lab::new(vec![lossy]) else { return };
-    let at = format!("{}:5001", FAR[0]);
-    let listener = lab
-        .far
-        .run({
-            let at = at.clone();
-            move || TcpListener::bind(at).expect("binds")
-        })
-        .expect("runs");
-    let reading = thread::spawn(move || {
-        let (mut stream, _) = listener.accept().expect("accepts");
-        let mut all = Vec::new();
-        io::Read::read_to_end(&mut stream, &mut all).expect("reads");
-        all
-    });
-    let sent: Vec<u8> = (0..2_000_000_u32).map(|byte| (byte % 251) as u8).collect();
-    let copy = sent.clone();
-    lab.near
-        .run(move || {
-            let mut stream = TcpStream::connect(at).expect("connects");
-            io::Write::write_all(&mut stream, &copy).expect("writes");
-        })
-        .expect("runs");
-    assert!(reading.join().expect("reads") == sent, "every byte, in order");
-    let mut router = lab.finish();
-    let lost = router.inside().link(0).dropped_for(DropReason::Loss).packets;
-    assert!(lost > 0, "the link lost packets, and TCP repaired it");
-    let flows = router.inside().flows();
-    assert!(flows.iter().any(|flow| flow.key.protocol == 6 && flow.key.ports.1 == 5001), "{flows:?}");
-}
-
-#[test]
-fn a_namespace_is_gone_with_its_owner() {
-    let made = Namespace::new().inspect_err(|error| println!("skipped: {error}"));
-    let Ok(namespace) = made else { return };
-    let path = namespace.path();
-    assert!(std::fs::metadata(&path).is_ok());
-    drop(namespace);
-    let clock = tailback_net::Clock::start();
-    while std::fs::metadata(&path).is_ok() {
-        assert!(clock.now() < millis(20_000), "{path} is still there");
-        thread::yield_now();
-    }
 }

@@ -2,8 +2,7 @@
 //! here they meet.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,10 +10,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tailback_core::{Observation, Packet, Span, Stream, Time};
+use tailback_core::{Observation, Packet, Stream, Time};
 use tailback_link::{LinkCounters, StandaloneLink};
 use tailback_net::lab::{End, FlowEnds, LabEnded, LabFlow, LabPlan, Window, congestion_controls, run};
-use tailback_net::router::{Budget, FlowTally, Invalid, RouterEvent, RouterRecorder, Spans, Tally};
+use tailback_net::router::{Conduct, FlowTally, RouterEvent, RouterRecorder, Spans, Tally};
 use tailback_scenario::emulation::{DrivenFlow, Emulation, FlowCounts};
 use tailback_scenario::endpoints::{Assembly, Ends};
 use tailback_scenario::lab::{self, Kernel, counterpart};
@@ -23,7 +22,7 @@ use tailback_scenario::{Outcome, Scenario};
 
 use crate::convert::raise;
 use crate::custom::{RealRun, last_resort, within};
-use crate::emulation::{FEW, Failure, late_calls, recorded, spans};
+use crate::real::{Allowed, Failure, file_of, recorded, spans};
 use crate::result::RunResult;
 
 /// What is to be known beside the scenario.
@@ -35,8 +34,8 @@ struct Told {
     held: u32,
     /// Where the result goes.
     folder: PathBuf,
-    median_seconds: f64,
-    p99_seconds: f64,
+    #[serde(flatten)]
+    allowed: Allowed,
 }
 
 /// A scenario file in which flows may have the kernel's schemes, as JSON with counterparts of ours in their places, and what
@@ -94,12 +93,12 @@ fn session(scenario: Scenario, told: &Told, real: &RealRun) -> Result<(Outcome, 
     let window = Window { bin: scenario.record.bin, warm_up, end };
     let emulation = Emulation::new(scenario)?;
     let plan = plan(&emulation, &told.kernel, window)?;
-    let held: OwnedFd = File::open(format!("/proc/self/fd/{}", told.held))?.into();
+    let held = file_of(told.held)?;
     let recording = Recording::new(emulation, &plan, window);
     let _resort = last_resort(&held, Some(told.folder.clone()))?;
     real.check()?;
     let mut ended = run(plan, recording, &[held.as_fd(), real.failure()])?;
-    let report = report(&mut ended, told, &real.calls());
+    let report = report(&mut ended, told, real.calls());
     let inside = ended.router.inside();
     let end = inside.now();
     let links = inside.recorder().emulation.network().links.len();
@@ -278,53 +277,33 @@ fn driven((sender, receiver): (End, End), seen: &Seen, scheme: Option<String>) -
 }
 
 /// All that is particular to real packets.
-fn report(ended: &mut LabEnded<Recording>, told: &Told, calls: &Spans) -> Value {
-    let budget = Budget {
-        median: Span::from_secs_f64(told.median_seconds),
-        p99: Span::from_secs_f64(told.p99_seconds),
+fn report(ended: &mut LabEnded<Recording>, told: &Told, calls: Spans) -> Value {
+    let mut conduct = Conduct {
+        calls,
+        unreceived: ended.unreceived,
+        is_stopped: ended.is_stopped,
+        ..Conduct::of(&mut ended.router, ended.unread)
     };
-    let mut timers = Spans::default();
-    let mut reasons: Vec<String> =
-        budget.judge(ended.router.lateness()).iter().map(ToString::to_string).collect();
-    let network = ended.router.inside().recorder().emulation.network();
-    for (flow, (sender, receiver)) in network.flows.iter().zip(&ended.flows) {
+    let inside = ended.router.inside();
+    for (flow, (sender, receiver)) in inside.recorder().emulation.network().flows.iter().zip(&ended.flows) {
         for (end, what) in [(sender, "sender"), (receiver, "receiver")] {
-            timers.merge(&end.timers);
-            if let Some(error) = &end.error {
-                reasons.push(format!("the {what} of {} ended early: {error}", flow.name));
-            }
+            conduct.timers.merge(&end.timers);
+            let early =
+                end.error.iter().map(|error| format!("the {what} of {} ended early: {error}", flow.name));
+            conduct.ended_early.extend(early);
         }
     }
-    if timers.count() >= FEW {
-        let late = budget.judge(&timers).into_iter();
-        reasons
-            .extend(late.map(|late| late.to_string().replace("packets left", "the endpoints' timers ran")));
-    }
-    reasons.extend(late_calls(calls, &budget));
-    let devices = ended.router.inside().devices().to_vec();
-    let unread = ended.unread + devices.iter().map(|device| device.no_room).sum::<u64>();
-    let unsent = devices.iter().map(|device| device.unsent).sum();
-    reasons.extend((unread > 0).then(|| Invalid::Unread(unread).to_string()));
-    reasons.extend((unsent > 0).then(|| Invalid::Unsent(unsent).to_string()));
-    let unreceived = ended.unreceived;
-    reasons.extend((unreceived > 0).then(|| {
-        format!("{unreceived} datagrams found the buffers of their receivers' sockets full, and were lost")
-    }));
-    if ended.is_stopped {
-        reasons.push("it was stopped before its end".to_owned());
-    }
-    json!({
+    let is_log_full = inside.recorder().emulation.is_log_full();
+    let mut report = told.allowed.judged(&conduct);
+    let own = json!({
         "kind": "lab",
         "kernel": told.kernel,
         "encrypted": false,
-        "valid": reasons.is_empty(),
         "stopped": ended.is_stopped,
-        "reasons": reasons,
-        "budget": {"median_seconds": told.median_seconds, "p99_seconds": told.p99_seconds},
-        "lateness": spans(ended.router.lateness()),
-        "timers": spans(&timers),
-        "calls": spans(calls),
+        "timers": spans(&conduct.timers),
         "awake_seconds": ended.router.margin().as_secs_f64(),
-        "is_log_full": ended.router.inside().recorder().emulation.is_log_full(),
-    })
+        "is_log_full": is_log_full,
+    });
+    report.extend(own.as_object().cloned().unwrap_or_default());
+    Value::Object(report)
 }

@@ -13,6 +13,8 @@ mod network;
 #[cfg(target_os = "linux")]
 mod offered;
 mod probabilities;
+#[cfg(target_os = "linux")]
+mod real;
 mod result;
 #[cfg(target_os = "linux")]
 mod transfer;

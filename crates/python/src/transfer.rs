@@ -26,8 +26,8 @@ use tailback_transport::{Receiver, Sender};
 
 use crate::convert::raise;
 use crate::custom::RealRun;
-use crate::emulation::spans;
 use crate::offered;
+use crate::real::spans;
 use crate::result::RunResult;
 
 create_exception!(tailback._core, TransferError, PyException, "A transfer has ended without its file.");

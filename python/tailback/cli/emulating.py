@@ -71,8 +71,11 @@ def shell(
     """
     from tailback.commands.custom import use_files
     from tailback.commands.shell import run_shell
+    from tailback.errors import ArgumentError
     from tailback.shell.links import Link
 
+    if packets and record is None:
+        raise ArgumentError("--packets: there is no folder for the log; expected --record FOLDER with it")
     use_files(custom or [])
     recording = {"delays": record is not None, "packets": packets, "queue_state": record is not None}
     link = Link(rate, delay, buffer, queue, loss, trace, schedule, up or [], down or [], seed, recording)

@@ -35,13 +35,13 @@ def run_shell(
     from tailback.results.store import expect_room
 
     median, p99 = lateness(budget)
-    serving = _words(server) if server else None
+    serving = None if server is None else _words(server)
     if record is not None:
         expect_room(record)
     scenario = scenario_of(link)
     words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
     how, is_free = namespaces()
-    if outside and server:
+    if outside and server is not None:
         raise refused("--server", server, "no server together with --outside, where others answer")
     if outside and not is_free:
         raise ShellError(
@@ -70,6 +70,9 @@ def run_shell(
 
 def _words(server: str) -> list[str]:
     try:
-        return shlex.split(server)
+        words = shlex.split(server)
     except ValueError as error:
         raise refused("--server", server, f"a command as a shell reads it ({error})") from None
+    if not words:
+        raise refused("--server", server, "a command")
+    return words

@@ -23,13 +23,13 @@ def main() -> int:
     """Does what the first argument says, in JSON; the command's exit status, or 1 where there was none."""
     from tailback.errors import TailbackError
 
-    early: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: early.append(number))  # Once there is a command, it is that one's.
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    interrupts = _note_interrupts()
     told = json.loads(sys.argv[1])
     os.set_inheritable(told["held"], False)
+    os.write(told["ready"], b"!")
+    os.close(told["ready"])
     try:
-        return _run(told, early)
+        return _run(told | {"interrupts": interrupts})
     except TailbackError as error:
         print(f"tailback: {error}", file=sys.stderr)
         return 1
@@ -38,21 +38,33 @@ def main() -> int:
         return 1
 
 
-def _run(told: dict[str, Any], early: list[int]) -> int:
+def _note_interrupts() -> int:
+    """Has interrupts noted from here on, the one that waits too: the file from which something can then be read. Once there is
+    a command, they are that one's."""
+    interrupts, interrupted = os.pipe()
+    os.set_blocking(interrupted, False)
+    signal.set_wakeup_fd(interrupted, warn_on_full_buffer=False)
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    return interrupts
+
+
+def _run(told: dict[str, Any]) -> int:
     from tailback import _core
     from tailback.custom import runs, shipping
 
     with open(told["parts"], "rb") as file:
         file.seek(0)  # Whoever wrote it left off at its end.
         shipping.unpack(file.read())
-    if early:
-        print("tailback: stopped", file=sys.stderr)
-        return STOPPED
     is_prompt = _sooner()
     began = time.monotonic()
-    raw, text = runs.carry(lambda: _core.emulate(told["scenario"], json.dumps(told)), stuck=_give_up)
+    ended = runs.carry(lambda: _core.emulate(told["scenario"], json.dumps(told)), stuck=_give_up)
     wall = time.monotonic() - began
     _at_leisure(is_prompt)
+    if ended is None:
+        print("tailback: stopped", file=sys.stderr)
+        return STOPPED
+    raw, text = ended
     report = json.loads(text) | {"is_real_time": is_prompt, "made": {"command": "shell", "typed": told["typed"]}}
     from tailback.results.from_core import result_of
     from tailback.shell.summary import summary

@@ -56,34 +56,37 @@ def launch(command: list[str], told: Mapping[str, Any], parts: bytes) -> int:
     with open(packed, "wb", closefd=False) as file:
         file.write(parts)
     held, holding = os.pipe()
-    _let_the_command_have_interrupts()
+    ready, readying = os.pipe()
     # This very package, without a word in the environment, which is the command's too; and nothing from the working folder.
     home = str(Path(__file__).parents[2])
     start = f"import sys; sys.path.insert(0, {home!r}); from tailback.shell.inside import main; sys.exit(main())"
-    words = [*command, sys.executable, "-P", "-c", start, json.dumps({**told, "held": held, "parts": packed})]
-    # What comes from the keyboard while the other process begins waits until that one can say what becomes of it.
+    files = {"held": held, "parts": packed, "ready": readying}
+    words = [*command, sys.executable, "-P", "-c", start, json.dumps({**told, **files})]
+    # An interrupt from the keyboard goes to the process inside and to the command, too, who decide what becomes of it; to ignore
+    # it here would have them ignore it as well. The process inside inherits that they wait, and says when it hears of them:
+    # until then they are this one's, and are told by word.
+    interrupted: list[int] = []
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    with subprocess.Popen(words, pass_fds=[held, packed]) as inside:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        os.close(held)
-        os.close(packed)
+    signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
+    with subprocess.Popen(words, pass_fds=list(files.values())) as inside:
+        for number in files.values():
+            os.close(number)
         ended_by = 0
 
-        def end(number: int, _frame: FrameType | None) -> None:
+        def end(number: int, _frame: FrameType | None = None) -> None:
             nonlocal ended_by, holding
             if not ended_by:
                 ended_by = number
                 os.close(holding)  # Whoever is inside ends now, and tells what it has measured.
 
-        for number in _ENDING:
-            signal.signal(number, end)
+        for ending in _ENDING:
+            signal.signal(ending, end)
+        os.read(ready, 1)
+        os.close(ready)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # Which calls the handler, where one has waited.
+        if interrupted:
+            end(signal.SIGINT)
         status = inside.wait()
     if ended_by:
         return 128 + ended_by
     return status if status >= 0 else 128 - status
-
-
-def _let_the_command_have_interrupts() -> None:
-    """An interrupt from the keyboard goes to the command too, which decides what becomes of it. To ignore it here would have
-    the command ignore it as well."""
-    signal.signal(signal.SIGINT, lambda *_: None)

@@ -127,9 +127,25 @@ def _fields(texts: Sequence[str], option: str) -> dict[str, Any]:
             allowed = "FIELD=VALUE, as in rate='5 Mbit/s'"
             raise ScenarioError([Problem(option, repr(text), allowed)], "tailback shell")
         name, value = name.strip(), value.strip()
-        made: Callable[[str], Any] = {"loss": _loss, "schedule": _schedule, "trace": _trace}.get(name, from_text)
+        made: Callable[[str], Any] = _SHORT.get(name, from_text)
         found[name] = made(value)
     return found
+
+
+def _chance(written: str) -> Any:
+    """A probability alone, or a table."""
+    value = from_text(written)
+    return {"probability": value} if isinstance(value, int | float) else value
+
+
+_SHORT: Final[Mapping[str, Callable[[str], Any]]] = {
+    "loss": _loss,
+    "schedule": _schedule,
+    "trace": _trace,
+    "duplication": _chance,
+    "corruption": _chance,
+}
+"""Fields that may be written shorter than in scenarios."""
 
 
 def _once(problems: Sequence[Problem]) -> list[Problem]:

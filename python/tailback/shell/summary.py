@@ -35,6 +35,8 @@ def summary(result: Result, folder: str | None) -> str:
     if real["calls"]["packets"]:
         lines.append(f"  calls of custom parts: {_quantiles(real['calls'], ('p50', 'p99'))} (median, 99 %)")
     lines += [f"  INVALID: {reason}" for reason in real["reasons"]]
+    if real["server"]:
+        lines += _of_server(real["server"])
     if real["flows"] > result.flows.height:
         lines.append(f"  flows beyond the first {result.flows.height:,} have no rows: {real['flows']:,} in all")
     if real["is_log_full"]:
@@ -42,6 +44,13 @@ def summary(result: Result, folder: str | None) -> str:
     if folder:
         lines.append(f"  saved in {folder}")
     return "\n".join(lines)
+
+
+def _of_server(server: dict[str, Any]) -> list[str]:
+    """What became of a server that ended before the command, with its last words where it failed."""
+    said = server["said"] if server["status"] else []
+    ended = f"  the server ended with status {server['status']} before the command did"
+    return [ended + (", and said last:" if said else ""), *(f"    {line}" for line in said)]
 
 
 def _quantiles(spans: dict[str, Any], which: tuple[str, ...] = ("p50", "p90", "p99")) -> str:

@@ -12,19 +12,23 @@ mod outside;
 mod programs;
 #[expect(clippy::module_inception, reason = "the router itself, beside its parts")]
 mod router;
+mod server;
 mod session;
 mod store;
 mod tun;
+mod verdict;
 mod waiter;
 
 pub use flows::{FlowTally, Tally};
 pub use forwarder::{DeviceCounters, Forwarder, Outlet, RouterEvent, RouterRecorder, Rule};
 pub use ip::{FlowKey, Header, Refusal};
-pub use lateness::{Budget, Invalid, Spans};
+pub use lateness::Spans;
 pub use namespace::Namespace;
 pub use programs::Program;
 pub use router::Router;
+pub use server::ServerEnded;
 pub(crate) use session::unread_of;
-pub use session::{Ended, Ends, FarEnd, SessionConfig};
+pub use session::{Ended, Ends, FarEnd, SessionConfig, Words};
 pub use store::serial;
 pub use tun::Tun;
+pub use verdict::{Budget, Conduct, Invalid, Late};

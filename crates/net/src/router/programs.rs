@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -17,9 +17,7 @@ use crate::clock::Clock;
 /// How long a program may take to end by itself after it was told to.
 const GRACE: Span = Span::from_millis(500);
 /// How often it is looked whether something has come about.
-const LOOK: Duration = Duration::from_millis(5);
-/// How long a server may take until it listens; then programs start all the same.
-const LISTENS_WITHIN: Span = Span::from_secs(2);
+pub(super) const LOOK: Duration = Duration::from_millis(5);
 
 /// A program and its arguments, and variables of its environment beside those of this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +37,15 @@ pub(super) struct Running(Child);
 impl Running {
     /// Starts a program in a namespace.
     pub(super) fn start(program: &Program, namespace: &Namespace) -> io::Result<Self> {
+        Self::start_as(program, namespace, |_| {})
+    }
+
+    /// Starts a program in a namespace, with something about it that is `different`.
+    pub(super) fn start_as(
+        program: &Program,
+        namespace: &Namespace,
+        different: impl FnOnce(&mut Command),
+    ) -> io::Result<Self> {
         let (name, arguments) = program.command.split_first().ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidInput, "an empty command; expected a program")
         })?;
@@ -47,9 +54,20 @@ impl Running {
         if !program.is_interactive {
             command.stdin(Stdio::null());
         }
+        different(&mut command);
         let name = name.to_string_lossy().into_owned();
         let child = namespace.run(move || command.spawn())?;
-        child.map(Self).map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))
+        child.map(Self).map_err(|error| {
+            // The system's number for it says nothing to whoever reads its words.
+            let words = error.to_string();
+            let words = words.split(" (os error").next().unwrap_or_default();
+            io::Error::new(error.kind(), format!("{name} cannot be started: {words}"))
+        })
+    }
+
+    /// Its standard error, where that was asked for, once.
+    pub(super) fn take_stderr(&mut self) -> Option<ChildStderr> {
+        self.0.stderr.take()
     }
 
     /// Its number.
@@ -100,28 +118,4 @@ impl Drop for Running {
 /// What shells call the outcome of a program: its status, or 128 and the number of the signal that ended it.
 pub(super) fn status_of(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
-}
-
-/// Waits until somebody listens in the namespace, or `server` has ended, or for so long that it will not.
-pub(super) fn await_listener(namespace: &Namespace, server: &mut Running) -> io::Result<()> {
-    let clock = Clock::start();
-    while clock.now().since(tailback_core::Time::ZERO) < LISTENS_WITHIN {
-        if server.has_ended()?.is_some() || namespace.run(is_listened)? {
-            return Ok(());
-        }
-        thread::sleep(LOOK);
-    }
-    Ok(())
-}
-
-/// Whether there is a socket in the calling thread's namespace that listens for connections, or takes datagrams.
-fn is_listened() -> bool {
-    const LISTENS: &str = "0A";
-    let has = |table: &str, wanted: fn(&str) -> bool| {
-        let text = std::fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap_or_default();
-        text.lines().skip(1).any(|line| line.split_whitespace().nth(3).is_some_and(wanted))
-    };
-    let (connections, datagrams) = (["tcp", "tcp6"], ["udp", "udp6"]);
-    connections.iter().any(|table| has(table, |state| state == LISTENS))
-        || datagrams.iter().any(|table| has(table, |_| true))
 }
