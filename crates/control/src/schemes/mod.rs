@@ -3,6 +3,7 @@
 mod accumulation;
 mod bbr1;
 mod bbr3;
+mod bbr_shared;
 mod compound;
 mod copa;
 mod cubic;

@@ -40,10 +40,11 @@ mod window;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{
-    BitRate, Bytes, Checker, CongestionEvent, Controller, Cx, DeliverySample, Directive, Feedback, Recovery,
-    Sent, Span, Time,
+    Bytes, Checker, CongestionEvent, Controller, Cx, DeliverySample, Directive, Feedback, Recovery, Sent,
+    Span, Time,
 };
 
+use super::bbr_shared::Pace;
 use crate::needs::{MarkResponse, Needs, Reliability};
 use crate::parts::{ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 use crate::reals::larger;
@@ -75,8 +76,6 @@ const HIGH_GAIN: f64 = 2.885;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// The window's gain in ProbeBW.
 const WINDOW_GAIN: f64 = 2.0;
-/// The part of the rate that is used: a margin against queues.
-const MARGIN: f64 = 0.99;
 /// The least window, and that of ProbeRTT, in packets.
 const LEAST_WINDOW: f64 = 4.0;
 /// How long ProbeRTT lasts at least.
@@ -130,7 +129,6 @@ pub enum Mode {
 
 /// BBR, version 1.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "facts independent of each other, named as in Linux")]
 pub struct Bbr1 {
     segment: f64,
     most: f64,
@@ -148,12 +146,8 @@ pub struct Bbr1 {
     /// In packets.
     window: f64,
     prior_window: f64,
-    /// In bytes per second; none before the first round trip time.
-    rate: f64,
-    /// The rate as it is directed: it mostly stays, and a real number is no quick way to a whole one.
-    directed: BitRate,
+    pace: Pace,
     aim: Aim,
-    seen_rtt: bool,
     recovery: Recovery,
     conserving: bool,
     probe_rtt_done: Option<Time>,
@@ -162,19 +156,12 @@ pub struct Bbr1 {
     idle_restart: bool,
 }
 
-/// A rate in bytes per second, as it is directed.
-fn directed(rate: f64) -> BitRate {
-    BitRate::from_bits_per_sec_f64((rate * 8.0).clamp(1e3, 1e14))
-}
-
 impl Bbr1 {
     /// A connection's start.
     pub fn new(config: &Bbr1Config, params: &ControllerParams) -> Self {
         let segment = params.segment.as_f64().max(1.0);
         let most = (params.max_window.as_f64() / segment).max(1.0);
         let initial = (params.initial_window.as_f64() / segment).clamp(1.0, most);
-        // "nominal RTT of 1 ms" before any is known.
-        let rate = HIGH_GAIN * initial * segment * 1e3;
         Self {
             segment,
             most,
@@ -189,10 +176,8 @@ impl Bbr1 {
             window_gain: HIGH_GAIN,
             window: initial,
             prior_window: 0.0,
-            rate,
-            directed: directed(rate),
+            pace: Pace::before_any_rtt(HIGH_GAIN * initial * segment),
             aim: Aim::default(),
-            seen_rtt: false,
             recovery: Recovery::Open,
             conserving: false,
             probe_rtt_done: None,
@@ -218,8 +203,9 @@ impl Bbr1 {
 
     /// Packets that leave within a millisecond at the rate: at least 2, or 1 below 1.2 Mbit/s.
     fn train(&self) -> f64 {
-        let least = if self.rate < 150_000.0 { 1.0 } else { 2.0 };
-        (self.rate * 1e-3 / self.segment).floor().clamp(least, 127.0)
+        let rate = self.pace.rate();
+        let least = if rate < 150_000.0 { 1.0 } else { 2.0 };
+        (rate * 1e-3 / self.segment).floor().clamp(least, 127.0)
     }
 
     /// Bytes in packets. A division is made where its result is needed only: a processor takes long for one.
@@ -309,21 +295,21 @@ impl Bbr1 {
             self.mode = Mode::ProbeRtt;
             self.save_window();
             self.probe_rtt_done = None;
-            self.model.limit_from(sample.delivered);
+            self.model.rounds.limit_from(sample.delivered);
         }
         if self.mode == Mode::ProbeRtt {
             let in_flight = self.packets(in_flight);
             let flying = Bytes::from_f64(in_flight * self.segment);
-            self.model.limit_until(sample.delivered + flying);
+            self.model.rounds.limit_until(sample.delivered + flying);
             match self.probe_rtt_done {
                 None if in_flight <= LEAST_WINDOW => {
                     self.probe_rtt_done = Some(now + PROBE_RTT);
                     self.probe_rtt_round = false;
-                    self.model.restart_round(sample.delivered);
+                    self.model.rounds.restart(sample.delivered);
                 }
                 None => {}
                 Some(done) => {
-                    self.probe_rtt_round |= self.model.round_start;
+                    self.probe_rtt_round |= self.model.rounds.begins;
                     if self.probe_rtt_round && now > done {
                         self.model.refresh_min_rtt(now);
                         self.window = self.window.max(self.prior_window);
@@ -378,10 +364,7 @@ impl Controller for Bbr1 {
             self.idle_restart = true;
             self.model.restart_aggregation(now);
             if self.mode == Mode::ProbeBw {
-                let rate = self.bandwidth() * MARGIN;
-                if rate > 0.0 {
-                    self.pace(rate);
-                }
+                self.pace.follow(1.0, self.bandwidth(), true);
             } else if self.mode == Mode::ProbeRtt
                 && self.probe_rtt_round
                 && self.probe_rtt_done.is_some_and(|done| now > done)
@@ -409,9 +392,9 @@ impl Controller for Bbr1 {
 
     /// A window that is where it aims to be stays there.
     fn hear_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> bool {
-        let before = (self.window, self.directed);
+        let before = (self.window, self.pace.directed());
         self.on_feedback(now, feedback, cx);
-        (self.window, self.directed) != before
+        (self.window, self.pace.directed()) != before
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
@@ -423,10 +406,10 @@ impl Controller for Bbr1 {
         };
         let in_flight = feedback.in_flight;
         self.model.start_round(sample);
-        if self.model.round_start {
+        if self.model.rounds.begins {
             self.conserving = false;
         }
-        let (round_start, probing) = (self.model.round_start, self.mode == Mode::ProbeBw);
+        let (round_start, probing) = (self.model.rounds.begins, self.mode == Mode::ProbeBw);
         if self.policer.as_mut().is_some_and(|policer| policer.take(now, sample, round_start, probing)) {
             self.enter_probe_bw(now, cx);
         }
@@ -434,7 +417,7 @@ impl Controller for Bbr1 {
         let bandwidth = self.bandwidth();
         self.model.take_aggregation(now, sample, bandwidth, self.window * self.segment);
         self.cycle(now, sample, in_flight);
-        if self.model.round_start && !self.model.limited {
+        if self.model.rounds.begins && !self.model.rounds.limited {
             self.full.look(self.model.bandwidth());
         }
         self.drain(now, in_flight, cx);
@@ -450,8 +433,7 @@ impl Controller for Bbr1 {
     }
 
     fn directive(&self) -> Directive {
-        debug_assert_eq!(self.directed, directed(self.rate), "changed together");
         let window = Bytes::new((larger(self.window, 1.0) * self.segment) as u64);
-        Directive { window: Some(window), ..Directive::rate(self.directed) }
+        Directive { window: Some(window), ..Directive::rate(self.pace.directed()) }
     }
 }

@@ -1,10 +1,11 @@
 //! What BBR version 1 believes of its path: the largest delivery rate of ten rounds, the smallest round trip time of ten
 //! seconds, how far acknowledgements bunch, and whether the pipe is full. What follows from it is in `mod.rs`.
 
-use tailback_core::{BitRate, Bytes, DeliverySample, Span, Time};
+use tailback_core::{BitRate, DeliverySample, Span, Time};
 
+use super::super::bbr_shared::{Epoch, Rounds};
 use crate::estimators::WindowedMax;
-use crate::reals::{larger, smaller};
+use crate::reals::larger;
 
 /// Rounds over which the largest rate counts.
 const RATE_ROUNDS: u64 = 10;
@@ -19,14 +20,7 @@ const MOST_AGGREGATION: f64 = 0.1;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     rates: WindowedMax,
-    rounds: u64,
-    round_end: Bytes,
-    /// The batch at hand begins a round.
-    pub(super) round_start: bool,
-    /// The batch at hand measures the application.
-    pub(super) limited: bool,
-    /// Packets that left while so much was delivered left in ProbeRTT, which limits the rate like an application.
-    own_limit: Option<(Bytes, Bytes)>,
+    pub(super) rounds: Rounds,
     min_rtt: Option<(Span, Time)>,
     aggregation: Aggregation,
     /// A packet's bytes, where what arrives is expected in whole packets.
@@ -36,8 +30,7 @@ pub(super) struct Model {
 /// How much more is acknowledged at once than the rate says.
 #[derive(Clone, Copy, Debug, Default)]
 struct Aggregation {
-    began: Time,
-    acked: f64,
+    epoch: Epoch,
     most: [f64; 2],
     slot: usize,
     rounds: u32,
@@ -61,38 +54,16 @@ impl Model {
     /// Looks whether a round begins, and whether the sample is the application's.
     #[inline]
     pub(super) fn start_round(&mut self, sample: &DeliverySample) {
-        self.round_start = sample.rate.is_some() && sample.prior_delivered >= self.round_end;
-        if self.round_start {
-            self.round_end = sample.delivered;
-            self.rounds += 1;
-        }
-        let own = self.own_limit.is_some_and(|(from, to)| (from..=to).contains(&sample.prior_delivered));
-        self.limited = sample.app_limited || own;
-    }
-
-    /// The present round ends when what is sent from now on is acknowledged.
-    pub(super) fn restart_round(&mut self, delivered: Bytes) {
-        self.round_end = delivered;
-    }
-
-    /// From here on the model limits the rate itself.
-    pub(super) fn limit_from(&mut self, delivered: Bytes) {
-        self.own_limit = Some((delivered, delivered));
-    }
-
-    /// Until this is delivered.
-    pub(super) fn limit_until(&mut self, delivered: Bytes) {
-        if let Some((_, to)) = &mut self.own_limit {
-            *to = delivered;
-        }
+        self.rounds.take(sample, sample.rate.is_some());
     }
 
     /// Takes a rate in: that of an application only if it is no less than what is known.
     #[inline]
     pub(super) fn take_rate(&mut self, sample: &DeliverySample) {
         let Some(rate) = sample.rate.map(BitRate::bytes_per_sec) else { return };
-        if !self.limited || rate >= self.bandwidth() {
-            self.rates.take(self.rounds, (self.rounds + 1).saturating_sub(RATE_ROUNDS), rate);
+        if !self.rounds.limited || rate >= self.bandwidth() {
+            let round = self.rounds.count;
+            self.rates.take(round, (round + 1).saturating_sub(RATE_ROUNDS), rate);
         }
     }
 
@@ -117,7 +88,7 @@ impl Model {
 
     /// A new epoch of acknowledgements begins.
     pub(super) fn restart_aggregation(&mut self, now: Time) {
-        (self.aggregation.began, self.aggregation.acked) = (now, 0.0);
+        self.aggregation.epoch.restart(now);
     }
 
     /// Takes in what is acknowledged: what exceeds the rate since the epoch began was aggregated.
@@ -131,7 +102,7 @@ impl Model {
     ) {
         let whole = self.whole;
         let this = &mut self.aggregation;
-        if self.round_start {
+        if self.rounds.begins {
             this.rounds += 1;
             if this.rounds >= AGGREGATION_ROUNDS {
                 this.rounds = 0;
@@ -139,17 +110,11 @@ impl Model {
                 this.most[this.slot] = 0.0;
             }
         }
-        let mut expected = bandwidth * now.since(this.began).as_secs_f64();
+        let mut expected = bandwidth * this.epoch.lasted(now);
         if let Some(packet) = whole {
             expected = (expected / packet).floor() * packet;
         }
-        // Which it is nobody can foresee: three choices cost less than a wrong guess.
-        let anew = this.acked <= expected;
-        this.began = if anew { now } else { this.began };
-        this.acked = if anew { 0.0 } else { this.acked };
-        expected = if anew { 0.0 } else { expected };
-        this.acked += sample.newly_acked.as_f64();
-        let extra = smaller(this.acked - expected, window);
+        let extra = this.epoch.excess(now, sample.newly_acked, expected, window);
         let most = &mut this.most[this.slot & 1];
         *most = larger(*most, extra);
     }
@@ -200,6 +165,8 @@ impl FullPipe {
 
 #[cfg(test)]
 mod tests {
+    use tailback_core::Bytes;
+
     use super::*;
 
     /// What was aggregated, in packets of 1000 bytes, where two are acknowledged at once and two more 1.5 ms later, and one per

@@ -3,7 +3,7 @@
 
 use tailback_core::{Bytes, DeliverySample, Recovery, Span};
 
-use super::{Bbr1, HIGH_GAIN, LEAST_WINDOW, MARGIN, Mode, directed};
+use super::{Bbr1, HIGH_GAIN, LEAST_WINDOW, Mode};
 use crate::reals::{larger, smaller};
 
 /// What the window aims at, and what that follows from. From one acknowledgement to the next this mostly stays, and the way
@@ -27,25 +27,10 @@ struct Grounds {
 }
 
 impl Bbr1 {
-    /// The rate in force from now on.
-    #[inline]
-    pub(super) fn pace(&mut self, rate: f64) {
-        if rate != self.rate {
-            self.rate = rate;
-            self.directed = directed(rate);
-        }
-    }
-
     #[inline]
     pub(super) fn set_rate(&mut self, bandwidth: f64, smoothed: Option<Span>) {
-        if let Some(smoothed) = smoothed.filter(|smoothed| !self.seen_rtt && !smoothed.is_zero()) {
-            self.seen_rtt = true;
-            self.pace(HIGH_GAIN * self.window * self.segment / smoothed.as_secs_f64());
-        }
-        let rate = self.pacing_gain * bandwidth * MARGIN;
-        if rate > 0.0 && (self.full.is_reached() || rate > self.rate) {
-            self.pace(rate);
-        }
+        self.pace.first_rtt(smoothed, || HIGH_GAIN * self.window * self.segment);
+        self.pace.follow(self.pacing_gain, bandwidth, self.full.is_reached());
     }
 
     /// What the window aims at, in packets.
@@ -54,7 +39,7 @@ impl Bbr1 {
         let from = Grounds {
             gain: self.window_gain,
             bandwidth,
-            rate: self.rate,
+            rate: self.pace.rate(),
             aggregated: self.model.most_aggregated(),
             rtt: self.model.min_rtt().unwrap_or(Span::ZERO),
             rising: self.is_rising(),
@@ -90,7 +75,7 @@ impl Bbr1 {
         let before = std::mem::replace(&mut self.recovery, recovery);
         if recovery == Recovery::Fast && before != Recovery::Fast {
             self.conserving = true;
-            self.model.restart_round(sample.delivered);
+            self.model.rounds.restart(sample.delivered);
             self.window = self.packets(in_flight) + acked;
         } else if before != Recovery::Open && recovery == Recovery::Open {
             self.window = self.window.max(self.prior_window);

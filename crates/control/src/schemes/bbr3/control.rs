@@ -1,14 +1,13 @@
 //! Rate and window of BBR version 3, and what they are rounded to (draft-ietf-ccwg-bbr-06, §5.6). Bounds by the model are
 //! in `mod.rs`.
 
-use tailback_core::{BitRate, DeliverySample, Span};
+use tailback_core::{DeliverySample, Span};
 
+use super::super::bbr_shared::Pace;
 use super::LEAST_WINDOW;
 use crate::parts::ControllerParams;
 use crate::reals::{larger, smaller};
 
-/// `PacingMarginPercent`.
-const MARGIN: f64 = 0.99;
 /// A quantum lasts a millisecond, and is at most this large.
 const MOST_QUANTUM: f64 = 65_536.0;
 /// Quanta that the window has room for.
@@ -22,21 +21,13 @@ pub(super) struct Control {
     pub(super) most: f64,
     pub(super) window: f64,
     prior: f64,
-    pub(super) rate: f64,
-    /// The rate as it is directed: it mostly stays, and a real number is no quick way to a whole one.
-    pub(super) directed: BitRate,
-    /// The least that the window has room for at this rate (`BBRQuantizationBudget`); likewise.
+    pub(super) pace: Pace,
+    /// The least that the window has room for at this rate (`BBRQuantizationBudget`): it mostly stays, as the rate does.
     budget: f64,
     /// What of it is for acknowledgements that the receiver was asked to delay.
     for_acks: f64,
-    seen_rtt: bool,
     /// The window was full at any time in this round, or in the last one.
     limited: [bool; 2],
-}
-
-/// A rate in bytes per second, as it is directed.
-pub(super) fn directed(rate: f64) -> BitRate {
-    BitRate::from_bits_per_sec_f64((rate * 8.0).clamp(1e3, 1e14))
 }
 
 /// What the window has room for in any case: quanta at a rate, and a few segments. Delayed acknowledgements add to the quanta.
@@ -51,19 +42,16 @@ impl Control {
         let segment = params.segment.as_f64().max(1.0);
         let most = params.max_window.as_f64().max(segment);
         let initial = params.initial_window.as_f64().clamp(segment, most);
-        // A round trip time of a millisecond, before any is known.
-        let rate = gain * initial * 1e3;
+        let pace = Pace::before_any_rtt(gain * initial);
         Self {
             segment,
             initial,
             most,
             window: initial,
             prior: 0.0,
-            rate,
-            directed: directed(rate),
-            budget: budget(rate, segment, 0.0),
+            pace,
+            budget: budget(pace.rate(), segment, 0.0),
             for_acks: 0.0,
-            seen_rtt: false,
             limited: [false; 2],
         }
     }
@@ -92,39 +80,32 @@ impl Control {
     /// The receiver was asked to hold back acknowledgements of so many bytes.
     pub(super) fn allow_for_acks(&mut self, bytes: f64) {
         self.for_acks = bytes;
-        self.budget = budget(self.rate, self.segment, bytes);
+        self.budget = budget(self.pace.rate(), self.segment, bytes);
     }
 
     /// `BBRQuantizationBudget`.
     #[inline]
     pub(super) fn with_quanta(&self, inflight: f64, up: bool) -> f64 {
-        debug_assert_eq!(self.budget, budget(self.rate, self.segment, self.for_acks), "changed together");
+        debug_assert_eq!(
+            self.budget,
+            budget(self.pace.rate(), self.segment, self.for_acks),
+            "changed together"
+        );
         larger(inflight, self.budget) + if up { 2.0 * self.segment } else { 0.0 }
     }
 
-    /// The rate in force from now on.
-    #[inline]
-    fn pace(&mut self, rate: f64) {
-        if rate != self.rate {
-            self.rate = rate;
-            self.directed = directed(rate);
-            self.budget = budget(rate, self.segment, self.for_acks);
-        }
-    }
-
+    /// The first round trip time lets a window leave in it, times a gain.
     #[inline]
     pub(super) fn first_rtt(&mut self, smoothed: Option<Span>, gain: f64) {
-        if let Some(smoothed) = smoothed.filter(|smoothed| !self.seen_rtt && !smoothed.is_zero()) {
-            self.seen_rtt = true;
-            self.pace(gain * self.window / smoothed.as_secs_f64());
+        if self.pace.first_rtt(smoothed, || gain * self.window) {
+            self.budget = budget(self.pace.rate(), self.segment, self.for_acks);
         }
     }
 
     /// The rate may fall only once the pipe was full.
     pub(super) fn set_rate(&mut self, gain: f64, bandwidth: f64, full: bool) {
-        let rate = gain * bandwidth * MARGIN;
-        if rate > 0.0 && (full || rate > self.rate) {
-            self.pace(rate);
+        if self.pace.follow(gain, bandwidth, full) {
+            self.budget = budget(self.pace.rate(), self.segment, self.for_acks);
         }
     }
 

@@ -29,7 +29,7 @@ impl Bbr3 {
         if !self.model.loss_round_start {
             return;
         }
-        let recovering = self.recovery_round.is_some_and(|round| self.model.rounds > round);
+        let recovering = self.recovery_round.is_some_and(|round| self.model.rounds.count > round);
         let flown = sample.prior_in_flight.as_f64();
         let heavy = self.lost_in_round > LOSS * flown && self.pieces >= PIECES;
         if self.state == State::Startup && recovering && heavy {
@@ -45,7 +45,7 @@ impl Bbr3 {
             CongestionEvent::Loss => {
                 self.control.save();
                 self.keep();
-                self.recovery_round = Some(self.model.rounds);
+                self.recovery_round = Some(self.model.rounds.count);
             }
             CongestionEvent::Timeout { consecutive } => {
                 if consecutive <= 1 {

@@ -272,9 +272,9 @@ impl Bbr3 {
     fn check_drain(&mut self, now: Time, sample: &DeliverySample, in_flight: f64, cx: &mut Cx<'_>) {
         if self.state == State::Startup && self.model.is_full() {
             self.state = State::Drain;
-            self.drain_round = self.model.rounds;
+            self.drain_round = self.model.rounds.count;
         }
-        let late = self.model.rounds > self.drain_round + DRAIN_ROUNDS;
+        let late = self.model.rounds.count > self.drain_round + DRAIN_ROUNDS;
         if self.state == State::Drain && (in_flight <= self.inflight(1.0) || late) {
             self.start_down(now, sample.delivered, cx);
         }
@@ -288,14 +288,14 @@ impl Bbr3 {
             self.control.save();
             self.trips.enter();
             self.model.ack_phase = AckPhase::Stopping;
-            self.model.restart_round(sample.delivered);
-            self.model.limit_from(sample.delivered);
+            self.model.rounds.restart(sample.delivered);
+            self.model.rounds.limit_from(sample.delivered);
         }
         if self.state == State::ProbeRtt {
-            self.model.limit_until(sample.delivered + Bytes::from_f64(in_flight));
+            self.model.rounds.limit_until(sample.delivered + Bytes::from_f64(in_flight));
             let low = in_flight <= self.probe_rtt_window();
-            if self.trips.hold(now, low, self.model.round_start) {
-                self.model.restart_round(sample.delivered);
+            if self.trips.hold(now, low, self.model.rounds.begins) {
+                self.model.rounds.restart(sample.delivered);
             }
             if self.trips.is_done(now) {
                 self.leave_probe_rtt(now, sample.delivered, cx);
@@ -352,9 +352,9 @@ impl Controller for Bbr3 {
 
     /// A window that is where it aims to be stays there.
     fn hear_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) -> bool {
-        let before = (self.control.window, self.control.directed);
+        let before = (self.control.window, self.control.pace.directed());
         self.on_feedback(now, feedback, cx);
-        (self.control.window, self.control.directed) != before
+        (self.control.window, self.control.pace.directed()) != before
     }
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
@@ -366,7 +366,7 @@ impl Controller for Bbr3 {
         self.take_losses(now, sample, cx);
         if sample.newly_acked > Bytes::ZERO {
             self.model.take(now, sample, self.state.is_probing(), self.control.window);
-            if self.model.round_start {
+            if self.model.rounds.begins {
                 self.rounds_since_probe = self.rounds_since_probe.saturating_add(1);
                 self.control.end_round();
             }
@@ -379,7 +379,7 @@ impl Controller for Bbr3 {
             self.model.advance_latest(sample);
         }
         if self.acks.is_some() {
-            let round_start = sample.newly_acked > Bytes::ZERO && self.model.round_start;
+            let round_start = sample.newly_acked > Bytes::ZERO && self.model.rounds.begins;
             self.plan_acks(round_start, feedback.rtt.map(|rtt| rtt.smoothed));
         }
         let (pacing_gain, window_gain) = self.state.gains();
@@ -397,9 +397,8 @@ impl Controller for Bbr3 {
     }
 
     fn directive(&self) -> Directive {
-        debug_assert_eq!(self.control.directed, control::directed(self.control.rate), "changed together");
         let window = smaller(larger(self.control.window, self.segment), self.control.most);
-        Directive { window: Some(Bytes::new(window as u64)), ..Directive::rate(self.control.directed) }
+        Directive { window: Some(Bytes::new(window as u64)), ..Directive::rate(self.control.pace.directed()) }
     }
 
     fn ack_wish(&self) -> AckWish {

@@ -3,6 +3,7 @@
 
 use tailback_core::{BitRate, Bytes, DeliverySample, Time};
 
+use super::super::bbr_shared::{Epoch, Rounds};
 use super::BETA;
 use crate::estimators::WindowedMax;
 use crate::reals::{larger, smaller};
@@ -60,12 +61,7 @@ pub(super) struct Model {
     /// The largest rates of the present and the last cycle (`MaxBwFilter`).
     rates: [f64; 2],
     delivered: Bytes,
-    pub(super) rounds: u64,
-    round_end: Bytes,
-    pub(super) round_start: bool,
-    /// The sample is limited by an application, or by `ProbeRTT`.
-    pub(super) limited: bool,
-    own_limit: Option<(Bytes, Bytes)>,
+    pub(super) rounds: Rounds,
     // Signals of the present round of loss.
     rate_latest: f64,
     pub(super) inflight_latest: f64,
@@ -79,8 +75,7 @@ pub(super) struct Model {
     full: bool,
     // Aggregation.
     aggregated: WindowedMax,
-    epoch: Time,
-    epoch_acked: f64,
+    epoch: Epoch,
 }
 
 impl Model {
@@ -118,8 +113,8 @@ impl Model {
             self.loss_round_end = sample.delivered;
             self.loss_round_start = true;
         }
-        self.start_round(sample);
-        if rate > 0.0 && (rate >= self.max_rate() || !self.limited) {
+        self.rounds.take(sample, true);
+        if rate > 0.0 && (rate >= self.max_rate() || !self.rounds.limited) {
             self.rates[1] = larger(self.rates[1], rate);
         }
         if self.loss_round_start {
@@ -129,16 +124,6 @@ impl Model {
             self.loss_in_round = false;
         }
         self.take_aggregation(now, sample, window);
-    }
-
-    fn start_round(&mut self, sample: &DeliverySample) {
-        self.round_start = sample.prior_delivered >= self.round_end;
-        if self.round_start {
-            self.round_end = sample.delivered;
-            self.rounds += 1;
-        }
-        let own = self.own_limit.is_some_and(|(from, to)| (from..=to).contains(&sample.prior_delivered));
-        self.limited = sample.app_limited || own;
     }
 
     /// `BBRLossLowerBounds`, with `BBRInitLowerBounds`.
@@ -184,23 +169,6 @@ impl Model {
         }
     }
 
-    /// The present round ends when what leaves from now on is acknowledged.
-    pub(super) fn restart_round(&mut self, delivered: Bytes) {
-        self.round_end = delivered;
-    }
-
-    /// From here on `ProbeRTT` limits the rate.
-    pub(super) fn limit_from(&mut self, delivered: Bytes) {
-        self.own_limit = Some((delivered, delivered));
-    }
-
-    /// Until this is delivered.
-    pub(super) fn limit_until(&mut self, delivered: Bytes) {
-        if let Some((_, to)) = &mut self.own_limit {
-            *to = delivered;
-        }
-    }
-
     // ── full pipe (draft, §5.3.1.2) ──
 
     pub(super) const fn is_full(&self) -> bool {
@@ -235,7 +203,7 @@ impl Model {
 
     pub(super) fn check_full(&mut self, sample: &DeliverySample) {
         let Some(rate) = sample.rate else { return };
-        if self.full_now || !self.round_start || self.limited {
+        if self.full_now || !self.rounds.begins || self.rounds.limited {
             return;
         }
         if rate.bytes_per_sec() >= self.full_rate * 1.25 {
@@ -250,20 +218,15 @@ impl Model {
     // ── aggregation (draft, §5.5.9) ──
 
     pub(super) fn restart_aggregation(&mut self, now: Time) {
-        (self.epoch, self.epoch_acked) = (now, 0.0);
+        self.epoch.restart(now);
     }
 
     fn take_aggregation(&mut self, now: Time, sample: &DeliverySample, window: f64) {
-        let mut expected = self.bandwidth() * now.since(self.epoch).as_secs_f64();
-        // Which it is nobody can foresee: three choices cost less than a wrong guess.
-        let anew = self.epoch_acked <= expected;
-        self.epoch = if anew { now } else { self.epoch };
-        self.epoch_acked = if anew { 0.0 } else { self.epoch_acked };
-        expected = if anew { 0.0 } else { expected };
-        self.epoch_acked += sample.newly_acked.as_f64();
-        let extra = smaller(self.epoch_acked - expected, window);
+        let expected = self.bandwidth() * self.epoch.lasted(now);
+        let extra = self.epoch.excess(now, sample.newly_acked, expected, window);
         let memory = if self.full { AGGREGATION_ROUNDS } else { 1 };
-        self.aggregated.take(self.rounds, (self.rounds + 1).saturating_sub(memory), extra);
+        let round = self.rounds.count;
+        self.aggregated.take(round, (round + 1).saturating_sub(memory), extra);
     }
 
     // ── undo ──

@@ -15,7 +15,7 @@ impl Bbr3 {
         self.probe_wait = Span::from_secs_f64(2.0 + cx.rng.uniform());
         self.cycle_began = now;
         self.model.ack_phase = AckPhase::Stopping;
-        self.model.restart_round(delivered);
+        self.model.rounds.restart(delivered);
         self.state = State::Down;
     }
 
@@ -24,13 +24,13 @@ impl Bbr3 {
         (self.up_rounds, self.up_acked) = (0, 0.0);
         self.stopped_risky = false;
         self.model.ack_phase = AckPhase::Refilling;
-        self.model.restart_round(delivered);
+        self.model.rounds.restart(delivered);
         self.state = State::Refill;
     }
 
     fn start_up(&mut self, now: Time, sample: &DeliverySample) {
         self.model.ack_phase = AckPhase::Starting;
-        self.model.restart_round(sample.delivered);
+        self.model.rounds.restart(sample.delivered);
         self.model.restart_full(sample.rate);
         self.cycle_began = now;
         self.state = State::Up;
@@ -65,7 +65,7 @@ impl Bbr3 {
             State::Down if in_flight <= self.with_headroom() && in_flight <= self.inflight(1.0) => {
                 self.state = State::Cruise;
             }
-            State::Refill if self.model.round_start => {
+            State::Refill if self.model.rounds.begins => {
                 self.model.probing_samples = true;
                 self.start_up(now, sample);
             }
@@ -92,13 +92,13 @@ impl Bbr3 {
 
     /// `BBRAdaptLongTermModel`; whether the next probe begins with it.
     fn adapt_long_bound(&mut self, now: Time, sample: &DeliverySample, cx: &mut Cx<'_>) -> bool {
-        if self.model.round_start {
+        if self.model.rounds.begins {
             match self.model.ack_phase {
                 AckPhase::Starting => self.model.ack_phase = AckPhase::Feedback,
                 AckPhase::Stopping => {
                     self.model.ack_phase = AckPhase::Idle;
                     self.model.probing_samples = false;
-                    if self.state.is_probe_bw() && !self.model.limited {
+                    if self.state.is_probe_bw() && !self.model.rounds.limited {
                         self.model.advance_filter();
                     }
                     if self.state == State::Down
@@ -140,7 +140,7 @@ impl Bbr3 {
             self.up_acked -= steps * self.up_every;
             self.model.bounds.inflight_long += steps * self.segment;
         }
-        if self.model.round_start {
+        if self.model.rounds.begins {
             self.raise_slope();
         }
     }
