@@ -102,7 +102,7 @@ def test_every_transfer_completes_in_spite_of(trouble: str, end: str) -> None:
     if trouble != "an outage":
         assert jain(1.0 / flows["finished"].to_numpy()) > 0.98
     if trouble not in NEEDLESS:
-        assert int(flows["duplicate_packets"].sum()) == 0, "something that had arrived was sent again"
+        assert int(flows["duplicate_packets"].sum()) == 0, "something that had arrived was retransmitted"
 
 
 def test_a_silent_receiver_is_left_alone() -> None:

@@ -31,7 +31,7 @@ def held_up(scheme: str, detection: str) -> tuple[dict[str, Any], list[float]]:
 def test_a_time_out_that_was_none_leaves_no_trace(scheme: str, detection: str) -> None:
     plain, believed = held_up(scheme, "off")
     assert plain["timeouts"] == 1
-    assert plain["duplicate_packets"] > 50, "a whole window is sent again for nothing"
+    assert plain["duplicate_packets"] > 50, "a whole window is retransmitted for nothing"
     assert believed[36] < 0.75 * believed[29]
 
     found, window = held_up(scheme, detection)

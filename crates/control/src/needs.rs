@@ -13,7 +13,7 @@ pub enum Reliability {
     Reno,
     /// Recovery by partial acknowledgements (RFC 6582).
     NewReno,
-    /// Reno's, with segments sent again by a timer of fine grain, before three duplicates have come (Brakmo and Peterson
+    /// Reno's, with segments retransmitted by a timer of fine grain, before three duplicates have come (Brakmo and Peterson
     /// 1995, §III-A).
     Vegas,
     /// Scoreboard recovery by selective acknowledgements (RFC 2018, RFC 6675).

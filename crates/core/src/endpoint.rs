@@ -62,7 +62,7 @@ pub enum Event {
         /// When the application offered it.
         began: Time,
     },
-    /// Nothing new was acknowledged for too long, although data was sent again and again (sender): the connection is over.
+    /// Nothing new was acknowledged for too long, although data was retransmitted again and again (sender): the connection is over.
     GaveUp,
     /// Whether the application may send at all has changed (sender), and what it may send now.
     Hint(AppHint),
@@ -96,7 +96,10 @@ pub struct Observation {
     pub goodput_packets: u64,
     /// Receiver: what of that is the application's, without headers.
     pub app_bytes: Bytes,
-    /// Sender: retransmitted packets. Receiver: duplicates received.
+    /// Sender: retransmissions, that is data packets whose data had left before, each counted as it leaves, whether or not the
+    /// receiver has the data already. Of the kernel's TCP, its own count of retransmitted segments. Receiver: duplicates, that
+    /// is undamaged data packets whose data it has already, by a retransmission or from a link that copies packets. Tables call
+    /// them `retransmitted_packets` and `duplicate_packets`.
     pub repeated_packets: u64,
     /// Sender: expiries of the retransmission timer.
     pub timeouts: u64,

@@ -49,7 +49,7 @@ fn what_one_receiver_misses_goes_to_it_alone() {
         let flows = &outcome.flows;
         let repeated = flows.counts("retransmitted_packets")[0];
         let lost: u64 = outcome.links.counts("dropped_loss_packets").iter().sum();
-        assert!(lost > 10 && repeated >= lost, "{scheme}: {lost} lost, {repeated} sent again");
+        assert!(lost > 10 && repeated >= lost, "{scheme}: {lost} lost, {repeated} retransmitted");
         let goodput = flows.counts("goodput_packets");
         assert!(
             goodput[1] > 1000 && goodput[1..].iter().all(|packets| *packets == goodput[1]),
@@ -104,7 +104,7 @@ fn cells_cost_their_headers_and_padding_and_nothing_else() {
 }
 
 #[test]
-fn a_lost_cell_costs_its_packet_which_is_sent_again() {
+fn a_lost_cell_costs_its_packet_which_is_retransmitted() {
     let text = dumbbell("source = { name = \"bulk\", size = \"1 MB\" }")
         .replace("queue =", "loss = { name = \"independent\", probability = 0.001 }\nqueue =");
     let outcome = run(&text);

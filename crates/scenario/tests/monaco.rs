@@ -284,7 +284,7 @@ fn counts_take_the_place_of_the_timer_where_data_is_lost() {
 }
 
 #[test]
-fn what_is_overtaken_by_less_than_an_eighth_of_a_round_trip_is_not_sent_again() {
+fn what_is_overtaken_by_less_than_an_eighth_of_a_round_trip_is_not_retransmitted() {
     // A round trip is 30 ms and more. Three packets take 1.2 ms, so that no acknowledged ranges make a fourth look lost.
     let hold = json!({ "from": "500 us", "to": "1.1 ms" });
     let reordered = json!({ "reordering": { "probability": 0.05, "hold": hold } });

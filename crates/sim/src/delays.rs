@@ -47,7 +47,7 @@ pub struct DelayRecorder {
 #[derive(Debug, Default)]
 struct Watched {
     seen: FlowDelays,
-    /// When what is under way left; a number sent again has an entry of its own. Looked up only, never walked.
+    /// When what is under way left; a retransmission has an entry of its own. Looked up only, never walked.
     left: HashMap<(u64, bool), Time>,
     last: Option<Span>,
     samples: u32,

@@ -165,7 +165,7 @@ pub struct StreamConfig {
     pub keep_scoreboard: bool,
     /// Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true.
     pub rescue: bool,
-    /// Whether what the counts of a receiver's reports prove lost is sent again at once (Monaco's reports, with
+    /// Whether what the counts of a receiver's reports prove lost is retransmitted at once (Monaco's reports, with
     /// selective acknowledgements); default true. Otherwise it waits for duplicate acknowledgements and the timer.
     pub counted_repair: bool,
     /// Whether a window begins anew at the initial window, by slow start, when nothing was sent for longer than the

@@ -504,7 +504,7 @@ proptest! {
         // much time since the first of them. The very last packet bears PSH.
         let arrival: BTreeMap<_, _> =
             test.departures.iter().map(|one| (one.packet.number, one.at + Span::from_millis(20))).collect();
-        // What a time-out sent again for nothing is a duplicate, and acknowledged at once.
+        // What a time-out retransmitted for nothing is a duplicate, and acknowledged at once.
         let again: Vec<_> = test
             .departures
             .iter()

@@ -50,7 +50,7 @@ fn ack(number: u64) -> Packet {
 }
 
 #[test]
-fn what_was_falsely_acknowledged_by_a_range_is_sent_again() {
+fn what_was_falsely_acknowledged_by_a_range_is_retransmitted() {
     for reliability in [Reliability::Sack, Reliability::Offsets] {
         let mut test = transfer(reliability, &[(0, 1), (3, 1), (3, 2)]);
         for number in [0, 3] {

@@ -73,7 +73,7 @@ fn a_forgotten_scoreboard_sends_again_from_the_hole() {
     let test = transfer(config, controller, 30).dropping(&[(0, 1), (0, 2)]).start().run(Span::from_secs(5));
     assert!(test.finished());
     assert_eq!(test.transmissions(0), 3);
-    assert_eq!(test.transmissions(1), 2, "sent again although it had arrived");
+    assert_eq!(test.transmissions(1), 2, "retransmitted although it had arrived");
     // Every packet is told acknowledged exactly once all the same.
     let mut told: Vec<u64> =
         test.sender.controller().log.feedback.iter().flat_map(|t| t.acked.clone()).collect();
@@ -99,7 +99,7 @@ fn the_rescue_repairs_a_lost_tail() {
 #[test]
 fn rule_three_fills_the_window_with_what_may_be_lost() {
     // Ten packets and no more data; 0 and 8 lost. 8 has one selectively acknowledged above: not lost by rule 1,
-    // but resent by rule 3 when the window has room and there is no new data.
+    // but retransmitted by rule 3 when the window has room and there is no new data.
     let config = StreamConfig { rescue: false, ..config(Reliability::Sack) };
     let test = transfer(config, Scripted::window(10), 10)
         .dropping(&[(0, 1), (8, 1)])
@@ -204,7 +204,7 @@ fn newreno_inflates_and_deflates_the_window() {
     // 0 with window 6 + 3; flight 14. Duplicates 4..=10 inflate by 7 more: 6 + 10 = 16 lets 14 and 15 go.
     assert_eq!(test.sent_at(100), [12, 13, 0, 14, 15]);
     // The duplicates of 12 and 13, sent ahead of 0', let 16 and 17 go. 0' brings a partial acknowledgement up to 4
-    // (4 segments): the hole is resent, inflation 12 - 4 + 1 = 9, so 6 + 9 less 14 outstanding leaves one: 18. The
+    // (4 segments): the hole is retransmitted, inflation 12 - 4 + 1 = 9, so 6 + 9 less 14 outstanding leaves one: 18. The
     // duplicates of 14 and 15 let two more go.
     assert_eq!(test.sent_at(200), [16, 17, 4, 18, 19, 20]);
     assert!(test.finished());

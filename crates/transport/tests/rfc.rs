@@ -63,7 +63,7 @@ proptest! {
     }
 
     /// RFC 6298 §5.5, "The host MUST set RTO <- RTO * 2", and §2.5, "a maximum value MAY be placed on RTO": a segment
-    /// that times out again and again is sent again at times that stand apart twice as far each time, up to the maximum.
+    /// that times out again and again is retransmitted at times that stand apart twice as far each time, up to the maximum.
     #[test]
     fn timeouts_in_a_row_back_off_within_bounds(
         reliability in tcp(), max in 1_u64..20, dead in 3_u32..12, seed: u64,

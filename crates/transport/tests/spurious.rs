@@ -80,7 +80,7 @@ fn cubic(config: &StreamConfig) -> Cubic {
 #[test]
 fn a_delay_that_looks_like_a_time_out_is_found_out() {
     for mode in MODES {
-        // Without detection the whole flight is sent again.
+        // Without detection the whole flight is retransmitted.
         let plain = held_up(reno(mode, SpuriousDetection::Off, 100));
         let plain = plain.start().run(Span::from_secs(20));
         assert!(plain.finished());

@@ -3214,7 +3214,7 @@ class Stream(Part):
     """Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true."""
 
     counted_repair: bool = True
-    """Whether what the counts of a receiver's reports prove lost is sent again at once (Monaco's reports, with
+    """Whether what the counts of a receiver's reports prove lost is retransmitted at once (Monaco's reports, with
     selective acknowledgements); default true. Otherwise it waits for duplicate acknowledgements and the timer.
     """
 

@@ -16,7 +16,7 @@
 //! As in the published code, a round of one packet sets `base` anew, however long it took: nothing of the flow can
 //! have waited.
 //!
-//! A round in which something sent again was acknowledged is not judged, and such an acknowledgement is no sample of the
+//! A round in which a retransmission was acknowledged is not judged, and such an acknowledgement is no sample of the
 //! round trip time (Karn's rule): what it covers beside the repair has waited at the receiver, and what was outstanding
 //! before it left the network long ago. Where the figures of a long wait and of a window that is gone were compared, the
 //! window would shrink after each repair for no queue at all.
@@ -86,7 +86,7 @@ pub struct BacklogEstimator {
     sum: Span,
     samples: u64,
     smallest: Span,
-    /// Something sent again was acknowledged in this round.
+    /// A retransmission was acknowledged in this round.
     repaired: bool,
 }
 
@@ -229,7 +229,7 @@ mod tests {
         let mut next = 0;
         round(&mut estimator, &mut next, 20, 0, 100);
         round(&mut estimator, &mut next, 20, 100, 100);
-        // The first of ten is lost and sent again 100 ms later: one acknowledgement for all, 200 ms after they left.
+        // The first of ten is lost and retransmitted 100 ms later: one acknowledgement for all, 200 ms after they left.
         (next..next + 10).for_each(|number| estimator.on_sent(number));
         let acked: Vec<Acked> = (next..next + 10)
             .map(|number| Acked {

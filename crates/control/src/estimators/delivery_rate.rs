@@ -226,7 +226,7 @@ mod tests {
         (sample.rate.map_or(f64::NAN, BitRate::bytes_per_sec), sample.app_limited)
     }
 
-    /// What happens to a sampler: packets leave, are acknowledged, lost and sent again, some of them more than once.
+    /// What happens to a sampler: packets leave, are acknowledged, lost and retransmitted, some of them more than once.
     fn steps() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
         prop::collection::vec((0_u8..8, 0_u64..40, 0_u64..30), 0..300)
     }

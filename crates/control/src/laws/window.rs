@@ -34,7 +34,7 @@ pub enum Halve {
 /// congestion window in response to the receipt of an ECN-Echo ACK packet" (RFC 3168 §6.1.2), whether or not that echo
 /// reduced it.
 ///
-/// While a time-out is repaired the echo is an old one: what is sent again bears no mark (§6.1.5), and only new data may
+/// While a time-out is repaired the echo is an old one: a retransmission bears no mark (§6.1.5), and only new data may
 /// tell the receiver to end its echo (§6.1.2). Heeding it would hold the window at one segment until all is repaired.
 #[inline]
 pub fn echo_forbids_growth(feedback: &Feedback<'_>) -> bool {

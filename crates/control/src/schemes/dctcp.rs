@@ -18,7 +18,7 @@
 //! state "congestion window reduced", a window of data after each reduction; it falls back to Reno where ECN is not
 //! negotiated. ns-3 makes α's start and g settable, as this does.
 //!
-//! Deviations: what is sent again is not ECN-capable, as everywhere in Tailback.
+//! Deviations: retransmissions are not ECN-capable, as everywhere in Tailback.
 //!
 //! Open problems: RFC 8257 §5 and §6: it starves conventional flows in one queue, is unfair to long round trips, and
 //! must not meet the open Internet.

@@ -9,14 +9,14 @@
 //! | --- | --- |
 //! | congestion avoidance (equation 9) | +1 packet over the next round trip below α, -1 above β, else none |
 //! | slow start | doubles every other round trip; above γ it ends, with the window cut by 1/8 |
-//! | loss of what left after the last cut | three quarters of the window, half of it where that had been sent again; slow start is over |
+//! | loss of what left after the last cut | three quarters of the window, half of it where that had been retransmitted; slow start is over |
 //! | time-out | two packets, slow start up to half of the window |
 //! | data after an idle time-out | at most the initial window, slow start up to the window before (RFC 5681 §4.1) |
 //!
 //! As ns-2 does, the backlog is rounded to whole packets before it is compared, and growth in congestion avoidance is
 //! spread over the acknowledgements of a round trip.
 //!
-//! What is sent again, and when, is decided by the transport: with the paper's timer of fine grain
+//! What is retransmitted, and when, is decided by the transport: with the paper's timer of fine grain
 //! ([`Reliability::Vegas`]) or, as an option, by selective acknowledgements (RFC 6675), which the paper precedes; then
 //! each episode of recovery cuts the window once.
 //!
@@ -203,7 +203,7 @@ pub struct Vegas {
     cut_at: Time,
 }
 
-/// The note on packets that are sent again.
+/// The note on packets that are retransmitted.
 const AGAIN: u32 = 1;
 
 impl Vegas {
@@ -281,7 +281,7 @@ impl Vegas {
     }
 
     /// "Vegas only decreases the congestion window if the retransmitted segment was previously sent after the last
-    /// decrease" (Brakmo and Peterson 1995, §III-A); one that was sent again before halves it, as in the published code.
+    /// decrease" (Brakmo and Peterson 1995, §III-A); one that was retransmitted before halves it, as in the published code.
     fn on_loss(&mut self, now: Time, lost: &[Lost]) {
         let newest = lost.iter().max_by_key(|lost| lost.sent_at);
         let published = self.config.retransmission == Retransmission::FineGrained;

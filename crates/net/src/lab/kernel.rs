@@ -78,7 +78,7 @@ struct Sending {
     left: u64,
     /// Messages offered and not acknowledged: their sizes and when they were offered.
     awaited: VecDeque<(Bytes, Time)>,
-    /// What closed connections have sent again.
+    /// Segments that closed connections have retransmitted.
     before: u64,
     info: TcpInfo,
     samples: u32,

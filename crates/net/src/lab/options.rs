@@ -14,7 +14,7 @@ pub(super) struct TcpInfo {
     pub(super) unacknowledged: u32,
     /// Bytes written and not sent yet.
     pub(super) unsent: u32,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub(super) retransmitted: u32,
     /// The smoothed round trip time.
     pub(super) rtt: Span,

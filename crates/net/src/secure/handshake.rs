@@ -25,7 +25,7 @@ const AROUND_OFFER: usize = INITIATION_HEAD + 2 * KEY + 2 * TAG + CODE;
 pub const LONGEST_OFFER: usize = LONGEST - AROUND_OFFER;
 /// The longest answer: with it, a response has less than three times the bytes of the shortest initiation.
 pub const LONGEST_ANSWER: usize = 248;
-/// Initiations of which the response is kept, to be sent again.
+/// Initiations of which the response is kept, to be retransmitted.
 const KEPT: usize = 8;
 /// Cookies and initiations per second that get an answer.
 const COOKIES: u64 = 20_000;

@@ -1,5 +1,5 @@
 //! What a datagram sender learns from acknowledgements of every datagram: what arrived, what is lost, round trip
-//! times. Nothing is sent again.
+//! times. Nothing is retransmitted.
 
 use tailback_core::{
     Acked, Bytes, CongestionEvent, Echoes, FlowId, Lost, PairPosition, Recovery, Span, Time, rng::mix,

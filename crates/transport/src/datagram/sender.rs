@@ -1,4 +1,4 @@
-//! The sending endpoint of a datagram flow: application, controller and shaper composed; nothing is sent again.
+//! The sending endpoint of a datagram flow: application, controller and shaper composed; nothing is retransmitted.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! The sending endpoint of a reliable stream to many receivers at once: new data leaves once and the network copies it
-//! where routes part, every receiver acknowledges for itself, and what one receiver misses is sent again to it alone.
+//! where routes part, every receiver acknowledges for itself, and what one receiver misses is retransmitted to it alone.
 //!
 //! Source: S. Keshav, "Packet-Pair Flow Control" (1994), §10.2: acknowledgements are told apart by whom they come from,
 //! data leaves at the rate of the slowest receiver, and every receiver has a retransmission queue of its own. Any scheme

@@ -128,7 +128,7 @@ impl<C: Controller, S: Source> MulticastSender<C, S> {
             tag: 0,
         };
         let tag = branch.on_sent(now, sent, cx);
-        branch.recovery.sent_again(now, choice, tag, pair, &self.config);
+        branch.recovery.retransmitted(now, choice, tag, pair, &self.config);
         let flow = branch.flow;
         self.obey(now, cx);
         self.counters.retransmitted += 1;

@@ -97,7 +97,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             _ => {}
         }
         let shaper = self.steering.shaper.as_mut()?;
-        // A lone packet waits for its partner from the time that its data was written (Keshav 1994, §8): one sent again
+        // A lone packet waits for its partner from the time that its data was written (Keshav 1994, §8): a retransmission
         // has waited long enough. Where a partner only does not fit a window, it waits from now on.
         let mut since = None;
         let behind = if shaper.wants_pairs() {
@@ -218,7 +218,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
             packet.set_pushed(self.is_end_of_train(now, size, again));
         }
         if again {
-            self.recovery.sent_again(now, choice, tag, pair, &self.config);
+            self.recovery.retransmitted(now, choice, tag, pair, &self.config);
             packet.set_retransmitted(true);
             self.counters.retransmitted += 1;
         } else {
@@ -242,7 +242,7 @@ impl<C: Controller, S: Source> Sender<C, S> {
         if held != self.recovery.rtt().held() {
             self.recovery.hold_acks(held);
         }
-        // Nothing may follow that would have it acknowledged: it is the last of the data, or what a time-out sends again, alone,
+        // Nothing may follow that would have it acknowledged: it is the last of the data, or what a time-out retransmits, alone,
         // into a window of one packet.
         let is_alone = packet.is_retransmitted() && Bytes::new(self.recovery.in_flight()) <= packet.size();
         if at_once || is_alone || !self.app.has_data() {

@@ -201,7 +201,7 @@ impl LossRecovery {
     }
 
     /// Packet-pair's soft time-out (Keshav 1994, §6): a round trip has passed when a packet sent since its begin is
-    /// acknowledged; after two without progress the oldest is sent again.
+    /// acknowledged; after two without progress the oldest is retransmitted.
     fn soft_timeout(&mut self, now: Time, samples: &Samples) {
         let Some(Own::Soft(soft)) = self.own.as_deref_mut() else { return };
         if !samples.any || samples.latest < soft.round_began {
@@ -214,7 +214,7 @@ impl LossRecovery {
         }
         soft.rounds = 0;
         let first = self.ring.first();
-        // One that was sent again meanwhile gets its own round trip: only what left before an acknowledged packet can be
+        // One that was retransmitted meanwhile gets its own round trip: only what left before an acknowledged packet can be
         // missing.
         let held = first == soft.progress && !self.ring.is_empty();
         soft.progress = first;

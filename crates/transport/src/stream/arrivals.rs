@@ -4,7 +4,7 @@
 //! Now and then a packet of the scheme, the *mark*, leaves in the order of the data and is reported on with the number of
 //! data bytes that had arrived before it. Source of the idea: the byte counts of Xia et al., "Accumulation-based Congestion
 //! Control", §IV-B.1: "if the egress node receives fewer bytes than were transmitted, then packet loss is detected". There
-//! a loss found so halves the window, and nothing is said of what is sent again. That it also tells *what* to send again is
+//! a loss found so halves the window, and nothing is said of what is retransmitted. That it also tells *what* to retransmit is
 //! an extension of ours:
 //!
 //! ```text
@@ -18,7 +18,7 @@
 //! retransmission that was lost itself, for which SACK (RFC 6675) has the timer only. As counts are sums since the flow
 //! began, lost marks and lost reports do no harm.
 //!
-//! A mark that overtakes data makes it look lost. So only what left an eighth of a round trip before the mark is sent again,
+//! A mark that overtakes data makes it look lost. So only what left an eighth of a round trip before the mark is retransmitted,
 //! the time threshold of RFC 9002 §6.1.2 (and RFC 8985's reordering window): what is overtaken by less is never sent
 //! needlessly, what is overtaken by more at most once per mark that overtakes it, as the next count finds it arrived.
 //!
@@ -160,7 +160,7 @@ impl LossRecovery {
         sum
     }
 
-    /// Everything unacknowledged that left `margin` before `at`, or earlier, is lost; whether some of it had been sent again.
+    /// Everything unacknowledged that left `margin` before `at`, or earlier, is lost; whether some of it had been retransmitted.
     fn lose_before(&mut self, at: Time, margin: Span) -> bool {
         let (first, end) = (self.ring.first(), self.ring.end());
         let mut again = false;
@@ -183,7 +183,7 @@ impl LossRecovery {
         again
     }
 
-    /// Begins an episode, or goes on with the one at hand. The loss of what was sent again counts once more (RFC 5681 §4.3).
+    /// Begins an episode, or goes on with the one at hand. The loss of a retransmission counts once more (RFC 5681 §4.3).
     fn repair_counted(&mut self, again: bool, config: &StreamConfig) -> Option<CongestionEvent> {
         if matches!(self.doubt, Doubt::FirstAck | Doubt::SecondAck) {
             self.doubt = Doubt::None;

@@ -83,8 +83,11 @@ impl Path {
             let choice = self.machine.choose(&room, &self.config);
             let number = match choice.again() {
                 Some(number) => {
-                    assert!(!self.machine.ring.get(number).is_sacked(), "what arrived is never sent again");
-                    self.machine.sent_again(self.now, choice, 0, PairPosition::Single, &self.config);
+                    assert!(
+                        !self.machine.ring.get(number).is_sacked(),
+                        "what arrived is never retransmitted"
+                    );
+                    self.machine.retransmitted(self.now, choice, 0, PairPosition::Single, &self.config);
                     number
                 }
                 None if choice == super::Choice::New => {
@@ -273,7 +276,7 @@ fn lost_marks_and_reports_do_no_harm() {
 }
 
 #[test]
-fn what_may_have_been_overtaken_is_not_sent_again_yet() {
+fn what_may_have_been_overtaken_is_not_retransmitted_yet() {
     let mut path = Path::new(StreamConfig::default()).opened();
     path.send(1);
     // The mark leaves 4 ms behind the data and overtakes it: a tenth of the round trip.

@@ -84,7 +84,7 @@ impl LossRecovery {
     /// Before recovery begins, segments that left the network release new ones only by limited transmit.
     fn pipe_for_window(&self, config: &StreamConfig) -> u64 {
         let pipe = self.in_flight();
-        // Copies of a segment that recovery sent again may still fly beside it, so that more is in the network than
+        // Copies of a segment that recovery retransmitted may still fly beside it, so that more is in the network than
         // is outstanding.
         if self.state == Recovery::Open && !config.limited_transmit {
             self.outstanding.max(pipe)

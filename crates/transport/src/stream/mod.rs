@@ -85,7 +85,7 @@ impl<'a> Ack<'a> {
     }
 }
 
-/// Soft time-outs of recovery by offsets: without progress through two round trips, the oldest is sent again.
+/// Soft time-outs of recovery by offsets: without progress through two round trips, the oldest is retransmitted.
 #[derive(Clone, Copy, Debug, Default)]
 struct SoftTimeout {
     round_began: Time,
@@ -364,7 +364,7 @@ impl LossRecovery {
     }
 
     /// The number of a [`Choice`] leaves again.
-    pub(crate) fn sent_again(
+    pub(crate) fn retransmitted(
         &mut self,
         now: Time,
         choice: Choice,
@@ -387,7 +387,7 @@ impl LossRecovery {
         } else {
             self.next_retransmit = self.next_retransmit.max(number + 1);
         }
-        self.note_sent_again(now, number);
+        self.note_retransmitted(now, number);
         self.forced = false;
         self.timed = NONE;
         self.doubt_sent(now);

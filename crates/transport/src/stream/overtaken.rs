@@ -35,7 +35,7 @@ impl LossRecovery {
     /// A retransmission leaves, where lost ones are found here. At most twice as many are remembered as segments are
     /// outstanding, and [`FEW`] more: in a long silence, or behind one that waits, others leave again and again, and each time
     /// only the newest can still be under way. Looking through all costs as much as remembering them did.
-    pub(super) fn note_sent_again(&mut self, now: Time, number: u64) {
+    pub(super) fn note_retransmitted(&mut self, now: Time, number: u64) {
         let Some(Own::Overtaken(overtaken)) = self.own.as_deref_mut() else { return };
         let under_way = &mut overtaken.under_way;
         under_way.push_back((number, now));
@@ -101,7 +101,7 @@ impl LossRecovery {
                     break;
                 }
                 under_way.pop_front();
-                // What is beyond was sent again without being believed lost (RFC 6675 `NextSeg` rules 3 and 4).
+                // What is beyond was retransmitted without being believed lost (RFC 6675 `NextSeg` rules 3 and 4).
                 if waits && number < self.lost_edge {
                     self.lose_by(number, Record::prove_lost);
                     self.next_retransmit = self.next_retransmit.min(number);

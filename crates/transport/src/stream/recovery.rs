@@ -31,7 +31,7 @@ impl LossRecovery {
         match self.state {
             Recovery::Fast if one_by_one || first >= self.recover => self.end_episode(),
             Recovery::Fast => {
-                // A partial acknowledgement (RFC 6582 §3.2 step 3): the next hole is sent again at once; the window
+                // A partial acknowledgement (RFC 6582 §3.2 step 3): the next hole is retransmitted at once; the window
                 // shrinks by what was acknowledged and regains a segment.
                 let regained = if advanced >= segment { segment } else { 0 };
                 self.inflation = self.inflation.saturating_sub(advanced) + regained;
@@ -89,7 +89,7 @@ impl LossRecovery {
         let (first, outstanding) = (self.ring.first(), self.ring.end() - self.ring.first());
         let again = self.ring.get(first).transmissions > 1;
         if let Some(timer) = self.vegas_timer() {
-            timer.sent_again(again, outstanding);
+            timer.retransmitted(again, outstanding);
         }
     }
 
@@ -115,7 +115,7 @@ impl LossRecovery {
     }
 
     /// An acknowledgement that brings new ranges begins an episode if the oldest segment is lost (RFC 6675 §5 steps
-    /// 1 and 2). After an episode one without them does, too, if that segment was not sent again yet: without new
+    /// 1 and 2). After an episode one without them does, too, if that segment was not retransmitted yet: without new
     /// data no further range would come.
     #[inline(always)]
     pub(super) fn begin_if_lost(&mut self, found: bool, config: &StreamConfig) -> Option<CongestionEvent> {
@@ -146,7 +146,7 @@ impl LossRecovery {
         match self.mode {
             _ if self.fresh => true,
             Reliability::Reno if !config.one_recovery_per_window => true,
-            // Only behind a time-out: otherwise the window is cut once whatever is sent again (Brakmo and Peterson 1995).
+            // Only behind a time-out: otherwise the window is cut once whatever is retransmitted (Brakmo and Peterson 1995).
             Reliability::Vegas if self.state != Recovery::Timeout => true,
             _ if config.careful.unwrap_or(by_rfc) => first > self.recover,
             _ => first >= self.recover,
@@ -168,7 +168,7 @@ impl LossRecovery {
         self.limited = 0;
         self.note_reduction();
         if self.mode == Reliability::Offsets {
-            // What the last episode sent again is on its way, and is not sent a third time (Keshav 1994, §6).
+            // What the last episode retransmitted is on its way, and is not sent a third time (Keshav 1994, §6).
             self.next_retransmit = self.next_retransmit.max(first);
             if self.ring.get(first).in_network() > 0 {
                 return event;

@@ -74,7 +74,7 @@ impl Record {
         copies * self.size as u64
     }
 
-    /// It was sent again; returns the bytes that this adds to the network.
+    /// It was retransmitted; returns the bytes that this adds to the network.
     pub(crate) fn send_again(&mut self, now: Time, tag: u32, pair: PairPosition) -> u64 {
         let before = self.in_network();
         let copy = if self.state & IN_FLIGHT == 0 { IN_FLIGHT } else { TWICE };

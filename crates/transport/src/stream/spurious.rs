@@ -68,7 +68,7 @@ impl LossRecovery {
                     self.doubt = Doubt::None;
                 } else {
                     self.doubt = Doubt::SecondAck;
-                    // Nothing more is sent again for the moment.
+                    // Nothing more is retransmitted for the moment.
                     self.next_retransmit = self.lost_edge;
                 }
                 None
@@ -106,7 +106,7 @@ impl LossRecovery {
         self.next_retransmit = self.ring.first();
     }
 
-    /// What was thought lost, and not sent again since, is on its way after all.
+    /// What was thought lost, and not retransmitted since, is on its way after all.
     fn take_back(&mut self) -> CongestionEvent {
         let (first, end) = (self.ring.first(), self.ring.end());
         for number in first..self.recover.min(end) {

@@ -161,7 +161,7 @@ impl LossRecovery {
         acked
     }
 
-    /// Whether something is to be sent again now.
+    /// Whether something is to be retransmitted now.
     #[inline]
     pub(crate) fn has_repairs(&mut self) -> bool {
         // What lies beyond the lost is not retransmitted here: the general way settles before it looks there.

@@ -73,9 +73,12 @@ impl Run {
                     self.machine.sent_new(self.now, 1000, 0, PairPosition::Single, &self.config);
                 }
                 Choice::Forced(number) | Choice::Again(number) | Choice::Rescue(number) => {
-                    assert!(!self.machine.ring.get(number).is_sacked(), "what arrived is never sent again");
+                    assert!(
+                        !self.machine.ring.get(number).is_sacked(),
+                        "what arrived is never retransmitted"
+                    );
                     self.flying.push(number);
-                    self.machine.sent_again(self.now, choice, 0, PairPosition::Single, &self.config);
+                    self.machine.retransmitted(self.now, choice, 0, PairPosition::Single, &self.config);
                 }
                 Choice::WindowFull | Choice::Nothing => return,
             }
@@ -192,7 +195,7 @@ impl Run {
                 self.machine.choose(&room, &self.config)
             {
                 self.flying.push(number);
-                self.machine.sent_again(self.now, choice, 0, PairPosition::Single, &self.config);
+                self.machine.retransmitted(self.now, choice, 0, PairPosition::Single, &self.config);
                 self.machine.settle();
             }
         }
@@ -288,7 +291,7 @@ fn lost_twice(lost_retransmissions: bool, later: u64) -> (Run, Vec<u64>) {
     }
     assert_eq!(run.machine.lost().iter().map(|lost| lost.number).collect::<Vec<_>>(), [0]);
     run.send(1);
-    assert_eq!(run.flying.pop(), Some(0), "sent again, and lost again");
+    assert_eq!(run.flying.pop(), Some(0), "retransmitted, and lost again");
     run.now += Span::from_millis(later);
     run.send(1);
     let newest = run.flying.pop().expect("the window has room");

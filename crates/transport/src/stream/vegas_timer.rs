@@ -2,7 +2,7 @@
 //! beside it is in `recovery.rs`; whether the window is cut is the controller's decision.
 //!
 //! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", 1995, §III-A. A segment
-//! older than the time-out is sent again
+//! older than the time-out is retransmitted
 //!
 //! * at a duplicate acknowledgement, be it the first: a window too small for three of them need not wait for the timer;
 //! * at the first and the second fresh acknowledgement after a retransmission: it was lost with the others, and no
@@ -10,7 +10,7 @@
 //!
 //! The paper does not give the time-out. The authors' code, and ns-2's after it, take 17/16 of the smoothed round trip
 //! time plus twice its variation, with the gains of RFC 6298, and lengthen it at each retransmission until the next
-//! sample: by an eighth, or to twice where the segment had been sent again before.
+//! sample: by an eighth, or to twice where the segment had been retransmitted before.
 
 use tailback_core::{Span, Time};
 
@@ -48,7 +48,7 @@ impl VegasTimer {
     }
 
     /// A segment leaves again; `before` says whether not for the first time. `outstanding` counts segments.
-    pub(super) fn sent_again(&mut self, before: bool, outstanding: u64) {
+    pub(super) fn retransmitted(&mut self, before: bool, outstanding: u64) {
         let factor = if before { 2.0 } else { 1.125 };
         self.timeout = self.timeout.map(|timeout| timeout.mul_f64(factor).min(LONGEST));
         self.worried = outstanding.min(2) as u8;
@@ -82,7 +82,7 @@ impl LossRecovery {
         record.in_network() > 0 && now.since(record.sent_at()) >= timeout
     }
 
-    /// Whether a fresh acknowledgement shows another segment to be lost with one that was sent again.
+    /// Whether a fresh acknowledgement shows another segment to be lost with one that was retransmitted.
     pub(super) fn is_worried(&mut self, now: Time) -> bool {
         let Some(timer) = self.vegas_timer() else { return false };
         if timer.worried == 0 {
