@@ -359,7 +359,7 @@ def test_corrections_are_said_and_times_can_be_read(tmp_path: Path) -> None:
     assert float(used[1]) == pytest.approx(0.9, abs=tuning_runs.TOLERANCE)
     assert "Warning" not in done.output
     # Times are read at a glance, and are the same to the nanosecond.
-    assert not re.search(r"\d{5,} (ns|us)", done.output)
+    assert not re.search(r"\d{5,} (ns|µs|us)", done.output)
     window = re.search(r'^window = "(.*)"$', done.output, re.MULTILINE)
     assert window is not None
     assert units.number(window[1]) == pytest.approx(10 / 625, rel=1e-9)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tailback as tb
 from tailback import units
 from tailback.commands.transfer import Common
 from tailback.errors import ArgumentError
@@ -19,7 +22,34 @@ def test_known_quantities() -> None:
     assert units.rate(32e6) == "32 Mbit/s"
     assert units.rate(1500) == "1500 bit/s"
     assert units.size(1500) == "1500 B"
+    assert units.number("1_500.5 B") == 1500.5
+    for count in range(1, 1000):
+        for unit, power in (("ms", 3), ("µs", 6), ("ns", 9)):
+            assert units.number(f"{count} {unit}") == float(f"{count}e-{power}")
     assert units.packets(3) == "3 packets"
+
+
+def test_microseconds_are_read_in_three_ways_and_written_in_one() -> None:
+    assert {units.number(f"800 {unit}") for unit in ("us", "µs", "μs")} == {0.0008}
+    assert units.time(800e-6) == "800 µs"
+    number, unit = units.scaled(2.5e-5, "s")
+    assert (round(number, 9), unit) == (25.0, "µs")
+    links = [tb.dumbbell(rate="1 Mbit/s", delay=f"800 {unit}", duration="1 s") for unit in ("us", "µs", "μs")]
+    assert len({link.with_flows(tb.flows(1, "reno")).run().hash for link in links}) == 1
+    with pytest.raises(tb.ScenarioError, match=r"period: 1 µs is not allowed; expected a time of at least 10 µs"):
+        tb.dumbbell(rate="10 Mbit/s", delay="1 ms", queue={"name": "rem", "period": "1 us"})
+    assert units.in_base_units(["1 ms", "800 us", "900 µs"]) == ([0.001, 0.0008, 0.0009], "s")
+
+
+@pytest.mark.parametrize("unit", sorted(units._FACTORS))
+def test_units_mean_what_they_mean_to_the_core(unit: str) -> None:
+    kind = next(kind for kind in units.KINDS if unit in kind)
+    field = {"s": "delay", "bit/s": "rate", "B": "buffer", "packets": "buffer"}[kind[0]]
+    given = {"rate": "10 Mbit/s", "delay": "5 ms"}
+    ours = units.number(f"1 {unit}")
+    kept = json.loads(tb.dumbbell(**{**given, field: f"1 {unit}"}).to_json())["topology"][field]
+    assert units.number(kept) == ours
+    assert units.in_base_units([f"3 {unit}"]) == ([units.number(f"3 {unit}")], kind[0])
 
 
 @given(st.floats(0, 1e8))
@@ -32,7 +62,7 @@ def test_rates_come_back_exactly(bits: int) -> None:
     assert units.number(units.rate(bits)) == bits
 
 
-@pytest.mark.parametrize("bad", ["10", "10 Mb", "ms", "", "-5"])
+@pytest.mark.parametrize("bad", ["10", "10 Mb", "ms", "", "-5", "1.2.3 s", "_1 s", ". s"])
 def test_refuses_what_has_no_unit(bad: str) -> None:
     with pytest.raises(ValueError, match="quantity with its unit"):
         units.number(bad)

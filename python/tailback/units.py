@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _FACTORS: Final = {
     "s": 1.0,
     "ms": 1e-3,
+    "µs": 1e-6,
+    "μs": 1e-6,
     "us": 1e-6,
     "ns": 1e-9,
     "min": 60.0,
@@ -24,20 +26,29 @@ _FACTORS: Final = {
     "kbit/s": 1e3,
     "Mbit/s": 1e6,
     "Gbit/s": 1e9,
+    "Tbit/s": 1e12,
+    "B/s": 8.0,
+    "kB/s": 8e3,
+    "MB/s": 8e6,
+    "GB/s": 8e9,
     "B": 1.0,
+    "byte": 1.0,
+    "bytes": 1.0,
     "kB": 1e3,
     "MB": 1e6,
     "GB": 1e9,
     "KiB": 1024.0,
     "MiB": 1024.0**2,
     "GiB": 1024.0**3,
+    "packet": 1.0,
     "packets": 1.0,
 }
+"""Those that the core reads. Both letters that look like a micro sign count as one; what is printed has the micro sign."""
 KINDS: Final = (
-    ("s", "ms", "us", "ns", "min", "h"),
-    ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"),
-    ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB"),
-    ("packets",),
+    ("s", "ms", "µs", "μs", "us", "ns", "min", "h"),
+    ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s", "B/s", "kB/s", "MB/s", "GB/s"),
+    ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB", "byte", "bytes"),
+    ("packets", "packet"),
 )
 """Units of one kind, the base unit first."""
 _PERCENTAGE: Final = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*%\s*")
@@ -47,12 +58,14 @@ _KINDS: Final[dict[Kind, tuple[tuple[str, ...], str]]] = {
     "rate": (KINDS[1], "a rate with its unit, such as '10 Mbit/s'"),
     "data": (KINDS[2], "an amount of data with its unit, such as '4 MB'"),
 }
-_WRITTEN: Final = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]+)\s*")
+_WRITTEN: Final = re.compile(
+    r"\s*([0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµμ/]+)\s*"
+)
 
 
 def time(seconds: float) -> str:
     """A length of time, to the nearest nanosecond: ``time(0.005)`` is ``"5 ms"``."""
-    return _exact(round(_positive(seconds, "seconds") * 1e9), (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1)))
+    return _exact(round(_positive(seconds, "seconds") * 1e9), (("s", 10**9), ("ms", 10**6), ("µs", 10**3), ("ns", 1)))
 
 
 def rate(bits_per_second: float) -> str:
@@ -87,7 +100,9 @@ def number(written: str, kind: Kind | None = None) -> float:
     units, expected = _KINDS[kind] if kind else (_FACTORS, "for example '10 Mbit/s' or '5 ms'")
     if match is None or match[2] not in _FACTORS:
         raise ValueError(f"{written!r} is not a quantity with its unit; expected {expected}")
-    found = float(match[1]) * _FACTORS[match[2]]
+    count, factor = float(match[1].replace("_", "")), _FACTORS[match[2]]
+    # Divided where the factor is no number of a computer's: 9 ms are the number that 0.009 is, by which tables are searched.
+    found = count * factor if factor >= 1.0 else count / round(1.0 / factor)
     if match[2] not in units or not math.isfinite(found):
         raise ValueError(f"{written!r} is not allowed; expected {expected}")
     return found
@@ -155,8 +170,8 @@ def scaled(value: float, unit: str) -> tuple[float, str]:
     """A number in base units made easy to read: ``scaled(3.2e7, "bit/s")`` is ``(32.0, "Mbit/s")``."""
     size_of = abs(value)
     if unit == "s":
-        for factor, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
-            if size_of >= factor or name == "us":
+        for factor, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+            if size_of >= factor or name == "µs":
                 return (value / factor, name) if size_of else (0.0, "s")
     if unit in {"bit/s", "B"}:
         for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

@@ -203,7 +203,7 @@ impl fmt::Display for Span {
         let (divisor, unit) = match self.0 {
             n if n % 1_000_000_000 == 0 => (1_000_000_000, "s"),
             n if n % 1_000_000 == 0 => (1_000_000, "ms"),
-            n if n % 1_000 == 0 => (1_000, "us"),
+            n if n % 1_000 == 0 => (1_000, "µs"),
             _ => (1, "ns"),
         };
         write!(f, "{} {unit}", self.0 / divisor)

@@ -80,7 +80,7 @@ fn error<T>(text: &str, expected: &'static str) -> Result<T, UnitError> {
     Err(UnitError { found: text.to_owned(), expected })
 }
 
-const SPAN: &str = "a time with its unit (ns, us, ms, s, min, h), such as \"5 ms\"";
+const SPAN: &str = "a time with its unit (ns, µs or us, ms, s, min, h), such as \"5 ms\"";
 const RATE: &str =
     "a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as \"10 Mbit/s\"";
 const AMOUNT: &str = "an amount of data with its unit (B, kB, MB, GB, KiB, MiB), such as \"1500 B\"";
@@ -317,10 +317,11 @@ mod tests {
 
     #[test]
     fn printing_and_reading_agree() {
-        for nanos in [0, 1, 999, 1_000, 5_000_000, 60_000_000_000, 1_234_567_891] {
+        for nanos in [0, 1, 999, 1_000, 800_000, 5_000_000, 60_000_000_000, 1_234_567_891] {
             let span = Span::from_nanos(nanos);
             assert_eq!(span.to_string().parse(), Ok(span));
         }
+        assert_eq!(Span::from_micros(800).to_string(), "800 µs");
         for bits in [0, 1, 1_500, 10_000_000, 123_456_789] {
             let rate = BitRate::from_bits_per_sec(bits);
             assert_eq!(rate.to_string().parse(), Ok(rate));

@@ -64,7 +64,7 @@ impl Default for PieConfig {
 /// Complains about the delay to settle at, the period and the two gains of a controller that make no sense.
 pub(crate) fn check_controller(target: Span, period: Span, gains: [f64; 2], checker: &mut Checker) {
     checker.require(!target.is_zero(), "target", target, "a time above zero");
-    checker.require(period >= Span::from_micros(10), "period", period, "a time of at least 10 us");
+    checker.require(period >= Span::from_micros(10), "period", period, "a time of at least 10 µs");
     for (name, gain) in ["alpha", "beta"].into_iter().zip(gains) {
         checker.require(gain > 0.0 && gain.is_finite(), name, gain, "a number above zero");
     }

@@ -36,7 +36,7 @@ pub struct RemConfig {
     pub alpha: f64,
     /// Base φ of the probability, above 1. Default 1.001 (2001, §III).
     pub phi: f64,
-    /// The period of the price, at least 10 us. Default 2 ms (ns-2's `rem.cc`).
+    /// The period of the price, at least 10 µs. Default 2 ms (ns-2's `rem.cc`).
     pub period: Span,
     /// Mark ECN-capable packets instead of dropping them (RFC 3168). Default false.
     pub ecn: bool,
@@ -67,7 +67,7 @@ impl RemConfig {
             checker.require(ok, name, value, format!("a number above {least}"));
         }
         let ok = self.period >= Span::from_micros(10);
-        checker.require(ok, "period", self.period, "a time of at least 10 us");
+        checker.require(ok, "period", self.period, "a time of at least 10 µs");
     }
 }
 

@@ -21,7 +21,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("mbit", "Mbit/s"),
     ("gbit", "Gbit/s"),
     ("nsec", "ns"),
-    ("usec", "us"),
+    ("usec", "µs"),
     ("msec", "ms"),
     ("msecs", "ms"),
     ("sec", "s"),

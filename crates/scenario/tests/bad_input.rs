@@ -300,9 +300,9 @@ fn series_that_fill_memory() {
     // 50 million bins; then 10 million of 30 columns, which without those of the links are 10.
     let bins = |record: &str| with("[topology]", &format!("record = {{ {record} }}\n[topology]"));
     complains(&bins("bin = \"201 ns\""), "record.bin", &["10 million"]);
-    too_much(&bins("bin = \"1 us\""), "record.bin: 1 us with 1 flows and 2 links");
+    too_much(&bins("bin = \"1 us\""), "record.bin: 1 µs with 1 flows and 2 links");
     assert!(Scenario::from_toml(&bins("bin = \"1 us\", links = \"none\"")).is_ok());
-    too_much(&bins("bin = \"1 us\", links = \"none\", accumulation = true"), "record.bin: 1 us");
+    too_much(&bins("bin = \"1 us\", links = \"none\", accumulation = true"), "record.bin: 1 µs");
 }
 
 #[test]
@@ -438,7 +438,7 @@ fn one_reason_is_enough() {
         let queue = format!("{{ name = \"hierarchical-round-robin\", levels = [{{ {level} }}] }}");
         with("\"drop-tail\"", &queue)
     };
-    complains(&levels("frame = \"0 s\""), "topology.queue.levels[0].frame", &["from 10 us"]);
+    complains(&levels("frame = \"0 s\""), "topology.queue.levels[0].frame", &["from 10 µs"]);
     complains(&levels("part = 1e300"), "topology.queue.levels[0].part", &["at most 1"]);
     let step = "queue = \"drop-tail\"\nschedule = [{ at = \"1 s\", rate = \"-1 bit/s\" }]";
     complains(&with("queue = \"drop-tail\"", step), "topology.schedule[0].rate", &["-1 bit/s"]);

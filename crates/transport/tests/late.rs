@@ -14,7 +14,7 @@ const ONE_WAY: Span = Span::from_millis(5);
 const RATE: BitRate = BitRate::from_bits_per_sec(100_000_000);
 const SECONDS: u64 = 2;
 
-/// As measured of a laboratory's hosts: up to 40 us, and 1.5 ms now and then.
+/// As measured of a laboratory's hosts: up to 40 µs, and 1.5 ms now and then.
 fn as_a_system(rng: &mut Stream) -> Span {
     Span::from_micros(if rng.below(3000) == 0 { 1500 } else { rng.below(40) })
 }

@@ -76,7 +76,7 @@ def _said(hosts: Hosts) -> str:
     """What hosts take, for a reader."""
     if hosts == IDEAL:
         return "hosts take no time"
-    kernel, ours = ([f"{1e6 * part:g} us" for part in (one.constant, one.jitter)] for one in (hosts.kernel, hosts.ours))
+    kernel, ours = ([f"{1e6 * part:g} µs" for part in (one.constant, one.jitter)] for one in (hosts.kernel, hosts.ours))
     return (
         f"a flow's hosts take {kernel[0]} and up to {kernel[1]} at random where it is the kernel's, {ours[0]} and up to {ours[1]} "
         "where it is ours; --ideal-hosts leaves that out"

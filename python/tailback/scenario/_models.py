@@ -18,8 +18,8 @@ BitRate: TypeAlias = Annotated[
 """a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as "10 Mbit/s" """
 
 
-Span: TypeAlias = Annotated[str, Quantity('a time with its unit (ns, us, ms, s, min, h), such as "5 ms"')]
-"""a time with its unit (ns, us, ms, s, min, h), such as "5 ms" """
+Span: TypeAlias = Annotated[str, Quantity('a time with its unit (ns, µs or us, ms, s, min, h), such as "5 ms"')]
+"""a time with its unit (ns, µs or us, ms, s, min, h), such as "5 ms" """
 
 
 class SpanRange(Part):
@@ -179,7 +179,7 @@ class FramedRoundRobinQueue(Part):
     TAG: ClassVar[str] = "name"
     name: Literal["framed-round-robin"] = "framed-round-robin"
     frame: Span = "10 ms"
-    """The length of a frame, from 10 us to 1 s. Default 10 ms."""
+    """The length of a frame, from 10 µs to 1 s. Default 10 ms."""
 
     reserve: float = 0.1
     """The part of the link's rate that is allotted to a flow of weight 1, above 0, at most 1. Default 0.1."""
@@ -195,7 +195,7 @@ class Level(Part):
     """One level of a hierarchical server."""
 
     frame: Span = "10 ms"
-    """The length of a frame, from 10 us to 1 s. Default 10 ms."""
+    """The length of a frame, from 10 µs to 1 s. Default 10 ms."""
 
     part: float = 0.5
     """The part of the link's rate that all flows of this level have together; those of all levels add up to at most
@@ -369,7 +369,7 @@ class RemQueue(Part):
     """Base φ of the probability, above 1. Default 1.001 (2001, §III)."""
 
     period: Span = "2 ms"
-    """The period of the price, at least 10 us. Default 2 ms (ns-2's ``rem.cc``)."""
+    """The period of the price, at least 10 µs. Default 2 ms (ns-2's ``rem.cc``)."""
 
     ecn: bool = False
     """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
@@ -652,10 +652,10 @@ class Dualpi2Queue(Part):
     coupling: float = 2.0
     """The coupling factor k, at least 1. Default 2 (RFC 9332 §2.1)."""
 
-    ramp_min: Span = "800 us"
+    ramp_min: Span = "800 µs"
     """The L4S queue's delay from which its own marking sets in. Default 0.8 ms (RFC 9332 §A.1)."""
 
-    ramp_max: Span = "1200 us"
+    ramp_max: Span = "1200 µs"
     """The L4S queue's delay from which its own marking marks all. Default 1.2 ms (RFC 9332 §A.1)."""
 
     classic_share: float = 0.0625

@@ -104,7 +104,7 @@ impl SchemeConfig for LiedConfig {
         checker.within("sign", |checker| self.sign.check(checker));
         let ok =
             self.report_interval >= Span::from_micros(100) && self.report_interval <= Span::from_secs(60);
-        checker.require(ok, "report_interval", self.report_interval, "a time from 100 us to 60 s");
+        checker.require(ok, "report_interval", self.report_interval, "a time from 100 µs to 60 s");
         let ok = self.min_rate <= self.initial_rate && self.initial_rate <= self.max_rate;
         let allowed = format!("a rate from {} (min_rate) to {} (max_rate)", self.min_rate, self.max_rate);
         checker.require(ok, "initial_rate", self.initial_rate, allowed);

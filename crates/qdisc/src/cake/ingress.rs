@@ -174,7 +174,7 @@ mod tests {
                 kept = arrivals.arrive(at(micros), Bytes::new(1000)).or(kept);
                 micros += 10;
             }
-            // Four packets of 1000 B take 32000/megabits us.
+            // Four packets of 1000 B take 32000/megabits µs.
             micros += rng.below(2 * 32_000 / megabits - 80);
         }
         kept

@@ -134,7 +134,7 @@ impl CakeConfig {
         if let Some(rate) = self.rate {
             checker.require(rate > BitRate::ZERO, "rate", rate, "a rate above zero");
         }
-        checker.require(self.rtt >= Span::from_micros(1), "rtt", self.rtt, "a time of at least 1 us");
+        checker.require(self.rtt >= Span::from_micros(1), "rtt", self.rtt, "a time of at least 1 µs");
         for (name, bytes) in [("overhead", self.overhead), ("least_frame", self.least_frame)] {
             let allowed = format!("at most {MOST_OVERHEAD}");
             checker.require(bytes <= MOST_OVERHEAD, name, bytes, allowed);

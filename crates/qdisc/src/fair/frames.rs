@@ -18,7 +18,7 @@ use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, numbered, shared};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FramedRoundRobinConfig {
-    /// The length of a frame, from 10 us to 1 s. Default 10 ms.
+    /// The length of a frame, from 10 µs to 1 s. Default 10 ms.
     pub frame: Span,
     /// The part of the link's rate that is allotted to a flow of weight 1, above 0, at most 1. Default 0.1.
     pub reserve: f64,
@@ -47,7 +47,7 @@ pub struct HierarchicalRoundRobinConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LevelConfig {
-    /// The length of a frame, from 10 us to 1 s. Default 10 ms.
+    /// The length of a frame, from 10 µs to 1 s. Default 10 ms.
     pub frame: Span,
     /// The part of the link's rate that all flows of this level have together; those of all levels add up to at most
     /// 1. Default 0.5.
@@ -90,7 +90,7 @@ const MOST_LEVELS: usize = 64;
 
 fn check_frame(frame: Span, checker: &mut Checker) {
     let ok = (Span::from_micros(10)..=Span::from_secs(1)).contains(&frame);
-    checker.require(ok, "frame", frame, "a time from 10 us to 1 s");
+    checker.require(ok, "frame", frame, "a time from 10 µs to 1 s");
 }
 
 fn check_reserve(reserve: f64, checker: &mut Checker) {
