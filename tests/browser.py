@@ -60,8 +60,11 @@ class Browser:
         self._process.wait(timeout=20)
         self._in.close()
 
-    def open(self, page: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
-        """Shows a file on a screen of this size; a narrow one is a phone's."""
+    def open(
+        self, page: Path, *, width: int = 1200, height: int = 900, dark: bool = False, scripts: bool = True
+    ) -> None:
+        """Shows a file on a screen of this size; a narrow one is a phone's. Without its own scripts where it must do so."""
+        self._call("Emulation.setScriptExecutionDisabled", value=not scripts)
         phone = width < 600
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}

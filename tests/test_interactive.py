@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
-from tailback.plot import figure, style
-from tailback.report.figure import drawn, script_safe
+from tailback.plot import figure, save, style
+from tailback.report.figure import drawn, script_safe, shown
 from tailback.report.interactive import interactive, legend_note
 from tailback.report.marks import marked
 from tailback.report.packed import packed, unpacked
@@ -158,3 +159,30 @@ def test_packing_is_lossless_repeatable_and_safe_in_a_page() -> None:
     assert packed(text) == packed(text)
     assert json.loads(script_safe(json.dumps({"a": "</script><!--"}))) == {"a": "</script><!--"}
     assert "</script>" not in script_safe(json.dumps("</script>"))
+
+
+@pytest.mark.parametrize(
+    ("instead", "said"),
+    [
+        (KeyError("xaxis"), "(KeyError: 'xaxis')"),
+        ({"data": [float("nan")], "layout": {}}, "(ValueError: "),
+        ({"data": [object()], "layout": {}}, "(TypeError: "),
+    ],
+)
+def test_a_figure_that_cannot_be_taken_over_is_a_picture_with_a_word(
+    instead: Exception | dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Any) -> Any:
+        if isinstance(instead, Exception):
+            raise instead
+        return instead
+
+    one, (axis,) = made()
+    axis.plot([0, 1], [0, 1])
+    save(one, tmp_path / "one.svg")
+    monkeypatch.setattr("tailback.report.figure.interactive", broken)
+    told = shown(one, tmp_path / "one.svg", tmp_path, name="one", title="One", data=[])
+    assert told.plot == ""
+    assert "<svg" in told.picture
+    assert told.note.startswith("this figure cannot be shown interactively " + said)
+    assert told.note.endswith("; the picture is whole")

@@ -205,6 +205,21 @@ def test_pictures_stand_in_print_and_without_scripts(sweep: Path, browser: Brows
     assert sweep.read_text(encoding="utf-8").count('<div class="plot" hidden>') >= 5  # Until a script shows it.
 
 
+@needs_browser
+def test_letters_of_pictures_can_be_read_on_a_phone_without_scripts(any_page: Path, browser: Browser) -> None:
+    browser.open(any_page, width=390, scripts=False)
+    letters, page, pushed = browser.run(
+        """const pictures = [...document.querySelectorAll('figure .still svg')];
+        const scales = pictures.map((one) => one.getBoundingClientRect().width / one.viewBox.baseVal.width);
+        return [8.5 * Math.min(...scales), document.documentElement.scrollWidth,
+                pictures.every((one) => one.parentElement.scrollWidth > one.parentElement.clientWidth)];"""
+    )
+    assert letters >= 10.0, "numbers at axes have 8.5 units of a picture; here in pixels"
+    assert page <= 390
+    assert pushed
+    browser.open(any_page, width=390)  # With scripts the interactive figures stand there.
+
+
 def test_numbers_in_cells_keep_their_colours(sweep: Path) -> None:
     text = sweep.read_text(encoding="utf-8")
     picture = text[text.index('id="heatmap"') :].partition("</svg>")[0]

@@ -41,7 +41,8 @@ class Shown:
     """For plotly.js, as JSON; empty where only the picture can be shown."""
     downloads: Sequence[Download]
     note: str
-    """What the legend says above its entries, which the interactive figure has no place for."""
+    """What the legend says above its entries, which the interactive figure has no place for; and that there is no interactive
+    figure, where one could not be made."""
 
 
 def shown(figure: Figure | None, svg: Path, page: Path, *, name: str, title: str, data: Sequence[Download]) -> Shown:
@@ -55,15 +56,40 @@ def shown(figure: Figure | None, svg: Path, page: Path, *, name: str, title: str
         title: for those who cannot see it.
         data: what was drawn, and the tables behind it.
     """
-    plot = interactive(figure) if figure is not None else None
+    plot, notes = "", []
+    if figure is not None:
+        plot, trouble = _for_plotly(figure)
+        notes = [note for note in (legend_note(figure), trouble) if note]
     return Shown(
         id=name,
         picture=inlined(svg.read_text(encoding="utf-8"), title),
         file=svg.relative_to(page).as_posix(),
-        plot=script_safe(json.dumps(plot, ensure_ascii=False, allow_nan=False, separators=(",", ":"))) if plot else "",
+        plot=plot,
         downloads=data,
-        note=legend_note(figure) if figure is not None else "",
+        note=". ".join(notes),
     )
+
+
+def _for_plotly(figure: Figure) -> tuple[str, str]:
+    """A figure for plotly.js, and what to say where it could not be made: the page has the picture, and is not lost for it."""
+    plot, trouble = _converted(figure)
+    try:
+        text = json.dumps(plot, ensure_ascii=False, allow_nan=False, separators=(",", ":")) if plot else ""
+    except (TypeError, ValueError) as error:
+        return "", _trouble(error)
+    return script_safe(text), trouble
+
+
+def _converted(figure: Figure) -> tuple[dict[str, Any] | None, str]:
+    """The interactive form; ``None`` where there is none, and what went wrong where it should be there."""
+    try:
+        return interactive(figure), ""
+    except Exception as error:  # Whatever it is: a page about hours of runs does not end by it, and tells.
+        return None, _trouble(error)
+
+
+def _trouble(error: Exception) -> str:
+    return f"this figure cannot be shown interactively ({type(error).__name__}: {error}); the picture is whole"
 
 
 def script_safe(text: str) -> str:
@@ -82,9 +108,10 @@ def drawn(figure: Figure) -> pl.DataFrame:
 
     Returns:
         One row per point: the axes' labels with their units, the series, the kind of mark, ``x`` and ``y`` (names
-        where the axis has names), the ends of an interval, and the value of a coloured cell.
+        where the axis has names), the ends of an interval, and the value of a coloured cell. No row where the figure
+        holds what has no counterpart among these.
     """
-    plot = interactive(figure)
+    plot, _ = _converted(figure)
     schema = {
         "x_axis": pl.String,
         "y_axis": pl.String,
