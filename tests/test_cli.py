@@ -480,6 +480,85 @@ def test_stopping_is_told(here: Path, words: tuple[str, ...]) -> None:
     assert not (here / "out").exists()
 
 
+@pytest.mark.parametrize(
+    "words", [["schemes"], ["fields", "--json"], ["--help"], ["run", "--help"], ["run", "small.toml", "--no-plot"]]
+)
+def test_whoever_stops_reading_ends_a_command_in_silence(here: Path, words: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as unread:
+        command = [sys.executable, "-m", "tailback", *words]
+        done = subprocess.run(command, cwd=here, stdout=unread, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (141, "")
+    assert (here / "out" / "small-seed-1").is_dir() == (words[0] == "run" and "--help" not in words)
+
+
+def test_standard_input_is_no_scenario(here: Path) -> None:
+    for words in (
+        ["run", "-"],
+        ["run", "-", "--set", "buffer=3 packets"],
+        ["sweep", "-", "--over", "buffer=3 packets"],
+    ):
+        assert tailback(*words) == (
+            1,
+            "",
+            "tailback: -: standard input is not read; expected a scenario in TOML, in a file",
+        )
+    assert not (here / "out").exists()
+
+
+def test_a_folder_whose_name_is_no_text_is_refused_before_the_run(here: Path) -> None:
+    for words in (["run", "small.toml"], ["sweep", "small.toml", "--over", "buffer=3 packets", "--no-cache"]):
+        status, _, said = tailback(*words, "--out", os.fsdecode(b"a\xff"))
+        assert (status, said) == (1, r"tailback: 'a\udcff': cannot be written; expected a name in UTF-8")
+    assert [path.name for path in here.iterdir()] == ["small.toml"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (["buffer=3 packets", "buffer=4 packets"], "buffer: a second --set of it is not allowed; expected one value"),
+        (["buffer=3 packets", "topology.buffer=4 packets"], "topology.buffer: what --set buffer gives, too, is not al"),
+        (["queue.ecn=true", "queue=red"], "queue: a --set behind queue.ecn, which it would undo, is not allowed; exp"),
+        (["flows[0].scheme=reno", "flows.scheme=cubic"], "flows.scheme: a --set behind flows[0].scheme, which it wo"),
+    ],
+)
+def test_a_change_that_would_undo_another_is_refused(here: Path, changes: list[str], said: str) -> None:
+    options = [word for change in changes for word in ("--set", change)]
+    for words in (
+        ["run", "small.toml"],
+        ["sweep", "small.toml", "--over", "delay=5 ms"],
+        ["shrink", "small.toml", "--while", "failed"],
+    ):
+        status, _, told = tailback(*words, *options)
+        assert status == 1
+        assert f"  {said}" in told
+    (here / "wrong.toml").write_text(
+        SCENARIO.replace('scheme = "sack"', 'scheme = "sac"')
+    )  # One that only the changes mend.
+    assert f"  {said}" in tailback("run", "wrong.toml", *options)[2]
+
+
+def test_arguments_of_figures_and_fields_of_a_direction_are_given_once() -> None:
+    from tailback.commands.figures import _options
+    from tailback.shell.links import _fields
+
+    with pytest.raises(tb.ArgumentError, match="--set: 'by = queue' is not allowed; expected one value of by"):
+        _options(["by=scheme", "by = queue"])
+    with pytest.raises(tb.ScenarioError, match="--up rate: a second value is not allowed; expected one value"):
+        _fields(["rate=5 Mbit/s", "rate=6 Mbit/s"], "--up")
+
+
+def test_changes_that_go_from_the_whole_to_its_parts_are_all_made(here: Path) -> None:
+    del here
+    status, out, _ = tailback(
+        "run", "small.toml", "--json", "--no-plot", "--set", "queue=red", "--set", "queue.gentle=true",
+        "--set", "flows.scheme=cubic", "--set", "flows[0].scheme=vegas",
+    )  # fmt: skip
+    assert status == 0
+    assert json.loads(out)["flows"][0]["scheme"] == "vegas"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 def test_a_full_disk_behind_standard_output_is_one_message() -> None:
     for words in (["schemes"], ["queues", "--json"], ["--help"]):

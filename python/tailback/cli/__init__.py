@@ -83,9 +83,6 @@ def main() -> None:
     except TailbackError as error:
         typer.echo(f"tailback: {error}", err=True)
         sys.exit(1)
-    except BrokenPipeError:
-        sys.stderr.close()  # Whoever read our output has gone; Python would complain at exit.
-        sys.exit(1)
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise

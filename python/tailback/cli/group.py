@@ -4,14 +4,19 @@ commands there are stands beside this file."""
 from __future__ import annotations
 
 import inspect
+import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+UNREAD = 128 + 13
+"""The exit status of what nobody reads any more (SIGPIPE), as shells have it: of the first program in ``tailback run x | head``."""
 STYLE: dict[str, Any] = {"rich_markup_mode": None, "pretty_exceptions_enable": False}
 """Help is plain text, as most commands print it: frames and colours would take longer than all the rest of it."""
 
@@ -63,16 +68,34 @@ class Group(TyperGroup):
         with formatter.section("Commands"):
             formatter.write_dl(self.lazily.descriptions())
 
+    def make_context(self, *given: Any, **named: Any) -> Any:
+        """Reads the command line, and prints help where it asks for that."""
+        with _perhaps_unread():
+            return super().make_context(*given, **named)
+
     def invoke(self, ctx: Any) -> object:
         """Runs the command; what a command says itself where it is stopped comes first."""
         try:
-            return super().invoke(ctx)
+            with _perhaps_unread():
+                return super().invoke(ctx)
         except typer.BadParameter as error:
             error.message = _plainly(error)
             raise
         except KeyboardInterrupt:
             typer.echo("tailback: stopped", err=True)
             raise typer.Exit(130) from None
+
+
+@contextmanager
+def _perhaps_unread() -> Iterator[None]:
+    """Ends in silence where whoever read the output has gone. The library would give the status of an error."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What Python still holds goes nowhere: it would try again at exit, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(UNREAD) from None
 
 
 def _plainly(error: typer.BadParameter) -> str:

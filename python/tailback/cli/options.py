@@ -20,7 +20,9 @@ Custom = Annotated[
 Changes = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="FIELD=VALUE", help="Change a field, for example --set buffer='25 packets'. Repeatable."
+        "--set",
+        metavar="FIELD=VALUE",
+        help="Change a field, for example --set buffer='25 packets'. Repeatable, once per field.",
     ),
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tailback.commands.changes import read_changed
+from tailback.commands.changes import changed, read_changed
 from tailback.commands.console import stoppable
 from tailback.commands.custom import part_errors
 from tailback.errors import ArgumentError, StorageError, refused
@@ -48,7 +48,7 @@ def capture_run(
 def _ran(source: Path, seed: int | None, changes: Sequence[str]) -> Result:
     from tailback.progress import Bar
 
-    scenario = read_changed(source, [*changes, "packets=true"])
+    scenario = changed(read_changed(source, changes), ["packets=true"])
     with stoppable("nothing was written"), Bar(f"simulating {scenario.duration}", 1.0) as bar, part_errors():
         return scenario.run(seed=seed, progress=bar.reach)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,9 @@ from tailback.errors import Problem, ScenarioError
 
 if TYPE_CHECKING:
     from tailback.scenario import Scenario
+
+
+_ONE = "one value; for several, sweep with --over"
 
 
 def read_changed(file: Path, texts: Sequence[str]) -> Scenario:
@@ -31,7 +34,9 @@ def read_changed(file: Path, texts: Sequence[str]) -> Scenario:
         written = _written(file) if texts else None
         if written is None:
             raise
-        return Scenario.of(with_fields(written, changes_of(texts)), f"{file} with --set")
+        changes = changes_of(texts)
+        _check_once(changes, written)
+        return Scenario.of(with_fields(written, changes), f"{file} with --set")
     return changed(scenario, texts)
 
 
@@ -59,12 +64,14 @@ def changed(scenario: Scenario, texts: Sequence[str]) -> Scenario:
     """A scenario with the changes of a command line.
 
     Raises:
-        ScenarioError: for text without a field, names that lead nowhere, and values that are not allowed.
+        ScenarioError: for text without a field, names that lead nowhere, fields that are given twice, and values that are not
+            allowed.
     """
     if not texts:
         return scenario
     changes = changes_of(texts)
     try:
+        _check_once(changes, scenario.to_dict())
         return scenario.replace(**changes)
     except ScenarioError as error:
         raise ScenarioError(error.problems, "--set") from None
@@ -74,15 +81,53 @@ def changes_of(texts: Sequence[str]) -> dict[str, Any]:
     """The changes of a command line, by field.
 
     Raises:
-        ScenarioError: for text without a field.
+        ScenarioError: for text without a field, and for a field that is named twice.
     """
     from tailback.scenario.fields import from_text
 
-    changes = {}
+    changes: dict[str, Any] = {}
     for text in texts:
         field, sign, value = text.partition("=")
         if not sign:
             raise ScenarioError([Problem("the change", repr(text), "FIELD=VALUE, as in buffer='25 packets'")], "--set")
+        if field.strip() in changes:
+            raise ScenarioError([Problem(field.strip(), "a second --set of it", _ONE)], "--set")
         names_a_scheme = field.strip().split(".")[-1] == "scheme"
         changes[field.strip()] = (scheme_of if names_a_scheme else from_text)(value.strip())
     return changes
+
+
+def _check_once(changes: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+    """Refuses a change that would undo an earlier one, by whatever names (``buffer``, ``topology.buffer``).
+
+    Raises:
+        ScenarioError: for the first such change.
+    """
+    from tailback.scenario.fields import place_of
+
+    before: dict[str, tuple[str | int, ...]] = {}
+    for field in changes:
+        try:
+            place = place_of(field, data)
+        except ScenarioError:
+            continue  # A name that leads nowhere is told with all others of its kind.
+        for name, earlier in before.items():
+            if earlier == place:
+                raise ScenarioError([Problem(field, f"what --set {name} gives, too,", _ONE)])
+            if _covers(place, earlier):
+                raise ScenarioError(
+                    [Problem(field, f"a --set behind {name}, which it would undo,", f"it before {name}")]
+                )
+        before[field] = place
+
+
+def _covers(place: Sequence[str | int], other: Sequence[str | int]) -> bool:
+    """Whether what stands at ``place`` holds all of what stands at ``other``: a table its fields, a list its entries."""
+    if not place:
+        return True
+    if not other:
+        return False
+    if place[0] == other[0]:
+        return _covers(place[1:], other[1:])
+    # flows.scheme is that of every group: of flows[0] as well.
+    return isinstance(other[0], int) and isinstance(place[0], str) and _covers(place, other[1:])

@@ -23,7 +23,13 @@ def console() -> Console:
     """Standard output, without guesses at what is a number."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    class Output(Console):
+        """One whose broken pipe is told as any other is: rich would end the process with the status of an error."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Output(highlight=False)
 
 
 def told_apart(where: Place) -> None:

@@ -109,7 +109,12 @@ def _bound(
 def _options(texts: Sequence[str]) -> dict[str, Any]:
     from tailback.scenario.fields import from_text
 
+    options: dict[str, Any] = {}
     for text in texts:
-        if "=" not in text:
+        name, sign, value = text.partition("=")
+        if not sign:
             raise refused("--set", text, "NAME=VALUE, as in by=scheme")
-    return {name.strip(): from_text(value.strip()) for name, _, value in (text.partition("=") for text in texts)}
+        if name.strip() in options:
+            raise refused("--set", text, f"one value of {name.strip()}")
+        options[name.strip()] = from_text(value.strip())
+    return options

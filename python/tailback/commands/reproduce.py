@@ -165,21 +165,21 @@ _MARKS = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]op
 
 def _show(verdicts: Sequence[Verdict], counted: str) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
+    from tailback.commands.console import console
     from tailback.commands.letters import written
 
-    console = Console(highlight=False)
+    out = console()
     for verdict in verdicts:
-        console.print()
+        out.print()
         outcome = verdict.outcome
         changed = outcome.changed if outcome else None
         word = WORDS[verdict.word] + (f" (test changed: {'holds' if changed.holds else 'fails'})" if changed else "")
         runs = f"{verdict.runs} run{'s' if verdict.runs != 1 else ''}"
         when = ", finished before" if verdict.kept else ""
-        console.print(f"[bold]{verdict.claim.id}[/bold]  {word}  [dim]{runs}, {verdict.wall_s:.1f} s{when}[/dim]")
-        console.print(f"{verdict.claim.title} ({verdict.claim.source})")
+        out.print(f"[bold]{verdict.claim.id}[/bold]  {word}  [dim]{runs}, {verdict.wall_s:.1f} s{when}[/dim]")
+        out.print(f"{verdict.claim.title} ({verdict.claim.source})")
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         for column in ("", "test", "measured", "allowed"):
             table.add_column(column, overflow="fold")
@@ -187,7 +187,7 @@ def _show(verdicts: Sequence[Verdict], counted: str) -> None:
             if title:
                 table.add_row("", f"[dim]{title}[/dim]", "", "")
             for check in checks:
-                texts = (written(text, console.encoding) for text in (check.claim, check.measured, check.allowed))
-                table.add_row(written(_MARKS[check.holds], console.encoding), *texts)
-        console.print(table if table.row_count else f"[red]{verdict.error}[/red]")
-    console.print(f"\n{counted}")
+                texts = (written(text, out.encoding) for text in (check.claim, check.measured, check.allowed))
+                table.add_row(written(_MARKS[check.holds], out.encoding), *texts)
+        out.print(table if table.row_count else f"[red]{verdict.error}[/red]")
+    out.print(f"\n{counted}")

@@ -90,7 +90,13 @@ def expect_room(target: Path, *, mine: Callable[[Path], bool]) -> None:
 
 
 def _refuse_foreign(target: Path, mine: Callable[[Path], bool]) -> None:
-    if target.exists() and not (target.is_dir() and (mine(target) or not any(target.iterdir()))):
+    try:
+        str(target).encode()
+    except UnicodeEncodeError:  # A name that the system has and no table's library takes.
+        raise StorageError(f"{str(target)!r}: cannot be written; expected a name in UTF-8") from None
+    if target.exists() and not target.is_dir():
+        raise explained(target, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
+    if target.exists() and not (mine(target) or not any(target.iterdir())):
         raise StorageError(
             f"{target}: exists and holds no result of ours; expected a new, empty or older result folder"
         )

@@ -120,13 +120,15 @@ def _schedule(written: str) -> Any:
 
 def _fields(texts: Sequence[str], option: str) -> dict[str, Any]:
     """Fields of one direction, each as FIELD=VALUE."""
-    found = {}
+    found: dict[str, Any] = {}
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign:
             allowed = "FIELD=VALUE, as in rate='5 Mbit/s'"
             raise ScenarioError([Problem(option, repr(text), allowed)], "tailback shell")
         name, value = name.strip(), value.strip()
+        if name in found:
+            raise ScenarioError([Problem(f"{option} {name}", "a second value", "one value")], "tailback shell")
         made: Callable[[str], Any] = _SHORT.get(name, from_text)
         found[name] = made(value)
     return found
