@@ -421,6 +421,21 @@ def test_says_what_matters(page: Path) -> None:
     assert "1 stated, 1 inferred" in text
 
 
+def test_a_report_writes_over_nothing_but_a_report(result: tb.Result, tmp_path: Path) -> None:
+    runs = (
+        tb.Scenario.model_validate(result.scenario.to_dict())
+        .replace(duration="2 s", warm_up="0 s")
+        .sweep(buffer=["5 packets"], seeds=1, progress=False)
+    )
+    (tmp_path / "flows.csv").write_text("mine\n", encoding="utf-8")
+    for told in (result, runs):
+        with pytest.raises(tb.StorageError, match="exists and holds no result of ours; expected a new, empty or older"):
+            told.report(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["flows.csv"]
+    assert (tmp_path / "flows.csv").read_text(encoding="utf-8") == "mine\n"
+    assert result.report(tmp_path / "one") == runs.report(tmp_path / "one")
+
+
 def test_a_file_in_the_way_of_a_report_is_told(result: tb.Result, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
     with pytest.raises(tb.StorageError, match="taken: cannot be written"):

@@ -113,6 +113,51 @@ def test_a_host_that_limits_is_named_and_warned_of() -> None:
     assert result.plot.overview() is not None
 
 
+class Allowed(tb.Controller):
+    """What its settings say, whatever is fed back; nothing where they are 0."""
+
+    def __init__(self, connection: tb.Connection, window: float = 0.0, rate: float = 0.0) -> None:
+        super().__init__(connection)
+        self.window, self.rate = window, rate
+
+    def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
+        """Nothing to do."""
+
+    def directive(self) -> tb.Directive:
+        """The same for ever."""
+        return tb.Directive(window=self.window or None, rate=self.rate or None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"window": 20.0},
+            ["allowed never had a window of a whole packet: 20 B at most, where that takes 1000 B; dire"],
+        ),
+        (
+            {"window": 999.0, "rate": 8.0},
+            ["a window of a whole packet: 999 B", "a rate of a packet per second: 8 bit/s"],
+        ),
+        (
+            {"rate": 8.0},
+            ["allowed never had a rate of a packet per second: 8 bit/s at most, where that takes 8000 bit/s"],
+        ),
+        ({"window": 1000.0}, []),
+        ({"rate": 8000.0}, []),
+    ],
+)
+def test_packets_and_megabits_in_a_directive_are_warned_of(settings: dict[str, float], said: list[str]) -> None:
+    base = tb.dumbbell(rate="10 Mbit/s", delay="5 ms", duration="3 s")
+    result = base.with_flows(tb.flows(1, Allowed.scheme(**settings)), tb.flows(1, "cubic")).run()
+    assert len(result.warnings) == len(said)
+    for warning, words in zip(result.warnings, said, strict=True):
+        assert words in warning
+    assert (
+        base.replace(record={"flows": "none"}).with_flows(tb.flows(1, Allowed.scheme(window=20.0))).run().warnings == ()
+    )
+
+
 def test_runs_without_such_faults_warn_of_nothing(result: tb.Result) -> None:
     assert result.warnings == ()
 

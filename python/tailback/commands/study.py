@@ -9,9 +9,6 @@ import typer
 
 from tailback.errors import refused
 
-_GENERATOR = '<meta name="generator" content="tailback report">'
-"""Stands in the head of the template ``study.html``."""
-
 
 def write_report(folder: Path, out: Path | None, *, cells: Mapping[str, str | None], trust: bool = False) -> None:
     """Writes the report of what is in a folder, by default into ``report`` in it.
@@ -28,14 +25,14 @@ def write_report(folder: Path, out: Path | None, *, cells: Mapping[str, str | No
         ArgumentError: where ``cells`` chooses and there are no two axes.
     """
     from tailback.report.drawn import Cells
+    from tailback.report.page import expect_room
     from tailback.report.sweep import write_result_report, write_sweep_report
-    from tailback.results.files import expect_room
     from tailback.saved import load
     from tailback.sweeps import Runs
 
     found = load(folder, trust=trust)
     if out is not None:
-        expect_room(out, mine=_is_report)
+        expect_room(out)
     target = out if out is not None else folder / "report"
     match found:
         case Runs():
@@ -46,12 +43,3 @@ def write_report(folder: Path, out: Path | None, *, cells: Mapping[str, str | No
                     raise refused(f"--{name}", choice, "nothing for a single run: heat maps are of sweeps")
             page = write_result_report(found, target, folder)
     typer.echo(str(page))
-
-
-def _is_report(folder: Path) -> bool:
-    """Whether a folder holds a page of this command, which a new one may replace; that of ``tailback reproduce`` is another."""
-    try:
-        with (folder / "index.html").open(encoding="utf-8") as page:
-            return _GENERATOR in page.read(2000)
-    except (OSError, UnicodeDecodeError):
-        return False

@@ -11,8 +11,30 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from tailback.report.packed import plotly_js
+from tailback.results import files
 from tailback.results.files import make_folder, write_file
 from tailback.results.versions import versions
+
+_GENERATOR = '<meta name="generator" content="tailback report">'
+"""Stands in the head of the template ``study.html``."""
+
+
+def expect_room(folder: Path) -> None:
+    """Refuses a folder that holds something else than a page about runs, which a new one may replace; that of
+    ``tailback reproduce`` is another.
+
+    Raises:
+        StorageError: for such a folder, and where none can be made.
+    """
+    files.expect_room(folder, mine=_is_report)
+
+
+def _is_report(folder: Path) -> bool:
+    try:
+        with (folder / "index.html").open(encoding="utf-8") as page:
+            return _GENERATOR in page.read(2000)
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def write_page(

@@ -210,8 +210,10 @@ class Result(Tabular):
             The page's path.
 
         Raises:
-            StorageError: where that fails.
+            StorageError: where the folder holds something else than such a page, or writing fails.
         """
+        from tailback.report.page import expect_room
         from tailback.report.sweep import write_result_report
 
+        expect_room(Path(folder))
         return write_result_report(self, Path(folder))

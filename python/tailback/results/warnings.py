@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -23,7 +24,7 @@ class TailbackWarning(UserWarning):
 def found(result: Result) -> tuple[str, ...]:
     """The warnings about a result, each a sentence."""
     invalid = [f"the run does not count: {reason}" for reason in result.real.get("reasons", [])]
-    return (*invalid, *_hosts_that_limit(result), *_nothing_received(result))
+    return (*invalid, *_hosts_that_limit(result), *_nothing_received(result), *_other_units(result))
 
 
 def _hosts_that_limit(result: Result) -> list[str]:
@@ -60,6 +61,31 @@ def _nothing_received(result: Result) -> list[str]:
     return warnings
 
 
+def _other_units(result: Result) -> list[str]:
+    """Custom controllers that say packets or Mbit/s where a directive has bytes and bit/s: all that they ever allow is less than
+    a packet, or than a packet per second."""
+    custom = {group["name"] for group in result.scenario_data["flows"] if _is_custom(group)}
+    sent = result.flows.filter(pl.col("group").is_in(custom) & (pl.col("sent_packets") > 0))
+    if sent.is_empty() or result.flow_series.is_empty():
+        return []
+    series = result.flow_series.filter(pl.col("flow").is_in(sent["flow"].implode()))
+    most = series.group_by("flow").agg(pl.col("window").max(), pl.col("directed_rate").max())
+    most = most.join(sent.select("flow", packet=pl.col("sent_bytes") / pl.col("sent_packets")), on="flow").sort("flow")
+    warnings = []
+    for column, unit, per_packet, what in (
+        ("window", "B", 1.0, "a window of a whole packet"),
+        ("directed_rate", "bit/s", 8.0, "a rate of a packet per second"),
+    ):
+        low = most.filter((pl.col(column) > 0.0) & (pl.col(column) < per_packet * pl.col("packet")))
+        if low.height:
+            found, packet = low[column][0], per_packet * low["packet"][0]
+            warnings.append(
+                f"{_named(low['flow'])} never had {what}: {found:.4g} {unit} at most, where that takes {packet:.4g} {unit}; "
+                "directives say windows in bytes and rates in bit/s"
+            )
+    return warnings
+
+
 def without_series(result: Result) -> str:
     """Why a result has no time series, and what makes some."""
     record = result.scenario_data.get("record", {})
@@ -83,6 +109,11 @@ def greedy(result: Result) -> set[str]:
 def _source(group: dict[str, object]) -> object:
     source = group.get("source", "bulk")
     return source.get("name") if isinstance(source, dict) else source
+
+
+def _is_custom(group: Mapping[str, Any]) -> bool:
+    scheme = group.get("scheme")
+    return isinstance(scheme, Mapping) and scheme.get("name") == "custom"
 
 
 def _named(names: pl.Series) -> str:

@@ -124,6 +124,9 @@ def flows(
     Raises:
         ScenarioError: everything that is not allowed, at once.
     """
+    if isinstance(count, bool | str):  # Types of Python's that pass for numbers where a model is made.
+        meant = f" (did you mean tb.flows({scheme}, {count!r})?)" if isinstance(scheme, int) else ""
+        raise ScenarioError([Problem("count", repr(count), f"a whole number from 1 up to 1000000{meant}")], "flows")
     scheme = by_plain_name(scheme)
     named = getattr(scheme, "name", scheme)
     if isinstance(scheme, Mapping):

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from types import MethodType
 from typing import Any
 
 from pydantic import ValidationError
@@ -48,6 +49,8 @@ def _said(value: object) -> object:
         return _finite(value.item())  # type: ignore[attr-defined]  # NumPy's scalars have it.
     if isinstance(value, type):
         return f"the class {value.__name__} itself, without .scheme() or .queue()"
+    if isinstance(value, MethodType):
+        return f"the method {value.__name__} itself, without ()"
     return str(value)
 
 

@@ -244,11 +244,13 @@ class Runs(Tabular):
         Raises:
             NotFoundError: for a field that is not swept, or a metric that there is none of.
             ArgumentError: where a heat map is asked for and there are no two swept fields.
-            StorageError: where writing fails.
+            StorageError: where the folder holds something else than such a page, or writing fails.
         """
         from tailback.report.drawn import Cells
+        from tailback.report.page import expect_room
         from tailback.report.sweep import write_sweep_report
 
+        expect_room(Path(folder))
         return write_sweep_report(self, Path(folder), cells=Cells(metric, x, y, by))
 
 
