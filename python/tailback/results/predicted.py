@@ -82,17 +82,7 @@ def predict(
             "predicted": rates,
         }
     )
-    loads = np.zeros(len(programme.used))
-    for route, rate in zip(programme.routes, rates, strict=True):
-        loads[route] += rate
-    links = pl.DataFrame(
-        {
-            "link": [network["links"][link] for link in programme.used],
-            "capacity": programme.capacities,
-            "load": loads / np.array(programme.capacities),
-            "price": pl.Series(prices, dtype=pl.Float64),
-        }
-    )
+    links = _by_link(network, programme, rates, prices)
     if delays:
         links = links.rename({"price": "predicted_delay"})
     if result is not None:
@@ -101,6 +91,21 @@ def predict(
         links = links.join(result.links.select("link", "queueing_delay"), on="link", how="left", maintain_order="left")
     name = fairness if isinstance(fairness, str) else f"alpha {fairness:g}"
     return Prediction(flows, links, name, residual)
+
+
+def _by_link(network: _core.Network, programme: _Programme, rates: Floats, prices: Floats) -> pl.DataFrame:
+    """Each link that flows use: its capacity, the part of it that they take together, and its price."""
+    loads = np.zeros(len(programme.used))
+    for route, rate in zip(programme.routes, rates, strict=True):
+        loads[route] += rate
+    return pl.DataFrame(
+        {
+            "link": [network["links"][link] for link in programme.used],
+            "capacity": programme.capacities,
+            "load": loads / np.array(programme.capacities),
+            "price": pl.Series(prices, dtype=pl.Float64),
+        }
+    )
 
 
 def _got(result: Result, rate: str) -> pl.DataFrame:

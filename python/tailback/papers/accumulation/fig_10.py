@@ -4,7 +4,7 @@ and the bottleneck with adaptive virtual delay keeps its queue short."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -28,6 +28,8 @@ WEB_LINKS = 25
 """Access links of each of the two sets of web connections."""
 PER_LINK = 2
 """Users on each."""
+Above: TypeAlias = tuple[int, str, str]
+"""A seed, an interval and a router whose queue was not longer there than R1's."""
 SEEDS = {"quick": 2, "full": 5}
 
 
@@ -85,17 +87,6 @@ def measure(lab: Lab) -> Outcome:
         for router in ROUTERS
     }
     connections = mean_interval([float(run.connections) for run in seen])
-
-    def worst(rates: str, weight: float) -> float:
-        """How far the farthest flow of any run is off before the web traffic."""
-        found: list[float] = [
-            abs(rate * (6 + INTERVALS[name][2]) / (100 * weight) - 1)
-            for run in seen
-            for name in ("0-20", "20-30")
-            for rate in getattr(run, rates)[name]
-        ]
-        return max(found)
-
     above = [
         (seed, name, other)
         for seed, run in enumerate(seen, start=1)
@@ -104,30 +95,10 @@ def measure(lab: Lab) -> Outcome:
         if run.queues[name]["R1"] >= run.queues[name][other]
     ]
     checks = (
-        Check(
-            "long flows get their shares before the web traffic",
-            f"{long['0-20']} and {long['20-30']} Mbit/s; the farthest flow {100 * worst('long', 1):.1f} % off",
-            "14.3 and 12.5 Mbit/s within 10 %",
-            worst("long", 1) <= 0.1,
-        ),
-        Check(
-            "so do short flows",
-            f"{short['0-20']} and {short['20-30']} Mbit/s; the farthest flow {100 * worst('short', 3):.1f} % off",
-            "42.9 and 37.5 Mbit/s within 10 %",
-            worst("short", 3) <= 0.1,
-        ),
-        Check(
-            "the AVD router's queue is lower throughout",
-            "; ".join(
-                f"{name} s: {queues['R1'][name]} against {queues['R2'][name]} and {queues['R3'][name]}"
-                for name in INTERVALS
-            )
-            + f"; not lower in {len(above)} of {len(seen) * len(INTERVALS) * 2} comparisons",
-            "lower than those of R2 and R3, in every interval of every run",
-            not above,
-        ),
+        _shares("long flows get their shares before the web traffic", long, ("14.3", "12.5"), _worst(seen, "long", 1)),
+        _shares("so do short flows", short, ("42.9", "37.5"), _worst(seen, "short", 3)),
+        _lower(seen, queues, above),
     )
-    by_mean = all(queues["R1"][name].mean < queues[other][name].mean for name in INTERVALS for other in ("R2", "R3"))
     why = "" if not above else _why(above, queues)
     return Outcome(
         measured={
@@ -141,24 +112,7 @@ def measure(lab: Lab) -> Outcome:
         data=pl.DataFrame({"time": seen[0].times, **seen[0].series}),
         units={"time": "s"} | {name: "packets" if name in ROUTERS else "bit/s" for name in seen[0].series},
         why=why,
-        changed=ChangedTest(
-            [
-                Check(
-                    "R1's queue against R2's, which has the same traffic",
-                    f"lower in {len(seen) * len(INTERVALS) - sum(other == 'R2' for _, _, other in above)} of "
-                    f"{len(seen) * len(INTERVALS)} comparisons",
-                    "all",
-                    not any(other == "R2" for _, _, other in above),
-                ),
-                Check(
-                    "R1's queue against both others, means over runs",
-                    "lower in every interval" if by_mean else "not lower in every interval",
-                    "lower in every interval",
-                    by_mean,
-                ),
-            ],
-            "R3 carries no web traffic, R1 and R2 do. Fig. 10(e) compares routers with the same load.",
-        ),
+        changed=_with_the_same_load(len(seen), queues, above),
         scenario=scenario().to_toml(),
         notes=(
             f"With the web traffic long flows get {long['30-40']} Mbit/s, and {long['40-50']} when the second has left; the paper: "
@@ -169,7 +123,61 @@ def measure(lab: Lab) -> Outcome:
     )
 
 
-def _why(above: Sequence[tuple[int, str, str]], queues: Mapping[str, Mapping[str, Interval]]) -> str:
+def _worst(seen: Sequence[Seen], rates: str, weight: float) -> float:
+    """How far the farthest flow of any run is off before the web traffic."""
+    found: list[float] = [
+        abs(rate * (6 + INTERVALS[name][2]) / (100 * weight) - 1)
+        for run in seen
+        for name in ("0-20", "20-30")
+        for rate in getattr(run, rates)[name]
+    ]
+    return max(found)
+
+
+def _shares(claim: str, found: Mapping[str, Interval], due: tuple[str, str], worst: float) -> Check:
+    return Check(
+        claim,
+        f"{found['0-20']} and {found['20-30']} Mbit/s; the farthest flow {100 * worst:.1f} % off",
+        f"{due[0]} and {due[1]} Mbit/s within 10 %",
+        worst <= 0.1,
+    )
+
+
+def _lower(seen: Sequence[Seen], queues: Mapping[str, Mapping[str, Interval]], above: Sequence[Above]) -> Check:
+    told = "; ".join(
+        f"{name} s: {queues['R1'][name]} against {queues['R2'][name]} and {queues['R3'][name]}" for name in INTERVALS
+    )
+    return Check(
+        "the AVD router's queue is lower throughout",
+        f"{told}; not lower in {len(above)} of {len(seen) * len(INTERVALS) * 2} comparisons",
+        "lower than those of R2 and R3, in every interval of every run",
+        not above,
+    )
+
+
+def _with_the_same_load(runs: int, queues: Mapping[str, Mapping[str, Interval]], above: Sequence[Above]) -> ChangedTest:
+    by_mean = all(queues["R1"][name].mean < queues[other][name].mean for name in INTERVALS for other in ("R2", "R3"))
+    beside = sum(other == "R2" for _, _, other in above)
+    return ChangedTest(
+        [
+            Check(
+                "R1's queue against R2's, which has the same traffic",
+                f"lower in {runs * len(INTERVALS) - beside} of {runs * len(INTERVALS)} comparisons",
+                "all",
+                not beside,
+            ),
+            Check(
+                "R1's queue against both others, means over runs",
+                "lower in every interval" if by_mean else "not lower in every interval",
+                "lower in every interval",
+                by_mean,
+            ),
+        ],
+        "R3 carries no web traffic, R1 and R2 do. Fig. 10(e) compares routers with the same load.",
+    )
+
+
+def _why(above: Sequence[Above], queues: Mapping[str, Mapping[str, Interval]]) -> str:
     listed = ", ".join(f"seed {seed}, {name} s: {other}" for seed, name, other in above)
     last = list(INTERVALS)[-1]
     return (

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.mtsc import sac
 from tailback.papers.mtsc.drawing import curves
-from tailback.papers.mtsc.network import Run, scenario, scheme_of
+from tailback.papers.mtsc.network import Measured, Run, scenario, scheme_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,78 +32,42 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
     )
 
 
+class Shape(NamedTuple):
+    """What the strategies and the thresholds got at one shape."""
+
+    alpha: float
+    runs: Mapping[str, Measured]
+    """By strategy."""
+    steps: Sequence[Measured]
+    """By threshold."""
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """kB/s by strategy."""
+        return {name: run.total for name, run in self.runs.items()}
+
+    @property
+    def top(self) -> float:
+        """What the best threshold got, in kB/s."""
+        return max(run.total for run in self.steps)
+
+
 def measure(lab: Lab) -> Outcome:
     """Three strategies and eight thresholds at both shapes."""
-    values: dict[float, dict[str, float]] = {}
-    leads, rows, tops = [], [], {}
-    for shape in SHAPES:
-        place = sac.setting(lab.fidelity, shape)
-        online, generic, *steps = sac.measured(
-            lab,
-            [
-                (place, sac.inverse(), 1),
-                (place, sac.GENERIC, 1),
-                *((place, sac.threshold(theta), 1) for theta in sac.THRESHOLDS),
-            ],
-        )
-        runs = dict(zip(STRATEGIES, (sac.perfect(lab, place), online, generic), strict=True))
-        values[shape] = {name: run.total for name, run in runs.items()}
-        tops[shape] = max(run.total for run in steps)
-        leads.append((shape, sac.gain(runs["perfect"], online), sac.gain(online, generic)))
-        rows += [
-            {
-                "alpha": shape,
-                "strategy": name,
-                "theta": None,
-                "throughput_kBps": run.total,
-                "ci95": sac.interval(run).half_width,
-            }
-            for name, run in runs.items()
-        ]
-        rows += [
-            {
-                "alpha": shape,
-                "strategy": "threshold",
-                "theta": theta,
-                "throughput_kBps": run.total,
-                "ci95": sac.interval(run).half_width,
-            }
-            for theta, run in zip(sac.THRESHOLDS, steps, strict=True)
-        ]
-    checks = []
-    for shape, first, second in leads:
-        said = sac.said([values[shape][name] for name in STRATEGIES])
-        steps_up = ", ".join(f"{100 * each.mean:+.1f} % ± {100 * each.half_width:.1f}" for each in (first, second))
-        holds = first.mean > 0.0 and second.mean > 0.0
-        checks.append(
-            Check(
-                f"shape {shape:g}: perfect above on-line above generic",
-                f"{said} kB/s; {steps_up}",
-                "in this order",
-                holds,
-            )
-        )
-    reached = values[1.05]["perfect"] >= tops[1.05]
-    checks.append(
-        Check(
-            "shape 1.05: perfect beside the best threshold",
-            f"{values[1.05]['perfect']:.0f} and {tops[1.05]:.0f} kB/s",
-            "at least as much",
-            reached,
-        )
-    )
-    data = pl.DataFrame(rows, schema_overrides={"theta": pl.Int64})
+    shapes = [_at(lab, alpha) for alpha in SHAPES]
+    checks = [
+        *(_in_order(shape) for shape in shapes),
+        _beside_the_best(next(one for one in shapes if one.alpha == 1.05)),
+    ]
+    data = pl.DataFrame([row for shape in shapes for row in _rows(shape)], schema_overrides={"theta": pl.Int64})
     return Outcome(
         measured={
-            "throughput_kBps": values,
+            "throughput_kBps": {shape.alpha: shape.totals for shape in shapes},
             "ci95": {
-                shape: {
-                    name: data.filter((pl.col("alpha") == shape) & (pl.col("strategy") == name))["ci95"][0]
-                    for name in STRATEGIES
-                }
-                for shape in SHAPES
+                shape.alpha: {name: sac.interval(shape.runs[name]).half_width for name in STRATEGIES}
+                for shape in shapes
             },
-            "threshold_peak_kBps": tops,
+            "threshold_peak_kBps": {shape.alpha: shape.top for shape in shapes},
         },
         checks=checks,
         data=data,
@@ -115,6 +79,55 @@ def measure(lab: Lab) -> Outcome:
             "of a larger increase",
         ),
         scenario=scenario(Run(sac.setting(lab.fidelity, 1.05), 0.05, scheme_of(sac.inverse()))).to_toml(),
+    )
+
+
+def _at(lab: Lab, alpha: float) -> Shape:
+    place = sac.setting(lab.fidelity, alpha)
+    online, generic, *steps = sac.measured(
+        lab,
+        [
+            (place, sac.inverse(), 1),
+            (place, sac.GENERIC, 1),
+            *((place, sac.threshold(theta), 1) for theta in sac.THRESHOLDS),
+        ],
+    )
+    return Shape(alpha, dict(zip(STRATEGIES, (sac.perfect(lab, place), online, generic), strict=True)), steps)
+
+
+def _rows(shape: Shape) -> Iterator[dict[str, object]]:
+    told: list[tuple[str, int | None, Measured]] = [(name, None, run) for name, run in shape.runs.items()]
+    told += [("threshold", theta, run) for theta, run in zip(sac.THRESHOLDS, shape.steps, strict=True)]
+    for strategy, theta, run in told:
+        yield {
+            "alpha": shape.alpha,
+            "strategy": strategy,
+            "theta": theta,
+            "throughput_kBps": run.total,
+            "ci95": sac.interval(run).half_width,
+        }
+
+
+def _in_order(shape: Shape) -> Check:
+    perfect, online, generic = (shape.runs[name] for name in STRATEGIES)
+    leads = (sac.gain(perfect, online), sac.gain(online, generic))
+    said = sac.said([shape.totals[name] for name in STRATEGIES])
+    steps_up = ", ".join(f"{100 * each.mean:+.1f} % ± {100 * each.half_width:.1f}" for each in leads)
+    return Check(
+        f"shape {shape.alpha:g}: perfect above on-line above generic",
+        f"{said} kB/s; {steps_up}",
+        "in this order",
+        all(each.mean > 0.0 for each in leads),
+    )
+
+
+def _beside_the_best(shape: Shape) -> Check:
+    perfect = shape.totals["perfect"]
+    return Check(
+        f"shape {shape.alpha:g}: perfect beside the best threshold",
+        f"{perfect:.0f} and {shape.top:.0f} kB/s",
+        "at least as much",
+        perfect >= shape.top,
     )
 
 
