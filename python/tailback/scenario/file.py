@@ -26,7 +26,7 @@ def expect_file(file: Path) -> None:
     Raises:
         StorageError: where there is no such file, or what is there is none: a folder, a pipe, a device.
     """
-    if str(path) == "-" and not file.exists():
+    if str(file) == "-" and not file.exists():
         raise StorageError("-: standard input is not read; expected a scenario in TOML, in a file")
     if not file.is_file():
         kinds = {"a folder": file.is_dir(), "a pipe": file.is_fifo(), "no regular file": file.exists()}
