@@ -23,6 +23,7 @@ use tailback_core::{
 
 use crate::limit::Limit;
 use crate::parts::{BuildCx, Info, QueueConfig};
+use crate::rate::KnownRate;
 
 /// Adaptive virtual queue (Kunniyur and Srikant 2001): drops or marks what a virtual queue of adapting capacity would
 /// lose, so that the link's utilization settles at a target.
@@ -250,6 +251,7 @@ impl ArrivalPolicy for Avq {
 #[derive(Clone, Debug)]
 pub struct Avd {
     limit: Limit,
+    rate: KnownRate,
     queue: VirtualQueue,
 }
 
@@ -261,6 +263,7 @@ impl Avd {
     pub fn new(config: &AvdConfig, cx: &BuildCx) -> Self {
         Self {
             limit: Limit::new(cx.capacity),
+            rate: KnownRate::new(cx.rate),
             queue: VirtualQueue::new(config.target, config.gain, AVD_FLOOR, cx.rate.bytes_per_sec()),
         }
     }
@@ -273,7 +276,7 @@ impl Avd {
 
 impl ArrivalPolicy for Avd {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
-        let rate = cx.rate.bytes_per_sec();
+        let rate = self.rate.at(cx.rate).bytes_per_sec();
         self.queue.advance(now, rate);
         if !self.limit.admits(packet, backlog, cx.idle_since.is_some()) {
             return Verdict::Drop(DropReason::Overflow);

@@ -1,6 +1,6 @@
 //! Token buckets: a shaper that holds packets back until they conform to a rate, alone or with a bucket for each of
 //! several classes under it, and a policer that drops what does not conform. The queues in a shaper are any other
-//! discipline.
+//! discipline, to which the line is as fast as their tokens come; what classes take from each other it does not know.
 
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ pub struct BucketClassConfig {
 pub struct PolicerConfig {
     /// The rate of tokens. Default 1 Mbit/s.
     pub rate: BitRate,
-    /// The bucket's depth. Default 15 kB.
+    /// The bucket's depth. A larger packet passes when the bucket is full, and leaves a debt. Default 15 kB.
     pub burst: Bytes,
 }
 
@@ -225,19 +225,36 @@ impl Bucket {
 #[derive(Debug)]
 struct Shaped {
     bucket: Option<Bucket>,
+    /// The lesser of its own rate of tokens and the common one.
+    rate: BitRate,
     queue: Discipline,
     staged: Option<Packet>,
 }
 
 impl Shaped {
-    fn new(bucket: Option<Bucket>, queue: &Config, cx: &BuildCx) -> Self {
-        Self { bucket, queue: queue.build(cx).into_discipline(), staged: None }
+    fn new(bucket: Option<Bucket>, rate: BitRate, queue: &Config, cx: &BuildCx) -> Self {
+        let inside = BuildCx { rate: rate.min(cx.rate), ..cx.clone() };
+        Self { bucket, rate, queue: queue.build(&inside).into_discipline(), staged: None }
+    }
+
+    /// Asks the queue inside, to which the line is as fast as the shaper lets it be: what takes a delay for a backlog over
+    /// the rate, or a part of the rate for its capacity, would act far too late at the link's.
+    fn ask<T>(
+        &mut self,
+        cx: &mut QueueCx<'_>,
+        act: impl FnOnce(&mut Discipline, &mut QueueCx<'_>) -> T,
+    ) -> T {
+        let line = cx.rate;
+        cx.rate = line.min(self.rate);
+        let answer = act(&mut self.queue, cx);
+        cx.rate = line;
+        answer
     }
 
     /// Whether the next packet may pass its own bucket and the common one.
     fn may_pass(&mut self, now: Time, common: &Bucket, cx: &mut QueueCx<'_>) -> bool {
         if self.staged.is_none() {
-            self.staged = self.queue.dequeue(now, cx);
+            self.staged = self.ask(cx, |queue, cx| queue.dequeue(now, cx));
         }
         let Some(packet) = &self.staged else { return false };
         if let Some(bucket) = &mut self.bucket {
@@ -266,21 +283,20 @@ impl TokenBucket {
     /// A shaper for the link that `cx` describes.
     pub fn new(config: &TokenBucketConfig, cx: &BuildCx) -> Self {
         let classes = config.classes.iter();
+        let rate = config.rate.unwrap_or(cx.rate);
         let mut queues: Vec<Shaped> = classes
             .clone()
-            .map(|class| Shaped::new(Some(Bucket::new(class.rate, class.burst)), &class.queue, cx))
+            .map(|class| {
+                let bucket = Bucket::new(class.rate, class.burst);
+                Shaped::new(Some(bucket), class.rate.min(rate), &class.queue, cx)
+            })
             .collect();
-        queues.push(Shaped::new(None, &config.queue, cx));
+        queues.push(Shaped::new(None, rate, &config.queue, cx));
         let class_of = classes
             .enumerate()
             .flat_map(|(index, class)| class.flows.iter().map(move |flow| (*flow, index as u32)))
             .collect();
-        Self {
-            bucket: Bucket::new(config.rate.unwrap_or(cx.rate), config.burst),
-            queues,
-            class_of,
-            served: 0,
-        }
+        Self { bucket: Bucket::new(rate, config.burst), queues, class_of, served: 0 }
     }
 }
 
@@ -294,7 +310,7 @@ impl QueueDiscipline for TokenBucket {
         if shaped.staged.is_some() {
             cx.idle_since = None;
         }
-        shaped.queue.enqueue(now, packet, cx);
+        shaped.ask(cx, |queue, cx| queue.enqueue(now, packet, cx));
         cx.idle_since = idle_since;
     }
 
@@ -328,7 +344,7 @@ impl QueueDiscipline for TokenBucket {
     fn on_timer(&mut self, now: Time, cx: &mut QueueCx<'_>) {
         for shaped in &mut self.queues {
             if shaped.queue.next_timer().is_some_and(|due| due <= now) {
-                shaped.queue.on_timer(now, cx);
+                shaped.ask(cx, |queue, cx| queue.on_timer(now, cx));
             }
         }
     }

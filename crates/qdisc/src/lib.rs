@@ -24,6 +24,7 @@ pub mod pi;
 pub mod pie;
 pub mod priority;
 pub mod pushout;
+mod rate;
 pub mod red;
 pub mod rem;
 pub mod ring;

@@ -9,7 +9,7 @@
 //!
 //! where the scale shrinks with p, so that small probabilities move carefully; then the corrections of §4.2 and §5.5.
 //! The delay is the backlog over the link's rate (§4.3 allows any estimate), sampled without a timer, see
-//! [`crate::sampled`].
+//! [`crate::sampled`]. It is always on; the switch of §5.3 is not there.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,7 @@ use tailback_core::{
 
 use crate::limit::Limit;
 use crate::parts::{BuildCx, Info, QueueConfig};
+use crate::rate::KnownRate;
 use crate::sampled::Sampler;
 
 /// PIE (RFC 8033): drops or marks so that the queueing delay settles at a target.
@@ -157,6 +158,7 @@ pub struct Pie {
     limit: Limit,
     law: Law,
     mean_packet: Bytes,
+    rate: KnownRate,
     sampler: Sampler,
     /// The sum of probabilities since the last drop (RFC 8033 §5.4).
     accumulated: f64,
@@ -169,6 +171,7 @@ impl Pie {
             limit: Limit::new(cx.capacity),
             law: Law { config: config.clone(), before: 0.0, probability: 0.0, burst_left: config.burst },
             mean_packet: cx.mean_packet,
+            rate: KnownRate::new(cx.rate),
             sampler: Sampler::new(config.period),
             accumulated: 0.0,
         }
@@ -204,7 +207,7 @@ impl Pie {
 impl ArrivalPolicy for Pie {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
         let law = &mut self.law;
-        let per_byte = 1.0 / cx.rate.bytes_per_sec();
+        let per_byte = 1.0 / self.rate.at(cx.rate).bytes_per_sec();
         let queue = backlog.bytes.as_f64();
         self.sampler.catch_up(now, queue, cx.idle_since, |bytes| law.update(bytes * per_byte));
         let room = self.limit.admits(packet, backlog, cx.idle_since.is_some());

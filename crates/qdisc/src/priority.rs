@@ -1,5 +1,9 @@
 //! Strict priority of lanes: a lane is served only while all lanes before it are empty. What happens within a lane is
 //! up to the discipline that it holds.
+//!
+//! Known limit: to the discipline in a lane the line has its whole rate, whatever the lanes before it take. What reckons
+//! with the rate (PIE's delay, AVQ's capacity, the fluid of weighted fair queueing) is off by as much; CoDel, which
+//! measures, is not.
 
 use std::collections::BTreeSet;
 

@@ -40,6 +40,7 @@ use tailback_core::{
 use crate::limit::Limit;
 use crate::meters::{Burstiness, Delay, Load, Utilization, Workload, service};
 use crate::parts::{BuildCx, Info, QueueConfig};
+use crate::rate::KnownRate;
 use crate::spacing::Spacing;
 
 /// Two-dimensional queue management (Li and Mills, §II): marks packets for utilization and for burstiness.
@@ -256,6 +257,7 @@ impl Marks {
 #[derive(Clone, Debug)]
 pub struct Tdqm {
     limit: Limit,
+    rate: KnownRate,
     work: Workload,
     utilization: Utilization,
     burstiness: Burstiness,
@@ -278,6 +280,7 @@ impl Tdqm {
         let (rho, eta) = (&config.rho, &config.eta);
         Self {
             limit: Limit::new(cx.capacity),
+            rate: KnownRate::new(cx.rate),
             work: Workload::new(),
             utilization: Utilization::new(window, rho.load),
             burstiness: Burstiness::new(shortest, eta.delay),
@@ -307,8 +310,9 @@ impl Tdqm {
 
 impl ArrivalPolicy for Tdqm {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
+        let rate = self.rate.at(cx.rate);
         self.measure(now);
-        self.utilization.arrive(service(packet.size(), cx.rate));
+        self.utilization.arrive(service(packet.size(), rate));
         if !self.limit.admits(packet, backlog, cx.idle_since.is_some()) {
             return Verdict::Drop(DropReason::Overflow);
         }
@@ -318,7 +322,7 @@ impl ArrivalPolicy for Tdqm {
         if self.eta.marks(cx) {
             self.form.eta(packet, cx);
         }
-        let (wait, service) = self.work.add(packet.size(), cx.rate);
+        let (wait, service) = self.work.add(packet.size(), rate);
         self.burstiness.arrive(wait, service);
         Verdict::Accept
     }

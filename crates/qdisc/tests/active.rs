@@ -4,8 +4,8 @@ use crate::common;
 
 use common::{Job, MEAN_PACKET, Outcome, RATE, config, link, run};
 use tailback_core::{
-    Annex, Annexes, ArrivalPolicy, Backlog, Bytes, Capacity, ControlInfo, DropReason, Ecn, FlowId, Kind,
-    Lane, Packet, QueueCx, Span, Stream, Time, Verdict,
+    Annex, Annexes, ArrivalPolicy, Backlog, BitRate, Bytes, Capacity, ControlInfo, DropReason, Ecn, FlowId,
+    Kind, Lane, Packet, QueueCx, Span, Stream, Time, Verdict,
 };
 use tailback_qdisc::{Admission, Built};
 
@@ -17,13 +17,14 @@ struct Bench {
     drops: Vec<(Packet, DropReason)>,
     marks: u32,
     idle_since: Option<Time>,
+    rate: BitRate,
 }
 
 impl Bench {
     fn new(written: &str, capacity: Capacity) -> Self {
         let Built::Arrival(policy) = config(written).build(&link(capacity)) else { panic!("{written}") };
         let (rng, annexes) = (Stream::new(5, "bench"), Annexes::new());
-        Self { policy, rng, annexes, drops: Vec::new(), marks: 0, idle_since: None }
+        Self { policy, rng, annexes, drops: Vec::new(), marks: 0, idle_since: None, rate: RATE }
     }
 
     /// What the policy tells of its state under this name.
@@ -41,7 +42,7 @@ impl Bench {
         let mut cx = QueueCx {
             rng: &mut self.rng,
             annexes: &mut self.annexes,
-            rate: RATE,
+            rate: self.rate,
             idle_since: self.idle_since,
             drops: &mut self.drops,
             marks: 0,
@@ -312,6 +313,46 @@ fn avd_tells_the_delay_of_its_virtual_queue_to_in_band_control_packets() {
     assert!(delay > Span::from_millis(100), "{delay}");
 }
 
+/// A link that stands still for a while, by a step of its schedule to 0 bit/s, leaves nothing infinite behind.
+#[test]
+fn an_outage_leaves_no_trace() {
+    let after_outage = |written: &str| {
+        let mut bench = Bench::new(written, Capacity::Unlimited);
+        bench.rate = BitRate::ZERO;
+        for n in 0..10 {
+            bench.admit(millis(20 * n), &mut packet(), n as u32);
+        }
+        bench
+    };
+    let mut pie = after_outage(r#"{"name":"pie"}"#);
+    pie.rate = RATE;
+    let mut late = |from: u64, waiting: u32| {
+        let drops = (from..from + 5000).filter(|n| {
+            matches!(pie.admit(millis(*n), &mut packet(), waiting), Verdict::Drop(DropReason::Early))
+        });
+        (drops.count(), pie.told("probability"))
+    };
+    late(1000, 0);
+    assert_eq!(late(6000, 0), (0, 0.0));
+    // Four times the target.
+    assert!(late(11_000, 60).0 > 1000);
+
+    let mut tdqm = after_outage(r#"{"name":"tdqm"}"#);
+    tdqm.rate = RATE;
+    for n in 0..5000 {
+        tdqm.admit(millis(1000 + 10 * n), &mut packet(), 0);
+    }
+    assert!((tdqm.told("rho") - 0.1).abs() < 0.01, "{}", tdqm.told("rho"));
+
+    let mut avd = after_outage(r#"{"name":"avd"}"#);
+    let mut control = Packet::new(Kind::Control, FlowId(0), 0, Bytes::new(40));
+    control.set_lane(Lane::IN_BAND);
+    control.annex = avd.annexes.insert(Annex::Control(ControlInfo::default()));
+    avd.admit(millis(200), &mut control, 10);
+    let Some(Annex::Control(info)) = avd.annexes.take(control.annex) else { panic!("it is there") };
+    assert!(info.virtual_delay < Span::from_secs(1), "{}", info.virtual_delay);
+}
+
 /// The mean queueing delay over the second half of the departures, in seconds.
 fn late_delay(outcome: &Outcome) -> f64 {
     let late = &outcome.departures[outcome.departures.len() / 2..];
@@ -355,6 +396,46 @@ fn token_bucket_keeps_its_rate_and_burst() {
     }
     let last = outcome.departures[2000].ended.as_secs_f64();
     assert!((2_000_000.0 / last / 500_000.0 - 1.0).abs() < 0.01, "{last}");
+}
+
+/// What a queue under a shaper takes for the line's rate is the shaper's: PIE's delay is the backlog over it, AVQ's
+/// capacity a part of it, the fluid of weighted fair queueing flows at it.
+#[test]
+fn a_queue_under_a_shaper_knows_its_rate() {
+    let shaped = |within: &str, own: bool| {
+        let bucket = if own {
+            format!(r#""classes":[{{"flows":[0,1],"rate":"4 Mbit/s","burst":"1500 B","queue":{within}}}]"#)
+        } else {
+            format!(r#""rate":"4 Mbit/s","burst":"1500 B","queue":{within}"#)
+        };
+        config(&format!(r#"{{"name":"token-bucket",{bucket}}}"#))
+    };
+    for own in [false, true] {
+        // Half of the line's rate, and a little more arrives.
+        let jobs: Vec<Job> = poisson(1.1 / 2.0, 60_000, Ecn::NotEct)
+            .into_iter()
+            .map(|job| Job { flow: job.flow % 2, ..job })
+            .collect();
+        let pie = run(&shaped(r#"{"name":"pie"}"#, own), Capacity::Unlimited, &jobs, 1);
+        let delay = late_delay(&pie);
+        assert!((delay / 0.015 - 1.0).abs() < 0.3, "PIE under a shaper settles at {delay} s");
+        // At the line's rate its virtual buffer would never be overrun, and all of the shaper's be used.
+        let avq = run(
+            &shaped(r#"{"name":"avq","virtual_buffer":"20 packets"}"#, own),
+            Capacity::Unlimited,
+            &jobs,
+            1,
+        );
+        let part = utilization(&avq) * 2.0;
+        assert!((part / 0.98 - 1.0).abs() < 0.01, "AVQ under a shaper uses {part} of its rate");
+        // One flow of weight 3 beside one of weight 1, each of which sends as much as both may.
+        let jobs: Vec<Job> = (0..6000).map(|n| Job::new(n * 1000, n as u32 % 2, 1000)).collect();
+        let fair = shaped(r#"{"name":"weighted-fair-queueing","shares":[{"flows":[1],"weight":3.0}]}"#, own);
+        let outcome = run(&fair, Capacity::Unlimited, &jobs, 1);
+        let early = &outcome.departures[100..1500];
+        let heavy = early.iter().filter(|departure| departure.flow == 1).count() as f64 / early.len() as f64;
+        assert!((heavy - 0.75).abs() < 0.01, "{heavy}");
+    }
 }
 
 #[test]

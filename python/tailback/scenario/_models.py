@@ -848,7 +848,7 @@ class PolicerQueue(Part):
     """The rate of tokens. Default 1 Mbit/s."""
 
     burst: Bytes = "15 kB"
-    """The bucket's depth. Default 15 kB."""
+    """The bucket's depth. A larger packet passes when the bucket is full, and leaves a debt. Default 15 kB."""
 
 
 Setting: TypeAlias = bool | float | str

@@ -1,0 +1,24 @@
+//! The rate that a law reckons with where it divides by the link's. What it reckons is up to the law.
+
+use tailback_core::BitRate;
+
+/// The rate of the link, or while that stands still (a step of its schedule to 0 bit/s) the one that it had before: what is
+/// divided by zero would stay in a law for ever.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KnownRate(BitRate);
+
+impl KnownRate {
+    /// Of a link that has this rate by default.
+    pub(crate) const fn new(nominal: BitRate) -> Self {
+        Self(nominal)
+    }
+
+    /// The rate to reckon with where the link's is `rate`.
+    #[inline]
+    pub(crate) fn at(&mut self, rate: BitRate) -> BitRate {
+        if rate > BitRate::ZERO {
+            self.0 = rate;
+        }
+        self.0
+    }
+}
