@@ -316,6 +316,20 @@ fn behind_the_bottleneck_drops_count() {
     }
 }
 
+/// Ahead of the last packet 19 080 B have left and 1000 B were dropped, which take 26.77 ms together. After the drop the
+/// server came to a queue that had run empty, and asks the shaper again before it goes on, as Linux's does.
+#[test]
+fn behind_the_bottleneck_a_drop_counts_before_the_next_packet() {
+    let written = r#"{"name":"cake","rate":"6 Mbit/s","rtt":"5 ms","ingress":true,"tins":"besteffort",
+        "isolation":"flows"}"#;
+    let sent = [(0, 9000), (1, 40), (1, 40), (4, 9000), (4, 1000), (0, 1000), (4, 40)];
+    let jobs: Vec<Job> = sent.iter().map(|(flow, size)| Job::new(0, *flow, *size)).collect();
+    let outcome = run(&config(written), Capacity::Unlimited, &jobs, 1);
+    assert_eq!(outcome.drops.iter().map(|drop| drop.0).collect::<Vec<_>>(), [4]);
+    let last = outcome.departures.last().map(|departure| (departure.job, departure.started.as_nanos()));
+    assert_eq!(last, Some((6, 26_773_333)));
+}
+
 /// A flow that does not answer, of which more has to go than the rate allows for: two thirds of the rate leave.
 #[test]
 fn behind_the_bottleneck_two_thirds_leave_in_any_case() {

@@ -130,10 +130,12 @@ impl Cobalt {
         self.dropping = false;
         let first = (self.moved + constants.target).max(since);
         if self.chance > 0.0 && now >= first {
-            // Of a target of zero there is none (`Constants::new`).
-            let more = now.since(first).as_nanos() / constants.target.as_nanos().max(1);
-            self.chance = (self.chance - (more + 1) as f64 * BLUE_DOWN).max(0.0);
-            self.moved = first + constants.target * more;
+            // Of a target of zero there is none (`Constants::new`). Once nothing is left, nothing moves, so that the next
+            // overflow counts.
+            let passed = now.since(first).as_nanos() / constants.target.as_nanos().max(1) + 1;
+            let steps = passed.min((self.chance / BLUE_DOWN).ceil() as u64);
+            self.chance = (self.chance - steps as f64 * BLUE_DOWN).max(0.0);
+            self.moved = first + constants.target * (steps - 1);
         }
         while self.count > 0 && now >= self.due {
             self.calm(constants);
@@ -306,6 +308,18 @@ mod tests {
             law.law.rest(now, now + Span::from_micros(50), &CONSTANTS);
         }
         assert_eq!(law.law.chance, 0.0, "16 steps in 75 ms, the first at once");
+    }
+
+    /// What was forgotten long ago does not keep the next overflow from counting, however soon after a look it comes.
+    #[test]
+    fn an_overflow_after_a_rest_counts() {
+        let Watched { mut law, now, .. } = Watched::new();
+        law.overflowed(now, &CONSTANTS);
+        let later = now + Span::from_secs(10);
+        law.rest(now, later, &CONSTANTS);
+        assert_eq!(law.chance, 0.0);
+        law.overflowed(later, &CONSTANTS);
+        assert_eq!(law.chance, BLUE_UP);
     }
 
     /// Full packets at 1 Mbit/s take 12.112 ms: the target must be 18.168 ms, the interval as much longer.

@@ -276,10 +276,11 @@ impl QueueDiscipline for Cake {
     }
 
     fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        if self.backlog.packets == 0 || self.next_ready(now).is_some() {
-            return None;
-        }
         loop {
+            // Asked again after each empty queue: behind the bottleneck, what a tin has dropped on the way to it counts.
+            if self.backlog.packets == 0 || self.next_ready(now).is_some() {
+                return None;
+            }
             let number = if self.shaper.is_some() { self.by_schedule(now) } else { self.by_turns() }?;
             let (already, tin) = (cx.drops.len(), &mut self.tins[number]);
             let taken = tin.take(now, cx);
