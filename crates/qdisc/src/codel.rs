@@ -2,6 +2,9 @@
 //! the least sojourn time over an interval exceeds a target, ever more often until it no longer does.
 //!
 //! In the dropping state, the n-th drop follows the one before by `interval / √n` (RFC 8289 §3.3, §5.6).
+//!
+//! A queue that holds no more bytes than one packet never stands (§5.5). The link's mean packet counts as one, or the
+//! largest that has left; the text would have the interface's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,6 +4,9 @@
 //! One base probability p′ is moved by a PI controller on the longer of the two delays; classic packets are dropped or
 //! marked with probability p′², scalable (L4S) ones marked with k p′ or by the delay of their own queue, whichever is
 //! more (RFC 9332 §2.4).
+//!
+//! The text leaves open which queue is served (§4.2.2): here the L4S queue goes first, and the classic one has its part of
+//! the bytes where both wait. The controller's periods count from the arrival after which there is something to move.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,9 @@
 //! FlowQueue-CoDel (RFC 8290): flows hashed into queues, served by deficit round robin with a short preference for
 //! flows that have just begun, each queue under a CoDel law of its own.
 //!
+//! At an overflow the half of a queue is half of its bytes, and queues are relieved until the buffer holds the rest. A queue
+//! that has used up its credit waits for its next turn, as in Linux; RFC 8290 §4.2 says so of one that owes only.
+//!
 //! There is no fixed table of queues (RFC 8290 §5.1): one that has left both lists gives its memory back. Only where its
 //! law was dropping at a rate that it would resume (RFC 8289 §5.6) is that law kept, for as long as it would.
 

@@ -1,5 +1,6 @@
 //! First-in first-out queues that make room for an arrival at the cost of a packet already waiting: drop-head and
-//! random drop. Drop-tail, which turns the arrival itself away, lives in `droptail`.
+//! random drop. A packet that the empty buffer could not hold pushes nobody out. Drop-tail, which turns the arrival
+//! itself away, lives in `droptail`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,11 +83,16 @@ impl PushOut {
 
 impl QueueDiscipline for PushOut {
     fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
-        let admitted = self.limit.admits(&packet, &self.ring.backlog(), cx.idle_since.is_some());
-        self.ring.push(packet, ());
-        if admitted {
+        if self.limit.admits(&packet, &self.ring.backlog(), cx.idle_since.is_some()) {
+            self.ring.push(packet, ());
             return;
         }
+        if !self.limit.admits(&packet, &Backlog::default(), false) {
+            // What the empty buffer could not hold pushes nobody out.
+            cx.drop(packet, DropReason::Overflow);
+            return;
+        }
+        self.ring.push(packet, ());
         // A large packet may cost several small ones.
         while self.limit.exceeded_by(&self.ring.backlog()) {
             let index = match self.victim {

@@ -13,3 +13,4 @@ mod metrics;
 mod passing;
 mod polled;
 mod refusals;
+mod second;

@@ -4,10 +4,13 @@
 
 use crate::common;
 
-use common::{all, arrivals, build, config, run, serve};
+use std::collections::HashMap;
+
+use common::wild::{capacities as wild_capacities, rates, wild};
+use common::{Outcome, all, arrivals, build, config, run, serve, serve_at};
 use proptest::prelude::*;
 use tailback_core::{Bytes, Capacity, DropReason, Ecn, Span, Time};
-use tailback_qdisc::{ALL, Config};
+use tailback_qdisc::{ALL, Config, Limit};
 
 /// Disciplines that may leave the line idle although packets wait.
 fn may_idle(config: &Config) -> bool {
@@ -18,9 +21,52 @@ fn may_idle(config: &Config) -> bool {
     }
 }
 
-/// Disciplines that may send a flow's packets out of order: by lane, or by ECN field.
-fn may_reorder(config: &Config) -> bool {
-    matches!(config, Config::Priority(_) | Config::Cake(_) | Config::DualPi2(_))
+/// Among which of a flow's packets the order is kept: all, but for disciplines that go by lane or by ECN field.
+fn kept_in_order(config: &Config, job: &common::Job) -> (u32, u8, bool) {
+    match config {
+        Config::Priority(_) | Config::Cake(_) => (job.flow, job.lane.number(), false),
+        Config::DualPi2(_) => (job.flow, 0, matches!(job.ecn, Ecn::Ect1 | Ecn::Ce)),
+        _ => (job.flow, 0, false),
+    }
+}
+
+/// What must hold of every outcome; the server has checked conservation at every step.
+fn check(
+    config: &Config,
+    capacity: Capacity,
+    jobs: &[common::Job],
+    outcome: &Outcome,
+) -> Result<(), TestCaseError> {
+    let name = config.name();
+    prop_assert_eq!(outcome.departures.len() + outcome.drops.len(), jobs.len(), "{}", name);
+    prop_assert!(!outcome.idled || may_idle(config), "{name} idles while packets wait");
+
+    let mut newest = HashMap::new();
+    let mut marks = 0;
+    let mut clock = Time::ZERO;
+    for departure in &outcome.departures {
+        let job = jobs[departure.job];
+        prop_assert!(departure.started >= clock && departure.started >= job.at);
+        clock = departure.ended;
+        let last = newest.insert(kept_in_order(config, &job), departure.job);
+        prop_assert!(last < Some(departure.job), "{name} reorders a flow");
+        let marked = departure.packet.ecn() != job.ecn;
+        let capable = matches!(job.ecn, Ecn::Ect0 | Ecn::Ect1);
+        prop_assert!(!marked || (capable && departure.packet.ecn() == Ecn::Ce), "{name} marks {job:?}");
+        marks += u64::from(marked) + u64::from(departure.packet.rho()) + u64::from(departure.packet.eta());
+    }
+    // A packet that is marked and then pushed out counts too.
+    prop_assert!(marks <= outcome.marks, "{name} marks more than it says");
+    // With all defaults there is no buffer but the link's.
+    let own_buffer = ALL.iter().all(|info| (info.default)() != *config);
+    let overflows = outcome.drops.iter().any(|(_, reason, _)| *reason == DropReason::Overflow);
+    prop_assert!(!overflows || own_buffer || capacity != Capacity::Unlimited, "{name}");
+    // At an idle server with nothing waiting, a packet needs no room; with one that shapes it waits there all the same.
+    let limit = Limit::new(capacity);
+    let held = !limit.exceeded_by(&outcome.most);
+    let shares = !matches!(config, Config::Priority(_) | Config::TokenBucket(_));
+    prop_assert!(held || !shares, "{name} holds {:?} in {capacity}", outcome.most);
+    Ok(())
 }
 
 fn capacities() -> impl Strategy<Value = Capacity> {
@@ -36,36 +82,21 @@ fn capacities() -> impl Strategy<Value = Capacity> {
 proptest! {
     #![proptest_config(common::cases(200))]
 
-    /// The server checks conservation at every step; here is the rest.
     #[test]
     fn hold_for_every_discipline(jobs in arrivals(5, 250), capacity in capacities(), seed in 0_u64..1000) {
         for config in all() {
-            let outcome = run(&config, capacity, &jobs, seed);
-            prop_assert_eq!(outcome.departures.len() + outcome.drops.len(), jobs.len(), "{}", config.name());
-            prop_assert!(!outcome.idled || may_idle(&config), "{} idles while packets wait", config.name());
+            check(&config, capacity, &jobs, &run(&config, capacity, &jobs, seed))?;
+        }
+    }
 
-            let mut newest = [None; 5];
-            let mut marks = 0;
-            let mut clock = Time::ZERO;
-            for departure in &outcome.departures {
-                let job = jobs[departure.job];
-                prop_assert!(departure.started >= clock && departure.started >= job.at);
-                clock = departure.ended;
-                let last = newest[departure.flow as usize].replace(departure.job);
-                let in_order = last < Some(departure.job) || may_reorder(&config);
-                prop_assert!(in_order, "{} reorders a flow", config.name());
-                let marked = departure.packet.ecn() != job.ecn;
-                prop_assert!(!marked || (job.ecn != Ecn::NotEct && departure.packet.ecn() == Ecn::Ce));
-                marks += u64::from(marked)
-                    + u64::from(departure.packet.rho())
-                    + u64::from(departure.packet.eta());
-            }
-            // A packet that is marked and then pushed out counts too.
-            prop_assert!(marks <= outcome.marks, "{} marks more than it says", config.name());
-            // With all defaults there is no buffer but the link's.
-            let own_buffer = ALL.iter().all(|info| (info.default)() != config);
-            let overflows = outcome.drops.iter().any(|(_, reason, _)| *reason == DropReason::Overflow);
-            prop_assert!(!overflows || own_buffer || capacity != Capacity::Unlimited, "{}", config.name());
+    /// And of arrivals that no text thought of, at rates that change.
+    #[test]
+    fn hold_whatever_arrives(
+        jobs in wild(5, 60), capacity in wild_capacities(), rates in rates(), seed in 0_u64..1000
+    ) {
+        for config in all() {
+            let outcome = serve_at(&mut build(&config, capacity), &jobs, seed, &|now| rates.at(now));
+            check(&config, capacity, &jobs, &outcome)?;
         }
     }
 
@@ -93,7 +124,7 @@ proptest! {
             let shifted: Vec<_> = second.iter().map(|job| common::Job { at: job.at + later, ..*job }).collect();
             let again = serve(&mut used, &shifted, 1);
             let fresh = run(&config, Capacity::Unlimited, &second, 1);
-            let order = |outcome: &common::Outcome| -> Vec<usize> {
+            let order = |outcome: &Outcome| -> Vec<usize> {
                 outcome.departures.iter().map(|departure| departure.job).collect()
             };
             prop_assert_eq!(order(&again), order(&fresh), "{}", name);
@@ -121,6 +152,20 @@ fn drop_head_keeps_the_newest() {
     let outcome = run(&config(r#"{"name":"drop-head"}"#), Capacity::Packets(3), &jobs, 1);
     let kept: Vec<_> = outcome.departures.iter().map(|departure| departure.job).collect();
     assert_eq!(kept, [0, 7, 8, 9]);
+}
+
+/// A packet that the buffer could not hold alone: it goes, and what waits stays.
+#[test]
+fn what_does_not_fit_pushes_nobody_out() {
+    for name in ["drop-head", "random-drop"] {
+        let sizes = [1000, 300, 300, 1200, 300];
+        let jobs: Vec<_> = sizes.iter().map(|size| common::Job::new(0, 0, *size)).collect();
+        let written = config(&format!(r#"{{"name":"{name}"}}"#));
+        let outcome = run(&written, Capacity::Bytes(Bytes::new(1000)), &jobs, 1);
+        let kept: Vec<_> = outcome.departures.iter().map(|departure| departure.job).collect();
+        let dropped: Vec<_> = outcome.drops.iter().map(|drop| drop.0).collect();
+        assert_eq!((kept, dropped), (vec![0, 1, 2, 4], vec![3]), "{name}");
+    }
 }
 
 #[test]

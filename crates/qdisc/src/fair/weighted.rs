@@ -8,8 +8,7 @@
 //! are served in the order of tags, so that none ends later than in the fluid by more than the time of one largest
 //! packet (1993, Theorem 1).
 //!
-//! The fluid server runs at the rate of the link at the last arrival; a rate that changes between two arrivals is
-//! noticed at the second.
+//! Between two arrivals the fluid server runs at the rate that the link has at the second, whatever it was in between.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

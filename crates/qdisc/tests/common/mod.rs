@@ -4,10 +4,12 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of this module")]
 
 use tailback_core::{
-    Annexes, BitRate, Bytes, Capacity, DropReason, Ecn, FlowId, Kind, Lane, Packet, QueueCx, QueueDiscipline,
-    Span, Stream, Time,
+    Annexes, Backlog, BitRate, Bytes, Capacity, DropReason, Ecn, FlowId, Kind, Lane, Packet, QueueCx,
+    QueueDiscipline, Span, Stream, Time,
 };
 use tailback_qdisc::{ALL, BuildCx, Config, Discipline, FlowHosts};
+
+pub mod wild;
 
 /// One byte per microsecond: service times are whole.
 pub const RATE: BitRate = BitRate::from_bits_per_sec(8_000_000);
@@ -53,6 +55,8 @@ pub struct Outcome {
     pub marks: u64,
     /// Whether the server stood idle while packets waited.
     pub idled: bool,
+    /// The most that waited at once, where more than one packet did.
+    pub most: Backlog,
 }
 
 impl Outcome {
@@ -126,6 +130,7 @@ struct Server<'a> {
     queue: &'a mut dyn QueueDiscipline,
     jobs: &'a [Job],
     rng: Stream,
+    rate: &'a dyn Fn(Time) -> BitRate,
     annexes: Annexes,
     drops: Vec<(Packet, DropReason)>,
     serving: Option<(Packet, Time, Time)>,
@@ -140,7 +145,7 @@ impl Server<'_> {
         let mut cx = QueueCx {
             rng: &mut self.rng,
             annexes: &mut self.annexes,
-            rate: RATE,
+            rate: (self.rate)(now),
             idle_since,
             drops: &mut self.drops,
             marks: 0,
@@ -178,7 +183,10 @@ impl Server<'_> {
             return;
         }
         if let Some(packet) = self.call(now, |queue, cx| queue.dequeue(now, cx)) {
-            self.serving = Some((packet, now, now + RATE.span_of(packet.size())));
+            // A link that stands still begins when it has a rate again.
+            let mut steps = (0..).map(|n| now + Span::from_millis(n));
+            let begin = steps.find(|at| (self.rate)(*at) > BitRate::ZERO).unwrap_or(now);
+            self.serving = Some((packet, now, begin + (self.rate)(begin).span_of(packet.size())));
         } else if self.queue.backlog().packets > 0 {
             self.outcome.idled = true;
             let ready = self.queue.next_ready(now);
@@ -187,20 +195,36 @@ impl Server<'_> {
     }
 
     /// Packets are neither made nor lost.
-    fn check_conservation(&self) {
+    fn check_conservation(&mut self) {
         let backlog = self.queue.backlog();
         let out = self.outcome.departures.len() + self.outcome.drops.len();
         let inside = backlog.packets as usize + usize::from(self.serving.is_some());
         assert_eq!(self.entered, out + inside, "packets in = out + dropped + inside");
         assert_eq!(backlog.packets == 0, backlog.bytes == Bytes::ZERO, "{backlog:?}");
+        if backlog.packets > 1 {
+            let most = &mut self.outcome.most;
+            *most =
+                Backlog { packets: most.packets.max(backlog.packets), bytes: most.bytes.max(backlog.bytes) };
+        }
     }
 }
 
 /// Plays `jobs`, in order of time, until all are out. Service ends come before arrivals, arrivals before timers.
 pub fn serve(queue: &mut dyn QueueDiscipline, jobs: &[Job], seed: u64) -> Outcome {
+    serve_at(queue, jobs, seed, &|_| RATE)
+}
+
+/// The same at a rate that may change; a packet is transmitted at the rate of its beginning.
+pub fn serve_at(
+    queue: &mut dyn QueueDiscipline,
+    jobs: &[Job],
+    seed: u64,
+    rate: &dyn Fn(Time) -> BitRate,
+) -> Outcome {
     let mut server = Server {
         queue,
         jobs,
+        rate,
         rng: Stream::new(seed, "queue"),
         annexes: Annexes::new(),
         drops: Vec::new(),
