@@ -200,6 +200,7 @@ impl VirtualQueue {
 #[derive(Clone, Debug)]
 pub struct Avq {
     limit: Limit,
+    rate: KnownRate,
     queue: VirtualQueue,
     buffer: f64,
     ecn: bool,
@@ -215,6 +216,7 @@ impl Avq {
         });
         Self {
             limit: Limit::new(cx.capacity),
+            rate: KnownRate::new(cx.rate),
             queue: VirtualQueue::new(config.target, config.gain, 0.0, cx.rate.bytes_per_sec()),
             buffer: buffer.in_bytes(cx.mean_packet).as_f64(),
             ecn: config.ecn,
@@ -229,7 +231,7 @@ impl Avq {
 
 impl ArrivalPolicy for Avq {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
-        let rate = cx.rate.bytes_per_sec();
+        let rate = self.rate.at(cx.rate).bytes_per_sec();
         self.queue.advance(now, rate);
         if !self.limit.admits(packet, backlog, cx.idle_since.is_some()) {
             return Verdict::Drop(DropReason::Overflow);

@@ -3,7 +3,7 @@
 use tailback_core::BitRate;
 
 /// The rate of the link, or while that stands still (a step of its schedule to 0 bit/s) the one that it had before: what is
-/// divided by zero would stay in a law for ever.
+/// divided by zero would stay in a law for ever, and a capacity of nothing would take long to grow back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KnownRate(BitRate);
 

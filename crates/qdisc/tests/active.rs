@@ -337,6 +337,10 @@ fn an_outage_leaves_no_trace() {
     // Four times the target.
     assert!(late(11_000, 60).0 > 1000);
 
+    // A capacity of nothing would take seconds to come back; ten packets cost α = 0.15 of their bytes.
+    let avq = after_outage(r#"{"name":"avq"}"#);
+    assert!(avq.told("virtual_capacity_bits") > 0.99 * 8e6, "{}", avq.told("virtual_capacity_bits"));
+
     let mut tdqm = after_outage(r#"{"name":"tdqm"}"#);
     tdqm.rate = RATE;
     for n in 0..5000 {

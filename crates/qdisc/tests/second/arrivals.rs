@@ -152,6 +152,8 @@ pub struct Avq {
     pub buffer: f64,
     pub ecn: bool,
     limit: Limit,
+    /// Of a link that stands still, the one before.
+    rate: f64,
     capacity: f64,
     queue: f64,
     before: Time,
@@ -160,13 +162,26 @@ pub struct Avq {
 impl Avq {
     pub fn new(gain: f64, buffer: f64, ecn: bool, capacity: Capacity, rate: BitRate) -> Self {
         let (limit, capacity) = (Limit::new(capacity), rate.bytes_per_sec());
-        Self { target: 0.98, gain, buffer, ecn, limit, capacity, queue: 0.0, before: Time::ZERO }
+        Self {
+            target: 0.98,
+            gain,
+            buffer,
+            ecn,
+            limit,
+            rate: capacity,
+            capacity,
+            queue: 0.0,
+            before: Time::ZERO,
+        }
     }
 }
 
 impl ArrivalPolicy for Avq {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
-        let real = cx.rate.bytes_per_sec();
+        if cx.rate > BitRate::ZERO {
+            self.rate = cx.rate.bytes_per_sec();
+        }
+        let real = self.rate;
         let capacity = &mut self.capacity;
         let gap = now.since(self.before).as_secs_f64();
         self.before = now;
