@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,19 @@ import pytest
 
 import tailback as tb
 from tailback import _core
-from tailback.papers.packet_pair import benchmarks, coder, fig_17, stability, table_4, table_7, video
+from tailback.papers.lab import Lab
+from tailback.papers.packet_pair import (
+    benchmarks,
+    coder,
+    fig_15,
+    fig_17,
+    fig_19,
+    stability,
+    table_4,
+    table_7,
+    table_13,
+    video,
+)
 from tailback.papers.packet_pair.scenes import (
     RATE,
     UPSTREAM,
@@ -23,6 +36,8 @@ from tailback.papers.packet_pair.scenes import (
     watched,
 )
 from tailback.papers.packet_pair.traces import Steps, jain, logged, own_queue, published, sending_rate
+from tailback.pool import Pool
+from tailback.progress import Bar
 
 SOURCES, PACKETS = 4, 1000
 
@@ -177,6 +192,64 @@ def test_the_sending_rate_is_judged_and_not_what_the_queue_lets_through() -> Non
     # At 2000 TU a ninth is fair, and what is sent is above it; what the fair queue lets through would be 0.11 at most.
     assert run.rate_1 > 0.13
     assert run.rate_steady == pytest.approx(0.1, abs=0.01)
+
+
+class Told(Lab):
+    """Gives every experiment what a function says in place of a run."""
+
+    def __init__(self, answer: Callable[[Any], Any]) -> None:
+        super().__init__("quick", Pool(1), Bar("x", show=False))
+        self.answer = answer
+
+    def map(self, _: Any, arguments: Iterable[Any]) -> list[Any]:
+        """An answer for each."""
+        return [self.answer(argument) for argument in arguments]
+
+
+@pytest.mark.parametrize(
+    ("slow", "word", "changed"), [(None, "holds", True), (False, "fails", True), (True, "holds", False)]
+)
+def test_table_13_judges_sources_that_come_one_by_one(slow: bool | None, word: str, changed: bool) -> None:
+    """As the ledger has it; those that are there from the beginning are the changed test."""
+
+    def took(run: table_13.Run) -> float:
+        late = run.load == 0.6 and run.at_once is slow
+        return (44.0 + 400.0 / (1.0 - run.load)) * (1.4 if late else 1.2)
+
+    outcome = table_13.measure(Told(took))
+    assert outcome.verdict == word
+    assert outcome.changed
+    assert outcome.changed.holds is changed
+    assert outcome.measured["completion_mean_ms"]["0.6"] == pytest.approx(1044.0 * (1.4 if slow is False else 1.2))
+
+
+@pytest.mark.parametrize(("lost", "holds"), [(1, True), (0, False), (9, False)])
+def test_figure_15_counts_the_losses_of_every_source_in_every_run(lost: int, holds: bool) -> None:
+    """A mean over runs would take nine in one for four in each."""
+
+    def made(run: fig_15.Run) -> fig_15.Traced:
+        losses = [
+            [1000.0 + index for index in range(lost if run.seed == 2 and source == 3 else 4)] for source in range(4)
+        ]
+        swing = [20.0 + 10.0 * (int(time) // 100 % 2) for time in np.arange(1.0, fig_15.SHOWN, 1.0)]
+        return fig_15.Traced([swing] * 4, losses, [len(own) for own in losses], [1.0] * 4, [swing] * 4)
+
+    assert fig_15.measure(Told(made)).holds is holds
+
+
+def test_figure_19_is_judged_with_the_estimator_of_all_items() -> None:
+    def answer(run: table_4.Run) -> fig_19.Traced:
+        good = fig_19.Traced(
+            [1.0], [1.0], [1.0], [1.0], [1.0], [1.0], [0.0, 1e3, 1.1e3, 1.2e3, 2e3, 6e3, 7e3],
+            33, 31, 0.0, 80, 0, 0.1, 10, 0, 1.0, 25, 7e3, 5,
+        )  # fmt: skip
+        return good if run.way == "program" else good._replace(rate_3=0.38)
+
+    outcome = fig_19.measure(Told(answer))
+    assert not outcome.holds
+    assert outcome.changed
+    assert outcome.changed.holds
+    assert "0.38" in outcome.why
 
 
 def test_estimators_follow_a_series() -> None:

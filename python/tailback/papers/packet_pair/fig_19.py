@@ -83,6 +83,12 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
             "inferred",
             "the paper describes them in words",
         ),
+        Parameter(
+            "estimator of the changed test",
+            "that of the appendix's program",
+            "stated",
+            "its listing; the paper's figures were made with it",
+        ),
     )
 
 
@@ -155,15 +161,22 @@ def _finished(result: Result, flow: str) -> float:
 
 
 def measure(lab: Lab) -> Outcome:
-    """Runs it once with each estimator: nothing in it is random. The program's is judged, since the paper's figures are its."""
+    """Runs it once with each estimator: nothing in it is random. The text's is judged, as in every other item; the program's, which
+    the paper's figures were made with, stands beside it."""
     text, program = lab.map(simulate, [RUN, PROGRAM_RUN])
+    checks = _checks(text)
+    rate = (
+        "With the estimator of the text (§4.5), by which all items are judged, phase 3 cannot be told from the others as the paper "
+        "has it. It carries its smoothed error on and takes the first long spacing for half a spike: the rate falls to "
+        f"{text.rate_3:.2f}, where the paper has 'nearly zero', and recovers with the next pair, so the queue does not drain."
+    )
     return Outcome(
         measured={
-            "phase_start_tu": [round(value, 1) for value in program.starts],
-            "peak_phase2": program.peak_2,
-            "peak_phase4": program.peak_4,
+            "phase_start_tu": [round(value, 1) for value in text.starts],
+            "peak_phase2": text.peak_2,
+            "peak_phase4": text.peak_4,
         },
-        checks=_checks(program),
+        checks=checks,
         data=pl.concat([_frame("text", text), _frame("program", program)]),
         units={
             "time": "TU",
@@ -173,19 +186,19 @@ def measure(lab: Lab) -> Outcome:
             "sent": "packets",
             "acked": "packets",
         },
-        why="",
-        scenario=scenario(PROGRAM_RUN).to_toml(),
+        why="" if all(check.holds for check in checks) else rate,
+        scenario=scenario(RUN).to_toml(),
         notes=(
             "The paper's peaks for N = 10 are 41 packets in phase 2 and, with a large buffer, 86 in phase 4.",
-            f"In phase 3 the timer keeps the source still for {program.still:.0f} TU.",
-            f"Source 1 sends {program.soft} packets again in phase 5, in the paper by soft time-outs. Phases 8 and 9 do not "
-            "occur, as in the paper.",
+            f"With the program's estimator the timer keeps the source still for {program.still:.0f} TU in phase 3, and source 1 "
+            f"retransmits {program.soft} packets in phase 5 ({text.soft} with the text's), in the paper by soft time-outs. Phases "
+            "8 and 9 do not occur, as in the paper.",
         ),
         changed=ChangedTest(
-            _checks(text),
-            "The same with the estimator of the text (§4.5), this project's default. It carries its smoothed error on and takes "
-            f"the first long spacing for half a spike: the rate falls to {text.rate_3:.2f} in phase 3, where the paper has 'nearly "
-            "zero', and recovers with the next pair, so the queue does not drain.",
+            _checks(program),
+            "The same with the estimator of the appendix's program, with which the paper's figures were made: it believes the "
+            "first long spacing, so that the rate falls to nearly zero and the queue drains. The text and the program differ in "
+            "five points, and the ledger does not say which is meant.",
         ),
     )
 

@@ -62,17 +62,16 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
         ),
         Parameter(
             "its start",
-            "there from the beginning",
-            "inferred",
-            "§9.4.7 has the sources come from 100 ms on, 44 ms apart; the printed optima and times are of traffic that is there "
-            "from the beginning. Both are run",
+            "from 100 ms on, 44 ms apart",
+            "stated",
+            "§9.4.7; the printed optima and times are of traffic that is there from the beginning, which is run beside it",
         ),
         Parameter("their packets", "500 B", "inferred", "as §9"),
         Parameter(
             "optimum",
             "44 ms + 400 ms / (1 - load)",
             "inferred",
-            "gives the printed figures: connection 1 gets what the cross traffic leaves, from the beginning",
+            "gives the printed figures: connection 1 gets what the cross traffic leaves, were it there from the beginning",
         ),
         Parameter("seeds", str(_seeds(fidelity)), "inferred", "the paper prints a variance, not how many runs"),
     )
@@ -115,11 +114,14 @@ def measure(lab: Lab) -> Outcome:
     seeds = _seeds(lab.fidelity)
     runs = [Run(load, seed, at_once) for at_once in (False, True) for load in LOADS for seed in range(1, seeds + 1)]
     found = dict(zip(runs, lab.map(simulate, runs), strict=True))
+
+    def times(load: float, *, at_once: bool) -> list[float]:
+        return [found[Run(load, seed, at_once)] for seed in range(1, seeds + 1)]
+
     rows = []
     for load, paper in zip(LOADS, PUBLISHED, strict=True):
-        times = np.array([found[run] for run in runs if run.load == load and run.at_once])
-        interval = mean_interval(times)
-        one_by_one = mean_interval([found[run] for run in runs if run.load == load and not run.at_once])
+        own, begun = (times(load, at_once=at_once) for at_once in (False, True))
+        interval, at_once = mean_interval(own), mean_interval(begun)
         best = ROUND_TRIP + PRIMARY / 10.0 / (1.0 - load)
         rows.append(
             {
@@ -127,61 +129,66 @@ def measure(lab: Lab) -> Outcome:
                 "optimal": best,
                 "completion": interval.mean,
                 "completion_ci95": interval.half_width,
-                "deviation": float(times.std(ddof=1)),
                 "slowdown": slowdown(interval.mean, best),
-                "one_by_one": one_by_one.mean,
-                "one_by_one_ci95": one_by_one.half_width,
-                "one_by_one_slowdown": slowdown(one_by_one.mean, best),
+                "at_once": at_once.mean,
+                "at_once_ci95": at_once.half_width,
+                "at_once_deviation": float(np.std(begun, ddof=1)),
+                "at_once_slowdown": slowdown(at_once.mean, best),
                 "published": paper,
             }
         )
     data = pl.DataFrame(rows).with_columns(pl.Series("published_optimal", OPTIMAL))
     data = data.with_columns((pl.col("published") / pl.col("published_optimal") - 1.0).alias("published_slowdown"))
-    gap = max((row["completion"] / row["published"] - 1.0 for row in data.iter_rows(named=True)), key=abs)
-    checks = [
-        slowdown_check(f"slowdown at load {row['load']:g}", row["slowdown"], LIMIT)
-        for row in data.iter_rows(named=True)
-    ]
+    return _judged(data)
+
+
+def _judged(data: pl.DataFrame) -> Outcome:
+    """The ledger's test is of sources that come one by one; those that are there from the beginning stand beside it."""
+    kept = list(data.iter_rows(named=True))
+    gap = max((row["at_once"] / row["published"] - 1.0 for row in kept), key=abs)
+    off = max((row["completion"] / row["published"] - 1.0 for row in kept), key=abs)
+    begun = (
+        "The printed times are of cross traffic that is there from the beginning, as the printed optimum assumes: so run, "
+        f"completion is within {100 * abs(gap):.1f} % of every one of them. As §9.4.7 is written, the sources come one by one from "
+        "100 ms on. Most of the file has passed by then, so that this is the easier case."
+    )
     return Outcome(
         measured={
-            "optimal_ms": {f"{row['load']:g}": round(row["optimal"], 1) for row in data.iter_rows(named=True)},
-            "completion_mean_ms": {
-                f"{row['load']:g}": round(row["completion"], 1) for row in data.iter_rows(named=True)
-            },
-            "slowdown": {f"{row['load']:g}": round(row["slowdown"], 4) for row in data.iter_rows(named=True)},
-            "completion_one_by_one_ms": {
-                f"{row['load']:g}": round(row["one_by_one"], 1) for row in data.iter_rows(named=True)
-            },
+            key: {f"{row['load']:g}": round(row[column], digits) for row in kept}
+            for key, column, digits in (
+                ("optimal_ms", "optimal", 1),
+                ("completion_mean_ms", "completion", 1),
+                ("slowdown", "slowdown", 4),
+                ("completion_at_once_ms", "at_once", 1),
+            )
         },
-        checks=checks,
+        checks=[slowdown_check(f"slowdown at load {row['load']:g}", row["slowdown"], LIMIT) for row in kept],
         data=data,
         units=dict.fromkeys(
-            ("optimal", "completion", "completion_ci95", "deviation", "one_by_one", "one_by_one_ci95", "published"),
+            ("optimal", "completion", "completion_ci95", "at_once", "at_once_ci95", "at_once_deviation", "published"),
             "ms",
         )
-        | {"slowdown": "fraction", "one_by_one_slowdown": "fraction"},
-        why="",
-        scenario=scenario(0.6, at_once=True).to_toml(),
+        | {"slowdown": "fraction", "at_once_slowdown": "fraction"},
+        why=(
+            f"Completion is up to {100 * abs(off):.0f} % from the printed times and, from a load of 0.6 on, below the printed "
+            "optimum: that leaves connection 1 what the cross traffic leaves over from the beginning, while fair queueing gives it "
+            "as much as any one of the ten. " + begun
+        ),
+        scenario=scenario(0.6).to_toml(),
         notes=(
-            f"Completion is within {100 * abs(gap):.1f} % of every printed time. The printed 'variance' of 8 to 134 is of the size "
-            "of the standard deviation in milliseconds, "
-            + ", ".join(f"{row['deviation']:.0f}" for row in data.iter_rows(named=True))
+            "The printed 'variance' of 8 to 134 is of the size of the standard deviation in milliseconds of runs whose cross "
+            "traffic is there from the beginning: "
+            + ", ".join(f"{row['at_once_deviation']:.0f}" for row in kept)
             + ".",
         ),
         changed=ChangedTest(
             [
                 slowdown_check(
-                    f"slowdown at load {row['load']:g}, sources from 100 ms, 44 ms apart",
-                    row["one_by_one_slowdown"],
-                    LIMIT,
+                    f"slowdown at load {row['load']:g}, all sources from the beginning", row["at_once_slowdown"], LIMIT
                 )
-                for row in data.iter_rows(named=True)
+                for row in kept
             ],
-            "As §9.4.7 is written, the sources come one by one from 100 ms on. Most of the file has passed by then, so completion "
-            "is far below the printed times ("
-            + ", ".join(f"{row['one_by_one']:.0f} ms at {row['load']:g}" for row in data.iter_rows(named=True))
-            + ") and, from a load of 0.6 on, below the printed optimum: the optimum leaves connection 1 what the cross traffic "
-            "leaves over from the beginning, while fair queueing gives it as much as any one of the ten.",
+            begun,
         ),
     )
 
@@ -202,8 +209,8 @@ def draw(outcome: Outcome) -> Figure:
         axis.plot(data["load"], data["optimal"], color=COLOURS[0], linestyle=DASHES[0], label="optimal")
         axis.errorbar(
             data["load"],
-            data["completion"],
-            data["completion_ci95"],
+            data["at_once"],
+            data["at_once_ci95"],
             color=COLOURS[1],
             linestyle=DASHES[1],
             marker=MARKERS[1],
@@ -212,8 +219,8 @@ def draw(outcome: Outcome) -> Figure:
         )
         axis.errorbar(
             data["load"],
-            data["one_by_one"],
-            data["one_by_one_ci95"],
+            data["completion"],
+            data["completion_ci95"],
             color=COLOURS[3],
             linestyle=DASHES[3],
             marker=MARKERS[3],
