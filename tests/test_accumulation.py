@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailback.analysis import columns, fluid, utility
-from tailback.papers.accumulation import equilibrium, fig_9, network, robustness
+from tailback.papers.accumulation import demands, equilibrium, fig_7, fig_8, fig_9, network, robustness
+from tailback.papers.lab import Lab
+from tailback.pool import Pool
+from tailback.progress import Bar
 
 PARKING_LOT = [[0, 1], [0], [1]]
 
@@ -163,6 +167,30 @@ def test_flows_that_decide_in_turn_are_between_one_loop_and_a_continuous_one() -
 def test_random_networks_and_kinds_are_reproducible() -> None:
     assert equilibrium.draw_network(3, 10.0) == equilibrium.draw_network(3, 10.0)
     assert all(set(fig_9.kinds(hops)) == {"avd", "drop-tail"} for hops in range(2, 10))
+
+
+class Told(Lab):
+    """Gives every run the same outcome."""
+
+    def __init__(self, seen: demands.Seen) -> None:
+        super().__init__("quick", Pool(1), Bar("x", show=False))
+        self.seen = seen
+
+    def map(self, _: Any, arguments: Iterable[Any]) -> list[Any]:
+        """One for each."""
+        return [self.seen for _ in arguments]
+
+
+def test_the_whole_run_counts_where_the_ledger_leaves_nothing_out() -> None:
+    """Rise and drops of demand are a part of it: in them less is sent, and queues peak."""
+    seen = demands.simulate(fig_8.RUN)
+    link = demands.scenario(fig_8.RUN).run().series(link=demands.LINK)
+    assert seen.whole == pytest.approx(columns.mean(link["throughput"]) / demands.RATE)
+    assert seen.whole < seen.used - 5e-4
+    assert seen.queue_p90 == columns.quantile(link["queue_packets"], 0.9)
+    unused = seen._replace(whole=0.9, used=1.0)
+    assert not fig_7.measure(Told(unused)).holds
+    assert not fig_8.measure(Told(unused)).holds
 
 
 def test_monaco_holds_its_target_in_the_queue() -> None:

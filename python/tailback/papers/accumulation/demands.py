@@ -51,8 +51,10 @@ class Seen(NamedTuple):
     """Per interval."""
     used: float
     """From the first settled second on, without the settling after the two drops of demand."""
+    whole: float
+    """Utilization of the whole run, rise and drops of demand included."""
     queue_p90: float
-    """Waiting packets, over the same seconds."""
+    """Waiting packets, over the whole run."""
     losses: list[int]
     """Per interval, transients included."""
     cov: float
@@ -101,7 +103,6 @@ def simulate(run: Run) -> Seen:
         queue.append(columns.mean(settled["queue_bytes"]) / network.PACKET / count)
         used.append(network.utilization(result, LINK, begin + SETTLE, end))
         losses.append(network.drops(result, LINK, begin, end))
-    calm = pl.concat([network.between(link, begin + SETTLE, end) for begin, end, _ in INTERVALS])
     steady = pl.concat(
         [network.between(link, SETTLE, 30.0), *(network.between(link, b + SETTLE, e) for b, e, _ in INTERVALS[3:])]
     )
@@ -114,7 +115,8 @@ def simulate(run: Run) -> Seen:
         queue,
         used,
         columns.mean(steady["throughput"]) / RATE,
-        columns.quantile(calm["queue_packets"], 0.9),
+        network.utilization(result, LINK, 0.0, END),
+        columns.quantile(link["queue_packets"], 0.9),
         losses,
         _variation(result),
         link["time"].to_list(),
