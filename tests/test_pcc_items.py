@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tailback.papers.lab import Lab
-from tailback.papers.pcc import fig_9, fig_11, options, scenes
+from tailback.papers.pcc import fig_9, fig_10, fig_11, options, scenes
 from tailback.papers.pcc.scenes import Run, Seen
 from tailback.pool import Pool
 from tailback.progress import Bar
@@ -76,6 +76,30 @@ def test_single_comparisons_are_read_from_their_running_mean() -> None:
     assert "meet about 15 losses" in told
     assert "about a mean of 1.22" in told
     assert "0 of 3 flows have the 8" in told
+
+
+@pytest.mark.parametrize(
+    ("loss", "told"),
+    [
+        ([0.01, 0.02, 0.03, 0.04, 0.05], True),
+        ([0.01, 0.02, 0.03, 0.04, 0.04], False),
+        ([0.01, 0.02, 0.03, 0.04], None),
+        ([0.01, 0.02, 0.02, 0.04], False),
+    ],
+)
+def test_figure_10_wants_more_loss_with_each_of_four_flows(loss: list[float], told: bool | None) -> None:
+    """Four flows at once are rare: without them the claim is neither met nor missed."""
+    assert fig_10.rises(dict(enumerate(loss))) is told
+
+
+def test_flows_of_different_runs_are_put_together() -> None:
+    """In each run all four switch together, and no two runs at the same time."""
+    runs = []
+    for run in range(4):
+        on = [second == run for second in range(4)]
+        runs.append(Seen([], [], 0.0, 0.0, [], [], [], [], [], [], np.sum([on] * 4, axis=0).tolist(), [], [on] * 4))
+    assert [max(one.on_flows) for one in runs] == [4] * 4
+    assert [one.on_flows for one in fig_10.strangers(runs)] == [[1] * 4] * 4
 
 
 def test_a_single_flow_has_its_series() -> None:

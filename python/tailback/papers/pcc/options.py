@@ -42,8 +42,8 @@ PROBE, WINDOW = 0.04, 30
 """Seconds between probes, and of each time on and off that loss monitoring compares."""
 FACTOR, ERRORS, TIMES = 1.1, 3, 8
 """Beyond this factor in loss, by so many standard errors, loss monitoring suspends a flow, after so many times on at least."""
-BIN = 0.1
-"""Seconds."""
+BIN = 0.01
+"""Seconds: of bins in which first data is looked for, a fifth of the way from receiver to sender."""
 MONITORING: Options = (
     ("probes", (("interval", f"{1000 * PROBE:g} ms"),)),
     ("loss_monitoring", (("window", f"{WINDOW} s"), ("factor", FACTOR), ("switches", TIMES))),
@@ -251,17 +251,18 @@ def _samples(means: NDArray[np.float64]) -> list[float]:
 
 
 def starts(run: Run) -> list[tuple[float, float]]:
-    """When the receiver of each flow passed its first experiment, and when the bin ended in which its first data left, both in
-    seconds from the flow's start; of the flows that came on within the run."""
+    """When the receiver of each flow passed its first experiment, and when the bin began in which its first data left, both in
+    seconds from the flow's start; of the flows that came on within the run. The bin's beginning, so that data that left shortly
+    before the experiment, in the same bin, is not taken for later."""
     data = scenes.scenario(run).to_dict()
     flows = [f"pcc-{flow}" for flow in range(run.pcc)]
     data["record"] = {"flows": flows, "links": "none", "state": True, "bin": f"{1000 * BIN:g} ms"}
     result = Scenario.of(data).run(seed=run.seed)
     notes = result.state.filter((pl.col("name") == "on") & (pl.col("value") == 1.0))
     opened = dict(notes.group_by("flow", maintain_order=True).agg(pl.col("time").min()).iter_rows())
-    # Probes are far below half of the application's rate.
-    sends = result.flow_series.filter(pl.col("sent_bytes") > 0.5 * run.rate * 125 * BIN)
-    first = dict(sends.group_by("flow", maintain_order=True).agg(pl.col("time").min()).iter_rows())
+    # A packet of data is larger than all probes of a bin together, and larger than what the application makes in one.
+    sends = result.flow_series.filter(pl.col("sent_bytes") > 0.5 * scenes.PACKET)
+    first = dict(sends.group_by("flow", maintain_order=True).agg(pl.col("time").min() - BIN).iter_rows())
     began = dict(result.flows.select("flow", "start").iter_rows())
     never = float("inf")
     return [(opened.get(flow, never) - began[flow], at - began[flow]) for flow, at in first.items()]
