@@ -172,6 +172,30 @@ def test_the_burstiness_loop_gains() -> None:
     assert on.rho > off.rho
     assert on.queue < off.queue
     assert on.jitter < off.jitter
+    # The beginning of a run is its emptiest part.
+    assert on.rho_whole < on.rho
+
+
+@pytest.mark.parametrize(("begun", "changed"), [(0.0, True), (0.02, False)])
+def test_figure_6_is_shown_for_whole_runs_beside(begun: float, changed: bool) -> None:
+    """What the beginning takes of the mean of rho is enough for another verdict, which does not count."""
+    rows = []
+    for loop, rho, queue, jitter in (("on", 0.91, 43.0, 9.0), ("off", 0.86, 47.0, 11.0)):
+        for seed in range(1, 6):
+            noise = 1e-4 * seed
+            rows.append(
+                {"eta_loop": loop, "seed": seed, "rho": rho + noise, "queue": queue + noise, "jitter": jitter + noise}
+                | {
+                    "dropped": 0.001,
+                    "rho_whole": rho + noise - begun,
+                    "queue_whole": queue,
+                    "jitter_whole": jitter + noise,
+                }
+            )
+    outcome = fig_6._judged(pl.DataFrame(rows), "")
+    assert outcome.holds
+    assert outcome.changed
+    assert outcome.changed.holds is changed
 
 
 @pytest.mark.parametrize("marks", ["codepoints", "one-bit", "two-bits"])
