@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailback.analysis import mean_interval
-from tailback.papers.mtsc import aggregate, sac
+from tailback.papers.ledger import select
+from tailback.papers.mtsc import aggregate, sac, table_3
 from tailback.papers.mtsc.network import PACE, SEVERITY, Measured, Setting
 from tailback.papers.mtsc.sac_on_tcp import RENO
+from tailback.papers.mtsc.table_2 import COUNTS, place_of
 
 if TYPE_CHECKING:
     from tailback.papers.lab import Lab
@@ -165,6 +167,22 @@ def over_reno(lab: Lab, seconds: float) -> Table:
     return Table("reno", ["unit of ε", "gain at shape 1.05", "gain at shape 1.95"], lines)
 
 
+def reno_trips(lab: Lab) -> Table:
+    """SAC over Reno where Reno leaves more of the link unused: over longer round trips, with both kinds of levels."""
+    lines = []
+    for delay in (0.005, 0.02, 0.04):
+        for kind, name in (("sigma-bands", "bands"), ("equal-probability", "equally likely")):
+            cells = []
+            for alpha in (1.05, 1.95):
+                place = Setting(alpha, SEVERAL, delay=delay)
+                schemes = [sac.inverse(over=RENO, unit=unit, quantiser=kind) for unit in (1.0, 9.0)]
+                base, *found = runs(lab, place, [RENO, *schemes])
+                cells += [f"{base.penalised(0.0).mean():.0f}", *(percent(run, base, 0.0) for run in found)]
+            lines.append([f"{6e3 * delay:.0f} ms", name, *cells])
+    head = [f"{what}, shape {shape}" for shape in ("1.05", "1.95") for what in ("Reno, kB/s", "unit 1", "unit 9")]
+    return Table("reno-trips", ["round trip", "levels", *head], lines)
+
+
 def severity(lab: Lab, seconds: float) -> Table:
     """Tables 2 and 3: totals under the inverse schedule by how severely the control and the report take losses."""
     counts = (1, 2, 4, 8, 10)
@@ -175,6 +193,47 @@ def severity(lab: Lab, seconds: float) -> Table:
         found = [runs(lab, place, [scheme], count)[0] for count in counts]
         lines.append([f"k = {k:g}", *(f"{run.penalised(k).sum(axis=0).mean():.0f}" for run in found)])
     return Table("severity", ["total, kB/s", *(f"{count} connections" for count in counts)], lines)
+
+
+EVEN: Mapping[str, Any] = {**sac.GENERIC, "increase": "300 kbit/s"}
+"""The control beneath levels of equal probability: δ is smaller than in the items, k is theirs."""
+EVEN_UNIT = 24.0
+
+
+def even(**fields: Any) -> dict[str, Any]:
+    """SAC whose levels are equally likely, the alternative of appendix A.1."""
+    return sac.inverse(over=dict(EVEN), unit=EVEN_UNIT, quantiser="equal-probability", **fields)
+
+
+def even_thresholds() -> list[dict[str, Any]]:
+    """The same under every threshold."""
+    return [even(schedule={"name": "threshold", "theta": float(theta)}) for theta in sac.THRESHOLDS]
+
+
+def equal_levels(lab: Lab) -> Table:
+    """Figure 9 and Tables 2 and 3 with levels of equal probability, and one k for all. Runs of full length."""
+    published = select(["mtsc/table-2"])[0].published
+    schemes = [*even_thresholds(), even(), EVEN]
+
+    def row(name: str, place: Setting, count: int) -> list[str]:
+        return [name, *(f"{run.total:.0f}" for run in runs(lab, place, schemes, count))]
+
+    lines = [row("Figure 9", sac.setting(lab.fidelity, 1.05), 1)]
+    for count in COUNTS:
+        printed = [*published[str(count)], table_3.PUBLISHED[count]]
+        lines.append([f"{count} of 20 Mbit/s, published", *(f"{value:.0f}" for value in printed), ""])
+        lines.append(row(f"{count} of 20 Mbit/s, here", place_of(lab.fidelity), count))
+    head = [*(f"θ = {theta}" for theta in sac.THRESHOLDS), "inverse schedule", "without SAC"]
+    return Table("equal-levels", ["kB/s", *head], lines)
+
+
+def equal_gains(lab: Lab) -> Table:
+    """Figure 14 with levels of equal probability. Runs of full length."""
+    lines = []
+    for alpha in (1.05, 1.95):
+        ours, random, base = runs(lab, sac.setting(lab.fidelity, alpha), [even(), even(predictor="random"), EVEN])
+        lines.append([f"{alpha:g}", percent(ours, base), percent(random, base), f"{base.total:.0f}"])
+    return Table("equal-gains", ["shape", "gain", "gain with a random table", "without SAC, kB/s"], lines)
 
 
 def lasting(lab: Lab) -> Table:
@@ -237,6 +296,9 @@ def tables(lab: Lab, seconds: float, only: Sequence[str] = ()) -> Iterable[Table
         "lasting": lasting,
         "seeds": seeds,
         "scales": scales,
+        "reno-trips": reno_trips,
+        "equal-levels": equal_levels,
+        "equal-gains": equal_gains,
     }
     for name in only or (*short, *whole):
         yield short[name](lab, seconds) if name in short else whole[name](lab)
