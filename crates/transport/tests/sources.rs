@@ -309,6 +309,12 @@ fn any_source() -> impl Strategy<Value = serde_json::Value> {
         json!({ "name": "files" }),
         json!({ "name": "datagrams", "arrivals": "poisson", "count": 20 }),
         json!({ "name": "replay", "entries": entries, "repeat_every": "20 ms" }),
+        json!({ "name": "datagrams", "arrivals": "jittered" }),
+        json!({ "name": "game", "direction": "client", "players": 3 }),
+        json!({ "name": "surge", "pages": 3 }),
+        json!({ "name": "video" }),
+        json!({ "name": "voice" }),
+        json!({ "name": "voice", "suppress_silence": true }),
     ])
 }
 

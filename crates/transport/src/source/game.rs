@@ -107,12 +107,13 @@ pub struct Game {
     next: Option<Time>,
     /// Packets that are due at the same time.
     left: u32,
+    stopped: bool,
 }
 
 impl Game {
     /// A game that has not started.
     pub fn new(config: GameConfig) -> Self {
-        Self { config, next: None, left: 0 }
+        Self { config, next: None, left: 0, stopped: false }
     }
 }
 
@@ -147,11 +148,11 @@ impl Source for Game {
     fn on_message_done(&mut self, _: Time, _: &mut Stream) {}
 
     fn is_finished(&self) -> bool {
-        false
+        self.stopped
     }
 
     fn stop(&mut self, _: Time) {
-        self.next = None;
+        (self.next, self.stopped) = (None, true);
     }
 }
 
