@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -11,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.signal import lfilter
 
 from tailback import analysis
-from tailback.analysis import columns
+from tailback.analysis import columns, lrd
+from tailback.analysis.confidence import difference_interval
 
 Model = Callable[[float, float], NDArray[np.float64]]
 
@@ -40,6 +43,16 @@ def test_mm1n_conserves_packets(load: float, n: int) -> None:
     assert 0 <= queue.loss[0] <= 1
     assert 0 <= queue.throughput[0] <= 1 + 1e-12
     assert 0 <= queue.in_system[0] <= n + 1e-9
+
+
+@pytest.mark.parametrize("load", [0.0, 1e-300, 1e-9, 0.3, 1.0, 1.0 + 1e-12, 40.0, 1e200])
+@pytest.mark.parametrize("n", [1, 2, 60])
+def test_mm1n_has_all_its_digits_at_every_load(load: float, n: int) -> None:
+    weights = [Fraction(load) ** count for count in range(n + 1)]
+    whole = sum(weights)
+    queue = analysis.mm1n(load, n)
+    assert queue.throughput[0] == pytest.approx(float(1 - weights[0] / whole), rel=1e-12, abs=0.0)
+    assert queue.loss[0] == pytest.approx(float(weights[-1] / whole), rel=1e-9, abs=0.0)
 
 
 def test_mm1n_without_limit_is_mm1() -> None:
@@ -112,6 +125,14 @@ def test_full_model_obeys_the_window_limit() -> None:
     assert analysis.pftk(1e-7, 0.1, 1000, rto=0.4, window_limit=10) == pytest.approx(800_000, rel=0.01)
 
 
+@pytest.mark.parametrize("loss", [1e-300, 1e-17, 1e-13])
+def test_full_model_knows_the_rarest_losses(loss: float) -> None:
+    assert float(analysis.pftk(loss, 0.1, 1000, rto=0.2)) == pytest.approx(
+        float(analysis.square_root(loss, 0.1, 1000)), rel=1e-5
+    )
+    assert float(analysis.pftk(loss, 0.1, 1000, rto=0.2, window_limit=10)) == pytest.approx(800_000, rel=1e-9)
+
+
 @pytest.mark.parametrize("bad", [0.0, 1.0, -0.1, math.nan])
 def test_tcp_models_refuse_what_is_no_loss(bad: float) -> None:
     with pytest.raises(ValueError, match="loss"):
@@ -182,6 +203,36 @@ def test_batch_means_widen_with_correlation() -> None:
     assert honest > 3 * naive  # The correlation time is about 20 steps: sqrt((1 + a) / (1 - a)) = 6.2.
     with pytest.raises(ValueError, match="batches"):
         analysis.batch_means([1.0, 2.0], batches=5)
+
+
+def covered(series: Iterable[np.ndarray]) -> float:
+    """How often batch means cover the mean, 0."""
+    return float(np.mean([0.0 in analysis.batch_means(each) for each in series]))
+
+
+def test_batch_means_cover_what_their_length_allows() -> None:
+    # The shares that its documentation tells, within four standard deviations of 400 series.
+    rng = np.random.default_rng(7)
+    for memory, length, told in ((0.95, 500, 0.94), (0.95, 50, 0.90), (0.99, 50, 0.63)):
+        steps = rng.normal(size=(400, 20 * length))
+        steps[:, 0] /= math.sqrt(1.0 - memory**2)  # It begins in its stationary state.
+        found = covered(lfilter([1.0], [1.0, -memory], steps, axis=1))
+        assert found == pytest.approx(told, abs=4 * math.sqrt(told * (1 - told) / 400))
+
+
+@pytest.mark.parametrize(("hurst", "told"), [(0.6, 0.86), (0.7, 0.69), (0.8, 0.54), (0.9, 0.33)])
+@pytest.mark.parametrize("samples", [1 << 10, 1 << 14])
+def test_no_length_helps_batch_means_under_long_range_dependence(hurst: float, told: float, samples: int) -> None:
+    rng = np.random.default_rng(8)
+    found = covered(lrd.fractional_noise(hurst, samples, rng) for _ in range(400))
+    assert found == pytest.approx(told, abs=4 * math.sqrt(told * (1 - told) / 400))
+
+
+@pytest.mark.parametrize("unit", [1e-90, 1.0, 1e120])
+def test_welch_takes_any_unit(unit: float) -> None:
+    # scipy.stats.ttest_ind([1, 2, 4], [2, 2.5, 7, 9], equal_var=False).confidence_interval()
+    found = difference_interval(np.array([1, 2, 4]) * unit, np.array([2, 2.5, 7, 9]) * unit)
+    assert (found.low / unit, found.high / unit) == pytest.approx((-7.976538867, 2.393205534), rel=1e-9)
 
 
 def test_figures_of_a_column() -> None:

@@ -50,6 +50,10 @@ def student_t(freedom: int, level: float) -> float:
 def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
     """Student's t interval for the mean of independent samples, one per seed.
 
+    Exact where samples are normal, as means over long runs nearly are. Skewed samples are covered less often: of ten
+    exponential ones the mean is in 90 % of intervals of 95 %, of ten Pareto ones with shape 1.5, whose variance is infinite,
+    in 63 %. Whoever compares means of heavy-tailed quantities wants many seeds, or medians.
+
     Raises:
         ValueError: without samples, or for a level outside 0 to 1.
     """
@@ -95,7 +99,8 @@ def difference_interval(first: ArrayLike, second: ArrayLike, level: float = 0.95
     total = float(errors.sum())
     if total == 0.0:
         return Interval(a.mean - b.mean, 0.0, level, int(sizes.sum()))
-    freedom = total**2 / float((errors**2 / (sizes - 1)).sum())
+    # By parts of the whole, whose squares do not vanish or overflow whatever the unit.
+    freedom = 1.0 / float(((errors / total) ** 2 / (sizes - 1)).sum())
     return Interval(a.mean - b.mean, _quantile(freedom, level) * math.sqrt(total), level, int(sizes.sum()))
 
 
@@ -109,7 +114,13 @@ def batch_means(series: ArrayLike, batches: int = 20, level: float = 0.95) -> In
     """An interval for the mean of one long, correlated series, by non-overlapping batch means.
 
     The series is cut into ``batches`` of equal length (a remainder at the start, where the transient is, is left
-    out), whose means are nearly independent when batches are much longer than the correlation.
+    out), whose means are nearly independent when batches are much longer than the correlation: of an AR(1) process, an
+    interval of 95 % covers the mean in 94 % of cases with batches of 25 correlation times, in 90 % with 2.5, and in 63 % with
+    half of one.
+
+    **Too narrow under long-range dependence**, where the correlation of neighbours, ``2**(2 H - 1) - 1``, is the same however
+    long batches are. In fractional Gaussian noise 20 batches cover the mean in 86 % of cases at H = 0.6, 69 % at 0.7, 54 % at
+    0.8 and 33 % at 0.9; longer series do not help. Take the means of runs with different seeds there (:func:`mean_interval`).
 
     Raises:
         ValueError: with fewer values than batches, or fewer than two batches.

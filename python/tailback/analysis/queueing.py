@@ -50,8 +50,9 @@ def mm1n(load: ArrayLike, n: int) -> MM1n:
     weights = flipped**exponent
     probability = weights / weights.sum(axis=1, keepdims=True)
     loss = probability[:, -1]
-    # Utilization is one minus the probability of an empty system; taken so, no digits are lost at high loads.
-    return MM1n(load=rho, loss=loss, throughput=1.0 - probability[:, 0], in_system=probability @ states)
+    # Utilization is the probability that anybody is there; summed up so, no digits are lost at low or high loads.
+    busy = probability[:, 1:].sum(axis=1)
+    return MM1n(load=rho, loss=loss, throughput=busy, in_system=probability @ states)
 
 
 def penalised_throughput(throughput: ArrayLike, loss: ArrayLike, k: float) -> Floats:

@@ -71,13 +71,12 @@ def pftk(
     unlimited = offset + np.sqrt(8.0 * (1.0 - p) / (3.0 * b * p) + offset**2)
     limited = unlimited >= window_limit
     window = np.where(limited, window_limit, unlimited)
-    # Probability that a loss indication is a timeout: fewer than three duplicate acknowledgements come back.
-    survive = (1.0 - p) ** 3
+    # Probability that a loss indication is a timeout: fewer than three duplicate acknowledgements come back. Powers of 1 - p
+    # are taken as 1 plus something, so that the rarest losses leave digits.
+    kept = np.log1p(-p)
     with np.errstate(under="ignore"):
-        by_timeout = np.minimum(
-            1.0,
-            (1.0 - survive) * (1.0 + survive * (1.0 - (1.0 - p) ** (window - 3.0))) / (1.0 - (1.0 - p) ** window),
-        )
+        some, beyond, any_lost = (-np.expm1(count * kept) for count in (3.0, window - 3.0, window))
+        by_timeout = np.minimum(1.0, some * (1.0 + (1.0 - p) ** 3 * beyond) / any_lost)
     backoff = 1.0 + p + 2.0 * p**2 + 4.0 * p**3 + 8.0 * p**4 + 16.0 * p**5 + 32.0 * p**6
     rounds = np.where(limited, b / 8.0 * window + (1.0 - p) / (p * window) + 2.0, b / 2.0 * unlimited + 1.0)
     packets = (1.0 - p) / p + window + by_timeout / (1.0 - p)
