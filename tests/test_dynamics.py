@@ -163,6 +163,43 @@ def test_convergence_by_hand_within_a_bin(result: tb.Result) -> None:
     assert dynamics.convergence_time(dataclasses.replace(made, flows=flows), "a", 0) == pytest.approx(1.003 - 0.7)
 
 
+def test_a_newcomer_sends_nothing_before_it_starts(result: tb.Result) -> None:
+    # It starts in the middle of the bin from 1.0 to 1.1 s, in which 12 kB arrive: 1500 bytes in an eighth of 50 ms.
+    made = made_up(result, {"a": [0.0] * 10 + [12_000 * 8 / 0.1] + [4e6] * 9})
+    late = dataclasses.replace(made, flows=made.flows.with_columns(pl.lit(1.05).alias("start")))
+    assert dynamics.convergence_time(late, "a", 0) == pytest.approx(0.05 / 8)
+    assert dynamics.convergence_time(late, "a", 1) == pytest.approx(0.05 + 0.1 * 3_000 / 50_000)
+
+
+@pytest.mark.parametrize("warm_up", [0.0, 0.05, 10.04, 10.06])
+def test_variation_leaves_out_scales_of_which_whole_bins_hold_no_two(result: tb.Result, warm_up: float) -> None:
+    values = np.random.default_rng(5).gamma(2.0, 1e6, size=500).tolist()
+    made = dataclasses.replace(made_up(result, {"a": values}), warm_up=warm_up, duration=50.0 + warm_up % 0.1)
+    held = 500 - round(warm_up / 0.1)
+    expected = [scale for scale in (0.2, 1.0, 5.0, 20.0) if 2 * round(scale / 0.1) <= held]
+    assert dynamics.variation(made, "a")["scale"].to_list() == expected
+
+
+@pytest.mark.parametrize(("start", "window"), [(0.3, 0.3), (1.2, 0.3), (2.4, 0.2), (15.0, 1.0)])
+def test_a_window_that_begins_with_a_flow_counts_whatever_sums_are_rounded_to(
+    result: tb.Result, start: float, window: float
+) -> None:
+    made = made_up(result, {"a": [1e6] * 200, "b": [1e6] * 200})
+    seconds = round(start * 1e9) * 1e-9  # As the core makes them of nanoseconds: 15.000000000000002, for one.
+    flows = made.flows.with_columns(pl.when(pl.col("flow") == "b").then(seconds).otherwise(0.0).alias("start"))
+    late = dataclasses.replace(made, flows=flows)
+    ends, index = fairness.jain_over_time(late, window)
+    assert ends[0] == pytest.approx(start + window)
+    assert index == pytest.approx(np.ones(ends.size))
+    assert fairness.delta_fair_convergence(late, "a", "b", window=window) == pytest.approx(window)
+
+
+def test_of_nothing_there_are_no_shares(result: tb.Result) -> None:
+    idle = dataclasses.replace(result, flows=pl.DataFrame({"flow": ["a", "b"], "goodput": [0.0, 0.0]}))
+    assert np.isnan(metrics.jain_index(idle))
+    assert np.isnan(fairness.epsilon(idle))
+
+
 def test_fairness_of_shares_by_hand(result: tb.Result) -> None:
     flows = pl.DataFrame({"flow": ["a", "b", "c"], "goodput": [2e6, 3e6, 5e6]})
     made = dataclasses.replace(result, flows=flows)

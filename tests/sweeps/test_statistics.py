@@ -79,3 +79,27 @@ def test_unknown_metrics_are_named(samples: pl.DataFrame) -> None:
         statistics.differences(samples, ["scheme"], "scheme", "bbr", ["goodput"], level=0.95, units={})
     with pytest.raises(ValueError, match="level"):
         statistics.intervals(samples, ["scheme"], ["goodput"], level=1.5, units={})
+
+
+def test_the_relative_difference_is_of_pairs_that_both_have(samples: pl.DataFrame) -> None:
+    missing = pl.when((pl.col("scheme") == "cubic") & (pl.col("seed") < 5)).then(None).otherwise(pl.col("goodput"))
+    broken = samples.with_columns(missing.alias("goodput"), (100.0 * pl.col("seed")).alias("far"))
+    broken = broken.with_columns(
+        pl.when(pl.col("scheme") == "reno")
+        .then(pl.col("far"))
+        .otherwise(pl.col("goodput") + pl.col("far"))
+        .alias("far")
+    )
+    table = statistics.differences(broken, ["scheme", "load"], "scheme", "reno", ["far"], level=0.95, units={})
+    # The baseline's mean over seeds 5 to 9 alone.
+    expected = table["difference"] / (100.0 * np.mean([5, 6, 7, 8, 9]))
+    assert table["runs"].to_list() == [5, 5]
+    assert table["relative"].to_list() == pytest.approx(expected.to_list())
+    unknown = broken.with_columns(pl.col("far").fill_null(float("nan")))
+    again = statistics.differences(unknown, ["scheme", "load"], "scheme", "reno", ["far"], level=0.95, units={})
+    assert again.equals(table), "not a number is missing, too"
+
+
+def test_a_group_that_got_nothing_has_no_fairness() -> None:
+    flows = pl.DataFrame({"seed": [1, 1, 1, 1], "group": ["a", "a", "b", "b"], "goodput": [0.0, 0.0, 1.0, 3.0]})
+    assert statistics.groups(flows, ["seed"])["jain"].to_list() == [None, pytest.approx(0.8)]

@@ -16,6 +16,8 @@ import polars as pl
 import pytest
 
 import tailback as tb
+from tailback.results.completion import completion_times
+from tailback.results.formulas import round_trips
 from tailback.scenario.seeds import several
 from tailback.sweeps import Variant, grid
 from tailback.sweeps.design import label
@@ -128,6 +130,32 @@ def test_the_percentile_is_that_of_the_metrics(base: tb.Scenario, runs: tb.Runs)
     single = base.replace(buffer="10 packets").run(seed=2)
     row = runs.select(buffer="10 packets", seed=2).table.row(0, named=True)
     assert row["queueing_delay_p95"] == pytest.approx(queueing_delay_percentile(single, 95.0))
+
+
+def test_round_trips_of_a_flow_are_those_of_numpy() -> None:
+    random = np.random.default_rng(3)
+    for bins in (1, 2, 20, 21, 100):
+        samples = [random.exponential(size=bins) for _ in range(6)]
+        for row, one in enumerate(samples[:4]):
+            one[random.permutation(bins)[: bins * row // 3]] = np.nan  # The fourth has none at all.
+        found = round_trips([one.copy() for one in samples])
+        for row, one in enumerate(samples):
+            known = one[np.isfinite(one)]
+            expected = (known.mean(), known.min(), np.percentile(known, 95)) if known.size else (None,) * 3
+            got = tuple(found[name][row] for name in ("mean_rtt", "min_rtt", "rtt_p95"))
+            assert got == (pytest.approx(expected) if known.size else expected)
+
+
+def test_completion_times_of_a_sweep_are_those_of_its_runs_after_warm_up() -> None:
+    # Until the link becomes faster, before warm-up ends, files take very much longer.
+    faster = [{"at": "4 s", "rate": "10 Mbit/s"}]
+    base = tb.dumbbell(rate="200 kbit/s", delay="10 ms", duration="10 s", warm_up="5 s", schedule=faster)
+    scenario = base.with_flows(tb.flows(3, "sack", {"name": "files"}))
+    row = scenario.sweep(seeds=1, jobs=1).table.row(0, named=True)
+    table = completion_times(scenario.run(seed=row["seed"])).row(0, named=True)
+    assert row["messages"] == table["messages"] > 5
+    for name in ("completion_time", *(f"completion_time_p{percent}" for percent in (50, 95, 99))):
+        assert row[name] == pytest.approx(table[name], rel=1e-12), name
 
 
 def test_a_run_can_be_made_again(runs: tb.Runs) -> None:

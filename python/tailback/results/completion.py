@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def completion_times(result: Result, percents: Sequence[float] = (50, 95, 99)) -> pl.DataFrame:
-    """Per group of flows, the number, mean and percentiles of the seconds from a message's beginning at its sender to
-    its last byte in order at the receiver (RFC 5166 §2.1: per-connection transfer time), over messages that began
-    after ``warm_up`` and ended within the run."""
+    """Per group of flows, the number, mean and percentiles of the seconds from a message's beginning at its sender until
+    its sender knows that all of it has arrived (RFC 5166 §2.1.2: per-connection transfer time), over messages that began
+    from ``warm_up`` on and ended within the run. A long message that the end of the run cuts short is in none of them."""
     late = result.messages.filter(pl.col("began") >= result.warm_up)
     named = late.join(result.flows.select("flow", "group"), on="flow", how="left", maintain_order="left")
     time = pl.col("completion_time")

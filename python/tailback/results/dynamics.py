@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tailback.errors import refused
-from tailback.results.metrics import coefficient_of_variation
+from tailback.results.metrics import coefficient_of_variation, longest_scale
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -85,9 +85,9 @@ def variation(result: Result, flow: str, scales: Sequence[float] = SCALES) -> pl
         KeyError: for a flow without a time series.
     """
     rows: list[tuple[float, float]] = []
-    window = result.duration - result.warm_up
+    half = longest_scale(result, result.series(flow=flow, after_warm_up=True).height)
     for scale in scales:
-        if result.bin <= scale <= 0.5 * window:
+        if result.bin <= scale <= half:
             rows.append((scale, coefficient_of_variation(result, flow, scale)))
     return pl.DataFrame(rows, schema={"scale": pl.Float64, "variation": pl.Float64}, orient="row")
 
@@ -107,9 +107,10 @@ def convergence_time(result: Result, flow: str, exponent: int = 2) -> float:
         return float("nan")
     before = float(total[row - 1]) if row else 0.0
     end = float(series["time"][row])
-    reached = end - result.bin * (1.0 - (wanted - before) / (float(total[row]) - before))
     start = float(result.flows.filter(pl.col("flow") == flow)["start"][0])
-    return reached - start
+    # In the bin in which a flow starts, all its bytes come after that.
+    begin = max(end - result.bin, start)
+    return begin - start + (end - begin) * (wanted - before) / (float(total[row]) - before)
 
 
 def settling_time(result: Result, flow: str, share: float, tolerance: float = 0.2, window: float = 1.0) -> float:

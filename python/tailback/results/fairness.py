@@ -18,12 +18,15 @@ if TYPE_CHECKING:
     from tailback.results.result import Result
 
 Floats = NDArray[np.float64]
+_INSTANT = 0.5e-9
+"""Seconds: simulated time counts nanoseconds, so what is nearer is the same instant, but for the rounding of sums."""
 
 
 def epsilon(result: Result) -> float:
     """The smallest epsilon for which the flows' goodputs are epsilon-fair, ``1 - min/max``, over the window from
-    ``warm_up`` to the end (RFC 5166 §2.3.1); 0 is perfectly fair."""
-    return epsilon_fairness(goodput(result))
+    ``warm_up`` to the end (RFC 5166 §2.3.1); 0 is perfectly fair, not a number where nobody received anything."""
+    shares = goodput(result)
+    return epsilon_fairness(shares) if shares.any() else float("nan")
 
 
 def jain_over_time(result: Result, window: float) -> tuple[Floats, Floats]:
@@ -50,7 +53,9 @@ def jain_over_time(result: Result, window: float) -> tuple[Floats, Floats]:
     shares = counts.reshape(len(names), -1, per).sum(axis=2)
     ends = table["time"].to_numpy()[:whole].reshape(-1, per)[:, -1]
     starts = dict(result.flows.select("flow", "start").iter_rows())
-    present = np.array([starts.get(name, 0.0) for name in names])[:, None] <= (ends - window)[None, :]
+    present = (
+        np.array([starts.get(name, 0.0) for name in names])[:, None] <= (ends - per * result.bin + _INSTANT)[None, :]
+    )
     shares = np.where(present, shares, 0.0)
     count, square = present.sum(axis=0), (shares**2).sum(axis=0)
     valid = (count >= 2) & (square > 0)
@@ -65,20 +70,20 @@ def delta_fair_convergence(result: Result, first: str, second: str, delta: float
     Raises:
         KeyError: for a flow without a time series.
     """
-    rates = [_windows(result, name, window) for name in (first, second)]
+    per = max(round(window / result.bin), 1)
+    rates = [_windows(result, name, per) for name in (first, second)]
     ends, one, two = rates[0][0], rates[0][1], rates[1][1]
     starts = dict(result.flows.select("flow", "start").iter_rows())
     later = max(starts[first], starts[second])
     both = one + two
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(both > 0, one / both, 0.0)
-    fair = (ends - window >= later) & (np.abs(share - 0.5) <= 0.5 * delta)
+    fair = (ends - per * result.bin + _INSTANT >= later) & (np.abs(share - 0.5) <= 0.5 * delta)
     return float(ends[fair][0] - later) if fair.any() else float("nan")
 
 
-def _windows(result: Result, flow: str, window: float) -> tuple[Floats, Floats]:
-    """The ends of successive windows, and a flow's goodput in each."""
-    per = max(round(window / result.bin), 1)
+def _windows(result: Result, flow: str, per: int) -> tuple[Floats, Floats]:
+    """The ends of successive windows of so many bins, and a flow's goodput in each."""
     table = result.series(flow=flow)
     whole = table.height // per * per
     rates = table["goodput"].to_numpy()[:whole].reshape(-1, per).mean(axis=1)

@@ -61,8 +61,10 @@ def queueing_delay(result: Result, link: str | None = None) -> float:
 
 
 def jain_index(result: Result) -> float:
-    """Jain's index of the flows' goodputs over the window (RFC 5166 §2.3): 1 when all are equal."""
-    return jain(goodput(result))
+    """Jain's index of the flows' goodputs over the window (RFC 5166 §2.3): 1 when all are equal; not a number where nobody
+    received anything, as of nothing there are no shares."""
+    shares = goodput(result)
+    return jain(shares) if shares.any() else float("nan")
 
 
 def queueing_delay_percentile(result: Result, percent: float, link: str | None = None) -> float:
@@ -132,7 +134,7 @@ def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:
     """
     series = result.series(flow=flow, after_warm_up=True)["goodput"].to_numpy()
     per = round(scale / result.bin)
-    half = 0.5 * result.bin * series.size
+    half = longest_scale(result, series.size)
     if not result.bin <= scale <= half:
         raise refused(
             "scale",
@@ -141,6 +143,11 @@ def coefficient_of_variation(result: Result, flow: str, scale: float) -> float:
         )
     means = series[: series.size // per * per].reshape(-1, per).mean(axis=1)
     return float(means.std(ddof=1) / means.mean()) if means.mean() > 0 else float("nan")
+
+
+def longest_scale(result: Result, bins: int) -> float:
+    """Seconds: the longest time of which so many bins hold two, but for the rounding of sums."""
+    return 0.5 * result.bin * bins * (1.0 + 1e-12)
 
 
 def summary(result: Result) -> pl.DataFrame:

@@ -162,7 +162,7 @@ class Result(Tabular):
             close = nearest(str(name), known)
             hint = f" (did you mean {close}?)" if close else ""
             raise NotFoundError(f"{kind} {name!r} has no time series; recorded are: {', '.join(known) or 'none'}{hint}")
-        # A bin belongs to the window when it begins in it.
+        # A bin belongs to the window when more than half of it does.
         return found.filter(pl.col("time") > self.warm_up + 0.5 * self.bin) if after_warm_up else found
 
     def summary(self) -> pl.DataFrame:

@@ -254,8 +254,8 @@ def _tasks(
     parts = () if alone else shipping.ship(names)
     warm_up = number(scenario.warm_up)
     window = number(scenario.duration) - warm_up
-    after = warm_up + 0.5 * number(scenario.record.bin)  # A bin belongs to the window when it begins in it.
+    after = warm_up + 0.5 * number(scenario.record.bin)  # A bin belongs to the window when more than half of it does.
     return window, [
-        Task(first + place, text, seed, key(digest, seed, code), window, after, parts, memory, custom)
+        Task(first + place, text, seed, key(digest, seed, code), window, after, parts, memory, warm_up, custom)
         for place, seed in enumerate(seeds)
     ]

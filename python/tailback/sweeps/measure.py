@@ -34,13 +34,14 @@ METRICS = (
 _OF_QUEUES = {"queue_bytes": "queue_bytes", "drain_seconds": "drain"}
 
 
-def measured(raw: _core.Result, window: float, after: float) -> dict[str, Any]:
+def measured(raw: _core.Result, window: float, after: float, warm_up: float) -> dict[str, Any]:
     """The record of a run.
 
     Args:
         raw: what the core measured.
         window: seconds from ``warm_up`` to the end, which the counters cover.
         after: bins of time series that end later belong to the window.
+        warm_up: seconds; messages that begin from then on count.
     """
     late = np.asarray(raw.times) > after
     flows = {name: _list(column) for name, column in raw.flows_measured.items()}
@@ -52,7 +53,8 @@ def measured(raw: _core.Result, window: float, after: float) -> dict[str, Any]:
     shown = ~np.asarray(links["is_access"]) | (np.asarray(links["dropped_packets"]) > 0)
     rows = np.flatnonzero(shown)
     kept = {name: _chosen(column, rows) for name, column in links.items()}
-    return {"run": _run(raw, window, late, flows["mean_rtt"]), "flows": flows, "links": kept}
+    run = _run(raw, window, late, flows["mean_rtt"]) | _messages(raw, warm_up)
+    return {"run": run, "flows": flows, "links": kept}
 
 
 def _run(raw: _core.Result, window: float, late: NDArray[np.bool_], rtts: list[Any]) -> dict[str, Any]:
@@ -61,7 +63,6 @@ def _run(raw: _core.Result, window: float, late: NDArray[np.bool_], rtts: list[A
         "flow_count": len(rtts),
         **formulas.of_flows(flows, window),
         **_bottleneck(raw, window, late),
-        **_messages(raw),
     }
 
 
@@ -82,9 +83,10 @@ def _bottleneck(raw: _core.Result, window: float, late: NDArray[np.bool_]) -> di
     return found
 
 
-def _messages(raw: _core.Result) -> dict[str, Any]:
-    ended = np.asarray(raw.messages.get("ended_seconds", ()))
-    return formulas.of_messages(np.asarray(raw.messages["began_seconds"]), ended) if ended.size else {}
+def _messages(raw: _core.Result, warm_up: float) -> dict[str, Any]:
+    began, ended = (np.asarray(raw.messages.get(f"{which}_seconds", ())) for which in ("began", "ended"))
+    counted = began >= warm_up
+    return formulas.of_messages(began[counted], ended[counted])
 
 
 def _columns(raw: Mapping[str, Any], kind: str) -> dict[str, NDArray[Any]]:

@@ -83,7 +83,10 @@ def differences(
     parts = []
     for name in metrics:
         value, against = pl.col(name).cast(pl.Float64), pl.col(f"{name} of baseline").cast(pl.Float64)
-        difference = (value - against).drop_nulls().drop_nans()
+        difference = value - against
+        # What both runs of a pair have; the baseline's mean is over the same pairs.
+        both = difference.is_not_null() & difference.is_not_nan()
+        difference, against = difference.filter(both), against.filter(both)
         part = pairs.group_by([*rest, axis], maintain_order=True).agg(
             pl.lit(str(baseline)).alias("baseline"),
             pl.lit(name).alias("metric"),
@@ -99,12 +102,13 @@ def differences(
 
 
 def groups(flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Means per flow of each run's groups, and Jain's index among the members."""
+    """Means per flow of each run's groups, and Jain's index among the members; missing where nobody received anything."""
     rate = pl.col("goodput")
-    jain = rate.sum() ** 2 / (rate.len() * (rate**2).sum())
+    # Of nothing there are no shares: not a number is missing, as for whole runs.
+    jain = (rate.sum() ** 2 / (rate.len() * (rate**2).sum())).fill_nan(None)
     means = [pl.col(name).mean() for name in _MEANS if name in flows.columns]
     table = flows.group_by([*keys, "group"], maintain_order=True).agg(
-        pl.len().alias("flow_count"), *means, jain.fill_nan(1.0).alias("jain")
+        pl.len().alias("flow_count"), *means, jain.alias("jain")
     )
     return table.with_columns(pl.lit(None, dtype=pl.String).alias("error"))
 

@@ -30,11 +30,13 @@ class Task:
     window: float
     """Seconds that the counters cover."""
     after: float
-    """Bins of time series that end later belong to that window."""
+    """Bins of time series that end later belong to that window: those that lie in it by more than half."""
     parts: tuple[Shipped, ...] = ()
     """The custom parts that the scenario names."""
     memory: int | None = None
     """Bytes that it may take; what its process can have where nobody says."""
+    warm_up: float = 0.0
+    """Seconds at which the window begins."""
     custom: str = ""
     """Which custom parts it has, with which settings, in which sweep; empty where there are none."""
 
@@ -99,7 +101,7 @@ def work(task: Task) -> Done:
         began = time.perf_counter()
         raw = runs.run(task.scenario, task.seed, memory=budget(task.memory))
         wall = time.perf_counter() - began
-        record = measured(raw, task.window, task.after)
+        record = measured(raw, task.window, task.after, task.warm_up)
         told = {"seed": task.seed, "hash": raw.hash, "events": raw.events, "wall": wall, **record}
         return Done(task.number, sealed(task.key, told))
     except PartError as error:
