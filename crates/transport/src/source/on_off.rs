@@ -1,5 +1,9 @@
 //! Bursts and pauses: data is offered at a rate, or at once, during on times, and not at all during off times.
 //! Sessions of files with their own sizes live in `files.rs`.
+//!
+//! Known deviation: the amount of a burst, `rate` times its length, is rounded down to whole bytes. Half a byte per burst is
+//! not offered on average, which counts only where bursts are of some ten bytes; bursts below a byte offer nothing, or one
+//! byte where they are offered at once.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
