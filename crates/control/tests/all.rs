@@ -12,5 +12,6 @@ mod path;
 mod receivers;
 mod reference;
 mod script;
+mod second;
 mod todays;
 mod trajectories;

@@ -17,7 +17,7 @@
 //! | time-out: `ssthresh` as for a loss, `cwnd = 1`; then `K = 0`, `W_max = cwnd_epoch` | §4.8 |
 //! | no growth with an ECN echo | RFC 3168 §6.1.2 |
 //! | reduction found spurious: window, threshold, `cwnd_prior`, `W_max` and the stage as before it | §4.9 |
-//! | slow start left without a loss: `K = 0`, `W_max = cwnd_epoch` | §4.10 |
+//! | slow start left without a loss: `K = 0`, `W_max = cwnd_prior = cwnd_epoch`, so `α = 1` | §4.10 |
 //! | data after an idle time-out: `cwnd = min(initial window, cwnd)`, then a stage with `K = 0` | RFC 5681 §4.1 |
 //! | time in which the application limited the sender does not count in `t` | §4.2, §5.8 |
 //!
@@ -27,6 +27,9 @@
 //! trip time in the place of the smoothed one.
 //! With `counting = "bytes"` the step towards the target is taken once per segment acknowledged instead of once per
 //! acknowledgement, as common stacks do.
+//! What is in flight counts for no more than the window: in recovery, lost data is outstanding too. No reduction raises a window.
+//! The acknowledgement that makes `HyStart++` conservative grows the window as those after it, by a quarter; the one that ends
+//! slow start, not at all. It looks at round trip times of acknowledgements that may grow the window only.
 //!
 //! Open problems: RFC 9438 §5.1 (fairness to Reno outside the Reno-friendly region), slow convergence of two flows
 //! when buffers are large.
@@ -368,6 +371,10 @@ impl Cubic {
         }
         if !self.after_reduction {
             self.w_max = window;
+        }
+        if self.prior == f64::INFINITY {
+            // The first slow start ended without a loss: "sets cwnd_prior = cwnd" (RFC 9438 §4.10).
+            self.prior = window;
         }
         let k = ((self.w_max - window).max(0.0) / self.c).cbrt();
         let plateau = self.w_max.max(window);

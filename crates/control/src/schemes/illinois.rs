@@ -13,7 +13,8 @@
 //! | after a delay above `d_1` | α is set to 10 only when θ = 5 rounds stayed below it |
 //! | loss | `cwnd ← (1 - β) cwnd`; after a time-out `α = 1`, `β = 1/2` |
 //!
-//! Departures of others: none known but fixed-point arithmetic in Linux.
+//! Departures of others: Linux, with fixed-point arithmetic, counts the θ rounds though others lie between them, and begins with
+//! α = 10; the paper's stay below `d_1` in a row, and here α begins with 1.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -13,6 +13,9 @@
 //!
 //! Departures of others: Linux lets a reduction raise the window where BWE · `RTT_min` is above it, by way of the
 //! threshold; the paper's text and ns-2's code take the smaller. ECN, which the paper does not treat, is answered as a loss.
+//!
+//! Deviations: the very first sample counts the acknowledgement that begins it, too, and so says a little more than was measured.
+//! Before any sample a loss halves the window.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -17,7 +17,7 @@
 //!
 //! Loss moves only the window: in the first round of recovery it is what is in flight and was acknowledged; afterwards it is as
 //! before. A time-out leaves one packet. A policer is taken for one where two intervals lose 20 % at one rate, unless
-//! `policer` is off.
+//! `policer` is off. A loss that proves spurious makes it forget the policer, and that the rate had stopped growing.
 //!
 //! Laws: of random loss it bears what a probe at 1.25 makes up for, 20 %, but for its detection of policers. Beside N loss-based
 //! flows its part of all in flight is `1/2 + 4/(q + BDP)`, `q` the buffer in packets, whatever N: it keeps twice its rate times
@@ -27,7 +27,10 @@
 //! overstates aggregated acknowledgements; picoquic's has a window gain of 1.125 in ProbeBW.
 //!
 //! Deviations: packets leave one by one at the rate, not in trains of a millisecond, though the window has room for
-//! three trains, as in Linux. What bunches is counted in bytes, and in whole packets by `whole_packets` only. Marks are
+//! three trains, as in Linux, of a thousandth of a second each where Linux has 1/1024; no train that is about to leave counts as
+//! in flight. The largest rate is that of ten rounds, the present one among them; Linux keeps it for ten more. Before the first round trip time is known, and with it, the rate is directed without the margin of 1 %. A policer's
+//! interval goes on over ProbeRTT, where in Linux it ends, and what bunches is bounded by the largest rate, policed or not. Without
+//! any round trip time the window grows as far as it is used. What bunches is counted in bytes, and in whole packets by `whole_packets` only. Marks are
 //! ignored, as in Linux; data is not ECN-capable.
 //!
 //! Open problems: unfair to loss-based flows in shallow buffers, and to short round trips (Hock, Bless and Zitterbart
@@ -47,7 +50,7 @@ use tailback_core::{
 use super::bbr_shared::Pace;
 use crate::needs::{MarkResponse, Needs, Reliability};
 use crate::parts::{ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
-use crate::reals::larger;
+use crate::reals::{larger, smaller};
 use model::{FullPipe, Model};
 use policer::Policer;
 use window::Aim;
@@ -78,6 +81,8 @@ const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 const WINDOW_GAIN: f64 = 2.0;
 /// The least window, and that of ProbeRTT, in packets.
 const LEAST_WINDOW: f64 = 4.0;
+/// The largest train, in bytes.
+const MOST_TRAIN: f64 = 65_536.0;
 /// How long ProbeRTT lasts at least.
 const PROBE_RTT: Span = Span::from_millis(200);
 
@@ -201,11 +206,11 @@ impl Bbr1 {
         self.policed().unwrap_or_else(|| self.model.bandwidth())
     }
 
-    /// Packets that leave within a millisecond at the rate: at least 2, or 1 below 1.2 Mbit/s.
+    /// Packets that leave within a millisecond at the rate, at most 64 KiB and 127: at least 2, or 1 below 1.2 Mbit/s.
     fn train(&self) -> f64 {
         let rate = self.pace.rate();
         let least = if rate < 150_000.0 { 1.0 } else { 2.0 };
-        (rate * 1e-3 / self.segment).floor().clamp(least, 127.0)
+        (smaller(rate * 1e-3, MOST_TRAIN) / self.segment).floor().clamp(least, 127.0)
     }
 
     /// Bytes in packets. A division is made where its result is needed only: a processor takes long for one.
@@ -266,7 +271,9 @@ impl Bbr1 {
         self.advance(now);
     }
 
-    fn enter_next(&mut self, now: Time, cx: &mut Cx<'_>) {
+    fn leave_probe_rtt(&mut self, now: Time, cx: &mut Cx<'_>) {
+        self.model.refresh_min_rtt(now);
+        self.window = self.window.max(self.prior_window);
         if self.full.is_reached() {
             self.enter_probe_bw(now, cx);
         } else {
@@ -311,9 +318,7 @@ impl Bbr1 {
                 Some(done) => {
                     self.probe_rtt_round |= self.model.rounds.begins;
                     if self.probe_rtt_round && now > done {
-                        self.model.refresh_min_rtt(now);
-                        self.window = self.window.max(self.prior_window);
-                        self.enter_next(now, cx);
+                        self.leave_probe_rtt(now, cx);
                     }
                 }
             }
@@ -348,8 +353,15 @@ impl Bbr1 {
                 }
                 self.window = 1.0;
             }
-            // What was held lost was not: the window as before, once, as leaving recovery would do.
-            CongestionEvent::Spurious => self.window = self.window.max(self.prior_window).min(self.most),
+            // What was held lost was not: the window as before, once, as leaving recovery would do; what was concluded from
+            // that loss is forgotten (`bbr_undo_cwnd`).
+            CongestionEvent::Spurious => {
+                self.window = self.window.max(self.prior_window).min(self.most);
+                self.full.forget_growth();
+                if let Some(policer) = &mut self.policer {
+                    *policer = Policer::default();
+                }
+            }
             CongestionEvent::RecoveryEnd | CongestionEvent::Ecn | CongestionEvent::Idle => {}
         }
         cx.note("mode", f64::from(self.mode as u8));
@@ -357,7 +369,7 @@ impl Bbr1 {
 }
 
 impl Controller for Bbr1 {
-    fn on_sent(&mut self, now: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+    fn on_sent(&mut self, now: Time, sent: &mut Sent, cx: &mut Cx<'_>) {
         // Only this packet is in flight, and the application kept it waiting: after idleness ProbeBW sends at the rate
         // as it is.
         if sent.in_flight <= sent.size && sent.app_limited {
@@ -365,12 +377,9 @@ impl Controller for Bbr1 {
             self.model.restart_aggregation(now);
             if self.mode == Mode::ProbeBw {
                 self.pace.follow(1.0, self.bandwidth(), true);
-            } else if self.mode == Mode::ProbeRtt
-                && self.probe_rtt_round
-                && self.probe_rtt_done.is_some_and(|done| now > done)
-            {
-                self.model.refresh_min_rtt(now);
-                self.window = self.window.max(self.prior_window);
+            } else if self.mode == Mode::ProbeRtt && self.probe_rtt_done.is_some_and(|done| now > done) {
+                // Nothing was in flight: that emptied the pipe as well as a round of 4 packets.
+                self.leave_probe_rtt(now, cx);
             }
         }
     }

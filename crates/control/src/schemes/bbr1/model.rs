@@ -125,9 +125,9 @@ impl Model {
         larger(self.aggregation.most[0], self.aggregation.most[1])
     }
 
-    /// What the window needs for aggregation, in packets.
-    pub(super) fn aggregated(&self, segment: f64) -> f64 {
-        (self.most_aggregated().min(self.bandwidth() * MOST_AGGREGATION) / segment).floor()
+    /// What the window needs for so much aggregation, in packets.
+    pub(super) fn aggregated(&self, most: f64, segment: f64) -> f64 {
+        (most.min(self.bandwidth() * MOST_AGGREGATION) / segment).floor()
     }
 }
 
@@ -157,6 +157,11 @@ impl FullPipe {
         self.reached = self.rounds >= 3;
     }
 
+    /// The rate may have stayed because of a loss that was none.
+    pub(super) fn forget_growth(&mut self) {
+        (self.level, self.rounds) = (0.0, 0);
+    }
+
     /// A time-out: what the rate grew from says nothing any more.
     pub(super) fn forget_level(&mut self) {
         self.level = 0.0;
@@ -181,7 +186,7 @@ mod tests {
         for micros in [0, 1500] {
             model.take_aggregation(Time::ZERO + Span::from_micros(micros), &sample, 1e6, 1e6);
         }
-        model.aggregated(1000.0)
+        model.aggregated(model.most_aggregated(), 1000.0)
     }
 
     #[test]

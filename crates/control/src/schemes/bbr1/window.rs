@@ -36,11 +36,13 @@ impl Bbr1 {
     /// What the window aims at, in packets.
     #[inline]
     fn aim(&mut self, bandwidth: f64) -> f64 {
+        // Bunches count from when the pipe is full (`bbr_ack_aggregation_cwnd`): Startup has room enough.
+        let aggregated = if self.full.is_reached() { self.model.most_aggregated() } else { 0.0 };
         let from = Grounds {
             gain: self.window_gain,
             bandwidth,
             rate: self.pace.rate(),
-            aggregated: self.model.most_aggregated(),
+            aggregated,
             rtt: self.model.min_rtt().unwrap_or(Span::ZERO),
             rising: self.is_rising(),
         };
@@ -58,7 +60,7 @@ impl Bbr1 {
     #[inline(never)]
     fn aim_anew(&self, from: &Grounds) -> f64 {
         let products = (from.gain * from.bandwidth * from.rtt.as_secs_f64() / self.segment).ceil();
-        self.with_trains(products + self.model.aggregated(self.segment))
+        self.with_trains(products + self.model.aggregated(from.aggregated, self.segment))
     }
 
     pub(super) fn save_window(&mut self) {

@@ -1,0 +1,399 @@
+//! A sender's side of a connection in miniature, with a fate drawn for each step: acknowledgements of one to many packets,
+//! losses, marks, time-outs, some of them spurious, idle times, an application that has little, and a round trip time that
+//! wanders. What is asked of two writings of one scheme lives here; no scheme does.
+
+use tailback_control::estimators::DeliveryRate;
+use tailback_control::{AnyController, ControllerParams, Scheme};
+use tailback_core::{
+    Acked, Bytes, CongestionEvent, Controller, Cx, Echoes, Feedback, Lost, PairPosition, Recovery, RttSample,
+    Sent, Span, Stream, Time,
+};
+
+use super::{Second, agree, seconds};
+
+pub(crate) const SEGMENT: u64 = 1000;
+
+/// What may befall a connection, as chances per step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fate {
+    pub(crate) loss: f64,
+    pub(crate) mark: f64,
+    /// Whether marks are told once per window too, as an event (RFC 3168).
+    pub(crate) echo_event: bool,
+    pub(crate) timeout: f64,
+    pub(crate) spurious: f64,
+    pub(crate) pause: f64,
+    /// Of the steps, the application limits the sender in these.
+    pub(crate) limited: f64,
+    /// Packets that one acknowledgement acknowledges, at most.
+    pub(crate) stretch: u64,
+    /// The smallest round trip time, and how much a queue adds, in milliseconds.
+    pub(crate) base: f64,
+    pub(crate) queue: f64,
+}
+
+impl Fate {
+    pub(crate) const CALM: Self = Self {
+        loss: 0.0,
+        mark: 0.0,
+        echo_event: true,
+        timeout: 0.0,
+        spurious: 0.0,
+        pause: 0.0,
+        limited: 0.0,
+        stretch: 1,
+        base: 40.0,
+        queue: 0.0,
+    };
+    pub(crate) const ROUGH: Self = Self {
+        loss: 0.01,
+        mark: 0.0,
+        echo_event: true,
+        timeout: 0.001,
+        spurious: 0.0005,
+        pause: 0.001,
+        limited: 0.05,
+        stretch: 3,
+        base: 40.0,
+        queue: 30.0,
+    };
+}
+
+pub(crate) struct Wire<S> {
+    pub(crate) ours: AnyController,
+    pub(crate) second: S,
+    pub(crate) now: Time,
+    fate: Fate,
+    rng: Stream,
+    draws: Stream,
+    next: u64,
+    una: u64,
+    /// When each packet was sent last, whether more than once, and its tag.
+    sent: Vec<(Time, bool, u32)>,
+    lost: u64,
+    /// A packet that was acknowledged selectively.
+    sacked: Option<u64>,
+    dry: bool,
+    recovery: Recovery,
+    recover: u64,
+    timeouts: u32,
+    marked_until: u64,
+    smoothed: Option<Span>,
+    least: Span,
+    queue: f64,
+    sampler: DeliveryRate,
+    trace: Vec<String>,
+}
+
+pub(crate) fn params(initial: u64, ssthresh: Option<u64>) -> ControllerParams {
+    ControllerParams {
+        segment: Bytes::new(SEGMENT),
+        initial_window: Bytes::new(initial * SEGMENT),
+        initial_ssthresh: ssthresh.map(|segments| Bytes::new(segments * SEGMENT)),
+        max_window: Bytes::new(1 << 40),
+    }
+}
+
+pub(crate) fn scheme(config: serde_json::Value, params: &ControllerParams) -> AnyController {
+    serde_json::from_value::<Scheme>(config).expect("registered").build(params).controller
+}
+
+impl<S: Second> Wire<S> {
+    pub(crate) fn new(ours: AnyController, second: S, fate: Fate, seed: u64) -> Self {
+        Self {
+            ours,
+            second,
+            now: Time::from_nanos(1_000_000_000),
+            fate,
+            rng: Stream::new(seed, "wire"),
+            draws: Stream::new(seed, "controller"),
+            next: 0,
+            una: 0,
+            sent: Vec::new(),
+            lost: 0,
+            sacked: None,
+            dry: false,
+            recovery: Recovery::Open,
+            recover: 0,
+            timeouts: 0,
+            marked_until: 0,
+            smoothed: None,
+            least: Span::MAX,
+            queue: 0.0,
+            sampler: DeliveryRate::default(),
+            trace: Vec::new(),
+        }
+    }
+
+    fn chance(&mut self, of: f64) -> bool {
+        of > 0.0 && self.rng.uniform() < of
+    }
+
+    fn flight(&self) -> u64 {
+        self.next - self.una
+    }
+
+    /// So many steps; both agree after each, or the test fails with what went before.
+    pub(crate) fn run(&mut self, steps: usize) {
+        for _ in 0..steps {
+            self.step();
+        }
+    }
+
+    fn step(&mut self) {
+        if self.chance(self.fate.pause) && self.recovery == Recovery::Open {
+            self.pause();
+        }
+        let limited = self.chance(self.fate.limited);
+        if limited {
+            self.run_dry();
+        }
+        if !limited || self.flight() == 0 {
+            self.send();
+        }
+        let open = self.recovery == Recovery::Open;
+        if self.chance(self.fate.timeout) {
+            self.timeout();
+        } else if open && self.flight() > 4 && self.chance(self.fate.loss) {
+            self.lose();
+        } else if !open && self.chance(self.fate.spurious * 50.0) {
+            self.spurious();
+        } else {
+            self.acknowledge(limited);
+        }
+    }
+
+    fn run_dry(&mut self) {
+        self.sampler.ran_dry(Bytes::new((self.flight() - self.lost) * SEGMENT));
+        self.dry = true;
+    }
+
+    fn pause(&mut self) {
+        self.run_dry();
+        while self.flight() > 0 {
+            self.acknowledge(true);
+        }
+        self.run_dry();
+        self.now += Span::from_secs_f64(0.1 + 30.0 * self.rng.uniform());
+        self.tell("idle", &Feedback { event: Some(CongestionEvent::Idle), ..Feedback::empty() });
+    }
+
+    fn send(&mut self) {
+        loop {
+            let window = self.ours.directive().window.expect("a window");
+            let in_flight = Bytes::new((self.flight() + 1 - self.lost) * SEGMENT);
+            if in_flight > window.max(Bytes::new(SEGMENT)) || self.flight() > 100_000 {
+                return;
+            }
+            let (number, pair) = (self.next, PairPosition::Single);
+            let size = Bytes::new(SEGMENT);
+            let mut sent = Sent {
+                number,
+                size,
+                in_flight,
+                retransmission: false,
+                pair,
+                app_limited: std::mem::take(&mut self.dry),
+                tag: 0,
+            };
+            self.sampler.on_sent(self.now, &sent);
+            self.second.sent(seconds(self.now), &sent);
+            self.ours.on_sent(self.now, &mut sent, &mut Cx { rng: &mut self.draws, notes: None });
+            self.sent.push((self.now, false, sent.tag));
+            self.next += 1;
+        }
+    }
+
+    fn lose(&mut self) {
+        let lost = 1 + (self.rng.uniform() * 3.0) as u64;
+        let outstanding = Bytes::new(self.flight() * SEGMENT);
+        let gone: Vec<Lost> = (self.una..self.una + lost)
+            .map(|number| Lost {
+                number,
+                size: Bytes::new(SEGMENT),
+                sent_at: self.sent[number as usize].0,
+                tag: self.sent[number as usize].2,
+            })
+            .collect();
+        // They are retransmitted at once.
+        for number in self.una..self.una + lost {
+            self.sent[number as usize].0 = self.now;
+            self.sent[number as usize].1 = true;
+        }
+        self.lost = lost;
+        self.recovery = Recovery::Fast;
+        self.recover = self.next;
+        let number = self.una + lost;
+        let trip = Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
+        let (sent_at, retransmitted, tag) = self.sent[number as usize];
+        self.now = self.now.max(sent_at + trip) + Span::from_nanos(1000);
+        let acked = [Acked {
+            number,
+            size: Bytes::new(SEGMENT),
+            sent_at,
+            retransmitted,
+            pair: PairPosition::Single,
+            tag,
+        }];
+        self.sacked = Some(number);
+        let in_flight = Bytes::new((self.flight() - lost - 1) * SEGMENT);
+        let delivery = self.sampler.on_feedback(self.now, &acked, &gone).cloned();
+        self.tell(
+            "loss",
+            &Feedback {
+                acked: &acked,
+                lost: &gone,
+                event: Some(CongestionEvent::Loss),
+                recovery: Recovery::Fast,
+                outstanding,
+                in_flight,
+                delivery: delivery.as_ref(),
+                ..Feedback::empty()
+            },
+        );
+    }
+
+    fn timeout(&mut self) {
+        if self.flight() == 0 {
+            return;
+        }
+        let wait = self.smoothed.map_or(1.0, Span::as_secs_f64);
+        self.now += Span::from_secs_f64(0.2 + wait * f64::from(1 << self.timeouts.min(6)));
+        self.timeouts += 1;
+        let outstanding = Bytes::new(self.flight() * SEGMENT);
+        for number in self.una..self.next {
+            self.sent[number as usize].0 = self.now;
+            self.sent[number as usize].1 = true;
+        }
+        self.recovery = Recovery::Timeout;
+        self.recover = self.next;
+        self.lost = 0;
+        self.tell(
+            "timeout",
+            &Feedback {
+                event: Some(CongestionEvent::Timeout { consecutive: self.timeouts }),
+                recovery: Recovery::Timeout,
+                outstanding,
+                in_flight: Bytes::ZERO,
+                ..Feedback::empty()
+            },
+        );
+    }
+
+    fn spurious(&mut self) {
+        self.recovery = Recovery::Open;
+        self.lost = 0;
+        let outstanding = Bytes::new(self.flight() * SEGMENT);
+        self.tell(
+            "spurious",
+            &Feedback {
+                event: Some(CongestionEvent::Spurious),
+                outstanding,
+                in_flight: outstanding,
+                ..Feedback::empty()
+            },
+        );
+    }
+
+    fn acknowledge(&mut self, limited: bool) {
+        if self.flight() == 0 {
+            return;
+        }
+        let most = 1 + (self.rng.uniform() * self.fate.stretch as f64) as u64;
+        let count = most.min(self.flight());
+        let outstanding = Bytes::new(self.flight() * SEGMENT);
+        // The queue wanders; what is acknowledged last arrived a round trip after it left.
+        self.queue =
+            (self.queue + (self.rng.uniform() - 0.5) * 0.2 * self.fate.queue).clamp(0.0, self.fate.queue);
+        let trip = Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
+        let last = self.sent[(self.una + count - 1) as usize].0;
+        self.now = self.now.max(last + trip) + Span::from_nanos(1000);
+        let sacked = self.sacked;
+        let acked: Vec<Acked> = (self.una..self.una + count)
+            .filter(|number| Some(*number) != sacked)
+            .map(|number| {
+                let (sent_at, retransmitted, tag) = self.sent[number as usize];
+                let pair = PairPosition::Single;
+                Acked { number, size: Bytes::new(SEGMENT), sent_at, retransmitted, pair, tag }
+            })
+            .collect();
+        self.una += count;
+        self.timeouts = 0;
+        self.lost = self.lost.saturating_sub(count);
+        let newest = acked.last().copied().filter(|newest| !newest.retransmitted);
+        let rtt = newest.map(|newest| {
+            let latest = self.now.since(newest.sent_at);
+            self.least = self.least.min(latest);
+            let smoothed = self.smoothed.map_or(latest, |old| (old * 7 + latest) / 8);
+            self.smoothed = Some(smoothed);
+            RttSample { latest, smoothed, min: self.least }
+        });
+        let ended = self.recovery != Recovery::Open && self.una >= self.recover;
+        let mut event = (ended && self.recovery == Recovery::Fast).then_some(CongestionEvent::RecoveryEnd);
+        if ended {
+            self.recovery = Recovery::Open;
+            self.lost = 0;
+            self.sacked = None;
+        }
+        let marked = self.chance(self.fate.mark);
+        if marked
+            && self.fate.echo_event
+            && self.recovery == Recovery::Open
+            && self.una >= self.marked_until
+            && event.is_none()
+        {
+            self.marked_until = self.next;
+            event = Some(CongestionEvent::Ecn);
+        }
+        let delivery = self.sampler.on_feedback(self.now, &acked, &[]).cloned();
+        let label = format!(
+            "ack {count}{}{}",
+            if marked { " marked" } else { "" },
+            if limited { " limited" } else { "" }
+        );
+        let feedback = Feedback {
+            acked: &acked,
+            advanced: Bytes::new(count * SEGMENT),
+            rtt,
+            event,
+            recovery: self.recovery,
+            echoes: Echoes { ce: u32::from(marked) * count as u32, rho: 0, eta: 0 },
+            outstanding,
+            in_flight: Bytes::new((self.flight() - self.lost) * SEGMENT),
+            window_limited: !limited,
+            delivery: delivery.as_ref(),
+            ..Feedback::empty()
+        };
+        self.tell(&label, &feedback);
+    }
+
+    fn tell(&mut self, what: &str, feedback: &Feedback<'_>) {
+        if self.ours.next_timer().is_some_and(|due| due <= self.now) {
+            self.ours.on_timer(self.now, &mut Cx { rng: &mut self.draws, notes: None });
+        }
+        self.ours.on_feedback(self.now, feedback, &mut Cx { rng: &mut self.draws, notes: None });
+        self.second.heard(seconds(self.now), feedback);
+        let directive = self.ours.directive();
+        let window = directive.window.expect("a window").as_f64() / SEGMENT as f64;
+        self.trace.push(format!(
+            "{:.6} {what} {:?} {:?} flight {} | ours {window:.5} second {:.5} | {}",
+            seconds(self.now),
+            feedback.event,
+            self.recovery,
+            self.flight(),
+            self.second.window(),
+            self.second.state(),
+        ));
+        if !agree(&directive, &self.second, SEGMENT as f64) {
+            let from = self.trace.len().saturating_sub(14);
+            panic!(
+                "{} rate {:?}, second {:?}\nafter {} steps:\n{}",
+                window,
+                directive.rate,
+                self.second.rate(),
+                self.trace.len(),
+                self.trace[from..].join("\n")
+            );
+        }
+    }
+}
