@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import pytest
 
 import tailback as tb
 from tailback.cli import app
+from tailback.commands.transfer import _resolved
 from tailback.errors import TailbackError
 from tailback.transfer import keys
 
@@ -160,6 +162,22 @@ def test_a_receiver_that_was_killed_is_missed(tmp_path: Path, home: dict[str, st
     assert sent.returncode == 1
     assert sent.stderr == f"tailback: {receiver.host} did not answer for 500 ms (nobody listens there)\n"
     assert time.monotonic() - began < LONG / 2
+
+
+def test_all_addresses_of_a_name_are_tried(tmp_path: Path, home: dict[str, str], film: Path) -> None:
+    """``localhost`` has two, and the receiver hears on one of them; an address of a link keeps its interface."""
+    receiver = Waiting(tmp_path / "in", home)
+    receiver.host = receiver.host.replace("127.0.0.1", "localhost")
+    sent = receiver.send(home, film)
+    assert sent.returncode == 0, sent.stderr
+    assert receiver.end()[0] == 0
+    number = socket.if_nametoindex("lo")
+    assert list(_resolved("fe80::1%lo").values()) == [f"[fe80::1%{number}]:4747"]
+    assert list(_resolved("[fe80::1%lo]:5").values()) == [f"[fe80::1%{number}]:5"]
+    receiver.host = "fe80::1"
+    sent = receiver.send(home, film)
+    assert sent.returncode == 1
+    assert "tailback: cannot reach [fe80::1]:4747: a link-local address is one of an interface" in sent.stderr
 
 
 def test_plain_text_stays_in_the_lab(tmp_path: Path, home: dict[str, str], film: Path) -> None:

@@ -43,6 +43,8 @@ def package(name: str, dependency: str, kind: str | None = None) -> dict[str, ob
         ("sim", "tailback-net", None, 1),
         ("net", "tailback-sim", None, 1),
         ("net", "tailback-sim", "dev", 0),
+        ("net", "tailback-net", "dev", 0),
+        ("core", "tailback-core", "dev", 1),
         ("newcomer", "tailback-core", None, 1),
     ],
 )

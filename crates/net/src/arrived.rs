@@ -9,6 +9,8 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use tailback_core::{Ecn, Span};
 
+use crate::way::Way;
+
 /// What was put into a buffer: a datagram, or several of one length and one ECN field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
@@ -27,6 +29,11 @@ pub struct Arrived {
 }
 
 impl Arrived {
+    /// To where they come from, from the address that they came to.
+    pub fn way_back(&self) -> Way {
+        Way { to: self.from, from: self.at }
+    }
+
     /// The datagrams in the buffer, one by one; an empty one is a datagram, too.
     pub fn datagrams<'a>(&self, buffer: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let empty = (self.length == 0).then_some(&[][..]);
@@ -49,10 +56,8 @@ const fn ecn_of(class: u8) -> Ecn {
     }
 }
 
-#[cfg(target_os = "linux")]
 pub(crate) use linux::{Times, ask_for_times, receive};
 
-#[cfg(target_os = "linux")]
 mod linux {
     use std::cell::Cell;
     use std::io::IoSliceMut;
@@ -185,6 +190,8 @@ mod linux {
             here.connect(there.local_addr().expect("bound")).expect("connects");
             here.set_nonblocking(true).expect("set");
             ask_for_times(&here);
+            // Where no other socket has this wish, the system follows it a little later.
+            std::thread::sleep(2 * INSIDE);
             let (times, mut buffer) = (Times::default(), [0; 100]);
             for _ in 0..2 {
                 there.send_to(b"early", address).expect("sent");

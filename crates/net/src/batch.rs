@@ -1,14 +1,14 @@
 //! Datagrams on their way out, gathered into trains that the system takes at once (UDP generic segmentation offload). When
-//! a train leaves is said by whoever fills it; what is in it, too.
+//! a train leaves is said by whoever fills it; what is in it, too. Datagrams of several owners may share a train; what the
+//! system refuses is told with whose it is.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
 
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use tailback_core::{Ecn, Span};
 
-use crate::socket::{MarkedSocket, Train};
+use crate::socket::{MarkedSocket, Train, Way};
 use crate::wait::wait;
 
 /// A train has no more bytes than an IP packet.
@@ -21,107 +21,126 @@ const PAUSES: usize = 5;
 #[derive(Debug)]
 pub struct Batch {
     bytes: Vec<u8>,
-    /// Bytes of each datagram but the last; how many there are; whether the last one is shorter, so that no other can follow.
+    /// Bytes of each datagram but the last; whether the last one is shorter, so that no other can follow.
     each: usize,
-    count: u64,
     is_closed: bool,
-    to: SocketAddr,
-    from: Option<IpAddr>,
+    /// Whose each datagram is.
+    owners: Vec<usize>,
+    way: Way,
     ecn: Ecn,
     sent: u64,
     unsent: u64,
+    refused: Vec<(usize, io::Error)>,
 }
 
 impl Batch {
-    /// An empty one to this address.
-    pub fn new(to: SocketAddr) -> Self {
-        let bytes = Vec::with_capacity(MOST);
-        let (from, ecn) = (None, Ecn::NotEct);
-        Self { bytes, each: 0, count: 0, is_closed: false, to, from, ecn, sent: 0, unsent: 0 }
+    /// An empty one.
+    pub fn new(way: Way) -> Self {
+        Self {
+            bytes: Vec::with_capacity(MOST),
+            each: 0,
+            is_closed: false,
+            owners: Vec::new(),
+            way,
+            ecn: Ecn::NotEct,
+            sent: 0,
+            unsent: 0,
+            refused: Vec::new(),
+        }
     }
 
-    /// Datagrams handed to the system, and those that it had no room for or whose peer was not there.
+    /// Datagrams handed to the system, and those that it had no room for, that it refused or whose peer was not there.
     pub fn counts(&self) -> (u64, u64) {
         (self.sent, self.unsent)
     }
 
-    /// Where the next datagrams go, and from which address.
-    ///
-    /// # Errors
-    /// Of the socket, for those before.
-    pub fn address(&mut self, socket: &MarkedSocket, to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
-        if (to, from) != (self.to, self.from) {
-            self.flush(socket)?;
-            (self.to, self.from) = (to, from);
-        }
-        Ok(())
+    /// What the system refused since this was last asked, by its owner: errors that are more than a lost datagram.
+    pub fn take_refused(&mut self) -> Vec<(usize, io::Error)> {
+        std::mem::take(&mut self.refused)
     }
 
-    /// Adds the datagram that `write` appends. What cannot leave together with it leaves before.
+    /// The same, where all datagrams are one owner's.
     ///
     /// # Errors
-    /// Of the socket.
+    /// The first of them.
+    pub fn outcome(&mut self) -> io::Result<()> {
+        self.refused.drain(..).next().map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// Forgets datagrams that have not left, and not what was counted.
+    pub fn forget(&mut self) {
+        self.bytes.clear();
+        self.owners.clear();
+        self.is_closed = false;
+    }
+
+    /// Where the next datagrams go, and from which address; those before leave.
+    pub fn address(&mut self, socket: &MarkedSocket, way: Way) {
+        if way != self.way {
+            self.flush(socket);
+            self.way = way;
+        }
+    }
+
+    /// Adds the datagram that `write` appends, which is this owner's. What cannot leave together with it leaves before.
     pub fn add(
         &mut self,
         socket: &MarkedSocket,
+        owner: usize,
         ecn: Ecn,
         write: impl FnOnce(&mut Vec<u8>, usize),
-    ) -> io::Result<()> {
-        if self.count > 0
-            && (ecn != self.ecn || self.is_closed || self.count >= socket.longest_train() as u64)
-        {
-            self.flush(socket)?;
+    ) {
+        let count = self.owners.len();
+        if count > 0 && (ecn != self.ecn || self.is_closed || count >= socket.longest_train()) {
+            self.flush(socket);
         }
         self.ecn = ecn;
         let start = self.bytes.len();
         write(&mut self.bytes, start);
         let length = self.bytes.len() - start;
-        if self.count > 0 && (length > self.each || self.bytes.len() > MOST) {
-            self.send(socket, start)?;
+        if !self.owners.is_empty() && (length > self.each || self.bytes.len() > MOST) {
+            self.send(socket, start);
             self.bytes.drain(..start);
-            (self.count, self.is_closed) = (0, false);
+            self.owners.clear();
         }
-        if self.count == 0 {
+        if self.owners.is_empty() {
             self.each = length;
         }
-        self.count += 1;
+        self.owners.push(owner);
         self.is_closed = length < self.each;
-        Ok(())
     }
 
     /// Sends what is there.
-    ///
-    /// # Errors
-    /// Of the socket, but none that is no more than a lost datagram.
-    pub fn flush(&mut self, socket: &MarkedSocket) -> io::Result<()> {
-        if self.count == 0 {
-            return Ok(());
+    pub fn flush(&mut self, socket: &MarkedSocket) {
+        if !self.owners.is_empty() {
+            self.send(socket, self.bytes.len());
+            self.forget();
         }
-        let outcome = self.send(socket, self.bytes.len());
-        self.bytes.clear();
-        (self.count, self.is_closed) = (0, false);
-        outcome
     }
 
     /// Sends the first so many bytes, which are whole datagrams.
-    fn send(&mut self, socket: &MarkedSocket, length: usize) -> io::Result<()> {
-        let Self { to, from, ecn, each, .. } = *self;
-        let train = Train { to, from, contents: &self.bytes[..length], each, ecn };
-        let count = length.div_ceil(each.max(1)).max(1) as u64;
-        let outcome = match persistently(socket, &train) {
-            // The device cannot cut trains after all, which the socket has noted: one by one, then.
-            Err(_) if count > 1 && socket.longest_train() == 1 => train
-                .contents
-                .chunks(each)
-                .try_for_each(|contents| persistently(socket, &Train { contents, ..train })),
-            outcome => outcome,
+    fn send(&mut self, socket: &MarkedSocket, length: usize) {
+        let Self { bytes, owners, way, ecn, each, sent, unsent, refused, .. } = self;
+        let train = Train { way: *way, contents: &bytes[..length], each: *each, ecn: *ecn };
+        let mut note = |owners: &[usize], outcome: io::Result<()>| match outcome {
+            Ok(()) => *sent += owners.len() as u64,
+            Err(error) => {
+                *unsent += owners.len() as u64;
+                if let (false, Some(owner)) = (is_momentary(&error), owners.first()) {
+                    refused.push((*owner, error));
+                }
+            }
         };
-        match outcome {
-            Ok(()) => self.sent += count,
-            Err(error) if is_momentary(&error) => self.unsent += count,
-            Err(error) => return Err(error),
+        match persistently(socket, &train) {
+            // Either the device cannot cut trains after all, which the socket has noted; or something is wrong with one of the
+            // datagrams, which may be another owner's than the next. One by one, then.
+            Err(error) if owners.len() > 1 && (socket.longest_train() == 1 || !is_momentary(&error)) => {
+                for (owner, contents) in owners.chunks(1).zip(train.contents.chunks(*each)) {
+                    note(owner, persistently(socket, &Train { contents, ..train }));
+                }
+            }
+            outcome => note(owners, outcome),
         }
-        Ok(())
     }
 }
 
@@ -190,7 +209,7 @@ mod tests {
         let (here, there) = (bind(), bind());
         let to = there.local_addr().expect("bound");
         let socket = MarkedSocket::hearing_all(here).expect("set up");
-        let mut batch = Batch::new(to);
+        let mut batch = Batch::new(Way { to, from: None });
         let lengths = [100, 100, 100, 60, 100, 200, 200, 1, 1, 300, 300, 300, 299, 300];
         for (index, length) in lengths.into_iter().enumerate() {
             let ecn = if index % 5 == 4 { Ecn::Ce } else { Ecn::Ect0 };
@@ -198,9 +217,10 @@ mod tests {
                 assert_eq!(out.len(), start);
                 out.extend(vec![index as u8; length]);
             };
-            batch.add(&socket, ecn, write).expect("sends");
+            batch.add(&socket, 0, ecn, write);
         }
-        batch.flush(&socket).expect("sends");
+        batch.flush(&socket);
+        batch.outcome().expect("sends");
         assert_eq!(batch.counts(), (lengths.len() as u64, 0));
         there.set_read_timeout(Some(Duration::from_secs(20))).expect("sets it");
         let mut buffer = [0; 2000];

@@ -62,6 +62,11 @@ impl SendBuffer {
         self.bytes.len() - self.start
     }
 
+    /// Whether all that was written has left once at least.
+    pub fn is_sent(&self) -> bool {
+        self.next == self.base + self.bytes.len() as u64
+    }
+
     fn acknowledge(&mut self, number: u64) {
         // An acknowledgement of what was never sent is the endpoint's to refuse; nothing may be freed for it.
         let Some(count) = number.checked_sub(self.first).map(|count| count as usize) else { return };
@@ -212,7 +217,8 @@ impl Payload for ReceiveBuffer {
             return true;
         }
         let length = frame.payload.len() as u64;
-        if frame.packet.size().get() != length + self.header {
+        // What is header, the peer has said.
+        if frame.packet.size().get().checked_sub(self.header) != Some(length) {
             return false;
         }
         let Some(end) = frame.offset.checked_add(length) else { return false };
@@ -260,7 +266,9 @@ mod tests {
     #[test]
     fn acknowledged_bytes_are_forgotten_and_others_repeated() {
         let mut buffer = SendBuffer::new(HEADER);
+        assert!(buffer.is_sent());
         buffer.write(b"abcdefghij");
+        assert!(!buffer.is_sent());
         assert_eq!(buffer.outgoing(&data(0, 4)), Some((0, &b"abcd"[..])));
         assert_eq!(buffer.outgoing(&data(1, 4)), Some((4, &b"efgh"[..])));
         assert_eq!(buffer.outgoing(&data(3, 1)), None, "numbers are not skipped");
@@ -270,7 +278,10 @@ mod tests {
         assert_eq!(buffer.outgoing(&data(1, 4)), Some((4, &b"efgh"[..])));
         buffer.incoming(&ack(99));
         assert_eq!(buffer.kept(), 6, "never sent");
-        assert_eq!(buffer.outgoing(&data(2, 3)), None, "only two bytes are left");
+        assert!(!buffer.is_sent());
+        assert_eq!(buffer.outgoing(&data(2, 2)), Some((8, &b"ij"[..])));
+        assert!(buffer.is_sent());
+        assert_eq!(buffer.outgoing(&data(3, 1)), None, "nothing is left");
     }
 
     #[test]

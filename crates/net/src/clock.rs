@@ -1,4 +1,5 @@
-//! Real time as endpoints understand it: nanoseconds since a beginning.
+//! Real time as endpoints understand it: nanoseconds since a beginning. The clock on the wall, by which the system tells when
+//! datagrams came, is asked in `arrived.rs`.
 
 use std::time::Instant;
 
@@ -16,7 +17,7 @@ impl Default for Clock {
 
 impl Clock {
     /// A clock that begins now.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads real time")]
+    #[expect(clippy::disallowed_methods, reason = "the one place at which monotonic time begins")]
     pub fn start() -> Self {
         Self(Instant::now())
     }

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 
 use tailback_core::{AppInput, Ecn, Endpoint, Event, FlowId, Input, Packet, Span, Stream, Time};
 use tailback_transport::wire::decode;
@@ -17,15 +17,7 @@ use crate::secure::Visible;
 use crate::socket::{Arrived, MarkedSocket};
 use crate::udp::{BATCH, EdgeCounters};
 use crate::wait::wait_until;
-
-/// Where a flow's datagrams go, and which of the host's addresses they leave from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
-    /// The peer. Datagrams of this flow from anywhere else are refused.
-    pub to: SocketAddr,
-    /// The address that datagrams bear as theirs; `None` leaves it to the system.
-    pub from: Option<IpAddr>,
-}
+pub use crate::way::Way;
 
 /// What a turn tells of a flow.
 #[derive(Debug)]
@@ -86,10 +78,11 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
         self.margin = margin;
     }
 
-    /// Adds an endpoint that was not used yet, which begins at once. `rng` is its random stream.
+    /// Adds an endpoint that was not used yet, which begins at once. Its datagrams go `way`, and those that come from anywhere
+    /// else are refused. `rng` is its random stream.
     ///
     /// # Errors
-    /// Where there is an endpoint of this flow already; of the socket.
+    /// Where there is an endpoint of this flow already. What goes wrong with its datagrams the next turn tells.
     pub fn add(&mut self, flow: FlowId, way: Way, endpoint: E, payload: P, rng: Stream) -> io::Result<()> {
         if self.places.contains_key(&flow) {
             let what = format!("flow {}: is there already; expected one endpoint of a flow", flow.0);
@@ -100,7 +93,8 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
         self.members.push(Member { edge, flow, way, has_ended: false, queued: Time::NEVER });
         self.places.insert(flow, place);
         self.handle(place, self.clock.now(), Input::App(AppInput::Start));
-        self.flush()
+        self.flush();
+        Ok(())
     }
 
     /// The endpoint of a flow, for counters.
@@ -138,7 +132,7 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
             taken?;
         }
         self.time_out();
-        self.flush()?;
+        self.flush();
         Ok(std::mem::take(&mut self.told))
     }
 
@@ -212,29 +206,42 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
         if member.has_ended {
             return;
         }
-        let Way { to, from } = member.way;
-        let batch = batch.get_or_insert_with(|| Batch::new(to));
-        let mut failed = None;
+        let way = member.way;
+        let batch = batch.get_or_insert_with(|| Batch::new(way));
         let outcome = member.edge.handle(at, input, |_, frame, packet| {
-            let sent = batch
-                .address(socket, to, from)
-                .and_then(|()| batch.add(socket, packet.ecn(), |out, _| out.extend_from_slice(frame)));
-            sent.map_err(|error| {
-                let kind = error.kind();
-                failed = Some(error);
-                kind.into()
-            })
+            batch.address(socket, way);
+            batch.add(socket, place, packet.ecn(), |out, _| out.extend_from_slice(frame));
+            Ok(())
         });
         told.extend(member.edge.events.drain(..).map(|event| (member.flow, Happened::Event(event))));
         if let Err(error) = outcome {
-            member.has_ended = true;
-            told.push((member.flow, Happened::Ended(failed.unwrap_or(error))));
+            self.end(place, error);
         }
+        self.end_refused();
         self.queue(place);
     }
 
-    fn flush(&mut self) -> io::Result<()> {
+    fn flush(&mut self) {
         let Self { batch, socket, .. } = self;
-        batch.as_mut().map_or(Ok(()), |batch| batch.flush(socket))
+        if let Some(batch) = batch {
+            batch.flush(socket);
+        }
+        self.end_refused();
+    }
+
+    /// Ends the flows whose datagrams the system refuses, whoever's turn it was when they left.
+    fn end_refused(&mut self) {
+        let refused = self.batch.as_mut().map(Batch::take_refused).unwrap_or_default();
+        for (place, error) in refused {
+            self.end(place, error);
+        }
+    }
+
+    fn end(&mut self, place: usize, error: io::Error) {
+        let member = &mut self.members[place];
+        if !member.has_ended {
+            member.has_ended = true;
+            self.told.push((member.flow, Happened::Ended(error)));
+        }
     }
 }

@@ -3,20 +3,20 @@
 //! the system tells of datagrams that arrive is in `arrived.rs`.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use quinn_udp::{EcnCodepoint, Transmit, UdpSockRef, UdpSocketState};
-#[cfg(not(target_os = "linux"))]
-use tailback_core::Span;
 use tailback_core::{Ecn, Packet};
 
 pub use crate::arrived::Arrived;
-#[cfg(target_os = "linux")]
 use crate::arrived::{Times, ask_for_times, receive};
+pub use crate::way::Way;
 
 /// What the socket's buffers should hold, where the system allows it: some milliseconds of a fast link.
 const BUFFER: usize = 4 << 20;
+/// So many times news of what an earlier datagram met may come in place of sending one.
+const NEWS: usize = 3;
 
 /// A UDP socket whose datagrams carry and tell the ECN field of their IP headers.
 #[derive(Debug)]
@@ -24,17 +24,14 @@ pub struct MarkedSocket {
     socket: UdpSocket,
     state: UdpSocketState,
     peer: Option<SocketAddr>,
-    #[cfg(target_os = "linux")]
     times: Times,
 }
 
 /// Datagrams of one length, but for the last, that leave at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Train<'a> {
-    /// Where to.
-    pub to: SocketAddr,
-    /// From which of the host's addresses; the system's choice where absent.
-    pub from: Option<IpAddr>,
+    /// Where to and where from.
+    pub way: Way,
     /// All datagrams, one after another.
     pub contents: &'a [u8],
     /// Bytes of each but the last.
@@ -66,15 +63,8 @@ impl MarkedSocket {
         // What the system does not grant is lost like on a full queue.
         let _ = state.set_send_buffer_size(UdpSockRef::from(&socket), BUFFER);
         let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), BUFFER);
-        #[cfg(target_os = "linux")]
         ask_for_times(&socket);
-        Ok(Self {
-            socket,
-            state,
-            peer,
-            #[cfg(target_os = "linux")]
-            times: Times::default(),
-        })
+        Ok(Self { socket, state, peer, times: Times::default() })
     }
 
     /// The peer that it is connected to, if it is.
@@ -101,7 +91,22 @@ impl MarkedSocket {
     /// Of the socket.
     pub fn send(&self, contents: &[u8], ecn: Ecn) -> io::Result<()> {
         let to = self.peer.ok_or(io::ErrorKind::NotConnected)?;
-        self.send_train(&Train { to, from: None, contents, each: contents.len(), ecn })
+        self.send_train(&Train { way: Way { to, from: None }, contents, each: contents.len(), ecn })
+    }
+
+    /// Sends one datagram that is asked for again where it gets lost, to an address that somebody else has named: no error is
+    /// worth telling then, and no room worth waiting for.
+    pub fn reply(&self, way: Way, contents: &[u8]) {
+        for _ in 0..=NEWS {
+            match self.send_train(&Train { way, contents, each: contents.len(), ecn: Ecn::NotEct }) {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::ConnectionRefused | io::ErrorKind::Interrupted
+                    ) => {}
+                _ => return,
+            }
+        }
     }
 
     /// Sends datagrams that leave at once.
@@ -110,11 +115,11 @@ impl MarkedSocket {
     /// Of the socket.
     pub fn send_train(&self, train: &Train<'_>) -> io::Result<()> {
         let transmit = Transmit {
-            destination: train.to,
+            destination: train.way.to,
             ecn: EcnCodepoint::from_bits(train.ecn as u8),
             contents: train.contents,
             segment_size: (train.contents.len() > train.each).then_some(train.each),
-            src_ip: train.from,
+            src_ip: train.way.from,
         };
         self.state.try_send(UdpSockRef::from(&self.socket), &transmit)
     }
@@ -125,22 +130,7 @@ impl MarkedSocket {
     /// # Errors
     /// Of the socket, among them that nothing is there.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Arrived> {
-        #[cfg(target_os = "linux")]
-        return receive(&self.socket, &self.times, buffer);
-        #[cfg(not(target_os = "linux"))]
-        {
-            let mut meta = quinn_udp::RecvMeta::default();
-            let mut buffers = [io::IoSliceMut::new(buffer)];
-            self.state.recv(UdpSockRef::from(&self.socket), &mut buffers, std::slice::from_mut(&mut meta))?;
-            let ecn = match meta.ecn {
-                None => Ecn::NotEct,
-                Some(EcnCodepoint::Ect0) => Ecn::Ect0,
-                Some(EcnCodepoint::Ect1) => Ecn::Ect1,
-                Some(EcnCodepoint::Ce) => Ecn::Ce,
-            };
-            let (from, at) = (meta.addr, meta.dst_ip);
-            Ok(Arrived { length: meta.len, each: meta.stride.max(1), ecn, from, at, ago: Span::ZERO })
-        }
+        receive(&self.socket, &self.times, buffer)
     }
 }
 

@@ -4,17 +4,15 @@
 //! become in `edge.rs`; many endpoints over one socket are in `host.rs`.
 
 use std::io;
-use std::net::UdpSocket;
 
 use tailback_core::{AppInput, Bytes, Ecn, Endpoint, Event, FlowId, Input, Span, Stream, Time};
 use tailback_transport::wire::decode;
 
 use crate::batch::is_momentary;
 use crate::buffer::{Payload, ReceiveBuffer, SendBuffer};
-use crate::channel::{Channel, Opened, PlainChannel};
+use crate::channel::{Channel, Opened};
 use crate::clock::Clock;
 use crate::edge::Edge;
-use crate::impair::Impairment;
 use crate::socket::Arrived;
 use crate::wait::wait_until;
 
@@ -24,9 +22,10 @@ pub(crate) const BATCH: usize = 64;
 /// What happened at the edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EdgeCounters {
-    /// Datagrams handed to the socket.
+    /// Datagrams with frames that were handed to the system.
     pub sent: u64,
-    /// Datagrams that the system had no room for, or whose peer was not there: lost like others on the way.
+    /// Datagrams with frames that the system had no room for or refused, or whose peer was not there: lost like others on the
+    /// way.
     pub unsent: u64,
     /// Datagrams received.
     pub received: u64,
@@ -38,42 +37,22 @@ pub struct EdgeCounters {
 }
 
 /// Drives one endpoint over a channel.
-pub struct Driver<E, P, C = PlainChannel> {
+pub struct Driver<E, P, C> {
     edge: Edge<E, P>,
     flow: FlowId,
     channel: C,
     clock: Clock,
-    impairment: Option<Impairment>,
     /// When the peer was last heard.
     heard: Time,
-    /// For how long the peer may say nothing.
-    patience: Option<Span>,
     margin: Span,
     trouble: Option<io::ErrorKind>,
     buffer: Box<[u8]>,
     counters: EdgeCounters,
 }
 
-impl<E: Endpoint, P: Payload> Driver<E, P> {
-    /// A driver of an endpoint that was not used yet, in the clear, over a socket that is connected to its peer. `rng` is
-    /// the endpoint's random stream.
-    ///
-    /// # Errors
-    /// Where the socket is not connected, or cannot be made non-blocking.
-    pub fn new(
-        socket: UdpSocket,
-        flow: FlowId,
-        endpoint: E,
-        payload: P,
-        rng: Stream,
-        impairment: Option<Impairment>,
-    ) -> io::Result<Self> {
-        Self::over(PlainChannel::new(socket)?, Clock::start(), flow, endpoint, payload, rng, impairment)
-    }
-}
-
 impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
-    /// A driver of an endpoint that was not used yet, over a channel, with the clock that the channel knows.
+    /// A driver of an endpoint that was not used yet, over a channel, with the clock that the channel knows. `rng` is the
+    /// endpoint's random stream.
     ///
     /// # Errors
     /// Of the channel.
@@ -84,16 +63,13 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
         endpoint: E,
         payload: P,
         rng: Stream,
-        impairment: Option<Impairment>,
     ) -> io::Result<Self> {
         let mut driver = Self {
             edge: Edge::new(endpoint, payload, rng),
             flow,
             channel,
             clock,
-            impairment,
             heard: clock.now(),
-            patience: None,
             margin: Span::ZERO,
             trouble: None,
             buffer: vec![0; usize::from(u16::MAX)].into(),
@@ -125,13 +101,6 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
         self.margin = margin;
     }
 
-    /// Lets [`Driver::turn`] fail when the peer has said nothing for so long: for a receiver, whose sender may be gone for
-    /// good. A sender has its user timeout (RFC 9293 §3.8.3).
-    pub fn give_up_after(&mut self, silence: Span) {
-        self.heard = self.clock.now();
-        self.patience = Some(silence);
-    }
-
     /// When the endpoint's peer was last heard: by a frame, and not by what channels say to each other.
     pub fn heard(&self) -> Time {
         self.heard
@@ -153,34 +122,20 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
         EdgeCounters { sent, unsent, ..self.counters }
     }
 
-    /// The impairments, for their counts.
-    pub fn impairment(&self) -> Option<&Impairment> {
-        self.impairment.as_ref()
-    }
-
     /// Waits for whatever comes first, at most `longest`, and does all that follows from it. The endpoint's events
     /// since the last call.
     ///
     /// # Errors
-    /// Of the socket, where payload and endpoint disagree about the stream, or where the peer is silent for too long.
+    /// Of the socket, and where payload and endpoint disagree about the stream or the endpoint gives its peer up.
     pub fn turn(&mut self, longest: Span) -> io::Result<Vec<Event>> {
         let now = self.clock.now();
         let limit = if self.edge.events.is_empty() { now + longest } else { now };
-        let held = self.impairment.as_ref().and_then(Impairment::next_release);
-        let given_up = self.patience.map(|patience| self.heard + patience);
-        let until = [self.edge.wake, held, given_up].into_iter().flatten().fold(limit, Time::min);
+        let until = self.edge.wake.map_or(limit, |wake| wake.min(limit));
         // Only what is to leave on the dot is worth being awake for.
         let margin = if self.edge.wake == Some(until) { self.margin } else { Span::ZERO };
         if wait_until(&self.channel, self.clock, until, margin)? {
             self.receive()?;
         }
-        if let Some(patience) = self.patience
-            && self.clock.now() >= self.heard + patience
-        {
-            let what = format!("the peer has said nothing for {patience}");
-            return Err(io::Error::new(io::ErrorKind::TimedOut, what));
-        }
-        self.release()?;
         let now = self.clock.now();
         if self.edge.wake.is_some_and(|wake| wake <= now) {
             self.handle(now, Input::Timeout)?;
@@ -244,23 +199,8 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
     }
 
     fn handle(&mut self, at: Time, input: Input) -> io::Result<()> {
-        let Self { edge, channel, impairment, .. } = self;
-        edge.handle(at, input, |now, frame, packet| {
-            let passes = impairment.as_mut().is_none_or(|impairment| impairment.pass(now, frame));
-            if passes { channel.send(now, frame, packet) } else { Ok(()) }
-        })
-    }
-
-    /// Sends held frames whose time has come.
-    fn release(&mut self) -> io::Result<()> {
-        let now = self.clock.now();
-        while let Some(frame) = self.impairment.as_mut().and_then(|impairment| impairment.release(now)) {
-            // What was held is what was encoded.
-            if let Ok(decoded) = decode(&frame) {
-                self.channel.send(now, &frame, &decoded.packet)?;
-            }
-        }
-        Ok(())
+        let Self { edge, channel, .. } = self;
+        edge.handle(at, input, |now, frame, packet| channel.send(now, frame, packet))
     }
 }
 
@@ -282,6 +222,11 @@ impl<E: Endpoint, C: Channel> Driver<E, SendBuffer, C> {
     pub fn close(&mut self) -> io::Result<()> {
         self.handle(self.clock.now(), Input::App(AppInput::Close))?;
         self.channel.flush()
+    }
+
+    /// Whether all that was written has left once at least.
+    pub fn is_sent(&self) -> bool {
+        self.edge.payload.is_sent()
     }
 
     /// How many bytes are written and not yet acknowledged.

@@ -32,14 +32,18 @@ pub(crate) fn wait_until(source: &impl AsFd, clock: Clock, until: Time, margin: 
 /// # Errors
 /// Of the system.
 pub(crate) fn wait(source: &impl AsFd, what: PollFlags, span: Span) -> io::Result<bool> {
-    let (seconds, nanos) = (span.as_nanos() / 1_000_000_000, span.as_nanos() % 1_000_000_000);
-    let timeout = Timespec {
-        tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX),
-        tv_nsec: i64::try_from(nanos).unwrap_or(0),
-    };
-    match poll(&mut [PollFd::new(source, what)], Some(&timeout)) {
+    match poll(&mut [PollFd::new(source, what)], Some(&timespec(span))) {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::INTR) => Ok(false),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// A span as the system takes it.
+pub(crate) fn timespec(span: Span) -> Timespec {
+    let (seconds, nanos) = (span.as_nanos() / 1_000_000_000, span.as_nanos() % 1_000_000_000);
+    Timespec {
+        tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(nanos).unwrap_or(0),
     }
 }

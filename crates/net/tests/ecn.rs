@@ -1,16 +1,20 @@
 //! ECN over real sockets: the field of the IP header leaves with a packet and arrives with it, over IPv4 and IPv6 on
 //! loopback, and a mark that a router on the way puts there slows the sender down without a loss.
 
+#[path = "common/plain.rs"]
+mod plain;
+
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use plain::driver;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::{set_ip_tos, set_ipv6_tclass};
 use tailback_control::SCHEMES;
 use tailback_core::{Bytes, Ecn, Event, FlowId, Kind, Packet, Span, Stream, Time};
-use tailback_net::{Clock, Driver, MarkedSocket, ReceiveBuffer, SendBuffer};
+use tailback_net::{Clock, MarkedSocket, ReceiveBuffer, SendBuffer};
 use tailback_transport::source::AnySource;
 use tailback_transport::wire::{decode, encode};
 use tailback_transport::{EcnMode, Receiver, ReceiverConfig, Sender, StreamConfig};
@@ -82,7 +86,7 @@ fn marks_of_the_ip_header_reach_the_endpoint() {
         let receiver = Receiver::new(FLOW, ReceiverConfig::default());
         let buffer = ReceiveBuffer::new(Bytes::new(40), Bytes::new(10_000));
         let mut driver =
-            Driver::new(there, FLOW, receiver, buffer, Stream::new(1, "receiver"), None).expect("a driver");
+            driver(there, FLOW, receiver, buffer, Stream::new(1, "receiver"), None).expect("a driver");
         // The peer is a plain socket whose TOS a router could have rewritten: capable, marked, marked but not capable.
         let tos = |value: u8| {
             if here.local_addr().expect("bound").is_ipv4() {
@@ -175,7 +179,7 @@ fn marks_on_the_way_slow_the_sender_without_a_loss() {
     let reader = thread::spawn(move || {
         let buffer = ReceiveBuffer::new(header, Bytes::new(1_000_000));
         let rng = Stream::new(1, "receiver");
-        let mut driver = Driver::new(receiver_side, FLOW, receiver, buffer, rng, None).expect("a driver");
+        let mut driver = driver(receiver_side, FLOW, receiver, buffer, rng, None).expect("a driver");
         let mut arrived = Vec::new();
         while !told.load(Ordering::Relaxed) {
             driver.turn(TURN).expect("goes on");
@@ -186,8 +190,7 @@ fn marks_on_the_way_slow_the_sender_without_a_loss() {
 
     let payload: Vec<u8> = (0..500_000_u32).map(|i| (i % 251) as u8).collect();
     let rng = Stream::new(1, "sender");
-    let mut driver =
-        Driver::new(sender_side, FLOW, sender, SendBuffer::new(header), rng, None).expect("a driver");
+    let mut driver = driver(sender_side, FLOW, sender, SendBuffer::new(header), rng, None).expect("a driver");
     driver.write(&payload).expect("writes");
     driver.close().expect("closes");
     let clock = Clock::start();

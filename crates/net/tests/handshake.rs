@@ -21,6 +21,52 @@ proptest! {
     }
 }
 
+/// What a fuzz target has failed on fails again.
+#[test]
+fn the_same_bytes_are_the_same_datagrams() {
+    let steps = [[0, 0, 0, 0], [3, 0, 0, 0], [1, 2, 0, 0], [4, 3, 200, 1], [3, 3, 0, 0]].concat();
+    let wire = knocks::exercise(&steps);
+    assert!(wire.len() > 4, "a handshake was made: {}", wire.len());
+    assert_eq!(wire, knocks::exercise(&steps));
+}
+
+/// Somebody on the way answers first, wrongly: the right answer is taken all the same.
+#[test]
+fn a_forged_response_does_not_spoil_the_right_one() {
+    let receiver = pair();
+    let mut responder = Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers");
+    let mut initiator = Initiator::new(Some((pair(), Invitation::of(&receiver)))).expect("random numbers");
+    let Answer::Reply(reply) = responder.read(Time::ZERO, here(), &initiator.hello(1232)) else {
+        panic!("a cookie")
+    };
+    let (cookie, _) = initiator.cookie(&reply).expect("a cookie");
+    let made = initiator.initiation(&cookie, b"offer").expect("made");
+    let Answer::Knock(knock) = responder.read(Time::ZERO, here(), &made) else { panic!("let in") };
+    let (_, response) = responder.answer(*knock, b"answer").expect("short enough");
+    for at in 12..response.len() {
+        let mut forged = response.clone();
+        forged[at] ^= 1;
+        assert!(initiator.finish(&forged).is_none(), "byte {at}");
+        assert!(initiator.finish(&response[..at]).is_none(), "{at} bytes");
+    }
+    assert!(initiator.finish(&response).is_some());
+}
+
+/// Whoever has a cookie and no invitation costs a receiver a code, and nothing that the invited have to share: no place among
+/// the handshakes of a second.
+#[test]
+fn those_without_the_invitation_take_nothing_from_those_with_it() {
+    let receiver = pair();
+    let mut responder = Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers");
+    let wrong = Invitation { secret: [0; 16], ..Invitation::of(&receiver) };
+    let uninvited = initiation(&mut responder, wrong, b"offer");
+    for _ in 0..1000 {
+        assert!(matches!(responder.read(Time::ZERO, here(), &uninvited), Answer::Nothing));
+    }
+    let invited = initiation(&mut responder, Invitation::of(&receiver), b"offer");
+    assert!(matches!(responder.read(Time::ZERO, here(), &invited), Answer::Knock(_)));
+}
+
 fn here() -> SocketAddr {
     ([192, 0, 2, 1], 1000).into()
 }

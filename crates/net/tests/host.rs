@@ -1,15 +1,19 @@
 //! Many flows over one socket, in one loop; and packets that are taken for the time at which they came, not for that at which
 //! they were read.
 
+#[path = "common/plain.rs"]
+mod plain;
+
 use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
+use plain::driver;
 use tailback_control::SCHEMES;
 use tailback_core::{
     Bytes, Endpoint, EndpointCx, Event, FlowId, Input, Kind, Output, Packet, Span, Stream, Time,
 };
-use tailback_net::{Clock, Driver, Happened, Payload, UdpHost, Way};
+use tailback_net::{Clock, Happened, Payload, UdpHost, Way};
 use tailback_transport::source::AnySource;
 use tailback_transport::wire::{Frame, encode};
 use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, Sender, StreamConfig};
@@ -213,6 +217,40 @@ fn what_goes_wrong_with_one_flow_is_told_of_it_and_the_others_go_on() {
     assert_eq!(senders.counters().refused, 2);
 }
 
+/// What the system refuses is told of the flow whose it is, although it leaves in another one's turn or with another one's train.
+#[test]
+fn datagrams_that_the_system_refuses_end_their_own_flow_and_no_other() {
+    let ((here, sender_at), (there, receiver_at)) = (bound(), bound());
+    let clock = Clock::start();
+    let mut senders = UdpHost::new(here, clock).expect("a host");
+    let mut receivers = UdpHost::new(there, clock).expect("a host");
+    // Longer than any datagram, and one that leaves beside it.
+    let long = StreamConfig { segment_size: Bytes::new(65_535), ..config("cubic") };
+    for flow in [FlowId(4), FlowId(8)] {
+        add_receiver(&mut receivers, flow, sender_at);
+    }
+    let payload = Told::new(FlowId(4), long.header);
+    let sender = Sender::new(FlowId(4), long, law("cubic"), AnySource::finite(Bytes::new(1_000_000)));
+    senders
+        .add(FlowId(4), way(receiver_at), sender, payload, Stream::new(4, "sender"))
+        .expect("what goes wrong is told later");
+    add_sender(&mut senders, FlowId(8), receiver_at, Told::new(FlowId(8), config("cubic").header));
+    let (mut finished, mut ended) = (Vec::new(), Vec::new());
+    while finished.is_empty() {
+        for (flow, happened) in senders.turn(Span::from_micros(200)).expect("goes on") {
+            match happened {
+                Happened::Event(Event::Finished) => finished.push(flow),
+                Happened::Event(_) => {}
+                Happened::Ended(error) => ended.push((flow, error.to_string())),
+            }
+        }
+        receivers.turn(Span::from_micros(200)).expect("goes on");
+        assert!(clock.now() < DEADLINE, "{finished:?}, {ended:?}");
+    }
+    assert_eq!((finished, ended.len(), ended[0].0), (vec![FlowId(8)], 1, FlowId(4)));
+    assert!(ended[0].1.contains("is longer than the way to the peer takes"), "{ended:?}");
+}
+
 fn law(scheme: &str) -> tailback_control::AnyController {
     let info = SCHEMES.iter().find(|info| info.name == scheme).expect("registered");
     (info.default)().build(&config(scheme).controller_params()).controller
@@ -253,7 +291,6 @@ fn spaced(flow: FlowId, from: &UdpSocket, to: SocketAddr) {
 
 /// Whether this system tells when datagrams came, by the clock that processes see. A sandbox may not, even where it takes
 /// the wish for it. Asked with the system's own calls, so that a fault of the crate does not look like one of the system.
-#[cfg(target_os = "linux")]
 fn tells_times() -> bool {
     use std::io::IoSliceMut;
     use std::os::fd::AsRawFd;
@@ -291,12 +328,6 @@ fn tells_times() -> bool {
     told
 }
 
-#[cfg(not(target_os = "linux"))]
-fn tells_times() -> bool {
-    println!("skipped: times of arrival are asked for on Linux only");
-    false
-}
-
 fn check_spacing(times: &[Time]) {
     let gaps: Vec<Span> = times.windows(2).map(|pair| pair[1].since(pair[0])).collect();
     assert_eq!(gaps.len(), 2);
@@ -308,7 +339,7 @@ fn a_driver_takes_packets_for_when_they_came() {
     let ((here, at), (there, peer)) = (bound(), bound());
     here.connect(peer).expect("connects");
     let flow = FlowId(5);
-    let mut driver = Driver::new(here, flow, Notes::default(), Nothing, Stream::new(1, "x"), None).unwrap();
+    let mut driver = driver(here, flow, Notes::default(), Nothing, Stream::new(1, "x"), None).unwrap();
     spaced(flow, &there, at);
     driver.turn(Span::ZERO).expect("reads");
     if tells_times() {

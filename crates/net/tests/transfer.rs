@@ -14,11 +14,15 @@ use std::thread::{self, JoinHandle};
 
 use relay::{Relay, Treatment};
 use tailback_core::{Bytes, Span, Stream, Time};
-use tailback_net::Clock;
-use tailback_net::secure::{Invitation, KeyPair};
+use tailback_net::channel::{Message, Opened};
+use tailback_net::secure::envelope::{self, Envelope};
+use tailback_net::secure::handshake::Answer;
+use tailback_net::secure::{Initiator, Invitation, KeyPair, Responder};
 use tailback_net::transfer::{
-    Phase, ReceiveConfig, Received, Seen, SendConfig, Sent, TransferError, receive, send,
+    Offer, Phase, Prepared, ReceiveConfig, Received, Seen, SendConfig, Sent, TransferError, receive, send,
 };
+use tailback_net::{Channel, Clock, MarkedSocket, SecuredChannel};
+use tailback_transport::Sender;
 
 const SIZE: usize = 1_500_000;
 /// Only a hang gets there.
@@ -97,11 +101,10 @@ impl Waiting {
     fn sending(&self, file: &Path, to: SocketAddr) -> SendConfig {
         SendConfig {
             file: file.to_owned(),
-            peer: to,
+            peers: vec![to],
             keys: Some((KeyPair::generate().expect("random numbers"), Invitation::of(&self.pair))),
             patience: Span::from_secs(5),
             packet: Bytes::new(1500),
-            move_after: None,
         }
     }
 
@@ -119,8 +122,14 @@ fn until_moved(bytes: u64) -> impl FnMut(&Seen) -> bool {
     move |seen| seen.phase != Phase::Moving || seen.done < Bytes::new(bytes)
 }
 
+/// A little of what networks do.
+const USUAL: Treatment = Treatment { loss: 0.01, reordering: 0.01, ..Treatment::NONE };
+
 fn arrives_through(scheme: &str, treatment: Treatment) -> (Sent, Received) {
-    let folder = Folder::new(&format!("{scheme}-{}", treatment.loss + treatment.moves_every as f64));
+    let folder = Folder::new(&format!(
+        "{scheme}-{}",
+        treatment.loss + (treatment.moves_every + treatment.lost_after) as f64
+    ));
     let file = folder.file(SIZE);
     let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
     let relay = Relay::new(receiver.address, treatment);
@@ -135,7 +144,7 @@ fn arrives_through(scheme: &str, treatment: Treatment) -> (Sent, Received) {
 #[test]
 fn a_file_arrives_under_any_reliable_scheme() {
     for scheme in ["cubic", "monaco", "packet-pair", "vegas"] {
-        let (sent, _) = arrives_through(scheme, Treatment::default());
+        let (sent, _) = arrives_through(scheme, USUAL);
         assert_eq!(sent.resumed, Bytes::ZERO);
     }
 }
@@ -165,14 +174,11 @@ fn a_sender_may_change_its_address() {
     // Behind its back, as address translators do.
     let (_, whole) = arrives_through("cubic", Treatment { moves_every: 300, ..Treatment::default() });
     assert!(whole.moves > 0);
-    // By itself, as a host does that changes its network.
-    let folder = Folder::new("moves");
-    let file = folder.file(SIZE);
-    let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
-    let sending =
-        SendConfig { move_after: Some(Bytes::new(500_000)), ..receiver.sending(&file, receiver.address) };
-    assert_eq!(sent(&sending, "cubic").expect("sent").moves, 1);
-    assert_eq!(receiver.end().expect("received").moves, 1);
+    // By itself, as a host does that changes its network: its old address is of no use any more, and nobody says so.
+    let before = arrives_through("cubic", Treatment::default()).0.edge.sent;
+    let (sent, whole) = arrives_through("cubic", Treatment { lost_after: 1000, ..Treatment::default() });
+    assert!(sent.moves > 0 && whole.moves > 0, "{} and {}", sent.moves, whole.moves);
+    assert!(sent.edge.sent >= before, "{} datagrams, {before} without a change", sent.edge.sent);
 }
 
 #[test]
@@ -207,7 +213,7 @@ fn a_sender_that_was_killed_and_comes_again_is_taken_up() {
     let relay = Relay::new(receiver.address, Treatment { dead_after: 400, ..Treatment::default() });
     let first = SendConfig { patience: Span::from_millis(400), ..receiver.sending(&file, relay.address) };
     sent(&first, "cubic").expect_err("the way is dead");
-    let again = SendConfig { peer: receiver.address, ..first };
+    let again = SendConfig { peers: vec![receiver.address], ..first };
     assert!(sent(&again, "cubic").expect("sent").resumed > Bytes::ZERO);
     receiver.end().expect("received");
 }
@@ -223,7 +229,7 @@ fn a_sender_that_comes_again_is_answered_from_the_address_that_it_knows() {
     let relay = Relay::new(there, Treatment { dead_after: 400, ..Treatment::default() });
     let first = SendConfig { patience: Span::from_millis(400), ..receiver.sending(&file, relay.address) };
     sent(&first, "cubic").expect_err("the way is dead");
-    let again = SendConfig { peer: there, patience: Span::from_secs(5), ..first };
+    let again = SendConfig { peers: vec![there], patience: Span::from_secs(5), ..first };
     assert!(sent(&again, "cubic").expect("sent").resumed > Bytes::ZERO);
     receiver.end().expect("received");
 }
@@ -281,9 +287,182 @@ fn nobody_there_is_one_clear_error() {
     let keys = Some((pair.clone(), Invitation::of(&pair)));
     let patience = Span::from_millis(500);
     let packet = Bytes::new(1500);
-    let sending = SendConfig { file, peer, keys, patience, packet, move_after: None };
+    let sending = SendConfig { file, peers: vec![peer], keys, patience, packet };
     let error = sent(&sending, "cubic").expect_err("nobody").to_string();
     assert_eq!(error, format!("{peer} did not answer for 500 ms (nobody listens there)"));
+}
+
+#[test]
+fn each_address_is_tried_and_named_with_its_reason() {
+    let folder = Folder::new("addresses");
+    let file = folder.file(SIZE);
+    let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
+    let gone = std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    let deaf = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let (gone, deaf_at) = (gone.expect("was bound"), deaf.local_addr().expect("bound"));
+    // Of a link, which is not said; and for nobody alone, which sockets are not let do.
+    let (link, all) = ("[fe80::1]:9".parse().expect("one"), "255.255.255.255:9".parse().expect("one"));
+    let right = receiver.sending(&file, receiver.address);
+
+    let patience = Span::from_millis(700);
+    let none = SendConfig { peers: vec![link, gone, deaf_at], patience, ..right.clone() };
+    let error = sent(&none, "cubic").expect_err("nobody").to_string();
+    let why = "a link-local address is one of an interface; expected it behind, as in %eth0";
+    assert_eq!(
+        error,
+        format!(
+            "none of these addresses answered for 700 ms: {link} ({why}), {gone} (nobody listens there), \
+             {deaf_at} (no word from there)"
+        )
+    );
+    // Where nothing can come of waiting, nobody waits.
+    let clock = Clock::start();
+    let hopeless = SendConfig { peers: vec![all], patience: LONG, ..right.clone() };
+    let error = sent(&hopeless, "cubic").expect_err("not allowed").to_string();
+    assert!(error.starts_with("cannot reach 255.255.255.255:9: Permission denied"), "{error}");
+    let error =
+        sent(&SendConfig { peers: vec![link, all], ..hopeless }, "cubic").expect_err("neither").to_string();
+    assert!(error.starts_with("cannot reach any of these addresses: [fe80::1]:9 (a link-local"), "{error}");
+    assert!(clock.now() < Time::ZERO + LONG);
+
+    let one_is_right = SendConfig { peers: vec![link, all, gone, deaf_at, receiver.address], ..right };
+    assert_eq!(sent(&one_is_right, "cubic").expect("sent").peer, receiver.address);
+    receiver.end().expect("received");
+}
+
+/// Hears at a socket of its own until somebody offers something; the channel of the session, and what hears its peer.
+fn accepting(socket: std::net::UdpSocket, pair: &KeyPair, clock: Clock) -> SecuredChannel {
+    let socket = MarkedSocket::hearing_all(socket).expect("set up");
+    let mut responder = Responder::new(Some(pair.clone()), clock.now()).expect("random numbers");
+    let mut buffer = vec![0; 65_536];
+    while clock.now() < Time::ZERO + LONG {
+        let Ok(arrived) = socket.receive(&mut buffer) else {
+            thread::sleep(std::time::Duration::from_millis(1));
+            continue;
+        };
+        let way = arrived.way_back();
+        match responder.read(clock.now(), arrived.from, &buffer[..arrived.length]) {
+            Answer::Nothing => {}
+            Answer::Reply(bytes) => socket.reply(way, &bytes),
+            Answer::Knock(knock) => {
+                // It has nothing yet.
+                let (accepted, bytes) = responder.answer(*knock, &[0; 9]).expect("short enough");
+                socket.reply(way, &bytes);
+                return SecuredChannel::called(socket, way, accepted.into(), responder, clock.now());
+            }
+        }
+    }
+    panic!("nobody came");
+}
+
+/// A receiver that says it has what was never sent is not believed: no sender says that hashes are equal at both ends.
+#[test]
+fn a_receiver_cannot_have_what_was_not_sent() {
+    let folder = Folder::new("early");
+    let file = folder.file(SIZE);
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let (address, pair) = (socket.local_addr().expect("bound"), KeyPair::generate().expect("random numbers"));
+    let keys = Some((KeyPair::generate().expect("random numbers"), Invitation::of(&pair)));
+    let receiver = thread::spawn(move || {
+        let clock = Clock::start();
+        let mut channel = accepting(socket, &pair, clock);
+        for _ in 0..50 {
+            channel.say(clock.now(), &Message::Verdict(Ok(())));
+            thread::sleep(std::time::Duration::from_millis(20));
+        }
+    });
+    let patience = Span::from_secs(5);
+    let sending = SendConfig { file, peers: vec![address], keys, patience, packet: Bytes::new(1500) };
+    let error = sent(&sending, "cubic").expect_err("it has nothing");
+    assert!(matches!(error, TransferError::Early), "{error}");
+    receiver.join().expect("no panic");
+}
+
+/// An initiation of the very session that is under way, held back by somebody on the way, does not begin another one.
+#[test]
+fn an_initiation_that_was_held_back_disturbs_no_session() {
+    let folder = Folder::new("held");
+    let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
+    let keys = (KeyPair::generate().expect("random numbers"), Invitation::of(&receiver.pair));
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.connect(receiver.address).expect("connects");
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).expect("set");
+    let (mut initiator, mut buffer) =
+        (Initiator::new(Some(keys.clone())).expect("random numbers"), [0; 2000]);
+    socket.send(&initiator.hello(1232)).expect("sent");
+    let length = socket.recv(&mut buffer).expect("answered");
+    let (cookie, _) = initiator.cookie(&buffer[..length]).expect("a cookie");
+    let flow = "cubic 100".to_owned();
+    let offer = |name: &str| {
+        Offer { name: name.to_owned(), size: Bytes::new(1000), hash: [7; 32], flow: flow.clone() }.write()
+    };
+    let held = initiator.initiation(&cookie, &offer("film")).expect("made");
+    socket.send(&initiator.initiation(&cookie, &offer("film")).expect("made")).expect("sent");
+    let length = socket.recv(&mut buffer).expect("answered");
+    let (accepted, _) = initiator.finish(&buffer[..length]).expect("a session");
+    socket.send(&held).expect("sent");
+
+    let clock = Clock::start();
+    let marked = MarkedSocket::new(socket).expect("set up");
+    let mut channel = SecuredChannel::began(marked, accepted.into(), clock.now()).expect("connected");
+    let (until, mut heard) = (clock.now() + Span::from_secs(3), Time::ZERO);
+    while clock.now() < until {
+        channel.say(clock.now(), &Message::Ping(1));
+        thread::sleep(std::time::Duration::from_millis(20));
+        while let Ok(arrived) = channel.receive(&mut buffer) {
+            let was = channel.open(clock.now(), &arrived, &mut buffer[..arrived.length]);
+            assert!(matches!(was, Opened::Message), "a second session: {was:?}");
+            heard = channel.heard();
+        }
+    }
+    assert!(until.since(heard) < Span::from_secs(1), "the session is dead");
+
+    // The same sender begins anew, with another file: of the first, of which nothing has come, nothing is left.
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.connect(receiver.address).expect("connects");
+    let mut initiator = Initiator::new(Some(keys)).expect("random numbers");
+    socket.send(&initiator.hello(1232)).expect("sent");
+    let length = socket.recv(&mut buffer).expect("answered");
+    let (cookie, _) = initiator.cookie(&buffer[..length]).expect("a cookie");
+    socket.send(&initiator.initiation(&cookie, &offer("other")).expect("made")).expect("sent");
+    let length = socket.recv(&mut buffer).expect("answered");
+    let (accepted, _) = initiator.finish(&buffer[..length]).expect("a session");
+    let names = folder.names();
+    assert!(names.len() == 1 && names[0].starts_with(".other."), "{names:?}");
+    let marked = MarkedSocket::new(socket).expect("set up");
+    let mut channel = SecuredChannel::began(marked, accepted.into(), clock.now()).expect("connected");
+    channel.say(clock.now(), &Message::Verdict(Err("enough".to_owned())));
+    assert_eq!(receiver.end().expect_err("ended").to_string(), "the sender says: enough");
+}
+
+/// A stranger on the way sees the number of a hello, and can make up its answer; what that says of lengths is not believed.
+#[test]
+fn a_length_that_was_not_tried_is_not_believed() {
+    let folder = Folder::new("length");
+    let file = folder.file(10);
+    let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let peer = stranger.local_addr().expect("bound");
+    let pair = KeyPair::generate().expect("random numbers");
+    let sending = SendConfig {
+        file,
+        peers: vec![peer],
+        keys: Some((pair.clone(), Invitation::of(&pair))),
+        patience: Span::from_millis(700),
+        packet: Bytes::new(1500),
+    };
+    thread::spawn(move || {
+        let mut buffer = [0; 2000];
+        while let Ok((length, from)) = stranger.recv_from(&mut buffer) {
+            if let Some(Envelope::Hello { nonce, .. }) = Envelope::read(&buffer[..length]) {
+                for length in [0, 64, 1231, 1471, 1473, 65_535] {
+                    let _ = stranger.send_to(&envelope::cookie(nonce, length, &[7; 32]), from);
+                }
+            }
+        }
+    });
+    let prepare = |_| -> Result<(Prepared<Sender>, String), String> { panic!("no length was found") };
+    let error = send(&sending, prepare, &mut |_| true).expect_err("no cookie");
+    assert!(matches!(error, TransferError::NoAnswer { .. }), "{error}");
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! The proof that nothing leans on the simulator: 10 MB between two endpoints over real UDP sockets on loopback, with
 //! loss injected each way, arrive whole.
 
+#[path = "common/plain.rs"]
+mod plain;
+
 use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
+use plain::{Rough, driver};
 use sha2::{Digest, Sha256};
 use tailback_control::schemes::{Bbr1, Bbr1Config};
 use tailback_control::{SCHEMES, SchemeConfig};
@@ -13,7 +17,7 @@ use tailback_core::{
     AckFrequency, AckWish, AppHint, Bytes, Controller, Cx, DataAmount, Directive, Endpoint, Event, Feedback,
     FlowId, Observation, Sent, Span, Stream, Time,
 };
-use tailback_net::{Clock, Driver, Impairment, ImpairmentConfig, ReceiveBuffer, SendBuffer};
+use tailback_net::{Clock, ReceiveBuffer, SendBuffer};
 use tailback_transport::source::AnySource;
 use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, Sender, StreamConfig};
 
@@ -48,9 +52,8 @@ fn config(scheme: &str) -> StreamConfig {
     }
 }
 
-fn impairment(name: &str) -> Impairment {
-    let config = ImpairmentConfig { loss: 0.02, reorder: 0.005, hold: Span::from_micros(300) };
-    Impairment::new(config, Stream::new(20, name))
+fn rough(name: &str) -> Rough {
+    Rough { loss: 0.02, reorder: 0.005, hold: Span::from_micros(300), rng: Stream::new(20, name) }
 }
 
 /// What came of a transfer.
@@ -64,7 +67,7 @@ struct Moved {
 /// Moves `data` under a controller, both ways impaired or not.
 fn transfer<C: Controller>(config: StreamConfig, controller: C, impaired: bool, data: &[u8]) -> Moved {
     let header = config.header;
-    let impairment = move |name| impaired.then(|| impairment(name));
+    let rough = move |name| impaired.then(|| rough(name));
     let ack_requests = config.ack_requests;
     let receiver_config = ReceiverConfig { delivery_events: true, ack_requests, ..ReceiverConfig::default() };
     let receiver = Receiver::new(FLOW, receiver_config.matching(&config));
@@ -77,8 +80,7 @@ fn transfer<C: Controller>(config: StreamConfig, controller: C, impaired: bool, 
     let reader = thread::spawn(move || {
         let rng = Stream::new(1, "receiver");
         let buffer = ReceiveBuffer::new(header, Bytes::new(1_000_000));
-        let mut driver =
-            Driver::new(there, FLOW, receiver, buffer, rng, impairment("acks")).expect("a driver");
+        let mut driver = driver(there, FLOW, receiver, buffer, rng, rough("acks")).expect("a driver");
         let (clock, mut arrived) = (Clock::start(), Vec::with_capacity(size));
         while !finished.load(Ordering::Relaxed) && clock.now() < DEADLINE {
             driver.turn(TURN).expect("the receiver goes on");
@@ -89,7 +91,7 @@ fn transfer<C: Controller>(config: StreamConfig, controller: C, impaired: bool, 
 
     let buffer = SendBuffer::new(header);
     let rng = Stream::new(1, "sender");
-    let mut driver = Driver::new(here, FLOW, sender, buffer, rng, impairment("data")).expect("a driver");
+    let mut driver = driver(here, FLOW, sender, buffer, rng, rough("data")).expect("a driver");
     let clock = Clock::start();
     let mut pieces = data.chunks(100_000);
     let (mut open, mut told) = (true, 0);
@@ -113,7 +115,7 @@ fn transfer<C: Controller>(config: StreamConfig, controller: C, impaired: bool, 
     assert!(told > 1, "the application hears of the rate that it may use");
     done.store(true, Ordering::Relaxed);
     assert_eq!(driver.kept(), 0);
-    let lost = driver.impairment().map_or(0, Impairment::lost);
+    let lost = driver.channel().lost;
     let (arrived, receiver) = reader.join().expect("the receiver ends");
     Moved { arrived, lost, receiver }
 }
@@ -197,7 +199,7 @@ fn foreign_datagrams_are_refused() {
     let receiver = Receiver::new(FLOW, ReceiverConfig::default());
     let buffer = ReceiveBuffer::new(header, Bytes::new(10_000));
     let mut driver =
-        Driver::new(there, FLOW, receiver, buffer, Stream::new(1, "receiver"), None).expect("a driver");
+        driver(there, FLOW, receiver, buffer, Stream::new(1, "receiver"), None).expect("a driver");
     let mut rng = Stream::new(2, "noise");
     for length in 0..200 {
         let noise: Vec<u8> = (0..length).map(|_| rng.below(256) as u8).collect();
@@ -213,26 +215,6 @@ fn foreign_datagrams_are_refused() {
 }
 
 #[test]
-fn silence_ends_a_receiver_that_was_told_so() {
-    let (_peer, socket) = sockets();
-    let receiver = Receiver::new(FLOW, ReceiverConfig::default());
-    let buffer = ReceiveBuffer::new(Bytes::new(40), Bytes::new(1000));
-    let mut driver =
-        Driver::new(socket, FLOW, receiver, buffer, Stream::new(1, "receiver"), None).expect("a driver");
-    let clock = Clock::start();
-    driver.give_up_after(Span::from_millis(50));
-    let error = loop {
-        if let Err(error) = driver.turn(TURN) {
-            break error;
-        }
-        assert!(clock.now() < DEADLINE);
-    };
-    assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
-    assert_eq!(error.to_string(), "the peer has said nothing for 50 ms");
-    assert!(clock.now() >= Time::ZERO + Span::from_millis(50));
-}
-
-#[test]
 fn a_datagram_that_is_too_long_for_the_way_is_an_error_that_says_so() {
     let (socket, _peer) = sockets();
     let config = StreamConfig { segment_size: Bytes::new(65_535), ..config("reno") };
@@ -241,8 +223,7 @@ fn a_datagram_that_is_too_long_for_the_way_is_an_error_that_says_so() {
     let header = config.header;
     let sender = Sender::new(FLOW, config, parts.controller, AnySource::pushed());
     let buffer = SendBuffer::new(header);
-    let mut driver =
-        Driver::new(socket, FLOW, sender, buffer, Stream::new(1, "sender"), None).expect("a driver");
+    let mut driver = driver(socket, FLOW, sender, buffer, Stream::new(1, "sender"), None).expect("a driver");
     let error = driver.write(&vec![7; 200_000]).expect_err("beyond what UDP carries");
     assert!(error.to_string().contains("is longer than the way to the peer takes"), "{error}");
 }

@@ -57,7 +57,7 @@ fn sized<const N: usize>(bytes: &[u8]) -> PyResult<[u8; N]> {
 #[derive(Deserialize)]
 struct ToldSend {
     file: PathBuf,
-    peer: SocketAddr,
+    peers: Vec<SocketAddr>,
     keys: Option<ToldKeys>,
     invitation: Option<Vec<u8>>,
     patience_seconds: f64,
@@ -113,11 +113,10 @@ pub(crate) fn send_file(
     };
     let config = SendConfig {
         file: told.file,
-        peer: told.peer,
+        peers: told.peers,
         keys,
         patience: Span::from_secs_f64(told.patience_seconds),
         packet: Bytes::new(told.packet_bytes),
-        move_after: None,
     };
     let teller = Teller::new(progress);
     let (real, _entered) = RealRun::enter()?;
@@ -250,7 +249,7 @@ fn sender(mut scenario: Scenario, sizes: Sizes) -> Result<(Prepared<Sender>, Sce
     let (endpoint, _) = piped(flow).ok_or(NO_STREAM)?;
     let header = flow.transport.header;
     let rng = Stream::new(scenario.seed, "transfer sender");
-    Ok((Prepared { endpoint, header, rng, impairment: None }, scenario))
+    Ok((Prepared { endpoint, header, rng }, scenario))
 }
 
 /// The receiving endpoint of the flow that a sender offers; `admitted` hears of its classes in Python.
@@ -267,7 +266,7 @@ fn receiver(
     let (_, endpoint) = piped(flow).ok_or(NO_STREAM)?;
     let header = flow.transport.header;
     let rng = Stream::new(scenario.seed, "transfer receiver");
-    Ok((Prepared { endpoint, header, rng, impairment: None }, scenario))
+    Ok((Prepared { endpoint, header, rng }, scenario))
 }
 
 /// All complaints, as both ends are told them.

@@ -98,15 +98,16 @@ def send_file(
     from tailback.transfer.flow import scenario_of
 
     common.expect_room()
-    peer, shown = _resolved(host)
+    found = _resolved(host)
     told: dict[str, Any] = {
         "file": str(file.absolute()),
-        "peer": shown,
+        "peers": list(found.values()),
         "patience_seconds": common.seconds(),
         "packet_bytes": mtu,
     }
     if common.plaintext:
-        _in_a_lab(peer)
+        for address in found:
+            _in_a_lab(address)
     elif key is None:
         raise ArgumentError("--key is missing; expected what `tailback recv` printed at the other host")
     else:
@@ -228,8 +229,8 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
         raise refused("--address", text, "an IP address of this host") from None
 
 
-def _resolved(host: str) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, str]:
-    """The address behind ``HOST``, ``HOST:PORT`` or ``[ADDRESS]:PORT``, and how the core reads it with its port."""
+def _resolved(host: str) -> dict[ipaddress.IPv4Address | ipaddress.IPv6Address, str]:
+    """The addresses behind ``HOST``, ``HOST:PORT`` or ``[ADDRESS]:PORT``, and how the core reads each with its port."""
     name, port = host, str(PORT)
     if host.startswith("["):
         name, _, rest = host[1:].partition("]")
@@ -242,9 +243,13 @@ def _resolved(host: str) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address,
         found = socket.getaddrinfo(name, int(port), type=socket.SOCK_DGRAM)
     except (OSError, UnicodeError) as error:
         raise TransferError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
-    where = found[0][4]
-    address = ipaddress.ip_address(str(where[0]).partition("%")[0])
-    return address, f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
+    addresses = {}
+    for *_, where in found:
+        # An address of a link alone is one of an interface, whose number stands last (RFC 4007 section 11).
+        link = f"%{where[3]}" if len(where) == 4 and where[3] else ""
+        address = ipaddress.ip_address(str(where[0]).partition("%")[0] + link)
+        addresses[address] = f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
+    return addresses
 
 
 def _in_a_lab(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> None:

@@ -1,8 +1,7 @@
-//! What carries frames between a driver of endpoints and the network: in the clear, or sealed. Frames are `transport`'s;
-//! who drives the endpoints is `udp.rs`'s business.
+//! What carries frames between a driver of one endpoint and the network: here sealed, or in the clear in the same envelopes.
+//! Frames are `transport`'s; who drives the endpoints is `udp.rs`'s business.
 
 pub mod message;
-mod plain;
 mod secured;
 
 use std::io;
@@ -13,7 +12,6 @@ use tailback_core::{Packet, Time};
 use crate::secure::Visible;
 use crate::socket::Arrived;
 pub use message::Message;
-pub use plain::PlainChannel;
 pub use secured::{SecuredChannel, Sides};
 
 /// Carries frames.
@@ -24,7 +22,7 @@ pub trait Channel: AsFd {
     /// Of the socket, among them that nothing is there.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Arrived>;
 
-    /// Looks at one of the datagrams that arrived: the frame in it. `None` where it was not for endpoints, or refused.
+    /// Looks at one of the datagrams that arrived: the frame in it, unless it was something between the channels, or refused.
     fn open<'a>(&mut self, now: Time, arrived: &Arrived, datagram: &'a mut [u8]) -> Opened<'a>;
 
     /// Takes the frame of a packet to the peer. It may leave later, but not later than [`Channel::flush`].

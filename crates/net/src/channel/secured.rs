@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use tailback_core::{Ecn, Packet, Span, Time};
+use tailback_core::{Packet, Span, Time};
 use tailback_transport::wire;
 
 use super::{Channel, Message, Opened};
@@ -14,7 +14,7 @@ use crate::batch::Batch;
 use crate::secure::envelope::{self, Envelope, HEAD, SessionId};
 use crate::secure::handshake::{Accepted, Answer, Knock, Responder, random_u64};
 use crate::secure::{Opener, Sealer, Visible};
-use crate::socket::{Arrived, MarkedSocket};
+use crate::socket::{Arrived, MarkedSocket, Way};
 
 /// Messages that wait to be read: a peer that sends more at once says nothing new.
 const MOST_MESSAGES: usize = 16;
@@ -40,8 +40,7 @@ impl From<Accepted> for Sides {
 /// An address from which the peer may be sending now, until it has answered from there.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    from: SocketAddr,
-    at: Option<IpAddr>,
+    way: Way,
     number: u64,
     asked: Time,
 }
@@ -52,13 +51,12 @@ pub struct SecuredChannel {
     socket: MarkedSocket,
     batch: Batch,
     sides: Sides,
-    peer: SocketAddr,
-    /// The address of this host that the peer knows; the system's choice where absent.
-    from: Option<IpAddr>,
+    /// Where the peer is, and the address of this host that it knows.
+    way: Way,
     candidate: Option<Candidate>,
     responder: Option<Responder>,
-    /// An offer, and the address of this host that it came to.
-    knock: Option<(Box<Knock>, Option<IpAddr>)>,
+    /// An offer, and the way back.
+    knock: Option<(Box<Knock>, Way)>,
     messages: VecDeque<Message>,
     heard: Time,
     said: Time,
@@ -72,33 +70,21 @@ impl SecuredChannel {
     /// Where it is not connected.
     pub fn began(socket: MarkedSocket, sides: Sides, now: Time) -> io::Result<Self> {
         let peer = socket.peer().ok_or(io::ErrorKind::NotConnected)?;
-        Ok(Self::new(socket, peer, sides, None, now))
+        Ok(Self::new(socket, Way { to: peer, from: None }, sides, None, now))
     }
 
-    /// Of the end that was called, by `peer`, over a socket that hears everybody. It goes on answering others.
-    pub fn called(
-        socket: MarkedSocket,
-        peer: SocketAddr,
-        sides: Sides,
-        responder: Responder,
-        now: Time,
-    ) -> Self {
-        Self::new(socket, peer, sides, Some(responder), now)
+    /// Of the end that was called, over a socket that hears everybody; `way` leads back to who called. It goes on answering
+    /// others.
+    pub fn called(socket: MarkedSocket, way: Way, sides: Sides, responder: Responder, now: Time) -> Self {
+        Self::new(socket, way, sides, Some(responder), now)
     }
 
-    fn new(
-        socket: MarkedSocket,
-        peer: SocketAddr,
-        sides: Sides,
-        responder: Option<Responder>,
-        now: Time,
-    ) -> Self {
+    fn new(socket: MarkedSocket, way: Way, sides: Sides, responder: Option<Responder>, now: Time) -> Self {
         Self {
-            batch: Batch::new(peer),
+            batch: Batch::new(way),
             socket,
             sides,
-            peer,
-            from: None,
+            way,
             candidate: None,
             responder,
             knock: None,
@@ -107,13 +93,6 @@ impl SecuredChannel {
             said: now,
             moves: 0,
         }
-    }
-
-    /// Sends from this address of the host: the one that the peer knows.
-    pub fn answer_from(&mut self, from: Option<IpAddr>) {
-        self.from = from;
-        // Nothing is in the batch yet that could fail to leave.
-        let _ = self.batch.address(&self.socket, self.peer, from);
     }
 
     /// When the peer was last heard, by whatever it proved to have said itself.
@@ -128,7 +107,7 @@ impl SecuredChannel {
 
     /// Where the peer is.
     pub fn peer(&self) -> SocketAddr {
-        self.peer
+        self.way.to
     }
 
     /// How often the peer's address, or this side's socket, has changed.
@@ -141,10 +120,10 @@ impl SecuredChannel {
         self.messages.pop_front()
     }
 
-    /// Somebody with the invitation, who wants to begin a session of his own, and the address of this host that he came to.
-    pub fn take_knock(&mut self) -> Option<(Knock, Option<IpAddr>, &mut Responder)> {
-        let (knock, at) = self.knock.take()?;
-        Some((*knock, at, self.responder.as_mut()?))
+    /// Somebody with the invitation, who wants to begin a session of his own, and the way back to him.
+    pub fn take_knock(&mut self) -> Option<(Knock, Way, &mut Responder)> {
+        let (knock, way) = self.knock.take()?;
+        Some((*knock, way, self.responder.as_mut()?))
     }
 
     /// What is left when the session is over: the socket and who answers.
@@ -153,26 +132,20 @@ impl SecuredChannel {
     }
 
     /// Sends bytes as they are, such as the answer to a knock. Where they get lost, they are asked for again.
-    pub fn reply(&mut self, to: SocketAddr, from: Option<IpAddr>, bytes: &[u8]) {
-        let mut batch = Batch::new(to);
-        let outcome = batch.address(&self.socket, to, from).and_then(|()| {
-            batch.add(&self.socket, Ecn::NotEct, |out, _| out.extend_from_slice(bytes))?;
-            batch.flush(&self.socket)
-        });
-        // An address that cannot be sent to is not worth an error: somebody else named it.
-        drop(outcome);
+    pub fn reply(&self, way: Way, bytes: &[u8]) {
+        self.socket.reply(way, bytes);
     }
 
     /// Says something to the peer.
     pub fn say(&mut self, now: Time, message: &Message) {
-        self.say_to(now, self.peer, self.from, message);
+        self.say_to(now, self.way, message);
     }
 
-    fn say_to(&mut self, now: Time, to: SocketAddr, from: Option<IpAddr>, message: &Message) {
+    fn say_to(&mut self, now: Time, way: Way, message: &Message) {
         let mut bytes = Vec::new();
         self.sides.seal(Visible::default(), &mut bytes, 0, |out| message.write(out));
         self.said = now;
-        self.reply(to, from, &bytes);
+        self.reply(way, &bytes);
     }
 
     /// Goes on over another socket, connected to the same peer: where this host has another address now.
@@ -181,36 +154,36 @@ impl SecuredChannel {
     /// Where the socket cannot be set up.
     pub fn rebind(&mut self, socket: UdpSocket) -> io::Result<()> {
         self.socket = MarkedSocket::new(socket)?;
-        self.batch = Batch::new(self.peer);
+        self.batch.forget();
         self.moves += 1;
         Ok(())
     }
 
     /// The peer, which proved that it is it, sent its newest from another address than before.
     fn notice(&mut self, now: Time, arrived: &Arrived) {
-        let known = self.candidate.filter(|candidate| candidate.from == arrived.from);
+        let known = self.candidate.filter(|candidate| candidate.way.to == arrived.from);
         if known.is_some_and(|candidate| now.since(candidate.asked) < ASK_AGAIN) {
             return;
         }
         let number = known.map(|candidate| candidate.number).or_else(|| random_u64().ok());
         let Some(number) = number else { return };
-        self.candidate = Some(Candidate { from: arrived.from, at: arrived.at, number, asked: now });
+        self.candidate = Some(Candidate { way: arrived.way_back(), number, asked: now });
         // Shorter than three times whatever has come from there.
-        self.say_to(now, arrived.from, arrived.at, &Message::Ping(number));
+        self.say_to(now, arrived.way_back(), &Message::Ping(number));
     }
 
     fn on_message(&mut self, now: Time, arrived: &Arrived, message: Message) {
         match message {
-            Message::Ping(number) => self.say_to(now, arrived.from, arrived.at, &Message::Pong(number)),
+            Message::Ping(number) => self.say_to(now, arrived.way_back(), &Message::Pong(number)),
             Message::Pong(number) => {
                 if let Some(candidate) = self.candidate
-                    && (candidate.number, candidate.from) == (number, arrived.from)
+                    && (candidate.number, candidate.way.to) == (number, arrived.from)
                 {
-                    (self.peer, self.from) = (candidate.from, candidate.at);
+                    self.way = candidate.way;
                     self.candidate = None;
                     self.moves += 1;
-                    // Should the address be refused, the next flush says so.
-                    let _ = self.batch.address(&self.socket, candidate.from, candidate.at);
+                    // What has not left yet goes to the address before; should it be refused, the next flush says so.
+                    self.batch.address(&self.socket, self.way);
                 }
             }
             other => {
@@ -226,9 +199,9 @@ impl SecuredChannel {
         let Some(responder) = &mut self.responder else { return false };
         match responder.read(now, arrived.from, datagram) {
             Answer::Nothing => return false,
-            Answer::Reply(bytes) => self.reply(arrived.from, arrived.at, &bytes),
+            Answer::Reply(bytes) => self.reply(arrived.way_back(), &bytes),
             // One at a time; others ask again.
-            Answer::Knock(knock) => self.knock = self.knock.take().or(Some((knock, arrived.at))),
+            Answer::Knock(knock) => self.knock = self.knock.take().or(Some((knock, arrived.way_back()))),
         }
         true
     }
@@ -278,7 +251,7 @@ impl Channel for SecuredChannel {
         }
         let Some((body, visible, is_newest)) = self.sides.open(datagram) else { return Opened::Refused };
         self.heard = now;
-        if is_newest && arrived.from != self.peer {
+        if is_newest && arrived.from != self.way.to {
             self.notice(now, arrived);
         }
         if body.first() == Some(&wire::VERSION) {
@@ -296,13 +269,15 @@ impl Channel for SecuredChannel {
     fn send(&mut self, now: Time, frame: &[u8], packet: &Packet) -> io::Result<()> {
         self.said = now;
         let Self { socket, batch, sides, .. } = self;
-        batch.add(socket, packet.ecn(), |out, start| {
+        batch.add(socket, 0, packet.ecn(), |out, start| {
             sides.seal(Visible::of(packet), out, start, |out| out.extend_from_slice(frame));
-        })
+        });
+        self.batch.outcome()
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.batch.flush(&self.socket)
+        self.batch.flush(&self.socket);
+        self.batch.outcome()
     }
 
     fn counts(&self) -> (u64, u64) {
@@ -313,5 +288,42 @@ impl Channel for SecuredChannel {
 impl AsFd for SecuredChannel {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: usize = 1;
+
+    /// Two ends of one session.
+    fn ends(is_sealed: bool) -> (Sides, Sides) {
+        let keys = |out, back| is_sealed.then(|| (Sealer::new([out; 32]), Opener::new([back; 32])));
+        let (one, other) = (SessionId(1), SessionId(2));
+        (
+            Sides { here: one, there: other, keys: keys(7, 8), counter: 0 },
+            Sides { here: other, there: one, keys: keys(8, 7), counter: 0 },
+        )
+    }
+
+    fn said(from: &mut Sides) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        from.seal(Visible::default(), &mut bytes, 0, |out| Message::Ping(3).write(out));
+        bytes
+    }
+
+    /// What is in the clear is nothing to a session with keys, and what is sealed nothing to one without, whatever the network
+    /// makes of the byte that says which it is.
+    #[test]
+    fn a_session_has_keys_or_has_none() {
+        for is_sealed in [true, false] {
+            let (mut here, mut there) = ends(is_sealed);
+            assert!(there.open(&mut said(&mut here)).is_some());
+            let mut changed = said(&mut here);
+            changed[KINDS] = said(&mut ends(!is_sealed).0)[KINDS];
+            assert!(there.open(&mut changed).is_none(), "sealed: {is_sealed}");
+            assert!(there.open(&mut said(&mut ends(!is_sealed).0)).is_none(), "sealed: {is_sealed}");
+        }
     }
 }

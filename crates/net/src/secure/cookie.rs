@@ -3,13 +3,16 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use ring::{hmac, rand::SystemRandom};
+use ring::hmac;
 use tailback_core::{Span, Time};
 
 use super::envelope::COOKIE;
+use super::random::Random;
 
 /// For how long one secret serves. A cookie is taken for as long again.
 const LIFE: Span = Span::from_secs(60);
+/// Bytes of a secret: as many as HMAC's output (RFC 2104 §3).
+const SECRET: usize = 32;
 
 /// Makes and checks cookies.
 #[derive(Debug)]
@@ -17,7 +20,7 @@ pub struct Cookies {
     current: hmac::Key,
     previous: hmac::Key,
     since: Time,
-    random: SystemRandom,
+    random: Random,
 }
 
 impl Cookies {
@@ -25,9 +28,8 @@ impl Cookies {
     ///
     /// # Errors
     /// Where the system has no random numbers.
-    pub fn new(now: Time) -> Result<Self, ring::error::Unspecified> {
-        let random = SystemRandom::new();
-        let (current, previous) = (fresh(&random)?, fresh(&random)?);
+    pub fn new(mut random: Random, now: Time) -> Result<Self, ring::error::Unspecified> {
+        let (current, previous) = (fresh(&mut random)?, fresh(&mut random)?);
         Ok(Self { current, previous, since: now, random })
     }
 
@@ -52,19 +54,19 @@ impl Cookies {
             return;
         }
         // Without random numbers the old secret goes on, which is no worse than a longer life.
-        let Ok(next) = fresh(&self.random) else { return };
+        let Ok(next) = fresh(&mut self.random) else { return };
         let last = std::mem::replace(&mut self.current, next);
         if age < LIFE * 2 {
             self.previous = last;
-        } else if let Ok(unknown) = fresh(&self.random) {
+        } else if let Ok(unknown) = fresh(&mut self.random) {
             self.previous = unknown;
         }
         self.since = now;
     }
 }
 
-fn fresh(random: &SystemRandom) -> Result<hmac::Key, ring::error::Unspecified> {
-    hmac::Key::generate(hmac::HMAC_SHA256, random)
+fn fresh(random: &mut Random) -> Result<hmac::Key, ring::error::Unspecified> {
+    Ok(hmac::Key::new(hmac::HMAC_SHA256, &random.bytes::<SECRET>()?))
 }
 
 /// What a cookie is the code of.
@@ -86,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_cookie_is_for_one_address_and_nonce_and_grows_old() {
-        let mut cookies = Cookies::new(Time::ZERO).unwrap();
+        let mut cookies = Cookies::new(Random::system(), Time::ZERO).unwrap();
         let at = |seconds| Time::ZERO + Span::from_secs(seconds);
         let here: SocketAddr = "192.0.2.1:9".parse().unwrap();
         let given = cookies.make(Time::ZERO, here, 7);

@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use ring::hmac;
-use ring::rand::{SecureRandom, SystemRandom};
 use snow::HandshakeState;
 use tailback_core::{Span, Time};
 
 use super::cipher::{Opener, Sealer};
 use super::cookie::Cookies;
 use super::envelope::{self, CODE, COOKIE, Envelope, INITIATION_HEAD, SessionId, TAG};
-use super::keys::{Invitation, KEY, KeyPair, SECRET, builder};
+use super::keys::{Invitation, KEY, KeyPair, SECRET, builder_with};
+use super::random::Random;
 
 /// The longest message of the handshake, which passes everywhere (IPv6's least size, RFC 8200 §5, without its headers).
 pub const LONGEST: usize = 1232;
@@ -64,15 +64,13 @@ impl From<ring::error::Unspecified> for HandshakeError {
     }
 }
 
-/// Random numbers of the system.
+/// A random number of the system.
 pub(crate) fn random_u64() -> Result<u64, HandshakeError> {
-    let mut bytes = [0; 8];
-    SystemRandom::new().fill(&mut bytes)?;
-    Ok(u64::from_be_bytes(bytes))
+    Ok(u64::from_be_bytes(Random::system().bytes()?))
 }
 
-fn random_session() -> Result<SessionId, HandshakeError> {
-    Ok(SessionId(random_u64()? as u32))
+fn random_session(random: &mut Random) -> Result<SessionId, HandshakeError> {
+    Ok(SessionId(u32::from_be_bytes(random.bytes()?)))
 }
 
 /// What both sides have when the handshake is over.
@@ -116,6 +114,7 @@ pub struct Initiator {
     nonce: u64,
     here: SessionId,
     state: Option<HandshakeState>,
+    random: Random,
 }
 
 impl Initiator {
@@ -124,7 +123,21 @@ impl Initiator {
     /// # Errors
     /// Where the system has no random numbers.
     pub fn new(keys: Option<(KeyPair, Invitation)>) -> Result<Self, HandshakeError> {
-        Ok(Self { keys, nonce: random_u64()?, here: random_session()?, state: None })
+        Self::with(keys, Random::system())
+    }
+
+    /// The same with random numbers that come again.
+    ///
+    /// # Errors
+    /// None.
+    #[cfg(any(test, feature = "for-tests"))]
+    pub fn seeded(keys: Option<(KeyPair, Invitation)>, seed: u64) -> Result<Self, HandshakeError> {
+        Self::with(keys, Random::seeded(seed))
+    }
+
+    fn with(keys: Option<(KeyPair, Invitation)>, mut random: Random) -> Result<Self, HandshakeError> {
+        let (nonce, here) = (u64::from_be_bytes(random.bytes()?), random_session(&mut random)?);
+        Ok(Self { keys, nonce, here, state: None, random })
     }
 
     /// A hello of this length.
@@ -148,7 +161,8 @@ impl Initiator {
         too_long("the offer", offer, LONGEST_OFFER)?;
         let mut bytes = envelope::initiation(self.nonce, self.here, cookie);
         if let Some((pair, invitation)) = &self.keys {
-            let mut state = builder()?
+            let ephemeral = self.random.ephemeral();
+            let mut state = builder_with(ephemeral.as_ref())?
                 .local_private_key(&pair.private)?
                 .remote_public_key(&invitation.public)?
                 .psk(1, &invitation.shared())?
@@ -202,6 +216,7 @@ pub struct Responder {
     knocks_left: Allowance,
     /// Codes of the newest initiations, and what they were answered.
     answered: VecDeque<([u8; CODE], Vec<u8>)>,
+    random: Random,
 }
 
 /// What a receiver does about a datagram of a handshake.
@@ -222,8 +237,8 @@ pub struct Knock {
     pub sender: Option<[u8; KEY]>,
     /// What.
     pub offer: Vec<u8>,
-    /// Its address.
-    pub from: SocketAddr,
+    /// The number that the sender drew for this attempt: initiations that bear the same want the same session.
+    pub nonce: u64,
     there: SessionId,
     state: Option<HandshakeState>,
     code: [u8; CODE],
@@ -235,6 +250,19 @@ impl Responder {
     /// # Errors
     /// Where the system has no random numbers.
     pub fn new(pair: Option<KeyPair>, now: Time) -> Result<Self, HandshakeError> {
+        Self::with(pair, Random::system(), now)
+    }
+
+    /// The same with random numbers that come again.
+    ///
+    /// # Errors
+    /// None.
+    #[cfg(any(test, feature = "for-tests"))]
+    pub fn seeded(pair: Option<KeyPair>, seed: u64, now: Time) -> Result<Self, HandshakeError> {
+        Self::with(pair, Random::seeded(seed), now)
+    }
+
+    fn with(pair: Option<KeyPair>, random: Random, now: Time) -> Result<Self, HandshakeError> {
         let keys = pair.map(|pair| {
             let invitation = Invitation::of(&pair);
             (pair, invitation)
@@ -242,10 +270,11 @@ impl Responder {
         Ok(Self {
             code_key: code_key(keys.as_ref()),
             keys,
-            cookies: Cookies::new(now)?,
+            cookies: Cookies::new(random.clone(), now)?,
             cookies_left: Allowance::new(COOKIES, now),
             knocks_left: Allowance::new(KNOCKS, now),
             answered: VecDeque::with_capacity(KEPT),
+            random,
         })
     }
 
@@ -269,7 +298,7 @@ impl Responder {
                 if !self.knocks_left.take(now) {
                     return Answer::Nothing;
                 }
-                self.knock(from, session, &datagram[..INITIATION_HEAD], message, shown)
+                self.knock(nonce, session, &datagram[..INITIATION_HEAD], message, shown)
                     .map_or(Answer::Nothing, |knock| Answer::Knock(Box::new(knock)))
             }
             _ => Answer::Nothing,
@@ -277,18 +306,19 @@ impl Responder {
     }
 
     fn knock(
-        &self,
-        from: SocketAddr,
+        &mut self,
+        nonce: u64,
         there: SessionId,
         head: &[u8],
         message: &[u8],
         code: [u8; CODE],
     ) -> Option<Knock> {
         let Some((pair, invitation)) = &self.keys else {
-            return Some(Knock { sender: None, offer: message.to_vec(), from, there, state: None, code });
+            return Some(Knock { sender: None, offer: message.to_vec(), nonce, there, state: None, code });
         };
         let shared = invitation.shared();
-        let begun = builder().and_then(|builder| {
+        let ephemeral = self.random.ephemeral();
+        let begun = builder_with(ephemeral.as_ref()).and_then(|builder| {
             builder.local_private_key(&pair.private)?.psk(1, &shared)?.prologue(head)?.build_responder()
         });
         let mut state = begun.ok()?;
@@ -296,7 +326,7 @@ impl Responder {
         let length = state.read_message(message, &mut offer).ok()?;
         let sender = state.get_remote_static().and_then(|key| key.try_into().ok())?;
         let offer = offer[..length].to_vec();
-        Some(Knock { sender: Some(sender), offer, from, there, state: Some(state), code })
+        Some(Knock { sender: Some(sender), offer, nonce, there, state: Some(state), code })
     }
 
     /// Answers an offer: the session, and the bytes that go back. Whether the answer accepts it is between caller and sender.
@@ -305,7 +335,7 @@ impl Responder {
     /// Where the answer is too long, or the system has no random numbers.
     pub fn answer(&mut self, knock: Knock, answer: &[u8]) -> Result<(Accepted, Vec<u8>), HandshakeError> {
         too_long("the answer", answer, LONGEST_ANSWER)?;
-        let here = random_session()?;
+        let here = random_session(&mut self.random)?;
         let mut reply = envelope::response(knock.there, here);
         let accepted = if let Some(mut state) = knock.state {
             let mut message = [0; LONGEST];

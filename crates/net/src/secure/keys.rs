@@ -110,3 +110,12 @@ fn derive(secret: &[u8], purpose: &[u8]) -> [u8; KEY] {
 pub(super) fn builder<'a>() -> Result<Builder<'a>, snow::Error> {
     Ok(Builder::new(PROTOCOL.parse()?))
 }
+
+/// The same with a key that must come again, if there is one.
+pub(super) fn builder_with(ephemeral: Option<&[u8; KEY]>) -> Result<Builder<'_>, snow::Error> {
+    let builder = builder()?;
+    Ok(match ephemeral {
+        Some(key) => builder.fixed_ephemeral_key_for_testing_only(key),
+        None => builder,
+    })
+}

@@ -7,9 +7,11 @@ pub mod cookie;
 pub mod envelope;
 pub mod handshake;
 pub mod keys;
+pub mod random;
 
 pub use cipher::{Cipher, Opener, Sealer};
 pub use cookie::Cookies;
 pub use envelope::{Envelope, SessionId, Visible};
 pub use handshake::{Accepted, HandshakeError, Initiator, Knock, Responder};
 pub use keys::{Invitation, KeyPair};
+pub use random::Random;

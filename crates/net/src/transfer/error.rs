@@ -1,6 +1,7 @@
 //! How a transfer can end without its file: one sentence each.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use tailback_core::{Bytes, Span};
@@ -39,14 +40,18 @@ pub enum TransferError {
         source: io::Error,
     },
     /// Nobody answered at the beginning.
-    #[error("{peer} did not answer for {patience}{}", because(*.hint))]
+    #[error("{}", unanswered(.tried, *.patience))]
     NoAnswer {
-        /// Who.
-        peer: String,
+        /// All addresses of the receiver.
+        tried: Vec<Tried>,
         /// How long was waited.
         patience: Span,
-        /// What the network said.
-        hint: Option<&'static str>,
+    },
+    /// The system refuses every address of the receiver.
+    #[error("{}", unreachable(.tried))]
+    Unreachable {
+        /// All of them.
+        tried: Vec<Tried>,
     },
     /// The receiver does not want the file.
     #[error("the receiver refuses: {0}")]
@@ -81,6 +86,11 @@ pub enum TransferError {
         /// The file.
         name: String,
     },
+    /// The receiver claims to have what it cannot have.
+    #[error(
+        "the receiver says that it has the whole file, not all of which was sent; expected its word when all is there"
+    )]
+    Early,
     /// Stopped from here.
     #[error("stopped")]
     Stopped,
@@ -94,6 +104,39 @@ pub enum TransferError {
     #[error("{0}")]
     Socket(#[from] io::Error),
 }
+
+/// An address that was tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// Which.
+    pub peer: SocketAddr,
+    /// What the system said of it, if anything.
+    pub why: Option<String>,
+}
+
+fn unanswered(tried: &[Tried], patience: Span) -> String {
+    match tried {
+        [Tried { peer, why: Some(why) }] => format!("{peer} did not answer for {patience} ({why})"),
+        [Tried { peer, why: None }] => format!("{peer} did not answer for {patience}"),
+        _ => format!("none of these addresses answered for {patience}: {}", listed(tried)),
+    }
+}
+
+fn unreachable(tried: &[Tried]) -> String {
+    match tried {
+        [] => "the receiver has no address; expected one at least".to_owned(),
+        [Tried { peer, why }] => format!("cannot reach {peer}: {}", why.as_deref().unwrap_or(NO_WORD)),
+        _ => format!("cannot reach any of these addresses: {}", listed(tried)),
+    }
+}
+
+fn listed(tried: &[Tried]) -> String {
+    let one = |Tried { peer, why }: &Tried| format!("{peer} ({})", why.as_deref().unwrap_or(NO_WORD));
+    tried.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// In place of a reason.
+const NO_WORD: &str = "no word from there";
 
 fn because(hint: Option<&'static str>) -> String {
     hint.map(|hint| format!(" ({hint})")).unwrap_or_default()

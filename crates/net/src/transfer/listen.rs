@@ -3,14 +3,14 @@
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use rustix::event::PollFlags;
-use tailback_core::{Ecn, Span};
+use tailback_core::Span;
 
 use super::error::TransferError;
 use super::{Phase, Seen, Watch};
-use crate::batch::{Batch, is_momentary};
+use crate::batch::is_momentary;
 use crate::clock::Clock;
 use crate::secure::handshake::{Answer, Knock, Responder};
-use crate::socket::MarkedSocket;
+use crate::socket::{MarkedSocket, Way};
 use crate::wait::wait;
 
 /// The word to stop is looked for this often.
@@ -30,13 +30,6 @@ pub(super) fn bound(address: Option<IpAddr>, port: u16) -> Result<UdpSocket, Tra
     bound.map_err(|source| TransferError::Listen { place: place(), source })
 }
 
-/// Where an answer goes, and from which of the host's addresses.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
-    pub(super) to: SocketAddr,
-    pub(super) from: Option<IpAddr>,
-}
-
 /// Answers whoever comes, until somebody with the invitation offers something.
 pub(super) fn listen(
     socket: &MarkedSocket,
@@ -53,25 +46,14 @@ pub(super) fn listen(
             Err(error) if is_momentary(&error) => continue,
             Err(error) => return Err(error.into()),
         };
-        let way = Way { to: arrived.from, from: arrived.at };
+        let way = arrived.way_back();
         for datagram in arrived.datagrams(&buffer) {
             match responder.read(clock.now(), arrived.from, datagram) {
                 Answer::Nothing => {}
-                Answer::Reply(bytes) => reply(socket, way, &bytes),
+                Answer::Reply(bytes) => socket.reply(way, &bytes),
                 Answer::Knock(knock) => return Ok((*knock, way)),
             }
         }
     }
     Err(TransferError::Stopped)
-}
-
-/// Sends one datagram. Where it gets lost, it is asked for again.
-pub(super) fn reply(socket: &MarkedSocket, way: Way, bytes: &[u8]) {
-    let mut batch = Batch::new(way.to);
-    let outcome = batch.address(socket, way.to, way.from).and_then(|()| {
-        batch.add(socket, Ecn::NotEct, |out, _| out.extend_from_slice(bytes))?;
-        batch.flush(socket)
-    });
-    // An address that cannot be sent to is not worth an error: somebody else named it.
-    drop(outcome);
 }

@@ -14,9 +14,8 @@ use std::path::{Path, PathBuf};
 
 use tailback_core::{Bytes, Observation, Span, Stream, Time};
 
-use crate::impair::Impairment;
 use crate::secure::envelope;
-pub use error::TransferError;
+pub use error::{TransferError, Tried};
 pub use hash::{Hash, hash_of};
 pub use offer::{LONGEST_NAME, Offer};
 pub use partial::Partial;
@@ -41,7 +40,7 @@ pub struct Sizes {
 
 impl Sizes {
     fn new(datagram: usize, is_ipv6: bool, is_sealed: bool) -> Self {
-        let below = if is_ipv6 { 48 } else { 28 };
+        let below = below(is_ipv6);
         let tag = if is_sealed { envelope::TAG } else { 0 };
         let around = below + envelope::HEAD + tag + tailback_transport::wire::DATA_OVERHEAD;
         Self { packet: Bytes::new((below + datagram) as u64), around: Bytes::new(around as u64) }
@@ -56,8 +55,6 @@ pub struct Prepared<E> {
     pub header: Bytes,
     /// Its random stream.
     pub rng: Stream,
-    /// Where bytes are to be lost on purpose.
-    pub impairment: Option<Impairment>,
 }
 
 /// What there is to see of a transfer at a moment.
@@ -97,6 +94,11 @@ impl Seen {
         let (done, total) = (Bytes::new(done), Bytes::new(total));
         Self { now: Time::ZERO, done, total, observation: Observation::default(), phase }
     }
+}
+
+/// Bytes of the headers of IP and UDP (RFC 8200 §3, RFC 791 §3.1 without options, RFC 768).
+const fn below(is_ipv6: bool) -> usize {
+    if is_ipv6 { 48 } else { 28 }
 }
 
 /// The name of a file without its folders, if it can be given to another host.

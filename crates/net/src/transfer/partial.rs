@@ -1,17 +1,21 @@
 //! A file that is not complete yet: under a name of its own beside the place where it belongs, which it takes only when it is
 //! whole and has the right hash. What there is of it outlives the process, so that a later one goes on.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
 use ring::digest::{Context, SHA256};
-use rustix::fs::{CWD, RenameFlags, renameat_with, statvfs};
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with, statvfs};
 use rustix::io::Errno;
 
 use super::hash::{Hash, finished, hash_of};
 use super::offer::Offer;
+
+/// The end of the names of files that are not complete, which begin with a dot.
+const SUFFIX: &str = ".partial";
 
 /// What there is of a file.
 pub struct Partial {
@@ -33,18 +37,43 @@ impl Partial {
     /// In words for the sender: the file is there, there is no room for it, or the folder cannot be written to.
     pub fn open(folder: &Path, offer: &Offer, overwrite: bool) -> Result<Self, String> {
         let whole = folder.join(&offer.name);
-        if !overwrite && whole.symlink_metadata().is_ok() {
-            return Err(format!("{} is there already", offer.name));
+        if offer.name.starts_with('.') && offer.name.ends_with(SUFFIX) {
+            return Err(format!(
+                "{} is a name of files that are not complete; expected another one",
+                offer.name
+            ));
+        }
+        match whole.symlink_metadata() {
+            Ok(_) if !overwrite => return Err(format!("{} is there already", offer.name)),
+            Ok(there) if there.is_dir() => {
+                return Err(format!("{} is a folder; expected a file", offer.name));
+            }
+            _ => {}
         }
         // Files of one name and different bytes have different partial files.
         let mark = offer.hash[..8].iter().fold(0, |mark, byte| mark << 8 | u64::from(*byte));
         let short: String = offer.name.chars().take(40).collect();
-        let path = folder.join(format!(".{short}.{mark:016x}.partial"));
+        let path = folder.join(format!(".{short}.{mark:016x}{SUFFIX}"));
         let said = |error: io::Error| format!("{}: {error}", offer.name);
-        let file = OpenOptions::new().create(true).append(true).read(true).open(&path).map_err(said)?;
-        file.try_lock().map_err(|_| format!("{} is being received already", offer.name))?;
+        // Somebody else who may write here could have put a link or a pipe in its place.
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .read(true)
+            .custom_flags(flags)
+            .open(&path)
+            .map_err(said)?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => format!("{} is being received already", offer.name),
+            TryLockError::Error(error) => said(error),
+        })?;
+        let there = file.metadata().map_err(said)?;
+        if !there.is_file() {
+            return Err(said(io::Error::other("what there is of it is no file")));
+        }
         let size = offer.size.get();
-        let mut have = file.metadata().map_err(said)?.len();
+        let mut have = there.len();
         if have > size {
             file.set_len(0).map_err(said)?;
             have = 0;
@@ -106,31 +135,43 @@ impl Partial {
         Ok(())
     }
 
-    /// Whether the bytes, all of which passed here, have the offered hash; `None` where they did not, and must be read.
-    pub fn check(&mut self) -> Option<bool> {
-        self.running.take().map(|running| finished(running) == self.hash)
+    /// Whether the bytes have the offered hash, found out in a thread of its own, which also brings them to the disk where they
+    /// have: either may take longer than a sender waits for a word. Bytes that passed here are not read again.
+    ///
+    /// The name must not outlive the bytes: many file systems keep a new name before the data behind it, and a loss of power
+    /// would leave a file that looks whole and is not. The sender, who was told that all is well, may have removed its own by
+    /// then. It is once for a file, so once for a run of the receiver; for a small file that is a few milliseconds or less of
+    /// a disk, beside a handshake over the network.
+    pub fn settle_beside(&mut self) -> JoinHandle<io::Result<bool>> {
+        let (path, known, expected) = (self.path.clone(), self.running.take().map(finished), self.hash);
+        thread::spawn(move || {
+            // Opened anew: a copy of what is open here would keep the lock when nobody waits for the thread any more.
+            let mut file = File::open(path)?;
+            let hash = if let Some(hash) = known { hash } else { hash_of(&mut file, &mut |_| true)?.1 };
+            let is_right = hash == expected;
+            if is_right {
+                file.sync_all()?;
+            }
+            Ok(is_right)
+        })
     }
 
-    /// Whether the bytes in the file have the offered hash, found out in a thread of its own.
-    pub fn check_beside(&self) -> JoinHandle<io::Result<bool>> {
-        let (path, expected) = (self.path.clone(), self.hash);
-        thread::spawn(move || Ok(hash_of(&mut File::open(path)?, &mut |_| true)?.1 == expected))
-    }
-
-    /// Gives the file its name, for good.
+    /// Gives the file its name, for good. What of it is on the disk is [`Partial::settle_beside`]'s business.
     ///
     /// # Errors
     /// Of the disk, and where there is a file of this name by now.
     pub fn keep(self) -> io::Result<PathBuf> {
-        self.file.sync_all()?;
         let flags = if self.overwrite { RenameFlags::empty() } else { RenameFlags::NOREPLACE };
         match renameat_with(CWD, &self.path, CWD, &self.whole, flags) {
-            // Some file systems cannot promise it.
-            Err(Errno::INVAL) if !self.whole.exists() => fs::rename(&self.path, &self.whole)?,
+            // Some file systems cannot promise it. A link that leads nowhere is there, too.
+            Err(Errno::INVAL | Errno::NOSYS) if self.whole.symlink_metadata().is_err() => {
+                fs::rename(&self.path, &self.whole)?;
+            }
             outcome => outcome?,
         }
         if let Some(folder) = self.whole.parent() {
-            // That the name lasts through a loss of power is worth trying, and not worth an error.
+            // A loss of power before this is done leaves the file under the one name or the other, complete under both; that it
+            // is the new one is worth trying, and not worth an error.
             let _ = File::open(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
                 .and_then(|folder| folder.sync_all());
         }
@@ -143,5 +184,115 @@ impl Partial {
     /// Of the disk.
     pub fn discard(self) -> io::Result<()> {
         fs::remove_file(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    use tailback_core::Bytes;
+
+    /// A folder of its own for a test, removed at its end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("tailback-partial-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).expect("a folder");
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn offer(name: &str, bytes: &[u8]) -> Offer {
+        let mut context = Context::new(&SHA256);
+        context.update(bytes);
+        let (size, hash) = (Bytes::new(bytes.len() as u64), finished(context));
+        Offer { name: name.to_owned(), size, hash, flow: String::new() }
+    }
+
+    fn refused(folder: &Folder, offer: &Offer, overwrite: bool) -> String {
+        Partial::open(&folder.0, offer, overwrite).err().expect("refused")
+    }
+
+    #[test]
+    fn a_file_is_settled_and_then_has_its_name() {
+        let folder = Folder::new("settled");
+        for (name, split) in [("at once", None), ("taken up", Some(3))] {
+            let offer = offer(name, b"whole");
+            let mut partial = Partial::open(&folder.0, &offer, false).expect("opened");
+            if let Some(split) = split {
+                partial.append(&b"whole"[..split]).expect("written");
+                drop(partial);
+                partial = Partial::open(&folder.0, &offer, false).expect("opened again");
+            }
+            let have = partial.have() as usize;
+            partial.append(&b"whole"[have..]).expect("written");
+            assert!(partial.is_complete());
+            assert!(partial.settle_beside().join().expect("no panic").expect("settled"), "{name}");
+            assert_eq!(fs::read(partial.keep().expect("kept")).expect("there"), b"whole");
+        }
+        let wrong = Offer { hash: [7; 32], ..offer("wrong", b"whole") };
+        let mut partial = Partial::open(&folder.0, &wrong, false).expect("opened");
+        partial.append(b"whole").expect("written");
+        assert!(!partial.settle_beside().join().expect("no panic").expect("settled"));
+    }
+
+    /// A sender that comes again while its file is settled need not wait for that.
+    #[test]
+    fn what_is_being_settled_can_be_taken_up() {
+        let folder = Folder::new("again");
+        let offer = Offer { size: Bytes::new(1 << 26), ..offer("film", b"") };
+        let place = Partial::open(&folder.0, &offer, false).expect("opened").path().to_owned();
+        File::create(place).and_then(|file| file.set_len(1 << 26)).expect("long");
+        let mut first = Partial::open(&folder.0, &offer, false).expect("opened");
+        let settling = first.settle_beside();
+        assert!(refused(&folder, &offer, false).contains("being received already"));
+        drop(first);
+        assert!(Partial::open(&folder.0, &offer, false).expect("opened again").is_complete());
+        settling.join().expect("no panic").expect("read");
+    }
+
+    /// Neither a link nor a pipe in its place is followed, and what a link leads to stays as it is.
+    #[test]
+    fn what_somebody_else_has_put_in_its_place_is_not_written_to() {
+        let folder = Folder::new("link");
+        let offer = offer("film", b"whole");
+        let place = Partial::open(&folder.0, &offer, false).expect("opened").path().to_owned();
+        fs::remove_file(&place).expect("removed");
+        fs::write(folder.0.join("precious"), b"longer than what is offered").expect("written");
+        symlink(folder.0.join("precious"), &place).expect("linked");
+        assert!(refused(&folder, &offer, true).starts_with("film: "));
+        assert_eq!(fs::read(folder.0.join("precious")).expect("there"), b"longer than what is offered");
+        fs::remove_file(&place).expect("removed");
+        rustix::fs::mknodat(CWD, &place, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe");
+        assert_eq!(refused(&folder, &offer, true), "film: what there is of it is no file");
+    }
+
+    #[test]
+    fn what_could_not_be_kept_at_the_end_is_refused_at_the_beginning() {
+        let folder = Folder::new("refused");
+        fs::create_dir(folder.0.join("film")).expect("a folder");
+        assert_eq!(refused(&folder, &offer("film", b"whole"), true), "film is a folder; expected a file");
+        symlink("nowhere", folder.0.join("link")).expect("linked");
+        assert_eq!(refused(&folder, &offer("link", b"whole"), false), "link is there already");
+        // The name of this very file while it is not complete.
+        let dots = ".".repeat(42);
+        let mark = offer("", b"whole").hash[..8]
+            .iter()
+            .fold(String::new(), |mark, byte| format!("{mark}{byte:02x}"));
+        let own = format!("{dots}{mark}{SUFFIX}");
+        for name in [&own, ".film.0123456789abcdef.partial"] {
+            assert!(refused(&folder, &offer(name, b"whole"), true).contains("not complete"), "{name}");
+        }
+        Partial::open(&folder.0, &offer("thesis.partial", b"whole"), false).expect("a name like others");
     }
 }

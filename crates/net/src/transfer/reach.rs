@@ -1,15 +1,17 @@
-//! How a sender reaches a receiver: sockets that are connected to it, and the handshake, with messages repeated until they are
-//! answered. The first message is as long as data will be, so that a way that does not carry it is found out at once.
+//! How a sender reaches a receiver, which may have several addresses: sockets that are connected to it, and the handshake, with
+//! messages repeated until they are answered. The first message is as long as data will be, so that a way that does not carry it
+//! is found out at once.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
 use rustix::event::PollFlags;
 use rustix::io::Errno;
-use tailback_core::{Ecn, Span, Time};
+use tailback_core::{Bytes, Ecn, Span, Time};
 
-use super::error::TransferError;
-use super::{Phase, Seen, Watch};
+use super::error::{TransferError, Tried};
+use super::{Phase, Seen, Watch, below};
+use crate::batch::is_momentary;
 use crate::clock::Clock;
 use crate::secure::envelope::COOKIE;
 use crate::secure::handshake::{Accepted, Initiator};
@@ -46,75 +48,149 @@ pub(super) fn hint_of(kind: io::ErrorKind) -> Option<&'static str> {
     }
 }
 
+/// The same, or the system's own words; nothing where there is only nothing to read.
+fn why_of(error: &io::Error) -> Option<String> {
+    let is_news = !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
+    is_news.then(|| hint_of(error.kind()).map_or_else(|| error.to_string(), str::to_owned))
+}
+
+/// Whether an address that cannot be connected to may be one later.
+fn may_change(error: &io::Error) -> bool {
+    is_momentary(error) || error.kind() == io::ErrorKind::AddrNotAvailable
+}
+
+/// One of the receiver's addresses.
+struct Address {
+    peer: SocketAddr,
+    socket: Option<MarkedSocket>,
+    /// The longest datagram that is asked for, and the one that is tried now.
+    longest: usize,
+    length: usize,
+    why: Option<String>,
+    is_hopeless: bool,
+}
+
+impl Address {
+    fn new(peer: SocketAddr, packet: Bytes) -> Self {
+        let longest = (packet.get() as usize).saturating_sub(below(peer.is_ipv6()));
+        let longest = longest.clamp(SAFE, usize::from(u16::MAX));
+        Self { peer, socket: None, longest, length: longest, why: None, is_hopeless: false }
+    }
+
+    /// Its socket; `None` where it cannot be had, now or ever.
+    fn socket(&mut self) -> Option<&MarkedSocket> {
+        if self.socket.is_none() && !self.is_hopeless {
+            match connected(self.peer).and_then(MarkedSocket::new) {
+                Ok(socket) => self.socket = Some(socket),
+                Err(error) => {
+                    self.is_hopeless = !may_change(&error);
+                    self.why = if lacks_interface(self.peer) {
+                        Some(
+                            "a link-local address is one of an interface; expected it behind, as in %eth0"
+                                .to_owned(),
+                        )
+                    } else {
+                        why_of(&error)
+                    };
+                }
+            }
+        }
+        self.socket.as_ref()
+    }
+
+    fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let Some(socket) = &self.socket else { return Ok(()) };
+        // What an earlier datagram met is told first, and then forgotten.
+        let outcome = socket.send(bytes, Ecn::NotEct).or_else(|error| {
+            self.why = why_of(&error).or(self.why.take());
+            if error.kind() == io::ErrorKind::ConnectionRefused {
+                socket.send(bytes, Ecn::NotEct)
+            } else {
+                Err(error)
+            }
+        });
+        if let Err(error) = &outcome {
+            self.why = why_of(error).or(self.why.take());
+        }
+        outcome
+    }
+
+    /// Whether a hello of this length was sent: what a cookie says of it stands in the clear, and anybody can say it.
+    fn has_tried(&self, length: u16) -> bool {
+        [self.longest, SAFE].contains(&usize::from(length))
+    }
+}
+
+/// An address of a link alone (RFC 4291 §2.5.6) without the link.
+fn lacks_interface(peer: SocketAddr) -> bool {
+    matches!(peer, SocketAddr::V6(peer) if peer.ip().is_unicast_link_local() && peer.scope_id() == 0)
+}
+
 /// A receiver, as a sender comes to it.
 pub(super) struct Reach<'a> {
-    pub(super) peer: SocketAddr,
-    socket: MarkedSocket,
+    addresses: Vec<Address>,
+    /// The one that has answered.
+    chosen: usize,
     clock: Clock,
     deadline: Time,
     patience: Span,
-    hint: Option<&'static str>,
     watch: Watch<'a>,
 }
 
 impl<'a> Reach<'a> {
-    /// Begins to reach a peer.
+    /// Begins to reach a receiver that is at one of these addresses, with IP packets of this length if they pass.
     pub(super) fn new(
-        peer: SocketAddr,
+        peers: &[SocketAddr],
+        packet: Bytes,
         clock: Clock,
         patience: Span,
         watch: Watch<'a>,
-    ) -> Result<Self, TransferError> {
-        let mut this = Self {
-            peer,
-            // Replaced below; a socket that cannot be connected now may be later.
-            socket: MarkedSocket::hearing_all(UdpSocket::bind(("127.0.0.1", 0))?)?,
-            clock,
-            deadline: clock.now() + patience,
-            patience,
-            hint: None,
-            watch,
-        };
-        loop {
-            match connected(peer) {
-                Ok(socket) => {
-                    this.socket = MarkedSocket::new(socket)?;
-                    return Ok(this);
-                }
-                Err(error) => {
-                    this.hint = hint_of(error.kind());
-                    this.pause(FIRST_WAIT)?;
-                }
-            }
-        }
+    ) -> Self {
+        let addresses = peers.iter().map(|peer| Address::new(*peer, packet)).collect();
+        Self { addresses, chosen: 0, clock, deadline: clock.now() + patience, patience, watch }
     }
 
-    /// The longest datagram up to `longest` that comes through, and a cookie.
-    pub(super) fn greet(
-        &mut self,
-        initiator: &Initiator,
-        longest: usize,
-    ) -> Result<([u8; COOKIE], usize), TransferError> {
-        let (mut length, mut attempt) = (longest, 0);
+    /// The longest datagram that comes through, and a cookie, from the address that answers first: they are asked one after
+    /// another, again and again.
+    pub(super) fn greet(&mut self, initiator: &Initiator) -> Result<([u8; COOKIE], usize), TransferError> {
+        let mut attempt = 0;
         loop {
-            if attempt >= TRIES {
-                length = length.min(SAFE);
+            for index in 0..self.addresses.len() {
+                if let Some((cookie, length)) = self.greet_one(index, attempt, initiator)? {
+                    self.chosen = index;
+                    return Ok((cookie, usize::from(length)));
+                }
             }
-            let hello = initiator.hello(u16::try_from(length).unwrap_or(u16::MAX));
-            if self
-                .say(&hello)
-                .is_err_and(|error| error.raw_os_error() == Some(Errno::MSGSIZE.raw_os_error()))
-                && length > SAFE
-            {
-                length = SAFE;
-                continue;
-            }
-            let found = self.answer(patience(attempt), |bytes| initiator.cookie(bytes))?;
-            if let Some((cookie, length)) = found {
-                return Ok((cookie, usize::from(length)));
+            if self.addresses.iter().all(|address| address.is_hopeless) {
+                return Err(TransferError::Unreachable { tried: self.tried() });
             }
             attempt += 1;
         }
+    }
+
+    fn greet_one(
+        &mut self,
+        index: usize,
+        attempt: u32,
+        initiator: &Initiator,
+    ) -> Result<Option<([u8; COOKIE], u16)>, TransferError> {
+        let address = &mut self.addresses[index];
+        if address.socket().is_none() {
+            let span = if address.is_hopeless { Span::ZERO } else { FIRST_WAIT };
+            return self.pause(span).map(|()| None);
+        }
+        if attempt >= TRIES {
+            address.length = SAFE;
+        }
+        while let Err(error) = address.say(&initiator.hello(address.length as u16))
+            && error.raw_os_error() == Some(Errno::MSGSIZE.raw_os_error())
+            && address.length > SAFE
+        {
+            address.length = SAFE;
+        }
+        self.answer(index, patience(attempt), |address, bytes| {
+            initiator.cookie(bytes).filter(|(_, length)| address.has_tried(*length))
+        })
     }
 
     /// Offers something until it is answered: the session, and the answer.
@@ -125,17 +201,19 @@ impl<'a> Reach<'a> {
         offer: &[u8],
     ) -> Result<(Accepted, Vec<u8>), TransferError> {
         let mut initiation = initiator.initiation(&cookie, offer)?;
-        let mut attempt = 0;
+        let (index, mut attempt) = (self.chosen, 0);
         loop {
             // Errors of sending are told by the deadline.
-            let _ = self.say(&initiation);
-            if let Some(found) = self.answer(patience(attempt), |bytes| initiator.finish(bytes))? {
+            let _ = self.addresses[index].say(&initiation);
+            let finish = |_: &Address, bytes: &[u8]| initiator.finish(bytes);
+            if let Some(found) = self.answer(index, patience(attempt), finish)? {
                 return Ok(found);
             }
             // The receiver may have been started again, and knows nothing of its cookie.
             if attempt % 3 == 2 {
-                let _ = self.say(&initiator.hello(SAFE as u16));
-                if let Some((fresh, _)) = self.answer(LONGEST_WAIT, |bytes| initiator.cookie(bytes))?
+                let _ = self.addresses[index].say(&initiator.hello(SAFE as u16));
+                let fresh = self.answer(index, LONGEST_WAIT, |_, bytes| initiator.cookie(bytes))?;
+                if let Some((fresh, _)) = fresh
                     && fresh != cookie
                 {
                     cookie = fresh;
@@ -146,45 +224,49 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// The socket, when the session has begun, and who watches.
-    pub(super) fn into_parts(self) -> (MarkedSocket, Watch<'a>) {
-        (self.socket, self.watch)
+    /// The address that has answered.
+    pub(super) fn peer(&self) -> SocketAddr {
+        self.addresses[self.chosen].peer
     }
 
-    fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // What an earlier datagram met is told first, and then forgotten.
-        let outcome = self.socket.send(bytes, Ecn::NotEct).or_else(|error| {
-            self.hint = hint_of(error.kind()).or(self.hint);
-            if error.kind() == io::ErrorKind::ConnectionRefused {
-                self.socket.send(bytes, Ecn::NotEct)
-            } else {
-                Err(error)
-            }
-        });
-        if let Err(error) = &outcome {
-            self.hint = hint_of(error.kind()).or(self.hint);
-        }
-        outcome
+    /// The socket, when the session has begun, and who watches.
+    ///
+    /// # Errors
+    /// Where no session has begun.
+    pub(super) fn into_parts(mut self) -> Result<(MarkedSocket, Watch<'a>), TransferError> {
+        let socket = self.addresses.swap_remove(self.chosen).socket;
+        let socket = socket.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))?;
+        Ok((socket, self.watch))
+    }
+
+    /// All addresses, and why they were not reached.
+    fn tried(&self) -> Vec<Tried> {
+        let told = |address: &Address| Tried { peer: address.peer, why: address.why.clone() };
+        self.addresses.iter().map(told).collect()
     }
 
     /// Waits for a datagram that says something.
     fn answer<T>(
         &mut self,
+        index: usize,
         span: Span,
-        mut read: impl FnMut(&[u8]) -> Option<T>,
+        mut read: impl FnMut(&Address, &[u8]) -> Option<T>,
     ) -> Result<Option<T>, TransferError> {
         let until = self.clock.now() + span;
         let mut buffer = vec![0; usize::from(u16::MAX)];
         while self.clock.now() < until {
+            let address = &mut self.addresses[index];
+            let Some(socket) = &address.socket else { return Ok(None) };
             // Whatever ends the wait, the loop looks.
-            let _ = wait(&self.socket, PollFlags::IN, LOOK);
-            match self.socket.receive(&mut buffer) {
+            let _ = wait(socket, PollFlags::IN, LOOK);
+            match socket.receive(&mut buffer) {
                 Ok(arrived) => {
-                    if let Some(found) = arrived.datagrams(&buffer).find_map(&mut read) {
-                        return Ok(Some(found));
+                    let found = arrived.datagrams(&buffer).find_map(|bytes| read(address, bytes));
+                    if found.is_some() {
+                        return Ok(found);
                     }
                 }
-                Err(error) => self.hint = hint_of(error.kind()).or(self.hint),
+                Err(error) => address.why = why_of(&error).or(address.why.take()),
             }
             self.pause(Span::ZERO)?;
         }
@@ -197,8 +279,7 @@ impl<'a> Reach<'a> {
             return Err(TransferError::Stopped);
         }
         if self.clock.now() >= self.deadline {
-            let (peer, patience, hint) = (self.peer.to_string(), self.patience, self.hint);
-            return Err(TransferError::NoAnswer { peer, patience, hint });
+            return Err(TransferError::NoAnswer { tried: self.tried(), patience: self.patience });
         }
         if !span.is_zero() {
             std::thread::sleep(std::time::Duration::from_nanos(span.as_nanos()));

@@ -9,7 +9,7 @@ use tailback_core::{Bytes, Endpoint, FlowId, Span, Time};
 
 use super::error::TransferError;
 use super::hash::Hash;
-use super::listen::{Way, bound, listen, reply};
+use super::listen::{bound, listen};
 use super::offer::{Offer, write_answer};
 use super::partial::Partial;
 use super::{Phase, Prepared, RECEIVE_WINDOW, SIGN_OF_LIFE, Seen, TURN, Watch, about};
@@ -19,12 +19,14 @@ use crate::clock::Clock;
 use crate::secure::KeyPair;
 use crate::secure::handshake::{Knock, Responder};
 use crate::secure::keys::KEY;
-use crate::socket::MarkedSocket;
+use crate::socket::{MarkedSocket, Way};
 use crate::udp::{Driver, EdgeCounters};
 
 /// How long, and how often, the verdict is repeated until the sender has heard it.
 const LINGER: Span = Span::from_secs(2);
 const SAY_AGAIN: Span = Span::from_millis(100);
+/// How often it is looked whether a file is settled.
+const SOON: Span = Span::from_millis(1);
 
 /// Where to receive, from whom and into what.
 #[derive(Clone, Debug)]
@@ -56,7 +58,7 @@ pub struct Received {
     pub hash: Hash,
     /// How many bytes were there from earlier attempts.
     pub resumed: Bytes,
-    /// The sender's address at the end, and its key.
+    /// The sender's address at the end.
     pub peer: SocketAddr,
     /// Its long-term key; `None` in the clear.
     pub sender: Option<[u8; KEY]>,
@@ -74,6 +76,8 @@ struct Session<R> {
     partial: Partial,
     offer: Offer,
     sender: Option<[u8; KEY]>,
+    /// Of the initiation that began it.
+    nonce: u64,
     resumed: u64,
     began: Time,
 }
@@ -107,25 +111,28 @@ pub fn receive<R: Endpoint>(
             Some(knocked) => knocked,
             None => listen(&socket, &mut responder, clock, &mut watch)?,
         };
-        let (sender, from) = (knock.sender, knock.from);
+        let (sender, nonce) = (knock.sender, knock.nonce);
         let opened = open(config, &knock, &mut prepare);
         let answer =
             write_answer(&opened.as_ref().map(|(_, partial, _)| partial.have()).map_err(Clone::clone));
         let (accepted, bytes) = responder.answer(knock, &answer)?;
-        reply(&socket, way, &bytes);
+        socket.reply(way, &bytes);
         let Ok((offer, partial, prepared)) = opened else { continue };
-        let mut channel = SecuredChannel::called(socket, from, accepted.into(), responder, clock.now());
-        channel.answer_from(way.from);
-        let Prepared { endpoint, header, rng, impairment } = prepared;
+        let channel = SecuredChannel::called(socket, way, accepted.into(), responder, clock.now());
+        let Prepared { endpoint, header, rng } = prepared;
         let buffer = ReceiveBuffer::new(header, RECEIVE_WINDOW);
-        let driver = Driver::over(channel, clock, FlowId(0), endpoint, buffer, rng, impairment)?;
+        let driver = Driver::over(channel, clock, FlowId(0), endpoint, buffer, rng)?;
         let resumed = partial.have();
-        let mut session = Session { driver, partial, offer, sender, resumed, began: clock.now() };
+        let mut session = Session { driver, partial, offer, sender, nonce, resumed, began: clock.now() };
         match session.run(config, clock, &mut watch) {
             Ok(Ended::Whole) => return session.finish(clock),
             Ok(Ended::Again(knocked)) => {
                 next = Some(*knocked);
-                let (kept_socket, Some(kept)) = session.driver.into_channel().into_parts() else {
+                let Session { driver, partial, .. } = session;
+                if partial.have() == 0 {
+                    let _ = partial.discard(); // Of no use to whoever comes next.
+                }
+                let (kept_socket, Some(kept)) = driver.into_channel().into_parts() else {
                     return Err(TransferError::Stopped); // Who was called goes on answering.
                 };
                 (socket, responder) = (kept_socket, kept);
@@ -159,17 +166,14 @@ impl<R: Endpoint> Session<R> {
     ) -> Result<Ended, TransferError> {
         let mut checking: Option<JoinHandle<std::io::Result<bool>>> = None;
         loop {
-            self.driver.turn(TURN)?;
+            self.driver.turn(if checking.is_some() { SOON } else { TURN })?;
             let bytes = self.driver.read();
             if !bytes.is_empty() {
                 self.partial.append(&bytes).map_err(about(self.partial.path()))?;
             }
             if self.partial.is_complete() && checking.is_none() {
-                if let Some(is_right) = self.partial.check() {
-                    return self.judge(is_right);
-                }
                 // The sender must go on hearing that this end is there.
-                checking = Some(self.partial.check_beside());
+                checking = Some(self.partial.settle_beside());
             }
             if let Some(checked) = checking.take_if(|checked| checked.is_finished()) {
                 let is_right = checked.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()));
@@ -228,23 +232,26 @@ impl<R: Endpoint> Session<R> {
 
     /// Somebody else who wants to send is told to wait; the same sender begins anew.
     fn visitors(&mut self) -> Option<(Knock, Way)> {
-        let sender = self.sender;
+        let (sender, nonce) = (self.sender, self.nonce);
         let channel = self.driver.channel_mut();
-        let (knock, from, responder) = channel.take_knock()?;
-        let to = knock.from;
+        let (knock, way, responder) = channel.take_knock()?;
+        // One of the initiations of this very session, held back by the network or by somebody in it, begins no other.
+        if (knock.sender, knock.nonce) == (sender, nonce) {
+            return None;
+        }
         if knock.sender == sender {
-            return Some((knock, Way { to, from }));
+            return Some((knock, way));
         }
         let refusal = write_answer(&Err("another transfer is under way".to_owned()));
         if let Ok((_, bytes)) = responder.answer(knock, &refusal) {
-            channel.reply(to, from, &bytes);
+            channel.reply(way, &bytes);
         }
         None
     }
 
     /// The file gets its name, and the sender hears of it.
     fn finish(self, clock: Clock) -> Result<Received, TransferError> {
-        let Self { mut driver, partial, offer, sender, resumed, began } = self;
+        let Self { mut driver, partial, offer, sender, resumed, began, .. } = self;
         let span = clock.now().since(began);
         let path = partial.path().to_owned();
         let kept = partial.keep().map_err(about(&path));

@@ -31,16 +31,14 @@ const REBIND: Span = Span::from_secs(2);
 pub struct SendConfig {
     /// The file.
     pub file: PathBuf,
-    /// The receiver.
-    pub peer: SocketAddr,
+    /// The receiver's addresses, which are tried in this order; the first that answers serves.
+    pub peers: Vec<SocketAddr>,
     /// This host's keys and the receiver's invitation; in the clear without.
     pub keys: Option<(KeyPair, Invitation)>,
     /// How long the receiver may say nothing.
     pub patience: Span,
     /// The longest IP packet to try.
     pub packet: Bytes,
-    /// After so many bytes this end changes its address: for tests.
-    pub move_after: Option<Bytes>,
 }
 
 /// A file that has arrived.
@@ -89,11 +87,10 @@ pub fn send<E: Endpoint>(
     };
 
     let mut initiator = Initiator::new(config.keys.clone())?;
-    let mut reach = Reach::new(config.peer, Clock::start(), config.patience, watch)?;
-    let is_ipv6 = config.peer.is_ipv6();
-    let longest = (config.packet.get() as usize).saturating_sub(if is_ipv6 { 48 } else { 28 });
-    let (cookie, datagram) = reach.greet(&initiator, longest)?;
-    let sizes = Sizes::new(datagram, is_ipv6, config.keys.is_some());
+    let mut reach = Reach::new(&config.peers, config.packet, Clock::start(), config.patience, watch);
+    let (cookie, datagram) = reach.greet(&initiator)?;
+    let peer = reach.peer();
+    let sizes = Sizes::new(datagram, peer.is_ipv6(), config.keys.is_some());
     let (prepared, flow) = prepare(sizes).map_err(TransferError::Endpoint)?;
     let offer = Offer { name: name.clone(), size: Bytes::new(size), hash, flow };
     let (accepted, answer) = reach.offer(&mut initiator, cookie, &offer.write())?;
@@ -104,15 +101,16 @@ pub fn send<E: Endpoint>(
     }
     file.seek(SeekFrom::Start(resumed)).map_err(about(path))?;
 
-    let (socket, watch) = reach.into_parts();
+    let (socket, watch) = reach.into_parts()?;
     let clock = Clock::start();
     let channel = SecuredChannel::began(socket, accepted.into(), clock.now())?;
-    let Prepared { endpoint, header, rng, impairment } = prepared;
+    let Prepared { endpoint, header, rng } = prepared;
     let buffer = SendBuffer::new(header);
-    let mut driver = Driver::over(channel, clock, FlowId(0), endpoint, buffer, rng, impairment)?;
+    let mut driver = Driver::over(channel, clock, FlowId(0), endpoint, buffer, rng)?;
     driver.wake_early(crate::margin::measured());
     let mut sending = Sending {
         config,
+        peer,
         clock,
         file,
         size,
@@ -122,7 +120,7 @@ pub fn send<E: Endpoint>(
         rebound: Time::ZERO,
         answered: Time::ZERO,
     };
-    let outcome = sending.run(&mut driver, resumed, watch);
+    let outcome = sending.run(&mut driver, watch);
     let channel = driver.channel_mut();
     match &outcome {
         Err(TransferError::Peer { .. } | TransferError::Silent { .. }) => {}
@@ -145,6 +143,7 @@ pub fn send<E: Endpoint>(
 /// A file on its way.
 struct Sending<'a> {
     config: &'a SendConfig,
+    peer: SocketAddr,
     clock: Clock,
     file: File,
     size: u64,
@@ -161,11 +160,9 @@ impl Sending<'_> {
     fn run<E: Endpoint>(
         &mut self,
         driver: &mut Driver<E, SendBuffer, SecuredChannel>,
-        resumed: u64,
         watch: Watch<'_>,
     ) -> Result<(), TransferError> {
         let mut phase = Phase::Moving;
-        let mut move_after = self.config.move_after.map(Bytes::get);
         loop {
             self.fill(driver)?;
             if driver.turn(TURN)?.contains(&Event::Finished) {
@@ -173,6 +170,9 @@ impl Sending<'_> {
             }
             while let Some(message) = driver.channel_mut().take_message() {
                 match message {
+                    Message::Verdict(Ok(())) if self.open || !driver.is_sent() => {
+                        return Err(TransferError::Early);
+                    }
                     Message::Verdict(Ok(())) => return Ok(()),
                     Message::Verdict(Err(text)) => return Err(TransferError::Peer { who: "receiver", text }),
                     _ => {}
@@ -180,10 +180,6 @@ impl Sending<'_> {
             }
             let done = self.read - driver.kept() as u64;
             self.keep_in_touch(driver, done)?;
-            if move_after.is_some_and(|after| done - resumed >= after) {
-                move_after = None;
-                driver.channel_mut().rebind(connected(self.config.peer)?)?;
-            }
             let observation = driver.endpoint().observe();
             let (done, total) = (Bytes::new(done), Bytes::new(self.size));
             if !watch(&Seen { now: self.clock.now(), done, total, observation, phase }) {
@@ -204,7 +200,10 @@ impl Sending<'_> {
                 return Ok(());
             }
             let mut chunk = vec![0; CHUNK];
-            let length = self.file.read(&mut chunk).map_err(about(path))?;
+            let length = match self.file.read(&mut chunk) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                outcome => outcome.map_err(about(path))?,
+            };
             self.read += length as u64;
             let is_at_end = length == 0;
             if self.read > self.size || (is_at_end && self.read < self.size) {
@@ -246,10 +245,9 @@ impl Sending<'_> {
         }
         if silence >= REBIND && now.since(self.rebound) >= REBIND {
             self.rebound = now;
-            match connected(self.config.peer).and_then(|socket: UdpSocket| channel.rebind(socket)) {
-                Ok(()) => {}
-                Err(error) => self.hint = hint_of(error.kind()).or(self.hint),
-            }
+            let rebound = connected(self.peer).and_then(|socket: UdpSocket| channel.rebind(socket));
+            // What kept it from that before is over.
+            self.hint = rebound.err().and_then(|error| hint_of(error.kind()));
         }
         Ok(())
     }

@@ -3,7 +3,6 @@
 use tailback_control::SCHEMES;
 use tailback_core::{FlowId, Span, Stream};
 use tailback_net::transfer::{Offer, Prepared, Sizes};
-use tailback_net::{Impairment, ImpairmentConfig};
 use tailback_transport::source::AnySource;
 use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, Sender, StreamConfig};
 
@@ -18,11 +17,6 @@ fn config(scheme: &str) -> StreamConfig {
     StreamConfig { rto, ..StreamConfig::default() }.serving(&(info.default)().needs())
 }
 
-fn impairment(name: &str) -> Impairment {
-    let config = ImpairmentConfig { loss: 0.01, reorder: 0.01, hold: Span::from_micros(300) };
-    Impairment::new(config, Stream::new(20, name))
-}
-
 /// The sending end of a scheme; what the receiver must know is its name, and how much of a packet is no payload.
 pub(crate) fn sender(scheme: &str, sizes: Sizes) -> (Prepared<Sender>, String) {
     let info = SCHEMES.iter().find(|info| info.name == scheme).expect("registered");
@@ -33,8 +27,7 @@ pub(crate) fn sender(scheme: &str, sizes: Sizes) -> (Prepared<Sender>, String) {
     let header = config.header;
     let parts = (info.default)().build(&config.controller_params());
     let endpoint = Sender::new(FlowId(0), config, parts.controller, AnySource::pushed());
-    let prepared =
-        Prepared { endpoint, header, rng: Stream::new(1, "sender"), impairment: Some(impairment("data")) };
+    let prepared = Prepared { endpoint, header, rng: Stream::new(1, "sender") };
     (prepared, format!("{scheme} {}", header.get()))
 }
 
@@ -54,5 +47,5 @@ pub(crate) fn receiver(offer: &Offer) -> Result<Prepared<Receiver>, String> {
         Some(policy) => endpoint.with_policy(policy),
         None => endpoint,
     };
-    Ok(Prepared { endpoint, header, rng: Stream::new(1, "receiver"), impairment: Some(impairment("acks")) })
+    Ok(Prepared { endpoint, header, rng: Stream::new(1, "receiver") })
 }

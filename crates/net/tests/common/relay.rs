@@ -30,6 +30,26 @@ pub(crate) struct Treatment {
     pub(crate) short_after: u64,
     /// Every so many datagrams the receiver sees the sender at another address; 0 for never.
     pub(crate) moves_every: u64,
+    /// After so many datagrams the sender's first address leads nowhere any more, but another one does; 0 for never.
+    pub(crate) lost_after: u64,
+}
+
+impl Treatment {
+    /// None at all.
+    pub(crate) const NONE: Self = Self {
+        loss: 0.0,
+        duplication: 0.0,
+        reordering: 0.0,
+        corruption: 0.0,
+        truncation: 0.0,
+        replay: 0.0,
+        forgery: 0.0,
+        reflection: 0.0,
+        dead_after: 0,
+        short_after: 0,
+        moves_every: 0,
+        lost_after: 0,
+    };
 }
 
 /// A relay between whoever sends to it and `to`; it ends with the test's process.
@@ -64,14 +84,22 @@ struct Memory {
 fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment) {
     let mut rng = Stream::new(4, "relay");
     let (mut sender, mut far_socket) = (None, far(to));
+    let mut first = None;
     let (mut there, mut back) = (Memory::default(), Memory::default());
     let (mut buffer, mut passed) = (vec![0; 65_536], 0);
     loop {
         let arrived = near.recv_from(&mut buffer);
         let is_alive = treatment.dead_after == 0 || passed < treatment.dead_after;
+        let is_lost =
+            |from| treatment.lost_after != 0 && passed >= treatment.lost_after && first == Some(from);
         if let Ok((length, from)) = arrived
             && is_alive
+            && !is_lost(from)
         {
+            first = first.or(Some(from));
+            if sender.is_some_and(|before| before != from) {
+                far_socket = far(to);
+            }
             sender = Some(from);
             passed += 1;
             if passed.is_multiple_of(treatment.moves_every) {
@@ -86,7 +114,11 @@ fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment) {
         }
         while let Ok(length) = far_socket.recv(&mut buffer) {
             let is_cut = treatment.short_after != 0 && passed >= treatment.short_after && length > SHORT;
-            let Some(sender) = sender.filter(|_| is_alive && !is_cut) else { continue };
+            let is_lost = |from: &SocketAddr| {
+                treatment.lost_after != 0 && passed >= treatment.lost_after && first == Some(*from)
+            };
+            let there = sender.filter(|from| is_alive && !is_cut && !is_lost(from));
+            let Some(sender) = there else { continue };
             for datagram in treated(&buffer[..length], treatment, &mut back, &mut rng) {
                 let _ = near.send_to(&datagram, sender);
             }
