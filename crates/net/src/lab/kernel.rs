@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver as Await;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with, sockopt};
 use tailback_core::{Bytes, Observation, Span, Stream, Time};
@@ -19,6 +19,7 @@ use super::options::{TcpInfo, limit_segments, tcp_info};
 use super::own::sleep_until;
 use super::watch::{End, Transfer, Watch, Window};
 use crate::clock::Clock;
+use crate::wait::timespec;
 
 /// Headers of IPv4 and TCP without options; with the timestamps that the kernel adds.
 const HEADERS: u64 = 40;
@@ -149,7 +150,7 @@ impl Sending {
         while self.left > 0 {
             match stream.write(&ZEROS[..self.left.min(PIECE as u64) as usize]) {
                 Ok(taken) => self.left -= taken as u64,
-                Err(error) if is_momentary(&error) => break,
+                Err(error) if is_not_yet(&error) => break,
                 Err(error) => return Err(error),
             }
         }
@@ -260,7 +261,7 @@ impl KernelReceiver {
                     stream.set_nonblocking(true)?;
                     streams.push(stream);
                 }
-                Err(error) if is_momentary(&error) => {}
+                Err(error) if is_not_yet(&error) => {}
                 Err(error) => return Err(error),
             }
             streams.retain_mut(|stream| {
@@ -269,7 +270,7 @@ impl KernelReceiver {
                         Ok(0) => return false,
                         Ok(length) => *bytes += length as u64,
                         // A connection that was cut has ended, too.
-                        Err(error) => return is_momentary(&error),
+                        Err(error) => return is_not_yet(&error),
                     }
                 }
             });
@@ -288,7 +289,8 @@ fn received(bytes: u64, segment: Bytes) -> Observation {
     }
 }
 
-fn is_momentary(error: &io::Error) -> bool {
+/// Of TCP, where the next look may find more; of datagrams it is `batch::is_momentary`.
+fn is_not_yet(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted | io::ErrorKind::NotConnected
@@ -299,14 +301,6 @@ fn waited(outcome: Result<usize, Errno>) -> io::Result<()> {
     match outcome {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
-    }
-}
-
-fn timespec(span: Span) -> Timespec {
-    let (seconds, nanos) = (span.as_nanos() / 1_000_000_000, span.as_nanos() % 1_000_000_000);
-    Timespec {
-        tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX),
-        tv_nsec: i64::try_from(nanos).unwrap_or(0),
     }
 }
 

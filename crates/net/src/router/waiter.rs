@@ -2,15 +2,14 @@
 //! measured beforehand; the last part of every wait is therefore spent awake. What happens then lives in `router.rs`.
 
 use std::io;
-use std::num::NonZeroU64;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::thread::set_current_timer_slack;
 use tailback_core::{Span, Time};
 
-use crate::clock::Clock;
+use crate::margin::lateness;
+use crate::wait::timespec;
 
 /// Awake for at most this long before a packet is due: a router that is always awake takes the time of those whose packets it
 /// carries.
@@ -31,12 +30,7 @@ pub(crate) struct Waiter {
 impl Waiter {
     /// Tries out how late this thread wakes up. The thread keeps its sharpened timers.
     pub(crate) fn new() -> Self {
-        // Where the system refuses, wakes are later, which the trials see.
-        let _ = set_current_timer_slack(NonZeroU64::new(1));
-        let clock = Clock::start();
-        let mut late: Vec<Span> = (0..TRIALS).map(|_| trial(clock)).collect();
-        late.sort_unstable();
-        Self { margin: late[TRIALS / 2].min(LONGEST_SPIN) }
+        Self { margin: lateness(TRIALS, TRIAL).min(LONGEST_SPIN) }
     }
 
     /// How long before a time the sleeper gets up.
@@ -62,21 +56,5 @@ impl Waiter {
             Err(Errno::INTR) => Ok(false),
             Err(error) => Err(error.into()),
         }
-    }
-}
-
-/// How late a short sleep ends.
-fn trial(clock: Clock) -> Span {
-    let until = clock.now() + TRIAL;
-    // Interrupted sleeps end early, which is not late.
-    let _ = poll(&mut [], Some(&timespec(TRIAL)));
-    clock.now().since(until)
-}
-
-fn timespec(span: Span) -> Timespec {
-    let (seconds, nanos) = (span.as_nanos() / 1_000_000_000, span.as_nanos() % 1_000_000_000);
-    Timespec {
-        tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX),
-        tv_nsec: i64::try_from(nanos).unwrap_or(0),
     }
 }
