@@ -1,5 +1,5 @@
 //! The bookkeeping of probabilistic congestion control outside any simulation: for checks against the paper and against other
-//! implementations. The bookkeeping is `control`'s.
+//! implementations, in the tests and the items of the paper. No command calls it. The bookkeeping is `control`'s.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
