@@ -22,9 +22,9 @@ pub(crate) const BATCH: usize = 64;
 /// What happened at the edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EdgeCounters {
-    /// Datagrams with frames that were handed to the system.
+    /// Datagrams to the peer that were handed to the system.
     pub sent: u64,
-    /// Datagrams with frames that the system had no room for or refused, or whose peer was not there: lost like others on the
+    /// Datagrams to the peer that the system had no room for or refused, or whose peer was not there: lost like others on the
     /// way.
     pub unsent: u64,
     /// Datagrams received.

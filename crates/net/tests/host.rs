@@ -15,7 +15,7 @@ use tailback_core::{
 };
 use tailback_net::{Clock, Happened, Payload, UdpHost, Way};
 use tailback_transport::source::AnySource;
-use tailback_transport::wire::{Frame, encode};
+use tailback_transport::wire::{Frame, decode, encode};
 use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, Sender, StreamConfig};
 
 const FLOWS: u32 = 40;
@@ -249,6 +249,70 @@ fn datagrams_that_the_system_refuses_end_their_own_flow_and_no_other() {
     }
     assert_eq!((finished, ended.len(), ended[0].0), (vec![FlowId(8)], 1, FlowId(4)));
     assert!(ended[0].1.contains("is longer than the way to the peer takes"), "{ended:?}");
+}
+
+/// An endpoint that sends one packet of so many bytes at this time.
+struct Once {
+    flow: FlowId,
+    size: u64,
+    due: Time,
+    has_sent: bool,
+}
+
+impl Endpoint for Once {
+    fn handle(&mut self, _: Time, _: Input, _: &mut EndpointCx<'_>) {}
+
+    fn poll(&mut self, now: Time, _: &mut EndpointCx<'_>) -> Output {
+        if self.has_sent || now < self.due {
+            return Output::Wait((!self.has_sent).then_some(self.due));
+        }
+        self.has_sent = true;
+        Output::Transmit(Packet::new(Kind::Data, self.flow, 0, Bytes::new(self.size)))
+    }
+}
+
+/// So many bytes of payload.
+struct Blank(Vec<u8>);
+
+impl Payload for Blank {
+    fn outgoing(&mut self, _: &Packet) -> Option<(u64, &[u8])> {
+        Some((0, &self.0))
+    }
+
+    fn incoming(&mut self, _: &Frame<'_>) -> bool {
+        true
+    }
+
+    fn delivered(&mut self, _: Bytes) -> bool {
+        true
+    }
+}
+
+/// What is too long leaves in the turn of the flow that comes next, before whose datagram it must go; that one is not blamed.
+#[test]
+fn a_flow_is_not_blamed_for_what_leaves_in_its_turn() {
+    let ((here, _), (there, at)) = (bound(), bound());
+    there.set_read_timeout(Some(Duration::from_secs(20))).expect("set");
+    let clock = Clock::start();
+    let mut host = UdpHost::new(here, clock).expect("a host");
+    let due = clock.now() + Span::from_millis(50);
+    for (flow, size) in [(1, 65_535), (2, 500), (3, 500)] {
+        let endpoint = Once { flow: FlowId(flow), size, due, has_sent: false };
+        let payload = Blank(vec![0; size as usize - 40]);
+        host.add(FlowId(flow), way(at), endpoint, payload, Stream::new(1, "x")).expect("added");
+    }
+    let mut told = Vec::new();
+    while clock.now() < due + Span::from_millis(50) {
+        told.extend(host.turn(Span::from_millis(10)).expect("goes on"));
+    }
+    let [(FlowId(1), Happened::Ended(error))] = &told[..] else { panic!("{told:?}") };
+    assert!(error.to_string().contains("is longer than the way to the peer takes"), "{error}");
+    let mut buffer = [0; 2000];
+    for flow in [2, 3] {
+        let length = there.recv(&mut buffer).expect("arrives");
+        assert_eq!(decode(&buffer[..length]).expect("a frame").packet.flow, FlowId(flow));
+    }
+    assert_eq!((host.counters().sent, host.counters().unsent), (2, 1));
 }
 
 fn law(scheme: &str) -> tailback_control::AnyController {

@@ -175,10 +175,10 @@ fn a_sender_may_change_its_address() {
     let (_, whole) = arrives_through("cubic", Treatment { moves_every: 300, ..Treatment::default() });
     assert!(whole.moves > 0);
     // By itself, as a host does that changes its network: its old address is of no use any more, and nobody says so.
-    let before = arrives_through("cubic", Treatment::default()).0.edge.sent;
     let (sent, whole) = arrives_through("cubic", Treatment { lost_after: 1000, ..Treatment::default() });
     assert!(sent.moves > 0 && whole.moves > 0, "{} and {}", sent.moves, whole.moves);
-    assert!(sent.edge.sent >= before, "{} datagrams, {before} without a change", sent.edge.sent);
+    // None has more of the file than a packet's 1500 bytes; fewer are left when the address is lost.
+    assert!(sent.edge.sent >= SIZE as u64 / 1500, "{} datagrams are not the whole file", sent.edge.sent);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use tailback_core::{Packet, Span, Time};
+use tailback_core::{Ecn, Packet, Span, Time};
 use tailback_transport::wire;
 
 use super::{Channel, Message, Opened};
@@ -136,11 +136,17 @@ impl SecuredChannel {
         self.socket.reply(way, bytes);
     }
 
-    /// Says something to the peer.
+    /// Says something to the peer, for which a full send buffer is waited for. What the system refuses, the next flush tells.
     pub fn say(&mut self, now: Time, message: &Message) {
-        self.say_to(now, self.way, message);
+        self.said = now;
+        let Self { socket, batch, sides, .. } = self;
+        batch.add(socket, 0, Ecn::NotEct, |out, start| {
+            sides.seal(Visible::default(), out, start, |out| message.write(out));
+        });
+        batch.flush(socket);
     }
 
+    /// Says something to where the peer may be: where it gets lost, it is said again.
     fn say_to(&mut self, now: Time, way: Way, message: &Message) {
         let mut bytes = Vec::new();
         self.sides.seal(Visible::default(), &mut bytes, 0, |out| message.write(out));
