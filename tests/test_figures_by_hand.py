@@ -159,14 +159,14 @@ def test_command_and_report(scenario: tb.Scenario, saved: Path, tmp_path: Path) 
     link_agrees(pl.DataFrame(data["links"], infer_schema_length=None))
     agrees(data["summary"], WHOLE)
     text = " ".join(CliRunner().invoke(cli.app, words).output.split())
-    assert "goodput 3.24 Mbit/s with headers; at a->b: utilization 60.00 %, loss 0 %, queueing delay 133.3 us" in text
+    assert "goodput 3.24 Mbit/s with headers; at a->b: utilization 60.00 %, loss 0 %, queueing delay 133.3 µs" in text
     page = tb.Result.load(saved).report(tmp_path / "report").read_text(encoding="utf-8")
     page = re.sub(r"<(script|style|svg).*?</\1>", " ", page, flags=re.DOTALL)
     seen = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
     for name, shown in zip("xy", SHOWN_FLOWS, strict=True):
         assert f"{name} fixed-rate {shown}" in seen
     assert f"a->b {SHOWN_LINK}" in seen
-    assert "queueing delay (us)" in seen
+    assert "queueing delay (µs)" in seen
 
 
 def test_sweeps(scenario: tb.Scenario) -> None:
@@ -180,7 +180,7 @@ def test_sweeps(scenario: tb.Scenario) -> None:
 
 def test_a_fixed_window_has_a_window_per_round_trip() -> None:
     # 10 packets of 1000 B at a time: the first is acknowledged after 20 ms of propagation, 0.1 ms and the acknowledgement's
-    # 4 us on the link, and each further one 0.1 ms later; then the next ten leave.
+    # 4 µs on the link, and each further one 0.1 ms later; then the next ten leave.
     flow = tb.flows(1, {"name": "fixed-window", "window": "10 packets"}, name="w", from_="a", to="b")
     link = LINK | {"rate": "80 Mbit/s", "buffer": "unlimited"}
     record = {"bin": "0.1 s", "delays": True}

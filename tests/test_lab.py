@@ -238,7 +238,7 @@ def test_nothing_stays_behind(number: signal.Signals, file: Path, tmp_path: Path
 def test_a_folder_that_cannot_be_written_is_told_before_anything_runs(command: str, file: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("no result")
     words = [sys.executable, "-m", "tailback", command, str(file), "--set", "duration=600 s"]
-    for place, said in (("taken", "exists and holds no result of ours"), ("taken/below", "is a file")):
+    for place, said in (("taken", "taken is a file; expected a folder"), ("taken/below", "is a file")):
         out = ["--out", str(tmp_path / place)]
         ended = subprocess.run([*words, *out], capture_output=True, text=True, check=False, timeout=60)
         assert (ended.returncode, said in ended.stderr) == (1, True), ended.stderr
@@ -343,7 +343,7 @@ def test_hosts_take_time_on_the_links_of_templates() -> None:
         before = json.loads(json.dumps(scenario))
         take_time(scenario, {"kernel"}, MEASURED)
         assert scenario["topology"]["access"]["delay"] == expected
-        assert [flow["transport"]["send_jitter"] for flow in scenario["flows"]] == ["120 us", "0 s"]
+        assert [flow["transport"]["send_jitter"] for flow in scenario["flows"]] == ["120 µs", "0 s"]
         tb.Scenario.of(scenario)
         take_time(before, {"kernel"}, IDEAL)
         assert before["flows"] == written.to_dict(full=True)["flows"]
@@ -361,7 +361,7 @@ def test_random_parts_add_up_and_other_topologies_stay_as_they_are() -> None:
     )
     scenario = written.to_dict(full=True)
     take_time(scenario, set(), MEASURED)
-    assert scenario["flows"][0]["transport"]["send_jitter"] == "1125 us"
+    assert scenario["flows"][0]["transport"]["send_jitter"] == "1125 µs"
     assert scenario["topology"] == written.to_dict(full=True)["topology"]
 
 

@@ -453,7 +453,7 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_command_begins(tmp_p
     (tmp_path / "taken").write_text("no result")
     ended = shell("--rate", "1 Mbit/s", "--record", str(tmp_path / "taken"), "--", "touch", str(tmp_path / "begun"))
     assert ended.returncode == 1
-    assert "taken: exists and holds no result of ours" in ended.stderr
+    assert "taken is a file; expected a folder" in ended.stderr
     assert not (tmp_path / "begun").exists()
 
 

@@ -250,7 +250,7 @@ def test_a_folder_that_cannot_be_written_is_told_first(
         check=False,
     )
     assert ended.returncode == 1
-    assert "film: exists and holds no result of ours" in ended.stderr
+    assert "film is a file; expected a folder" in ended.stderr
     assert not (tmp_path / "in").exists()
 
 

@@ -69,7 +69,7 @@ def _other_units(result: Result) -> list[str]:
     if sent.is_empty() or result.flow_series.is_empty():
         return []
     series = result.flow_series.filter(pl.col("flow").is_in(sent["flow"].implode()))
-    most = series.group_by("flow").agg(pl.col("window").max(), pl.col("directed_rate").max())
+    most = series.group_by("flow", maintain_order=True).agg(pl.col("window").max(), pl.col("directed_rate").max())
     most = most.join(sent.select("flow", packet=pl.col("sent_bytes") / pl.col("sent_packets")), on="flow").sort("flow")
     warnings = []
     for column, unit, per_packet, what in (
