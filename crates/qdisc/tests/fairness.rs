@@ -302,6 +302,25 @@ fn a_class_shares_one_queue() {
     assert!(single.abs_diff(500) <= 1, "{single}");
 }
 
+/// Beside very many heavy flows a light one's weight is lost in the sum of real numbers. When they have left, the fluid still
+/// takes time for the light ones, so that one more of them need not wait for all that the others have.
+#[test]
+fn a_light_flow_gets_its_turn_where_very_many_heavy_ones_have_left() {
+    const HEAVY: u32 = 20_000;
+    let written = format!(
+        r#"{{"name":"weighted-fair-queueing","shares":[{{"flows":{:?},"weight":1e6}},{{"flows":{:?},"weight":1e-6}}]}}"#,
+        (0..HEAVY).collect::<Vec<_>>(),
+        (HEAVY..HEAVY + 3).collect::<Vec<_>>(),
+    );
+    let mut jobs: Vec<Job> = (0..HEAVY).map(|flow| Job::new(0, flow, 40)).collect();
+    jobs.extend((0..2000).map(|n| Job::new(0, HEAVY + n % 2, 1000)));
+    // The heavy ones take 0.8 s, the two light ones 2 s more.
+    jobs.extend((0..2).map(|_| Job::new(1_000_000, HEAVY + 2, 1000)));
+    let outcome = run(&config(&written), Capacity::Unlimited, &jobs, 1);
+    let last = outcome.departures.iter().rposition(|departure| departure.flow == HEAVY + 2).expect("it left");
+    assert!(last < HEAVY as usize + 1000, "{last} of {}", jobs.len());
+}
+
 #[test]
 fn state_of_idle_flows_is_given_back() {
     for name in [

@@ -44,6 +44,10 @@ fn every_bad_parameter_is_named() {
             vec!["shares[0].weight", "shares[1].flows", "shares[2].flows"],
         ),
         (
+            r#"{"name":"weighted-fair-queueing","shares":[{"flows":[1],"weight":1e18},{"flows":[2],"weight":1e-9}]}"#,
+            vec!["shares[0].weight", "shares[1].weight"],
+        ),
+        (
             r#"{"name":"weighted-round-robin","shares":[{"flows":[1],"weight":0.001}]}"#,
             vec!["shares[0].weight"],
         ),

@@ -143,7 +143,7 @@ class Share(Part):
     """The flows' numbers in the scenario."""
 
     weight: float = 1.0
-    """Their weight: service is shared in proportion. Above zero; flows named nowhere have weight 1."""
+    """Their weight: service is shared in proportion. From 0.000001 to 1000000; flows named nowhere have weight 1."""
 
     together: bool = False
     """Whether these flows are one class that shares one queue and one weight; otherwise each has its own."""

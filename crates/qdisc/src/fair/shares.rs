@@ -13,7 +13,7 @@ use tailback_core::{Checker, Packet};
 pub struct Share {
     /// The flows' numbers in the scenario.
     pub flows: Vec<u32>,
-    /// Their weight: service is shared in proportion. Above zero; flows named nowhere have weight 1.
+    /// Their weight: service is shared in proportion. From 0.000001 to 1000000; flows named nowhere have weight 1.
     pub weight: f64,
     /// Whether these flows are one class that shares one queue and one weight; otherwise each has its own.
     pub together: bool,
@@ -28,6 +28,10 @@ impl Default for Share {
 /// Shares are numbered in 16 bits.
 const MOST_SHARES: usize = u16::MAX as usize;
 
+/// Weights beyond these would leave nothing of each other in a sum of real numbers: 1 is lost beside 10¹⁸.
+pub(crate) const LEAST_WEIGHT: f64 = 1e-6;
+const MOST_WEIGHT: f64 = 1e6;
+
 /// Complains about weights that make no sense.
 pub(crate) fn check_shares(shares: &[Share], field: &str, checker: &mut Checker) {
     let many = shares.len();
@@ -41,7 +45,8 @@ pub(crate) fn check_shares(shares: &[Share], field: &str, checker: &mut Checker)
     for (index, share) in shares.iter().enumerate() {
         checker.within(format!("{field}[{index}]"), |checker| {
             let weight = share.weight;
-            checker.require(weight.is_finite() && weight > 0.0, "weight", weight, "a number above zero");
+            let may_be = (LEAST_WEIGHT..=MOST_WEIGHT).contains(&weight);
+            checker.require(may_be, "weight", weight, "a number from 0.000001 to 1000000");
             check_members(&share.flows, &mut seen, checker);
         });
     }

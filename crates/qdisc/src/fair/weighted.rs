@@ -17,7 +17,7 @@ use tailback_core::{BitRate, Bytes, Checker, Packet, QueueCx, Time};
 use super::agenda::Agenda;
 use super::heap::Entry;
 use super::order::Order;
-use super::shares::check_shares;
+use super::shares::{LEAST_WEIGHT, check_shares};
 use super::tagged::{ByTag, TagRule, TaggedFlows};
 use super::{BufferConfig, Share};
 use crate::fair::PerFlow;
@@ -189,7 +189,8 @@ impl Fluid {
             self.virtual_time = self.virtual_time.max(finish);
             self.departures.pop();
             self.backlogged -= 1;
-            self.weights -= flows.weight(slot);
+            // Rounding of sums leaves no less than what one flow has, or nothing could be divided by it.
+            self.weights = greatest(self.weights - flows.weight(slot), LEAST_WEIGHT);
             *flows.state(slot) = Finish::EMPTY;
             flows.overlook(slot);
             flows.unmark(slot);
