@@ -3,8 +3,8 @@
 
 use tailback_control::{AnyController, ControllerParams, EcnEcho, Scheme};
 use tailback_core::{
-    Acked, Bytes, CongestionEvent, Controller, Cx, Echoes, Feedback, PairPosition, RttSample, Sent, Span,
-    Stream, Time,
+    Acked, BitRate, Bytes, CongestionEvent, Controller, Cx, DeliverySample, Echoes, Feedback, PairPosition,
+    RttSample, Sent, Span, Stream, Time,
 };
 
 const SEGMENT: u64 = 1000;
@@ -187,6 +187,51 @@ fn ledbat_plus_plus_shrinks_in_proportion_to_the_excess() {
     let before = window(&ledbat);
     feed(&mut ledbat, 100, &ack(40, 92));
     close(window(&ledbat), before + (1.0 / 6.0 - before * 0.2) / before, 0.01);
+}
+
+// ── BBR, version 1 (Linux, `bbr_cwnd_event` and `bbr_check_probe_rtt_done`) ──
+
+/// Where the application pauses in ProbeRTT, nobody acknowledges anything that could end it. What leaves after the pause does,
+/// but not before the 200 ms are over, and the window is as before at once.
+#[test]
+fn bbr1_ends_probe_rtt_when_data_leaves_after_a_pause() {
+    let mut bbr = scheme(serde_json::json!({ "name": "bbr1" }), 20, None);
+    let acked = |millis, rtt| DeliverySample {
+        delivered: Bytes::new(SEGMENT),
+        newly_acked: Bytes::new(SEGMENT),
+        rate: Some(BitRate::from_bits_per_sec(1_000_000)),
+        rtt: Some(Span::from_millis(rtt)),
+        sent_at: Time::ZERO + Span::from_millis(millis - rtt),
+        ..DeliverySample::default()
+    };
+    let deliver = |bbr: &mut AnyController, millis, rtt| {
+        let sample = acked(millis, rtt);
+        let in_flight = Bytes::new(3 * SEGMENT);
+        feed(bbr, millis, &Feedback { delivery: Some(&sample), in_flight, ..ack(4, rtt) });
+    };
+    deliver(&mut bbr, 40, 40);
+    let before = window(&bbr);
+    assert!(before >= 20.0, "{before}");
+    deliver(&mut bbr, 11_000, 50);
+    assert_eq!(window(&bbr), 4.0, "the smallest round trip time is old: ProbeRTT, until 11.2 s at least");
+    let mut resume = |millis| {
+        let size = Bytes::new(SEGMENT);
+        let mut sent = Sent {
+            number: 30,
+            size,
+            in_flight: size,
+            retransmission: false,
+            pair: PairPosition::Single,
+            app_limited: true,
+            tag: 0,
+        };
+        let mut rng = Stream::new(1, "todays");
+        let now = Time::ZERO + Span::from_millis(millis);
+        bbr.on_sent(now, &mut sent, &mut Cx { rng: &mut rng, notes: None });
+        window(&bbr)
+    };
+    assert_eq!(resume(11_200), 4.0, "not over yet");
+    assert!(resume(11_201) >= before, "over");
 }
 
 // ── PCC Vivace ──

@@ -17,6 +17,10 @@
 //!
 //! Departures of others: Windows tunes γ to the buffer it finds (the draft's §5.2), so that short queues do not stop
 //! `dwnd`; here γ is fixed, as in the paper. The RTT of a round is its smallest, as in Windows by the draft.
+//!
+//! Decided here: a time-out's slow start threshold is half of `cwnd`, which is also what a loss halves. Half of what is in
+//! flight (RFC 5681, equation 4) would be half of `win` and so count `dwnd`, too, which a time-out takes back altogether:
+//! slow start would double into what only a short queue had allowed. A long recovery does not raise it either.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
