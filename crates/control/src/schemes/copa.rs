@@ -36,6 +36,13 @@
 //! Deviations: the window does not grow where the application limits the sender. A time-out leaves one segment and ends
 //! slow start; while it is repaired, of which nothing can be timed, the window doubles per round trip to half of what it
 //! was (RFC 5681 §3.1). Data is not ECN-capable.
+//!
+//! Decided here: nothing but an acknowledgement that can be timed moves the window or ends a round trip for velocity and
+//! mode; one that answers a retransmission cannot. The direction is that of the window over a round trip, up where it stayed;
+//! it also turns at once, with a velocity of 1, where the velocity was higher and the target lies the other way, as in mvfst.
+//! The mode is chosen once per round trip, and 1/δ grows from the second in which it competes on, in recovery too. What has
+//! left the memory of RTTstanding or of the largest delay does not come back where the smoothed round trip time grows. After
+//! a pause the window is at most the initial one. A time-out that proves spurious is not taken back.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,6 +4,7 @@
 mod bbr1;
 mod classic;
 mod compound;
+mod copa;
 mod cubic;
 mod wire;
 
