@@ -176,6 +176,20 @@ fn ledbat_plus_plus_slows_down_and_comes_back() {
     assert_eq!(window(&ledbat), 2.0, "the next slowdown");
 }
 
+/// What a time-out in a slowdown has lost left before it, at the window that is to be returned to: half of that is left, and not
+/// half of the two segments in force.
+#[test]
+fn ledbat_plus_plus_returns_to_half_after_a_timeout_in_a_slowdown() {
+    let mut ledbat = scheme(serde_json::json!({ "name": "ledbat-plus-plus" }), 40, Some(40));
+    (0..4).for_each(|_| feed(&mut ledbat, 0, &ack(40, 20)));
+    feed(&mut ledbat, 50, &ack(40, 20));
+    assert_eq!(window(&ledbat), 2.0, "a slowdown");
+    feed(&mut ledbat, 60, &event(CongestionEvent::Timeout { consecutive: 1 }, 40));
+    assert_eq!(window(&ledbat), 1.0);
+    (0..120).for_each(|_| feed(&mut ledbat, 80, &ack(2, 20)));
+    close(window(&ledbat), 20.0, 0.5);
+}
+
 /// Above the target the window shrinks by W (q/T - 1) per round trip, at most by half.
 #[test]
 fn ledbat_plus_plus_shrinks_in_proportion_to_the_excess() {

@@ -19,6 +19,11 @@
 //!
 //! Deviations: the decrease of a round trip is spread over its acknowledgements. A slowdown that is due during
 //! recovery or slow start waits until it is over.
+//!
+//! Decided here: a loss, a mark or a time-out during a slowdown halves the window to return to, not the two segments in
+//! force. A time-out and a pause end the two round trips; the slow start that follows counts as the slowdown's. The first
+//! slow start may also end with a loss, or at `initial_ssthresh`, and a slowdown follows all the same. Slow start stops at the
+//! threshold; its later ones heed no delay. A window of one segment stays until it grows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,7 +170,12 @@ impl LedbatPlusPlus {
                 }
             }
             CongestionEvent::Timeout { .. } | CongestionEvent::Idle => {
+                let there = self.aimd.law.ssthresh;
                 self.aimd.on_event(event, feedback, 0.5, cx);
+                if frozen && matches!(event, CongestionEvent::Timeout { consecutive: 0 | 1 }) {
+                    // As above. Where the last packets before a slowdown are lost, nothing but the timer can tell.
+                    self.aimd.law.ssthresh = (there / 2.0).max(LEAST);
+                }
                 if self.stage != Stage::First {
                     self.stage = Stage::Climb;
                 }

@@ -21,6 +21,11 @@ impl Reno {
         Self { cwnd: initial, ssthresh, initial, before: None }
     }
 
+    /// A window and a threshold of a scheme's own, to which nothing spurious leads back.
+    pub(crate) fn enter(&mut self, cwnd: f64, ssthresh: f64) {
+        (self.cwnd, self.ssthresh, self.before) = (cwnd, ssthresh, None);
+    }
+
     pub(crate) fn new_data(f: &Feedback<'_>) -> f64 {
         f.advanced.as_f64() / SEGMENT as f64
     }

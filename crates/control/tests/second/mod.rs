@@ -6,6 +6,7 @@ mod classic;
 mod compound;
 mod copa;
 mod cubic;
+mod ledbat_plus_plus;
 mod wire;
 
 use tailback_core::{Directive, Feedback, Sent, Time};
