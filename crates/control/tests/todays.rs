@@ -356,6 +356,27 @@ fn prague_goes_below_two_segments_by_its_pacing() {
     assert_eq!(window(&prague), 1.0, "after a time-out");
 }
 
+/// Below one segment, too, a loss halves the rate, its repair leaves it, and a time-out does not raise it: a whole segment in
+/// flight would be twenty times as much here.
+#[test]
+fn prague_gives_way_to_losses_below_one_segment() {
+    let mut prague = scheme(serde_json::json!({ "name": "prague" }), 4, Some(2));
+    let rate = |prague: &AnyController| prague.directive().rate.expect("it paces").bits_per_sec();
+    feed(&mut prague, 0, &Feedback { acked: &[ONE], ..ack(4, 5) });
+    let mut round = 0;
+    while rate(&prague) > 800_000 {
+        round += 1;
+        feed(&mut prague, 30 * round, &marked(Feedback { acked: &[ONE], ..ack(1, 5) }));
+    }
+    let before = rate(&prague);
+    feed(&mut prague, 30 * round + 30, &event(CongestionEvent::Loss, 2));
+    close(rate(&prague) as f64, before as f64 / 2.0, 2.0);
+    feed(&mut prague, 30 * round + 40, &event(CongestionEvent::RecoveryEnd, 2));
+    close(rate(&prague) as f64, before as f64 / 2.0, 2.0);
+    feed(&mut prague, 30 * round + 50, &event(CongestionEvent::Timeout { consecutive: 1 }, 2));
+    close(rate(&prague) as f64, before as f64 / 4.0, 2.0);
+}
+
 /// The law of `tests/test_todays_laws.py` at a mark in a thousand packets, which takes 2000 periods to forget where it began: from
 /// either side. In the simulator that is 10 million packets and more; from slow start at 100 ms, 800 s.
 #[test]

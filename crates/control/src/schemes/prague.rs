@@ -25,6 +25,13 @@
 //! have become short for want of a queue; appendix A.1.6 names windows of fractions of a segment as the way. What full
 //! packets cost is on the page of today's schemes. Pacing is not dithered by ±3 %. Marks are always counted (as in RFC 9768), never by flags. Retransmissions
 //! are not ECN-capable.
+//!
+//! Decided here: T holds from the start, where the module reduces and estimates per round trip, however short, in slow start and
+//! for 4 rounds after it; a reduction waits for T alone, the estimate also for a window of data. Slow start counts what is
+//! acknowledged cumulatively, marked or not, two segments at most (RFC 3465), and also repairs a time-out, where the module
+//! does not grow; a loss halves what is in flight (RFC 5681), or W where that is below 4. A time-out below one segment halves
+//! W, too, and one that proves spurious there is not taken back.
+//! There is no mode that counts in rates, which the module has at 4 packets and fewer: a real window does the same.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -189,6 +196,23 @@ impl Prague {
         self.aimd.law.ssthresh = to.max(2.0).min(self.aimd.law.window);
     }
 
+    /// Answers what is no mark. A small window is halved as any other, and nothing but an undoing takes it up to a whole segment.
+    fn on_event(&mut self, event: CongestionEvent, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
+        let (had, fraction) = (self.window(), self.fraction.take());
+        self.aimd.on_event(event, feedback, 0.5, cx);
+        match event {
+            CongestionEvent::Loss if had < 2.0 * LEAST_IN_FLIGHT => self.halve(had),
+            CongestionEvent::Timeout { .. } if fraction.is_some() => self.halve(had),
+            CongestionEvent::Spurious if self.aimd.law.window > 1.0 => {}
+            _ => self.fraction = fraction,
+        }
+    }
+
+    fn halve(&mut self, window: f64) {
+        self.set(window / 2.0);
+        self.aimd.law.ssthresh = self.aimd.law.window;
+    }
+
     fn grow(&mut self, feedback: &Feedback<'_>, unmarked: f64) {
         self.lone = false;
         if self.aimd.law.in_slow_start() {
@@ -221,9 +245,8 @@ impl Controller for Prague {
             // Marks are answered by their counts.
             Some(CongestionEvent::Ecn) | None => {}
             Some(event) => {
-                self.fraction = None;
                 self.lone |= matches!(event, CongestionEvent::Timeout { .. });
-                self.aimd.on_event(event, feedback, 0.5, cx);
+                self.on_event(event, feedback, cx);
                 return;
             }
         }

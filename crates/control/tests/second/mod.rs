@@ -7,6 +7,7 @@ mod compound;
 mod copa;
 mod cubic;
 mod ledbat_plus_plus;
+mod prague;
 mod wire;
 
 use tailback_core::{Directive, Feedback, Sent, Time};
