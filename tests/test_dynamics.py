@@ -114,6 +114,23 @@ def test_completion_of_files() -> None:
     assert completion.by_size(made)["messages"].sum() == made.messages.height
 
 
+def test_all_that_is_said_of_completion_is_of_the_same_messages() -> None:
+    """Those that began from ``warm_up`` on."""
+    base = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", duration="10 s", warm_up="5 s")
+    made = base.with_flows(tb.flows(5, "sack", {"name": "files"})).run()
+    late = int((made.messages["began"] >= 5.0).sum())
+    assert 0 < late < made.messages.height
+    assert completion.completion_times(made)["messages"].sum() == late
+    assert completion.by_size(made)["messages"].sum() == late
+    assert completion.slowdown(made).height == late
+    dots, *_ = made.plot.completion().axes[0].lines
+    assert np.size(dots.get_xdata()) == late
+    none = dataclasses.replace(made, warm_up=10.0)
+    assert completion.by_size(none).is_empty()
+    with pytest.raises(tb.TailbackError, match="no message that began after warm_up ended"):
+        none.plot.completion()
+
+
 def test_no_python_loop_over_samples_on_the_way_to_pandas(tmp_path: Path) -> None:
     """Ten times the samples take as many steps of the interpreter. How fast it is: `benches/loading.py`."""
     pytest.importorskip("pandas")

@@ -143,7 +143,8 @@ class Plots:
         return made
 
     def completion(self, *, ax: Axes | None = None) -> Figure:
-        """Completion times of files and bursts against their sizes: median and 95th percentile."""
+        """Completion times of files and bursts that began from ``warm_up`` on against their sizes: each, median and 95th
+        percentile."""
         with style():
             made, axes = canvas(ax, height=3.0)
             transfers.by_size(made, axes[0], self._result)

@@ -8,6 +8,7 @@ from tailback.errors import NotFoundError
 from tailback.plot import series
 from tailback.plot.style import FAINT, line
 from tailback.results.completion import by_size as sizes_of
+from tailback.results.completion import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 
 
 def by_size(made: Figure, axis: Axes, result: Result) -> None:
-    """Draws each message, and the median and 95th percentile in steps of size."""
-    messages = result.messages
+    """Draws each message that began from ``warm_up`` on, and the median and 95th percentile in steps of size."""
+    messages = counted(result)
     if messages.is_empty():
-        raise NotFoundError("no message ended; expected flows with a source of files or bursts")
+        raise NotFoundError(
+            "no message that began after warm_up ended; expected flows with a source of files or bursts"
+        )
     steps = sizes_of(result)
     axis.plot(messages["size"] * 1e-3, messages["completion_time"], ".", color=FAINT, markersize=2, alpha=0.5)
     for index, (column, name) in enumerate((("median", "median"), ("p95", "95th percentile"))):
