@@ -70,8 +70,8 @@ def measure(lab: Lab) -> Outcome:
         why=sac.why(
             checks,
             "the unit of ε that the rate control needs makes Reno increase by nine segments per round trip instead of one, which "
-            "costs more by losses than it brings; smaller units lose less, and none gains at this round trip, of which the buffer "
-            "holds more than the pipe (the tables of units and of round trips on the page)",
+            "costs more by losses than it brings; smaller units lose less, and none gains at this round trip of 30 ms, where the "
+            "buffer holds more than the pipe (the tables of units and of round trips on the page)",
         ),
         scenario=scenario(Run(sac.setting(lab.fidelity, 1.05), 0.05, scheme_of(sac.inverse(over=RENO)))).to_toml(),
     )
