@@ -53,6 +53,25 @@ def test_examples_survive_the_round_trip(file: Path, tmp_path: Path) -> None:
     assert _core.scenario_hash(tb.Scenario.from_toml(copy).to_json()) == _core.scenario_hash(scenario.to_json())
 
 
+def test_what_comes_back_from_a_file_is_equal(tmp_path: Path) -> None:
+    """Defaults that are written out and other units say the same; what says something else is not equal."""
+    said = tb.dumbbell(
+        rate="10 Mbit/s", delay="0.02 s", duration="0.5 min", queue="codel", flows=[tb.flows(1, "cubic")]
+    )
+    file = tmp_path / "scenario.toml"
+    said.to_toml(file)
+    again = tb.Scenario.from_toml(file)
+    assert again == said
+    assert said == again
+    assert again != said.replace(seed=2)
+    assert again != said.replace(**{"flows[0].scheme.beta": 0.5})
+    assert again != said.to_dict()
+    bare = tb.dumbbell(rate="10 Mbit/s", delay="0.02 s")
+    assert bare == tb.dumbbell(rate="10 Mbit/s", delay="20 ms")
+    assert bare != tb.dumbbell(rate="10 Mbit/s", delay="21 ms")
+    assert bare != said
+
+
 def test_python_and_toml_run_alike(tmp_path: Path) -> None:
     scenario = tb.dumbbell(rate="5 Mbit/s", delay="5 ms", duration="5 s", flows=[tb.flows(2, "sack")])
     file = tmp_path / "scenario.toml"
