@@ -239,6 +239,8 @@ def test_figures_of_a_column() -> None:
     column = pl.Series("rate", [4, 1, 7])
     assert (columns.least(column), columns.mean(column), columns.greatest(column)) == (1.0, 4.0, 7.0)
     assert (columns.median(column), columns.quantile(column, 1.0)) == (4.0, 7.0)
+    parts = [0.0, 0.1, 0.5, 0.6, 0.95]
+    assert [columns.quantile(column, part) for part in parts] == pytest.approx(np.quantile(column.to_numpy(), parts))
     with pytest.raises(ValueError, match="rate: expected numbers, found 0 values"):
         columns.mean(column.head(0))
     with pytest.raises(ValueError, match="name: expected numbers, found 1 values of String"):

@@ -19,6 +19,6 @@ one = link.with_flows(tb.flows(1, "cubic", transport={"segment_size": "1500 B"})
 deep, short = one.run(), one.replace(queue="codel").run()
 
 for name, result in (("drop-tail", deep), ("CoDel", short)):
-    goodput, slow = result.flows["goodput"][0] / 1e6, result.flow_series["rtt"].quantile(0.95) * 1e3
+    goodput, slow = result.flows["goodput"][0] / 1e6, result.flow_series["rtt"].quantile(0.95, "linear") * 1e3
     print(f"{name:9} {goodput:.2f} Mbit/s, 95 % of round trips below {slow:.0f} ms")
 deep.plot.overview().savefig("cellular.svg")

@@ -160,8 +160,8 @@ def _band(axis: Axes, table: pl.DataFrame, label: str, index: int) -> None:
         table.group_by("time", maintain_order=True)
         .agg(
             value.mean().name.suffix(" mean"),
-            value.quantile(0.1).name.suffix(" low"),
-            value.quantile(0.9).name.suffix(" high"),
+            value.quantile(0.1, "linear").name.suffix(" low"),
+            value.quantile(0.9, "linear").name.suffix(" high"),
         )
         .drop_nulls()
     )

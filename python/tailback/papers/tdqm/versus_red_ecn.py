@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from tailback import units
-from tailback.analysis import mean_interval
+from tailback.analysis import columns, mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.tdqm import network
 
@@ -127,10 +127,10 @@ def simulate(run: Run) -> Seen:
         link["utilization"],
         link["mean_queue"],
         1e3 * (link["queueing_delay"] or 0.0),
-        1e3 * (float(rtt.quantile(0.99) or 0.0) - base),
+        1e3 * (columns.quantile(rtt, 0.99) - base),
         link["loss_rate"],
-        float(took.quantile(0.5) or 0.0),
-        float(took.quantile(0.99) or 0.0),
+        columns.quantile(took, 0.5),
+        columns.quantile(took, 0.99),
     )
 
 
