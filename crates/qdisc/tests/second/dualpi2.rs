@@ -35,6 +35,7 @@ pub struct DualPi2 {
     pub alpha: f64,
     pub beta: f64,
     pub k: f64,
+    /// Nanoseconds, whole ones: at half of the ramp the likelihood is a half, and two of these are exactly one.
     pub ramp: (f64, f64),
     pub period: Span,
     pub limit: Limit,
@@ -74,8 +75,8 @@ impl DualPi2 {
     }
 
     /// Figure 5.
-    fn native(&self, delay: f64) -> f64 {
-        ((delay - self.ramp.0) / (self.ramp.1 - self.ramp.0)).clamp(0.0, 1.0)
+    fn native(&self, delay: Span) -> f64 {
+        ((delay.as_nanos() as f64 - self.ramp.0) / (self.ramp.1 - self.ramp.0)).clamp(0.0, 1.0)
     }
 
     /// Figure 7, the part of the scalable queue; `None` where the packet is dropped.
@@ -86,7 +87,7 @@ impl DualPi2 {
         if coupled < 1.0 {
             // A queue of one packet is no queue (Th_len).
             let more = !self.scalable.waiting.is_empty();
-            let own = if more { self.native(now.since(came).as_secs_f64()) } else { 0.0 };
+            let own = if more { self.native(now.since(came)) } else { 0.0 };
             if self.scalable.recur(own.max(coupled)) {
                 cx.mark_ce(&mut packet);
             }
