@@ -92,6 +92,14 @@ def test_flows_without_an_accumulation_weigh_the_same() -> None:
     assert "price" in found.links.columns
 
 
+def test_a_flow_that_starts_at_warm_up_takes_part() -> None:
+    base = tb.dumbbell(rate="1 Mbit/s", delay="10 ms", duration="16 s", warm_up="15 s", record={"links": "none"})
+    found = (
+        base.with_flows(tb.flows(1, "sack", name="a"), tb.flows(1, "sack", name="b", start="15 s")).run().predicted()
+    )
+    assert found.flows["flow"].to_list() == ["a", "b"]
+
+
 def test_what_cannot_be_predicted_is_said(result: Result) -> None:
     for fairness, words in (("fair", "proportional, max-min"), (-1.0, "above 0")):
         with pytest.raises(PredictionError, match=words):

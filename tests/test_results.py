@@ -19,6 +19,7 @@ import pytest
 import tailback as tb
 from tailback.results import files, from_core, metrics, tables
 from tailback.results.units import UNITS
+from tailback.units import number
 
 
 def test_describes_itself(result: tb.Result, dumbbell: tb.Scenario) -> None:
@@ -325,6 +326,31 @@ def test_state_of_controllers_is_kept_when_asked_for() -> None:
     state = scenario.run().state
     assert set(state["flow"]) <= {"cubic"}
     assert np.isfinite(state["value"].to_numpy()).all()
+
+
+def test_times_are_the_numbers_nearest_to_them() -> None:
+    """A time of so many nanoseconds is the number that the scenario's own text gives, such as 15 or 0.3."""
+    base = tb.dumbbell(
+        rate="5 Mbit/s",
+        delay="30 ms",
+        buffer="10 packets",
+        duration="16 s",
+        record={"bin": "30 ms", "state": True, "packets": True},
+    )
+    result = base.with_flows(
+        tb.flows(
+            1, "cubic", {"name": "files", "size": {"name": "constant", "value": "9 kB"}}, start="15 s", name="late"
+        ),
+        tb.flows(1, "cubic", "bulk", stop="3 s", name="short"),
+    ).run()
+    assert result.flows["start"].to_list() == [15.0, 0.0]
+    assert result.series(flow="late")["time"].to_list() == [number(f"{30 * (n + 1)} ms") for n in range(533)]
+    times = [result.messages["began"], result.messages["ended"], result.state["time"], result.packets["time"]]
+    times += [result.links["delay"], result.links["round_trip"], result.flows["round_trip"]]
+    for column in times:
+        values = column.drop_nulls().to_numpy()
+        assert values.size
+        assert (values == np.rint(values * 1e9) / 1e9).all(), column.name
 
 
 def test_nothing_recorded_is_an_empty_table(dumbbell: tb.Scenario) -> None:

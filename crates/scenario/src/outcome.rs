@@ -82,7 +82,7 @@ pub(crate) fn tell(
         aggregates: AggregateRows::table(&scenario, network, &start, last),
         aggregates_measured: AggregateRows::table(&scenario, network, warm, last),
         messages: columns_of(columns::MESSAGES, |of| of(&series.messages)),
-        times: series.times.iter().map(|time| time.as_secs_f64()).collect(),
+        times: series.times.iter().map(|time| time.as_nanos() as f64 / 1e9).collect(),
         link_series: link_series
             .map(|(index, (columns, state))| (link_name(index), of_link(columns, state)))
             .collect(),
@@ -96,10 +96,23 @@ pub(crate) fn tell(
     };
     outcome.hash = outcome.digest();
     outcome.packets = columns::decoded(std::mem::take(&mut outcome.packets));
+    outcome.round_times();
     outcome
 }
 
 impl Outcome {
+    /// Gives times as the numbers nearest to them: 15 s leaves as 15, and not as the 15.000000000000002 that nanoseconds
+    /// times 1e-9 come to. Whoever asks which flows are there at `warm_up` compares them with the scenario's own times.
+    /// The digest covers the numbers as they were before, so that hashes stay what they are.
+    fn round_times(&mut self) {
+        let flows = [&mut self.flows, &mut self.flows_measured];
+        let links = [&mut self.links, &mut self.links_measured];
+        let aggregates = [&mut self.aggregates, &mut self.aggregates_measured];
+        let logs = [&mut self.messages, &mut self.state];
+        let tables = flows.into_iter().chain(links).chain(aggregates).chain(logs);
+        tables.for_each(|table| table.round_times(columns::is_whole_time));
+    }
+
     fn digest(&self) -> String {
         let mut digester = Digester::default();
         let plain = [&self.links, &self.flows, &self.aggregates, &self.messages, &self.state, &self.packets];

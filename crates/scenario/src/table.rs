@@ -70,6 +70,17 @@ impl Table {
         }
     }
 
+    /// Makes of every quantity of those columns of which `whole` says so the number nearest to its whole nanoseconds.
+    pub(crate) fn round_times(&mut self, whole: impl Fn(&str) -> bool) {
+        for (_, column) in self.0.iter_mut().filter(|(name, _)| whole(name)) {
+            if let Column::F64(values) = column {
+                for seconds in values.iter_mut() {
+                    *seconds = (*seconds * 1e9).round() / 1e9;
+                }
+            }
+        }
+    }
+
     /// Adds names and values of those columns to a digest of which `wanted` says so.
     pub fn digest(&self, digester: &mut Digester, wanted: impl Fn(&str) -> bool) {
         for (name, column) in self.0.iter().filter(|(name, _)| wanted(name)) {

@@ -64,6 +64,19 @@ pub(crate) fn is_digested(key: &str) -> bool {
     !LEFT_OUT.contains(key)
 }
 
+/// Whether the columns of this key are times of whole nanoseconds, in seconds: those that are given, and levels (an instant,
+/// the last of some). Means and sums need not be.
+pub(crate) fn is_whole_time(key: &str) -> bool {
+    static WHOLE: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        let tables =
+            infos_of(&links::COLUMNS).chain(infos_of(flows::COLUMNS)).chain(infos_of(aggregates::COLUMNS));
+        let all = tables.chain(infos_of(MESSAGES)).chain(logs::STATE);
+        let is_level = |info: &ColumnInfo| matches!(info.kind, ColumnKind::Given | ColumnKind::Level);
+        all.filter(|info| is_level(info) && info.unit() == Unit::Seconds).map(|info| info.key).collect()
+    });
+    WHOLE.contains(key)
+}
+
 fn infos_of<Of>(entries: &[Entry<Of>]) -> impl Iterator<Item = &ColumnInfo> {
     entries.iter().map(|entry| &entry.info)
 }
