@@ -8,7 +8,6 @@ from tailback.errors import NotFoundError
 from tailback.plot import series
 from tailback.plot.style import FAINT, line
 from tailback.results.completion import by_size as sizes_of
-from tailback.results.completion import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 def by_size(made: Figure, axis: Axes, result: Result) -> None:
     """Draws each message that began from ``warm_up`` on, and the median and 95th percentile in steps of size."""
-    messages = counted(result)
+    messages = result.counted_messages()
     if messages.is_empty():
         raise NotFoundError(
             "no message that began after warm_up ended; expected flows with a source of files or bursts"

@@ -14,7 +14,6 @@ import polars as pl
 from tailback.errors import unknown
 from tailback.plot import heatmap
 from tailback.plot.along import span
-from tailback.results.completion import counted
 from tailback.sweeps import statistics
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def figures_of_result(result: Result) -> list[Drawn]:
     if series.height and series["flow"].n_unique() > 1:
         about = "Jain's index of the flows' goodputs in windows of several lengths."
         drawn.append(Drawn("fairness", "Fairness", about, "fairness", plots.fairness))
-    if counted(result).height:
+    if result.counted_messages().height:
         about = "Each dot is a file or burst that began after the warm-up."
         drawn.append(Drawn("completion", "Completion times", about, "completion", plots.completion))
     return drawn

@@ -12,16 +12,13 @@ if TYPE_CHECKING:
     from tailback.results.result import Result
 
 
-def counted(result: Result) -> pl.DataFrame:
-    """The messages that began from ``warm_up`` on and ended within the run: those that everything here counts."""
-    return result.messages.filter(pl.col("began") >= result.warm_up)
-
-
 def completion_times(result: Result, percents: Sequence[float] = (50, 95, 99)) -> pl.DataFrame:
     """Per group of flows, the number, mean and percentiles of the seconds from a message's beginning at its sender until
     its sender knows that all of it has arrived (RFC 5166 §2.1.2: per-connection transfer time), over messages that began
     from ``warm_up`` on and ended within the run. A long message that the end of the run cuts short is in none of them."""
-    named = counted(result).join(result.flows.select("flow", "group"), on="flow", how="left", maintain_order="left")
+    named = result.counted_messages().join(
+        result.flows.select("flow", "group"), on="flow", how="left", maintain_order="left"
+    )
     time = pl.col("completion_time")
     return named.group_by("group", maintain_order=True).agg(
         pl.len().alias("messages"),
@@ -35,7 +32,7 @@ def slowdown(result: Result) -> pl.DataFrame:
     path, one round trip of propagation and the transmission of the message at the bottleneck's rate (Alizadeh et al. 2013,
     §5, normalised completion time)."""
     rate = float(result.links.filter(pl.col("link") == result.bottleneck)["rate"][0])
-    table = counted(result).join(result.flows.select("flow", "group", "round_trip"), on="flow", how="left")
+    table = result.counted_messages().join(result.flows.select("flow", "group", "round_trip"), on="flow", how="left")
     least = pl.col("round_trip") + pl.col("size") * 8.0 / rate
     return table.with_columns((pl.col("completion_time") / least).alias("slowdown")).drop("round_trip")
 
@@ -43,7 +40,7 @@ def slowdown(result: Result) -> pl.DataFrame:
 def by_size(result: Result, bins: int = 12) -> pl.DataFrame:
     """Median and 95th percentile of completion times by size of message, in ``bins`` steps of equal ratio, over messages that
     began from ``warm_up`` on."""
-    table = counted(result)
+    table = result.counted_messages()
     if table.is_empty():
         return pl.DataFrame(schema={"size": pl.Float64, "messages": pl.UInt32, "median": pl.Float64, "p95": pl.Float64})
     sizes = table["size"].to_numpy().astype(np.float64)

@@ -165,6 +165,10 @@ class Result(Tabular):
         # A bin belongs to the window when more than half of it does.
         return found.filter(pl.col("time") > self.warm_up + 0.5 * self.bin) if after_warm_up else found
 
+    def counted_messages(self) -> pl.DataFrame:
+        """The messages that began from ``warm_up`` on: those that completion times, by whichever function, are of."""
+        return self.messages.filter(pl.col("began") >= self.warm_up)
+
     def summary(self) -> pl.DataFrame:
         """One line with the metrics that people ask for first."""
         from tailback.results.metrics import summary
