@@ -158,6 +158,14 @@ def test_packets_and_megabits_in_a_directive_are_warned_of(settings: dict[str, f
     )
 
 
+def test_a_rate_below_a_packet_per_second_may_be_meant_where_links_are_slow() -> None:
+    base = tb.dumbbell(rate="8 kbit/s", delay="5 ms", duration="20 s")
+    assert base.with_flows(tb.flows(4, Allowed.scheme(rate=2000.0))).run().warnings == ()
+    (warning,) = base.with_flows(tb.flows(4, Allowed.scheme(rate=8.0))).run().warnings
+    assert "allowed-0, allowed-1, allowed-2" in warning
+    assert "never had a rate of a packet per second: 8 bit/s at most" in warning
+
+
 def test_runs_without_such_faults_warn_of_nothing(result: tb.Result) -> None:
     assert result.warnings == ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +16,8 @@ FULL: Final = 0.95
 SPARE: Final = 0.9
 """... if no other link is used as much as this."""
 _SOME: Final = 3
+_FAR: Final = 0.1
+"""Of a flow's part of a link: whoever takes Mbit/s for bit/s is below it by far more."""
 
 
 class TailbackWarning(UserWarning):
@@ -63,7 +66,8 @@ def _nothing_received(result: Result) -> list[str]:
 
 def _other_units(result: Result) -> list[str]:
     """Custom controllers that say packets or Mbit/s where a directive has bytes and bit/s: all that they ever allow is less than
-    a packet, or than a packet per second."""
+    a packet, or than a packet per second. Where links are so slow that this may be meant, it is also far below a flow's part of
+    the slowest one."""
     custom = {group["name"] for group in result.scenario_data["flows"] if _is_custom(group)}
     sent = result.flows.filter(pl.col("group").is_in(custom) & (pl.col("sent_packets") > 0))
     if sent.is_empty() or result.flow_series.is_empty():
@@ -71,12 +75,15 @@ def _other_units(result: Result) -> list[str]:
     series = result.flow_series.filter(pl.col("flow").is_in(sent["flow"].implode()))
     most = series.group_by("flow", maintain_order=True).agg(pl.col("window").max(), pl.col("directed_rate").max())
     most = most.join(sent.select("flow", packet=pl.col("sent_bytes") / pl.col("sent_packets")), on="flow").sort("flow")
+    slowest = result.links.select(pl.col("rate").filter(pl.col("rate") > 0).min()).item()
+    far_below = math.inf if slowest is None else _FAR * slowest / result.flows.height
     warnings = []
-    for column, unit, per_packet, what in (
-        ("window", "B", 1.0, "a window of a whole packet"),
-        ("directed_rate", "bit/s", 8.0, "a rate of a packet per second"),
+    for column, unit, per_packet, what, below in (
+        ("window", "B", 1.0, "a window of a whole packet", math.inf),
+        ("directed_rate", "bit/s", 8.0, "a rate of a packet per second", far_below),
     ):
-        low = most.filter((pl.col(column) > 0.0) & (pl.col(column) < per_packet * pl.col("packet")))
+        is_low = (pl.col(column) < per_packet * pl.col("packet")) & (pl.col(column) < below)
+        low = most.filter((pl.col(column) > 0.0) & is_low)
         if low.height:
             found, packet = low[column][0], per_packet * low["packet"][0]
             warnings.append(
