@@ -306,6 +306,12 @@ def test_what_is_wrong_with_a_file_is_said_with_its_name(tmp_path: Path) -> None
         (broken, ["duration=3 s"], f"{file}: 1 problem\n  line 1"),
         (impossible, [], f"{file}: 1 problem\n  record.state: true"),
         (SCENARIO, ["record.state=true"], "--set: 1 problem\n  record.state: true"),
+        (SCENARIO, ["seed=2", "seed=3"], "--set: 1 problem\n  seed: a second --set of it is not allowed"),
+        (
+            SCENARIO,
+            ["rate=2 Mbit/s", "topology.rate=3 Mbit/s"],
+            "--set: 1 problem\n  topology.rate: what --set rate gives, too, is not allowed",
+        ),
     ):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(ScenarioError) as caught:

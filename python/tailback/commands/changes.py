@@ -35,7 +35,7 @@ def read_changed(file: Path, texts: Sequence[str]) -> Scenario:
         if written is None:
             raise
         changes = changes_of(texts)
-        _check_once(changes, written)
+        check_once(changes, written)
         return Scenario.of(with_fields(written, changes), f"{file} with --set")
     return changed(scenario, texts)
 
@@ -71,7 +71,7 @@ def changed(scenario: Scenario, texts: Sequence[str]) -> Scenario:
         return scenario
     changes = changes_of(texts)
     try:
-        _check_once(changes, scenario.to_dict())
+        check_once(changes, scenario.to_dict())
         return scenario.replace(**changes)
     except ScenarioError as error:
         raise ScenarioError(error.problems, "--set") from None
@@ -97,7 +97,7 @@ def changes_of(texts: Sequence[str]) -> dict[str, Any]:
     return changes
 
 
-def _check_once(changes: Mapping[str, Any], data: Mapping[str, Any]) -> None:
+def check_once(changes: Mapping[str, Any], data: Mapping[str, Any]) -> None:
     """Refuses a change that would undo an earlier one, by whatever names (``buffer``, ``topology.buffer``).
 
     Raises:
@@ -113,10 +113,10 @@ def _check_once(changes: Mapping[str, Any], data: Mapping[str, Any]) -> None:
             continue  # A name that leads nowhere is told with all others of its kind.
         for name, earlier in before.items():
             if earlier == place:
-                raise ScenarioError([Problem(field, f"what --set {name} gives, too,", _ONE)])
+                raise ScenarioError([Problem(field, f"what --set {name} gives, too,", _ONE)], "--set")
             if _covers(place, earlier):
                 raise ScenarioError(
-                    [Problem(field, f"a --set behind {name}, which it would undo,", f"it before {name}")]
+                    [Problem(field, f"a --set behind {name}, which it would undo,", f"it before {name}")], "--set"
                 )
         before[field] = place
 

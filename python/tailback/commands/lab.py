@@ -7,11 +7,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from tailback.commands.changes import changes_of
+from tailback.commands.changes import changes_of, check_once
 from tailback.commands.console import stoppable
 from tailback.commands.run import keep_and_tell
 from tailback.errors import ScenarioError
-from tailback.lab.run import Setup, change, load, run
+from tailback.lab.run import Setup, as_written, change, load, run
 from tailback.progress import Bar
 
 
@@ -41,16 +41,18 @@ def lab_file(
     return 0 if result.real["valid"] else 1
 
 
-def read(file: Path, changes: Sequence[str]) -> Setup:
-    """The scenario of a file, with changes.
+def read(file: Path, texts: Sequence[str]) -> Setup:
+    """The scenario of a file, with the changes of a command line.
 
     Raises:
         ScenarioError: everything that is wrong with it, or cannot be had with real packets.
     """
-    if not changes:
+    if not texts:
         return load(file)
     try:
-        return change(file, changes_of(changes))
+        changes = changes_of(texts)
+        check_once(changes, as_written(file))
+        return change(file, changes)
     except ScenarioError as error:
         if error.source == str(file):  # As it is, without the changes.
             raise

@@ -74,15 +74,14 @@ def load(file: Path) -> Setup:
         raise ScenarioError(error.problems, str(file)) from None
 
 
-def change(file: Path, changes: Mapping[str, Any]) -> Setup:
-    """The scenario of a file with some fields changed, as :meth:`tailback.Scenario.replace` names them; schemes may become the
-    kernel's, and those of the kernel others.
+def as_written(file: Path) -> dict[str, Any]:
+    """The scenario of a file as data, with the kernel's schemes where the file has them.
 
     Raises:
-        ScenarioError: as :func:`load`.
+        ScenarioError: everything that is wrong with it.
+        StorageError: where there is no such file.
     """
     from tailback.scenario import Scenario
-    from tailback.scenario.fields import with_fields
 
     available()
     expect_file(file)
@@ -91,7 +90,19 @@ def change(file: Path, changes: Mapping[str, Any]) -> Setup:
     for flow in written["flows"]:
         if flow["name"] in kernel:  # As the file has it.
             flow["scheme"] = f"kernel-{kernel[flow['name']]}"
-    return Setup(*_core.read_lab(json.dumps(with_fields(written, changes)))).checked()
+    return written
+
+
+def change(file: Path, changes: Mapping[str, Any]) -> Setup:
+    """The scenario of a file with some fields changed, as :meth:`tailback.Scenario.replace` names them; schemes may become the
+    kernel's, and those of the kernel others.
+
+    Raises:
+        ScenarioError: as :func:`load`.
+    """
+    from tailback.scenario.fields import with_fields
+
+    return Setup(*_core.read_lab(json.dumps(with_fields(as_written(file), changes)))).checked()
 
 
 def available() -> list[str]:
