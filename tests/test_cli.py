@@ -493,6 +493,23 @@ def test_whoever_stops_reading_ends_a_command_in_silence(here: Path, words: list
     assert (here / "out" / "small-seed-1").is_dir() == (words[0] == "run" and "--help" not in words)
 
 
+def test_another_pipe_that_breaks_is_no_reader_who_has_gone(here: Path) -> None:
+    code = (
+        "import os, sys; from tailback import cli; from tailback.commands import registry\n"
+        "def broken(*given, **named):\n"
+        "    reader, writer = os.pipe()\n"
+        "    os.close(reader)\n"
+        "    os.write(writer, b'?')\n"
+        "registry.show = broken\n"
+        "sys.argv = ['tailback', 'schemes']\n"
+        "cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "BrokenPipeError" in done.stderr
+    assert "a pipe broke that is not standard output" in done.stderr
+
+
 def test_standard_input_is_no_scenario(here: Path) -> None:
     for words in (
         ["run", "-"],
@@ -533,10 +550,10 @@ def test_a_change_that_would_undo_another_is_refused(here: Path, changes: list[s
         status, _, told = tailback(*words, *options)
         assert status == 1
         assert f"  {said}" in told
-    (here / "wrong.toml").write_text(
-        SCENARIO.replace('scheme = "sack"', 'scheme = "sac"')
-    )  # One that only the changes mend.
-    assert f"  {said}" in tailback("run", "wrong.toml", *options)[2]
+    (here / "wrong.toml").write_text(SCENARIO.replace('duration = "5 s"', 'duration = "5"'))
+    assert tailback("run", "wrong.toml")[0] == 1
+    options += ["--set", "duration=5 s"]  # Which mends it.
+    assert tailback("run", "wrong.toml", *options)[2].startswith(f"tailback: --set: 1 problem\n  {said}")
 
 
 def test_arguments_of_figures_and_fields_of_a_direction_are_given_once() -> None:

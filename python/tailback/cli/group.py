@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import select
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -92,10 +93,21 @@ def _perhaps_unread() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except BrokenPipeError:
+    except BrokenPipeError as error:
+        if not _is_unread():
+            # Some other pipe's end is a fault of ours, which the library would end with in silence.
+            raise RuntimeError("a pipe broke that is not standard output") from error
         # What Python still holds goes nowhere: it would try again at exit, and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(UNREAD) from None
+
+
+def _is_unread() -> bool:
+    """Whether nobody reads standard output or standard error any more."""
+    ends = select.poll()
+    for stream in (1, 2):
+        ends.register(stream, 0)
+    return any(what & (select.POLLERR | select.POLLHUP) for _, what in ends.poll(0))
 
 
 def _plainly(error: typer.BadParameter) -> str:
