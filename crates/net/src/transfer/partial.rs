@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use ring::digest::{Context, SHA256};
@@ -16,6 +17,30 @@ use super::offer::Offer;
 
 /// The end of the names of files that are not complete, which begin with a dot.
 const SUFFIX: &str = ".partial";
+
+/// A file that is being settled. The thread that reads it stops when this is dropped.
+pub struct Settling {
+    thread: JoinHandle<io::Result<bool>>,
+    wanted: Arc<()>,
+}
+
+impl Settling {
+    /// Whether it is known what came of it.
+    pub fn is_finished(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Waits for what came of it: whether the bytes have the offered hash.
+    ///
+    /// # Errors
+    /// Of the disk.
+    pub fn join(self) -> io::Result<bool> {
+        let Self { thread, wanted } = self;
+        let outcome = thread.join();
+        drop(wanted);
+        outcome.unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+    }
+}
 
 /// What there is of a file.
 pub struct Partial {
@@ -142,18 +167,26 @@ impl Partial {
     /// would leave a file that looks whole and is not. The sender, who was told that all is well, may have removed its own by
     /// then. It is once for a file, so once for a run of the receiver; for a small file that is a few milliseconds or less of
     /// a disk, beside a handshake over the network.
-    pub fn settle_beside(&mut self) -> JoinHandle<io::Result<bool>> {
+    ///
+    /// # Errors
+    /// Where the system has no more threads.
+    pub fn settle_beside(&mut self) -> io::Result<Settling> {
+        let wanted = Arc::new(());
+        let heard = Arc::downgrade(&wanted);
         let (path, known, expected) = (self.path.clone(), self.running.take().map(finished), self.hash);
-        thread::spawn(move || {
+        let thread = thread::Builder::new().name("settling".to_owned()).spawn(move || {
             // Opened anew: a copy of what is open here would keep the lock when nobody waits for the thread any more.
             let mut file = File::open(path)?;
-            let hash = if let Some(hash) = known { hash } else { hash_of(&mut file, &mut |_| true)?.1 };
+            // A sender that comes again and again would otherwise have as many threads read all of it.
+            let mut go_on = |_| heard.strong_count() > 0;
+            let hash = if let Some(hash) = known { hash } else { hash_of(&mut file, &mut go_on)?.1 };
             let is_right = hash == expected;
             if is_right {
                 file.sync_all()?;
             }
             Ok(is_right)
-        })
+        })?;
+        Ok(Settling { thread, wanted })
     }
 
     /// Gives the file its name, for good. What of it is on the disk is [`Partial::settle_beside`]'s business.
@@ -237,13 +270,13 @@ mod tests {
             let have = partial.have() as usize;
             partial.append(&b"whole"[have..]).expect("written");
             assert!(partial.is_complete());
-            assert!(partial.settle_beside().join().expect("no panic").expect("settled"), "{name}");
+            assert!(partial.settle_beside().expect("begun").join().expect("settled"), "{name}");
             assert_eq!(fs::read(partial.keep().expect("kept")).expect("there"), b"whole");
         }
         let wrong = Offer { hash: [7; 32], ..offer("wrong", b"whole") };
         let mut partial = Partial::open(&folder.0, &wrong, false).expect("opened");
         partial.append(b"whole").expect("written");
-        assert!(!partial.settle_beside().join().expect("no panic").expect("settled"));
+        assert!(!partial.settle_beside().expect("begun").join().expect("settled"));
     }
 
     /// A sender that comes again while its file is settled need not wait for that.
@@ -254,11 +287,25 @@ mod tests {
         let place = Partial::open(&folder.0, &offer, false).expect("opened").path().to_owned();
         File::create(place).and_then(|file| file.set_len(1 << 26)).expect("long");
         let mut first = Partial::open(&folder.0, &offer, false).expect("opened");
-        let settling = first.settle_beside();
+        let settling = first.settle_beside().expect("begun");
         assert!(refused(&folder, &offer, false).contains("being received already"));
         drop(first);
         assert!(Partial::open(&folder.0, &offer, false).expect("opened again").is_complete());
-        settling.join().expect("no panic").expect("read");
+        settling.join().expect("read");
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_not_read_to_its_end() {
+        const LONG: u64 = 1 << 31;
+        let folder = Folder::new("unwanted");
+        let offer = Offer { size: Bytes::new(LONG), ..offer("film", b"") };
+        let place = Partial::open(&folder.0, &offer, false).expect("opened").path().to_owned();
+        File::create(place).and_then(|file| file.set_len(LONG)).expect("long");
+        let mut partial = Partial::open(&folder.0, &offer, false).expect("opened");
+        let Settling { thread, wanted } = partial.settle_beside().expect("begun");
+        drop(wanted);
+        let error = thread.join().expect("no panic").expect_err("stopped");
+        assert_eq!(error.kind(), io::ErrorKind::Interrupted);
     }
 
     /// Neither a link nor a pipe in its place is followed, and what a link leads to stays as it is.

@@ -3,7 +3,6 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
-use std::thread::JoinHandle;
 
 use tailback_core::{Bytes, Endpoint, FlowId, Span, Time};
 
@@ -11,7 +10,7 @@ use super::error::TransferError;
 use super::hash::Hash;
 use super::listen::{bound, listen};
 use super::offer::{Offer, write_answer};
-use super::partial::Partial;
+use super::partial::{Partial, Settling};
 use super::{Phase, Prepared, RECEIVE_WINDOW, SIGN_OF_LIFE, Seen, TURN, Watch, about};
 use crate::buffer::ReceiveBuffer;
 use crate::channel::{Message, SecuredChannel};
@@ -164,7 +163,7 @@ impl<R: Endpoint> Session<R> {
         clock: Clock,
         watch: &mut Watch<'_>,
     ) -> Result<Ended, TransferError> {
-        let mut checking: Option<JoinHandle<std::io::Result<bool>>> = None;
+        let mut checking: Option<Settling> = None;
         loop {
             self.driver.turn(if checking.is_some() { SOON } else { TURN })?;
             let bytes = self.driver.read();
@@ -173,11 +172,10 @@ impl<R: Endpoint> Session<R> {
             }
             if self.partial.is_complete() && checking.is_none() {
                 // The sender must go on hearing that this end is there.
-                checking = Some(self.partial.settle_beside());
+                checking = Some(self.partial.settle_beside().map_err(about(self.partial.path()))?);
             }
             if let Some(checked) = checking.take_if(|checked| checked.is_finished()) {
-                let is_right = checked.join().unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()));
-                return self.judge(is_right.map_err(about(self.partial.path()))?);
+                return self.judge(checked.join().map_err(about(self.partial.path()))?);
             }
             self.listen(config, clock)?;
             if let Some(again) = self.visitors() {
