@@ -53,7 +53,7 @@ def test_folders_of_others_are_not_written_into(here: Path, command: str) -> Non
     (here / "keep" / "a.txt").write_text("hi")
     done = CliRunner().invoke(cli.app, [*command.split(), "--out", "keep"])
     assert isinstance(done.exception, tb.StorageError), done.output
-    assert "keep: exists and holds no result of ours" in str(done.exception)
+    assert "keep: exists and holds something else; expected a new or empty folder" in str(done.exception)
     assert [path.name for path in (here / "keep").iterdir()] == ["a.txt"]
     # What the command itself has made is replaced.
     tailback(*command.split(), "--out", "mine")

@@ -429,11 +429,14 @@ def test_a_report_writes_over_nothing_but_a_report(result: tb.Result, tmp_path: 
     )
     (tmp_path / "flows.csv").write_text("mine\n", encoding="utf-8")
     for told in (result, runs):
-        with pytest.raises(tb.StorageError, match="exists and holds no result of ours; expected a new, empty or older"):
+        with pytest.raises(tb.StorageError, match="exists and holds something else; expected a new or empty folder"):
             told.report(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["flows.csv"]
     assert (tmp_path / "flows.csv").read_text(encoding="utf-8") == "mine\n"
     assert result.report(tmp_path / "one") == runs.report(tmp_path / "one")
+    result.save(tmp_path / "kept")
+    with pytest.raises(tb.StorageError, match="exists and holds something else"):  # It is ours, and no report.
+        result.report(tmp_path / "kept")
 
 
 def test_a_file_in_the_way_of_a_report_is_told(result: tb.Result, tmp_path: Path) -> None:

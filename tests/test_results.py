@@ -243,7 +243,7 @@ def test_older_results_are_replaced_and_other_things_are_not(result: tb.Result, 
     foreign = tmp_path / "thesis"
     foreign.mkdir()
     (foreign / "chapter.tex").write_text("years of work")
-    with pytest.raises(tb.StorageError, match="no result of ours"):
+    with pytest.raises(tb.StorageError, match="holds something else"):
         result.save(foreign)
     assert (foreign / "chapter.tex").read_text() == "years of work"
 

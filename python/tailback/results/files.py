@@ -97,8 +97,9 @@ def _refuse_foreign(target: Path, mine: Callable[[Path], bool]) -> None:
     if target.exists() and not target.is_dir():
         raise explained(target, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
     if target.exists() and not (mine(target) or not any(target.iterdir())):
+        # It may well be ours: a result where a report is to be written.
         raise StorageError(
-            f"{target}: exists and holds no result of ours; expected a new, empty or older result folder"
+            f"{target}: exists and holds something else; expected a new or empty folder, or an older one of the same kind"
         )
 
 
