@@ -93,8 +93,9 @@ impl LossRecovery {
     pub(crate) fn mark(&mut self, now: Time, sent: u64) {
         let mut mark = Mark { at: now, sent, void: false };
         if let Some(arrivals) = &mut self.arrivals {
-            // Marks are told apart by their times: of two at one time, neither says anything.
-            mark.void = arrivals.mark.at == now && arrivals.mark.sent != sent;
+            // Marks are told apart by their times: of several at one time none says anything, if data left between any two.
+            let before = arrivals.mark;
+            mark.void = before.at == now && (before.void || before.sent != sent);
             arrivals.mark = mark;
             arrivals.known_after = 0;
         } else if self.mode == Reliability::Sack {

@@ -301,6 +301,26 @@ fn what_may_have_been_overtaken_is_not_retransmitted_yet() {
 }
 
 #[test]
+fn of_marks_at_one_time_none_says_anything() {
+    for marks in 1..4 {
+        let mut path = Path::new(StreamConfig::default()).opened();
+        path.window = 3 * SIZE;
+        path.after(10);
+        path.mark();
+        assert_eq!(path.send(1), [1]);
+        (0..marks).for_each(|_| path.mark());
+        assert_eq!(path.send(2), [2, 3]);
+        // The first report is of the mark before all data; what it does not count arrives meanwhile, in no time.
+        while !path.forth.is_empty() {
+            path.arrive(1);
+        }
+        path.ack(false);
+        path.ack(false);
+        assert_eq!(path.report().0, [0; 0], "{marks} marks behind the data");
+    }
+}
+
+#[test]
 fn a_count_that_lies_moves_nothing_but_what_is_unacknowledged() {
     for arrived in [0, 1, SIZE, 10 * SIZE, u64::MAX] {
         let mut path = Path::new(StreamConfig::default()).opened();
