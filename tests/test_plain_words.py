@@ -68,9 +68,9 @@ def test_negative_quantities_are_told_so() -> None:
 def test_a_count_of_flows_is_a_whole_number_and_nothing_like_it() -> None:
     for count in ("2", True):
         with pytest.raises(tb.ScenarioError, match=rf"count: {count!r} is not allowed; expected a whole number from 1"):
-            tb.flows(count, "cubic")  # type: ignore[arg-type]
+            tb.flows(count, "cubic")  # type: ignore[arg-type]  # No whole number, on purpose.
     with pytest.raises(tb.ScenarioError, match=r"\(did you mean tb\.flows\(2, 'cubic'\)\?\)"):
-        tb.flows("cubic", 2)  # type: ignore[arg-type]
+        tb.flows("cubic", 2)  # type: ignore[arg-type]  # The wrong order, on purpose.
 
 
 def test_a_scheme_without_its_brackets_is_told() -> None:
@@ -82,9 +82,9 @@ def test_a_scheme_without_its_brackets_is_told() -> None:
             return tb.Directive(window=9000)
 
     with pytest.raises(tb.ScenarioError, match=r'scheme: "the method scheme itself, without \(\)" is not allowed'):
-        tb.flows(1, Plain.scheme)  # type: ignore[arg-type]
+        tb.flows(1, Plain.scheme)  # type: ignore[arg-type]  # A method, on purpose.
     with pytest.raises(tb.ScenarioError, match=r'"the class Plain itself, without \.scheme\(\) or \.queue\(\)"'):
-        tb.flows(1, Plain)  # type: ignore[arg-type]
+        tb.flows(1, Plain)  # type: ignore[arg-type]  # A class, on purpose.
 
 
 def test_changes_name_their_option_and_what_is_near(here: Path) -> None:

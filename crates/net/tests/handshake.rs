@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use proptest::prelude::*;
 use tailback_core::{Span, Time};
 use tailback_net::secure::envelope;
-use tailback_net::secure::handshake::{Answer, LONGEST_OFFER};
+use tailback_net::secure::handshake::{Answer, Knock, LONGEST_OFFER};
 use tailback_net::secure::{Initiator, Invitation, KeyPair, Responder};
 
 proptest! {
@@ -33,15 +33,7 @@ fn the_same_bytes_are_the_same_datagrams() {
 /// Somebody on the way answers first, wrongly: the right answer is taken all the same.
 #[test]
 fn a_forged_response_does_not_spoil_the_right_one() {
-    let receiver = pair();
-    let mut responder = Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers");
-    let mut initiator = Initiator::new(Some((pair(), Invitation::of(&receiver)))).expect("random numbers");
-    let Answer::Reply(reply) = responder.read(Time::ZERO, here(), &initiator.hello(1232)) else {
-        panic!("a cookie")
-    };
-    let (cookie, _) = initiator.cookie(&reply).expect("a cookie");
-    let made = initiator.initiation(&cookie, b"offer").expect("made");
-    let Answer::Knock(knock) = responder.read(Time::ZERO, here(), &made) else { panic!("let in") };
+    let (mut responder, mut initiator, knock) = let_in();
     let (_, response) = responder.answer(*knock, b"answer").expect("short enough");
     for at in 12..response.len() {
         let mut forged = response.clone();
@@ -84,6 +76,20 @@ fn initiation(responder: &mut Responder, invitation: Invitation, offer: &[u8]) -
     let (cookie, length) = initiator.cookie(&reply).expect("a cookie");
     assert_eq!(length, 1232);
     initiator.initiation(&cookie, offer).expect("made")
+}
+
+/// A receiver, a sender that it has let in, and what the sender offers.
+fn let_in() -> (Responder, Initiator, Box<Knock>) {
+    let receiver = pair();
+    let mut responder = Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers");
+    let mut initiator = Initiator::new(Some((pair(), Invitation::of(&receiver)))).expect("random numbers");
+    let Answer::Reply(reply) = responder.read(Time::ZERO, here(), &initiator.hello(1232)) else {
+        panic!("a cookie")
+    };
+    let (cookie, _) = initiator.cookie(&reply).expect("a cookie");
+    let made = initiator.initiation(&cookie, b"offer").expect("made");
+    let Answer::Knock(knock) = responder.read(Time::ZERO, here(), &made) else { panic!("let in") };
+    (responder, initiator, knock)
 }
 
 #[test]
@@ -149,15 +155,7 @@ fn an_offer_that_is_too_long_is_an_error_that_says_so() {
 
 #[test]
 fn a_session_number_that_was_changed_on_the_way_leads_nobody_astray() {
-    let receiver = pair();
-    let mut responder = Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers");
-    let mut initiator = Initiator::new(Some((pair(), Invitation::of(&receiver)))).expect("random numbers");
-    let Answer::Reply(reply) = responder.read(Time::ZERO, here(), &initiator.hello(1232)) else {
-        panic!("a cookie")
-    };
-    let (cookie, _) = initiator.cookie(&reply).expect("a cookie");
-    let made = initiator.initiation(&cookie, b"offer").expect("made");
-    let Answer::Knock(knock) = responder.read(Time::ZERO, here(), &made) else { panic!("let in") };
+    let (mut responder, mut initiator, knock) = let_in();
     let (there, mut response) = responder.answer(*knock, b"answer").expect("short enough");
     // The receiver's number stands in the clear after the head and the sender's own.
     response[8] ^= 1;

@@ -100,6 +100,27 @@ fn add_receiver(host: &mut UdpHost<Receiver, Told>, flow: FlowId, to: SocketAddr
     host.add(flow, way(to), receiver, payload, Stream::new(u64::from(flow.0), "receiver")).expect("added");
 }
 
+/// Both sides' turns until a flow has finished: which had, and which ended before, with what was told of them.
+fn until_one_finishes<P: Payload, Q: Payload>(
+    clock: Clock,
+    senders: &mut UdpHost<Sender, P>,
+    receivers: &mut UdpHost<Receiver, Q>,
+) -> (Vec<FlowId>, Vec<(FlowId, String)>) {
+    let (mut finished, mut ended) = (Vec::new(), Vec::new());
+    while finished.is_empty() {
+        for (flow, happened) in senders.turn(Span::from_micros(200)).expect("goes on") {
+            match happened {
+                Happened::Event(Event::Finished) => finished.push(flow),
+                Happened::Event(_) => {}
+                Happened::Ended(error) => ended.push((flow, error.to_string())),
+            }
+        }
+        receivers.turn(Span::from_micros(200)).expect("goes on");
+        assert!(clock.now() < DEADLINE, "{finished:?}, {ended:?}");
+    }
+    (finished, ended)
+}
+
 #[test]
 fn forty_flows_over_one_socket_arrive_whole() {
     let ((here, sender_at), (there, receiver_at)) = (bound(), bound());
@@ -200,18 +221,7 @@ fn what_goes_wrong_with_one_flow_is_told_of_it_and_the_others_go_on() {
     for flow in [FlowId(2), FlowId(77)] {
         stranger.send_to(&ack(flow, 1000), sender_at).expect("sends");
     }
-    let (mut finished, mut ended) = (Vec::new(), Vec::new());
-    while finished.is_empty() {
-        for (flow, happened) in senders.turn(Span::from_micros(200)).expect("goes on") {
-            match happened {
-                Happened::Event(Event::Finished) => finished.push(flow),
-                Happened::Event(_) => {}
-                Happened::Ended(error) => ended.push((flow, error.to_string())),
-            }
-        }
-        receivers.turn(Span::from_micros(200)).expect("goes on");
-        assert!(clock.now() < DEADLINE, "{finished:?}, {ended:?}");
-    }
+    let (finished, ended) = until_one_finishes(clock, &mut senders, &mut receivers);
     assert_eq!((finished, ended.len(), ended[0].0), (vec![FlowId(2)], 1, FlowId(1)));
     assert!(ended[0].1.contains("no payload"), "{ended:?}");
     assert_eq!(senders.counters().refused, 2);
@@ -235,18 +245,7 @@ fn datagrams_that_the_system_refuses_end_their_own_flow_and_no_other() {
         .add(FlowId(4), way(receiver_at), sender, payload, Stream::new(4, "sender"))
         .expect("what goes wrong is told later");
     add_sender(&mut senders, FlowId(8), receiver_at, Told::new(FlowId(8), config("cubic").header));
-    let (mut finished, mut ended) = (Vec::new(), Vec::new());
-    while finished.is_empty() {
-        for (flow, happened) in senders.turn(Span::from_micros(200)).expect("goes on") {
-            match happened {
-                Happened::Event(Event::Finished) => finished.push(flow),
-                Happened::Event(_) => {}
-                Happened::Ended(error) => ended.push((flow, error.to_string())),
-            }
-        }
-        receivers.turn(Span::from_micros(200)).expect("goes on");
-        assert!(clock.now() < DEADLINE, "{finished:?}, {ended:?}");
-    }
+    let (finished, ended) = until_one_finishes(clock, &mut senders, &mut receivers);
     assert_eq!((finished, ended.len(), ended[0].0), (vec![FlowId(8)], 1, FlowId(4)));
     assert!(ended[0].1.contains("is longer than the way to the peer takes"), "{ended:?}");
 }

@@ -51,13 +51,12 @@ def simulate(run: Run) -> Seen:
         record={"flows": ["ping"]},
     ).run(seed=run.seed)
     link = result.links.filter(pl.col("link") == network.LINK).row(0, named=True)
-    pings = result.series(flow="ping", after_warm_up=True)["rtt"].drop_nulls().drop_nans()
     eta = result.series(link=network.LINK, after_warm_up=True)["eta"]
     return Seen(
         link["utilization"],
         float(eta.mean()),  # type: ignore[arg-type]  # A number: the column is.
         link["mean_queue"],
-        1e3 * float(pings.std() or 0.0),  # type: ignore[arg-type]  # A number: the column is.
+        network.jitter(result),
         link["loss_rate"],
     )
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tailback.papers.lab import Lab
-    from tailback.results import Result
     from tailback.scenario import Scenario
 
 SECONDS = 100.0
@@ -98,18 +97,12 @@ def simulate(run: Run) -> Seen:
     return Seen(
         link["utilization"],
         link["mean_queue"],
-        _jitter(result, after_warm_up=True),
+        network.jitter(result),
         link["loss_rate"],
         columns.mean(series["throughput"]) / network.RATE,
         columns.mean(series["mean_queue"]),
-        _jitter(result, after_warm_up=False),
+        network.jitter(result, after_warm_up=False),
     )
-
-
-def _jitter(result: Result, *, after_warm_up: bool) -> float:
-    """Milliseconds: the standard deviation of round trips."""
-    pings = result.series(flow="ping", after_warm_up=after_warm_up)["rtt"].drop_nulls().drop_nans()
-    return 1e3 * float(pings.std() or 0.0)  # type: ignore[arg-type]
 
 
 def scenario(run: Run) -> Scenario:

@@ -12,6 +12,7 @@ from tailback import units
 from tailback.papers.item import Parameter
 
 if TYPE_CHECKING:
+    from tailback.results import Result
     from tailback.scenario import Scenario
     from tailback.scenario._models import Flow
 
@@ -177,3 +178,9 @@ def between(table: pl.DataFrame, begin: float, end: float) -> pl.DataFrame:
     times = table["time"].unique().sort()
     width = float(times[0])
     return table.filter((pl.col("time") > begin + 0.5 * width) & (pl.col("time") < end + 0.5 * width))
+
+
+def jitter(result: Result, *, after_warm_up: bool = True) -> float:
+    """Milliseconds: the standard deviation of the ping agent's round trips."""
+    pings = result.series(flow="ping", after_warm_up=after_warm_up)["rtt"].drop_nulls().drop_nans()
+    return 1e3 * float(pings.std() or 0.0)  # type: ignore[arg-type]  # A number: the column is.
