@@ -218,6 +218,20 @@ def test_figure_14_wants_the_gain_where_memory_is_long(monkeypatch: pytest.Monke
     assert "seed" not in failed.why
 
 
+def test_figure_14_is_judged_by_one_run_and_its_changed_test_by_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unlucky(place: Setting, scheme: Mapping[str, Any]) -> float:
+        gain = (0.11 if place.seed == 1 else 0.15) if place.alpha < 1.5 else 0.04
+        return (500.0 if place.alpha < 1.5 else 600.0) * (1.0 + (gain if scheme["name"] == "sac" else 0.0))
+
+    found = judged(monkeypatch, fig_14, unlucky)
+    assert [check.holds for check in found.checks] == [False, True, True]
+    assert found.changed is not None
+    assert [check.holds for check in found.changed.checks] == [True, True, True]
+    # Seven of 15 % and one of 11 %, with Student's interval.
+    assert found.changed.checks[0].measured == "14.5 % ± 1.2"
+    assert found.measured["gain_105"] == pytest.approx(0.11)
+
+
 def test_figure_18_wants_fairness(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judged(monkeypatch, fig_18, lambda *_: 1500.0).holds
 

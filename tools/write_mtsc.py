@@ -21,6 +21,7 @@ from tools.verdicts import judged
 PAGE = DOCS / "mtsc.md"
 ITEMS = ("<!-- items, written by make mtsc -->", "<!-- end of the items -->")
 ESTIMATES = ("<!-- estimators, written by make mtsc -->", "<!-- end of the estimators -->")
+COVERAGE = ("<!-- coverage, written by make mtsc -->", "<!-- end of the coverage -->")
 BEYOND = ("<!-- beyond, written by make mtsc -->", "<!-- end of what is beyond -->")
 PREDICTORS: Mapping[str, Mapping[str, Any]] = {
     "none: ε of the middle level, always": {"schedule": {"name": "table", "values": [1.0 / 4.5] * 8}},
@@ -40,11 +41,12 @@ SURROUNDINGS: Mapping[str, Mapping[str, Any]] = {
 """What carries the background's files, and the queue before the bottleneck."""
 HURST = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 SAMPLES, SERIES = 1 << 16, 50
+Estimator = Callable[[np.ndarray], lrd.Estimate]
 
 
 def estimators() -> str:
     """How far the mean estimate over fifty series lies from the truth, and how the single ones scatter."""
-    named: dict[str, Callable[[np.ndarray], lrd.Estimate]] = {
+    named: dict[str, Estimator] = {
         "R/S": lambda series: lrd.rescaled_range(series, interval=False),
         "R/S, corrected": lambda series: lrd.rescaled_range(series, corrected=True, interval=False),
         "variance-time": lambda series: lrd.variance_time(series, interval=False),
@@ -54,18 +56,48 @@ def estimators() -> str:
         "wavelet": lrd.wavelet,
         "DFA": lambda series: lrd.dfa(series, interval=False),
     }
+
+    def shown(estimator: Estimator, hurst: float, series: list[np.ndarray]) -> str:
+        values = np.array([estimator(each).hurst for each in series])
+        return f"{values.mean() - hurst:+.3f} ({values.std(ddof=1):.3f})"
+
+    return _by_hurst(named, SERIES, SAMPLES, shown)
+
+
+def coverage() -> str:
+    """In how many of a hundred series the 95 % interval holds the truth."""
+    named: dict[str, Estimator] = {
+        "R/S": lrd.rescaled_range,
+        "R/S, corrected": lambda series: lrd.rescaled_range(series, corrected=True),
+        "variance-time": lrd.variance_time,
+        "variance-time, uncorrected": lambda series: lrd.variance_time(series, corrected=False),
+        "periodogram": lrd.log_periodogram,
+        "local Whittle": lrd.local_whittle,
+        "wavelet": lrd.wavelet,
+        "DFA": lrd.dfa,
+    }
+
+    def shown(estimator: Estimator, hurst: float, series: list[np.ndarray]) -> str:
+        return str(sum(hurst in estimator(each).interval for each in series))
+
+    return _by_hurst(named, 100, SAMPLES // 4, shown)
+
+
+def _by_hurst(
+    named: Mapping[str, Estimator],
+    count: int,
+    samples: int,
+    shown: Callable[[Estimator, float, list[np.ndarray]], str],
+) -> str:
+    """A row per estimator, a column per H, with what is shown of so many series of fractional Gaussian noise."""
     found: dict[str, list[str]] = {name: [] for name in named}
     rng = np.random.default_rng(2000)
     for hurst in HURST:
-        series = [lrd.fractional_noise(hurst, SAMPLES, rng) for _ in range(SERIES)]
+        series = [lrd.fractional_noise(hurst, samples, rng) for _ in range(count)]
         for name, estimator in named.items():
-            values = np.array([estimator(each).hurst for each in series])
-            found[name].append(f"{values.mean() - hurst:+.3f} ({values.std(ddof=1):.3f})")
-    head = [
-        "| estimator | " + " | ".join(f"H = {hurst:g}" for hurst in HURST) + " |",
-        "| --- |" + " --- |" * len(HURST),
-    ]
-    return "\n".join(head + ["| " + " | ".join([name, *cells]) + " |" for name, cells in found.items()])
+            found[name].append(shown(estimator, hurst, series))
+    head = ["estimator", *(f"H = {hurst:g}" for hurst in HURST)]
+    return table(head, [[name, *cells] for name, cells in found.items()])
 
 
 def beyond(lab: Lab) -> str:
@@ -131,6 +163,7 @@ def main() -> None:
     fidelity: Fidelity = "quick" if given.quick else "full"
     if given.only in {None, "estimators"}:
         replace(PAGE, *ESTIMATES, estimators() + "\n")
+        replace(PAGE, *COVERAGE, coverage() + "\n")
     with Pool() as pool, Bar("experiments") as bar:
         lab = Lab(fidelity, pool, bar)
         if given.only in {None, "beyond"}:

@@ -32,6 +32,13 @@ GENERIC: Mapping[str, Any] = {
 UNIT = 36.0
 """How many of the control's own increases an aggressiveness of 1 adds to each."""
 THRESHOLDS = tuple(range(1, 9))
+RUNS = 8
+"""So many where an item is also judged by several runs: seeds from 1 on. The first is the one that the item is judged by."""
+SEVERAL = (
+    f"The same of {RUNS} runs, with intervals over them. The paper does not say of how many its figures are. Beside a background "
+    "of such memory runs differ by more than their parts say (the table of runs, on the page)"
+)
+"""Why they are."""
 LOAD = 5e6
 """bit/s of background where an item names none."""
 
@@ -132,6 +139,26 @@ def gain(better: Measured, base: Measured, k: float = SEVERITY) -> Interval:
     found = paired_interval(ours, theirs)
     mean = max(float(theirs.mean()), 1e-9)
     return Interval(found.mean / mean, found.half_width / mean, found.level, found.samples)
+
+
+def pairs(
+    lab: Lab, places: Sequence[Setting], ours: Mapping[str, Any], base: Mapping[str, Any]
+) -> list[list[tuple[Measured, Measured]]]:
+    """For each place, several pairs of runs of two schemes, each pair with the same random streams."""
+    seeded = [place._replace(seed=seed) for place in places for seed in range(1, RUNS + 1)]
+    found = measured(lab, [(place, scheme, 1) for place in seeded for scheme in (ours, base)])
+    both = list(zip(found[::2], found[1::2], strict=True))
+    return [both[first : first + RUNS] for first in range(0, len(both), RUNS)]
+
+
+def mean_gain(several: Sequence[tuple[Measured, Measured]], k: float = SEVERITY) -> Interval:
+    """As :func:`gain`, the mean of several pairs, with its interval over them."""
+    return mean_interval([gain(better, base, k).mean for better, base in several])
+
+
+def percent(found: Interval, digits: int = 1) -> str:
+    """A gain with its interval."""
+    return f"{100 * found.mean:.{digits}f} % ± {100 * found.half_width:.{digits}f}"
 
 
 def interval(run: Measured) -> Interval:
