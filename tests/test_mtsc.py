@@ -1,6 +1,7 @@
 """Multiple time scale congestion control: the network and its calibration, what is kept of runs, and the items' judgements."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def test_a_connection_that_predicts_tells_its_levels() -> None:
 
 def test_a_perfect_predictor_is_told_the_first_run_s_traffic() -> None:
     place = Setting(1.5, SHORT)
-    first = simulate(Run(place, 0.1, scheme_of(sac.GENERIC)))
+    first = simulate(Run(place, 0.1, scheme_of(sac.generic())))
     second = simulate(Run(place, 0.1, scheme_of(sac.inverse()), 1, first.loads))
     third = simulate(Run(place, 0.1, scheme_of(sac.inverse()), 1, first.loads[::-1]))
     assert second.total > 0.0
@@ -176,6 +177,17 @@ def test_a_steeper_schedule_moves_more_about_the_same_middle() -> None:
     assert len(set(values[0.0])) == 1
     assert values[4.0][0] > values[1.0][0] > values[0.0][0]
     assert values[4.0][7] < values[1.0][7] < values[0.0][7]
+
+
+def test_another_control_is_used_in_its_block_and_its_thread_only() -> None:
+    with sac.using(sac.EQUAL):
+        scheme = sac.threshold(3)
+        assert (scheme["quantiser"], scheme["unit"], scheme["over"]) == ("equal-probability", 24.0, sac.generic())
+        assert sac.generic()["increase"] == "300 kbit/s"
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(sac.generic).result() == sac.BANDS.generic
+    assert sac.generic() == sac.BANDS.generic
+    assert "quantiser" not in sac.inverse()
 
 
 def test_every_table_of_reasons_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,7 +106,7 @@ def beyond(lab: Lab) -> str:
     places = [Setting(1.05, seconds, seed) for seed in range(1, seeds + 1)]
     schemes = {name: sac.inverse(**changed) for name, changed in PREDICTORS.items()}
     found = [
-        dict(zip(["", *schemes], reasons.runs(lab, place, [sac.GENERIC, *schemes.values()]), strict=True))
+        dict(zip(["", *schemes], reasons.runs(lab, place, [sac.generic(), *schemes.values()]), strict=True))
         for place in places
     ]
     for place, runs in zip(places, found, strict=True):
@@ -123,7 +123,7 @@ def beyond(lab: Lab) -> str:
     for name, changed in SURROUNDINGS.items():
         for alpha in (1.05, 1.95):
             around = [place._replace(alpha=alpha, **changed) for place in places]
-            pairs = [tuple(reasons.runs(lab, place, [sac.inverse(), sac.GENERIC])) for place in around]
+            pairs = [tuple(reasons.runs(lab, place, [sac.inverse(), sac.generic()])) for place in around]
             lines.append(_row(f"{name}, shape {alpha:g}", [(ours, plain) for ours, plain in pairs]))
     head = f"{seeds} runs of {seconds:g} s each, SAC with the inverse schedule over `lied`; intervals over the runs:"
     return "\n".join([head, "", *lines])

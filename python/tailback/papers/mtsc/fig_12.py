@@ -88,7 +88,7 @@ def _at(lab: Lab, alpha: float) -> Shape:
         lab,
         [
             (place, sac.inverse(), 1),
-            (place, sac.GENERIC, 1),
+            (place, sac.generic(), 1),
             *((place, sac.threshold(theta), 1) for theta in sac.THRESHOLDS),
         ],
     )

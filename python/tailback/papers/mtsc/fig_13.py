@@ -34,7 +34,7 @@ def measure(lab: Lab) -> Outcome:
         generic, online, *steps = sac.measured(
             lab,
             [
-                (place, sac.GENERIC, 1),
+                (place, sac.generic(), 1),
                 (place, sac.inverse(), 1),
                 *((place, sac.threshold(theta), 1) for theta in sac.THRESHOLDS),
             ],

@@ -40,7 +40,7 @@ def measure(lab: Lab) -> Outcome:
     several = dict(
         zip(
             SHAPES,
-            sac.pairs(lab, [sac.setting(lab.fidelity, one) for one in SHAPES], sac.inverse(), sac.GENERIC),
+            sac.pairs(lab, [sac.setting(lab.fidelity, one) for one in SHAPES], sac.inverse(), sac.generic()),
             strict=True,
         )
     )

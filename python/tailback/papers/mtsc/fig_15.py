@@ -44,7 +44,7 @@ def measure(lab: Lab) -> Outcome:
     places = [sac.setting(lab.fidelity, shape) for shape in SHAPES] + [
         sac.setting(lab.fidelity, 1.05, delay=delay) for delay in DELAYS
     ]
-    several = sac.pairs(lab, places, sac.inverse(), sac.GENERIC)
+    several = sac.pairs(lab, places, sac.inverse(), sac.generic())
     gains = [sac.gain(*runs[0]) for runs in several]
     shapes, trips = gains[: len(SHAPES)], gains[len(SHAPES) :]
     checks = _checks(gains)

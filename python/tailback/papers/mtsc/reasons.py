@@ -22,6 +22,11 @@ SEVERAL = 2_000.0
 SEVERAL_RUNS = 20
 LENGTH = 10_000.0
 """Seconds, §4.1: outer levels are rare."""
+CONTROLLED = (
+    *(f"mtsc/fig-{number}" for number in (9, 10, 11, 12, 13, 14, 15, 16, 18)),
+    *(f"mtsc/{name}" for name in ("table-2", "table-3", "sac-on-tcp", "three-scales")),
+)
+"""The items in which SAC controls something."""
 Schemes = Sequence[tuple[str, Mapping[str, Any]]]
 
 
@@ -53,7 +58,7 @@ def steep(power: float, **fields: Any) -> dict[str, Any]:
 def prediction(lab: Lab, seconds: float) -> Table:
     """Figures 12 and 16: whether prediction would matter more under a schedule that makes more of it."""
     place = Setting(1.05, seconds)
-    (base,) = runs(lab, place, [sac.GENERIC])
+    (base,) = runs(lab, place, [sac.generic()])
     lines = []
     for name, power in (("constant", 0.0), ("1/x, the inverse one", 1.0), ("1/x²", 2.0), ("1/x⁴", 4.0)):
         learnt, contention, random = runs(
@@ -88,7 +93,7 @@ def seeds(lab: Lab) -> Table:
     lines = []
     for alpha in (1.05, 1.95):
         places = [Setting(alpha, LENGTH, seed) for seed in range(1, SEVERAL_RUNS + 1)]
-        pairs = [runs(lab, place, [sac.inverse(), sac.GENERIC]) for place in places]
+        pairs = [runs(lab, place, [sac.inverse(), sac.generic()]) for place in places]
         gains = [sac.gain(ours, base) for ours, base in pairs]
         mean = mean_interval([gain.mean for gain in gains])
         others = [mean_interval([sac.gain(ours, base, k).mean for ours, base in pairs]) for k in severities]
@@ -115,7 +120,7 @@ def own_losses(lab: Lab, seconds: float) -> Table:
         ("0.5 Mbit/s, shape 1.95", 1.95, 0.5e6),
         ("0.05 Mbit/s, shape 1.95", 1.95, 0.05e6),
     ):
-        found = runs(lab, Setting(alpha, seconds, load=load), [sac.GENERIC, sac.inverse(), sac.threshold(8)])
+        found = runs(lab, Setting(alpha, seconds, load=load), [sac.generic(), sac.inverse(), sac.threshold(8)])
         lines.append([name, *(f"{100 * run.loss:.2f} %" for run in found)])
     return Table("losses", ["background", "without SAC", "inverse schedule", "θ = 8"], lines)
 
@@ -144,7 +149,7 @@ def round_trips(lab: Lab, seconds: float) -> Table:
         ("both", {"report_interval": "240 ms", "increase": "43.75 kbit/s"}, SEVERITY),
     )
     for name, changed, k in cases:
-        control = {**sac.GENERIC, **changed}
+        control = {**sac.generic(), **changed}
         gains = []
         for place in (short, long):
             base, ours = runs(lab, place, [control, sac.inverse(over=control)])
@@ -199,31 +204,17 @@ def severity(lab: Lab, seconds: float) -> Table:
     place = Setting(1.05, seconds, bottleneck=20e6)
     lines = [["published", "1153", "1702", "1948", "1676", "1594"]]
     for k in (4.0, 3.0, 2.0, 1.0):
-        scheme = sac.inverse(over={**sac.GENERIC, "severity": k})
+        scheme = sac.inverse(over={**sac.generic(), "severity": k})
         found = [runs(lab, place, [scheme], count)[0] for count in counts]
         lines.append([f"k = {k:g}", *(f"{run.penalised(k).sum(axis=0).mean():.0f}" for run in found)])
     return Table("severity", ["total, kB/s", *(f"{count} connections" for count in counts)], lines)
 
 
-EVEN: Mapping[str, Any] = {**sac.GENERIC, "increase": "300 kbit/s"}
-"""The control beneath levels of equal probability: δ is smaller than in the items, k is theirs."""
-EVEN_UNIT = 24.0
-
-
-def even(**fields: Any) -> dict[str, Any]:
-    """SAC whose levels are equally likely, the alternative of appendix A.1."""
-    return sac.inverse(over=dict(EVEN), unit=EVEN_UNIT, quantiser="equal-probability", **fields)
-
-
-def even_thresholds() -> list[dict[str, Any]]:
-    """The same under every threshold."""
-    return [even(schedule={"name": "threshold", "theta": float(theta)}) for theta in sac.THRESHOLDS]
-
-
 def equal_levels(lab: Lab) -> Table:
     """Figure 9 and Tables 2 and 3 with levels of equal probability, and one k for all. Runs of full length."""
     published = select(["mtsc/table-2"])[0].published
-    schemes = [*even_thresholds(), even(), EVEN]
+    with sac.using(sac.EQUAL):
+        schemes = [*map(sac.threshold, sac.THRESHOLDS), sac.inverse(), sac.generic()]
 
     def row(name: str, place: Setting, count: int) -> list[str]:
         return [name, *(f"{run.total:.0f}" for run in runs(lab, place, schemes, count))]
@@ -240,10 +231,26 @@ def equal_levels(lab: Lab) -> Table:
 def equal_gains(lab: Lab) -> Table:
     """Figure 14 with levels of equal probability. Runs of full length."""
     lines = []
+    with sac.using(sac.EQUAL):
+        schemes = [sac.inverse(), sac.inverse(predictor="random"), sac.generic()]
     for alpha in (1.05, 1.95):
-        ours, random, base = runs(lab, sac.setting(lab.fidelity, alpha), [even(), even(predictor="random"), EVEN])
+        ours, random, base = runs(lab, sac.setting(lab.fidelity, alpha), schemes)
         lines.append([f"{alpha:g}", percent(ours, base), percent(random, base), f"{base.total:.0f}"])
     return Table("equal-gains", ["shape", "gain", "gain with a random table", "without SAC, kB/s"], lines)
+
+
+def equal_items(lab: Lab) -> Table:
+    """Every item of the control once more, with levels of equal probability: the ledger's tests."""
+    lines = []
+    for name in CONTROLLED:
+        (claim,) = select([name])
+        with sac.using(sac.EQUAL):
+            outcome = claim.item().measure(lab)
+        word = outcome.verdict if outcome.holds else f"**{outcome.verdict}**"
+        for check in outcome.checks:
+            claim, answer = check.claim.replace("|", "\\|"), "yes" if check.holds else "**no**"
+            lines.append([f"`{name}` {word}", claim, check.measured, check.allowed, answer])
+    return Table("equal-items", ["item", "claim", "measured", "allowed", "holds"], lines)
 
 
 def lasting(lab: Lab) -> Table:
@@ -279,8 +286,8 @@ def scales(lab: Lab) -> Table:
         "two, the slower one turned round": sac.inverse(
             slower=[{**slower, "schedule": {"name": "table", "values": turned}}]
         ),
-        "one, a unit of 27": sac.inverse(unit=0.75 * sac.UNIT),
-        "one, a unit of 48": sac.inverse(unit=sac.UNIT / 0.75),
+        "one, a unit of 27": sac.inverse(unit=0.75 * sac.BANDS.unit),
+        "one, a unit of 48": sac.inverse(unit=sac.BANDS.unit / 0.75),
     }
     found = dict(zip(schemes, runs(lab, place, schemes.values()), strict=True))
     lines = [
@@ -309,6 +316,7 @@ def tables(lab: Lab, seconds: float, only: Sequence[str] = ()) -> Iterable[Table
         "reno-trips": reno_trips,
         "equal-levels": equal_levels,
         "equal-gains": equal_gains,
+        "equal-items": equal_items,
     }
     for name in only or (*short, *whole):
         yield short[name](lab, seconds) if name in short else whole[name](lab)

@@ -7,9 +7,11 @@ for the region they are from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tailback.analysis import Interval, mean_interval, paired_interval
 from tailback.analysis.lrd import Table, counted
@@ -19,18 +21,52 @@ from tailback.papers.mtsc.network import COMMON, SEVERITY, Measured, Run, Settin
 if TYPE_CHECKING:
     from tailback.papers.lab import Lab
 
-GENERIC: Mapping[str, Any] = {
-    "name": "lied",
-    "increase": "350 kbit/s",
-    "decrease": 4.0,
-    "severity": SEVERITY,
-    "sign": "difference",
-    "report_interval": "50 ms",
-    "max_rate": "10 Mbit/s",
-}
-"""Linear increase and exponential decrease, the same for every item."""
-UNIT = 36.0
-"""How many of the control's own increases an aggressiveness of 1 adds to each."""
+
+class Control(NamedTuple):
+    """What the paper does not print of the control and of SAC above it."""
+
+    generic: Mapping[str, Any]
+    """Linear increase and exponential decrease."""
+    unit: float
+    """How many of the control's own increases an aggressiveness of 1 adds to each."""
+    levels: Mapping[str, Any]
+    """Fields of SAC that say what a level is."""
+
+
+BANDS = Control(
+    {
+        "name": "lied",
+        "increase": "350 kbit/s",
+        "decrease": 4.0,
+        "severity": SEVERITY,
+        "sign": "difference",
+        "report_interval": "50 ms",
+        "max_rate": "10 Mbit/s",
+    },
+    36.0,
+    {},
+)
+"""With levels as appendix A.1 defines them, bands of one standard deviation: what every item is judged with."""
+EQUAL = Control({**BANDS.generic, "increase": "300 kbit/s"}, 24.0, {"quantiser": "equal-probability"})
+"""With equally likely levels, which appendix A.1 calls "more universally effective"."""
+_control = ContextVar("control", default=BANDS)
+
+
+@contextmanager
+def using(control: Control) -> Iterator[None]:
+    """Makes what is set up in here, in this thread, with another control than ``BANDS``."""
+    token = _control.set(control)
+    try:
+        yield
+    finally:
+        _control.reset(token)
+
+
+def generic() -> dict[str, Any]:
+    """The control without SAC."""
+    return dict(_control.get().generic)
+
+
 THRESHOLDS = tuple(range(1, 9))
 RUNS = 8
 """So many where an item is also judged by several runs: seeds from 1 on. The first is the one that the item is judged by."""
@@ -43,12 +79,14 @@ LOAD = 5e6
 """bit/s of background where an item names none."""
 
 PARAMETERS = (
-    Parameter("δ", str(GENERIC["increase"]) + " per second", "inferred", "not printed; one value for all items"),
-    Parameter("a", f"{GENERIC['decrease']:g} per second", "inferred", "not printed; one value for all items"),
+    Parameter("δ", str(BANDS.generic["increase"]) + " per second", "inferred", "not printed; one value for all items"),
+    Parameter("a", f"{BANDS.generic['decrease']:g} per second", "inferred", "not printed; one value for all items"),
     Parameter(
         "k", f"{SEVERITY:g}, in the control and in what is reported", "inferred", "not printed; one value for all items"
     ),
-    Parameter("reports", str(GENERIC["report_interval"]), "inferred", "§3: the fast component acts at 20 to 200 ms"),
+    Parameter(
+        "reports", str(BANDS.generic["report_interval"]), "inferred", "§3: the fast component acts at 20 to 200 ms"
+    ),
     Parameter(
         "sign of dγ/dλ",
         "of two successive reports, taken as positive without loss",
@@ -56,9 +94,9 @@ PARAMETERS = (
         "“a number of techniques”, §3.1.1",
     ),
     Parameter(
-        "unit of ε", f"ε = 1 adds {UNIT:g} increases to each", "inferred", "not printed; one value for all items"
+        "unit of ε", f"ε = 1 adds {BANDS.unit:g} increases to each", "inferred", "not printed; one value for all items"
     ),
-    Parameter("highest rate", str(GENERIC["max_rate"]), "inferred", "a host sends no faster than its own link"),
+    Parameter("highest rate", str(BANDS.generic["max_rate"]), "inferred", "a host sends no faster than its own link"),
     Parameter("T1 = T2", "2 s", "stated", "§2.3"),
     Parameter("levels", "8, bands of one standard deviation", "stated", "Appendix A.1"),
     Parameter(
@@ -96,8 +134,9 @@ def setting(fidelity: Fidelity, alpha: float, **fields: Any) -> Setting:
 
 def inverse(**fields: Any) -> dict[str, Any]:
     """SAC with the inverse schedule, learning on line."""
-    sac = {"name": "sac", "over": dict(GENERIC), "unit": UNIT, "reading": "throughput", "schedule": {"name": "inverse"}}
-    return {**sac, **fields}
+    control = _control.get()
+    sac = {"name": "sac", "over": generic(), "unit": control.unit, "reading": "throughput", **control.levels}
+    return {**sac, "schedule": {"name": "inverse"}, **fields}
 
 
 def threshold(theta: float, shift: float = 0.0) -> dict[str, Any]:
@@ -117,7 +156,7 @@ def measured(lab: Lab, wanted: Sequence[tuple[Setting, Mapping[str, Any], int]])
 def perfect(lab: Lab, place: Setting) -> Measured:
     """SAC with the inverse schedule that knows the aggregate's future: a first run, of the control without SAC, is recorded, and
     a second one told, with the same random streams."""
-    (first,) = measured(lab, [(place, GENERIC, 1)])
+    (first,) = measured(lab, [(place, generic(), 1)])
     return told(lab, place, inverse(), first)
 
 

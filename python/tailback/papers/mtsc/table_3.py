@@ -31,7 +31,7 @@ def parameters(fidelity: Fidelity) -> Sequence[Parameter]:
 def measure(lab: Lab) -> Outcome:
     """A run per number of connections, with SAC and without."""
     place = place_of(lab.fidelity)
-    found = sac.measured(lab, [(place, scheme, count) for scheme in (sac.inverse(), sac.GENERIC) for count in COUNTS])
+    found = sac.measured(lab, [(place, scheme, count) for scheme in (sac.inverse(), sac.generic()) for count in COUNTS])
     totals = dict(zip(COUNTS, (run.total for run in found), strict=False))
     generic = dict(zip(COUNTS, (run.total for run in found[len(COUNTS) :]), strict=True))
     beside = sac.measured(lab, [(place, sac.threshold(theta), 10) for theta in sac.THRESHOLDS])
