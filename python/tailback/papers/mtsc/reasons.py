@@ -248,8 +248,8 @@ def equal_items(lab: Lab) -> Table:
             outcome = claim.item().measure(lab)
         word = outcome.verdict if outcome.holds else f"**{outcome.verdict}**"
         for check in outcome.checks:
-            claim, answer = check.claim.replace("|", "\\|"), "yes" if check.holds else "**no**"
-            lines.append([f"`{name}` {word}", claim, check.measured, check.allowed, answer])
+            told, answer = check.claim.replace("|", "\\|"), "yes" if check.holds else "**no**"
+            lines.append([f"`{name}` {word}", told, check.measured, check.allowed, answer])
     return Table("equal-items", ["item", "claim", "measured", "allowed", "holds"], lines)
 
 
