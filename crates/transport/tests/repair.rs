@@ -87,13 +87,34 @@ fn the_rescue_repairs_a_lost_tail() {
     let drops: &'static [(u64, u32)] = &[(0, 1), (7, 1), (8, 1), (9, 1)];
     let with = transfer(config(Reliability::Sack), Scripted::window(10), 10).dropping(drops).start();
     let with = with.run(Span::from_secs(5));
-    // Recovery resends 0; nothing else is lost by rule 1, there is no new data, so rule 4 sends the highest, 9.
-    assert_eq!(with.sent_at(100), [0, 9]);
+    // Recovery resends 0. Nothing else is lost by rule 1, and there is no new data; but a rescue would be premature until
+    // more than 0 is acknowledged (§5 step 4.3, §4 rule 4). Then rule 4 sends the highest, 9, whose range lets rule 3 send the rest.
+    assert_eq!(with.sent_at(100), [0]);
+    assert_eq!(with.sent_at(200), [9]);
+    assert_eq!(with.sent_at(300), [7, 8]);
     let without = StreamConfig { rescue: false, ..config(Reliability::Sack) };
     let without = transfer(without, Scripted::window(10), 10).dropping(drops).start().run(Span::from_secs(5));
     assert_eq!(without.sent_at(100), [0]);
     assert!(with.finished() && without.finished());
     assert!(with.now <= without.now || with.transmissions(9) == 2);
+}
+
+#[test]
+fn a_rescue_repeats_nothing_of_what_has_just_left() {
+    // Of the last ten the first is lost. 3's duplicate begins recovery and resends 0; with room and without new data a rescue at
+    // once would send 9, which has arrived. Of four with a threshold of three it would be 0 itself, twice at one time.
+    for packets in [10, 4] {
+        let controller = Scripted::window(packets);
+        let test = transfer(config(Reliability::Sack), controller, packets).dropping(&[(0, 1)]).start();
+        let test = test.run(Span::from_secs(5));
+        assert_eq!(test.sent_at(100), [0], "{packets}");
+        assert_eq!(
+            (test.sender.counters().retransmitted, test.sender.counters().timeouts),
+            (1, 0),
+            "{packets}"
+        );
+        assert!(test.finished());
+    }
 }
 
 #[test]

@@ -136,6 +136,8 @@ pub(crate) struct LossRecovery {
     high_sacked: u64,
     /// The episode ends when everything below is acknowledged.
     recover: u64,
+    /// One beyond `RescueRxt` of RFC 6675: the rescue waits until more is acknowledged. None is due at the largest number.
+    rescue_after: u64,
     /// An ECN echo counts only when more than this is acknowledged (RFC 3168 §6.1.2).
     ecn_until: u64,
     /// Marks that the receiver has counted, where it counts them.
@@ -156,7 +158,6 @@ pub(crate) struct LossRecovery {
     mode: Reliability,
     state: Recovery,
     forced: bool,
-    rescued: bool,
     partial_seen: bool,
     /// No episode yet on this connection.
     fresh: bool,
@@ -206,6 +207,7 @@ impl LossRecovery {
             lost_edge: 0,
             high_sacked: 0,
             recover: 0,
+            rescue_after: u64::MAX,
             ecn_until: 0,
             marks: None,
             timed: NONE,
@@ -219,7 +221,6 @@ impl LossRecovery {
             mode: config.reliability,
             state: Recovery::Open,
             forced: false,
-            rescued: false,
             partial_seen: false,
             fresh: true,
             reduced: false,
@@ -383,7 +384,7 @@ impl LossRecovery {
         }
         self.pipe += self.ring.get_mut(number).send_again(now, tag, pair);
         if let Choice::Rescue(_) = choice {
-            self.rescued = true;
+            self.rescue_after = u64::MAX;
         } else {
             self.next_retransmit = self.next_retransmit.max(number + 1);
         }

@@ -1,5 +1,17 @@
 //! Episodes of loss recovery: when they begin and end, by duplicate acknowledgements (RFC 5681, RFC 6582), by ranges
-//! (RFC 6675) or by the timer (RFC 6298). What is sent within them is chosen in `mod.rs`.
+//! (RFC 6675) or by the timer (RFC 6298). What is sent within them is chosen in `choice.rs`.
+//!
+//! Where the texts leave a choice, or are not followed to the letter:
+//!
+//! * `DupThresh` counts segments. Of a segment that is not full only its own size must fit the window, not `SMSS`.
+//! * Transmissions count in the network one by one, two of a segment at most, until each is acknowledged or lost. `SetPipe`
+//!   forgets a rescue at the next acknowledgement, and at the next episode what the last one retransmitted.
+//! * What an acknowledgement lets go that advances is not limited transmit, though it bring new ranges (RFC 6675 §5 step 3
+//!   counts it so); `FlightSize`, which leaves out limited transmit, is as much larger.
+//! * The timer begins anew with an episode. RFC 6298 does that for new acknowledgements only; RFC 6675 §6 lets every
+//!   retransmission do it.
+//! * After a time-out the lowest that is lost leaves first, data sent since then too, before new data. RFC 6675 §5.1 leaves that
+//!   open.
 
 use tailback_control::Reliability;
 use tailback_core::{Bytes, CongestionEvent, Lost, Recovery, Time};
@@ -162,7 +174,7 @@ impl LossRecovery {
         self.state = Recovery::Fast;
         self.fresh = false;
         self.recover = self.ring.end();
-        self.rescued = false;
+        self.rescue_after = first + 1;
         self.partial_seen = false;
         self.dup_acks = 0;
         self.limited = 0;
