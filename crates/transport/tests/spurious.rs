@@ -181,6 +181,26 @@ fn eifel_believes_real_losses() {
 }
 
 #[test]
+fn eifel_judges_time_outs_in_a_row_by_the_first_retransmission() {
+    // The whole flight is lost, and the first retransmission is so late that the timer expires once more: the second time-out
+    // was for nothing, the first was not (RFC 3522 §3.2 step 2).
+    for mode in MODES {
+        let test = reno(mode, SpuriousDetection::Eifel, 60)
+            .script(|packet, count, _| match (packet.kind(), packet.number, count) {
+                (Kind::Data, 20..30, 1) => Fate::Drop,
+                (Kind::Data, 20, 2) => Fate::Late(Span::from_millis(350)),
+                _ => Fate::Deliver,
+            })
+            .start()
+            .run(Span::from_secs(20));
+        assert!(test.finished());
+        let expected = [1, 2].map(|consecutive| CongestionEvent::Timeout { consecutive });
+        assert_eq!(events(&test)[..2], expected, "{mode:?}");
+        assert_eq!(test.sender.counters().spurious, 0, "{mode:?}");
+    }
+}
+
+#[test]
 fn cubic_takes_its_reduction_back() {
     for detection in DETECTIONS {
         let config = config(Reliability::Sack, detection);

@@ -8,7 +8,10 @@
 //! was sent once. With selective acknowledgements such a segment may also lie beyond the cumulative number (§3).
 //!
 //! Deviations: RFC 5682 bounds the window to three segments where the second acknowledgement is a duplicate; here it
-//! stays what slow start has made of one segment by then, which is two.
+//! stays what slow start has made of one segment by then, which is two. RFC 3522 (§3.2 step 5) leaves alone what acknowledges
+//! all data, since receivers by RFC 7323 echo an old stamp for what they have already; here they echo that of the segment that
+//! caused the acknowledgement. A time-out behind a fast retransmission is judged by its own first retransmission, and taken back
+//! by itself.
 
 use tailback_core::{CongestionEvent, Recovery, Time};
 
@@ -37,9 +40,12 @@ impl LossRecovery {
         self.doubt = if config.spurious == SpuriousDetection::Eifel { Doubt::Unsent } else { Doubt::None };
     }
 
-    /// The timer has expired; `again` where that repairs a time-out already (RFC 5682 §2.1 step 1).
+    /// The timer has expired; `again` where that repairs a time-out already (RFC 5682 §2.1 step 1). Of time-outs in a row the first
+    /// is in doubt, and its retransmission's time "does not get overwritten" (RFC 3522 §3.2 step 2): what arrives of the copies
+    /// after it says nothing of the original.
     pub(super) fn doubt_timeout(&mut self, again: bool, config: &StreamConfig) {
         self.doubt = match config.spurious {
+            SpuriousDetection::Eifel if again && matches!(self.doubt, Doubt::Eifel(_)) => self.doubt,
             SpuriousDetection::Eifel => Doubt::Unsent,
             SpuriousDetection::FRto if !again => Doubt::FirstAck,
             SpuriousDetection::FRto | SpuriousDetection::Off => Doubt::None,
