@@ -132,7 +132,8 @@ impl LossRecovery {
 
     /// When the newest of the segments newly acknowledged left.
     fn newest_arrived(&self, now: Time) -> Option<Time> {
-        let least = self.rtt.least().unwrap_or(Span::ZERO);
+        // Before any sample nothing is sure.
+        let least = self.rtt.least().unwrap_or(Span::MAX);
         let sure = |one: &&tailback_core::Acked| !one.retransmitted || now.since(one.sent_at) >= least;
         self.acked.iter().filter(sure).map(|one| one.sent_at).max()
     }
