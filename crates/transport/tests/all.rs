@@ -15,6 +15,7 @@ mod properties;
 mod receiver;
 mod repair;
 mod rfc;
+mod second;
 mod shaping;
 mod sources;
 mod spurious;

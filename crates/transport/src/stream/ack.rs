@@ -1,5 +1,9 @@
 //! What an acknowledgement means: the cumulative part, round trip time samples, the timer, ECN. Selectively
 //! acknowledged ranges are read in `sack.rs`, episodes of recovery begin and end in `recovery.rs`.
+//!
+//! Deviation: receivers echo the stamp of the segment that caused an acknowledgement, where RFC 7323 §4.3 has the earliest that
+//! is not acknowledged yet, or the last one in order. So what is only reported beyond a hole gives a sample, too (§4.1 takes
+//! acknowledgements that advance).
 
 use tailback_control::Reliability;
 use tailback_core::{Acked, CongestionEvent, OneWay, Recovery, RttSample, Time};

@@ -1,0 +1,199 @@
+//! Loss detection and recovery written a second time, each part from its text, and both fed the same: random losses,
+//! reordering, copies, delays, pauses of the application, receivers' windows and lost acknowledgements. Every packet that
+//! leaves, every acknowledgement, every time the timer is set for and every word to the law must be the same.
+//!
+//! The writings are from RFC 2018, 5681, 6298, 6582 and 6675, from 3522, 5682 and 8985 as far as ours claims them, as their writer
+//! knew these texts, and were finished before the code of `crates/transport/src/stream` was read. Where both differed then, the
+//! text decided, or what ours says of itself; the heads of both say so. Vegas's timer, offsets, counts of arrivals, marks and
+//! clocks of ticks are left out.
+//!
+//! Both ends of ours travel through `path.rs`; the second writings see the same packets and times, and send nothing themselves.
+
+#![allow(
+    unreachable_pub,
+    clippy::struct_excessive_bools,
+    reason = "the second writings are as plain as their texts"
+)]
+
+mod doubt;
+mod duplicates;
+mod path;
+mod receiver;
+mod scoreboard;
+mod timer;
+
+use proptest::prelude::*;
+use tailback_control::Reliability;
+use tailback_core::{CongestionEvent, Recovery, SeqRange};
+use tailback_transport::{RttSampling, SpuriousDetection};
+
+use path::Trouble;
+use timer::Timer;
+
+/// Bytes of a full segment without its header, and with it.
+const PAYLOAD: u64 = 960;
+const HEADER: u64 = 40;
+const SEGMENT: u64 = PAYLOAD + HEADER;
+
+/// What a sender is configured with, for both writings.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub reliability: Reliability,
+    pub sampling: RttSampling,
+    pub dup_threshold: u32,
+    pub limited_transmit: bool,
+    pub rescue: bool,
+    pub keep_scoreboard: bool,
+    pub impatient: bool,
+    pub careful: bool,
+    pub one_recovery: bool,
+    pub spurious: SpuriousDetection,
+    pub lost_retransmissions: bool,
+    pub restart_after_idle: bool,
+    pub receive_window: u64,
+    pub min_rto: f64,
+    pub max_rto: f64,
+}
+
+/// An acknowledgement as it reaches the sender.
+#[derive(Clone, Debug)]
+pub struct Acknowledgement {
+    pub number: u64,
+    pub blocks: Vec<SeqRange>,
+    pub echo: Option<u64>,
+}
+
+/// A data packet that leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    pub number: u64,
+    /// With its header.
+    pub size: u64,
+    pub again: bool,
+    /// Bytes believed in the network, itself included.
+    pub in_flight: u64,
+}
+
+/// What the law is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    pub acked: Vec<u64>,
+    pub lost: Vec<u64>,
+    pub advanced: u64,
+    pub outstanding: u64,
+    pub in_flight: u64,
+    pub event: Option<CongestionEvent>,
+    pub recovery: Recovery,
+    /// The sample, in nanoseconds.
+    pub rtt: Option<u64>,
+}
+
+/// A second writing of a sender.
+pub trait Second {
+    fn acknowledge(&mut self, now: u64, ack: &Acknowledgement) -> Option<Told>;
+    fn expire(&mut self, now: u64) -> Option<Told>;
+    /// What leaves now, if anything; so many bytes of the next segment, with its header, wait to be sent.
+    fn next(&mut self, now: u64, window: u64, waiting: u64) -> Option<Left>;
+    fn in_flight(&self) -> u64;
+    /// Whether nothing is outstanding.
+    fn is_idle(&self) -> bool;
+    fn timer(&self) -> &Timer;
+    /// What to print where both differ.
+    fn state(&self) -> String;
+}
+
+fn trouble() -> impl Strategy<Value = Trouble> {
+    let often = || prop_oneof![2 => Just(0.0), 2 => 0.0..0.05, 1 => 0.0..0.3];
+    (often(), often(), often(), often(), often(), prop_oneof![Just(0.0), 0.0..0.02], prop::bool::ANY)
+        .prop_map(|(loss, late, twice, ack_loss, ack_late, blackouts, pauses)| Trouble {
+            loss,
+            late,
+            twice,
+            ack_loss,
+            ack_late,
+            blackouts,
+            pauses,
+        })
+}
+
+prop_compose! {
+    fn options(reliability: Reliability)(
+        sampling in prop_oneof![
+            Just(RttSampling::EveryAck), Just(RttSampling::PerRoundTrip), Just(RttSampling::Timestamps)
+        ],
+        dup_threshold in prop_oneof![3 => Just(3_u32), 1 => 1_u32..6],
+        flags in prop::array::uniform7(prop::bool::weighted(0.7)),
+        receive_window in prop_oneof![2 => Just(u64::MAX), 1 => 2_u64..30],
+        min_rto in prop_oneof![Just(200_u64), Just(1000), Just(30)],
+    ) -> Options {
+        Options {
+            reliability, sampling, dup_threshold,
+            limited_transmit: flags[0],
+            rescue: flags[1],
+            keep_scoreboard: flags[2],
+            impatient: flags[3],
+            careful: flags[4] && reliability != Reliability::Sack,
+            one_recovery: flags[5],
+            spurious: SpuriousDetection::Off,
+            lost_retransmissions: false,
+            restart_after_idle: flags[6],
+            receive_window: receive_window.saturating_mul(SEGMENT),
+            min_rto: min_rto as f64 * 1e6,
+            max_rto: 5e9,
+        }
+    }
+}
+
+/// Ours beside the writing that is asked for: where they differ first, in words.
+fn difference(options: &Options, trouble: &Trouble, seed: u64, rest: (u64, u32, u8)) -> Option<String> {
+    if options.reliability == Reliability::Sack {
+        path::difference(options, scoreboard::Scoreboard::new(options.clone()), trouble, seed, rest)
+    } else {
+        path::difference(options, duplicates::Duplicates::new(options.clone()), trouble, seed, rest)
+    }
+}
+
+/// The law's largest window in segments, segments per acknowledgement, ranges in an acknowledgement.
+fn rest() -> impl Strategy<Value = (u64, u32, u8)> {
+    (2_u64..40, 1_u32..4, 1_u8..5)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn by_ranges(options in options(Reliability::Sack), trouble in trouble(), seed: u64, rest in rest()) {
+        prop_assert_eq!(difference(&options, &trouble, seed, rest), None);
+    }
+
+    #[test]
+    fn where_losses_may_be_none(
+        mode in prop_oneof![2 => Just(Reliability::Sack), 1 => Just(Reliability::NewReno), 1 => Just(Reliability::Reno)],
+        options in options(Reliability::NewReno), trouble in trouble(), seed: u64, rest in rest(), eifel: bool,
+    ) {
+        let careful = options.careful && mode != Reliability::Sack;
+        let options = Options { reliability: mode, careful, ..options };
+        let spurious = if eifel { SpuriousDetection::Eifel } else { SpuriousDetection::FRto };
+        prop_assert_eq!(difference(&Options { spurious, ..options }, &trouble, seed, rest), None);
+    }
+
+    #[test]
+    fn where_lost_retransmissions_are_found(
+        options in options(Reliability::Sack), trouble in trouble(), seed: u64, rest in rest(),
+    ) {
+        let options = Options { lost_retransmissions: true, ..options };
+        prop_assert_eq!(difference(&options, &trouble, seed, rest), None);
+    }
+
+    #[test]
+    fn by_duplicates_one_by_one(
+        options in options(Reliability::Reno), trouble in trouble(), seed: u64, rest in rest(),
+    ) {
+        prop_assert_eq!(difference(&options, &trouble, seed, rest), None);
+    }
+
+    #[test]
+    fn by_duplicates(options in options(Reliability::NewReno), trouble in trouble(), seed: u64, rest in rest()) {
+        prop_assert_eq!(difference(&options, &trouble, seed, rest), None);
+    }
+}

@@ -1,0 +1,463 @@
+//! A path with troubles between the two ends of ours, beside which the second writings see what these see; and the first
+//! difference, in words. What the second writings decide stands in files of their own.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use tailback_core::{
+    Annex, Annexes, AppInput, Bytes, CongestionEvent, Controller, Cx, DataAmount, Directive, Endpoint,
+    EndpointCx, Feedback, Input, Kind, Output, Packet, Recovery, Sent, Span, Stream, Time,
+};
+use tailback_transport::source::AnySource;
+use tailback_transport::{Receiver, ReceiverConfig, RtoConfig, Sender, StreamConfig};
+
+use super::receiver::{self, Data};
+use super::{Acknowledgement, HEADER, Left, Options, PAYLOAD, SEGMENT, Second, Told};
+use crate::pipe::FLOW;
+
+/// What goes wrong, as probabilities.
+#[derive(Clone, Copy, Debug)]
+pub struct Trouble {
+    pub loss: f64,
+    pub late: f64,
+    pub twice: f64,
+    pub ack_loss: f64,
+    pub ack_late: f64,
+    /// With each packet: that everything after it is lost for a while.
+    pub blackouts: f64,
+    /// Whether the application writes little at a time, with pauses.
+    pub pauses: bool,
+}
+
+/// A law for both writings: whatever it is told changes the window.
+#[derive(Clone, Debug)]
+struct Law {
+    window: u64,
+    threshold: u64,
+    before: (u64, u64),
+    limit: u64,
+}
+
+impl Law {
+    fn new(limit: u64) -> Self {
+        Self { window: 2 * SEGMENT, threshold: u64::MAX, before: (0, 0), limit: limit * SEGMENT }
+    }
+
+    fn hear(&mut self, event: Option<CongestionEvent>, advanced: u64, outstanding: u64, recovery: Recovery) {
+        let half = (outstanding / 2).max(2 * SEGMENT);
+        match event {
+            Some(CongestionEvent::Loss) => {
+                self.before = (self.window, self.threshold);
+                (self.window, self.threshold) = (half, half);
+            }
+            Some(CongestionEvent::Timeout { consecutive }) => {
+                if consecutive == 1 {
+                    self.before = (self.window, self.threshold);
+                    self.threshold = half;
+                }
+                self.window = SEGMENT;
+            }
+            Some(CongestionEvent::Spurious) => (self.window, self.threshold) = self.before,
+            Some(CongestionEvent::Idle) => self.window = self.window.min(4 * SEGMENT),
+            _ if recovery == Recovery::Fast => {}
+            _ if self.window < self.threshold => self.window += advanced.min(SEGMENT),
+            _ => self.window += (SEGMENT * advanced) / self.window,
+        }
+        self.window = self.window.min(self.limit);
+    }
+}
+
+/// The law as our sender has it, with a list of what it hears.
+struct Ours {
+    law: Law,
+    told: Vec<Told>,
+    smoothed: Option<(f64, f64)>,
+    left: Vec<Left>,
+}
+
+impl Controller for Ours {
+    fn on_sent(&mut self, _: Time, sent: &mut Sent, _: &mut Cx<'_>) {
+        self.left.push(Left {
+            number: sent.number,
+            size: sent.size.get(),
+            again: sent.retransmission,
+            in_flight: sent.in_flight.get(),
+        });
+    }
+
+    fn on_feedback(&mut self, _: Time, feedback: &Feedback<'_>, _: &mut Cx<'_>) {
+        let (advanced, outstanding) = (feedback.advanced.get(), feedback.outstanding.get());
+        self.law.hear(feedback.event, advanced, outstanding, feedback.recovery);
+        if let Some(rtt) = feedback.rtt {
+            self.smoothed = Some((rtt.smoothed.as_nanos() as f64, rtt.min.as_nanos() as f64));
+        }
+        self.told.push(Told {
+            acked: feedback.acked.iter().map(|one| one.number).collect(),
+            lost: feedback.lost.iter().map(|one| one.number).collect(),
+            advanced,
+            outstanding,
+            in_flight: feedback.in_flight.get(),
+            event: feedback.event,
+            recovery: feedback.recovery,
+            rtt: feedback.rtt.map(|rtt| rtt.latest.as_nanos()),
+        });
+    }
+
+    fn directive(&self) -> Directive {
+        Directive::window(Bytes::new(self.law.window))
+    }
+}
+
+/// What happens next on the path.
+#[derive(Clone, Debug)]
+enum Step {
+    Data(Packet, Option<Annex>),
+    Ack(Packet, Option<Annex>),
+    Write(u64),
+}
+
+struct Path<S> {
+    now: u64,
+    sender: Sender<Ours>,
+    receiver: Receiver,
+    annexes: Annexes,
+    second: S,
+    law: Law,
+    second_receiver: receiver::Receiver,
+    /// Bytes of the application, without headers, that wait in the second writing.
+    waiting: u64,
+    /// When anything last left it; none before, and where windows do not begin anew after a rest.
+    rests_since: Option<u64>,
+    restarts: bool,
+    steps: BTreeMap<(u64, u64), Step>,
+    serial: u64,
+    rng: Stream,
+    trouble: Trouble,
+    dark_until: u64,
+    timers: [Option<u64>; 2],
+}
+
+/// Nanoseconds. Timers are computed with real numbers, ours cut to whole nanoseconds before the back-off.
+const NEAR: f64 = 200.0;
+
+/// Both times, or both none, and nearly the same.
+fn near(ours: Option<u64>, anew: Option<f64>) -> bool {
+    match (ours, anew) {
+        (Some(ours), Some(anew)) => (ours as f64 - anew).abs() <= NEAR,
+        (ours, anew) => ours.is_none() && anew.is_none(),
+    }
+}
+
+fn same<T: PartialEq + Debug>(what: &str, ours: &T, anew: &T) -> Result<(), String> {
+    if ours == anew { Ok(()) } else { Err(format!("{what}: ours {ours:?}, anew {anew:?}")) }
+}
+
+fn time(at: u64) -> Time {
+    Time::from_nanos(at)
+}
+
+impl<S: Second> Path<S> {
+    fn later(&mut self, after: u64, step: Step) {
+        self.serial += 1;
+        self.steps.insert((self.now + after, self.serial), step);
+    }
+
+    /// A packet sets out: it is lost, delayed or copied.
+    fn launch(&mut self, packet: Packet, annex: Option<&Annex>) {
+        let trouble = self.trouble;
+        let (loss, late, twice) = if packet.kind() == Kind::Data {
+            if self.now >= self.dark_until && self.rng.chance(trouble.blackouts) {
+                self.dark_until = self.now + self.rng.below(500_000_000);
+            }
+            (trouble.loss, trouble.late, trouble.twice)
+        } else {
+            (trouble.ack_loss, trouble.ack_late, 0.0)
+        };
+        if self.now < self.dark_until || self.rng.chance(loss) {
+            return;
+        }
+        let copies = 1 + u32::from(self.rng.chance(twice));
+        for _ in 0..copies {
+            let mut delay = 20_000_000 + self.rng.below(1000);
+            if self.rng.chance(late) {
+                let most = if self.rng.chance(0.2) { 600_000_000 } else { 40_000_000 };
+                delay += self.rng.below(most);
+            }
+            let step = if packet.kind() == Kind::Data {
+                Step::Data(packet, annex.cloned())
+            } else {
+                Step::Ack(packet, annex.cloned())
+            };
+            self.later(delay, step);
+        }
+    }
+
+    fn give_sender(&mut self, input: Input) -> (Vec<Left>, Vec<Told>) {
+        let mut rng = Stream::new(1, "sender");
+        let mut cx = EndpointCx { rng: &mut rng, annexes: &mut self.annexes, notes: None };
+        self.sender.handle(time(self.now), input, &mut cx);
+        let mut packets = Vec::new();
+        loop {
+            match self.sender.poll(time(self.now), &mut cx) {
+                Output::Transmit(packet) => packets.push((packet, cx.annexes.take(packet.annex))),
+                Output::Event(_) => {}
+                Output::Wait(until) => {
+                    self.timers[0] = until.map(Time::as_nanos);
+                    break;
+                }
+            }
+        }
+        for (packet, annex) in packets {
+            self.launch(packet, annex.as_ref());
+        }
+        (Vec::new(), Vec::new())
+    }
+
+    fn give_receiver(&mut self, input: Input) -> Vec<receiver::Ack> {
+        let mut rng = Stream::new(1, "receiver");
+        let mut cx = EndpointCx { rng: &mut rng, annexes: &mut self.annexes, notes: None };
+        self.receiver.handle(time(self.now), input, &mut cx);
+        let mut packets = Vec::new();
+        loop {
+            match self.receiver.poll(time(self.now), &mut cx) {
+                Output::Transmit(packet) => packets.push((packet, cx.annexes.take(packet.annex))),
+                Output::Event(_) => {}
+                Output::Wait(until) => {
+                    self.timers[1] = until.map(Time::as_nanos);
+                    break;
+                }
+            }
+        }
+        let acks = packets.iter().map(|(packet, annex)| read(packet, annex.as_ref())).collect();
+        for (packet, annex) in packets {
+            self.launch(packet, annex.as_ref());
+        }
+        acks
+    }
+
+    /// What left and what was told since the last step, of ours.
+    fn ours(&self, left: usize, told: usize) -> (Vec<Left>, Vec<Told>) {
+        let controller = self.sender.controller();
+        (controller.left[left..].to_vec(), controller.told[told..].to_vec())
+    }
+
+    /// The second writing answers the same input.
+    fn anew(&mut self, told: Option<Told>) -> (Vec<Left>, Vec<Told>) {
+        let mut all: Vec<Told> = told.into_iter().collect();
+        all.extend(self.rest());
+        for told in &all {
+            self.law.hear(told.event, told.advanced, told.outstanding, told.recovery);
+        }
+        let mut left = Vec::new();
+        loop {
+            let waiting = match self.waiting.min(PAYLOAD) {
+                0 => 0,
+                payload => payload + HEADER,
+            };
+            let Some(packet) = self.second.next(self.now, self.law.window, waiting) else { break };
+            if !packet.again {
+                self.waiting -= packet.size - HEADER;
+            }
+            self.rests_since = self.restarts.then_some(self.now);
+            left.push(packet);
+        }
+        (left, all)
+    }
+
+    /// RFC 5681 §4.1: data is about to leave, and none has "in an interval exceeding the retransmission timeout".
+    fn rest(&mut self) -> Option<Told> {
+        let rested = (self.now - self.rests_since?) as f64 > self.second.timer().rto;
+        if !rested || self.waiting == 0 || !self.second.is_idle() {
+            return None;
+        }
+        self.rests_since = Some(self.now);
+        Some(Told {
+            acked: Vec::new(),
+            lost: Vec::new(),
+            advanced: 0,
+            outstanding: 0,
+            in_flight: 0,
+            event: Some(CongestionEvent::Idle),
+            recovery: Recovery::Open,
+            rtt: None,
+        })
+    }
+
+    fn step_sender(&mut self, input: Input, anew: impl FnOnce(&mut S) -> Option<Told>) -> Result<(), String> {
+        let controller = self.sender.controller();
+        let (left, told) = (controller.left.len(), controller.told.len());
+        let before = self.second.state();
+        let told_anew = anew(&mut self.second);
+        let told_state = self.second.state();
+        let anew = self.anew(told_anew);
+        self.give_sender(input);
+        let ours = self.ours(left, told);
+        let compare = || {
+            same("told", &ours.1, &anew.1)?;
+            same("left", &ours.0, &anew.0)?;
+            same("window", &self.sender.controller().law.window, &self.law.window)?;
+            same("in flight", &self.sender.in_flight().get(), &self.second.in_flight())?;
+            if !near(self.timers[0], self.second.timer().deadline) {
+                return Err(format!(
+                    "timer: ours {:?}, anew {:?}",
+                    self.timers[0],
+                    self.second.timer().deadline
+                ));
+            }
+            let timer = self.second.timer();
+            if let Some((smoothed, least)) = self.sender.controller().smoothed
+                && ((smoothed - timer.srtt().unwrap_or(0.0)).abs() > NEAR || least != timer.least)
+            {
+                return Err(format!("round trip: ours {smoothed}, {least}, anew {timer:?}"));
+            }
+            Ok(())
+        };
+        compare().map_err(|said| {
+            format!("{said}\n  before: {before}\n  told: {told_state}\n  after: {}\n  all told: ours {:?}, anew {:?}; left: ours {:?}, anew {:?}", self.second.state(), ours.1, anew.1, ours.0, anew.0)
+        })
+    }
+
+    fn step(&mut self) -> Result<bool, String> {
+        let next = self.steps.first_key_value().map(|(key, _)| key.0);
+        let Some(at) = [next, self.timers[0], self.timers[1]].into_iter().flatten().min() else {
+            return Ok(false);
+        };
+        self.now = at;
+        if next != Some(at) {
+            if self.timers[1] == Some(at) {
+                let ours = self.give_receiver(Input::Timeout);
+                let anew: Vec<_> = self.second_receiver.expire(at).into_iter().collect();
+                same("acknowledgement", &ours, &anew)?;
+            } else {
+                self.step_sender(Input::Timeout, |second| {
+                    second
+                        .timer()
+                        .deadline
+                        .filter(|due| *due <= at as f64 + NEAR)
+                        .and_then(|_| second.expire(at))
+                })?;
+            }
+            return Ok(true);
+        }
+        match self.steps.pop_first().map(|(_, step)| step) {
+            Some(Step::Data(mut packet, annex)) => {
+                let stamp = match &annex {
+                    Some(Annex::Control(info)) => Some(info.sent_at.as_nanos()),
+                    _ => None,
+                };
+                let data = Data { number: packet.number, pushed: packet.is_pushed(), stamp };
+                if let Some(annex) = annex {
+                    packet.annex = self.annexes.insert(annex);
+                }
+                let ours = self.give_receiver(Input::Packet(packet));
+                let anew: Vec<_> = self.second_receiver.data(at, data).into_iter().collect();
+                same("acknowledgement", &ours, &anew)?;
+                same("receiver's timer", &self.timers[1], &self.second_receiver.deadline())?;
+            }
+            Some(Step::Ack(mut packet, annex)) => {
+                let ack = read(&packet, annex.as_ref());
+                let ack = Acknowledgement { number: ack.number, blocks: ack.blocks, echo: ack.echo };
+                if let Some(annex) = annex {
+                    packet.annex = self.annexes.insert(annex);
+                }
+                self.step_sender(Input::Packet(packet), |second| second.acknowledge(at, &ack))
+                    .map_err(|said| format!("{ack:?}: {said}"))?;
+            }
+            Some(Step::Write(bytes)) => {
+                self.waiting += bytes;
+                self.step_sender(Input::App(AppInput::Write(Bytes::new(bytes))), |_| None)?;
+            }
+            None => {}
+        }
+        Ok(true)
+    }
+}
+
+/// An acknowledgement that leaves the receiver.
+fn read(packet: &Packet, annex: Option<&Annex>) -> receiver::Ack {
+    let (blocks, echo) = match annex {
+        Some(Annex::Blocks(said)) => (said.as_slice().to_vec(), said.echo.map(Time::as_nanos)),
+        _ => (Vec::new(), None),
+    };
+    receiver::Ack { number: packet.number, size: packet.size().get(), blocks, echo }
+}
+
+/// Writes of the application: much at once, or little at a time.
+fn writes<S: Second>(path: &mut Path<S>) {
+    let mut at = 0;
+    for _ in 0..if path.trouble.pauses { 40 } else { 4 } {
+        let full = path.rng.below(if path.trouble.pauses { 20 } else { 150 }) * PAYLOAD;
+        let bytes = full + if path.rng.chance(0.3) { path.rng.below(PAYLOAD) } else { 0 };
+        path.later(at, Step::Write(bytes.max(1)));
+        at += if path.rng.chance(0.1) { path.rng.below(3_000_000_000) } else { path.rng.below(100_000_000) };
+    }
+}
+
+/// Where both writings part first, in words.
+pub fn difference<S: Second>(
+    options: &Options,
+    second: S,
+    trouble: &Trouble,
+    seed: u64,
+    (limit, every, blocks): (u64, u32, u8),
+) -> Option<String> {
+    let config = StreamConfig {
+        reliability: options.reliability,
+        rtt_sampling: options.sampling,
+        dup_threshold: options.dup_threshold,
+        limited_transmit: options.limited_transmit,
+        rescue: options.rescue,
+        keep_scoreboard: options.keep_scoreboard,
+        impatient: options.impatient,
+        careful: Some(options.careful),
+        one_recovery_per_window: options.one_recovery,
+        restart_after_idle: options.restart_after_idle,
+        spurious: options.spurious,
+        lost_retransmissions: options.lost_retransmissions,
+        receive_window: (options.receive_window < u64::MAX)
+            .then_some(DataAmount::Packets((options.receive_window / SEGMENT) as f64)),
+        rto: RtoConfig {
+            min: Span::from_nanos(options.min_rto as u64),
+            max: Span::from_nanos(options.max_rto as u64),
+            ..RtoConfig::default()
+        },
+        user_timeout: Span::from_secs(1_000_000),
+        ..StreamConfig::default()
+    };
+    let receiver = ReceiverConfig { ack_every: every, max_sack_blocks: blocks, ..ReceiverConfig::default() };
+    let receiver = receiver.matching(&config);
+    let law = Law::new(limit);
+    let ours = Ours { law: law.clone(), told: Vec::new(), smoothed: None, left: Vec::new() };
+    let second_receiver = receiver::Receiver::new(every, 100_000_000, receiver.max_sack_blocks.into());
+    let mut path = Path {
+        now: 0,
+        sender: Sender::new(FLOW, config, ours, AnySource::pushed()),
+        receiver: Receiver::new(FLOW, receiver),
+        annexes: Annexes::new(),
+        second,
+        law,
+        second_receiver,
+        waiting: 0,
+        rests_since: None,
+        restarts: options.restart_after_idle,
+        steps: BTreeMap::new(),
+        serial: 0,
+        rng: Stream::new(seed, "path"),
+        trouble: *trouble,
+        dark_until: 0,
+        timers: [None; 2],
+    };
+    writes(&mut path);
+    path.give_sender(Input::App(AppInput::Start));
+    for count in 0..3000 {
+        match path.step() {
+            Ok(true) => {}
+            Ok(false) => {
+                let all = path.waiting == 0 && path.second.in_flight() == 0;
+                return (!all).then(|| format!("not all arrives: {}", path.second.state()));
+            }
+            Err(said) => return Some(format!("step {count}, at {} ms: {said}", path.now as f64 / 1e6)),
+        }
+    }
+    None
+}

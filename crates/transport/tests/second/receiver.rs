@@ -1,0 +1,107 @@
+//! The receiver's acknowledgements written anew from RFC 5681 §4.2 (when) and RFC 2018 §3 and §4 (with which ranges), in
+//! segments. Named choices of ours that it follows: so many segments for an acknowledgement as configured, at once for what
+//! bears PSH, and the stamp of the segment that caused the acknowledgement, where RFC 7323 §4.3 has the earliest one. Six segments
+//! are remembered by which ranges changed last; what room is left goes to the lowest ranges.
+
+use std::collections::BTreeSet;
+
+use tailback_core::SeqRange;
+
+/// An acknowledgement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ack {
+    pub number: u64,
+    pub size: u64,
+    pub blocks: Vec<SeqRange>,
+    pub echo: Option<u64>,
+}
+
+/// A data packet as it arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    pub number: u64,
+    pub pushed: bool,
+    pub stamp: Option<u64>,
+}
+
+/// The receiver.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    every: u32,
+    delay: u64,
+    most_blocks: usize,
+    next: u64,
+    beyond: BTreeSet<u64>,
+    /// What caused acknowledgements from beyond a hole, the newest first: each stands for the block that it is in now. One that
+    /// grows at its end has one place.
+    reported: Vec<u64>,
+    waiting: u32,
+    due: Option<u64>,
+    newest: Option<u64>,
+}
+
+impl Receiver {
+    pub fn new(every: u32, delay: u64, most_blocks: usize) -> Self {
+        Self { every, delay, most_blocks, ..Self::default() }
+    }
+
+    pub fn deadline(&self) -> Option<u64> {
+        self.due
+    }
+
+    pub fn data(&mut self, now: u64, data: Data) -> Option<Ack> {
+        self.newest = data.stamp;
+        let had_hole = !self.beyond.is_empty();
+        let in_order = data.number == self.next;
+        if data.number >= self.next {
+            self.beyond.insert(data.number);
+        }
+        if in_order {
+            while self.beyond.remove(&self.next) {
+                self.next += 1;
+            }
+        } else if data.number > self.next {
+            if self.reported.first() == Some(&(data.number - 1)) {
+                self.reported.remove(0);
+            }
+            self.reported.insert(0, data.number);
+            self.reported.truncate(6);
+        }
+        if in_order && !had_hole && !data.pushed {
+            self.waiting += 1;
+            if self.waiting < self.every {
+                self.due.get_or_insert(now + self.delay);
+                return None;
+            }
+        }
+        Some(self.acknowledge())
+    }
+
+    pub fn expire(&mut self, now: u64) -> Option<Ack> {
+        (self.due? <= now).then(|| self.acknowledge())
+    }
+
+    fn acknowledge(&mut self) -> Ack {
+        (self.waiting, self.due) = (0, None);
+        let mut blocks: Vec<SeqRange> = Vec::new();
+        for &within in self.reported.iter().chain(&self.beyond).filter(|within| self.beyond.contains(within))
+        {
+            let block = self.block_around(within);
+            if !blocks.contains(&block) && blocks.len() < self.most_blocks {
+                blocks.push(block);
+            }
+        }
+        Ack { number: self.next, size: 40 + 8 * blocks.len() as u64, blocks, echo: self.newest }
+    }
+
+    fn block_around(&self, within: u64) -> SeqRange {
+        let (mut start, mut end) = (within, within + 1);
+        while start > 0 && self.beyond.contains(&(start - 1)) {
+            start -= 1;
+        }
+        while self.beyond.contains(&end) {
+            end += 1;
+        }
+        SeqRange { start, end }
+    }
+}
