@@ -251,16 +251,21 @@ impl Shaped {
         answer
     }
 
-    /// Whether the next packet may pass its own bucket and the common one.
-    fn may_pass(&mut self, now: Time, common: &Bucket, cx: &mut QueueCx<'_>) -> bool {
+    /// The size of the next packet, if its own bucket lets it pass: then it is this queue's turn.
+    fn may_pass(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Bytes> {
         if self.staged.is_none() {
             self.staged = self.ask(cx, |queue, cx| queue.dequeue(now, cx));
         }
-        let Some(packet) = &self.staged else { return false };
+        let size = self.staged?.size();
         if let Some(bucket) = &mut self.bucket {
             bucket.refill(now);
         }
-        common.allows(packet.size()) && self.bucket.is_none_or(|bucket| bucket.allows(packet.size()))
+        self.bucket.is_none_or(|bucket| bucket.allows(size)).then_some(size)
+    }
+
+    /// Whether the next packet was found to lack none of its own tokens.
+    fn waits_for_common(&self) -> bool {
+        self.staged.is_some_and(|packet| self.bucket.is_none_or(|bucket| bucket.allows(packet.size())))
     }
 
     fn next_ready(&self, now: Time, common: &Bucket) -> Option<Time> {
@@ -271,6 +276,9 @@ impl Shaped {
 }
 
 /// The shaper: the common bucket, and the queues under it, served in turn. The last is for flows without a class.
+///
+/// A queue keeps its turn while its packet waits for common tokens alone: were it passed over, small packets of others would
+/// take every token as it comes, and a large one wait for ever.
 #[derive(Debug)]
 pub struct TokenBucket {
     bucket: Bucket,
@@ -320,21 +328,32 @@ impl QueueDiscipline for TokenBucket {
         for step in 1..=count {
             let index = (self.served + step) % count;
             let shaped = &mut self.queues[index];
-            if shaped.may_pass(now, &self.bucket, cx) {
-                self.served = index;
-                let packet = shaped.staged.take()?;
-                self.bucket.take(packet.size());
-                if let Some(bucket) = &mut shaped.bucket {
-                    bucket.take(packet.size());
-                }
-                return Some(packet);
+            let Some(size) = shaped.may_pass(now, cx) else { continue };
+            if !self.bucket.allows(size) {
+                return None;
             }
+            self.served = index;
+            self.bucket.take(size);
+            if let Some(bucket) = &mut shaped.bucket {
+                bucket.take(size);
+            }
+            return shaped.staged.take();
         }
         None
     }
 
     fn next_ready(&self, now: Time) -> Option<Time> {
-        self.queues.iter().filter_map(|shaped| shaped.next_ready(now, &self.bucket)).min()
+        let mut earliest: Option<Time> = None;
+        let count = self.queues.len();
+        for shaped in (1..=count).map(|step| &self.queues[(self.served + step) % count]) {
+            let ready = shaped.next_ready(now, &self.bucket);
+            earliest = [earliest, ready].into_iter().flatten().min();
+            if shaped.waits_for_common() {
+                // Nobody behind it is served before.
+                break;
+            }
+        }
+        earliest
     }
 
     fn next_timer(&self) -> Option<Time> {

@@ -402,6 +402,21 @@ fn token_bucket_keeps_its_rate_and_burst() {
     assert!((2_000_000.0 / last / 500_000.0 - 1.0).abs() < 0.01, "{last}");
 }
 
+/// A class whose packet waits for tokens of the common bucket keeps its turn: small packets of the other class would take each
+/// token as it comes, and it would wait until they end.
+#[test]
+fn a_large_packet_keeps_its_turn_under_a_shaper() {
+    let written = r#"{"name":"token-bucket","rate":"1 Mbit/s","burst":"1500 B",
+        "classes":[{"flows":[1],"rate":"10 Mbit/s","burst":"15 kB"}]}"#;
+    let small = (0..10_000).map(|_| Job::new(0, 0, 40));
+    let jobs: Vec<Job> = small.chain((0..50).map(|_| Job::new(0, 1, 1500))).collect();
+    let outcome = run(&config(written), Capacity::Unlimited, &jobs, 1);
+    let large: Vec<_> = outcome.departures.iter().filter(|departure| departure.flow == 1).take(40).collect();
+    // In turn with 40 B, each packet of 1500 B has 12.32 ms.
+    let last = large[39].started.as_secs_f64();
+    assert!(last < 40.0 * 12.4e-3, "the fortieth large packet leaves after {last} s");
+}
+
 /// What a queue under a shaper takes for the line's rate is the shaper's: PIE's delay is the backlog over it, AVQ's
 /// capacity a part of it, the fluid of weighted fair queueing flows at it.
 #[test]
