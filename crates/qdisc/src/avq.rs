@@ -13,6 +13,9 @@
 //!
 //! so that C̃ settles where arrivals come at the rate γ C. A packet that AVQ drops puts no load on the link, and is not
 //! counted among the arrivals (the authors' own `vq.cc` in ns-2 counts so too; the paper analyses marking).
+//!
+//! AVD's virtual queue has no bound B, and C̃ is at least a hundredth of C, so that VQ / C̃ is a number. A control packet is
+//! told of the queue that it finds, itself not counted; one that travels out of band is told nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,8 @@
 //! more (RFC 9332 §2.4).
 //!
 //! The text leaves open which queue is served (§4.2.2): here the L4S queue goes first, and the classic one has its part of
-//! the bytes where both wait. The controller's periods count from the arrival after which there is something to move.
+//! the bytes where both wait: it earns it as the other is served, packets dropped on the way out included, spends it on a whole
+//! packet, and forgets it when nothing of its own waits. The controller's periods count from the arrival after which there is something to move.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,9 @@
 //!
 //! Allotments here are bytes instead of the 1990 paper's slots, and what is left of one that is too little for the
 //! next packet is kept for the next frame, so that over k frames a flow sends at most k allotments and one packet.
-//! Frames start at multiples of their length. Allotments that add up to more than a frame holds share what there is.
+//! Levels take turns, from the one after that served last, and so do the flows of a level, packet by packet. A slower level
+//! may begin a packet while anything is left for it; what that is too much counts in the next frame. A flow without a packet
+//! keeps what it had in a frame until the next. Frames start at multiples of their length. Allotments that add up to more than a frame holds share what there is.
 //! What frames and levels there may be is described in [`super::frames`].
 
 use std::collections::VecDeque;

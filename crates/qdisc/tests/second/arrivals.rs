@@ -1,5 +1,5 @@
-//! Disciplines that act on arrivals only, written anew: PIE from RFC 8033, RED from Floyd and Jacobson 1993 with the choices
-//! of ns-2, AVQ from Kunniyur and Srikant 2001, PI and REM from their papers, step marking and policing.
+//! Disciplines that act on arrivals only, written anew: PIE from RFC 8033, RED from Floyd and Jacobson 1993 and its adaptive
+//! form from Floyd, Gummadi and Shenker 2001 with the choices of ns-2, AVQ from Kunniyur and Srikant 2001, PI and REM from their papers, step marking and policing.
 //!
 //! Where a queue is sampled at regular times, the sampler is the library's, as is the first-in first-out queue itself.
 
@@ -261,9 +261,28 @@ pub struct Red {
     pub average: f64,
     pub count: f64,
     pub above: bool,
+    /// When the adaptive form last moved `max_p`; as in ns-2 the interval counts from there.
+    pub adapted: Option<Time>,
 }
 
 impl Red {
+    /// Floyd, Gummadi and Shenker 2001, Fig. 1.
+    fn adapt(&mut self, now: Time) {
+        let Some(before) = self.adapted.filter(|before| now.since(*before) > Span::from_millis(500)) else {
+            return;
+        };
+        let (low, high) = (0.4 * (self.max - self.min), 0.4 * (self.max - self.min));
+        let (low, high) = (self.min + low, self.max - high);
+        self.adapted = Some(now);
+        if self.average > high && self.max_p < 0.5 {
+            self.max_p += (self.max_p / 4.0).min(0.01);
+        } else if self.average < low && self.max_p > 0.01 {
+            self.max_p *= 0.9;
+        } else {
+            self.adapted = Some(before);
+        }
+    }
+
     fn probability(&self) -> f64 {
         if self.average < self.max {
             self.max_p * (self.average - self.min) / (self.max - self.min)
@@ -293,6 +312,7 @@ impl ArrivalPolicy for Red {
         }
         let waiting = f64::from(backlog.packets);
         self.average = (1.0 - self.weight) * self.average + self.weight * waiting;
+        self.adapt(now);
         self.count += 1.0;
         let ceiling = if self.gentle { 2.0 * self.max } else { self.max };
         if self.average < self.min || backlog.packets <= 1 {

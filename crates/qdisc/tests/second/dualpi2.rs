@@ -46,6 +46,9 @@ pub struct DualPi2 {
     pub next: Option<Time>,
     pub base: f64,
     pub before: f64,
+    /// Bytes that the classic queue may send before the other, which goes first: its sixteenth part of what both send. The text
+    /// (§4.2.2) leaves this to the scheduler; it counts only while both have packets, those dropped on the way out included.
+    pub earned: f64,
 }
 
 impl DualPi2 {
@@ -63,6 +66,26 @@ impl DualPi2 {
             next: None,
             base: 0.0,
             before: 0.0,
+            earned: 0.0,
+        }
+    }
+
+    fn classic_goes(&mut self) -> bool {
+        let size = |lane: &Lane| lane.waiting.front().map(|(_, packet)| packet.size().as_f64());
+        match (size(&self.scalable), size(&self.classic)) {
+            (_, None) => {
+                self.earned = 0.0;
+                false
+            }
+            (None, _) => true,
+            (Some(_), Some(classic)) if self.earned >= classic => {
+                self.earned -= classic;
+                true
+            }
+            (Some(scalable), _) => {
+                self.earned += scalable / 15.0;
+                false
+            }
         }
     }
 
@@ -133,8 +156,7 @@ impl QueueDiscipline for DualPi2 {
 
     fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
         while self.backlog().packets > 0 {
-            let sent =
-                if self.scalable.waiting.is_empty() { self.classic(cx) } else { self.scalable(now, cx) };
+            let sent = if self.classic_goes() { self.classic(cx) } else { self.scalable(now, cx) };
             if sent.is_some() {
                 return sent;
             }

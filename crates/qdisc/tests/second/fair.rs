@@ -1,6 +1,7 @@
 //! Fair servers written anew: deficit round robin from Shreedhar and Varghese 1995, self-clocked fair queueing from Golestani
-//! 1994, weighted fair queueing from Parekh and Gallager 1993, virtual clock from Zhang 1990. The buffer has no bound here, or
-//! turns the arriving packet away.
+//! 1994, weighted fair queueing from Parekh and Gallager 1993, virtual clock from Zhang 1990, framed and hierarchical round
+//! robin from Kalmanek, Kanakia and Keshav 1990 with the library's bytes for slots. The buffer has no bound here, or turns the
+//! arriving packet away.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -108,6 +109,8 @@ pub struct Tagged {
     last: HashMap<u32, f64>,
     virtual_time: f64,
     at: Time,
+    /// Lengths are in cells: of 53 bytes, or of AAL 5 for what does not fit one.
+    pub cells: bool,
     /// Whether two heads had the same tag, or nearly so.
     pub tied: bool,
 }
@@ -122,6 +125,7 @@ impl Tagged {
             last: HashMap::new(),
             virtual_time: 0.0,
             at: Time::ZERO,
+            cells: false,
             tied: false,
         }
     }
@@ -169,9 +173,14 @@ impl QueueDiscipline for Tagged {
             return cx.drop(packet, DropReason::Overflow);
         }
         let flow = packet.flow.0;
+        let length = match packet.size().get() {
+            size if !self.cells => size as f64,
+            size if size <= 53 => 1.0,
+            size => (size + 8).div_ceil(48) as f64,
+        };
         let pace = if let By::Reserved(part) = self.by { rate * part } else { 1.0 };
         let last = self.last.entry(flow).or_insert(f64::NEG_INFINITY);
-        *last = last.max(from) + packet.size().as_f64() / (pace * (self.weight)(flow));
+        *last = last.max(from) + length / (pace * (self.weight)(flow));
         self.queues.entry(flow).or_default().push_back((*last, packet));
     }
 
@@ -186,5 +195,166 @@ impl QueueDiscipline for Tagged {
 
     fn backlog(&self) -> Backlog {
         count(&self.queues)
+    }
+}
+
+/// A level of frames.
+pub struct Level {
+    /// In nanoseconds.
+    length: u64,
+    flows: &'static [u32],
+    /// Bytes in a frame.
+    size: f64,
+    /// What slower levels may send in a frame, and what of it is left.
+    below: f64,
+    left: f64,
+    number: u64,
+    /// Who may send in this frame, and who must wait for the next.
+    turns: VecDeque<u32>,
+    next: VecDeque<u32>,
+}
+
+/// A flow in the frames. What is left of an allotment counts until the flow is found without a packet in a later frame.
+#[derive(Default)]
+pub struct Allotted {
+    waiting: VecDeque<Packet>,
+    credit: f64,
+    /// The frame whose allotment it has had.
+    had: Option<u64>,
+}
+
+/// Round robin on levels of frames, which take turns. A slower level may begin a packet while anything is left of its part of
+/// every faster frame; what that is too much counts in the next frame.
+pub struct Frames {
+    reserve: f64,
+    weight: Weight,
+    limit: Limit,
+    levels: Vec<Level>,
+    flows: HashMap<u32, Allotted>,
+    served: usize,
+}
+
+impl Frames {
+    /// Levels of this length in milliseconds, part of the rate in bytes per second, and flows.
+    pub fn new(
+        levels: &[(u64, f64, &'static [u32])],
+        rate: f64,
+        reserve: f64,
+        weight: Weight,
+        capacity: Capacity,
+    ) -> Self {
+        let level = |at: usize| {
+            let (length, _, flows) = levels[at];
+            let size = rate * (length as f64 * 1e-3);
+            let below = size * levels[at + 1..].iter().map(|level| level.1).sum::<f64>();
+            let (turns, next) = (VecDeque::new(), VecDeque::new());
+            Level { length: length * 1_000_000, flows, size, below, left: below, number: 0, turns, next }
+        };
+        Self {
+            reserve,
+            weight,
+            limit: Limit::new(capacity),
+            levels: (0..levels.len()).map(level).collect(),
+            flows: HashMap::new(),
+            served: 0,
+        }
+    }
+
+    fn begin(&mut self, now: Time) {
+        for level in &mut self.levels {
+            let number = now.as_nanos() / level.length;
+            if number > level.number {
+                level.number = number;
+                level.left = level.below + level.left.min(0.0);
+                for flow in std::mem::take(&mut level.next) {
+                    if !level.turns.contains(&flow) {
+                        level.turns.push_back(flow);
+                    }
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, at: usize) -> Option<Packet> {
+        let level = &mut self.levels[at];
+        loop {
+            let name = level.turns.pop_front()?;
+            let flow = self.flows.get_mut(&name)?;
+            let has_had = flow.had == Some(level.number);
+            let Some(size) = flow.waiting.front().map(|packet| packet.size().as_f64()) else {
+                if has_had {
+                    if !level.next.contains(&name) {
+                        level.next.push_back(name);
+                    }
+                } else {
+                    self.flows.remove(&name);
+                }
+                continue;
+            };
+            if !has_had {
+                flow.had = Some(level.number);
+                flow.credit = flow.credit.min(size) + level.size * self.reserve * (self.weight)(name);
+            }
+            if flow.credit < size {
+                if !level.next.contains(&name) {
+                    level.next.push_back(name);
+                }
+                continue;
+            }
+            flow.credit -= size;
+            let packet = flow.waiting.pop_front();
+            if !flow.waiting.is_empty() {
+                level.turns.push_back(name);
+            } else if !level.next.contains(&name) {
+                level.next.push_back(name);
+            }
+            self.served = at;
+            for above in &mut self.levels[..at] {
+                above.left -= size;
+            }
+            return packet;
+        }
+    }
+}
+
+impl QueueDiscipline for Frames {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
+        if !self.limit.admits(&packet, &self.backlog(), cx.idle_since.is_some()) {
+            return cx.drop(packet, DropReason::Overflow);
+        }
+        self.begin(now);
+        let name = packet.flow.0;
+        let last = self.levels.len() - 1;
+        let level = self.levels.iter().position(|level| level.flows.contains(&name)).unwrap_or(last);
+        let flow = self.flows.entry(name).or_default();
+        flow.waiting.push_back(packet);
+        if flow.waiting.len() == 1 && !self.levels[level].turns.contains(&name) {
+            self.levels[level].turns.push_back(name);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, _: &mut QueueCx<'_>) -> Option<Packet> {
+        self.begin(now);
+        let count = self.levels.len();
+        let first = self.served + 1;
+        for at in (first..first + count).map(|at| at % count) {
+            let open = self.levels[..at].iter().all(|above| above.left > 0.0);
+            if open && let Some(packet) = self.send(at) {
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    /// At the next frame of any level: plainly, whether or not it helps.
+    fn next_ready(&self, now: Time) -> Option<Time> {
+        let next = |level: &Level| Time::from_nanos((now.as_nanos() / level.length + 1) * level.length);
+        self.levels.iter().map(next).min().filter(|_| self.backlog().packets > 0)
+    }
+
+    fn backlog(&self) -> Backlog {
+        let all = || self.flows.values().flat_map(|flow| &flow.waiting);
+        let bytes = all().map(|packet| packet.size().get()).sum();
+        Backlog { packets: all().count() as u32, bytes: Bytes::new(bytes) }
     }
 }
