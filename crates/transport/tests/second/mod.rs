@@ -3,9 +3,9 @@
 //! leaves, every acknowledgement, every time the timer is set for and every word to the law must be the same.
 //!
 //! The writings are from RFC 2018, 5681, 6298, 6582 and 6675, from 3522, 5682 and 8985 as far as ours claims them, as their writer
-//! knew these texts, and were finished before the code of `crates/transport/src/stream` was read. Where both differed then, the
-//! text decided, or what ours says of itself; the heads of both say so. Vegas's timer, offsets, counts of arrivals, marks and
-//! clocks of ticks are left out.
+//! knew these texts. Drafts of scoreboard, timer and receiver came before the code of `crates/transport/src/stream` was read, all
+//! else after it: independent, and not blind. Where both differed, the text decided, or what ours says of itself; the heads of
+//! both say so. Vegas's timer, offsets, counts of arrivals, marks and clocks of ticks are left out.
 //!
 //! Both ends of ours travel through `path.rs`; the second writings see the same packets and times, and send nothing themselves.
 
