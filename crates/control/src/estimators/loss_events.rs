@@ -5,6 +5,10 @@
 //! A packet is lost when three with higher numbers have come (or when a router marked it: then at once). A loss's time is
 //! interpolated between the arrivals around it, and it begins a new event if it comes a round trip time or more after
 //! the first loss of the last event.
+//!
+//! Deviations: where packets overtake each other, a loss's time is taken from the highest number that came before, not from the
+//! last arrival. Where everything is lost for very long, the first `2n + 2` events of it are counted, n the intervals that are kept;
+//! the rest belongs to the last of these.
 
 use std::collections::VecDeque;
 

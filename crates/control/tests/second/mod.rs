@@ -6,8 +6,10 @@ mod classic;
 mod compound;
 mod copa;
 mod cubic;
+mod datagrams;
 mod ledbat_plus_plus;
 mod prague;
+mod tfrc;
 mod wire;
 
 use tailback_core::{Directive, Feedback, Sent, Time};

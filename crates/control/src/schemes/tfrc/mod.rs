@@ -2,6 +2,14 @@
 //! `small_packets` its variant for small packets (TFRC-SP, RFC 4828). The sender is in `sender.rs`, the receiver in
 //! `receiver.rs`; loss events, their average interval and the throughput equation are parts that other schemes use, too.
 //!
+//! Choices: the no-feedback timer takes the rate that a report has just set, where step 3 of §4.3 takes the one before.
+//! The initial infinity of `X_recv_set` goes when two rates are known. A first report that tells of losses sets the rate
+//! by the equation, too. Departures that the rate held up are noted eight times per round trip. An early report leaves
+//! where the loss event rate is above the one reported last. Before a round trip is known, a second stands for it.
+//! Packets that are missing before a marked one are lost when three have come after them, as all are: the event begins
+//! with the mark, where §5.1 begins it with what is missing. The history is discounted by the length at which its
+//! interval closes, and the mean with the open interval is that of §5.5 from the first interval on.
+//!
 //! Deviations: no message of the protocol is lost for being late, so numbers do not wrap (they have 64 bits); a receiver's
 //! clock is as exact as the scenario's; section 8.3's sender that computes the loss event rate itself is not built.
 

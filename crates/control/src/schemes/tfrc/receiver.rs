@@ -63,10 +63,19 @@ impl TfrcPolicy {
         self.events.seed(1.0 / self.equation.loss(target, round));
     }
 
+    /// §6.2: the receive rate is that of the time since the last expiration of the timer that is a round trip ago or more. While
+    /// nothing comes, the timer expires once per round trip without a report: silence does not make the rate small.
+    fn covered(&self, now: Time) -> Span {
+        let (round, late) = (self.round(), now.since(self.timer));
+        if late < round || round.is_zero() {
+            return now.since(self.reported_at).max(round);
+        }
+        round + Span::from_nanos(late.as_nanos() % round.as_nanos())
+    }
+
     fn report(&mut self, now: Time, cx: &mut Cx<'_>) -> Outgoing {
         let first = self.reported_at == Time::ZERO;
-        // §6.2: what came since the last report, or in the last round trip where that is longer ago.
-        let window = now.since(self.reported_at).max(self.round());
+        let window = self.covered(now);
         let rate = if first || self.round_trip.is_none() { 0.0 } else { self.arrivals.rate(now, window) };
         self.fastest = self.fastest.max(rate);
         self.reported_loss = self.events.event_rate();
@@ -96,7 +105,8 @@ impl FeedbackPolicy for TfrcPolicy {
             self.round_trip = Some(span);
         }
         let packet = arrival.packet;
-        let window = self.round().max(now.since(self.reported_at));
+        // Twice what a report covers now: the round trip may grow before it leaves.
+        let window = self.covered(now) * 2;
         self.arrivals.add(now, packet.size().get(), window);
         self.fresh = true;
         let had_losses = self.events.event_began().is_some();
@@ -111,7 +121,7 @@ impl FeedbackPolicy for TfrcPolicy {
     fn poll_report(&mut self, now: Time, cx: &mut Cx<'_>) -> Option<Outgoing> {
         if now >= self.timer {
             if !self.fresh {
-                self.timer = now + self.round();
+                // The next packet of data will be reported at once (§6.1).
                 return None;
             }
             self.due = true;

@@ -50,9 +50,7 @@ pub struct Tfrc {
     timer: Time,
     /// Something was sent since the timer was set.
     active: bool,
-    /// When the newest packet left of which the last report told.
-    reported_up_to: Time,
-    /// Departures that the rate held up, not the application, since then; thinned to eight per round trip.
+    /// Departures that the rate held up, not the application; thinned to eight per round trip.
     held_up: Vec<Time>,
     /// The gap's random factor.
     gap: f64,
@@ -75,7 +73,6 @@ impl Tfrc {
             changed_at: Time::ZERO,
             timer: Time::NEVER,
             active: false,
-            reported_up_to: Time::ZERO,
             held_up: Vec::new(),
             gap: 1.0,
         }
@@ -122,7 +119,7 @@ impl Tfrc {
         let first = self.round_trip.is_none();
         let round_trip = self.sample(span);
         let smoothed = Span::from_secs_f64(round_trip.smoothed);
-        let data_limited = self.was_data_limited(envelope.echo.unwrap_or(Time::ZERO));
+        let data_limited = self.was_data_limited(envelope.echo.unwrap_or(Time::ZERO), smoothed);
         let worse = loss > self.loss;
         self.loss = loss;
         if first {
@@ -168,12 +165,12 @@ impl Tfrc {
         2.0 * self.received.largest()
     }
 
-    /// Whether the application, not the rate, timed every packet between the last report's newest and this one's (§8.2.1).
-    fn was_data_limited(&mut self, echo: Time) -> bool {
-        let from = self.reported_up_to;
-        let held = self.held_up.iter().any(|at| *at > from && *at <= echo);
-        self.held_up.retain(|at| *at > echo);
-        self.reported_up_to = echo.max(from);
+    /// Whether the application, not the rate, timed every packet of the round trip that ends with the report's newest (§8.2.1).
+    /// What lies between two reports would be too short: one may follow the other at once.
+    fn was_data_limited(&mut self, echo: Time, round_trip: Span) -> bool {
+        let is_before = |at: Time, spans: u64| at + round_trip * spans <= echo;
+        let held = self.held_up.iter().any(|at| !is_before(*at, 1) && *at <= echo);
+        self.held_up.retain(|at| !is_before(*at, 2));
         !held
     }
 
