@@ -66,7 +66,6 @@ impl Path {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Came {
     pub(crate) number: u64,
-    pub(crate) size: f64,
     pub(crate) marked: bool,
     /// The sender's round trip time, where it knew one.
     pub(crate) rtt: Option<f64>,
@@ -219,7 +218,7 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
         } else if next == timer {
             self.ours.on_timer(self.now, &mut Cx { rng: &mut self.draws, notes: None });
             self.sender.timer(seconds(self.now));
-            self.compare("sender's timer".to_string());
+            self.compare("sender's timer");
         } else if next == due {
             let (_, under) = self.under.swap_remove(arrival.expect("due"));
             match under {
@@ -244,7 +243,7 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
         };
         self.sender.sent(seconds(self.now), &sent);
         self.ours.on_sent(self.now, &mut sent, &mut Cx { rng: &mut self.draws, notes: None });
-        self.compare(format!(
+        self.compare(&format!(
             "sent {}{}",
             self.next,
             if by_application { " by the application" } else { "" }
@@ -301,7 +300,7 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
         let is_new = self.arrived.insert(number);
         let arrival = Arrival { packet: &packet, annex: Some(&annex), is_new };
         self.policy.on_arrival(self.now, &arrival, &mut Cx { rng: &mut self.draws, notes: None });
-        let came = Came { number, size: SIZE as f64, marked, rtt: rtt.map(Span::as_secs_f64) };
+        let came = Came { number, marked, rtt: rtt.map(Span::as_secs_f64) };
         self.receiver.came(seconds(self.now), came);
         if self.newest.is_none_or(|(newest, ..)| number > newest) {
             self.newest = Some((number, sent_at, self.now));
@@ -313,7 +312,7 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
         let outgoing = self.policy.poll_report(self.now, &mut Cx { rng: &mut self.draws, notes: None });
         let reported = outgoing.as_ref().map(|outgoing| &outgoing.report);
         let verdict = self.receiver.agrees(seconds(self.now), reported);
-        self.note(format!("{what}: {reported:?} | {}", self.receiver.state()));
+        self.note(&format!("{what}: {reported:?} | {}", self.receiver.state()));
         if let Err(expected) = verdict {
             self.fail(&format!("reported {reported:?}, expected {expected}"));
         }
@@ -344,10 +343,10 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
         let feedback = Feedback { rtt, report: Some(envelope), ..Feedback::empty() };
         self.sender.heard(seconds(self.now), &feedback);
         self.ours.on_feedback(self.now, &feedback, &mut Cx { rng: &mut self.draws, notes: None });
-        self.compare(format!("heard {:?}", envelope.report));
+        self.compare(&format!("heard {:?}", envelope.report));
     }
 
-    fn note(&mut self, what: String) {
+    fn note(&mut self, what: &str) {
         self.trace.push(format!("{:.6} {what}", seconds(self.now)));
     }
 
@@ -356,7 +355,7 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
         panic!("{why}\nafter {} happenings:\n{}", self.trace.len(), self.trace[from..].join("\n"))
     }
 
-    fn compare(&mut self, what: String) {
+    fn compare(&mut self, what: &str) {
         let near = |ours: Option<f64>, theirs: Option<f64>, floor: f64| match (ours, theirs) {
             (Some(ours), Some(theirs)) => (ours - theirs).abs() <= floor + 1e-5 * theirs.abs(),
             (ours, theirs) => ours.is_none() == theirs.is_none(),
@@ -364,7 +363,7 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
         let directive = self.ours.directive();
         let rate = directive.rate.map(|rate| rate.bits_per_sec() as f64);
         let due = self.ours.next_timer().map(seconds);
-        self.note(format!(
+        self.note(&format!(
             "{what} | ours {rate:?} second {:?} due {due:?}, {:?} | {}",
             self.sender.rate(),
             self.sender.due(),
