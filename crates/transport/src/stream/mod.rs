@@ -136,8 +136,6 @@ pub(crate) struct LossRecovery {
     high_sacked: u64,
     /// The episode ends when everything below is acknowledged.
     recover: u64,
-    /// One beyond `RescueRxt` of RFC 6675: the rescue waits until more is acknowledged. None is due at the largest number.
-    rescue_after: u64,
     /// An ECN echo counts only when more than this is acknowledged (RFC 3168 §6.1.2).
     ecn_until: u64,
     /// Marks that the receiver has counted, where it counts them.
@@ -153,6 +151,9 @@ pub(crate) struct LossRecovery {
     dup_acks: u32,
     /// Bytes that limited transmit sent since the first duplicate acknowledgement.
     limited: u32,
+    /// The rescue waits until fewer segments than this lie below `recover`: until more is acknowledged than `RescueRxt` of
+    /// RFC 6675. At 0 none is due.
+    rescue_within: u32,
     /// Expiries in a row, at most 255 of them.
     consecutive: u8,
     mode: Reliability,
@@ -207,7 +208,6 @@ impl LossRecovery {
             lost_edge: 0,
             high_sacked: 0,
             recover: 0,
-            rescue_after: u64::MAX,
             ecn_until: 0,
             marks: None,
             timed: NONE,
@@ -217,6 +217,7 @@ impl LossRecovery {
             sacked_above: 0,
             dup_acks: 0,
             limited: 0,
+            rescue_within: 0,
             consecutive: 0,
             mode: config.reliability,
             state: Recovery::Open,
@@ -384,7 +385,7 @@ impl LossRecovery {
         }
         self.pipe += self.ring.get_mut(number).send_again(now, tag, pair);
         if let Choice::Rescue(_) = choice {
-            self.rescue_after = u64::MAX;
+            self.rescue_within = 0;
         } else {
             self.next_retransmit = self.next_retransmit.max(number + 1);
         }
