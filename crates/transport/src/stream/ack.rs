@@ -10,7 +10,7 @@ use tailback_core::{Acked, CongestionEvent, OneWay, Recovery, RttSample, Time};
 
 use super::ring::Record;
 use super::spurious::Doubt;
-use super::{Ack, LossRecovery, NONE, Outcome, Own};
+use super::{Ack, LossRecovery, NO_RESCUE, NONE, Outcome, Own};
 use crate::config::{EcnMode, RttSampling, StreamConfig};
 
 /// What newly acknowledged segments say about the round trip time.
@@ -87,6 +87,9 @@ impl LossRecovery {
         let before = self.outstanding;
         while self.ring.first() < number {
             let at = self.ring.first();
+            if self.rescue_after != NO_RESCUE {
+                self.rescue_after = self.rescue_after.saturating_sub(1);
+            }
             let Some(record) = self.ring.pop() else { break };
             self.outstanding -= u64::from(record.size);
             if record.is_sacked() {

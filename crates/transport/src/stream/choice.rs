@@ -112,8 +112,7 @@ impl LossRecovery {
             return if fits(self.size_of(from)) { Choice::Again(from) } else { Choice::Nothing };
         }
         // Rule 4: once per episode, the highest; not before the episode's first retransmission has arrived (§5 step 4.3).
-        let left = self.recover.saturating_sub(self.ring.first());
-        if config.rescue && left < u64::from(self.rescue_within) && !self.ring.is_empty() {
+        if config.rescue && self.rescue_after == 0 && !self.ring.is_empty() {
             let highest = (self.ring.first()..self.ring.end()).rev().find(|n| !self.ring.get(*n).is_sacked());
             return highest.filter(|n| fits(self.size_of(*n))).map_or(Choice::Nothing, Choice::Rescue);
         }

@@ -116,6 +116,8 @@ impl Own {
 }
 
 const NONE: u64 = u64::MAX;
+/// For an episode that has had its rescue, or none yet.
+const NO_RESCUE: u8 = u8::MAX;
 
 /// The machine.
 #[derive(Debug)]
@@ -151,9 +153,8 @@ pub(crate) struct LossRecovery {
     dup_acks: u32,
     /// Bytes that limited transmit sent since the first duplicate acknowledgement.
     limited: u32,
-    /// The rescue waits until fewer segments than this lie below `recover`: until more is acknowledged than `RescueRxt` of
-    /// RFC 6675. At 0 none is due.
-    rescue_within: u32,
+    /// How many segments are still to be acknowledged until more is than `RescueRxt` of RFC 6675, when the rescue may leave.
+    rescue_after: u8,
     /// Expiries in a row, at most 255 of them.
     consecutive: u8,
     mode: Reliability,
@@ -217,7 +218,7 @@ impl LossRecovery {
             sacked_above: 0,
             dup_acks: 0,
             limited: 0,
-            rescue_within: 0,
+            rescue_after: NO_RESCUE,
             consecutive: 0,
             mode: config.reliability,
             state: Recovery::Open,
@@ -385,7 +386,7 @@ impl LossRecovery {
         }
         self.pipe += self.ring.get_mut(number).send_again(now, tag, pair);
         if let Choice::Rescue(_) = choice {
-            self.rescue_within = 0;
+            self.rescue_after = NO_RESCUE;
         } else {
             self.next_retransmit = self.next_retransmit.max(number + 1);
         }

@@ -174,7 +174,8 @@ impl LossRecovery {
         self.state = Recovery::Fast;
         self.fresh = false;
         self.recover = self.ring.end();
-        self.rescue_within = u32::try_from(self.recover - first).unwrap_or(u32::MAX).saturating_sub(1);
+        // The first retransmission and one more.
+        self.rescue_after = 2;
         self.partial_seen = false;
         self.dup_acks = 0;
         self.limited = 0;
