@@ -14,8 +14,16 @@ pub fn wild(flows: u32, most: usize) -> impl Strategy<Value = Vec<Job>> {
         1 => 0_u64..2_000_000_000,
         1 => Just(400_000_000_000_000_u64),
     ];
-    let size =
-        prop_oneof![Just(40_u64), Just(1000), Just(1500), 1_u64..1500, Just(1514), Just(9000), Just(65_535)];
+    let size = prop_oneof![
+        Just(40_u64),
+        Just(53),
+        Just(1000),
+        Just(1500),
+        1_u64..1500,
+        Just(1514),
+        Just(9000),
+        Just(65_535)
+    ];
     let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
     (prop::collection::vec((gap, 0..flows, size, ecn, 1..=12_usize), 1..most), any::<bool>()).prop_map(
         |(steps, trains)| {

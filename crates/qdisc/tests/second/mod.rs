@@ -1,8 +1,8 @@
 //! Disciplines written a second time, each from its text and without a look at the first writing, and the same random
 //! arrivals through both: every packet leaves or is dropped at the same time for the same reason, with the same mark.
 //!
-//! Framed and hierarchical round robin, the shaper, drop-head and random drop, AVD and the turns of DualPI2 were written
-//! with a look at the first writing, since their texts do not fix what is compared here.
+//! Framed and hierarchical round robin, the shaper, drop-head and random drop, AVD, RED's adaptation and the turns of DualPI2
+//! were written with a look at the first writing, since their texts do not fix what is compared here.
 //!
 //! The second writings are plain and slow. What they leave out is said at each.
 
