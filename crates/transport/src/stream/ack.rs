@@ -85,11 +85,12 @@ impl LossRecovery {
     #[inline]
     fn advance(&mut self, number: u64, samples: &mut Samples) -> u64 {
         let before = self.outstanding;
+        if self.rescue_after != NO_RESCUE {
+            let segments = number.saturating_sub(self.ring.first());
+            self.rescue_after = self.rescue_after.saturating_sub(segments.min(2) as u8);
+        }
         while self.ring.first() < number {
             let at = self.ring.first();
-            if self.rescue_after != NO_RESCUE {
-                self.rescue_after = self.rescue_after.saturating_sub(1);
-            }
             let Some(record) = self.ring.pop() else { break };
             self.outstanding -= u64::from(record.size);
             if record.is_sacked() {

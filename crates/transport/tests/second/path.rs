@@ -192,42 +192,21 @@ impl<S: Second> Path<S> {
         }
     }
 
-    fn give_sender(&mut self, input: Input) -> (Vec<Left>, Vec<Told>) {
+    fn give_sender(&mut self, input: Input) {
         let mut rng = Stream::new(1, "sender");
         let mut cx = EndpointCx { rng: &mut rng, annexes: &mut self.annexes, notes: None };
-        self.sender.handle(time(self.now), input, &mut cx);
-        let mut packets = Vec::new();
-        loop {
-            match self.sender.poll(time(self.now), &mut cx) {
-                Output::Transmit(packet) => packets.push((packet, cx.annexes.take(packet.annex))),
-                Output::Event(_) => {}
-                Output::Wait(until) => {
-                    self.timers[0] = until.map(Time::as_nanos);
-                    break;
-                }
-            }
-        }
+        let (packets, timer) = answered(&mut self.sender, time(self.now), input, &mut cx);
+        self.timers[0] = timer;
         for (packet, annex) in packets {
             self.launch(packet, annex.as_ref());
         }
-        (Vec::new(), Vec::new())
     }
 
     fn give_receiver(&mut self, input: Input) -> Vec<receiver::Ack> {
         let mut rng = Stream::new(1, "receiver");
         let mut cx = EndpointCx { rng: &mut rng, annexes: &mut self.annexes, notes: None };
-        self.receiver.handle(time(self.now), input, &mut cx);
-        let mut packets = Vec::new();
-        loop {
-            match self.receiver.poll(time(self.now), &mut cx) {
-                Output::Transmit(packet) => packets.push((packet, cx.annexes.take(packet.annex))),
-                Output::Event(_) => {}
-                Output::Wait(until) => {
-                    self.timers[1] = until.map(Time::as_nanos);
-                    break;
-                }
-            }
-        }
+        let (packets, timer) = answered(&mut self.receiver, time(self.now), input, &mut cx);
+        self.timers[1] = timer;
         let acks = packets.iter().map(|(packet, annex)| read(packet, annex.as_ref())).collect();
         for (packet, annex) in packets {
             self.launch(packet, annex.as_ref());
@@ -460,4 +439,22 @@ pub fn difference<S: Second>(
         }
     }
     None
+}
+
+/// What an endpoint sends after an input, and when it wants to be asked again.
+fn answered(
+    endpoint: &mut impl Endpoint,
+    now: Time,
+    input: Input,
+    cx: &mut EndpointCx<'_>,
+) -> (Vec<(Packet, Option<Annex>)>, Option<u64>) {
+    endpoint.handle(now, input, cx);
+    let mut packets = Vec::new();
+    loop {
+        match endpoint.poll(now, cx) {
+            Output::Transmit(packet) => packets.push((packet, cx.annexes.take(packet.annex))),
+            Output::Event(_) => {}
+            Output::Wait(until) => return (packets, until.map(Time::as_nanos)),
+        }
+    }
 }
