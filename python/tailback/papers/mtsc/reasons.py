@@ -40,8 +40,7 @@ class Table(NamedTuple):
 
 def percent(better: Measured, base: Measured, k: float = SEVERITY, digits: int = 1) -> str:
     """A gain with its interval."""
-    found = sac.gain(better, base, k)
-    return f"{100 * found.mean:+.{digits}f} % ± {100 * found.half_width:.{digits}f}"
+    return sac.percent(sac.gain(better, base, k), digits, "+")
 
 
 def runs(lab: Lab, place: Setting, schemes: Iterable[Mapping[str, Any]], count: int = 1) -> list[Measured]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from tailback.analysis import Interval, mean_interval, paired_interval
 from tailback.analysis.lrd import Table, counted
@@ -195,9 +195,9 @@ def mean_gain(several: Sequence[tuple[Measured, Measured]], k: float = SEVERITY)
     return mean_interval([gain(better, base, k).mean for better, base in several])
 
 
-def percent(found: Interval, digits: int = 1) -> str:
-    """A gain with its interval."""
-    return f"{100 * found.mean:.{digits}f} % ± {100 * found.half_width:.{digits}f}"
+def percent(found: Interval, digits: int = 1, sign: Literal["-", "+"] = "-") -> str:
+    """A gain with its interval; with ``"+"`` gains above zero bear a sign, too."""
+    return f"{100 * found.mean:{sign}.{digits}f} % ± {100 * found.half_width:.{digits}f}"
 
 
 def interval(run: Measured) -> Interval:
