@@ -10,7 +10,8 @@
 //! What a receiver measures of its path is beside them: loss events and their intervals in `loss_events.rs` and
 //! `loss_intervals.rs`, those that a slower flow would see in `thinned_losses.rs`, TCP emulated on what arrives in `tear.rs`,
 //! rates in `rate_meter.rs`. What a sender measures is in `queueing_delay.rs` and
-//! `delivery_rate.rs`, what reports of arrivals tell it in `arrivals.rs`, extremes of a moving window in `windowed.rs`.
+//! `delivery_rate.rs`, what reports of arrivals tell it in `arrivals.rs`, extremes of a moving window in `windowed.rs`, and
+//! the largest as Linux keeps it in `running_max.rs`.
 
 mod any;
 pub mod arrivals;
@@ -23,6 +24,7 @@ pub mod loss_events;
 pub mod loss_intervals;
 pub mod queueing_delay;
 pub mod rate_meter;
+pub mod running_max;
 pub mod tear;
 pub mod thinned_losses;
 pub mod tick_timeout;
@@ -39,6 +41,7 @@ pub use loss_events::{Counting as LossCounting, LossEvents};
 pub use loss_intervals::{LossIntervals, LossIntervalsConfig};
 pub use queueing_delay::QueueingDelay;
 pub use rate_meter::{AveragedRate, WindowedRate};
+pub use running_max::RunningMax;
 pub use tear::Tear;
 pub use thinned_losses::ThinnedLosses;
 pub use tick_timeout::TickTimeout;

@@ -7,7 +7,7 @@ use crate::reals::smaller;
 
 /// The part of the rate that is used: a margin against queues (`bbr_pacing_margin_percent` in Linux, `PacingMarginPercent` in
 /// draft-ietf-ccwg-bbr-06).
-const MARGIN: f64 = 0.99;
+pub(super) const MARGIN: f64 = 0.99;
 
 /// Rounds: one ends when a packet is acknowledged that left after it began. And which samples are limited by something else than
 /// the path.

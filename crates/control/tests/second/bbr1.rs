@@ -9,6 +9,8 @@ use super::wire::{Fate, SEGMENT, Wire, params, scheme};
 
 const HIGH: f64 = 2.885;
 const MSS: f64 = SEGMENT as f64;
+/// Times are whole nanoseconds: what differs by less is equal.
+const TIE: f64 = 1e-10;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
@@ -18,21 +20,42 @@ enum Mode {
     ProbeRtt,
 }
 
-/// The largest of ten rounds, the present one among them.
+/// `minmax_running_max` of `lib/win_minmax.c`, with a window of ten: three pairs of time and value.
 #[derive(Clone, Debug, Default)]
-struct Most(Vec<(f64, f64)>);
+struct Most([(f64, f64); 3]);
 
 impl Most {
+    const WINDOW: f64 = 10.0;
+
     fn add(&mut self, round: f64, value: f64) {
-        self.0.retain(|(old, _)| old + 10.0 > round);
-        match self.0.last_mut() {
-            Some((newest, most)) if *newest == round => *most = most.max(value),
-            _ => self.0.push((round, value)),
+        let (new, s) = ((round, value), &mut self.0);
+        if value >= s[0].1 || round - s[2].0 > Self::WINDOW {
+            *s = [new; 3];
+            return;
+        }
+        if value >= s[1].1 {
+            s[1] = new;
+            s[2] = new;
+        } else if value >= s[2].1 {
+            s[2] = new;
+        }
+        let age = round - s[0].0;
+        if age > Self::WINDOW {
+            for _ in 0..2 {
+                if round - s[0].0 > Self::WINDOW {
+                    *s = [s[1], s[2], new];
+                }
+            }
+        } else if s[1].0 == s[0].0 && age > 2.0 {
+            s[1] = new;
+            s[2] = new;
+        } else if s[2].0 == s[1].0 && age > 5.0 {
+            s[2] = new;
         }
     }
 
     fn get(&self) -> f64 {
-        self.0.iter().fold(0.0, |most, (_, value)| most.max(*value))
+        self.0[0].1
     }
 }
 
@@ -95,7 +118,7 @@ impl Bbr {
             cwnd: 10.0,
             prior_cwnd: 0.0,
             prev_recovery: Recovery::Open,
-            rate: HIGH * 10.0 / 1e-3,
+            rate: 0.99 * HIGH * 10.0 / 1e-3,
             bw: Most::default(),
             rounds: 0.0,
             next_round: 0.0,
@@ -140,7 +163,7 @@ impl Bbr {
         let rate = bw * gain * 0.99;
         if let (false, Some(srtt)) = (self.seen_rtt, srtt) {
             self.seen_rtt = true;
-            self.rate = self.cwnd / srtt * HIGH;
+            self.rate = 0.99 * self.cwnd / srtt * HIGH;
         }
         if rate > 0.0 && (self.full || rate > self.rate) {
             self.rate = rate;
@@ -148,7 +171,7 @@ impl Bbr {
     }
 
     fn train(&self) -> f64 {
-        let bytes = (self.rate * MSS * 1e-3).min(65_536.0);
+        let bytes = (self.rate * MSS / 1024.0).min(65_536.0);
         let least = if self.rate * MSS * 8.0 < 1.2e6 { 1.0 } else { 2.0 };
         (bytes / MSS).floor().max(least)
     }
@@ -247,7 +270,7 @@ impl Bbr {
     }
 
     fn probe_rtt_done(&mut self, now: f64) {
-        if self.probe_done.is_none_or(|done| now <= done) {
+        if self.probe_done.is_none_or(|done| now <= done + TIE) {
             return;
         }
         self.least_stamp = now;
@@ -256,8 +279,8 @@ impl Bbr {
     }
 
     fn min_rtt(&mut self, now: f64, rtt: Option<f64>, in_flight: f64) {
-        let expired = now > self.least_stamp + 10.0;
-        if let Some(rtt) = rtt.filter(|rtt| *rtt < self.least || expired) {
+        let expired = now > self.least_stamp + 10.0 + TIE;
+        if let Some(rtt) = rtt.filter(|rtt| *rtt < self.least - TIE || expired) {
             (self.least, self.least_stamp) = (rtt, now);
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
@@ -329,7 +352,7 @@ impl Bbr {
                 let mut target = self.product(bw, self.cwnd_gain);
                 if self.full {
                     let extra = self.extra[0].max(self.extra[1]);
-                    target += extra.min((self.most() * 0.1 + 1e-9).floor());
+                    target += extra.min((self.estimate() * 0.1 + 1e-9).floor());
                 }
                 let target = self.budget(target);
                 if self.full {
@@ -401,9 +424,9 @@ impl Second for Bbr {
             self.round_start = true;
             self.conserve = false;
         }
-        let lossy = losses > 0.0 || std::mem::take(&mut self.timed_out);
-        self.long_term(now, lossy, sample.app_limited);
         if let Some(rate) = sample.rate {
+            let lossy = losses > 0.0 || std::mem::take(&mut self.timed_out);
+            self.long_term(now, lossy, app_limited);
             let bw = rate.bits_per_sec() as f64 / 8.0 / MSS;
             if !app_limited || bw >= self.most() {
                 self.bw.add(self.rounds, bw);
@@ -411,7 +434,7 @@ impl Second for Bbr {
         }
         self.aggregation(now, acked);
         if self.mode == Mode::ProbeBw {
-            let long = now - self.cycle_stamp > self.least;
+            let long = now - self.cycle_stamp > self.least + TIE;
             let before = in_flight + acked + losses;
             let next = if self.pacing_gain == 1.0 {
                 long
@@ -505,4 +528,16 @@ fn bbr1_all() {
 #[test]
 fn bbr1_at_high_rates() {
     run(Fate { base: 1.0, queue: 0.1, ..Fate::CALM });
+}
+
+/// The link's rate rises and falls, so that the largest is forgotten.
+#[test]
+fn bbr1_where_the_rate_wanders() {
+    run(Fate { loss: 0.001, stretch: 2, limited: 0.02, queue: 5.0, service: (0.2, 10.0), ..Fate::CALM });
+}
+
+/// A third of what arrives is lost while the rate stays: a policer is found, and kept over a ProbeRTT.
+#[test]
+fn bbr1_under_a_policer() {
+    run(Fate { loss: 0.9, burst: 9, pause: 0.0005, service: (2.0, 2.0), ..Fate::CALM });
 }

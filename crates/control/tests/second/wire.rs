@@ -17,6 +17,8 @@ pub(crate) const SEGMENT: u64 = 1000;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fate {
     pub(crate) loss: f64,
+    /// Packets that are lost at once, at most; some more are in flight.
+    pub(crate) burst: u64,
     pub(crate) mark: f64,
     /// Whether marks are told once per window too, as an event (RFC 3168).
     pub(crate) echo_event: bool,
@@ -30,11 +32,14 @@ pub(crate) struct Fate {
     /// The smallest round trip time, and how much a queue adds, in milliseconds.
     pub(crate) base: f64,
     pub(crate) queue: f64,
+    /// Between these many milliseconds the link takes for a packet, another number every so many steps.
+    pub(crate) service: (f64, f64),
 }
 
 impl Fate {
     pub(crate) const CALM: Self = Self {
         loss: 0.0,
+        burst: 3,
         mark: 0.0,
         echo_event: true,
         timeout: 0.0,
@@ -44,9 +49,11 @@ impl Fate {
         stretch: 1,
         base: 40.0,
         queue: 0.0,
+        service: (0.0, 0.0),
     };
     pub(crate) const ROUGH: Self = Self {
         loss: 0.01,
+        burst: 3,
         mark: 0.0,
         echo_event: true,
         timeout: 0.001,
@@ -56,6 +63,7 @@ impl Fate {
         stretch: 3,
         base: 40.0,
         queue: 30.0,
+        service: (0.0, 0.0),
     };
 }
 
@@ -81,6 +89,8 @@ pub(crate) struct Wire<S> {
     smoothed: Option<Span>,
     least: Span,
     queue: f64,
+    /// What a packet takes at the link, in milliseconds.
+    service: f64,
     sampler: DeliveryRate,
     trace: Vec<String>,
 }
@@ -120,6 +130,7 @@ impl<S: Second> Wire<S> {
             smoothed: None,
             least: Span::MAX,
             queue: 0.0,
+            service: fate.service.1,
             sampler: DeliveryRate::default(),
             trace: Vec::new(),
         }
@@ -140,7 +151,16 @@ impl<S: Second> Wire<S> {
         }
     }
 
+    /// How long the link is busy with so many packets; at least a microsecond passes.
+    fn busy(&self, packets: u64) -> Span {
+        Span::from_secs_f64(packets as f64 * self.service * 1e-3).max(Span::from_nanos(1000))
+    }
+
     fn step(&mut self) {
+        let (least, most) = self.fate.service;
+        if most > least && self.chance(0.005) {
+            self.service = least * (most / least).powf(self.rng.uniform());
+        }
         if self.chance(self.fate.pause) && self.recovery == Recovery::Open {
             self.pause();
         }
@@ -154,7 +174,7 @@ impl<S: Second> Wire<S> {
         let open = self.recovery == Recovery::Open;
         if self.chance(self.fate.timeout) {
             self.timeout();
-        } else if open && self.flight() > 4 && self.chance(self.fate.loss) {
+        } else if open && self.flight() > self.fate.burst + 1 && self.chance(self.fate.loss) {
             self.lose();
         } else if !open && self.chance(self.fate.spurious * 50.0) {
             self.spurious();
@@ -205,7 +225,7 @@ impl<S: Second> Wire<S> {
     }
 
     fn lose(&mut self) {
-        let lost = 1 + (self.rng.uniform() * 3.0) as u64;
+        let lost = 1 + (self.rng.uniform() * self.fate.burst as f64) as u64;
         let outstanding = Bytes::new(self.flight() * SEGMENT);
         let gone: Vec<Lost> = (self.una..self.una + lost)
             .map(|number| Lost {
@@ -226,7 +246,7 @@ impl<S: Second> Wire<S> {
         let number = self.una + lost;
         let trip = Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
         let (sent_at, retransmitted, tag) = self.sent[number as usize];
-        self.now = self.now.max(sent_at + trip) + Span::from_nanos(1000);
+        self.now = self.now.max(sent_at + trip) + self.busy(1);
         let acked = [Acked {
             number,
             size: Bytes::new(SEGMENT),
@@ -307,7 +327,7 @@ impl<S: Second> Wire<S> {
             (self.queue + (self.rng.uniform() - 0.5) * 0.2 * self.fate.queue).clamp(0.0, self.fate.queue);
         let trip = Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
         let last = self.sent[(self.una + count - 1) as usize].0;
-        self.now = self.now.max(last + trip) + Span::from_nanos(1000);
+        self.now = self.now.max(last + trip) + self.busy(count);
         let sacked = self.sacked;
         let acked: Vec<Acked> = (self.una..self.una + count)
             .filter(|number| Some(*number) != sacked)

@@ -27,11 +27,10 @@
 //! overstates aggregated acknowledgements; picoquic's has a window gain of 1.125 in ProbeBW.
 //!
 //! Deviations: packets leave one by one at the rate, not in trains of a millisecond, though the window has room for
-//! three trains, as in Linux, of a thousandth of a second each where Linux has 1/1024; no train that is about to leave counts as
-//! in flight. The largest rate is that of ten rounds, the present one among them; Linux keeps it for ten more. Before the first round trip time is known, and with it, the rate is directed without the margin of 1 %. A policer's
-//! interval goes on over ProbeRTT, where in Linux it ends, and what bunches is bounded by the largest rate, policed or not. Without
-//! any round trip time the window grows as far as it is used. What bunches is counted in bytes, and in whole packets by `whole_packets` only. Marks are
-//! ignored, as in Linux; data is not ECN-capable.
+//! three trains, as in Linux; no train that is about to leave counts as in flight. A time-out counts as a loss of the next
+//! sample, and begins no round of a policer's interval. A lone packet's round trip time counts though its acknowledgement may
+//! have been delayed. Without any round trip time the window grows as far as it is used. What bunches is counted in bytes, and
+//! in whole packets by `whole_packets` only. Marks are ignored, as in Linux; data is not ECN-capable.
 //!
 //! Open problems: unfair to loss-based flows in shallow buffers, and to short round trips (Hock, Bless and Zitterbart
 //! 2017). Where a full buffer delays by a second and more, ProbeRTT, which also lasts for a round trip, takes much of every 10 s.
@@ -47,7 +46,7 @@ use tailback_core::{
     Span, Time,
 };
 
-use super::bbr_shared::Pace;
+use super::bbr_shared::{MARGIN, Pace};
 use crate::needs::{MarkResponse, Needs, Reliability};
 use crate::parts::{ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 use crate::reals::{larger, smaller};
@@ -181,7 +180,7 @@ impl Bbr1 {
             window_gain: HIGH_GAIN,
             window: initial,
             prior_window: 0.0,
-            pace: Pace::before_any_rtt(HIGH_GAIN * initial * segment),
+            pace: Pace::before_any_rtt(MARGIN * HIGH_GAIN * initial * segment),
             aim: Aim::default(),
             recovery: Recovery::Open,
             conserving: false,
@@ -206,11 +205,11 @@ impl Bbr1 {
         self.policed().unwrap_or_else(|| self.model.bandwidth())
     }
 
-    /// Packets that leave within a millisecond at the rate, at most 64 KiB and 127: at least 2, or 1 below 1.2 Mbit/s.
+    /// Packets that leave in 1/1024 of a second at the rate, at most 64 KiB and 127: at least 2, or 1 below 1.2 Mbit/s.
     fn train(&self) -> f64 {
         let rate = self.pace.rate();
         let least = if rate < 150_000.0 { 1.0 } else { 2.0 };
-        (smaller(rate * 1e-3, MOST_TRAIN) / self.segment).floor().clamp(least, 127.0)
+        (smaller(rate / 1024.0, MOST_TRAIN) / self.segment).floor().clamp(least, 127.0)
     }
 
     /// Bytes in packets. A division is made where its result is needed only: a processor takes long for one.
@@ -233,6 +232,15 @@ impl Bbr1 {
     /// Whether ProbeBW looks for more.
     fn is_rising(&self) -> bool {
         self.mode == Mode::ProbeBw && self.phase == 0
+    }
+
+    /// Whether a policer's rate has been kept for long enough, so that ProbeBW begins anew. A sample without a rate is none
+    /// (`bbr_update_bw`).
+    #[inline]
+    fn look_for_policer(&mut self, now: Time, sample: &DeliverySample) -> bool {
+        let (rounds, probing) = (&self.model.rounds, self.mode == Mode::ProbeBw);
+        let Some(policer) = self.policer.as_mut().filter(|_| sample.rate.is_some()) else { return false };
+        policer.take(now, sample, rounds, probing)
     }
 
     // ── states ──
@@ -418,8 +426,7 @@ impl Controller for Bbr1 {
         if self.model.rounds.begins {
             self.conserving = false;
         }
-        let (round_start, probing) = (self.model.rounds.begins, self.mode == Mode::ProbeBw);
-        if self.policer.as_mut().is_some_and(|policer| policer.take(now, sample, round_start, probing)) {
+        if self.look_for_policer(now, sample) {
             self.enter_probe_bw(now, cx);
         }
         self.model.take_rate(sample);

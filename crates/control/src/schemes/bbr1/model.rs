@@ -1,13 +1,13 @@
-//! What BBR version 1 believes of its path: the largest delivery rate of ten rounds, the smallest round trip time of ten
+//! What BBR version 1 believes of its path: the largest delivery rate of the last ten rounds and the present one, the smallest round trip time of ten
 //! seconds, how far acknowledgements bunch, and whether the pipe is full. What follows from it is in `mod.rs`.
 
 use tailback_core::{BitRate, DeliverySample, Span, Time};
 
 use super::super::bbr_shared::{Epoch, Rounds};
-use crate::estimators::WindowedMax;
+use crate::estimators::RunningMax;
 use crate::reals::larger;
 
-/// Rounds over which the largest rate counts.
+/// For so many rounds after its own a rate counts (`bbr_bw_rtts` in Linux, whose filter keeps what is as old as its window).
 const RATE_ROUNDS: u64 = 10;
 /// How long the smallest round trip time counts.
 const RTT_AGE: Span = Span::from_secs(10);
@@ -19,7 +19,7 @@ const MOST_AGGREGATION: f64 = 0.1;
 /// The model; rates in bytes per second.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
-    rates: WindowedMax,
+    rates: RunningMax,
     pub(super) rounds: Rounds,
     min_rtt: Option<(Span, Time)>,
     aggregation: Aggregation,
@@ -62,8 +62,7 @@ impl Model {
     pub(super) fn take_rate(&mut self, sample: &DeliverySample) {
         let Some(rate) = sample.rate.map(BitRate::bytes_per_sec) else { return };
         if !self.rounds.limited || rate >= self.bandwidth() {
-            let round = self.rounds.count;
-            self.rates.take(round, (round + 1).saturating_sub(RATE_ROUNDS), rate);
+            self.rates.take(self.rounds.count, RATE_ROUNDS, rate);
         }
     }
 
@@ -125,9 +124,9 @@ impl Model {
         larger(self.aggregation.most[0], self.aggregation.most[1])
     }
 
-    /// What the window needs for so much aggregation, in packets.
-    pub(super) fn aggregated(&self, most: f64, segment: f64) -> f64 {
-        (most.min(self.bandwidth() * MOST_AGGREGATION) / segment).floor()
+    /// What the window needs for so much aggregation, in packets, with this bandwidth in force.
+    pub(super) fn aggregated(most: f64, bandwidth: f64, segment: f64) -> f64 {
+        (most.min(bandwidth * MOST_AGGREGATION) / segment).floor()
     }
 }
 
@@ -186,7 +185,7 @@ mod tests {
         for micros in [0, 1500] {
             model.take_aggregation(Time::ZERO + Span::from_micros(micros), &sample, 1e6, 1e6);
         }
-        model.aggregated(model.most_aggregated(), 1000.0)
+        Model::aggregated(model.most_aggregated(), model.bandwidth(), 1000.0)
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 use tailback_core::{Bytes, DeliverySample, Time};
 
+use super::super::bbr_shared::Rounds;
+
 /// An interval has at least so many rounds, and at most four times as many.
 const LEAST_ROUNDS: u32 = 4;
 /// It loses at least this part of what is delivered.
@@ -52,9 +54,10 @@ impl Policer {
         &mut self,
         now: Time,
         sample: &DeliverySample,
-        round_start: bool,
+        rounds: &Rounds,
         probing: bool,
     ) -> bool {
+        let round_start = rounds.begins;
         let lossy = sample.newly_lost > Bytes::ZERO || std::mem::take(&mut self.timed_out);
         if self.in_use {
             self.rounds += u32::from(probing && round_start);
@@ -71,7 +74,8 @@ impl Policer {
             self.begin(now, sample);
             self.sampling = true;
         }
-        if sample.app_limited {
+        // By the application, or in ProbeRTT.
+        if rounds.limited {
             self.reset(now, sample);
             return false;
         }
@@ -102,5 +106,35 @@ impl Policer {
         }
         self.rate = rate;
         self.begin(now, sample);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a policer was found after so many rounds in each of which a third is lost, in one of them by a sample that is limited.
+    fn found(samples: u64, limited: Option<u64>) -> bool {
+        let mut policer = Policer::default();
+        for at in 0..samples {
+            let sample = DeliverySample {
+                delivered: Bytes::new(2000 * at),
+                lost: Bytes::new(1000 * at),
+                newly_lost: Bytes::new(1000),
+                ..DeliverySample::default()
+            };
+            let mut rounds = Rounds::default();
+            (rounds.begins, rounds.limited) = (true, limited == Some(at));
+            policer.take(Time::from_nanos(50_000_000 * at), &sample, &rounds, true);
+        }
+        policer.rate().is_some()
+    }
+
+    #[test]
+    fn an_interval_ends_where_the_rate_is_limited() {
+        // The first interval ends at its fourth round, sample 3, the second one four rounds later.
+        assert!(!found(7, None) && found(8, None));
+        // The second one began anew.
+        assert!(!found(8, Some(5)));
     }
 }

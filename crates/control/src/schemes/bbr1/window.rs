@@ -3,6 +3,8 @@
 
 use tailback_core::{Bytes, DeliverySample, Recovery, Span};
 
+use super::super::bbr_shared::MARGIN;
+use super::model::Model;
 use super::{Bbr1, HIGH_GAIN, LEAST_WINDOW, Mode};
 use crate::reals::{larger, smaller};
 
@@ -29,7 +31,7 @@ struct Grounds {
 impl Bbr1 {
     #[inline]
     pub(super) fn set_rate(&mut self, bandwidth: f64, smoothed: Option<Span>) {
-        self.pace.first_rtt(smoothed, || HIGH_GAIN * self.window * self.segment);
+        self.pace.first_rtt(smoothed, || MARGIN * HIGH_GAIN * self.window * self.segment);
         self.pace.follow(self.pacing_gain, bandwidth, self.full.is_reached());
     }
 
@@ -46,10 +48,6 @@ impl Bbr1 {
             rtt: self.model.min_rtt().unwrap_or(Span::ZERO),
             rising: self.is_rising(),
         };
-        if self.policed().is_some() {
-            // Then the rate in force is not the model's, which bounds what counts as aggregated.
-            return self.aim_anew(&from);
-        }
         if from != self.aim.from {
             self.aim = Aim { from, window: self.aim_anew(&from) };
         }
@@ -60,7 +58,7 @@ impl Bbr1 {
     #[inline(never)]
     fn aim_anew(&self, from: &Grounds) -> f64 {
         let products = (from.gain * from.bandwidth * from.rtt.as_secs_f64() / self.segment).ceil();
-        self.with_trains(products + self.model.aggregated(from.aggregated, self.segment))
+        self.with_trains(products + Model::aggregated(from.aggregated, from.bandwidth, self.segment))
     }
 
     pub(super) fn save_window(&mut self) {
