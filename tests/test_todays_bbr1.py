@@ -108,10 +108,10 @@ def possible(scheme: dict[str, Any], loss: float) -> float:
 
 @pytest.mark.parametrize(
     ("policer", "fine", "half", "broken"),
-    [(True, 0.12, (0.13, 0.16), 0.18), (False, 0.14, (0.17, 0.21), 0.25)],
+    [(True, 0.12, (0.13, 0.16), 0.18), (False, 0.13, (0.17, 0.21), 0.25)],
 )
 def test_how_much_random_loss_bbr1_bears(policer: bool, fine: float, half: tuple[float, float], broken: float) -> None:
-    """Without its detection of policers it has nearly all up to 14 %, half at 19 %, a third at 20 and an eighth at 25 (ten runs of
+    """Without its detection of policers it has 0.92 ± 0.03 at 14 %, half at 19, a third at 20 and an eighth at 25 (ten runs of
     60 s each): its paper's 20 %, where a probe at 1.25 of the rate gets as much through as there was. With it, what loses 50/256 of
     what it delivers is taken for policed, 16 % of what it sends. Over short intervals chance reaches that earlier: half is left at
     14.5 %."""
