@@ -11,10 +11,11 @@
 //! | slow start | doubles every other round trip; above γ it ends, with the window cut by 1/8 |
 //! | loss of what left after the last cut | three quarters of the window, half of it where that had been retransmitted; slow start is over |
 //! | time-out | two packets, slow start up to half of the window |
-//! | data after an idle time-out | at most the initial window, slow start up to the window before (RFC 5681 §4.1) |
+//! | data after an idle time-out | at most the initial window, slow start up to the window before, or as far as it was to go (RFC 5681 §4.1) |
 //!
 //! As ns-2 does, the backlog is rounded to whole packets before it is compared, and growth in congestion avoidance is
-//! spread over the acknowledgements of a round trip.
+//! spread over the acknowledgements of a round trip. Whatever else happens to the window ends that growth until the next
+//! round trip, and while losses are repaired no round trip is judged.
 //!
 //! What is retransmitted, and when, is decided by the transport: with the paper's timer of fine grain
 //! ([`Reliability::Vegas`]) or, as an option, by selective acknowledgements (RFC 6675), which the paper precedes; then
@@ -272,7 +273,8 @@ impl Vegas {
                 self.cut_at = now;
             }
             CongestionEvent::Idle => {
-                self.ssthresh = self.window.max(2.0);
+                // A slow start that had not ended ends where it would have.
+                self.ssthresh = self.ssthresh.max(self.window);
                 self.set(self.window.min(self.initial));
             }
             CongestionEvent::RecoveryEnd | CongestionEvent::Spurious => {}

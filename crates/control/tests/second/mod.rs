@@ -10,6 +10,7 @@ mod datagrams;
 mod ledbat_plus_plus;
 mod prague;
 mod tfrc;
+mod vegas;
 mod wire;
 
 use tailback_core::{Directive, Feedback, Sent, Time};

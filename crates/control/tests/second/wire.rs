@@ -24,6 +24,9 @@ pub(crate) struct Fate {
     pub(crate) echo_event: bool,
     pub(crate) timeout: f64,
     pub(crate) spurious: f64,
+    /// How likely a retransmission is lost again, in a step while losses are repaired; where it may be, retransmissions are
+    /// told as they leave.
+    pub(crate) again: f64,
     pub(crate) pause: f64,
     /// Of the steps, the application limits the sender in these.
     pub(crate) limited: f64,
@@ -44,6 +47,7 @@ impl Fate {
         echo_event: true,
         timeout: 0.0,
         spurious: 0.0,
+        again: 0.0,
         pause: 0.0,
         limited: 0.0,
         stretch: 1,
@@ -58,6 +62,7 @@ impl Fate {
         echo_event: true,
         timeout: 0.001,
         spurious: 0.0005,
+        again: 0.0,
         pause: 0.001,
         limited: 0.05,
         stretch: 3,
@@ -178,6 +183,8 @@ impl<S: Second> Wire<S> {
             self.lose();
         } else if !open && self.chance(self.fate.spurious * 50.0) {
             self.spurious();
+        } else if self.recovery == Recovery::Fast && self.lost > 0 && self.chance(self.fate.again) {
+            self.lose_again();
         } else {
             self.acknowledge(limited);
         }
@@ -271,6 +278,50 @@ impl<S: Second> Wire<S> {
                 ..Feedback::empty()
             },
         );
+        self.retransmit(self.una..self.una + lost);
+    }
+
+    /// Retransmissions leave, where a scheme is told of them.
+    fn retransmit(&mut self, numbers: std::ops::Range<u64>) {
+        if self.fate.again == 0.0 {
+            return;
+        }
+        for number in numbers {
+            let mut sent = Sent {
+                number,
+                size: Bytes::new(SEGMENT),
+                in_flight: Bytes::new((self.flight() - self.lost) * SEGMENT),
+                retransmission: true,
+                pair: PairPosition::Single,
+                app_limited: false,
+                tag: self.sent[number as usize].2,
+            };
+            self.second.sent(seconds(self.now), &sent);
+            self.ours.on_sent(self.now, &mut sent, &mut Cx { rng: &mut self.draws, notes: None });
+            self.sent[number as usize] = (self.now, true, sent.tag);
+        }
+    }
+
+    /// The oldest retransmission is lost, too.
+    fn lose_again(&mut self) {
+        let number = self.una;
+        let (sent_at, _, tag) = self.sent[number as usize];
+        let gone = [Lost { number, size: Bytes::new(SEGMENT), sent_at, tag }];
+        self.now += Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
+        let held = Bytes::new((self.flight() - self.lost) * SEGMENT);
+        self.tell(
+            "lost again",
+            &Feedback {
+                lost: &gone,
+                event: Some(CongestionEvent::Loss),
+                recovery: Recovery::Fast,
+                outstanding: Bytes::new(self.flight() * SEGMENT),
+                in_flight: held,
+                ..Feedback::empty()
+            },
+        );
+        self.sent[number as usize].0 = self.now;
+        self.retransmit(number..number + 1);
     }
 
     fn timeout(&mut self) {
