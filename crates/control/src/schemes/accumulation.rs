@@ -19,7 +19,7 @@
 //! - *Slow start*: the window doubles every other round trip while less than γ is queued, as Vegas does (Brakmo and
 //!   Peterson 1995), so that the measurement that ends it was made with the window in force.
 //! - *Losses* show twice, in Monaco's byte counts and in the repair of the stream; whichever comes first halves the window,
-//!   the other is then silent for a round trip. The counts also tell the transport what to retransmit
+//!   the other is then silent for a round trip. A report that halves does nothing else. The counts also tell the transport what to retransmit
 //!   (`crates/transport/src/stream/arrivals.rs`), an extension of ours.
 //! - *Window and rate* both act: the window as whole packets, and the rate `cwnd / rtt`. By the rate alone, with RFC 6298's
 //!   smoothing, ten flows are unstable.
@@ -402,19 +402,22 @@ impl Accumulation {
         }
     }
 
-    /// §IV-B.2: the window is halved "as in TCP Reno", once per window of data.
-    fn on_loss(&mut self, now: Time) {
+    /// §IV-B.2: the window is halved "as in TCP Reno", once per window of data; whether it was.
+    fn on_loss(&mut self, now: Time) -> bool {
         if now < self.reduced_until {
-            return;
+            return false;
         }
         self.reduced_until = now + self.rtt.unwrap_or(Span::from_millis(100));
         self.slow_start = None;
         self.set((self.window * self.decrease).max(2.0).min(self.window));
+        true
     }
 
     fn on_event(&mut self, now: Time, event: CongestionEvent) {
         match event {
-            CongestionEvent::Loss | CongestionEvent::Ecn => self.on_loss(now),
+            CongestionEvent::Loss | CongestionEvent::Ecn => {
+                self.on_loss(now);
+            }
             CongestionEvent::Timeout { consecutive } => {
                 if consecutive <= 1 {
                     self.ssthresh = (self.window * self.decrease).max(2.0);
@@ -443,13 +446,14 @@ impl Accumulation {
         let pause = (feedback.outstanding > Bytes::ZERO).then(|| packet.mul_f64(cx.rng.uniform()));
         let Some(rtt) = control.on_report(now, pair, pause) else { return };
         self.control_rtt = Some(rtt);
-        if lost > Bytes::ZERO && feedback.recovery != Recovery::Timeout {
-            self.on_loss(now);
-        }
+        let halved = lost > Bytes::ZERO && feedback.recovery != Recovery::Timeout && self.on_loss(now);
         let queueing = if rate > 0.0 { Span::from_secs_f64((backlog / rate).max(0.0)) } else { Span::ZERO };
         let base = rtt.saturating_sub(queueing.saturating_sub(virtual_delay));
         self.virtual_delay = virtual_delay.min(MAX_VIRTUAL_DELAY);
-        self.follow(backlog / self.segment, base, feedback);
+        // A report asks for one of "increase, decrease, or decrease-due-to-loss" (§IV-B.1).
+        if !halved {
+            self.follow(backlog / self.segment, base, feedback);
+        }
         cx.note("reported_accumulation", backlog);
         cx.note("base_rtt", base.as_secs_f64());
     }

@@ -8,6 +8,7 @@ mod copa;
 mod cubic;
 mod datagrams;
 mod ledbat_plus_plus;
+mod monaco;
 mod prague;
 mod tfrc;
 mod vegas;
