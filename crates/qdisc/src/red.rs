@@ -13,6 +13,9 @@
 //!     = 0, p_b / (2 − n p_b) or 1                           for n p_b < 1, < 2, else (`wait` of ns-2)
 //! ```
 //!
+//! In bytes, n is what came since the last mark in whole packets of the mean size, and `p_a` below 1 is multiplied with the
+//! packet's part of the mean size (1993, §4, does so with `p_b` and the largest size).
+//!
 //! Both forms of `p_a` space the marks uniformly. The arriving packet is counted first, as in ns-2, so that n is 1 at
 //! least: from 0 to `1/p_b − 1` packets pass between two marks, or from `1/p_b − 1` to `2/p_b − 1` with `wait`.
 

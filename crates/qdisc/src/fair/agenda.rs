@@ -174,6 +174,34 @@ impl Agenda {
         }
     }
 
+    /// Takes the entry of `slot` out wherever it lies, after a look at all of them.
+    #[inline(never)]
+    pub(crate) fn remove(&mut self, slot: u32) {
+        if let Some(at) = self.run[self.next..].iter().position(|entry| entry.slot() == slot) {
+            self.run.remove(self.next + at);
+            if self.beyond > 0 && self.run.len() - self.next < AHEAD {
+                self.refill();
+            }
+        } else if !self.late.remove(slot) {
+            self.remove_beyond(slot);
+        }
+    }
+
+    fn remove_beyond(&mut self, slot: u32) {
+        let holds = |pieces: &Bucket| pieces.iter().flatten().any(|entry| entry.slot() == slot);
+        let Some(bucket) = self.buckets.iter().position(holds) else { return };
+        let (level, digit) = (bucket / DIGITS, bucket % DIGITS);
+        let pieces = std::mem::take(&mut self.buckets[bucket]);
+        self.digits[level] &= !(1 << digit);
+        if self.digits[level] == 0 {
+            self.levels &= !(1 << level);
+        }
+        for mut piece in pieces {
+            self.beyond -= piece.len();
+            piece.drain(..).filter(|entry| entry.slot() != slot).for_each(|entry| self.place(entry));
+        }
+    }
+
     /// The run comes to its end: appends the least buckets.
     fn refill(&mut self) {
         self.most = self.most.max(self.beyond).max(self.run.len());
@@ -257,6 +285,7 @@ mod tests {
             steps in prop::collection::vec((0_u8..8, tags()), 1..600),
             monotone in prop::bool::ANY,
             growing in 3_u8..8,
+            removing in prop_oneof![Just(usize::MAX), 2..50_usize],
         ) {
             let mut agenda = Agenda::new();
             let mut plain = BinaryHeap::new();
@@ -278,6 +307,11 @@ mod tests {
                     let taken = agenda.pop();
                     clock = taken.map_or(clock, Entry::tag);
                     prop_assert_eq!(taken, plain.pop().map(|Reverse(entry)| entry));
+                }
+                if order % removing == removing - 1 {
+                    let slot = (order as u32).wrapping_mul(0x9e37_79b9) % order as u32;
+                    agenda.remove(slot);
+                    plain.retain(|Reverse(entry)| entry.slot() != slot);
                 }
                 prop_assert_eq!(agenda.peek(), plain.peek().map(|Reverse(entry)| *entry));
                 prop_assert_eq!(agenda.len(), plain.len());

@@ -150,6 +150,12 @@ impl TagRule for VirtualClock {
     fn dropped(&mut self, flows: &mut TaggedFlows<Self>, slot: u32, packet: &Packet, tag: f64) {
         let before = tag - packet.size().as_f64() / (self.rate * flows.weight(slot));
         let newest = flows.newest_note(slot);
-        flows.state(slot).0 = newest.unwrap_or(before);
+        let clock = newest.unwrap_or(before).max(0.0);
+        flows.state(slot).0 = clock;
+        // What it had before may have run ahead of time.
+        if newest.is_none() && !flows.get(slot).is_marked() {
+            flows.mark(slot);
+            self.ahead.push(Entry::new(clock, 0, slot));
+        }
     }
 }

@@ -124,6 +124,20 @@ impl Heap {
         }
         Some(least)
     }
+
+    /// Takes the entry of `slot` out, if there is one, at the cost of all others.
+    pub(crate) fn remove(&mut self, slot: u32) -> bool {
+        let nodes = || (0..self.len).map(|node| self.at(node));
+        let others: Vec<Entry> = nodes().filter(|entry| entry.slot() != slot).collect();
+        let found = others.len() < self.len;
+        if found {
+            *self = Self::default();
+            for entry in others {
+                self.push(entry);
+            }
+        }
+        found
+    }
 }
 
 impl fmt::Debug for Heap {

@@ -2,7 +2,8 @@
 //! come about is a [`TagRule`], each in a file of its own.
 //!
 //! The agenda holds one entry per flow, for its oldest packet; tags within a flow never decrease. When a packet is lost
-//! to make room, its entry may be left with a tag too small; it is set right when it comes to the top.
+//! to make room, its entry may be left with a tag too small; it is set right when it comes to the top. Where the
+//! tag is now less, or what a flow brings that has lost all it had, the flow gets a new entry at once.
 
 use tailback_core::{Bytes, Packet, QueueCx, Time};
 
@@ -86,6 +87,18 @@ impl<R: TagRule> ByTag<R> {
         (&mut self.rule, &mut self.order)
     }
 
+    /// Gives the flow the only entry that is true.
+    fn list(&mut self, flows: &mut TaggedFlows<R>, slot: u32) {
+        let Some(tag) = R::tag(flows, slot) else { return };
+        if flows.get(slot).is_listed() {
+            self.order.remove(slot);
+        }
+        flows.list(slot);
+        self.entries = self.entries.wrapping_add(1);
+        self.order.push(Entry::new(tag, self.entries, slot));
+        self.rule.queued(tag);
+    }
+
     /// Removes or corrects the top entry, which served its purpose.
     #[inline]
     fn renew_top(&mut self, flows: &mut TaggedFlows<R>, slot: u32) {
@@ -118,14 +131,8 @@ impl<R: TagRule> Scheduler for ByTag<R> {
     }
 
     fn activated(&mut self, flows: &mut TaggedFlows<R>, slot: u32) {
-        if flows.get(slot).is_listed() {
-            return;
-        }
-        let Some(tag) = R::tag(flows, slot) else { return };
-        flows.list(slot);
-        self.entries = self.entries.wrapping_add(1);
-        self.order.push(Entry::new(tag, self.entries, slot));
-        self.rule.queued(tag);
+        // All that it had was pushed out, and the new packet's tag may be less than that of the entry.
+        self.list(flows, slot);
     }
 
     fn select(&mut self, _now: Time, flows: &mut TaggedFlows<R>) -> Option<u32> {
@@ -155,7 +162,11 @@ impl<R: TagRule> Scheduler for ByTag<R> {
     }
 
     fn head_dropped(&mut self, flows: &mut TaggedFlows<R>, slot: u32, note: R::Note) {
+        let before = R::tag(flows, slot);
         self.rule.head_dropped(flows, slot, note);
+        if R::tag(flows, slot) < before {
+            self.list(flows, slot);
+        }
     }
 
     fn dropped(&mut self, flows: &mut TaggedFlows<R>, slot: u32, packet: &Packet, note: R::Note) {

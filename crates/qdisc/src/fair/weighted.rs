@@ -322,7 +322,13 @@ impl TagRule for Fluid {
         let Finish(finish) = flows.state(slot);
         if *finish >= 0.0 {
             *finish = newest.unwrap_or(before).max(0.0);
-            if newest.is_none() {
+            let was_noticed = flows.get(slot).is_noticed();
+            if was_noticed {
+                // The entry is of the tag that is gone, and would come too late.
+                self.departures.remove(slot);
+                flows.overlook(slot);
+            }
+            if was_noticed || newest.is_none() {
                 self.notice(flows, slot);
             }
         }

@@ -248,7 +248,8 @@ impl ArrivalPolicy for Policer {
     }
 }
 
-/// Floyd and Jacobson 1993 in packets, gentle or not, as ns-2 reads it.
+/// Floyd and Jacobson 1993, gentle or not, in packets or bytes, as ns-2 reads it. In bytes (§4) the average, the thresholds and
+/// what came since the last mark are; the chance of a packet is that of one of the mean size, times its part of it.
 pub struct Red {
     pub min: f64,
     pub max: f64,
@@ -257,8 +258,11 @@ pub struct Red {
     pub gentle: bool,
     pub wait: bool,
     pub ecn: bool,
+    /// Bytes instead of packets.
+    pub bytes: bool,
     pub limit: Limit,
     pub average: f64,
+    /// Arrivals since the last mark, or their bytes.
     pub count: f64,
     pub above: bool,
     /// When the adaptive form last moved `max_p`; as in ns-2 the interval counts from there.
@@ -291,15 +295,17 @@ impl Red {
         }
     }
 
-    fn spread(&self, p: f64) -> f64 {
-        let expected = self.count * p;
+    /// Bytes are whole packets of the mean size when they are multiplied (`modify_p`).
+    fn spread(&self, p: f64, one: f64) -> f64 {
+        let mean = MEAN_PACKET.as_f64();
+        let expected = p * if self.bytes { (self.count / mean).floor() } else { self.count };
         let spread = match self.wait {
             true if expected < 1.0 => 0.0,
             true if expected < 2.0 => p / (2.0 - expected),
             false if expected < 1.0 => p / (1.0 - expected),
             _ => 1.0,
         };
-        spread.min(1.0)
+        if spread < 1.0 { (spread * if self.bytes { one / mean } else { 1.0 }).min(1.0) } else { 1.0 }
     }
 }
 
@@ -310,10 +316,11 @@ impl ArrivalPolicy for Red {
             let passed = (idle * cx.rate.bytes_per_sec() / MEAN_PACKET.as_f64()).floor();
             self.average *= (1.0 - self.weight).powf(passed);
         }
-        let waiting = f64::from(backlog.packets);
+        let waiting = if self.bytes { backlog.bytes.as_f64() } else { f64::from(backlog.packets) };
         self.average = (1.0 - self.weight) * self.average + self.weight * waiting;
         self.adapt(now);
-        self.count += 1.0;
+        let one = if self.bytes { packet.size().as_f64() } else { 1.0 };
+        self.count += one;
         let ceiling = if self.gentle { 2.0 * self.max } else { self.max };
         if self.average < self.min || backlog.packets <= 1 {
             self.above = false;
@@ -331,10 +338,10 @@ impl ArrivalPolicy for Red {
         }
         if !self.above {
             self.above = true;
-            self.count = 1.0;
+            self.count = one;
             return Verdict::Accept;
         }
-        let spread = self.spread(self.probability());
+        let spread = self.spread(self.probability(), one);
         if spread == 0.0 || cx.rng.uniform() > spread {
             return Verdict::Accept;
         }

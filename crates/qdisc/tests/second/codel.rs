@@ -1,9 +1,12 @@
 //! CoDel and FlowQueue-CoDel written anew from RFC 8289 §5 and RFC 8290 §4, to be compared with the disciplines packet by
-//! packet.
+//! packet. The hash of FlowQueue-CoDel was read in the library before it was written here.
 
 use std::collections::{HashMap, VecDeque};
 
-use tailback_core::{Backlog, Bytes, Capacity, DropReason, Packet, QueueCx, QueueDiscipline, Span, Time};
+use tailback_core::rng::mix;
+use tailback_core::{
+    Backlog, Bytes, Capacity, DropReason, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
+};
 use tailback_qdisc::Limit;
 
 use crate::common::MEAN_PACKET;
@@ -158,7 +161,22 @@ struct Queue {
     credits: i64,
 }
 
-/// FQ-CoDel with one queue for each of so many flows.
+/// RFC 8290 §4.1.1 asks for a hash that nobody can foresee, and leaves open which. This is the library's: who meets whom
+/// has to be the same in both writings.
+struct Hash {
+    queues: u32,
+    perturbation: Option<u64>,
+}
+
+impl Hash {
+    fn queue_of(&mut self, flow: u32, rng: &mut Stream) -> u32 {
+        let perturbation = *self.perturbation.get_or_insert_with(|| rng.below(1 << 32));
+        let hash = mix(perturbation << 32 | u64::from(flow));
+        (u128::from(hash >> 32) * u128::from(self.queues) / (1 << 32)) as u32
+    }
+}
+
+/// FQ-CoDel.
 pub struct FqCodel {
     law: Law,
     quantum: i64,
@@ -166,14 +184,16 @@ pub struct FqCodel {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     limit: Limit,
-    one: bool,
+    /// How many queues flows are hashed into, and by what.
+    hash: Hash,
     /// Whether two queues were the longest at an overflow; the text does not say which one loses.
     pub tied: bool,
 }
 
 impl FqCodel {
-    pub fn new(law: Law, quantum: i64, one: bool, capacity: Capacity) -> Self {
+    pub fn new(law: Law, quantum: i64, queues: u32, capacity: Capacity) -> Self {
         let limit = Limit::new(capacity);
+        let hash = Hash { queues, perturbation: None };
         Self {
             law,
             quantum,
@@ -181,7 +201,7 @@ impl FqCodel {
             new: VecDeque::new(),
             old: VecDeque::new(),
             limit,
-            one,
+            hash,
             tied: false,
         }
     }
@@ -207,7 +227,7 @@ impl FqCodel {
 
 impl QueueDiscipline for FqCodel {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
-        let name = if self.one { 0 } else { packet.flow.0 };
+        let name = self.hash.queue_of(packet.flow.0, cx.rng);
         let passes = cx.idle_since.is_some() && self.backlog().packets == 0;
         let law = self.law.clone();
         let queue = self.queues.entry(name).or_insert_with(|| Queue { law, line: Line::new(), credits: 0 });

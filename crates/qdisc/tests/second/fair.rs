@@ -1,17 +1,19 @@
 //! Fair servers written anew: deficit round robin from Shreedhar and Varghese 1995, self-clocked fair queueing from Golestani
 //! 1994, weighted fair queueing from Parekh and Gallager 1993, virtual clock from Zhang 1990, framed and hierarchical round
-//! robin from Kalmanek, Kanakia and Keshav 1990 with the library's bytes for slots. The buffer has no bound here, or turns the
-//! arriving packet away.
+//! robin from Kalmanek, Kanakia and Keshav 1990 with the library's bytes for slots. Who loses where the buffer is full is said
+//! in `room`; frames turn the arriving packet away.
 
 use std::collections::{HashMap, VecDeque};
 
 use tailback_core::{Backlog, Bytes, Capacity, DropReason, Packet, QueueCx, QueueDiscipline, Time};
 use tailback_qdisc::Limit;
 
+use super::room::{Loses, Room};
+
 /// The weight of each flow.
 pub type Weight = fn(u32) -> f64;
 
-fn count(queues: &HashMap<u32, VecDeque<(f64, Packet)>>) -> Backlog {
+pub fn count(queues: &HashMap<u32, VecDeque<(f64, Packet)>>) -> Backlog {
     let all = || queues.values().flatten();
     Backlog {
         packets: all().count() as u32,
@@ -24,7 +26,9 @@ pub struct Rounds {
     pub quantum: f64,
     pub weight: Weight,
     pub cost: fn(u64) -> f64,
-    pub limit: Limit,
+    pub room: Room,
+    /// Which queue a flow is in.
+    pub class: fn(u32) -> u32,
     queues: HashMap<u32, VecDeque<(f64, Packet)>>,
     active: VecDeque<u32>,
     deficit: HashMap<u32, f64>,
@@ -37,7 +41,8 @@ impl Rounds {
             quantum,
             weight,
             cost,
-            limit: Limit::new(capacity),
+            room: Room::new(Loses::Arriving, capacity, Capacity::Unlimited),
+            class: |flow| flow,
             queues: HashMap::new(),
             active: VecDeque::new(),
             deficit: HashMap::new(),
@@ -48,15 +53,19 @@ impl Rounds {
 
 impl QueueDiscipline for Rounds {
     fn enqueue(&mut self, _: Time, packet: Packet, cx: &mut QueueCx<'_>) {
-        if !self.limit.admits(&packet, &self.backlog(), cx.idle_since.is_some()) {
+        let (flow, idle) = ((self.class)(packet.flow.0), cx.idle_since.is_some());
+        let passes = idle && self.backlog().packets == 0;
+        if self.room.refuses(&packet, flow, &self.queues, idle) {
             return cx.drop(packet, DropReason::Overflow);
         }
-        let flow = packet.flow.0;
         if !self.active.contains(&flow) {
             self.active.push_back(flow);
             self.deficit.insert(flow, 0.0);
         }
         self.queues.entry(flow).or_default().push_back((0.0, packet));
+        while let Some((_, gone)) = self.room.makes(&mut self.queues, passes) {
+            cx.drop(gone, DropReason::Overflow);
+        }
     }
 
     fn dequeue(&mut self, _: Time, _: &mut QueueCx<'_>) -> Option<Packet> {
@@ -104,9 +113,13 @@ pub enum By {
 pub struct Tagged {
     by: By,
     weight: Weight,
-    limit: Limit,
+    pub room: Room,
+    /// Which queue a flow is in.
+    pub class: fn(u32) -> u32,
     queues: HashMap<u32, VecDeque<(f64, Packet)>>,
     last: HashMap<u32, f64>,
+    /// The tag of the flow's packet that left last: what holds again where all behind it are lost.
+    left: HashMap<u32, f64>,
     virtual_time: f64,
     at: Time,
     /// Lengths are in cells: of 53 bytes, or of AAL 5 for what does not fit one.
@@ -120,14 +133,41 @@ impl Tagged {
         Self {
             by,
             weight,
-            limit: Limit::new(capacity),
+            room: Room::new(Loses::Arriving, capacity, Capacity::Unlimited),
+            class: |flow| flow,
             queues: HashMap::new(),
             last: HashMap::new(),
+            left: HashMap::new(),
             virtual_time: 0.0,
             at: Time::ZERO,
             cells: false,
             tied: false,
         }
+    }
+
+    fn length(&self, packet: &Packet) -> f64 {
+        match packet.size().get() {
+            size if !self.cells => size as f64,
+            size if size <= 53 => 1.0,
+            size => (size + 8).div_ceil(48) as f64,
+        }
+    }
+
+    /// A flow does not pay for what it lost: its last tag is that of the packet before, or those behind move up.
+    fn give_back(&mut self, flow: u32, gone: &Packet) {
+        if self.room.loses == Loses::Oldest {
+            let cost = self.length(gone) / (self.weight)(flow);
+            let behind = self.queues.get_mut(&flow).into_iter().flatten().map(|(tag, _)| tag);
+            behind.chain(self.last.get_mut(&flow)).for_each(|tag| *tag -= cost);
+        } else {
+            let before = self.queues[&flow].back().map(|(tag, _)| *tag);
+            let before = before.or_else(|| self.left.get(&flow).copied()).unwrap_or(f64::NEG_INFINITY);
+            self.last.insert(flow, before);
+        }
+    }
+
+    fn begin_anew(&mut self) {
+        (self.virtual_time, self.last, self.left) = (0.0, HashMap::new(), HashMap::new());
     }
 
     /// The fluid serves flows whose last tag lies ahead, until now; 1993, Eq. 11.
@@ -139,7 +179,7 @@ impl Tagged {
             let weights: f64 = ahead().map(|(flow, _)| (self.weight)(*flow)).sum();
             let Some(next) = ahead().map(|(_, tag)| *tag).min_by(f64::total_cmp) else {
                 // The fluid is idle: a busy period begins anew.
-                (self.virtual_time, self.last) = (0.0, HashMap::new());
+                self.begin_anew();
                 return;
             };
             let needed = (next - self.virtual_time) * weights;
@@ -159,7 +199,7 @@ impl QueueDiscipline for Tagged {
         let from = match self.by {
             By::Itself => {
                 if cx.idle_since.is_some() && self.backlog().packets == 0 {
-                    (self.virtual_time, self.last) = (0.0, HashMap::new());
+                    self.begin_anew();
                 }
                 self.virtual_time
             }
@@ -169,19 +209,20 @@ impl QueueDiscipline for Tagged {
             }
             By::Reserved(_) => now.as_secs_f64(),
         };
-        if !self.limit.admits(&packet, &self.backlog(), cx.idle_since.is_some()) {
+        let (flow, idle) = ((self.class)(packet.flow.0), cx.idle_since.is_some());
+        let passes = idle && self.backlog().packets == 0;
+        if self.room.refuses(&packet, flow, &self.queues, idle) {
             return cx.drop(packet, DropReason::Overflow);
         }
-        let flow = packet.flow.0;
-        let length = match packet.size().get() {
-            size if !self.cells => size as f64,
-            size if size <= 53 => 1.0,
-            size => (size + 8).div_ceil(48) as f64,
-        };
+        let length = self.length(&packet);
         let pace = if let By::Reserved(part) = self.by { rate * part } else { 1.0 };
         let last = self.last.entry(flow).or_insert(f64::NEG_INFINITY);
         *last = last.max(from) + length / (pace * (self.weight)(flow));
         self.queues.entry(flow).or_default().push_back((*last, packet));
+        while let Some((flow, gone)) = self.room.makes(&mut self.queues, passes) {
+            self.give_back(flow, &gone);
+            cx.drop(gone, DropReason::Overflow);
+        }
     }
 
     fn dequeue(&mut self, _: Time, _: &mut QueueCx<'_>) -> Option<Packet> {
@@ -190,6 +231,7 @@ impl QueueDiscipline for Tagged {
         let near = |other: f64| (other - tag).abs() <= 1e-9 * tag.abs().max(1e-6);
         self.tied |= heads().filter(|head| near(head.0)).count() > 1;
         self.virtual_time = if self.by == By::Itself { tag } else { self.virtual_time };
+        self.left.insert(flow, tag);
         self.queues.get_mut(&flow)?.pop_front().map(|(_, packet)| packet)
     }
 

@@ -21,6 +21,8 @@ mod dualpi2;
 mod fair;
 mod lines;
 mod meters;
+mod room;
+mod shared;
 
 use std::collections::VecDeque;
 
@@ -88,7 +90,7 @@ proptest! {
         let written = format!(r#"{{"name":"fq-codel","target":"1 ms","interval":"5 ms","ecn":{ecn},"quantum":"{quantum} B","queues":{queues}}}"#);
         let ours = ours(&written, capacity, &jobs, rates);
         let law = codel::Law::new(ms(1.0), ms(5.0), ecn);
-        let mut second = codel::FqCodel::new(law, quantum, one, capacity);
+        let mut second = codel::FqCodel::new(law, quantum, queues, capacity);
         let anew = serve_at(&mut second, &jobs, 1, &|now| rates.at(now));
         // Which of two equals is meant, no text says.
         prop_assert_eq!(difference(&ours, &anew).filter(|_| !second.tied), None);
@@ -176,7 +178,7 @@ proptest! {
             "gentle":{gentle},"wait":{wait},"ecn":{ecn}}}"#);
         let ours = ours(&written, capacity, &jobs, rates);
         let anew = arrivals::Red {
-            min: 2.0, max: 6.0, max_p: 0.2, weight, gentle, wait, ecn, limit: Limit::new(capacity),
+            min: 2.0, max: 6.0, max_p: 0.2, weight, gentle, wait, ecn, bytes: false, limit: Limit::new(capacity),
             average: 0.0, count: 0.0, above: false, adapted: None,
         };
         let anew = serve_at(&mut Fifo::new(anew), &jobs, 1, &|now| rates.at(now));
@@ -194,7 +196,7 @@ proptest! {
         let ours = ours(&written, capacity, &jobs, rates);
         let packets = rates.at(Time::ZERO).bytes_per_sec() / common::MEAN_PACKET.as_f64();
         let anew = arrivals::Red {
-            min: 2.0, max: 6.0, max_p: 0.2, weight: weight.unwrap_or(-(-1.0 / packets).exp_m1()), gentle, wait: true, ecn,
+            min: 2.0, max: 6.0, max_p: 0.2, weight: weight.unwrap_or(-(-1.0 / packets).exp_m1()), gentle, wait: true, ecn, bytes: false,
             limit: Limit::new(capacity), average: 0.0, count: 0.0, above: false, adapted: Some(Time::ZERO),
         };
         let anew = serve_at(&mut Fifo::new(anew), &jobs, 1, &|now| rates.at(now));
