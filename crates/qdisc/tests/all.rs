@@ -14,3 +14,4 @@ mod passing;
 mod polled;
 mod refusals;
 mod second;
+mod victims;
