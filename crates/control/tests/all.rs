@@ -13,5 +13,6 @@ mod receivers;
 mod reference;
 mod script;
 mod second;
+mod tfrc;
 mod todays;
 mod trajectories;
