@@ -625,7 +625,9 @@ class CakeQueue(Part):
     """
 
     ack_filter: CakeAckFilter = "off"
-    """Whether an acknowledgement that waits goes when a later one says all that it says. Default ``"off"``."""
+    """Whether an acknowledgement that waits goes when a later one says all that it says; one that says more than a
+    number, as ranges do, stays. Default ``"off"``.
+    """
 
 
 class Dualpi2Queue(Part):

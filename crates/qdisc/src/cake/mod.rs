@@ -14,7 +14,8 @@
 //! It follows Linux's `sch_cake` and its manual, tc-cake; of the paper only the beginning was at hand. What nothing here could
 //! make use of is not there: `nat`, since no network here translates addresses; `wash`, since packets carry no codepoint from one
 //! queue to the next (each CAKE has its own list, and the router leaves the field of a real packet as it is); firewall marks;
-//! `split-gso`, since each packet is one. The buffer is the link's.
+//! `split-gso`, since each packet is one. The buffer is the link's. The filter of acknowledgements compares numbers alone: what
+//! says more than a number (ranges, stamps, marks), or has the newest's, stays, where Linux compares ranges.
 
 mod clock;
 mod cobalt;

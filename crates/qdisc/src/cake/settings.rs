@@ -38,7 +38,8 @@ pub struct CakeConfig {
     /// Whether the shaper follows an estimate of the rate that arrives (`autorate-ingress`), at 15/16 of it; `rate` is then the
     /// first estimate, without which nothing is shaped until there is one. Default false.
     pub autorate_ingress: bool,
-    /// Whether an acknowledgement that waits goes when a later one says all that it says. Default `"off"`.
+    /// Whether an acknowledgement that waits goes when a later one says all that it says; one that says more than a number, as
+    /// ranges do, stays. Default `"off"`.
     pub ack_filter: AckFilter,
 }
 

@@ -14,6 +14,7 @@
     reason = "the second writings are as plain as their texts, and each is used by one test"
 )]
 
+mod acks;
 mod arrivals;
 mod cake;
 mod codel;
