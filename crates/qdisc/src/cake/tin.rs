@@ -267,12 +267,13 @@ impl Tin {
             return free;
         }
         // All are taken: two flows share one, and it counts for the host of the newer.
-        if self.queue(home).place == Place::Bulk {
-            let before = std::mem::replace(&mut self.queue(home).hosts, hosts);
+        let queue = self.queues.at(home);
+        let before = std::mem::replace(&mut queue.hosts, hosts);
+        queue.key = Some(key);
+        if queue.place == Place::Bulk {
             self.busy.remove(before);
             self.busy.add(hosts);
         }
-        self.queue(home).key = Some(key);
         home
     }
 
@@ -421,3 +422,6 @@ impl Tin {
         list.pop_front();
     }
 }
+
+#[cfg(test)]
+mod tests;

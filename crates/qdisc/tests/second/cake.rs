@@ -1,5 +1,6 @@
-//! CAKE written anew from Linux's `sch_cake` as it serves packets: shaper, tins, flows and hosts, COBALT. Left out are hashing
-//! (every flow has a queue), the filter of acknowledgements and the estimate of the rate that arrives.
+//! CAKE written anew from Linux's `sch_cake` as it serves packets: shaper, tins, flows and hosts, COBALT. Hashing (every flow
+//! has a queue here) is written anew beside `cake::tin`, the filter of acknowledgements in `acks`. The estimate of the rate
+//! that arrives is left out.
 //!
 //! The named departures of the library are in here, too: an idle queue is forgotten when somebody asks, a delay has to stand
 //! for an interval after every rest, and an idle tin counts as empty.
