@@ -6,9 +6,11 @@
 //! interpolated between the arrivals around it, and it begins a new event if it comes a round trip time or more after
 //! the first loss of the last event.
 //!
-//! Deviations: where packets overtake each other, a loss's time is taken from the highest number that came before, not from the
-//! last arrival. Where everything is lost for very long, the first `2n + 2` events of it are counted, n the intervals that are kept;
-//! the rest belongs to the last of these.
+//! Numbers that are missing in a row would have come at equal gaps, so the events among them are equally many packets apart, and
+//! a row as long as it likes costs `2n` of them, n the intervals that are kept (`LossEvents::judge`).
+//!
+//! Deviation: where packets overtake each other, a loss's time is taken from the highest number that came before, not from the
+//! last arrival. Times are cut to whole nanoseconds.
 
 use std::collections::VecDeque;
 
@@ -38,19 +40,33 @@ struct Hole {
 }
 
 impl Hole {
-    /// When a packet of the hole would have come.
-    fn time_of(&self, number: u64) -> Time {
+    /// The time that its numbers lie apart, as a fraction: nanoseconds, and gaps that they are for.
+    fn spacing(&self) -> (u128, u128) {
         let ((from, t0), (to, t1)) = (self.before, self.after);
-        let part = (number - from) as f64 / (to - from).max(1) as f64;
-        t0 + t1.since(t0).mul_f64(part.clamp(0.0, 1.0))
+        (u128::from(t1.since(t0).as_nanos()), u128::from((to - from).max(1)))
     }
 
-    /// The first number in `from..` whose time is `due` or later.
-    fn first_at(&self, from: u64, due: Time) -> u64 {
-        let ((n0, t0), (n1, t1)) = (self.before, self.after);
-        let span = t1.since(t0).as_nanos().max(1) as f64;
-        let steps = (due.since(t0).as_nanos() as f64 / span * (n1 - n0) as f64).ceil();
-        n0.saturating_add(steps as u64).max(from)
+    /// When a packet of the hole would have come.
+    fn time_of(&self, number: u64) -> Time {
+        let ((from, t0), (nanos, gaps)) = (self.before, self.spacing());
+        let late = nanos * u128::from(number - from) / gaps;
+        t0 + Span::from_nanos(late.try_into().unwrap_or(u64::MAX))
+    }
+
+    /// How many numbers on a packet would have come so much later or more.
+    fn numbers_in(&self, span: Span) -> u64 {
+        let (nanos, gaps) = self.spacing();
+        match (u128::from(span.as_nanos()) * gaps, nanos) {
+            (0, _) => 0,
+            (_, 0) => u64::MAX,
+            (wanted, nanos) => wanted.div_ceil(nanos).try_into().unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The first of its numbers whose time is `due` or later; its end if none is.
+    fn first_at(&self, due: Time) -> u64 {
+        let (n0, t0) = self.before;
+        n0.saturating_add(self.numbers_in(due.since(t0))).clamp(self.start, self.end)
     }
 }
 
@@ -240,26 +256,35 @@ impl LossEvents {
     }
 
     /// All of a hole is lost: it may hold several events if it lasts longer than a round trip.
+    ///
+    /// The second and every later one begins the same number of packets after the one before. Once 2n intervals of one length
+    /// have closed, further ones change nothing: n fill the history, after which none is longer than twice the mean, and
+    /// n more push out those that were discounted. So of a long hole the last 2n intervals are closed, and the rest are only counted.
     fn judge(&mut self, hole: &Hole, judged: &mut Judged) {
-        judged.losses += hole.end - hole.start;
-        self.lost += hole.end - hole.start;
-        // Only so many events can matter as the history holds; a hole that long is a silence.
-        let most = 2 * self.history.capacity() + 2;
-        let mut at = hole.start;
-        for _ in 0..most {
-            let beyond = self.event_end();
-            let next = beyond.map_or(at, |due| hole.first_at(at, due)).min(hole.end);
-            if next > at
-                && let Some(event) = &mut self.event
-            {
-                event.losses += next - at;
-            }
-            if next >= hole.end {
-                return;
-            }
-            self.begin(next, hole.time_of(next), judged);
-            at = next + 1;
+        let losses = hole.end - hole.start;
+        judged.losses += losses;
+        self.lost += losses;
+        let first = self.event_end().map_or(hole.start, |due| hole.first_at(due));
+        if let Some(event) = &mut self.event {
+            event.losses += first - hole.start;
         }
+        if first == hole.end {
+            return;
+        }
+        self.begin(first, hole.time_of(first), judged);
+        let apart = hole.numbers_in(self.round_trip).max(1);
+        let more = (hole.end - 1 - first) / apart;
+        let closed = more.min(2 * self.history.capacity() as u64);
+        let skipped = more - closed;
+        judged.events = judged.events.saturating_add(skipped.try_into().unwrap_or(u32::MAX));
+        let mut begins = first + skipped * apart;
+        self.event = Some(Event { first: begins, at: hole.time_of(begins), losses: apart });
+        for _ in 0..closed {
+            begins += apart;
+            self.begin(begins, hole.time_of(begins), judged);
+            self.event = self.event.map(|event| Event { losses: apart, ..event });
+        }
+        self.event = self.event.map(|event| Event { losses: hole.end - begins, ..event });
     }
 
     /// A single loss.
@@ -277,7 +302,7 @@ impl LossEvents {
     }
 
     fn begin(&mut self, first: u64, at: Time, judged: &mut Judged) {
-        judged.events += 1;
+        judged.events = judged.events.saturating_add(1);
         let event = Event { first, at, losses: 1 };
         if let Some(last) = self.event.replace(event) {
             let packets = first.saturating_sub(last.first) as f64;
@@ -298,160 +323,5 @@ impl LossEvents {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const RTT: Span = Span::from_millis(100);
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Span::from_millis(millis)
-    }
-
-    /// One packet every 10 ms, except those lost.
-    fn feed(events: &mut LossEvents, numbers: std::ops::Range<u64>, lost: &[u64]) -> Judged {
-        let mut all = Judged::default();
-        for number in numbers.filter(|number| !lost.contains(number)) {
-            let judged = events.on_arrival(at(10 * number), number, false, true, RTT);
-            all.losses += judged.losses;
-            all.events += judged.events;
-        }
-        all
-    }
-
-    fn fresh() -> LossEvents {
-        LossEvents::new(&LossIntervalsConfig::default(), Counting::Events)
-    }
-
-    #[test]
-    fn losses_within_a_round_trip_are_one_event() {
-        let mut events = fresh();
-        // 20, 25 and 29 lie within 100 ms of 20; 30 does not.
-        let judged = feed(&mut events, 0..40, &[20, 25, 29, 30]);
-        assert_eq!(judged, Judged { losses: 4, events: 2 });
-        assert_eq!(events.history().len(), 1, "one interval, from 20 to 30");
-        assert_eq!(events.mean_interval(), Some(10.0));
-        assert_eq!(events.event_rate(), 0.1);
-        assert_eq!(events.open(), 10.0, "30 to 39");
-    }
-
-    #[test]
-    fn a_loss_is_one_after_three_later_arrivals() {
-        let mut events = fresh();
-        feed(&mut events, 0..11, &[10]);
-        for (number, expected) in [(11, 0), (12, 0), (13, 1)] {
-            let judged = events.on_arrival(at(10 * number), number, false, true, RTT);
-            assert_eq!(judged.losses, expected, "at {number}");
-        }
-        // What comes late but in time is none, and the other half of its hole still is.
-        let mut events = fresh();
-        feed(&mut events, 0..13, &[10, 11]);
-        events.on_arrival(at(125), 10, false, true, RTT);
-        let judged = feed(&mut events, 13..20, &[]);
-        assert_eq!(judged, Judged { losses: 1, events: 1 });
-    }
-
-    #[test]
-    fn copies_are_no_later_arrivals() {
-        let mut events = fresh();
-        feed(&mut events, 0..12, &[10]);
-        for _ in 0..5 {
-            assert_eq!(events.on_arrival(at(115), 11, false, false, RTT), Judged::default());
-        }
-    }
-
-    #[test]
-    fn a_long_hole_holds_an_event_per_round_trip() {
-        let mut events = fresh();
-        // 450 ms are missing: events at its start and every 100 ms after.
-        let lost: Vec<u64> = (20..65).collect();
-        let judged = feed(&mut events, 0..70, &lost);
-        assert_eq!(judged, Judged { losses: 45, events: 5 });
-        assert_eq!(events.mean_interval(), Some(10.0));
-    }
-
-    #[test]
-    fn marks_count_at_once() {
-        let mut events = fresh();
-        feed(&mut events, 0..10, &[]);
-        let judged = events.on_arrival(at(100), 10, true, true, RTT);
-        assert_eq!(judged, Judged { losses: 1, events: 1 });
-        let judged = events.on_arrival(at(110), 11, true, true, RTT);
-        assert_eq!(judged, Judged { losses: 1, events: 0 });
-    }
-
-    #[test]
-    fn short_intervals_may_be_counted_by_their_losses() {
-        let counting = Counting::ShortIntervalsByLosses;
-        let mut events = LossEvents::new(&LossIntervalsConfig::default(), counting);
-        // Events at 20 and 35, 150 ms apart: a short interval of 15 packets with 3 losses. RFC 4828 §4.4.
-        feed(&mut events, 0..120, &[20, 22, 24, 35]);
-        assert_eq!(events.history().mean(0.0), Some(5.0));
-        // Events 400 ms apart are counted as ever.
-        let mut events = LossEvents::new(&LossIntervalsConfig::default(), counting);
-        feed(&mut events, 0..120, &[20, 22, 24, 60]);
-        assert_eq!(events.history().mean(0.0), Some(40.0));
-    }
-
-    #[test]
-    fn a_seed_stands_before_the_first_event() {
-        let mut events = fresh();
-        feed(&mut events, 0..30, &[20]);
-        assert_eq!(events.mean_interval(), None);
-        events.seed(50.0);
-        assert_eq!(events.event_rate(), 0.02);
-        feed(&mut events, 30..60, &[50]);
-        assert_eq!(events.mean_interval(), Some(40.0), "50 and 30");
-    }
-
-    #[test]
-    fn absurd_numbers_end_soon() {
-        let mut events = fresh();
-        feed(&mut events, 0..10, &[]);
-        for (step, number) in
-            [1 << 40, u64::MAX - 5, 3, u64::MAX, u64::MAX - 1, u64::MAX - 2].into_iter().enumerate()
-        {
-            events.on_arrival(at(200 + step as u64), number, true, true, RTT);
-        }
-        let rate = events.event_rate();
-        assert!((0.0..=1.0).contains(&rate), "{rate}");
-    }
-
-    proptest! {
-        /// In any order and with any marks: a rate from 0 to 1, and no loss counted that came.
-        #[test]
-        fn rates_are_rates(arrivals in prop::collection::vec((0..300_u64, 0..50_u64, prop::bool::weighted(0.05)), 1..400)) {
-            let mut events = fresh();
-            let (mut now, mut seen) = (0, std::collections::BTreeSet::new());
-            for (number, pause, marked) in arrivals {
-                now += pause;
-                events.on_arrival(at(now), number, marked, seen.insert(number), RTT);
-                let rate = events.event_rate();
-                prop_assert!((0.0..=1.0).contains(&rate));
-                let highest = seen.last().copied().unwrap_or(0);
-                prop_assert!(events.lost() <= highest);
-            }
-        }
-
-        /// Under independent loss at even spacing the mean interval is that of the events: losses 1/p apart on average, of which
-        /// those within a round trip merge, so 1/p plus what a round trip holds beyond the first.
-        #[test]
-        fn independent_loss_gives_its_event_rate(seed in 0..20_u64) {
-            let mut rng = tailback_core::Stream::new(seed, "loss");
-            let config = LossIntervalsConfig { intervals: 64, discounting: false };
-            let mut events = LossEvents::new(&config, Counting::Events);
-            let (p, mut sum) = (0.05, 0.0);
-            for number in 0..40_000 {
-                if !rng.chance(p) {
-                    events.on_arrival(at(10 * number), number, false, true, RTT);
-                    sum += events.event_rate();
-                }
-            }
-            // After an event, 9 more packets belong to it; then a geometric wait of 1/p.
-            let expected = 1.0 / (9.0 + 1.0 / p);
-            let measured = sum / (40_000.0 * (1.0 - p));
-            prop_assert!((measured / expected - 1.0).abs() < 0.1, "{measured} for {expected}");
-        }
-    }
-}
+#[path = "loss_events_tests.rs"]
+mod tests;

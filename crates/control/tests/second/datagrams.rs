@@ -266,7 +266,8 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
     /// The packet that leaves now passes the path, or does not.
     fn travel(&mut self) {
         if self.chance(self.path.outage) {
-            self.silent_until = self.within(0.1, 0.7, 1);
+            // Up to eighty round trips.
+            self.silent_until = self.within(0.1, 8.0, 3);
         }
         let loss = if self.lost_last { self.path.burst } else { self.path.loss };
         let begins = self.through.max(self.now);

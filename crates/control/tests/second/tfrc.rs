@@ -79,7 +79,8 @@ impl Sender {
         self.r = Some(r);
         self.root = sample.sqrt();
         self.sqmean = if first { self.root } else { 0.9 * self.sqmean + 0.1 * self.root };
-        let data_limited = self.was_data_limited(t_new, r) && x_recv > 0.0;
+        // §4.2 takes the place of step 4 of §4.3 for the first report.
+        let data_limited = self.was_data_limited(t_new, r) && !first;
         let worse = p > self.p;
         self.p = p;
         if first {
@@ -438,6 +439,8 @@ fn tfrc_alone() {
 fn tfrc_under_marks() {
     run(true, Path { mark: 0.01, ..Path::CALM });
     run(true, Path { mark: 0.01, loss: 0.01, ..Path::CALM });
+    // Some begin with a mark, and some of these with a packet that the application timed.
+    run(true, Path { mark: 0.5, ..Path::CALM });
 }
 
 #[test]

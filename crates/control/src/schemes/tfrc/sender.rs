@@ -119,7 +119,8 @@ impl Tfrc {
         let first = self.round_trip.is_none();
         let round_trip = self.sample(span);
         let smoothed = Span::from_secs_f64(round_trip.smoothed);
-        let data_limited = self.was_data_limited(envelope.echo.unwrap_or(Time::ZERO), smoothed);
+        // The first report's rate of nothing bounds nothing, whoever timed the packet: §4.2 takes step 4's place.
+        let data_limited = !first && self.was_data_limited(envelope.echo.unwrap_or(Time::ZERO), smoothed);
         let worse = loss > self.loss;
         self.loss = loss;
         if first {

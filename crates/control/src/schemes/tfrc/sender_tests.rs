@@ -180,6 +180,15 @@ fn a_sender_short_of_data_keeps_what_it_has_proven() {
 }
 
 #[test]
+fn a_first_report_bounds_nothing_though_the_application_timed_its_packet() {
+    let mut bench = Bench::plain();
+    bench.send(at(0), 1000, true);
+    // Marked: the rate is the equation's, not a packet in 64 s for a receive rate of 0.
+    bench.report(at(100), 0.01, 0.0);
+    assert!(close(bench.rate(), 112_332.0), "{}", bench.rate());
+}
+
+#[test]
 fn longer_round_trips_damp_the_rate() {
     let mut bench = Bench::new(&TfrcConfig::default());
     bench.send(at(0), 1000, false);
