@@ -1,5 +1,5 @@
 -- Wireshark's dissector of the frames that Tailback's endpoints exchange over UDP, and of the envelopes around them
--- (docs/wire-format.md, versions 5 and 3). Nothing is decrypted or checked beyond lengths; UDP ports are recognized by what
+-- (docs/wire-format.md, versions 5 and 4). Nothing is decrypted or checked beyond lengths; UDP ports are recognized by what
 -- a datagram looks like.
 
 local tailback = Proto("tailback", "Tailback")
@@ -10,7 +10,7 @@ local PAIRS = { [0] = "single", [1] = "first", [2] = "second" }
 local ANNEXES = { [0] = "none", [1] = "acknowledgement", [2] = "control", [3] = "report", [4] = "custom", [5] = "request" }
 local REPORTS = { [1] = "interval", [2] = "loss", [3] = "accumulation", [4] = "gate", [5] = "custom", [6] = "rate", [7] = "arrivals" }
 local VERSION, HEAD, DATA = 5, 20, 0
-local ENVELOPE, ENVELOPE_HEAD, TAG = 3, 24, 16
+local ENVELOPE, ENVELOPE_HEAD, TAG = 4, 24, 16
 local ENVELOPES =
     { [1] = "hello", [2] = "cookie", [3] = "initiation", [4] = "response", [5] = "sealed", [6] = "open" }
 local MESSAGES = { [0x81] = "ping", [0x82] = "pong", [0x83] = "verdict", [0x84] = "farewell" }
@@ -161,8 +161,8 @@ local function is_envelope(buffer)
         return false
     end
     local kind, length = buffer(1, 1):uint(), buffer:len()
-    local least = { 64, 46, 80, 12, ENVELOPE_HEAD + TAG + 1, ENVELOPE_HEAD + 1 }
-    return least[kind] ~= nil and length >= least[kind] and (kind ~= 2 or length == 46)
+    local least = { 96, 86, 88, 12, ENVELOPE_HEAD + TAG + 1, ENVELOPE_HEAD + 1 }
+    return least[kind] ~= nil and length >= least[kind] and (kind ~= 2 or length == 86)
 end
 
 -- A frame, and what the columns say of it.
@@ -199,15 +199,15 @@ end
 local envelopes = {}
 
 envelopes[1] = function(tree, buffer)
-    add(tree, buffer, 4, { { f.nonce, 8 } })
+    add(tree, buffer, 4, { { f.nonce, 8 }, { f.code, 32 } })
 end
 
 envelopes[2] = function(tree, buffer)
-    add(tree, buffer, 4, { { f.nonce, 8 }, { f.hello_length, 2 }, { f.cookie, 32 } })
+    add(tree, buffer, 4, { { f.nonce, 8 }, { f.hello_length, 2 }, { f.cookie, 40 }, { f.code, 32 } })
 end
 
 envelopes[3] = function(tree, buffer)
-    local at = add(tree, buffer, 4, { { f.nonce, 8 }, { f.own_session, 4 }, { f.cookie, 32 } })
+    local at = add(tree, buffer, 4, { { f.nonce, 8 }, { f.own_session, 4 }, { f.cookie, 40 } })
     add(tree, buffer, at, { { f.noise, buffer:len() - at - 32 }, { f.code, 32 } })
 end
 

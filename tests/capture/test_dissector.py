@@ -91,15 +91,15 @@ def test_every_kind_of_envelope(tmp_path: Path) -> None:
     bits = 1 << 2 | 2 << 5 | 1 << 9
 
     def envelope(kind: int, rest: bytes, visible: int = 0) -> bytes:
-        return struct.pack(">BBH", 3, kind, visible) + rest
+        return struct.pack(">BBH", 4, kind, visible) + rest
 
     def head(counter: int) -> bytes:
         return struct.pack(">IQQ", 0xABCD, counter, 5_000)
 
     datagrams = [
-        envelope(1, struct.pack(">Q", 7) + bytes(60)),
-        envelope(2, struct.pack(">QH", 7, 72) + b"c" * 32),
-        envelope(3, struct.pack(">QI", 7, 9) + b"c" * 32 + b"n" * 100 + b"k" * 32),
+        envelope(1, struct.pack(">Q", 7) + b"k" * 32 + bytes(60)),
+        envelope(2, struct.pack(">QH", 7, 104) + b"c" * 40 + b"k" * 32),
+        envelope(3, struct.pack(">QI", 7, 9) + b"c" * 40 + b"n" * 100 + b"k" * 32),
         envelope(4, struct.pack(">II", 9, 8) + b"n" * 60),
         envelope(5, head(99) + bytes(60), bits),
         envelope(6, head(3) + data(41, b"hello"), bits),
@@ -107,7 +107,8 @@ def test_every_kind_of_envelope(tmp_path: Path) -> None:
     ]
     hello, cookie, initiation, response, sealed, opened, ping = read(datagrams, tmp_path)
     assert (hello["tailback.envelope"], int(hello["tailback.nonce"], 0)) == ("1", 7)
-    assert (cookie["tailback.hello_length"], len(cookie["tailback.cookie"])) == ("72", 3 * 32 - 1)
+    assert len(hello["tailback.code"]) == len(cookie["tailback.code"]) == 3 * 32 - 1
+    assert (cookie["tailback.hello_length"], len(cookie["tailback.cookie"])) == ("104", 3 * 40 - 1)
     assert (int(initiation["tailback.own_session"], 0), len(initiation["tailback.noise"])) == (9, 3 * 100 - 1)
     assert (int(response["tailback.session"], 0), int(response["tailback.own_session"], 0)) == (9, 8)
     assert (int(sealed["tailback.session"], 0), sealed["tailback.counter"]) == (0xABCD, "99")

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use proptest::prelude::*;
 use tailback_core::{Span, Time};
-use tailback_net::secure::envelope;
+use tailback_net::secure::envelope::{COOKIE, Envelope, SHORTEST_HELLO};
 use tailback_net::secure::handshake::{Answer, Knock, LONGEST_OFFER};
 use tailback_net::secure::{Initiator, Invitation, KeyPair, Responder};
 
@@ -51,9 +51,14 @@ fn those_without_the_invitation_take_nothing_from_those_with_it() {
     let receiver = pair();
     let mut responder = Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers");
     let wrong = Invitation { secret: [0; 16], ..Invitation::of(&receiver) };
-    let uninvited = initiation(&mut responder, wrong, b"offer");
+    let uninvited = initiation(&mut responder, wrong.clone(), b"offer");
     for _ in 0..1000 {
         assert!(matches!(responder.read(Time::ZERO, here(), &uninvited), Answer::Nothing));
+    }
+    let stranger = Initiator::new(Some((pair(), wrong))).expect("random numbers");
+    for _ in 0..30_000 {
+        let answer = responder.read(Time::ZERO, here(), &stranger.hello(0));
+        assert!(matches!(answer, Answer::Nothing), "{answer:?}");
     }
     let invited = initiation(&mut responder, Invitation::of(&receiver), b"offer");
     assert!(matches!(responder.read(Time::ZERO, here(), &invited), Answer::Knock(_)));
@@ -67,11 +72,21 @@ fn pair() -> KeyPair {
     KeyPair::generate().expect("random numbers")
 }
 
-/// An initiation of a sender that has this invitation, with a cookie of this receiver.
+/// An initiation of a sender that has this invitation, with a cookie of this receiver, if it gives one.
 fn initiation(responder: &mut Responder, invitation: Invitation, offer: &[u8]) -> Vec<u8> {
-    let mut initiator = Initiator::new(Some((pair(), invitation))).expect("random numbers");
-    let Answer::Reply(reply) = responder.read(Time::ZERO, here(), &initiator.hello(1232)) else {
-        panic!("a cookie")
+    initiation_of(&pair(), responder, Time::ZERO, invitation, offer)
+}
+
+fn initiation_of(
+    sender: &KeyPair,
+    responder: &mut Responder,
+    now: Time,
+    invitation: Invitation,
+    offer: &[u8],
+) -> Vec<u8> {
+    let mut initiator = Initiator::new(Some((sender.clone(), invitation))).expect("random numbers");
+    let Answer::Reply(reply) = responder.read(now, here(), &initiator.hello(1232)) else {
+        return initiator.initiation(&[0; COOKIE], offer).expect("made");
     };
     let (cookie, length) = initiator.cookie(&reply).expect("a cookie");
     assert_eq!(length, 1232);
@@ -126,8 +141,10 @@ fn a_flood_gets_so_many_answers_a_second_and_those_with_the_invitation_are_let_i
     let receiver = pair();
     let mut responder = Responder::new(Some(receiver.clone()), Time::ZERO).expect("random numbers");
     let mut answered = 0;
+    let flooding = Initiator::new(Some((pair(), Invitation::of(&receiver)))).expect("random numbers");
+    let hello = flooding.hello(0);
+    assert_eq!(hello.len(), SHORTEST_HELLO);
     for sender in 0..50_000_u32 {
-        let hello = envelope::hello(sender.into(), 64);
         let from = SocketAddr::from((sender.to_be_bytes(), 7));
         if let Answer::Reply(reply) = responder.read(Time::ZERO, from, &hello) {
             assert!(reply.len() < hello.len());
@@ -137,9 +154,7 @@ fn a_flood_gets_so_many_answers_a_second_and_those_with_the_invitation_are_let_i
     assert_eq!(answered, 20_000);
     let later = Time::ZERO + Span::from_secs(1);
     let mut initiator = Initiator::new(Some((pair(), Invitation::of(&receiver)))).expect("random numbers");
-    let Answer::Reply(reply) = responder.read(later, here(), &initiator.hello(64)) else {
-        panic!("a cookie")
-    };
+    let Answer::Reply(reply) = responder.read(later, here(), &initiator.hello(0)) else { panic!("a cookie") };
     let (cookie, _) = initiator.cookie(&reply).expect("a cookie");
     let made = initiator.initiation(&cookie, b"offer").expect("made");
     assert!(matches!(responder.read(later, here(), &made), Answer::Knock(_)));
@@ -148,9 +163,9 @@ fn a_flood_gets_so_many_answers_a_second_and_those_with_the_invitation_are_let_i
 #[test]
 fn an_offer_that_is_too_long_is_an_error_that_says_so() {
     let mut initiator = Initiator::new(Some((pair(), Invitation::of(&pair())))).expect("random numbers");
-    let error = initiator.initiation(&[0; 32], &vec![7; LONGEST_OFFER + 1]).expect_err("too long");
+    let error = initiator.initiation(&[0; COOKIE], &vec![7; LONGEST_OFFER + 1]).expect_err("too long");
     assert!(error.to_string().starts_with("the offer of "), "{error}");
-    assert_eq!(initiator.initiation(&[0; 32], &vec![7; LONGEST_OFFER]).expect("fits").len(), 1232);
+    assert_eq!(initiator.initiation(&[0; COOKIE], &vec![7; LONGEST_OFFER]).expect("fits").len(), 1232);
 }
 
 #[test]
@@ -161,4 +176,52 @@ fn a_session_number_that_was_changed_on_the_way_leads_nobody_astray() {
     response[8] ^= 1;
     let (here, answer) = initiator.finish(&response).expect("the receiver's answer");
     assert_eq!((here.there, answer.as_slice()), (there.here, b"answer".as_slice()));
+}
+
+/// Somebody keeps an initiation back and lets it through when the sender has begun anew: it is late for ever.
+#[test]
+fn an_initiation_of_an_earlier_attempt_is_not_heard() {
+    let (receiver, sender, other) = (pair(), pair(), pair());
+    let invitation = Invitation::of(&receiver);
+    let mut responder = Responder::new(Some(receiver), Time::ZERO).expect("random numbers");
+    let at = |seconds| Time::ZERO + Span::from_secs(seconds);
+    let made = |sender: &KeyPair, responder: &mut Responder, now| {
+        initiation_of(sender, responder, now, invitation.clone(), b"offer")
+    };
+    let held = made(&sender, &mut responder, at(1));
+    let others = made(&other, &mut responder, at(1));
+    let newer = made(&sender, &mut responder, at(2));
+    let newest = made(&sender, &mut responder, at(3));
+    let mut is_heard =
+        |initiation: &[u8]| matches!(responder.read(at(4), here(), initiation), Answer::Knock(_));
+    assert!(is_heard(&newer));
+    assert!(!is_heard(&held), "an earlier attempt");
+    assert!(is_heard(&others), "of another sender");
+    assert!(is_heard(&newest), "a later attempt");
+    assert!(!is_heard(&newer), "an earlier attempt by now");
+}
+
+/// A stranger sees the hellos and the cookies on the way, and can change and make up what he likes: no length that was not asked
+/// for or did not arrive is answered or believed.
+#[test]
+fn lengths_are_those_of_who_has_the_invitation() {
+    let receiver = pair();
+    let invitation = Invitation::of(&receiver);
+    let mut responder = Responder::new(Some(receiver), Time::ZERO).expect("random numbers");
+    let initiator = Initiator::new(Some((pair(), invitation))).expect("random numbers");
+    let hello = initiator.hello(1232);
+    let longer = [hello.clone(), vec![0; 240]].concat();
+    for changed in [&longer, &hello[..1000].to_vec()] {
+        assert!(Envelope::read(changed).is_some(), "no other fault");
+        let answer = responder.read(Time::ZERO, here(), changed);
+        assert!(matches!(answer, Answer::Nothing), "{answer:?}");
+    }
+    let Answer::Reply(cookie) = responder.read(Time::ZERO, here(), &hello) else { panic!("a cookie") };
+    assert!(cookie.len() < SHORTEST_HELLO);
+    for at in 0..cookie.len() {
+        let mut changed = cookie.clone();
+        changed[at] ^= 1;
+        assert!(initiator.cookie(&changed).is_none(), "byte {at}");
+    }
+    assert_eq!(initiator.cookie(&cookie).map(|(_, length)| length), Some(1232));
 }

@@ -15,14 +15,12 @@ use std::thread::{self, JoinHandle};
 use relay::{Relay, Treatment};
 use tailback_core::{Bytes, Span, Stream, Time};
 use tailback_net::channel::{Message, Opened};
-use tailback_net::secure::envelope::{self, Envelope};
 use tailback_net::secure::handshake::Answer;
 use tailback_net::secure::{Initiator, Invitation, KeyPair, Responder};
 use tailback_net::transfer::{
-    Offer, Phase, Prepared, ReceiveConfig, Received, Seen, SendConfig, Sent, TransferError, receive, send,
+    Offer, Phase, ReceiveConfig, Received, Seen, SendConfig, Sent, TransferError, receive, send,
 };
 use tailback_net::{Channel, Clock, MarkedSocket, SecuredChannel};
-use tailback_transport::Sender;
 
 const SIZE: usize = 1_500_000;
 /// Only a hang gets there.
@@ -433,36 +431,6 @@ fn an_initiation_that_was_held_back_disturbs_no_session() {
     let mut channel = SecuredChannel::began(marked, accepted.into(), clock.now()).expect("connected");
     channel.say(clock.now(), &Message::Verdict(Err("enough".to_owned())));
     assert_eq!(receiver.end().expect_err("ended").to_string(), "the sender says: enough");
-}
-
-/// A stranger on the way sees the number of a hello, and can make up its answer; what that says of lengths is not believed.
-#[test]
-fn a_length_that_was_not_tried_is_not_believed() {
-    let folder = Folder::new("length");
-    let file = folder.file(10);
-    let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    let peer = stranger.local_addr().expect("bound");
-    let pair = KeyPair::generate().expect("random numbers");
-    let sending = SendConfig {
-        file,
-        peers: vec![peer],
-        keys: Some((pair.clone(), Invitation::of(&pair))),
-        patience: Span::from_millis(700),
-        packet: Bytes::new(1500),
-    };
-    thread::spawn(move || {
-        let mut buffer = [0; 2000];
-        while let Ok((length, from)) = stranger.recv_from(&mut buffer) {
-            if let Some(Envelope::Hello { nonce, .. }) = Envelope::read(&buffer[..length]) {
-                for length in [0, 64, 1231, 1471, 1473, 65_535] {
-                    let _ = stranger.send_to(&envelope::cookie(nonce, length, &[7; 32]), from);
-                }
-            }
-        }
-    });
-    let prepare = |_| -> Result<(Prepared<Sender>, String), String> { panic!("no length was found") };
-    let error = send(&sending, prepare, &mut |_| true).expect_err("no cookie");
-    assert!(matches!(error, TransferError::NoAnswer { .. }), "{error}");
 }
 
 #[test]

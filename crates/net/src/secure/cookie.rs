@@ -1,12 +1,13 @@
 //! Cookies: what a receiver gives to whoever says hello, so that it keeps nothing before the sender has shown that it
-//! receives where it says it is (as in RFC 9147 §5.1 and RFC 9000 §8.1). Only the secret is kept, and it changes.
+//! receives where it says it is (as in RFC 9147 §5.1 and RFC 9000 §8.1). Only the secret is kept, and it changes. A cookie
+//! says when it was made, by the receiver's own clock, so that of two that come back the receiver knows the older one.
 
 use std::net::{IpAddr, SocketAddr};
 
 use ring::hmac;
 use tailback_core::{Span, Time};
 
-use super::envelope::COOKIE;
+use super::envelope::{CODE, COOKIE};
 use super::random::Random;
 
 /// For how long one secret serves. A cookie is taken for as long again.
@@ -37,15 +38,20 @@ impl Cookies {
     pub fn make(&mut self, now: Time, from: SocketAddr, nonce: u64) -> [u8; COOKIE] {
         self.renew(now);
         let mut cookie = [0; COOKIE];
-        cookie.copy_from_slice(hmac::sign(&self.current, &named(from, nonce)).as_ref());
+        let (made, code) = cookie.split_at_mut(COOKIE - CODE);
+        made.copy_from_slice(&now.as_nanos().to_be_bytes());
+        code.copy_from_slice(hmac::sign(&self.current, &named(from, nonce, now)).as_ref());
         cookie
     }
 
-    /// Whether a sender has shown a cookie that it was given.
-    pub fn is_valid(&mut self, now: Time, from: SocketAddr, nonce: u64, shown: &[u8; COOKIE]) -> bool {
+    /// When the cookie that a sender shows was made, if it was given this one.
+    pub fn made_at(&mut self, now: Time, from: SocketAddr, nonce: u64, shown: &[u8; COOKIE]) -> Option<Time> {
         self.renew(now);
-        let named = named(from, nonce);
-        [&self.current, &self.previous].into_iter().any(|key| hmac::verify(key, &named, shown).is_ok())
+        let (made, code) = shown.split_first_chunk()?;
+        let made = Time::from_nanos(u64::from_be_bytes(*made));
+        let named = named(from, nonce, made);
+        let is_ours = |key| hmac::verify(key, &named, code).is_ok();
+        (is_ours(&self.current) || is_ours(&self.previous)).then_some(made)
     }
 
     fn renew(&mut self, now: Time) {
@@ -70,15 +76,16 @@ fn fresh(random: &mut Random) -> Result<hmac::Key, ring::error::Unspecified> {
 }
 
 /// What a cookie is the code of.
-fn named(from: SocketAddr, nonce: u64) -> [u8; 26] {
+fn named(from: SocketAddr, nonce: u64, made: Time) -> [u8; 34] {
     let address = match from.ip() {
         IpAddr::V4(address) => address.to_ipv6_mapped(),
         IpAddr::V6(address) => address,
     };
-    let mut bytes = [0; 26];
+    let mut bytes = [0; 34];
     bytes[..16].copy_from_slice(&address.octets());
     bytes[16..18].copy_from_slice(&from.port().to_be_bytes());
-    bytes[18..].copy_from_slice(&nonce.to_be_bytes());
+    bytes[18..26].copy_from_slice(&nonce.to_be_bytes());
+    bytes[26..].copy_from_slice(&made.as_nanos().to_be_bytes());
     bytes
 }
 
@@ -93,13 +100,19 @@ mod tests {
         let here: SocketAddr = "192.0.2.1:9".parse().unwrap();
         let given = cookies.make(Time::ZERO, here, 7);
         for elsewhere in ["192.0.2.2:9", "192.0.2.1:10", "[2001:db8::1]:9"] {
-            assert!(!cookies.is_valid(Time::ZERO, elsewhere.parse().unwrap(), 7, &given), "{elsewhere}");
+            assert!(
+                cookies.made_at(Time::ZERO, elsewhere.parse().unwrap(), 7, &given).is_none(),
+                "{elsewhere}"
+            );
         }
-        assert!(!cookies.is_valid(Time::ZERO, here, 8, &given));
-        assert!(cookies.is_valid(at(59), here, 7, &given));
-        assert!(cookies.is_valid(at(61), here, 7, &given), "the secret before is still taken");
-        assert!(!cookies.is_valid(at(122), here, 7, &given));
+        assert!(cookies.made_at(Time::ZERO, here, 8, &given).is_none());
+        let mut younger = given;
+        younger[7] ^= 1;
+        assert!(cookies.made_at(Time::ZERO, here, 7, &younger).is_none(), "its time is under the code");
+        assert_eq!(cookies.made_at(at(59), here, 7, &given), Some(Time::ZERO));
+        assert!(cookies.made_at(at(61), here, 7, &given).is_some(), "the secret before is still taken");
+        assert!(cookies.made_at(at(122), here, 7, &given).is_none());
         let again = cookies.make(at(122), here, 7);
-        assert!(!cookies.is_valid(at(400), here, 7, &again), "both secrets are too old");
+        assert!(cookies.made_at(at(400), here, 7, &again).is_none(), "both secrets are too old");
     }
 }

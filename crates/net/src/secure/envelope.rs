@@ -6,17 +6,17 @@
 use tailback_core::{Packet, Span};
 
 /// The version of the envelope.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 /// Bytes before what is sealed.
 pub const HEAD: usize = 24;
 /// Bytes that sealing adds at the end.
 pub const TAG: usize = 16;
-/// Bytes of a cookie.
-pub const COOKIE: usize = 32;
+/// Bytes of a cookie: when it was made, and a code.
+pub const COOKIE: usize = 8 + CODE;
 /// Bytes of the code that proves the invitation.
 pub const CODE: usize = 32;
-/// The shortest hello: longer than the cookie that answers it.
-pub const SHORTEST_HELLO: usize = 64;
+/// The shortest hello: longer than the message that answers it.
+pub const SHORTEST_HELLO: usize = 96;
 /// The bits of a packet that the network may see: lane, ECN field, place in a probe and both marks.
 const VISIBLE: u16 = 0b0000_0111_1111_1100;
 /// Of these, the marks that routers add.
@@ -69,6 +69,8 @@ pub enum Envelope<'a> {
         nonce: u64,
         /// The datagram's.
         length: u16,
+        /// Proves that the sender has the invitation, and means this length.
+        code: [u8; CODE],
     },
     /// The receiver gives one, and keeps nothing.
     Cookie {
@@ -78,6 +80,8 @@ pub enum Envelope<'a> {
         length: u16,
         /// What proves that the sender is where it says.
         cookie: [u8; COOKIE],
+        /// Proves that the receiver of the invitation says so.
+        code: [u8; CODE],
     },
     /// The first message of the handshake.
     Initiation {
@@ -114,15 +118,14 @@ pub enum Envelope<'a> {
     },
 }
 
-/// The bytes of a hello of this length, which is at least [`SHORTEST_HELLO`].
-pub fn hello(nonce: u64, length: u16) -> Vec<u8> {
+/// The bytes of a hello without its code and the zeros that follow it.
+pub fn hello(nonce: u64) -> Vec<u8> {
     let mut bytes = start(HELLO);
     bytes.extend(nonce.to_be_bytes());
-    bytes.resize(usize::from(length).max(SHORTEST_HELLO), 0);
     bytes
 }
 
-/// The bytes of a cookie.
+/// The bytes of a cookie without their code.
 pub fn cookie(nonce: u64, length: u16, cookie: &[u8; COOKIE]) -> Vec<u8> {
     let mut bytes = start(COOKIE_KIND);
     bytes.extend(nonce.to_be_bytes());
@@ -185,14 +188,15 @@ impl<'a> Envelope<'a> {
         let mut rest = Fields(rest);
         match kind {
             HELLO => {
-                let nonce = rest.u64()?;
+                let (nonce, code) = (rest.u64()?, rest.array()?);
                 let is_filled = bytes.len() >= SHORTEST_HELLO && rest.0.iter().all(|byte| *byte == 0);
                 let length = u16::try_from(bytes.len()).ok()?;
-                is_filled.then_some(Self::Hello { nonce, length })
+                is_filled.then_some(Self::Hello { nonce, length, code })
             }
             COOKIE_KIND => {
-                let read = Self::Cookie { nonce: rest.u64()?, length: rest.u16()?, cookie: rest.array()? };
-                rest.0.is_empty().then_some(read)
+                let (nonce, length) = (rest.u64()?, rest.u16()?);
+                let (cookie, code) = (rest.array()?, rest.array()?);
+                rest.0.is_empty().then_some(Self::Cookie { nonce, length, cookie, code })
             }
             INITIATION => {
                 let (nonce, session, cookie) = (rest.u64()?, SessionId(rest.u32()?), rest.array()?);

@@ -1,8 +1,9 @@
 //! The handshake of two hosts: hello, cookie, initiation, response. Messages come in and go out as bytes; when they are sent
 //! again, and what is offered and answered inside them, is the caller's business.
 //!
-//! A receiver keeps nothing of hellos, computes nothing dear before a sender has shown its cookie and the code of the
-//! invitation, and never answers with more than three times the bytes that it got.
+//! A receiver answers nobody without the code of the invitation, keeps nothing of hellos, computes nothing dear before a sender
+//! has shown its cookie, and never answers with more than three times the bytes that it got. Of a sender whose initiation it has
+//! read, it reads none whose cookie is older: what somebody held back is late for ever.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -13,7 +14,7 @@ use tailback_core::{Span, Time};
 
 use super::cipher::{Opener, Sealer};
 use super::cookie::Cookies;
-use super::envelope::{self, CODE, COOKIE, Envelope, INITIATION_HEAD, SessionId, TAG};
+use super::envelope::{self, CODE, COOKIE, Envelope, INITIATION_HEAD, SHORTEST_HELLO, SessionId, TAG};
 use super::keys::{Invitation, KEY, KeyPair, SECRET, builder_with};
 use super::random::Random;
 
@@ -27,6 +28,8 @@ pub const LONGEST_OFFER: usize = LONGEST - AROUND_OFFER;
 pub const LONGEST_ANSWER: usize = 248;
 /// Initiations of which the response is kept, to be retransmitted.
 const KEPT: usize = 8;
+/// Senders of which the newest initiation is remembered.
+const SENDERS: usize = 256;
 /// Cookies and initiations per second that get an answer.
 const COOKIES: u64 = 20_000;
 const KNOCKS: u64 = 50;
@@ -99,10 +102,34 @@ impl Accepted {
     }
 }
 
-/// The key of an initiation's code, which is of all bytes before it. In the clear the code is a checksum.
-fn code_key(keys: Option<&(KeyPair, Invitation)>) -> hmac::Key {
-    let nobody = Invitation { public: [0; KEY], secret: [0; SECRET] };
-    keys.map_or(&nobody, |(_, invitation)| invitation).code_key()
+/// The keys of the codes in the clear, each of all bytes before it. In the clear the codes are checksums.
+#[derive(Clone, Debug)]
+struct Codes {
+    hello: hmac::Key,
+    cookie: hmac::Key,
+    initiation: hmac::Key,
+}
+
+impl Codes {
+    fn new(keys: Option<&(KeyPair, Invitation)>) -> Self {
+        let nobody = Invitation { public: [0; KEY], secret: [0; SECRET] };
+        let invitation = keys.map_or(&nobody, |(_, invitation)| invitation);
+        Self {
+            hello: invitation.code_key(b"tailback hello"),
+            cookie: invitation.code_key(b"tailback cookie"),
+            initiation: invitation.code_key(b"tailback initiation"),
+        }
+    }
+}
+
+fn seal(key: &hmac::Key, bytes: &mut Vec<u8>) {
+    let code = hmac::sign(key, bytes);
+    bytes.extend_from_slice(code.as_ref());
+}
+
+/// What a hello's code is of: its head, and its length in the place of its zeros.
+fn meant(nonce: u64, length: u16) -> Vec<u8> {
+    [envelope::hello(nonce), length.to_be_bytes().to_vec()].concat()
 }
 
 // ── sender ──
@@ -111,6 +138,7 @@ fn code_key(keys: Option<&(KeyPair, Invitation)>) -> hmac::Key {
 #[derive(Debug)]
 pub struct Initiator {
     keys: Option<(KeyPair, Invitation)>,
+    codes: Codes,
     nonce: u64,
     here: SessionId,
     state: Option<HandshakeState>,
@@ -137,18 +165,26 @@ impl Initiator {
 
     fn with(keys: Option<(KeyPair, Invitation)>, mut random: Random) -> Result<Self, HandshakeError> {
         let (nonce, here) = (u64::from_be_bytes(random.bytes()?), random_session(&mut random)?);
-        Ok(Self { keys, nonce, here, state: None, random })
+        Ok(Self { codes: Codes::new(keys.as_ref()), keys, nonce, here, state: None, random })
     }
 
-    /// A hello of this length.
+    /// A hello of this length, which is at least [`SHORTEST_HELLO`].
     pub fn hello(&self, length: u16) -> Vec<u8> {
-        envelope::hello(self.nonce, length)
+        let length = length.max(SHORTEST_HELLO as u16);
+        let mut bytes = envelope::hello(self.nonce);
+        bytes.extend_from_slice(hmac::sign(&self.codes.hello, &meant(self.nonce, length)).as_ref());
+        bytes.resize(usize::from(length), 0);
+        bytes
     }
 
     /// The cookie in this datagram, and the length of the hello that it answers.
     pub fn cookie(&self, datagram: &[u8]) -> Option<([u8; COOKIE], u16)> {
         match Envelope::read(datagram)? {
-            Envelope::Cookie { nonce, length, cookie } if nonce == self.nonce => Some((cookie, length)),
+            Envelope::Cookie { nonce, length, cookie, code } if nonce == self.nonce => {
+                let (before, _) = datagram.split_at(datagram.len() - CODE);
+                // Else anybody on the way could say what length came through.
+                hmac::verify(&self.codes.cookie, before, &code).is_ok().then_some((cookie, length))
+            }
             _ => None,
         }
     }
@@ -175,8 +211,7 @@ impl Initiator {
         } else {
             bytes.extend(offer);
         }
-        let code = hmac::sign(&code_key(self.keys.as_ref()), &bytes);
-        bytes.extend_from_slice(code.as_ref());
+        seal(&self.codes.initiation, &mut bytes);
         Ok(bytes)
     }
 
@@ -210,12 +245,14 @@ fn too_long(what: &'static str, bytes: &[u8], allowed: usize) -> Result<(), Hand
 #[derive(Debug)]
 pub struct Responder {
     keys: Option<(KeyPair, Invitation)>,
-    code_key: hmac::Key,
+    codes: Codes,
     cookies: Cookies,
     cookies_left: Allowance,
     knocks_left: Allowance,
     /// Codes of the newest initiations, and what they were answered.
     answered: VecDeque<([u8; CODE], Vec<u8>)>,
+    /// By sender, when the cookie of its newest initiation was made.
+    newest: VecDeque<([u8; KEY], Time)>,
     random: Random,
 }
 
@@ -239,6 +276,8 @@ pub struct Knock {
     pub offer: Vec<u8>,
     /// The number that the sender drew for this attempt: initiations that bear the same want the same session.
     pub nonce: u64,
+    /// When this side made the cookie that it came with: of two initiations, the one with the later cookie was made later.
+    pub made: Time,
     there: SessionId,
     state: Option<HandshakeState>,
     code: [u8; CODE],
@@ -268,12 +307,13 @@ impl Responder {
             (pair, invitation)
         });
         Ok(Self {
-            code_key: code_key(keys.as_ref()),
+            codes: Codes::new(keys.as_ref()),
             keys,
             cookies: Cookies::new(random.clone(), now)?,
             cookies_left: Allowance::new(COOKIES, now),
             knocks_left: Allowance::new(KNOCKS, now),
             answered: VecDeque::with_capacity(KEPT),
+            newest: VecDeque::new(),
             random,
         })
     }
@@ -281,14 +321,23 @@ impl Responder {
     /// What to do about this datagram, if it belongs to a handshake.
     pub fn read(&mut self, now: Time, from: SocketAddr, datagram: &[u8]) -> Answer {
         match Envelope::read(datagram) {
-            Some(Envelope::Hello { nonce, length }) if self.cookies_left.take(now) => {
-                Answer::Reply(envelope::cookie(nonce, length, &self.cookies.make(now, from, nonce)))
+            Some(Envelope::Hello { nonce, length, code }) => {
+                // Who has no invitation takes none of the answers that there are in a second.
+                let is_ours = hmac::verify(&self.codes.hello, &meant(nonce, length), &code).is_ok();
+                if !is_ours || !self.cookies_left.take(now) {
+                    return Answer::Nothing;
+                }
+                let mut reply = envelope::cookie(nonce, length, &self.cookies.make(now, from, nonce));
+                seal(&self.codes.cookie, &mut reply);
+                Answer::Reply(reply)
             }
             Some(Envelope::Initiation { nonce, session, cookie, message, code: shown }) => {
                 let (before, _) = datagram.split_at(datagram.len() - CODE);
                 // The cheap checks first.
-                let is_ours = self.cookies.is_valid(now, from, nonce, &cookie)
-                    && hmac::verify(&self.code_key, before, &shown).is_ok();
+                let Some(made) = self.cookies.made_at(now, from, nonce, &cookie) else {
+                    return Answer::Nothing;
+                };
+                let is_ours = hmac::verify(&self.codes.initiation, before, &shown).is_ok();
                 if !is_ours || !(AROUND_OFFER..=LONGEST).contains(&datagram.len()) {
                     return Answer::Nothing;
                 }
@@ -298,23 +347,45 @@ impl Responder {
                 if !self.knocks_left.take(now) {
                     return Answer::Nothing;
                 }
-                self.knock(nonce, session, &datagram[..INITIATION_HEAD], message, shown)
+                self.knock((nonce, made), session, &datagram[..INITIATION_HEAD], message, shown)
+                    .filter(|knock| knock.sender.is_none_or(|sender| self.is_newest(sender, made)))
                     .map_or(Answer::Nothing, |knock| Answer::Knock(Box::new(knock)))
             }
             _ => Answer::Nothing,
         }
     }
 
+    /// Whether no later cookie of this sender has come back. By the receiver's clock: a sender's may jump. A cookie is for one
+    /// number that a sender draws, so none for a later attempt is older than that attempt.
+    fn is_newest(&mut self, sender: [u8; KEY], made: Time) -> bool {
+        let known = self.newest.iter().position(|(other, _)| *other == sender);
+        if known.is_some_and(|index| self.newest[index].1 > made) {
+            return false;
+        }
+        known.map(|index| self.newest.remove(index));
+        self.newest.truncate(SENDERS - 1);
+        self.newest.push_front((sender, made));
+        true
+    }
+
     fn knock(
         &mut self,
-        nonce: u64,
+        (nonce, made): (u64, Time),
         there: SessionId,
         head: &[u8],
         message: &[u8],
         code: [u8; CODE],
     ) -> Option<Knock> {
         let Some((pair, invitation)) = &self.keys else {
-            return Some(Knock { sender: None, offer: message.to_vec(), nonce, there, state: None, code });
+            return Some(Knock {
+                sender: None,
+                offer: message.to_vec(),
+                nonce,
+                made,
+                there,
+                state: None,
+                code,
+            });
         };
         let shared = invitation.shared();
         let ephemeral = self.random.ephemeral();
@@ -326,7 +397,7 @@ impl Responder {
         let length = state.read_message(message, &mut offer).ok()?;
         let sender = state.get_remote_static().and_then(|key| key.try_into().ok())?;
         let offer = offer[..length].to_vec();
-        Some(Knock { sender: Some(sender), offer, nonce, there, state: Some(state), code })
+        Some(Knock { sender: Some(sender), offer, nonce, made, there, state: Some(state), code })
     }
 
     /// Answers an offer: the session, and the bytes that go back. Whether the answer accepts it is between caller and sender.

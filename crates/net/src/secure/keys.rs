@@ -91,10 +91,10 @@ impl Invitation {
         derive(&self.secret, b"tailback handshake")
     }
 
-    /// The key of the code that initiations carry in the clear, by which a receiver tells, before it computes anything dear,
-    /// whether the sender has the invitation.
-    pub(super) fn code_key(&self) -> hmac::Key {
-        hmac::Key::new(hmac::HMAC_SHA256, &derive(&self.secret, b"tailback initiation"))
+    /// The key of the code that messages of this kind carry in the clear, by which either side tells, before it computes anything
+    /// dear or believes a word, whether the other has the invitation.
+    pub(super) fn code_key(&self, purpose: &[u8]) -> hmac::Key {
+        hmac::Key::new(hmac::HMAC_SHA256, &derive(&self.secret, purpose))
     }
 }
 

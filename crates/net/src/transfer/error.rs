@@ -72,6 +72,19 @@ pub enum TransferError {
         /// Of how much.
         total: Bytes,
     },
+    /// The sender is there, and sends nothing of the file.
+    #[error(
+        "nothing of the file has come for {patience}, though the sender is there; {kept} of {total} are there: the same commands \
+         go on from there"
+    )]
+    Idle {
+        /// How long was waited.
+        patience: Span,
+        /// How much the receiver has.
+        kept: Bytes,
+        /// Of how much.
+        total: Bytes,
+    },
     /// The other side has ended it.
     #[error("the {who} says: {text}")]
     Peer {

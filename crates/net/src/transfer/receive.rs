@@ -24,6 +24,9 @@ use crate::udp::{Driver, EdgeCounters};
 /// How long, and how often, the verdict is repeated until the sender has heard it.
 const LINGER: Span = Span::from_secs(2);
 const SAY_AGAIN: Span = Span::from_millis(100);
+/// A sender that is there, and sends nothing of the file, is waited for so many times as long as one that says nothing: by default two
+/// minutes, and the slowest scheme sends a packet in 64 s (RFC 5348 §4.3).
+const IDLE: u64 = 12;
 /// How often it is looked whether a file is settled.
 const SOON: Span = Span::from_millis(1);
 
@@ -75,10 +78,13 @@ struct Session<R> {
     partial: Partial,
     offer: Offer,
     sender: Option<[u8; KEY]>,
-    /// Of the initiation that began it.
+    /// Of the initiation that began it: its number, and when its cookie was made.
     nonce: u64,
+    made: Time,
     resumed: u64,
     began: Time,
+    /// When the file last grew.
+    grown: Time,
 }
 
 /// How a session ended, if not with an error.
@@ -110,7 +116,7 @@ pub fn receive<R: Endpoint>(
             Some(knocked) => knocked,
             None => listen(&socket, &mut responder, clock, &mut watch)?,
         };
-        let (sender, nonce) = (knock.sender, knock.nonce);
+        let (sender, nonce, made) = (knock.sender, knock.nonce, knock.made);
         let opened = open(config, &knock, &mut prepare);
         let answer =
             write_answer(&opened.as_ref().map(|(_, partial, _)| partial.have()).map_err(Clone::clone));
@@ -122,7 +128,9 @@ pub fn receive<R: Endpoint>(
         let buffer = ReceiveBuffer::new(header, RECEIVE_WINDOW);
         let driver = Driver::over(channel, clock, FlowId(0), endpoint, buffer, rng)?;
         let resumed = partial.have();
-        let mut session = Session { driver, partial, offer, sender, nonce, resumed, began: clock.now() };
+        let began = clock.now();
+        let mut session =
+            Session { driver, partial, offer, sender, nonce, made, resumed, began, grown: began };
         match session.run(config, clock, &mut watch) {
             Ok(Ended::Whole) => return session.finish(clock),
             Ok(Ended::Again(knocked)) => {
@@ -169,6 +177,7 @@ impl<R: Endpoint> Session<R> {
             let bytes = self.driver.read();
             if !bytes.is_empty() {
                 self.partial.append(&bytes).map_err(about(self.partial.path()))?;
+                self.grown = clock.now();
             }
             if self.partial.is_complete() && checking.is_none() {
                 // The sender must go on hearing that this end is there.
@@ -178,6 +187,7 @@ impl<R: Endpoint> Session<R> {
                 return self.judge(checked.join().map_err(about(self.partial.path()))?);
             }
             self.listen(config, clock)?;
+            self.look_for_growth(config.patience * IDLE, clock)?;
             if let Some(again) = self.visitors() {
                 return Ok(Ended::Again(Box::new(again)));
             }
@@ -228,17 +238,27 @@ impl<R: Endpoint> Session<R> {
         Ok(())
     }
 
+    /// Who is let in and sends nothing keeps the others out.
+    fn look_for_growth(&self, patience: Span, clock: Clock) -> Result<(), TransferError> {
+        if self.partial.is_complete() || clock.now().since(self.grown) < patience {
+            return Ok(());
+        }
+        let (kept, total) = (Bytes::new(self.partial.have()), self.offer.size);
+        Err(TransferError::Idle { patience, kept, total })
+    }
+
     /// Somebody else who wants to send is told to wait; the same sender begins anew.
     fn visitors(&mut self) -> Option<(Knock, Way)> {
-        let (sender, nonce) = (self.sender, self.nonce);
+        let (sender, nonce, made) = (self.sender, self.nonce, self.made);
         let channel = self.driver.channel_mut();
+        // Whoever knows of a session speaks in it at once; until then it may be the answer that got lost, and it knocks again.
+        let is_unheard = channel.heard() <= self.began;
         let (knock, way, responder) = channel.take_knock()?;
-        // One of the initiations of this very session, held back by the network or by somebody in it, begins no other.
-        if (knock.sender, knock.nonce) == (sender, nonce) {
-            return None;
-        }
         if knock.sender == sender {
-            return Some((knock, way));
+            // What the network, or somebody in it, held back of earlier attempts or of this one begins no other session.
+            let is_later = knock.made > made && is_unheard;
+            let is_other = knock.made >= made && knock.nonce != nonce;
+            return (is_later || is_other).then_some((knock, way));
         }
         let refusal = write_answer(&Err("another transfer is under way".to_owned()));
         if let Ok((_, bytes)) = responder.answer(knock, &refusal) {
