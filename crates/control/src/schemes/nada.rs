@@ -9,11 +9,15 @@
 //! | signal (eq. 1, 2) | `x = d + DMARK (p_mark/PMRREF)² + DLOSS (p_loss/PLRREF)²`, at most 500 ms |
 //! | `d` | q; while losses are recent and `q > QTH`: `QTH exp(-λ (q - QTH)/QTH)` |
 //! | "recent" | within 7 average loss intervals; over one more, d goes back to q in proportion |
-//! | accelerated, while in the last 500 ms nothing was lost and `q < QEPS` (eq. 3, 4) | `r ← max(r, (1 + γ) r_recv)`, `γ = min(1/2, QBOUND/(RTT + DELTA + DFILT))` |
+//! | accelerated, while in the last 500 ms nothing was lost and no delay was QEPS above the least (eq. 3, 4) | `r ← max(r, (1 + γ) r_recv)`, `γ = min(1/2, QBOUND/(RTT + DELTA + DFILT))` |
 //! | gradual, else (eq. 5 to 7) | `r ← r - κ (Δ/τ)(x_off/τ) r - κ η (x_diff/τ) r`, `x_off = x - PRIO XREF RMAX/r` |
 //! | bounds | RMIN to RMAX |
 //!
 //! Law: at rest `x r = PRIO XREF RMAX`: with the defaults and without loss, 15 kbit wait at any rate.
+//!
+//! The last 500 ms are those before the newest arrival, by the receiver's clock, as if the receiver kept the window. A report tells
+//! of one loss event at most, and the average loss interval is that of RFC 5348 with discounting, without the open interval: with it
+//! seven of them never pass.
 //!
 //! Departures of others: ns3-rmcat is draft -05, has no marks, and takes 2²⁰ bits for a megabit; go-nada has γ at most 0.1.
 //!
@@ -29,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Checker, Cx, Directive, Span, Time};
 
 use super::media::{ArrivalReports, MediaLaw, MediaSender, ReportPlan};
-use crate::estimators::arrivals::Batch;
+use crate::estimators::arrivals::{Arrived, Batch};
 use crate::estimators::{LossIntervals, LossIntervalsConfig};
 use crate::needs::{MarkResponse, Needs, Reliability};
 use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
@@ -131,16 +135,16 @@ impl SchemeConfig for NadaConfig {
     }
 }
 
-/// What one report told, while it is in the window.
+/// A packet in the window.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct Seen {
+    /// When it arrived, or its loss showed, by the receiver's clock.
     at: Time,
     bytes: f64,
-    arrived: u32,
-    lost: u32,
-    marked: u32,
-    /// The largest queueing delay, unfiltered.
-    most: f64,
+    lost: bool,
+    marked: bool,
+    /// Its queueing delay, unfiltered.
+    queueing: f64,
 }
 
 /// NADA's law. Rates are in bits per second.
@@ -155,7 +159,9 @@ pub struct Nada {
     /// The newest one-way delays, and the least ever.
     taps: VecDeque<f64>,
     base: f64,
-    window: VecDeque<Told>,
+    /// By the receiver's clock: reports may arrive late, and several at once.
+    window: VecDeque<Seen>,
+    newest: Time,
     round_trip: f64,
     loss: f64,
     marks: f64,
@@ -179,6 +185,7 @@ impl Nada {
             taps: VecDeque::with_capacity(TAPS),
             base: f64::INFINITY,
             window: VecDeque::new(),
+            newest: Time::ZERO,
             round_trip: 0.0,
             loss: 0.0,
             marks: 0.0,
@@ -189,33 +196,35 @@ impl Nada {
         }
     }
 
-    fn take(&mut self, now: Time, batch: &Batch) {
-        let mut told = Told { at: now, bytes: 0.0, arrived: 0, lost: batch.lost, marked: 0, most: 0.0 };
+    fn take(&mut self, batch: &Batch) {
         for arrived in &batch.arrived {
-            told.bytes += arrived.size.as_f64();
-            told.arrived += 1;
-            told.marked += u32::from(arrived.marked);
-            if let Some(delay) = arrived.one_way() {
-                self.base = self.base.min(delay);
-                told.most = told.most.max(delay - self.base);
-                if self.taps.len() == TAPS {
-                    self.taps.pop_front();
-                }
-                self.taps.push_back(delay);
+            self.since_loss += 1.0;
+            if let (Some(at), Some(delay)) = (arrived.at, arrived.one_way()) {
+                self.see(at, delay, arrived);
             }
         }
-        self.since_loss += f64::from(told.arrived);
         if batch.lost > 0 {
             self.intervals.close(self.since_loss);
             self.since_loss = 0.0;
         }
+        let lost = Seen { at: self.newest, bytes: 0.0, lost: true, marked: false, queueing: 0.0 };
+        self.window.extend((0..batch.lost).map(|_| lost));
         if let Some(trip) = batch.round_trip {
             self.round_trip = trip.as_secs_f64();
         }
-        self.window.push_back(told);
-        while self.window.front().is_some_and(|told| now.since(told.at) > WINDOW) {
-            self.window.pop_front();
+        let newest = self.newest;
+        self.window.retain(|seen| newest.since(seen.at) < WINDOW);
+    }
+
+    fn see(&mut self, at: Time, delay: f64, arrived: &Arrived) {
+        self.base = self.base.min(delay);
+        if self.taps.len() == TAPS {
+            self.taps.pop_front();
         }
+        self.taps.push_back(delay);
+        self.newest = self.newest.max(at);
+        let (bytes, queueing) = (arrived.size.as_f64(), delay - self.base);
+        self.window.push_back(Seen { at, bytes, lost: false, marked: arrived.marked, queueing });
     }
 
     /// The filtered queueing delay.
@@ -237,21 +246,20 @@ impl Nada {
 
     /// Equation 2; the ratios are smoothed once per report.
     fn update_signal(&mut self) {
-        let sum = |of: fn(&Told) -> u32| f64::from(self.window.iter().map(of).sum::<u32>());
-        let (arrived, lost, marked) = (sum(|t| t.arrived), sum(|t| t.lost), sum(|t| t.marked));
-        if arrived + lost > 0.0 {
-            self.loss += ALPHA * (lost / (arrived + lost) - self.loss);
-            self.marks += ALPHA * (marked / (arrived + lost) - self.marks);
+        let count = |of: fn(&&Seen) -> bool| self.window.iter().filter(of).count() as f64;
+        let (all, lost, marked) =
+            (self.window.len() as f64, count(|seen| seen.lost), count(|seen| seen.marked));
+        if all > 0.0 {
+            self.loss += ALPHA * (lost / all - self.loss);
+            self.marks += ALPHA * (marked / all - self.marks);
         }
         let penalty = DMARK * (self.marks / PMRREF).powi(2) + DLOSS * (self.loss / PLRREF).powi(2);
         self.signal = (self.delay_part() + penalty).min(XMAX);
     }
 
     /// Bits per second that arrived in the window.
-    fn received(&self, now: Time) -> f64 {
-        let Some(first) = self.window.front() else { return 0.0 };
-        let covered = now.since(first.at).as_secs_f64() + self.interval;
-        8.0 * self.window.iter().map(|told| told.bytes).sum::<f64>() / covered
+    fn received(&self) -> f64 {
+        8.0 * self.window.iter().map(|seen| seen.bytes).sum::<f64>() / WINDOW.as_secs_f64()
     }
 
     fn update(&mut self, now: Time, cx: &mut Cx<'_>) {
@@ -259,10 +267,10 @@ impl Nada {
         self.update_signal();
         let elapsed = self.updated.map_or(self.interval, |last| now.since(last).as_secs_f64()).min(TAU);
         self.updated = Some(now);
-        let calm = self.window.iter().all(|told| told.lost == 0 && told.most < QEPS);
+        let calm = self.window.iter().all(|seen| !seen.lost && seen.queueing < QEPS);
         if calm {
             let gamma = (QBOUND / (self.round_trip + self.interval + DFILT)).min(GAMMA_MAX);
-            self.rate = self.rate.max((1.0 + gamma) * self.received(now));
+            self.rate = self.rate.max((1.0 + gamma) * self.received());
         } else {
             let offset = self.signal - self.aim / self.rate;
             let change = self.signal - before;
@@ -277,7 +285,7 @@ impl Nada {
 
 impl MediaLaw for Nada {
     fn on_news(&mut self, now: Time, news: &Batch, cx: &mut Cx<'_>) {
-        self.take(now, news);
+        self.take(news);
         self.update(now, cx);
     }
 

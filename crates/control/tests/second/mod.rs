@@ -9,6 +9,8 @@ mod cubic;
 mod datagrams;
 mod ledbat_plus_plus;
 mod monaco;
+mod media;
+mod nada;
 mod prague;
 mod tfrc;
 mod vegas;

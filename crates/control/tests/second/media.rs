@@ -1,0 +1,481 @@
+//! A flow of media in miniature: a sender that keeps to the rate or sends less, in frames or evenly, a path that delays, loses,
+//! marks and reorders at random, and a receiver whose reports tell of arrivals (RFC 8888), and whose clock is another. What is
+//! asked of two writings of a scheme's law lives here; no scheme does.
+//!
+//! What a report says that was not known before is written a second time here, from RFC 8888 §3.1 and the choices that the
+//! first writing states: a packet is lost when one three beyond it has arrived, and does not turn into one that arrived.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tailback_control::{AnyController, Scheme};
+use tailback_core::{
+    ArrivalWord, BitRate, Bytes, Controller, Cx, Ecn, Envelope, Feedback, PairPosition, ProbePlan, Report,
+    Sent, Span, Stream, Time, report_stamp,
+};
+
+use super::seconds;
+use super::wire::params;
+
+/// What may befall a flow; chances are per packet, or per report where that is said, times in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    loss: f64,
+    /// How likely the next packet is lost after a lost one.
+    burst: f64,
+    mark: f64,
+    report_loss: f64,
+    late: f64,
+    /// Per packet: the path becomes shorter or longer.
+    step: f64,
+    /// Nothing arrives for some time, either way.
+    outage: f64,
+    /// The application has less than the rate allows for some time, or nothing.
+    limited: f64,
+    idle: f64,
+    /// Packets that leave at once.
+    frame: u64,
+    /// In bytes per second, what it holds at most, and the round trip without a queue.
+    capacity: f64,
+    queue: f64,
+    base: f64,
+    /// A queue beyond this marks all; infinite for none.
+    threshold: f64,
+    /// Between two reports; by how much of that they vary; how many packets each repeats.
+    interval: f64,
+    jitter: f64,
+    overlap: u64,
+    /// The receiver's clock: parts in a million, and how far it is ahead.
+    drift: f64,
+    ahead: f64,
+    /// Bytes of a packet; one in four is small where this is said.
+    size: u64,
+    mixed: bool,
+}
+
+impl Path {
+    /// Any of all that, each with an even chance; `capacity` is the most in bits per second.
+    pub(crate) fn drawn(rng: &mut Stream, capacity: f64, marks: bool) -> Self {
+        let some = |rng: &mut Stream, most: f64| {
+            if rng.chance(0.5) { 0.0 } else { most * rng.uniform().powi(3) }
+        };
+        Self {
+            loss: some(rng, 0.1),
+            burst: some(rng, 0.8),
+            mark: if marks { some(rng, 0.2) } else { 0.0 },
+            report_loss: some(rng, 0.3),
+            late: some(rng, 0.05),
+            step: some(rng, 0.01),
+            outage: some(rng, 0.001),
+            limited: some(rng, 0.01),
+            idle: some(rng, 0.002),
+            frame: if rng.chance(0.5) { 1 } else { 1 + rng.below(8) },
+            capacity: capacity / 8.0 * (0.05 + 0.95 * rng.uniform()),
+            queue: 0.03 + 0.6 * rng.uniform(),
+            base: 0.002 + 0.3 * rng.uniform().powi(2),
+            threshold: if marks && rng.chance(0.5) { 0.01 + 0.05 * rng.uniform() } else { f64::INFINITY },
+            interval: if rng.chance(0.5) { 0.1 } else { 0.02 + 0.2 * rng.uniform() },
+            jitter: if rng.chance(0.3) { 0.0 } else { 0.9 * rng.uniform() },
+            overlap: if rng.chance(0.5) { 0 } else { rng.below(64) },
+            drift: if rng.chance(0.5) { 0.0 } else { 1e-6 * (1000.0 * rng.uniform() - 500.0) },
+            ahead: if rng.chance(0.5) { 0.0 } else { 1800.0 * rng.uniform() - 900.0 },
+            size: 400 + rng.below(801),
+            mixed: rng.chance(0.3),
+        }
+    }
+}
+
+/// A packet that is known to have arrived: when it left by the sender's clock and when it came by the receiver's.
+#[derive(Clone, Copy, Debug)]
+#[expect(dead_code, reason = "for laws that weigh what is lost and in flight")]
+pub(crate) struct Came {
+    pub(crate) number: u64,
+    pub(crate) size: f64,
+    pub(crate) left: f64,
+    pub(crate) at: f64,
+    pub(crate) marked: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[expect(dead_code, reason = "for laws that weigh what is lost and in flight")]
+pub(crate) struct Missing {
+    pub(crate) number: u64,
+    pub(crate) size: f64,
+    pub(crate) left: f64,
+}
+
+/// What a report said that was not known before. Bytes and seconds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct News {
+    pub(crate) came: Vec<Came>,
+    pub(crate) lost: Vec<Missing>,
+    /// Of the newest packet among these, without the time that its arrival was held back.
+    pub(crate) round_trip: f64,
+    /// Bytes up to the newest packet that arrived which were beyond it before, and those still beyond it.
+    pub(crate) advanced: f64,
+    pub(crate) ahead: f64,
+}
+
+/// A packet that leaves.
+#[derive(Clone, Copy, Debug)]
+#[expect(dead_code, reason = "for laws that weigh what is lost and in flight")]
+pub(crate) struct Leaves {
+    pub(crate) number: u64,
+    pub(crate) size: f64,
+    /// Bytes sent beyond the newest packet that arrived, this one included.
+    pub(crate) ahead: f64,
+}
+
+/// What leaves beside data: bits per second and bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Beside {
+    Cluster { rate: f64, bytes: f64 },
+    Padding,
+}
+
+/// Bits per second.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Directs {
+    pub(crate) rate: f64,
+    pub(crate) media: Option<f64>,
+    pub(crate) beside: Option<Beside>,
+}
+
+/// A second writing of a scheme's law. Times in seconds.
+pub(crate) trait SecondLaw {
+    fn sent(&mut self, _now: f64, _packet: &Leaves) {}
+    fn heard(&mut self, now: f64, news: &News);
+    fn directs(&self) -> Directs;
+    fn state(&self) -> String;
+}
+
+/// What the sender remembers.
+#[derive(Default)]
+struct Records {
+    /// Size, when it left, and whether it arrived or is lost.
+    packets: Vec<(u64, Time, bool)>,
+    /// The first that is neither, and one beyond the newest that arrived.
+    open: usize,
+    beyond: usize,
+}
+
+impl Records {
+    fn bytes(&self, from: usize, to: usize) -> f64 {
+        self.packets[from..to].iter().map(|(size, ..)| *size as f64).sum()
+    }
+
+    fn report(&mut self, now: Time, first: u64, left: Time, words: &[ArrivalWord]) -> News {
+        let mut news = News::default();
+        let before = self.beyond;
+        for (number, word) in (first..).zip(words) {
+            let Some(age) = word.age() else { continue };
+            let (size, sent, known) = &mut self.packets[number as usize];
+            if std::mem::replace(known, true) {
+                continue;
+            }
+            let (size, left_at) = (*size as f64, *sent);
+            let at = seconds(left) - age.as_secs_f64();
+            news.came.push(Came { number, size, left: seconds(left_at), at, marked: word.is_marked() });
+            news.round_trip = seconds(now) - seconds(left_at) - age.as_secs_f64();
+            self.beyond = self.beyond.max(number as usize + 1);
+        }
+        for number in self.open..self.beyond.saturating_sub(3) {
+            let (size, sent, known) = &mut self.packets[number];
+            if !std::mem::replace(known, true) {
+                news.lost.push(Missing { number: number as u64, size: *size as f64, left: seconds(*sent) });
+            }
+        }
+        self.open = self.open.max(self.beyond.saturating_sub(3));
+        news.advanced = self.bytes(before, self.beyond);
+        news.ahead = self.bytes(self.beyond, self.packets.len());
+        news
+    }
+}
+
+/// How the application offers data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Offers {
+    Always,
+    /// This part of the rate.
+    Part(f64),
+    Never,
+}
+
+pub(crate) struct Flow<S> {
+    ours: AnyController,
+    second: S,
+    path: Path,
+    now: Time,
+    rng: Stream,
+    draws: Stream,
+    records: Records,
+    /// When the next packet leaves, how many more of its frame, and when those before it are through the queue.
+    departs: Time,
+    of_frame: u64,
+    through: Time,
+    offers: Offers,
+    offers_until: Time,
+    silent_until: Time,
+    lost_last: bool,
+    /// By how much the path is longer now.
+    longer: f64,
+    /// The cluster that leaves: its identity, and how much of it has not left.
+    cluster: (Option<u64>, f64),
+    /// On their way, by arrival: number, whether marked.
+    under: VecDeque<(Time, u64, bool)>,
+    /// What the receiver knows: when each came by its clock.
+    known: BTreeMap<u64, (Time, bool)>,
+    untold: u64,
+    reports_at: Time,
+    /// Reports on their way.
+    back: VecDeque<(Time, Envelope)>,
+    heard: u32,
+    trace: VecDeque<String>,
+}
+
+impl<S: SecondLaw> Flow<S> {
+    pub(crate) fn new(config: serde_json::Value, second: S, path: Path, seed: u64) -> Self {
+        let scheme = serde_json::from_value::<Scheme>(config).expect("registered");
+        let now = Time::from_nanos(1_000_000_000_000);
+        Self {
+            ours: scheme.build(&params(2, None)).controller,
+            second,
+            path,
+            now,
+            rng: Stream::new(seed, "flow"),
+            draws: Stream::new(seed, "controller"),
+            records: Records::default(),
+            departs: now,
+            of_frame: 0,
+            through: now,
+            offers: Offers::Always,
+            offers_until: now,
+            silent_until: now,
+            lost_last: false,
+            longer: 0.0,
+            cluster: (None, 0.0),
+            under: VecDeque::new(),
+            known: BTreeMap::new(),
+            untold: 0,
+            reports_at: now + Span::from_millis(50),
+            back: VecDeque::new(),
+            heard: 0,
+            trace: VecDeque::new(),
+        }
+    }
+
+    fn after(&self, seconds: f64) -> Time {
+        self.now + Span::from_secs_f64(seconds)
+    }
+
+    /// So long from now, and up to so much more; with a power, mostly little.
+    fn within(&mut self, least: f64, more: f64, power: i32) -> Time {
+        let drawn = self.rng.uniform().powi(power);
+        self.after(least + more * drawn)
+    }
+
+    /// Until so many reports have arrived; both agree after each and after each packet, or the test fails with what went before.
+    pub(crate) fn run(&mut self, reports: u32) {
+        let mut steps = 0;
+        while self.heard < reports && steps < 100 * reports {
+            self.step();
+            steps += 1;
+        }
+    }
+
+    fn step(&mut self) {
+        let report = self.back.front().map_or(Time::NEVER, |(at, _)| *at);
+        let next = self.departs.min(self.reports_at).min(report);
+        self.now = self.now.max(next);
+        if next == self.reports_at {
+            self.report();
+        } else if next == report {
+            let (_, envelope) = self.back.pop_front().expect("due");
+            self.hear(&envelope);
+        } else {
+            self.send();
+        }
+    }
+
+    fn send(&mut self) {
+        if self.now >= self.offers_until {
+            self.offer();
+        }
+        let small = self.path.mixed && self.rng.chance(0.25);
+        let size = if small { 100 } else { self.path.size };
+        let number = self.records.packets.len() as u64;
+        self.records.packets.push((size, self.now, false));
+        let ahead = self.records.bytes(self.records.beyond, self.records.packets.len());
+        let mut sent = Sent {
+            number,
+            size: Bytes::new(size),
+            in_flight: Bytes::new(ahead as u64),
+            retransmission: false,
+            pair: PairPosition::Single,
+            app_limited: false,
+            tag: 0,
+        };
+        self.second.sent(seconds(self.now), &Leaves { number, size: size as f64, ahead });
+        self.ours.on_sent(self.now, &mut sent, &mut Cx { rng: &mut self.draws, notes: None });
+        self.compare(&format!("sent {number}"));
+        self.travel(number, size as f64);
+        self.depart(size as f64);
+    }
+
+    fn offer(&mut self) {
+        self.offers = Offers::Always;
+        if self.rng.chance(self.path.limited) {
+            self.offers = Offers::Part(0.02 + 0.9 * self.rng.uniform());
+            self.offers_until = self.within(0.1, 9.0, 1);
+        } else if self.rng.chance(self.path.idle) {
+            self.offers = Offers::Never;
+            self.offers_until = self.within(0.1, 6.0, 2);
+        }
+    }
+
+    /// When the next packet leaves.
+    fn depart(&mut self, size: f64) {
+        let directive = self.ours.directive();
+        let bits = |rate: Option<BitRate>| rate.map_or(1e7, |rate| rate.bits_per_sec() as f64);
+        if let Some(ProbePlan::Cluster { id, rate, bytes }) = directive.probe {
+            if self.cluster.0 == Some(id) {
+                self.cluster.1 -= size;
+            } else {
+                self.cluster = (Some(id), bytes.as_f64());
+            }
+            if self.cluster.1 > 0.0 {
+                self.departs = self.after(8.0 * size / bits(Some(rate)));
+                return;
+            }
+        }
+        if self.of_frame > 0 {
+            self.of_frame -= 1;
+            self.departs = self.after(2e-4);
+            return;
+        }
+        self.of_frame = self.path.frame - 1;
+        let rate = bits(directive.media.or(directive.rate));
+        let gap = self.path.frame as f64 * 8.0 * self.path.size as f64 / rate;
+        self.departs = match self.offers {
+            _ if directive.probe == Some(ProbePlan::Padding) => self.after(gap),
+            Offers::Always => self.after(gap),
+            Offers::Part(part) => self.after(gap / part),
+            Offers::Never => self.offers_until,
+        };
+    }
+
+    /// The packet that leaves now passes the path, or does not.
+    fn travel(&mut self, number: u64, size: f64) {
+        if self.rng.chance(self.path.outage) {
+            self.silent_until = self.within(0.05, 1.5, 2);
+        }
+        if self.rng.chance(self.path.step) {
+            self.longer = 0.15 * self.rng.uniform();
+        }
+        let loss = if self.lost_last { self.path.burst.max(self.path.loss) } else { self.path.loss };
+        let begins = self.through.max(self.now);
+        let waits = begins.since(self.now).as_secs_f64();
+        self.lost_last = self.rng.chance(loss);
+        if waits > self.path.queue || self.lost_last || self.now < self.silent_until {
+            return;
+        }
+        self.through = begins + Span::from_secs_f64(size / self.path.capacity);
+        let mut arrives = self.through + Span::from_secs_f64(self.path.base / 2.0 + self.longer);
+        if self.rng.chance(self.path.late) {
+            arrives += Span::from_secs_f64(0.03 * self.rng.uniform());
+        }
+        let marked = self.rng.chance(self.path.mark) || waits > self.path.threshold;
+        let place = self.under.iter().rposition(|(at, ..)| *at <= arrives).map_or(0, |index| index + 1);
+        self.under.insert(place, (arrives, number, marked));
+    }
+
+    /// The receiver's clock.
+    fn there(&self, at: Time) -> Time {
+        Time::from_secs_f64(seconds(at) * (1.0 + self.path.drift) + self.path.ahead)
+    }
+
+    fn report(&mut self) {
+        while self.under.front().is_some_and(|(at, ..)| *at <= self.now) {
+            let (at, number, marked) = self.under.pop_front().expect("there");
+            self.known.insert(number, (self.there(at), marked));
+        }
+        let vary = 1.0 + self.path.jitter * (2.0 * self.rng.uniform() - 1.0);
+        self.reports_at = self.after(self.path.interval * vary);
+        let Some(newest) = self.known.last_key_value().map(|(number, _)| *number) else { return };
+        let first = self.untold.saturating_sub(self.path.overlap);
+        self.known.retain(|number, _| *number >= first);
+        let told = newest + 1 > self.untold || self.path.overlap > 0;
+        if !told || self.known.is_empty() {
+            return;
+        }
+        let left = report_stamp(self.there(self.now));
+        let word = |number| {
+            self.known.get(&number).map_or(ArrivalWord::MISSING, |(at, marked)| {
+                ArrivalWord::received(left.since(*at), if *marked { Ecn::Ce } else { Ecn::Ect0 })
+            })
+        };
+        let words = (first..=newest).map(word).collect();
+        self.untold = newest + 1;
+        let lost = self.rng.chance(self.path.report_loss) || self.now < self.silent_until;
+        if !lost {
+            let envelope = Envelope::bare(Report::Arrivals { first, left, words });
+            let arrives = self.after(self.path.base / 2.0);
+            self.back.push_back((arrives, envelope));
+        }
+    }
+
+    fn hear(&mut self, envelope: &Envelope) {
+        let Report::Arrivals { first, left, words } = &envelope.report else { panic!("of another kind") };
+        let news = self.records.report(self.now, *first, *left, words);
+        if !news.came.is_empty() {
+            self.second.heard(seconds(self.now), &news);
+        }
+        let feedback = Feedback { report: Some(envelope), ..Feedback::empty() };
+        self.ours.on_feedback(self.now, &feedback, &mut Cx { rng: &mut self.draws, notes: None });
+        self.heard += 1;
+        let (came, lost) = (news.came.len(), news.lost.len());
+        let what = format!("heard of {came}, lost {lost}, rtt {:.4}", news.round_trip);
+        let line = format!("{:.6} {what} | {}", seconds(self.now), self.second.state());
+        self.trace.push_back(line);
+        if self.trace.len() > 30 {
+            self.trace.pop_front();
+        }
+        self.compare(&what);
+    }
+
+    fn compare(&mut self, what: &str) {
+        let directive = self.ours.directive();
+        let bits = |rate: BitRate| rate.bits_per_sec() as f64;
+        let beside = directive.probe.map(|plan| match plan {
+            ProbePlan::Cluster { rate, bytes, .. } => {
+                Beside::Cluster { rate: bits(rate), bytes: bytes.as_f64() }
+            }
+            ProbePlan::Padding => Beside::Padding,
+            _ => panic!("no plan of media"),
+        });
+        let ours =
+            Directs { rate: bits(directive.rate.expect("a rate")), media: directive.media.map(bits), beside };
+        let second = self.second.directs();
+        let near = |ours: f64, theirs: f64| (ours - theirs).abs() <= 2.0 + 1e-6 * theirs.abs();
+        let pace = near(ours.rate, second.rate);
+        let media = match (ours.media, second.media) {
+            (Some(ours), Some(theirs)) => near(ours, theirs),
+            (ours, theirs) => ours.is_none() == theirs.is_none(),
+        };
+        let beside = match (ours.beside, second.beside) {
+            (Some(Beside::Cluster { rate, bytes }), Some(Beside::Cluster { rate: rated, bytes: size })) => {
+                near(rate, rated) && near(bytes, size)
+            }
+            (ours, theirs) => ours == theirs,
+        };
+        if !(pace && media && beside) {
+            let lines: Vec<_> = self.trace.iter().map(String::as_str).collect();
+            panic!(
+                "{what}\nours {ours:?}\nsecond {second:?}\n{}\n{:?} after {} reports:\n{}",
+                self.second.state(),
+                self.path,
+                self.heard,
+                lines.join("\n")
+            );
+        }
+    }
+}
