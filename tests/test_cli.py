@@ -211,6 +211,13 @@ def test_a_scenario_with_many_mistakes_lists_them_all(here: Path) -> None:
         assert field in err
 
 
+def test_a_source_shows_the_distributions_that_it_may_draw_from() -> None:
+    _, shown, _ = tailback("sources", "on-off")
+    assert "What on and off may be" in shown
+    assert re.search(r"pareto +mean, min, shape", shown)
+    assert "pareto" not in tailback("sources", "voice")[1]
+
+
 @pytest.mark.parametrize(("kind", "known"), [("schemes", "cubic"), ("queues", "red"), ("sources", "files")])
 def test_lists_what_there_is(kind: str, known: str) -> None:
     status, out, _ = tailback(kind)

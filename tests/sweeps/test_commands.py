@@ -162,3 +162,94 @@ def test_groups_are_not_called_like_schemes_that_they_do_not_run() -> None:
     assert names == ["flows 1", "web"]
     kept = base.sweep(buffer=["5 packets", "9 packets"], seeds=1, cache=False, jobs=1)
     assert kept.flows["group"].unique(maintain_order=True).to_list() == ["reno", "web"]
+
+
+WEB = """
+duration = "6 s"
+warm_up = "1 s"
+[topology]
+template = "dumbbell"
+rate = "10 Mbit/s"
+delay = "10 ms"
+buffer = "60 packets"
+queue = { name = "codel", ecn = true }
+[[flows]]
+name = "long"
+count = 2
+scheme = "cubic"
+transport = { ecn = "ect0" }
+[[flows]]
+name = "mice"
+count = 2
+scheme = "cubic"
+source = { name = "files", size = { name = "exponential", mean = "30 kB" }, pause = { name = "exponential", mean = "200 ms" } }
+"""
+
+
+def heads(said: str) -> str:
+    """What the tables are about: their first lines, words put together again."""
+    return " ".join(said.split("\n ─", maxsplit=1)[0].split())
+
+
+def test_metrics_by_name_stand_in_the_tables(folder: Path) -> None:
+    (folder / "web.toml").write_text(WEB)
+    line = "tailback sweep web.toml --over buffer='30 packets, 60 packets' --seeds 2"
+    usual = tailback(line)
+    assert "mark" in heads(usual), "packets were marked"
+    assert "Jain's index is over all flows, mice too" in usual
+    assert "mark" not in heads(tailback(f"{line} --set queue=drop-tail --out unmarked")), "nothing to tell"
+    asked = tailback(f"{line} --metric completion_time --metric queueing_delay_p99 --metric one_way_delay_p99")
+    assert "completion" in heads(asked)
+    assert "goodput" not in asked
+    assert "Per flow of each group" in asked
+    assert "one_way_delay_p99: no run has measured any; --set record.delays=true does" in asked
+    assert "one_way_delay_p99: no run" not in tailback(
+        f"{line} --set record.delays=true --metric one_way_delay_p99 --out delays"
+    )
+    data = json.loads(tailback(f"{line} --metric queueing_delay_p99 --json").splitlines()[0])
+    assert {row["metric"] for row in data["summary"]} == {"queueing_delay_p99"}
+
+
+def test_metrics_that_there_are_none_of_are_refused_before_anything_runs(folder: Path) -> None:
+    (folder / "web.toml").write_text(WEB)
+    for command in ("sweep web.toml", "compare cubic reno --over web.toml"):
+        said = tailback(f"tailback {command} --metric queueing_delay_p90", status=1)
+        assert "queueing_delay_p90: no such metric" in said
+        assert "did you mean queueing_delay_p" in said
+    assert not (folder / "out").exists()
+    assert not (folder / "cache").exists()
+
+
+def test_a_change_that_does_not_fit_one_of_several_files_names_it(folder: Path) -> None:
+    (folder / "web.toml").write_text(WEB)
+    over = "--over web.toml --over examples/dumbbell.toml"
+    said = tailback(f"tailback compare cubic reno {over} --set duration='8 s'", status=1)
+    assert "examples/dumbbell.toml with --set: 1 problem\n  warm_up: 10 s is not allowed" in said
+
+
+def test_a_group_that_there_is_none_of_is_told_how_many_there_are(folder: Path) -> None:
+    (folder / "web.toml").write_text(WEB)
+    said = tailback("tailback run web.toml --set flows[7].scheme=reno", status=1)
+    assert "[7] is not allowed; expected one of 0 to 1: there are 2" in said
+
+
+def test_a_part_of_ones_own_is_validated_with_its_file(folder: Path) -> None:
+    (folder / "own.toml").write_text(WEB.replace('scheme = "cubic"', 'scheme = "never-heard-of"', 1))
+    assert '"never-heard-of" is not allowed' in tailback("tailback validate own.toml", status=1)
+    half = (
+        "import tailback as tb\n\nclass NeverHeardOf(tb.Controller):\n"
+        "    def directive(self):\n        return tb.Directive(window=3000)\n"
+    )
+    (folder / "half_of_it.py").write_text(half)
+    lacks = tailback("tailback validate own.toml --custom half_of_it.py", status=1)
+    assert "half_of_it.py: NeverHeardOf lacks on_feedback" in lacks
+    (folder / "all_of_it.py").write_text(f"{half}    def on_feedback(self, now, feedback, cx):\n        pass\n")
+    assert "fine, 4 flows" in tailback("tailback validate own.toml --custom all_of_it.py")
+
+
+def test_shares_are_drawn_along_what_varies_most(folder: Path) -> None:
+    (folder / "web.toml").write_text(WEB)
+    tailback(
+        "tailback sweep web.toml --over queue=drop-tail,codel --over delay='5 ms, 10 ms, 20 ms' --seeds 2 --out swept"
+    )
+    assert "tailback plot swept share delay" in (folder / "swept/report/index.html").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import tailback as tb
 from tailback.analysis import mean_interval, paired_interval
 from tailback.sweeps import statistics
 
@@ -103,3 +104,38 @@ def test_the_relative_difference_is_of_pairs_that_both_have(samples: pl.DataFram
 def test_a_group_that_got_nothing_has_no_fairness() -> None:
     flows = pl.DataFrame({"seed": [1, 1, 1, 1], "group": ["a", "a", "b", "b"], "goodput": [0.0, 0.0, 1.0, 3.0]})
     assert statistics.groups(flows, ["seed"])["jain"].to_list() == [None, pytest.approx(0.8)]
+
+
+def test_a_groups_completion_time_is_the_mean_over_its_messages_from_the_warm_up_on() -> None:
+    def files(pause: str) -> dict[str, object]:
+        return {
+            "name": "files",
+            "size": {"name": "pareto", "mean": "30 kB", "shape": 1.3},
+            "pause": {"name": "exponential", "mean": pause},
+        }
+
+    link = tb.dumbbell(rate="10 Mbit/s", delay="10 ms", buffer="60 packets", duration="8 s", warm_up="2 s")
+    busy = tb.flows(3, "cubic", files("50 ms"), name="busy", start={"from": "0 s", "to": "1 s"})
+    calm = tb.flows(2, "cubic", files("400 ms"), name="calm", start={"from": "0 s", "to": "1 s"})
+    runs = link.with_flows(busy, calm, tb.flows(1, "cubic", name="long")).sweep(seeds=2, cache=False, jobs=1)
+    got = {row["group"]: row["completion_time"] for row in runs.groups.filter(seed=1).to_dicts()}
+    result = runs.result(seed=1)
+    of = result.flows.select("flow", "group")
+    told = result.messages.filter(pl.col("began") >= 2.0).join(of, on="flow")
+    assert told.height < result.messages.height
+    for name in ("busy", "calm"):
+        one = told.filter(group=name)
+        assert one.group_by("flow").len()["len"].n_unique() > 1, "else means over flows were the same"
+        assert got[name] == pytest.approx(one["completion_time"].mean())
+    assert got["long"] is None
+    plain = link.with_flows(tb.flows(2, "cubic")).sweep(seeds=1, cache=False, jobs=1)
+    assert "messages" not in plain.flows.columns, "where nobody sends any"
+
+
+def test_what_no_run_recorded_is_missing_and_still_a_number() -> None:
+    link = tb.dumbbell(rate="10 Mbit/s", delay="5 ms", duration="2 s", record={"flows": "none"})
+    runs = link.with_flows(tb.flows(1, "cubic"), tb.flows(1, "reno")).sweep(seeds=2, cache=False, jobs=1)
+    assert runs.groups.schema["mean_rtt"] == pl.Float64
+    row = runs.intervals("mean_rtt", by="group").row(0, named=True)
+    assert (row["mean"], row["runs"]) == (None, 0)
+    assert "goodput" in runs.summary(by="group").columns, "by which reports are written"

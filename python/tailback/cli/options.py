@@ -25,6 +25,15 @@ Changes = Annotated[
         help="Change a field, for example --set buffer='25 packets'. Repeatable, once per field.",
     ),
 ]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        metavar="NAME",
+        help="What the table here tells, in place of the usual, for example queueing_delay_p99, mark_rate, completion_time_p95 "
+        "or, of groups and with record.delays, one_way_delay_p99. Repeatable; files and report have all.",
+    ),
+]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="all cores")]
 Keep = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep finished runs, and take them up.")]
 Memory = Annotated[

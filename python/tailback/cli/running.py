@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tailback.cli.options import Changes, Custom, Jobs, Json, Keep, Memory, number, typed
+from tailback.cli.options import Changes, Custom, Jobs, Json, Keep, Memory, Metrics, number, typed
 from tailback.commands import complete
 
 
@@ -50,9 +50,13 @@ def validate(
         int | None, typer.Option(min=1, help="With --reference: runs per row.", show_default="as many as ns-2 had")
     ] = None,
     jobs: Jobs = None,
+    custom: Custom = None,
     json: Json = False,
 ) -> None:
     """Check scenarios without running them; or, with --reference, the simulator itself."""
+    from tailback.commands.custom import use_files
+
+    use_files(custom or [])
     if reference:
         from tailback.validation.report import validate_reference
 
@@ -81,6 +85,7 @@ def sweep(
     out: Annotated[
         Path | None, typer.Option(help="Folder for tables, figures and the report.", show_default="out/<file>-sweep")
     ] = None,
+    metric: Metrics = None,
     cache: Keep = True,
     memory: Memory = None,
     custom: Custom = None,
@@ -95,7 +100,9 @@ def sweep(
     from tailback.commands.sweep import How, sweep_file
 
     use_files(custom or [])
-    how = How(changes or [], seeds, jobs, out, cache, as_json=json, command=typed(), memory=memory)
+    how = How(
+        changes or [], seeds, jobs, out, cache, as_json=json, command=typed(), memory=memory, metrics=metric or []
+    )
     raise typer.Exit(sweep_file(file, over or [], how))
 
 
@@ -112,6 +119,7 @@ def compare(
         Path | None,
         typer.Option(help="Folder for tables, figures and the report.", show_default="out/<file>-compare"),
     ] = None,
+    metric: Metrics = None,
     cache: Keep = True,
     memory: Memory = None,
     custom: Custom = None,
@@ -122,7 +130,9 @@ def compare(
     from tailback.commands.sweep import How, compare_schemes
 
     use_files(custom or [])
-    how = How(changes or [], seeds, jobs, out, cache, as_json=json, command=typed(), memory=memory)
+    how = How(
+        changes or [], seeds, jobs, out, cache, as_json=json, command=typed(), memory=memory, metrics=metric or []
+    )
     raise typer.Exit(compare_schemes(schemes, over, how))
 
 

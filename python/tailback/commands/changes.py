@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 _ONE = "one value; for several, sweep with --over"
 
 
-def read_changed(file: Path, texts: Sequence[str]) -> Scenario:
+def read_changed(file: Path, texts: Sequence[str], *, one_of_many: bool = False) -> Scenario:
     """The scenario in a file with the changes of a command line, which may also mend a file that is none without them.
+
+    Args:
+        file: where it is.
+        texts: the changes.
+        one_of_many: whether other files get the same changes, so that what is wrong names the file.
 
     Raises:
         ScenarioError: for text without a field, names that lead nowhere, and everything that is wrong with what comes out.
@@ -37,7 +42,7 @@ def read_changed(file: Path, texts: Sequence[str]) -> Scenario:
         changes = changes_of(texts)
         check_once(changes, written)
         return Scenario.of(with_fields(written, changes), f"{file} with --set")
-    return changed(scenario, texts)
+    return changed(scenario, texts, f"{file} with --set" if one_of_many else "--set")
 
 
 def _written(file: Path) -> dict[str, Any] | None:
@@ -60,8 +65,8 @@ def _with_paths(data: Any, folder: Path) -> Any:
     return [_with_paths(entry, folder) for entry in data] if isinstance(data, list) else data
 
 
-def changed(scenario: Scenario, texts: Sequence[str]) -> Scenario:
-    """A scenario with the changes of a command line.
+def changed(scenario: Scenario, texts: Sequence[str], source: str = "--set") -> Scenario:
+    """A scenario with the changes of a command line; what is wrong with them is told of ``source``.
 
     Raises:
         ScenarioError: for text without a field, names that lead nowhere, fields that are given twice, and values that are not
@@ -74,7 +79,7 @@ def changed(scenario: Scenario, texts: Sequence[str]) -> Scenario:
         check_once(changes, scenario.to_dict())
         return scenario.replace(**changes)
     except ScenarioError as error:
-        raise ScenarioError(error.problems, "--set") from None
+        raise ScenarioError(error.problems, source) from None
 
 
 def changes_of(texts: Sequence[str]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -45,14 +46,19 @@ def _use(file: Path) -> None:
         raise TailbackError(
             f"{file}: cannot be imported, for another module is called {file.stem}; expected another name"
         )
-    parts = [
+    own = [
         thing
         for thing in vars(module).values()
         if isinstance(thing, type)
         and issubclass(thing, Controller | QueueDiscipline)
         and thing.__module__ == module.__name__
-        and not getattr(thing, "__abstractmethods__", ())
     ]
+    parts = [thing for thing in own if not inspect.isabstract(thing)]
+    if own and not parts:
+        lacking = ", ".join(sorted(own[-1].__abstractmethods__))
+        raise PartError(
+            f"{file}: {own[-1].__name__} lacks {lacking}; expected a class with all methods that a part needs"
+        )
     if not parts:
         raise TailbackError(f"{file}: defines no part; expected a subclass of tailback.Controller or QueueDiscipline")
     for part in parts:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tailback.errors import NotFoundError, one_of
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 KINDS = {"schemes": "scheme", "queues": "queue discipline", "sources": "source"}
 
@@ -79,9 +82,30 @@ def _whole(entry: dict[str, Any]) -> None:
         )
     if table.row_count:
         out.print(table)
+    if drawn := [one["name"] for one in entry["parameters"] if '"pareto"' in one.get("type", "")]:
+        out.print(Text(f"  What {' and '.join(drawn)} may be, with their own parameters", style="dim"))
+        out.print(_distributions())
     if entry.get("state"):
         out.print(Text(f"  State that record.queue_state records: {', '.join(entry['state'])}", style="dim"))
     out.print()
+
+
+def _distributions() -> Table:
+    """The distributions from which sources draw, as tables with a name."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from tailback import _core
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for _ in range(4):
+        table.add_column(overflow="fold")
+    for choice in json.loads(_core.schema())["$defs"]["SpanDistribution"]["oneOf"]:
+        fields = [name for name in choice["properties"] if name != "name"]
+        name = choice["properties"]["name"]["const"]
+        about = Text(_plain(choice["description"]), style="dim")
+        table.add_row("   ", name, Text(", ".join(fields), style="cyan"), about)
+    return table
 
 
 def _plain(text: str) -> str:

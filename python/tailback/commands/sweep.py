@@ -14,16 +14,19 @@ from tailback.commands.changes import changes_of, read_changed
 from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.custom import scheme_of
 from tailback.commands.table import intervals_table
-from tailback.errors import Problem, ScenarioError
+from tailback.errors import Problem, ScenarioError, unknown
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from tailback.results.places import Place
     from tailback.scenario import Scenario
     from tailback.sweeps import Runs
 
-TOLD = ("goodput", "loss_rate", "jain", "queueing_delay")
-"""What fits a terminal; the report has more."""
-
+TOLD = ("goodput", "loss_rate", "mark_rate", "jain", "queueing_delay")
+"""What fits a terminal; the report has more. The part marked is told where a packet was."""
+OF_GROUPS = ("goodput", "retransmission_rate", "mean_rtt")
+"""The same for groups of flows."""
 
 ALIKE = (
     "All seeds gave the same runs, so intervals say nothing: nothing in the scenario is drawn. "
@@ -51,12 +54,15 @@ class How:
     """The command line as it was typed."""
     memory: str | None = None
     """What the runs may take together."""
+    metrics: Sequence[str] = ()
+    """What the tables on the terminal tell; the usual where none is named."""
 
 
 def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
     """Sweeps a scenario; 1 where a run failed."""
     from tailback.sweeps import sweep
 
+    _check_metrics(how.metrics)
     swept = axes(over)
     base = read_changed(file, how.changes)
     _check_once(base, swept, how.changes)
@@ -72,7 +78,8 @@ def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How) -> 
     """Compares schemes over scenarios; 1 where a run failed."""
     from tailback.sweeps import compare
 
-    bases = [read_changed(file, how.changes) for file in files]
+    _check_metrics(how.metrics)
+    bases = [read_changed(file, how.changes, one_of_many=len(files) > 1) for file in files]
     named = [base if base.name else base.replace(name=file.stem) for base, file in zip(bases, files, strict=True)]
     chosen = [scheme_of(scheme) for scheme in schemes]
     for base in named:
@@ -83,6 +90,21 @@ def compare_schemes(schemes: Sequence[str], files: Sequence[Path], how: How) -> 
         runs = compare(chosen, over, seeds=how.seeds, jobs=how.jobs, cache=how.cache, memory=how.memory)
     usual = Path("out") / (f"{files[0].stem}-compare" if len(files) == 1 else "compare")
     return _finish(runs, usual, how, differences="scheme" if len(chosen) > 1 else "")
+
+
+def _check_metrics(names: Sequence[str]) -> None:
+    """Refuses what no run could have, before any is made.
+
+    Raises:
+        NotFoundError: for the first such name.
+    """
+    from tailback.sweeps.measure import OF_RUNS
+    from tailback.sweeps.statistics import OF_GROUPS as ALSO
+
+    known = list(dict.fromkeys((*OF_RUNS, *ALSO)))
+    for name in names:
+        if name not in known:
+            raise unknown("metric", name, known)
 
 
 def _left(cache: bool) -> str:
@@ -152,25 +174,25 @@ def _finish(runs: Runs, usual: Path, how: How, *, differences: str) -> int:
         save(runs, folder, also=lambda beside: write_sweep_report(runs, beside / "report", folder))
     if how.as_json:
         told_apart(where)
-        typer.echo(json.dumps(_as_json(runs, folder), ensure_ascii=False))
+        typer.echo(json.dumps(_as_json(runs, folder, how.metrics), ensure_ascii=False))
     else:
-        _show(runs, where, differences)
+        _show(runs, where, differences, how.metrics)
     return 1 if runs.failed.height else 0
 
 
-def _as_json(runs: Runs, folder: Path) -> Mapping[str, Any]:
+def _as_json(runs: Runs, folder: Path, metrics: Sequence[str]) -> Mapping[str, Any]:
     from tailback.plain import plain
 
     return {
         "runs": len(runs),
         "failed": runs.failed.height,
         "axes": runs.axes,
-        "summary": plain(runs.intervals().to_dicts()),
+        "summary": plain(runs.intervals(*(_told(runs, metrics)[0] if metrics else ())).to_dicts()),
         "out": str(folder),
     }
 
 
-def _show(runs: Runs, where: Place, differences: str) -> None:
+def _show(runs: Runs, where: Place, differences: str, metrics: Sequence[str] = ()) -> None:
     from rich.markup import escape
 
     out = console()
@@ -178,15 +200,21 @@ def _show(runs: Runs, where: Place, differences: str) -> None:
     out.print(
         f"[bold]{len(runs)} run{'s' if len(runs) != 1 else ''}[/bold], {seeds} seed{'s' if seeds != 1 else ''} each, 95 % intervals"
     )
-    show(intervals_table(runs.intervals(*TOLD), runs.axes))
+    told, of_groups = _told(runs, metrics)
+    if told:
+        show(intervals_table(runs.intervals(*told), runs.axes))
     if runs.alike:
         out.print(f"[dim]{escape(ALIKE)}[/dim]", soft_wrap=True)
-    if "scheme" not in runs.axes and runs.flows.height and runs.flows["group"].n_unique() > 1:
+    if of_groups:
         out.print("[dim]Per flow of each group[/dim]")
-        told = ("goodput", "retransmission_rate", "mean_rtt")
-        show(intervals_table(runs.intervals(*told, by="group"), runs.keys("group")))
-    if differences:
-        found = runs.compare(differences, None, *TOLD).with_columns(mean="difference")
+        show(intervals_table(runs.intervals(*of_groups, by="group"), runs.keys("group")))
+    if "jain" in told and "jain" not in of_groups and (said := _jain_counts(runs)):
+        out.print(f"[dim]{escape(said)}[/dim]", soft_wrap=True)
+    for name in metrics:
+        if name not in {*told, *of_groups}:
+            out.print(f"[dim]{escape(_nothing_of(name))}[/dim]", soft_wrap=True)
+    if differences and told:
+        found = runs.compare(differences, None, *told).with_columns(mean="difference")
         base = escape(str(runs.table[differences][0]))
         if found["difference"].is_not_null().any():
             out.print(f"[dim]Differences from {base}, seed by seed[/dim]")
@@ -201,3 +229,39 @@ def _show(runs: Runs, where: Place, differences: str) -> None:
     out.print(
         f"Saved in {escape(str(where.folder))}{escape(where.said)}; the report is {escape(str(page))}", soft_wrap=True
     )
+
+
+def _told(runs: Runs, metrics: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What the tables on the terminal tell, of all flows together and of each group: what was asked for, where it was
+    measured, and the usual where nothing was."""
+    from tailback.sweeps.statistics import usual
+
+    several = runs.flows.height > 0 and runs.flows["group"].n_unique() > 1
+    if metrics:
+        told = [name for name in dict.fromkeys(metrics) if _measured(runs.table, name)]
+        return told, [
+            name for name in dict.fromkeys(metrics) if (several or name not in told) and _measured(runs.groups, name)
+        ]
+    known = usual(runs.table, "variant")
+    return [name for name in TOLD if name in known], list(OF_GROUPS) if several and "scheme" not in runs.axes else []
+
+
+def _measured(table: pl.DataFrame, name: str) -> bool:
+    return name in table.columns and table[name].is_finite().any()
+
+
+def _jain_counts(runs: Runs) -> str:
+    """Which groups Jain's index counts although they do not always have something to send; empty where it tells of equals."""
+    greedy = runs.flows["source"] == "bulk"
+    if not greedy.any() or greedy.all():
+        return ""
+    names = ", ".join(runs.flows.filter(~greedy)["group"].unique(maintain_order=True))
+    said = f"Jain's index is over all flows, {names} too, which do not always have data to send"
+    return f"{said}; --metric jain tells it of each group."
+
+
+def _nothing_of(name: str) -> str:
+    said = f"{name}: no run has measured any"
+    if name.startswith(("one_way", "jitter", "rtt_p")):
+        return f"{said}; --set record.delays=true does"
+    return f"{said}: no file or burst was sent and came to its end" if name.startswith("completion") else said

@@ -70,7 +70,7 @@ def layout(runs: Runs, *, x: str | None, y: str | None, by: str | None, panels: 
     free = [name for name in (several if len(several) > 1 else names) if name not in (x, y, by)]
     sides = sum(side is None for side in (x, y))
     if len(free) > sides:
-        free = _most_varied(runs, free, sides)
+        free = most_varied(runs, free, sides)
     along = x or next(iter(free), None)
     up = y or next((name for name in free if name != along), None)
     if along is None or up is None or len({along, up, by} - {None}) < 2 + (by is not None):
@@ -83,7 +83,7 @@ def layout(runs: Runs, *, x: str | None, y: str | None, by: str | None, panels: 
     return Shown(along, up, by, [name for name in left if name != by])
 
 
-def _most_varied(runs: Runs, names: Sequence[str], count: int) -> list[str]:
+def most_varied(runs: Runs, names: Sequence[str], count: int) -> list[str]:
     """So many axes for the sides, in the sweep's order: quantities before names, and those with more values first. What has
     few values is left for panels."""
     ranked = sorted(names, key=lambda name: (not is_quantity(runs.table[name]), -runs.table[name].n_unique()))

@@ -103,7 +103,9 @@ def figures_of_sweep(runs: Runs, cells: Cells) -> list[Drawn]:
     if len(axes) >= 2 or cells.asked:
         drawn.append(_heatmap(runs, cells))
     if len(axes) >= 1 and runs.flows["group"].n_unique() > 1:
-        drawn.append(Drawn("share", "Shares of the groups", "1 is the fair share.", "share", plots.share))
+        along = heatmap.most_varied(runs, axes, 1)[0]  # With an axis of few values below, lines would be many.
+        words, draw = shlex.join(["share", along]), partial(plots.share, along)
+        drawn.append(Drawn("share", "Shares of the groups", "1 is the fair share.", words, draw))
     drawn.append(Drawn("cdf", "Goodput of the flows", "All flows of all runs.", "cdf", plots.cdf))
     return drawn
 

@@ -115,7 +115,9 @@ def _set(here: Any, steps: list[str | int], value: Any, name: str) -> None:
             return
         if step >= len(here):
             allowed = {0: "an entry to change; there is none", 1: "0: there is one entry alone"}
-            raise _unknown(name, f"[{step}]", allowed.get(len(here), f"a number from 0 to {len(here) - 1}"))
+            raise _unknown(
+                name, f"[{step}]", allowed.get(len(here), f"one of 0 to {len(here) - 1}: there are {len(here)}")
+            )
     elif not isinstance(here, dict) or isinstance(step, int):
         raise _unknown(name, str(step), "a field of a table; this is a single value")
     if not rest:

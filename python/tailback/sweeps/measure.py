@@ -29,6 +29,17 @@ METRICS = (
     "queueing_delay_p95",
 )
 """Those that every run has, by name, where they make sense for it."""
+OF_RUNS = tuple(
+    dict.fromkeys(
+        (
+            *METRICS,
+            *(f"queueing_delay_p{percent}" for percent in formulas.PERCENTILES),
+            "completion_time",
+            *(f"completion_time_p{percent}" for percent in formulas.PERCENTILES),
+        )
+    )
+)
+"""Those that a run may have."""
 
 
 _OF_QUEUES = {"queue_bytes": "queue_bytes", "drain_seconds": "drain"}
@@ -48,7 +59,7 @@ def measured(raw: _core.Result, window: float, after: float, warm_up: float) -> 
     sampled = round_trips(raw, late)
     if np.isfinite(np.asarray(raw.flows_measured["rtt_p95_seconds"], dtype=np.float64)).any():
         del sampled["rtt_p95"]  # The run has recorded it from all samples, not one per bin.
-    flows |= sampled
+    flows |= sampled | _messages_of_flows(raw, warm_up, len(sampled["mean_rtt"]))
     links = raw.links_measured
     shown = ~np.asarray(links["is_access"]) | (np.asarray(links["dropped_packets"]) > 0)
     rows = np.flatnonzero(shown)
@@ -87,6 +98,19 @@ def _messages(raw: _core.Result, warm_up: float) -> dict[str, Any]:
     began, ended = (np.asarray(raw.messages.get(f"{which}_seconds", ())) for which in ("began", "ended"))
     counted = began >= warm_up
     return formulas.of_messages(began[counted], ended[counted])
+
+
+def _messages_of_flows(raw: _core.Result, warm_up: float, count: int) -> dict[str, list[Any]]:
+    """Per flow, how many messages count and their mean completion time, from which groups have theirs."""
+    flow, began, ended = (np.asarray(raw.messages.get(name, ())) for name in ("flow", "began_seconds", "ended_seconds"))
+    counted = began >= warm_up
+    of = flow[counted].astype(np.intp)
+    number = np.bincount(of, minlength=count)
+    taken = np.bincount(of, weights=(ended - began)[counted], minlength=count)
+    return {
+        "messages": number.tolist(),
+        "completion_time": [time / many if many else None for time, many in zip(taken, number.tolist(), strict=True)],
+    }
 
 
 def _columns(raw: Mapping[str, Any], kind: str) -> dict[str, NDArray[Any]]:

@@ -133,8 +133,8 @@ class Runs(Tabular):
     def intervals(self, *metrics: str, by: str = "variant", level: float = 0.95) -> pl.DataFrame:
         """The same in long form, one row per variant and metric: ``mean``, ``low``, ``high``, ``half_width``, ``std``,
         ``runs`` (the samples), ``failed`` and ``unit``."""
-        samples, known = self._samples(by), statistics.DEFAULT[by]
-        chosen = list(metrics) or [name for name in known if name in samples.columns]
+        samples = self._samples(by)
+        chosen = list(metrics) or statistics.usual(samples, by)
         return statistics.intervals(samples, self.keys(by), chosen, level=level, units=self.units)
 
     def compare(
@@ -160,7 +160,7 @@ class Runs(Tabular):
         samples, keys = self._samples(by), self.keys(by)
         if axis not in keys:
             raise unknown("axis", axis, [*keys, "group"])
-        chosen = list(metrics) or [name for name in statistics.DEFAULT[by] if name in samples.columns]
+        chosen = list(metrics) or statistics.usual(samples, by)
         base = samples[axis][0] if baseline is None else label(baseline)
         return statistics.differences(samples, keys, axis, base, chosen, level=level, units=self.units)
 
@@ -177,7 +177,8 @@ class Runs(Tabular):
 
     @cached_property
     def groups(self) -> pl.DataFrame:
-        """One row per run and group of flows: means per flow, and Jain's index within the group."""
+        """One row per run and group of flows: means per flow, Jain's index within the group, and the mean completion time of
+        its messages."""
         return statistics.groups(self.flows, [*self.axes, "variant", "seed"])
 
     def select(self, **chosen: Any) -> Runs:

@@ -16,16 +16,36 @@ DEFAULT: Final[dict[str, tuple[str, ...]]] = {
         "goodput",
         "utilization",
         "loss_rate",
+        "mark_rate",
         "jain",
         "queueing_delay",
         "queueing_delay_p95",
         "mean_rtt",
         "completion_time",
     ),
-    "group": ("goodput", "throughput", "jain", "retransmission_rate", "mean_rtt", "rtt_p95"),
+    "group": ("goodput", "throughput", "jain", "retransmission_rate", "mean_rtt", "rtt_p95", "completion_time"),
 }
 """The metrics that people ask for first."""
-_MEANS = ("goodput", "throughput", "retransmission_rate", "mean_rtt", "min_rtt", "rtt_p95", "timeouts", "recoveries")
+_MEANS: Final = (
+    "goodput",
+    "app_goodput",
+    "throughput",
+    "retransmission_rate",
+    "mean_rtt",
+    "min_rtt",
+    "rtt_p50",
+    "rtt_p95",
+    "rtt_p99",
+    "one_way_delay",
+    "one_way_delay_p50",
+    "one_way_delay_p95",
+    "one_way_delay_p99",
+    "jitter",
+    "timeouts",
+    "recoveries",
+)
+OF_GROUPS: Final = (*_MEANS, "jain", "completion_time")
+"""What groups may have."""
 
 
 def intervals(
@@ -101,14 +121,24 @@ def differences(
     return table.with_columns(((pl.col("low") > 0) | (pl.col("high") < 0)).alias("differs"))
 
 
+def usual(samples: pl.DataFrame, by: str) -> list[str]:
+    """The metrics that people ask for first, as far as they say something here: the part marked only where a packet was."""
+    marked = "mark_rate" in samples.columns and bool(samples["mark_rate"].fill_null(0.0).sum())
+    return [name for name in DEFAULT[by] if name in samples.columns and (name != "mark_rate" or marked)]
+
+
 def groups(flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Means per flow of each run's groups, and Jain's index among the members; missing where nobody received anything."""
     rate = pl.col("goodput")
     # Of nothing there are no shares: not a number is missing, as for whole runs.
     jain = (rate.sum() ** 2 / (rate.len() * (rate**2).sum())).fill_nan(None)
     means = [pl.col(name).mean() for name in _MEANS if name in flows.columns]
+    times = []
+    if "messages" in flows.columns:  # A mean over messages, not over flows, of which one may have few.
+        many = pl.col("messages")
+        times = [((pl.col("completion_time") * many).sum() / many.sum()).fill_nan(None).alias("completion_time")]
     table = flows.group_by([*keys, "group"], maintain_order=True).agg(
-        pl.len().alias("flow_count"), *means, jain.alias("jain")
+        pl.len().alias("flow_count"), *means, jain.alias("jain"), *times
     )
     return table.with_columns(pl.lit(None, dtype=pl.String).alias("error"))
 

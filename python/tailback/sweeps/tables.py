@@ -58,6 +58,8 @@ def run_table(variants: Sequence[Variant], rows: Sequence[Row]) -> pl.DataFrame:
 def flow_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
     """One line per flow and run."""
     table = with_neutral_groups(_joined(rows, windows, "flows"), axes_of(variants))
+    if "messages" in table.columns and not table["messages"].sum():
+        table = table.drop("messages", "completion_time")  # Nobody sent any.
     return _with_axes(flow_rates(table, table["window"]).drop("window"), variants, OWN["flows"])
 
 
@@ -100,7 +102,9 @@ def _joined(rows: Sequence[Row], windows: Sequence[float], kind: str) -> pl.Data
             columns.setdefault(name, []).extend(values)
     if not heads["variant"]:
         return pl.DataFrame(schema=_NONE[kind])
-    return table_of({**heads, **columns}, kind)
+    table = table_of({**heads, **columns}, kind)
+    # A column of which no run has a value, such as round trip times that nobody recorded, is one of numbers all the same.
+    return table.with_columns(pl.col(pl.Null).cast(pl.Float64))
 
 
 def _with_axes(table: pl.DataFrame, variants: Sequence[Variant], own: str) -> pl.DataFrame:
