@@ -76,8 +76,7 @@ def _scale(axis: Axes, metric: str, rows: pl.DataFrame) -> None:
     else:
         threshold = 1.0 if metric == "delay" else 0.1
         axis.set_yscale("symlog", linthresh=threshold)
-        axis.set_ylim(-0.06 * threshold, 1.3 * highest)
-        ticks = [
-            tick for tick in (0, 0.1, 0.3, 1, 3, 10, 30, 100) if tick in {0, threshold} or threshold < tick < highest
-        ]
+        top = 1.3 * highest
+        axis.set_ylim(-0.06 * threshold, top)
+        ticks = [tick for tick in (0, 0.1, 0.3, 1, 3, 10, 30, 100) if tick in {0, threshold} or threshold < tick < top]
         axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
