@@ -19,7 +19,8 @@ pub(crate) fn inline(scenario: &mut Scenario, base: &Path) -> Vec<FieldError> {
             errors.push(FieldError {
                 field: format!("flows[{index}].source.file"),
                 value: format!("{} ({problem})", path.display()),
-                allowed: "a readable file with a time and an amount per line, such as \"125 ms, 1500 B\""
+                allowed: "a readable file with a time and an amount per line, such as \"125 ms, 1500 B\", or bare numbers \
+                          below a heading with their units, such as \"ms,bytes\""
                     .to_owned(),
             });
             continue;
