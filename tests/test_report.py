@@ -469,3 +469,30 @@ def test_intervals_beyond_a_bound_are_told(tmp_path: Path) -> None:
     found = runs.intervals("jain")
     assert found["high"][0] > 1.0
     assert "beyond 1 of Jain" in runs.report(tmp_path).read_text(encoding="utf-8")
+
+
+def test_a_report_that_is_stopped_leaves_nothing_and_is_in_nobodys_way(
+    result: tb.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tailback.report import sweep as pages
+
+    runs = tb.dumbbell(rate="5 Mbit/s", delay="5 ms", duration="2 s").with_flows(tb.flows(2, "cubic")).sweep(seeds=2)
+
+    def stopped(*_: object, **__: object) -> Path:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pages, "write_page", stopped)
+        for one in (result, runs):
+            with pytest.raises(KeyboardInterrupt):
+                one.report(tmp_path / "page")
+            assert list(tmp_path.iterdir()) == []
+    for one, saved in ((result, "result"), (runs, "runs")):
+        page = one.report(tmp_path / saved)
+        assert page == tmp_path / saved / "index.html"
+        # What draws a figure again names the place where the page lies, not where it was made.
+        assert f"tailback plot {tmp_path / saved / saved} " in page.read_text(encoding="utf-8")
+        assert tb.load(tmp_path / saved / saved) is not None
+        (tmp_path / saved / "mine.txt").write_text("kept")
+        one.report(tmp_path / saved)
+        assert (tmp_path / saved / "mine.txt").read_text() == "kept"

@@ -25,7 +25,7 @@ def write_report(folder: Path, out: Path | None, *, cells: Mapping[str, str | No
         ArgumentError: where ``cells`` chooses and there are no two axes.
     """
     from tailback.report.drawn import Cells
-    from tailback.report.page import expect_room
+    from tailback.report.page import expect_room, room
     from tailback.report.sweep import write_result_report, write_sweep_report
     from tailback.saved import load
     from tailback.sweeps import Runs
@@ -36,10 +36,12 @@ def write_report(folder: Path, out: Path | None, *, cells: Mapping[str, str | No
     target = out if out is not None else folder / "report"
     match found:
         case Runs():
-            page = write_sweep_report(found, target, folder, Cells(**cells))
+            with room(target) as where:
+                write_sweep_report(found, where, folder, Cells(**cells))
         case _:
             for name, choice in cells.items():
                 if choice is not None:
                     raise refused(f"--{name}", choice, "nothing for a single run: heat maps are of sweeps")
-            page = write_result_report(found, target, folder)
-    typer.echo(str(page))
+            with room(target) as where:
+                write_result_report(found, where, folder)
+    typer.echo(str(target / "index.html"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,21 @@ def expect_room(folder: Path) -> None:
         StorageError: for such a folder, and where none can be made.
     """
     files.expect_room(folder, mine=_is_report)
+
+
+@contextmanager
+def room(folder: Path) -> Iterator[Path]:
+    """Where a page is written: beside a folder that is not there yet, so that it appears whole or not at all and one that
+    was stopped is in nobody's way; into one that holds a page already.
+
+    Raises:
+        StorageError: where writing fails.
+    """
+    if folder.is_dir() and any(folder.iterdir()):
+        yield folder
+        return
+    with files.new_folder(folder, mine=_is_report) as beside:
+        yield beside
 
 
 def _is_report(folder: Path) -> bool:

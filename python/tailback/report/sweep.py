@@ -30,7 +30,9 @@ LISTED = 40
 """So many scenarios and errors are written out."""
 
 
-def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None, cells: Cells | None = None) -> Path:
+def write_sweep_report(
+    runs: Runs, folder: Path, source: Path | None = None, cells: Cells | None = None, *, called: Path | None = None
+) -> Path:
     """Writes ``folder/index.html`` about a sweep, with figures and tables beside it.
 
     Args:
@@ -39,6 +41,7 @@ def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None, cel
         source: where the runs are saved, for the commands that draw the figures again; they are saved into
             ``folder/runs`` where they are not saved yet.
         cells: what the heat map shows.
+        called: what the folder will be called, where it is still written beside its place.
 
     Returns:
         The page's path.
@@ -51,7 +54,8 @@ def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None, cel
     wanted = figures_of_sweep(runs, cells or Cells())  # What cannot be drawn is told before anything is written.
     make_folder(folder)
     if source is None:
-        source = runs.save(folder / "runs", csv=False)
+        runs.save(folder / "runs", csv=False)
+        source = (called or folder) / "runs"
     data = []
     for name in ("table", "flows", "links"):
         file = f"{'runs' if name == 'table' else name}.csv"
@@ -88,20 +92,24 @@ def write_sweep_report(runs: Runs, folder: Path, source: Path | None = None, cel
     return write_page("study.html", folder / "index.html", context, interactive=_interactive(figures))
 
 
-def write_result_report(result: Result, folder: Path, source: Path | None = None) -> Path:
+def write_result_report(
+    result: Result, folder: Path, source: Path | None = None, *, called: Path | None = None
+) -> Path:
     """Writes ``folder/index.html`` about one run.
 
     Args:
         result: what is told.
         folder: where to.
         source: where the result is saved; into ``folder/result`` where it is not saved yet.
+        called: what the folder will be called, where it is still written beside its place.
 
     Raises:
         StorageError: where writing fails.
     """
     make_folder(folder)
     if source is None:
-        source = result.save(folder / "result", csv=False)
+        result.save(folder / "result", csv=False)
+        source = (called or folder) / "result"
     for name in ("flows", "links"):
         tables.write_csv(getattr(result, name), folder / f"{name}.csv")
     files = ["flows", "links"]

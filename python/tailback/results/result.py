@@ -216,8 +216,11 @@ class Result(Tabular):
         Raises:
             StorageError: where the folder holds something else than such a page, or writing fails.
         """
-        from tailback.report.page import expect_room
+        from tailback.report.page import expect_room, room
         from tailback.report.sweep import write_result_report
 
-        expect_room(Path(folder))
-        return write_result_report(self, Path(folder))
+        target = Path(folder)
+        expect_room(target)
+        with room(target) as where:
+            write_result_report(self, where, called=target)
+        return target / "index.html"

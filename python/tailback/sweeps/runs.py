@@ -248,11 +248,14 @@ class Runs(Tabular):
             StorageError: where the folder holds something else than such a page, or writing fails.
         """
         from tailback.report.drawn import Cells
-        from tailback.report.page import expect_room
+        from tailback.report.page import expect_room, room
         from tailback.report.sweep import write_sweep_report
 
-        expect_room(Path(folder))
-        return write_sweep_report(self, Path(folder), cells=Cells(metric, x, y, by))
+        target = Path(folder)
+        expect_room(target)
+        with room(target) as where:
+            write_sweep_report(self, where, cells=Cells(metric, x, y, by), called=target)
+        return target / "index.html"
 
 
 def _left_open(fitting: pl.DataFrame, left: Sequence[str], chosen: Mapping[str, Any]) -> str:
