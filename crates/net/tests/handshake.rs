@@ -225,3 +225,26 @@ fn lengths_are_those_of_who_has_the_invitation() {
     }
     assert_eq!(initiator.cookie(&cookie).map(|(_, length)| length), Some(1232));
 }
+
+/// In the clear the codes are checksums, and nobody is remembered: there is no key to tell senders by.
+#[test]
+fn without_keys_anybody_is_let_in() {
+    let mut responder = Responder::new(None, Time::ZERO).expect("random numbers");
+    let initiators = [(); 2].map(|()| Initiator::new(None).expect("random numbers"));
+    let initiations: Vec<_> = initiators
+        .into_iter()
+        .zip(1..)
+        .map(|(mut initiator, seconds)| {
+            let now = Time::ZERO + Span::from_secs(seconds);
+            let Answer::Reply(reply) = responder.read(now, here(), &initiator.hello(1232)) else {
+                panic!("a cookie")
+            };
+            let (cookie, _) = initiator.cookie(&reply).expect("a cookie");
+            initiator.initiation(&cookie, &[7; 200]).expect("made")
+        })
+        .collect();
+    for initiation in initiations.iter().rev() {
+        let answer = responder.read(Time::ZERO + Span::from_secs(3), here(), initiation);
+        assert!(matches!(answer, Answer::Knock(_)), "{answer:?}");
+    }
+}
