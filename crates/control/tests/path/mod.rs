@@ -59,6 +59,8 @@ pub(crate) struct Path<C> {
     /// loss is repaired.
     recovery: Option<(u64, u64)>,
     pending: Option<CongestionEvent>,
+    /// A time-out's losses are being repaired, until that proves to have been for nothing.
+    timed_out: bool,
 }
 
 impl<C: Controller> Path<C> {
@@ -90,6 +92,7 @@ impl<C: Controller> Path<C> {
             least: Span::MAX,
             recovery: None,
             pending: None,
+            timed_out: false,
         }
     }
 
@@ -244,7 +247,11 @@ impl<C: Controller> Path<C> {
             lost: &lost,
             rtt,
             event,
-            recovery: if self.recovery.is_some() { Recovery::Fast } else { Recovery::Open },
+            recovery: match self.recovery {
+                _ if self.timed_out => Recovery::Timeout,
+                Some(_) => Recovery::Fast,
+                None => Recovery::Open,
+            },
             outstanding: Bytes::new(self.in_flight) + advanced,
             in_flight: Bytes::new(self.in_flight),
             delivery: self.sampler.on_feedback(self.now, &acked, &lost),
@@ -257,6 +264,7 @@ impl<C: Controller> Path<C> {
 
     fn event(&mut self, newest: Option<u64>, oldest_lost: Option<u64>) -> Option<CongestionEvent> {
         if let Some(event) = self.pending.take() {
+            self.timed_out = matches!(event, CongestionEvent::Timeout { .. });
             if event == CongestionEvent::Spurious {
                 self.recovery = None;
             }

@@ -2,6 +2,7 @@
 //! the feedback in `wire.rs`; nothing here reads the code of the schemes.
 
 mod bbr1;
+mod bbr3;
 mod classic;
 mod compound;
 mod copa;

@@ -21,6 +21,8 @@ pub(super) struct Control {
     pub(super) most: f64,
     pub(super) window: f64,
     prior: f64,
+    /// What a time-out lost is being repaired.
+    timed_out: bool,
     pub(super) pace: Pace,
     /// The least that the window has room for at this rate (`BBRQuantizationBudget`): it mostly stays, as the rate does.
     budget: f64,
@@ -49,6 +51,7 @@ impl Control {
             most,
             window: initial,
             prior: 0.0,
+            timed_out: false,
             pace,
             budget: budget(pace.rate(), segment, 0.0),
             for_acks: 0.0,
@@ -119,6 +122,19 @@ impl Control {
         }
         let window = larger(self.window, LEAST_WINDOW * self.segment);
         self.window = smaller(smaller(window, cap), self.most);
+    }
+
+    /// `BBROnEnterRTO`.
+    pub(super) fn time_out(&mut self, in_flight: f64) {
+        self.timed_out = true;
+        self.window = in_flight + self.segment;
+    }
+
+    /// No time-out is being repaired any more: no event tells of that.
+    pub(super) fn end_timeout(&mut self) {
+        if std::mem::take(&mut self.timed_out) {
+            self.restore();
+        }
     }
 
     /// `BBRSaveCwnd`.

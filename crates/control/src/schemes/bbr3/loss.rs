@@ -52,7 +52,7 @@ impl Bbr3 {
                     self.control.save();
                     self.keep();
                 }
-                self.control.window = in_flight + self.segment;
+                self.control.time_out(in_flight);
             }
             CongestionEvent::RecoveryEnd => {
                 self.recovery_round = None;

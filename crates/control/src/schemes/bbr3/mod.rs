@@ -25,6 +25,9 @@
 //! | Reno coexistence compares rounds with bytes | with packets: bytes over the segment size |
 //! | the second term of the volume at loss may be negative | it is at least 0, as in Linux |
 //! | a time-out leaves "in flight + 1" | one segment more than what is in flight |
+//! | Down lasts until BDP is in flight in the text, and until a product with `max_bw` is in the pseudocode | BDP, with `bw` |
+//! | aggregation is reckoned with the `bw` of the acknowledgement before | with that of the newest sample, as in Linux |
+//! | after an idle time `extra_acked_delivered` stays, though its interval begins anew | it begins anew, too, as in Linux |
 //! | what marks do is not defined | data is not ECN-capable, and marks are ignored |
 //! | fast recovery: a window "by packet conservation" is a MAY | the model alone bounds the window; its end restores what it was |
 //!
@@ -385,11 +388,11 @@ impl Controller for Bbr3 {
         let (pacing_gain, window_gain) = self.state.gains();
         self.control.first_rtt(feedback.rtt.map(|rtt| rtt.smoothed), State::Startup.gains().0);
         self.control.set_rate(pacing_gain, self.model.bandwidth(), self.model.is_full());
-        if sample.newly_acked > Bytes::ZERO && feedback.recovery != Recovery::Timeout {
+        if feedback.recovery != Recovery::Timeout {
+            self.control.end_timeout();
+        }
+        if sample.newly_acked > Bytes::ZERO {
             self.bound_window(window_gain, sample);
-        } else if feedback.recovery == Recovery::Timeout {
-            self.control.window += sample.newly_acked.as_f64();
-            self.control.window = self.control.window.min(self.control.most);
         }
         if cx.notes.is_some() {
             self.publish(cx);
