@@ -42,6 +42,8 @@ pub struct Batch {
     pub lost: u32,
     /// Bytes of these.
     pub lost_bytes: Bytes,
+    /// When the first of these left.
+    pub lost_since: Option<Time>,
     /// Of the newest packet that arrived, without the time that its arrival was held back.
     pub round_trip: Option<Span>,
     /// By how many bytes the newest packet that arrived is further than before, lost ones included.
@@ -110,7 +112,8 @@ impl Arrivals {
     /// A report that left at `left` by the receiver's clock, of the packets from `first` on.
     pub fn on_report(&mut self, now: Time, first: u64, left: Time, words: &[ArrivalWord]) -> &Batch {
         self.batch.arrived.clear();
-        (self.batch.lost, self.batch.lost_bytes, self.batch.round_trip) = (0, Bytes::ZERO, None);
+        (self.batch.lost, self.batch.lost_bytes) = (0, Bytes::ZERO);
+        (self.batch.lost_since, self.batch.round_trip) = (None, None);
         let before = self.newest.max(self.first);
         for (number, word) in (first..=u64::MAX).zip(words) {
             let Some(index) = number.checked_sub(self.first) else { continue };
@@ -141,6 +144,7 @@ impl Arrivals {
                 Some(record) if !record.told => {
                     self.batch.lost += 1;
                     self.batch.lost_bytes += record.size;
+                    self.batch.lost_since.get_or_insert(record.sent);
                 }
                 Some(_) => {}
                 None => break,

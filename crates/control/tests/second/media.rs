@@ -86,7 +86,6 @@ impl Path {
 
 /// A packet that is known to have arrived: when it left by the sender's clock and when it came by the receiver's.
 #[derive(Clone, Copy, Debug)]
-#[expect(dead_code, reason = "for laws that weigh what is lost and in flight")]
 pub(crate) struct Came {
     pub(crate) number: u64,
     pub(crate) size: f64,
@@ -96,9 +95,7 @@ pub(crate) struct Came {
 }
 
 #[derive(Clone, Copy, Debug)]
-#[expect(dead_code, reason = "for laws that weigh what is lost and in flight")]
 pub(crate) struct Missing {
-    pub(crate) number: u64,
     pub(crate) size: f64,
     pub(crate) left: f64,
 }
@@ -110,19 +107,13 @@ pub(crate) struct News {
     pub(crate) lost: Vec<Missing>,
     /// Of the newest packet among these, without the time that its arrival was held back.
     pub(crate) round_trip: f64,
-    /// Bytes up to the newest packet that arrived which were beyond it before, and those still beyond it.
-    pub(crate) advanced: f64,
-    pub(crate) ahead: f64,
 }
 
 /// A packet that leaves.
 #[derive(Clone, Copy, Debug)]
-#[expect(dead_code, reason = "for laws that weigh what is lost and in flight")]
 pub(crate) struct Leaves {
     pub(crate) number: u64,
     pub(crate) size: f64,
-    /// Bytes sent beyond the newest packet that arrived, this one included.
-    pub(crate) ahead: f64,
 }
 
 /// What leaves beside data: bits per second and bytes.
@@ -165,7 +156,6 @@ impl Records {
 
     fn report(&mut self, now: Time, first: u64, left: Time, words: &[ArrivalWord]) -> News {
         let mut news = News::default();
-        let before = self.beyond;
         for (number, word) in (first..).zip(words) {
             let Some(age) = word.age() else { continue };
             let (size, sent, known) = &mut self.packets[number as usize];
@@ -173,7 +163,7 @@ impl Records {
                 continue;
             }
             let (size, left_at) = (*size as f64, *sent);
-            let at = seconds(left) - age.as_secs_f64();
+            let at = seconds(Time::from_nanos(left.as_nanos() - age.as_nanos()));
             news.came.push(Came { number, size, left: seconds(left_at), at, marked: word.is_marked() });
             news.round_trip = seconds(now) - seconds(left_at) - age.as_secs_f64();
             self.beyond = self.beyond.max(number as usize + 1);
@@ -181,12 +171,10 @@ impl Records {
         for number in self.open..self.beyond.saturating_sub(3) {
             let (size, sent, known) = &mut self.packets[number];
             if !std::mem::replace(known, true) {
-                news.lost.push(Missing { number: number as u64, size: *size as f64, left: seconds(*sent) });
+                news.lost.push(Missing { size: *size as f64, left: seconds(*sent) });
             }
         }
         self.open = self.open.max(self.beyond.saturating_sub(3));
-        news.advanced = self.bytes(before, self.beyond);
-        news.ahead = self.bytes(self.beyond, self.packets.len());
         news
     }
 }
@@ -284,6 +272,8 @@ impl<S: SecondLaw> Flow<S> {
 
     fn step(&mut self) {
         let report = self.back.front().map_or(Time::NEVER, |(at, _)| *at);
+        // In whole microseconds, which is how GCC counts.
+        self.departs = Time::from_nanos(self.departs.as_nanos().next_multiple_of(1000));
         let next = self.departs.min(self.reports_at).min(report);
         self.now = self.now.max(next);
         if next == self.reports_at {
@@ -314,7 +304,7 @@ impl<S: SecondLaw> Flow<S> {
             app_limited: false,
             tag: 0,
         };
-        self.second.sent(seconds(self.now), &Leaves { number, size: size as f64, ahead });
+        self.second.sent(seconds(self.now), &Leaves { number, size: size as f64 });
         self.ours.on_sent(self.now, &mut sent, &mut Cx { rng: &mut self.draws, notes: None });
         self.compare(&format!("sent {number}"));
         self.travel(number, size as f64);

@@ -8,6 +8,8 @@ mod compound;
 mod copa;
 mod cubic;
 mod datagrams;
+mod gcc;
+mod gcc_loss;
 mod ledbat_plus_plus;
 mod media;
 mod monaco;

@@ -14,6 +14,8 @@ use super::media::{Directs, Flow, News, Path, SecondLaw};
 const TAU: f64 = 0.5;
 const LOGWIN: f64 = 0.5;
 const DELTA: f64 = 0.1;
+/// Times that are equal in the first writing may differ by less in seconds.
+const NANO: f64 = 2e-10;
 const QTH: f64 = 0.05;
 
 /// A packet in the observation window; one that is lost has no bytes.
@@ -98,7 +100,7 @@ impl Nada {
         for _ in &news.lost {
             self.log.push(Logged { at: newest, bytes: 0.0, marked: false, queue: 0.0 });
         }
-        self.log.retain(|logged| newest - logged.at < LOGWIN);
+        self.log.retain(|logged| newest - logged.at < LOGWIN - NANO);
         self.open += news.came.len() as f64;
         if !news.lost.is_empty() {
             self.loss_event();

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heard {
     pub(super) now: f64,
-    /// When the first and the last packet that arrived had left.
+    /// When the first and the last packet had left that arrived or is lost.
     pub(super) sent: (f64, f64),
     /// Bytes that arrived and that are lost, and packets.
     pub(super) kept: f64,

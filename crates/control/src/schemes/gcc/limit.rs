@@ -21,10 +21,10 @@ pub(super) struct Limit {
 impl Limit {
     /// So many bits leave, where the rate is this.
     pub(super) fn on_sent(&mut self, now: f64, bits: f64, rate: f64) {
-        let elapsed = self.spent.map_or(0.0, |spent| now - spent);
-        self.spent = Some(now);
+        let Some(spent) = self.spent.replace(now) else { return };
         let full = BUDGET * USED * rate;
-        self.budget = (self.budget.max(-full) + USED * rate * elapsed).min(full) - bits;
+        self.budget = (self.budget.clamp(-full, full) - bits).max(-full);
+        self.budget = (self.budget + USED * rate * (now - spent)).min(full);
         if self.since.is_none() && self.budget > LEVELS.0 * full {
             self.since = Some(now);
         } else if self.since.is_some() && self.budget < LEVELS.1 * full {

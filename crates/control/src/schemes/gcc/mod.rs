@@ -7,11 +7,11 @@
 //!
 //! | part | rule |
 //! | --- | --- |
-//! | groups | packets sent within 5 ms; `d = Δ arrival − Δ departure` |
+//! | groups | packets sent within 5 ms, or that waited together; `d = Δ arrival − Δ departure` |
 //! | trend | slope over 20 groups of the sum of d, smoothed by 0.9; compared as `4 min(groups, 60) slope` |
 //! | threshold | 12.5 at first; moves towards the trend by 0.0087 (up) or 0.039 (down) per ms of the difference; 6 to 600 |
 //! | over-use | above the threshold for 10 ms and two groups, and not falling |
-//! | decrease | `0.85` of the rate of arrivals, at most once per round trip, then hold |
+//! | decrease | `0.85` of the rate of arrivals less 5 kbit/s, not within a round trip of any change, then hold |
 //! | increase | 8 % per second; near a known capacity a packet per `2 (RTT + 100 ms)`; at most `1.5 arrivals + 10 kbit/s` |
 //! | probes | clusters at 3 and 6 times the first rate, twice what is found as long as that grows; every 5 s where the application sends too little; after a large drop |
 //! | padding | while the newer loss part raises the rate: so much leaves as the rate says, whatever the application makes |
@@ -21,7 +21,9 @@
 //! the threshold has come down to 6; without probes 300 kbit/s become 3 Mbit/s in 29.9 s; after a decrease up to 24 kbit/s are added each second
 //! at 1200 bytes and 100 ms.
 //!
-//! Deviations: reports are those of RFC 8888, four times as coarse as transport-wide ones, at a fixed interval; those of the
+//! Deviations: the rate of arrivals is that of the last 500 ms by the receiver's clock, where the source has a window of 20
+//! packets and a second at least, and leaves out its longest pause. The application's limit ends when it ends, not with the next
+//! report. Reports are those of RFC 8888, four times as coarse as transport-wide ones, at a fixed interval; those of the
 //! newer loss part are in `bwe_v2/mod.rs`. Padding are packets of their own, as large as data's, not copies. Packets are
 //! paced at the rate, not at 2.5 times it: with that, the trend here takes a video's frames for queues, and half of a link of
 //! 1 Mbit/s stays unused. Marks are ignored.
@@ -41,7 +43,7 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Checker, Cx, Directive, ProbePlan, Sent, Span, Time};
 
 use super::media::{ArrivalReports, MediaLaw, MediaSender, ReportPlan};
-use crate::estimators::arrivals::Batch;
+use crate::estimators::arrivals::{Arrived, Batch};
 use crate::needs::{MarkResponse, Needs, Reliability};
 use crate::parts::{BoxedController, ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 use heard::Heard;
@@ -92,6 +94,8 @@ impl Default for GccConfig {
 
 /// The window over which arrivals are a rate.
 const WINDOW: Span = Span::from_millis(500);
+/// A probe leaves so much of what arrives.
+const PROBE_KEEPS: f64 = 0.85;
 
 impl SchemeConfig for GccConfig {
     type Controller = BoxedController;
@@ -140,10 +144,10 @@ pub struct Gcc {
     bounds: (f64, f64),
     probes: Option<Probes>,
     limit: Limit,
-    /// What the trend said before.
-    usage: Usage,
-    /// Bytes by report.
+    /// When the newest packet of each report came, by the receiver's clock, and bytes.
     window: VecDeque<(Time, f64)>,
+    /// A report's packets in the order of their arrival.
+    order: Vec<Arrived>,
     /// Seconds.
     round_trip: f64,
 }
@@ -156,12 +160,12 @@ impl Gcc {
         let bounds = (bits(config.min_rate), most);
         Self {
             trendline: Trendline::default(),
-            rate: Rate::new(start, bounds),
+            rate: Rate::new(start, bounds.0),
             loss: Loss::new(config.loss_estimator, bounds),
             bounds,
             probes: config.probes.then(|| Probes::new(start, most, segment.as_f64())),
             limit: Limit::default(),
-            usage: Usage::Normal,
+            order: Vec::new(),
             window: VecDeque::new(),
             round_trip: 0.1,
         }
@@ -178,48 +182,64 @@ impl Gcc {
         cluster.map_or_else(|| self.loss.pads().then_some(ProbePlan::Padding), Probes::plan)
     }
 
-    fn take(&mut self, now: Time, batch: &Batch) {
+    /// Whether the delay fell and is normal again.
+    fn take(&mut self, now: Time, batch: &Batch) -> bool {
         let millis = |at: Time| at.as_nanos() as f64 * 1e-6;
         let mut bytes = 0.0;
+        let mut newest = self.window.back().map_or(Time::ZERO, |(at, _)| *at);
+        self.order.clear();
         for arrived in &batch.arrived {
             bytes += arrived.size.as_f64();
-            if let Some(at) = arrived.at {
-                self.trendline.take(millis(now), millis(arrived.sent), millis(at));
-            }
+            newest = arrived.at.map_or(newest, |at| newest.max(at));
+        }
+        self.order.extend(batch.arrived.iter().filter(|arrived| arrived.at.is_some()));
+        self.order.sort_by_key(|arrived| arrived.at);
+        let mut recovered = false;
+        for arrived in &self.order {
+            let before = self.trendline.usage();
+            let at = arrived.at.unwrap_or(now);
+            self.trendline.take(millis(now), millis(arrived.sent), millis(at));
+            recovered |= before == Usage::Under && self.trendline.usage() == Usage::Normal;
         }
         if let Some(trip) = batch.round_trip {
             self.round_trip = trip.as_secs_f64();
         }
-        self.window.push_back((now, bytes));
-        while self.window.front().is_some_and(|(at, _)| now.since(*at) > WINDOW) {
+        self.window.push_back((newest, bytes));
+        while self.window.front().is_some_and(|(at, _)| newest.since(*at) > WINDOW) {
             self.window.pop_front();
         }
+        recovered
     }
 
-    /// Bits per second that arrived: those of the oldest report in the window came before it.
+    /// Bits per second that arrived: those of the oldest report in the window came before it. Whole ones, as in the source: what
+    /// is equal but for rounding is no increase.
     fn arriving(&self) -> Option<f64> {
         let (first, last) = (self.window.front()?.0, self.window.back()?.0);
         let covered = last.since(first).as_secs_f64();
         let bytes: f64 = self.window.iter().skip(1).map(|(_, bytes)| bytes).sum();
-        (covered > 0.0).then(|| 8.0 * bytes / covered)
+        (covered > 0.0).then(|| (8.0 * bytes / covered).round())
     }
 
     fn update(&mut self, now: Time, news: &Batch, cx: &mut Cx<'_>) {
-        let (seconds, usage) = (now.as_secs_f64(), self.trendline.usage());
-        let probed = self.probes.as_mut().and_then(|probes| probes.on_arrivals(&news.arrived));
+        let recovered = self.take(now, news);
+        let (seconds, usage, arriving) = (now.as_secs_f64(), self.trendline.usage(), self.arriving());
+        let probed = self.probes.as_mut().and_then(|probes| probes.on_arrivals(&self.order));
+        // A probe that found little takes no more than over-use would.
+        let kept = arriving.map_or(0.0, |arriving| self.rate.get().min(PROBE_KEEPS * arriving));
+        let probed = probed.map(|probed| probed.max(kept));
+        let took = probed.is_none() && usage != Usage::Over;
         if let Some(probed) = probed.filter(|_| usage != Usage::Over) {
             self.rate.set(seconds, probed);
             cx.note("probed_rate", probed);
-        } else if let Some(arriving) = self.arriving() {
+        } else {
             self.rate.update(seconds, usage, arriving, self.round_trip);
         }
         self.take_loss(seconds, news);
-        let before = std::mem::replace(&mut self.usage, usage);
         let (target, allowed) = (self.target(), usage == Usage::Normal && !self.loss.forbids_probes());
         if let Some(probes) = &mut self.probes {
             probes.on_rate(seconds, target, &self.limit, allowed);
-            if before == Usage::Under && allowed {
-                probes.on_recovery(seconds, &self.limit);
+            if recovered && took {
+                probes.on_recovery(seconds, &self.limit, allowed);
             }
         }
         if let Some(inherent) = self.loss.inherent() {
@@ -232,9 +252,10 @@ impl Gcc {
 
     fn take_loss(&mut self, now: f64, news: &Batch) {
         let (Some(first), Some(last)) = (news.arrived.first(), news.arrived.last()) else { return };
+        let began = news.lost_since.map_or(first.sent, |since| since.min(first.sent));
         let heard = Heard {
             now,
-            sent: (first.sent.as_secs_f64(), last.sent.as_secs_f64()),
+            sent: (began.as_secs_f64(), last.sent.as_secs_f64()),
             kept: news.arrived.iter().map(|arrived| arrived.size.as_f64()).sum(),
             lost: news.lost_bytes.as_f64(),
             packets: (news.arrived.len() as f64, f64::from(news.lost)),
@@ -254,12 +275,11 @@ impl MediaLaw for Gcc {
         self.limit.on_sent(now.as_secs_f64(), 8.0 * size, target);
         let plan = self.plan();
         let Some(probes) = &mut self.probes else { return false };
-        probes.on_sent(sent.number, size);
+        probes.on_sent(now.as_secs_f64(), sent.number, size);
         self.plan() != plan
     }
 
     fn on_news(&mut self, now: Time, news: &Batch, cx: &mut Cx<'_>) {
-        self.take(now, news);
         self.update(now, news, cx);
     }
 
@@ -274,17 +294,18 @@ mod tests {
     use tailback_core::Stream;
 
     use super::*;
-    use crate::estimators::arrivals::Arrived;
 
     /// A report each 100 ms of packets that took 50 ms, at the rate of an application that makes 800 kbit/s at most, of which
-    /// this part is lost; what leaves beside data meanwhile, report by report.
+    /// this part is lost, or at the rate that is padded; what leaves beside data meanwhile, report by report.
     fn plans(gcc: &mut Gcc, from: u32, reports: u32, loss: f64) -> Vec<Option<ProbePlan>> {
         let mut stream = Stream::new(u64::from(from), "loss");
         let step = |report: u32| {
             let at = |packet: u32| Time::from_secs_f64(0.1 * f64::from(report) + 0.0125 * f64::from(packet));
             let mut batch = Batch::default();
+            let pads = gcc.directive().probe == Some(ProbePlan::Padding);
+            let size = if pads { Bytes::from_f64(gcc.target() / 640.0) } else { Bytes::new(1200) };
             for packet in 0..8 {
-                let (number, size) = (u64::from(8 * report + packet), Bytes::new(1200));
+                let number = u64::from(8 * report + packet);
                 if stream.chance(loss) {
                     batch.lost += 1;
                     batch.lost_bytes += size;

@@ -112,7 +112,8 @@ pub(super) struct Probes {
     plan: Option<ProbePlan>,
     count: u64,
     clusters: VecDeque<Cluster>,
-    began: f64,
+    /// When the last clusters were asked for; the first ones are with the first packet.
+    began: Option<f64>,
     /// An estimate above this asks for another cluster; none where results are not waited for.
     further: Option<f64>,
     estimate: f64,
@@ -132,14 +133,14 @@ impl Probes {
             plan: None,
             count: 0,
             clusters: VecDeque::new(),
-            began: 0.0,
+            began: None,
             further: None,
             estimate: start,
             dropped: None,
             drop_probed: None,
             next: 0,
         };
-        probes.begin(0.0, &FIRST.map(|scale| scale * start), true);
+        probes.begin(None, &FIRST.map(|scale| scale * start), true);
         probes
     }
 
@@ -153,7 +154,7 @@ impl Probes {
         self.clusters.back().is_some_and(|cluster| cluster.left > 0.0)
     }
 
-    fn begin(&mut self, now: f64, rates: &[f64], further: bool) {
+    fn begin(&mut self, now: Option<f64>, rates: &[f64], further: bool) {
         let capped = rates.iter().any(|rate| *rate >= self.most);
         self.pending.extend(rates.iter().map(|rate| rate.min(self.most)));
         let last = rates.last().copied().unwrap_or(self.most).min(self.most);
@@ -179,7 +180,8 @@ impl Probes {
     }
 
     /// A packet leaves.
-    pub(super) fn on_sent(&mut self, number: u64, size: f64) {
+    pub(super) fn on_sent(&mut self, now: f64, number: u64, size: f64) {
+        self.began.get_or_insert(now);
         self.next = number + 1;
         if let Some(cluster) = self.clusters.back_mut().filter(|cluster| cluster.left > 0.0) {
             if cluster.left >= cluster.bytes {
@@ -191,7 +193,7 @@ impl Probes {
         }
     }
 
-    /// What clusters say of these arrivals: an estimate of the capacity.
+    /// What clusters say of these arrivals, in their order: an estimate of the capacity.
     pub(super) fn on_arrivals(&mut self, arrived: &[Arrived]) -> Option<f64> {
         let seconds = |at: tailback_core::Time| at.as_nanos() as f64 * 1e-9;
         let mut found = None;
@@ -213,29 +215,28 @@ impl Probes {
         }
         self.estimate = rate;
         if allowed && self.further.is_some_and(|further| rate > further) {
-            return self.begin(now, &[FURTHER * rate], true);
+            return self.begin(Some(now), &[FURTHER * rate], true);
         }
-        if now - self.began > PATIENCE {
+        if self.began.is_some_and(|began| now - began > PATIENCE) {
             self.further = None;
         }
-        let since = limit.since().filter(|_| allowed).map(|since| since.max(self.began));
-        if self.further.is_none()
-            && since.is_some_and(|since| now >= since + LIMITED_EVERY)
-            && rate < self.most
-        {
-            self.begin(now, &[LIMITED_SCALE * rate], true);
+        let since = limit.since().filter(|_| allowed).map(|since| since.max(self.began.unwrap_or(since)));
+        if self.further.is_none() && since.is_some_and(|since| now >= since + LIMITED_EVERY) {
+            self.begin(Some(now), &[LIMITED_SCALE * rate], true);
         }
     }
 
-    /// Delay is normal again after a queue drained: probes what a large drop took.
-    pub(super) fn on_recovery(&mut self, now: f64, limit: &Limit) {
+    /// Delay is normal again after a queue drained: probes what a large drop took, where nothing forbids that.
+    pub(super) fn on_recovery(&mut self, now: f64, limit: &Limit, allowed: bool) {
         let limited = limit.lately(now, LIMIT_ENDED);
         let Some((at, before)) = self.dropped.filter(|_| limited && self.further.is_none()) else { return };
         let asked = AFTER_DROP * before;
         let lately = self.drop_probed.is_some_and(|probed| now - probed <= DROP_EVERY);
         if (1.0 - UNCERTAIN) * asked > self.estimate && now - at < DROP_WITHIN && !lately {
             self.drop_probed = Some(now);
-            self.begin(now, &[asked], false);
+            if allowed {
+                self.begin(Some(now), &[asked], false);
+            }
         }
     }
 }
@@ -259,7 +260,7 @@ mod tests {
         let (mut found, mut free, bits) = (Vec::new(), *now, 9600.0);
         while probes.clusters.back().is_some_and(|cluster| cluster.left > 0.0) {
             let (rate, number, sent) = (cluster(probes).1, probes.next, *now);
-            probes.on_sent(number, 1200.0);
+            probes.on_sent(0.0, number, 1200.0);
             free = f64::max(free, sent) + bits / capacity;
             let at = Time::from_secs_f64(free + 0.05);
             let size = Bytes::new(1200);
@@ -314,7 +315,7 @@ mod tests {
             for _ in 0..seconds * 10 {
                 now += 0.1;
                 limit.on_sent(now, 9600.0, rate);
-                probes.on_sent(probes.next, 1200.0);
+                probes.on_sent(now, probes.next, 1200.0);
                 probes.on_rate(now, rate, &limit, allowed);
             }
             (now, limit)
@@ -326,7 +327,7 @@ mod tests {
         send(&mut probes, 1.2e6, 1, true);
         assert_eq!((probes.count, cluster(&probes).1), (before + 1, 2.4e6));
         let (now, limit) = send(&mut probes, 0.6e6, 1, true);
-        probes.on_recovery(now + 0.05, &limit);
+        probes.on_recovery(now + 0.05, &limit, true);
         assert!((cluster(&probes).1 / (0.85 * 1.2e6) - 1.0).abs() < 1e-9, "{:?}", cluster(&probes));
     }
 
@@ -346,7 +347,7 @@ mod tests {
             probes.on_rate(now + 10.0, 1.2e6, &limit, true);
             probes.on_rate(now + 10.0, 0.6e6, &limit, true);
             let before = probes.count;
-            probes.on_recovery(now + 10.0 + later, &limit);
+            probes.on_recovery(now + 10.0 + later, &limit, true);
             assert_eq!(probes.count > before, probed, "{later} s later");
         }
     }

@@ -5,8 +5,16 @@
 
 use std::collections::VecDeque;
 
-/// Packets that leave within this belong to one group.
-const BURST: f64 = 5.0;
+/// Packets that leave within this belong to one group; so do those that arrive within the second, while delay falls and the
+/// group is younger than the third: they waited together.
+const GROUP: f64 = 5.0;
+const BURST: (f64, f64) = (5.0, 100.0);
+/// Groups that arrive so much later than their reports tell are by another clock; after so many that arrive before the one
+/// ahead of them all begins anew.
+const OTHER_CLOCK: f64 = 3000.0;
+const REORDERED: u32 = 3;
+/// After so long without a packet all begins anew.
+const SILENCE: f64 = 2000.0;
 /// Groups that the line goes through.
 const GROUPS: usize = 20;
 /// The weight of history in the smoothed delay.
@@ -38,9 +46,22 @@ pub(super) enum Usage {
 
 #[derive(Clone, Copy, Debug)]
 struct Group {
+    /// When its first packet left and arrived, its newest left, and its last arrived.
     began: f64,
+    came: f64,
     sent: f64,
     arrived: f64,
+    /// When its last packet was told of.
+    told: f64,
+}
+
+impl Group {
+    /// Whether a packet that left later belongs to it.
+    fn holds(&self, sent: f64, arrived: f64) -> bool {
+        let (left, came) = (sent - self.sent, arrived - self.arrived);
+        let waited = came < left && came <= BURST.0 && arrived - self.came < BURST.1;
+        left == 0.0 || waited || sent - self.began <= GROUP
+    }
 }
 
 /// The estimator and the detector.
@@ -48,6 +69,8 @@ struct Group {
 pub(super) struct Trendline {
     group: Option<Group>,
     before: Option<Group>,
+    reordered: u32,
+    heard: Option<f64>,
     accumulated: f64,
     smoothed: f64,
     points: VecDeque<(f64, f64)>,
@@ -65,6 +88,8 @@ impl Default for Trendline {
         Self {
             group: None,
             before: None,
+            reordered: 0,
+            heard: None,
             accumulated: 0.0,
             smoothed: 0.0,
             points: VecDeque::with_capacity(GROUPS),
@@ -80,19 +105,47 @@ impl Default for Trendline {
 }
 
 impl Trendline {
-    /// A packet left at `sent` and arrived at `arrived`; it is `now`.
+    /// A packet left at `sent` and arrived at `arrived`; it is `now`. In the order of arrival.
     pub(super) fn take(&mut self, now: f64, sent: f64, arrived: f64) {
-        if let Some(group) = &mut self.group
-            && sent - group.began <= BURST
-        {
-            (group.sent, group.arrived) = (group.sent.max(sent), group.arrived.max(arrived));
+        if self.heard.is_none_or(|heard| now - heard > SILENCE) {
+            *self = Self::default();
+        }
+        self.heard = Some(now);
+        let next = Group { began: sent, came: arrived, sent, arrived, told: now };
+        let Some(mut group) = self.group else {
+            self.group = Some(next);
+            return;
+        };
+        // Who left before the group began was overtaken.
+        if sent < group.began {
             return;
         }
-        if let (Some(group), Some(before)) = (self.group, self.before) {
-            self.update(now, group.arrived - before.arrived, group.sent - before.sent, group.arrived);
+        if group.holds(sent, arrived) {
+            (group.sent, group.arrived, group.told) = (group.sent.max(sent), arrived, now);
+            self.group = Some(group);
+            return;
         }
-        self.before = self.group;
-        self.group = Some(Group { began: sent, sent, arrived });
+        if let Some(before) = self.before {
+            let delta = group.arrived - before.arrived;
+            if delta - (group.told - before.told) >= OTHER_CLOCK {
+                return self.forget_groups();
+            }
+            if delta < 0.0 {
+                self.reordered += 1;
+                if self.reordered >= REORDERED {
+                    self.forget_groups();
+                }
+                return;
+            }
+            self.reordered = 0;
+            self.update(delta, group.sent - before.sent, arrived);
+        }
+        self.before = Some(group);
+        self.group = Some(next);
+    }
+
+    fn forget_groups(&mut self) {
+        (self.group, self.before, self.reordered) = (None, None, 0);
     }
 
     /// What was found last.
@@ -105,7 +158,8 @@ impl Trendline {
         (self.groups.min(MOST_GROUPS) * self.trend * GAIN, self.threshold)
     }
 
-    fn update(&mut self, now: f64, arrival_delta: f64, send_delta: f64, arrived: f64) {
+    /// A group is complete, for one whose first packet `arrived` has begun.
+    fn update(&mut self, arrival_delta: f64, send_delta: f64, arrived: f64) {
         self.groups += 1.0;
         self.accumulated += arrival_delta - send_delta;
         self.smoothed = HISTORY * self.smoothed + (1.0 - HISTORY) * self.accumulated;
@@ -113,17 +167,20 @@ impl Trendline {
             self.points.pop_front();
         }
         self.points.push_back((arrived, self.smoothed));
+        if self.groups < 2.0 {
+            return;
+        }
         let before = self.trend;
         if self.points.len() == GROUPS {
             self.trend = slope(&self.points).unwrap_or(before);
         }
         self.detect(send_delta, before);
-        self.adapt(now);
+        self.adapt(arrived);
     }
 
     fn detect(&mut self, send_delta: f64, before: f64) {
         let (scaled, threshold) = self.compared();
-        if self.groups < 2.0 || scaled.abs() <= threshold {
+        if scaled.abs() <= threshold {
             (self.over_for, self.over_groups, self.usage) = (None, 0, Usage::Normal);
         } else if scaled < 0.0 {
             (self.over_for, self.over_groups, self.usage) = (None, 0, Usage::Under);
@@ -136,11 +193,11 @@ impl Trendline {
         }
     }
 
-    fn adapt(&mut self, now: f64) {
+    fn adapt(&mut self, arrived: f64) {
         let (scaled, threshold) = self.compared();
         let size = scaled.abs();
-        let step = self.moved.map_or(0.0, |moved| (now - moved).min(LONGEST_STEP));
-        self.moved = Some(now);
+        let step = self.moved.map_or(0.0, |moved| (arrived - moved).min(LONGEST_STEP));
+        self.moved = Some(arrived);
         if size <= threshold + FAR {
             let pace = if size < threshold { DOWN } else { UP };
             self.threshold = (threshold + pace * (size - threshold) * step).clamp(BOUNDS.0, BOUNDS.1);
@@ -168,7 +225,8 @@ mod tests {
         (0..500)
             .filter(|step| {
                 let sent = 10.0 * f64::from(*step);
-                line.take(sent, sent, 50.0 + sent * (1.0 + excess));
+                let arrived = 50.0 + sent * (1.0 + excess);
+                line.take(arrived, sent, arrived);
                 line.usage() == Usage::Over
             })
             .count()
@@ -190,7 +248,8 @@ mod tests {
         (0..500).any(|step| {
             let sent = 10.0 * f64::from(step);
             line.threshold = threshold;
-            line.take(sent, sent, 50.0 + sent * (1.0 + excess));
+            let arrived = 50.0 + sent * (1.0 + excess);
+            line.take(arrived, sent, arrived);
             line.usage() == Usage::Over
         })
     }

@@ -79,8 +79,10 @@ impl Observation {
         self.kept + self.lost
     }
 
+    /// Of whole bytes, so that equal parts are equal.
     fn loss(&self) -> f64 {
-        if self.size() > 0.0 { self.lost / self.size() } else { 0.0 }
+        let bytes = |kilobytes: f64| (1e3 * kilobytes).round();
+        if self.size() > 0.0 { bytes(self.lost) / bytes(self.size()) } else { 0.0 }
     }
 }
 
