@@ -3,7 +3,8 @@
 //! `alr_detector`). What loss makes of it is in `gcc_loss.rs`.
 //!
 //! Known before: the heads of the first writing and its fields, how it measures the rate of arrivals, and what it asks of each
-//! part in which order. Its parts were read after this was written.
+//! part in which order. Its parts were read after this was first written, and most of what both differed in was mended before
+//! they were driven together: so both are by one hand, and their agreement says less than that of two.
 
 use std::collections::{BTreeMap, VecDeque};
 
