@@ -96,7 +96,8 @@ def modelled_share(products: float) -> float:
 )
 def test_3_share_of_bbr1_beside_cubic(products: int, others: int, seconds: float, found: tuple[float, float]) -> None:
     """Asked: within 0.1 of the model. That holds with 8 and 16 products of buffer, here 16. In 4 it is less than the model's 0.61;
-    in 32 and 64 it depends on the number of the others, 0.14 to 0.53 and 0.03 to 0.14 by eight seeds. `test_todays_bbr1.py` has the reasons."""
+    in 32 and 64 it depends on the number of the others, 0.14 to 0.53 and 0.03 to 0.14 by eight seeds. `test_todays_bbr1.py` has
+    the reasons."""
     one = tb.flows(1, "bbr1", name="one", transport=SEGMENT)
     access = {"rate": "1 Gbit/s", "delay": {"from": "0.8 ms", "to": "1.2 ms"}}
     cubic = tb.flows(others, "cubic", transport=SEGMENT)
