@@ -10,7 +10,7 @@ use tailback_core::{Bytes, Capacity, DropReason, Span, Time};
 use tailback_qdisc::{Fifo, Limit};
 
 use super::room::{Loses, Room};
-use super::{arrivals, codel, difference, fair, ms, ours};
+use super::{arrivals, codel, difference, fair, ours};
 use crate::common::wild::{Rates, capacities, rates, wild};
 use crate::common::{self, Job, serve_at};
 
@@ -84,12 +84,7 @@ proptest! {
         jobs in wild(40, 200), capacity in tight(), rates in rates(), ecn: bool, queues in 2_u32..12,
         quantum in prop_oneof![Just(1514_i64), Just(300), Just(9000)],
     ) {
-        let written = format!(r#"{{"name":"fq-codel","target":"1 ms","interval":"5 ms","ecn":{ecn},"quantum":"{quantum} B","queues":{queues}}}"#);
-        let ours = ours(&written, capacity, &jobs, rates);
-        let law = codel::Law::new(ms(1.0), ms(5.0), ecn);
-        let mut second = codel::FqCodel::new(law, quantum, queues, capacity);
-        let anew = serve_at(&mut second, &jobs, 1, &|now| rates.at(now));
-        prop_assert_eq!(difference(&ours, &anew).filter(|_| !second.tied), None);
+        prop_assert_eq!(super::fq_codel_differs(&jobs, capacity, rates, ecn, quantum, queues), None);
     }
 
     /// RFC 8290 §4.1.2: at most 64 packets go at once, where half of a queue is more.
