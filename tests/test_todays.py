@@ -341,6 +341,23 @@ def test_ledbat_settles_at_its_target_whatever_waits_on_the_way_back() -> None:
     assert there("ledbat-plus-plus")["utilization"] < 0.2
 
 
+@pytest.mark.parametrize("drift", [100.0, -100.0])
+def test_a_clock_that_drifts_takes_from_ledbats_target(drift: float) -> None:
+    """A receiver's clock that is fast adds to delays what it gains; until the base delay of the start is forgotten after ten
+    minutes, LEDBAT takes that for queueing, and so much less waits. A slow one hides as much. The window follows a segment per
+    round trip at most, so that the queue lags behind by 1.5 ms: 100 µs/s are an eightieth of a segment in 100 ms."""
+    result = tb.dumbbell(
+        rate="10 Mbit/s",
+        delay="18 ms",
+        buffer="8 BDP",
+        access={"rate": "1 Gbit/s", "delay": "1 ms"},
+        duration="300 s",
+        warm_up="250 s",
+        flows=[tb.flows(1, {"name": "ledbat", "clock_drift": drift}, name="one")],
+    ).run()
+    assert bottleneck(result)["queueing_delay"] == pytest.approx(0.1 - 1e-6 * drift * 275, rel=0.05)
+
+
 def test_a_late_ledbat_flow_starves_the_first_and_reno_starves_ledbat() -> None:
     """The latecomer takes the first one's 100 ms for the path and aims above them (RFC 6817 is known for it); a Reno flow
     that fills a larger buffer keeps nearly everything."""

@@ -1,6 +1,29 @@
-//! A clock that shows whole ticks, as those of endpoints do. What is measured with it is the schemes' business.
+//! Clocks of endpoints: one that shows whole ticks, and a receiver's that runs fast or slow. What is measured with them is the
+//! schemes' business.
 
-use tailback_core::{Span, Time};
+use tailback_core::{Checker, Span, Time};
+
+/// By how much the receiver's clock runs faster than the sender's, as a part: it says so much more at any time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Drift(f64);
+
+impl Drift {
+    /// What schemes are configured with: parts in a million.
+    pub fn parts_in_a_million(parts: f64) -> Self {
+        Self(parts * 1e-6)
+    }
+
+    /// Complains about a scheme's field `clock_drift`.
+    pub fn check(checker: &mut Checker, parts: f64) {
+        checker.require(parts.abs() <= 1000.0, "clock_drift", parts, "-1000 to 1000");
+    }
+
+    /// What the receiver's clock shows at a time.
+    pub fn read(self, now: Time) -> Time {
+        let nanos = now.as_nanos();
+        Time::from_nanos(nanos.saturating_add_signed((nanos as f64 * self.0) as i64))
+    }
+}
 
 /// A clock of some granularity.
 #[derive(Clone, Copy, Debug)]

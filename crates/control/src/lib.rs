@@ -18,6 +18,7 @@ pub mod scheme;
 pub mod schemes;
 
 pub use any::AnyController;
+pub use clock::Drift;
 pub use custom::{CUSTOM_SCHEMES, CustomScheme, CustomSchemeConfig};
 pub use needs::{Acks, EcnEcho, EcnMode, MarkResponse, Needs, Reliability};
 pub use over_stream::over_stream;

@@ -1249,6 +1249,12 @@ class Ledbat(Part):
     1.
     """
 
+    clock_drift: float = 0.0
+    """By how many parts in a million the receiver's clock runs fast (or, below 0, slow), -1000 to 1000. Default 0.
+    Fast, it adds to what LEDBAT takes for queueing, until the base delay forgets (RFC 6817 §2.4.2:
+    ``BASE_HISTORY``, ten minutes).
+    """
+
 
 class LedbatPlusPlus(Part):
     """LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus-06)."""

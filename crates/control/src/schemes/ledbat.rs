@@ -25,9 +25,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{
-    Bytes, Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Recovery, Span, Time,
+    Bytes, Checker, CongestionEvent, Controller, Cx, Directive, Feedback, OneWay, Recovery, Span, Time,
 };
 
+use crate::clock::Drift;
 use crate::estimators::QueueingDelay;
 use crate::laws::Aimd;
 use crate::needs::{Needs, Reliability};
@@ -43,11 +44,14 @@ pub struct LedbatConfig {
     pub gain: f64,
     /// `ALLOWED_INCREASE`: segments that the window may exceed what was outstanding. Above 0, at most 1000; default 1.
     pub allowed_increase: f64,
+    /// By how many parts in a million the receiver's clock runs fast (or, below 0, slow), -1000 to 1000. Default 0. Fast, it
+    /// adds to what LEDBAT takes for queueing, until the base delay forgets (RFC 6817 §2.4.2: `BASE_HISTORY`, ten minutes).
+    pub clock_drift: f64,
 }
 
 impl Default for LedbatConfig {
     fn default() -> Self {
-        Self { target: Span::from_millis(100), gain: 1.0, allowed_increase: 1.0 }
+        Self { target: Span::from_millis(100), gain: 1.0, allowed_increase: 1.0, clock_drift: 0.0 }
     }
 }
 
@@ -78,12 +82,14 @@ impl SchemeConfig for LedbatConfig {
         let allowed = self.allowed_increase;
         let ok = allowed > 0.0 && allowed <= 1000.0;
         checker.require(ok, "allowed_increase", allowed, "above 0, at most 1000");
+        Drift::check(checker, self.clock_drift);
     }
 
     fn build(&self, params: &ControllerParams) -> Parts {
         let mut aimd = Aimd::new(params);
         aimd.law.set(aimd.law.window.min(LEAST));
-        Parts::sender(Box::new(Ledbat { aimd, config: self.clone(), delay: QueueingDelay::default() }))
+        let drift = Drift::parts_in_a_million(self.clock_drift);
+        Parts::sender(Box::new(Ledbat { aimd, config: self.clone(), drift, delay: QueueingDelay::default() }))
     }
 }
 
@@ -92,6 +98,7 @@ impl SchemeConfig for LedbatConfig {
 pub struct Ledbat {
     aimd: Aimd,
     config: LedbatConfig,
+    drift: Drift,
     delay: QueueingDelay,
 }
 
@@ -124,7 +131,8 @@ impl Controller for Ledbat {
     #[inline]
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         if let Some(trip) = feedback.one_way {
-            self.delay.take(now, trip.relative());
+            let by_its_clock = OneWay { arrived: self.drift.read(trip.arrived), ..trip };
+            self.delay.take(now, by_its_clock.relative());
             cx.note("queueing_delay", self.delay.queueing().unwrap_or(Span::ZERO).as_secs_f64());
         }
         if let Some(event) = feedback.event {

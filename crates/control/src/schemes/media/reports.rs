@@ -12,6 +12,8 @@ use tailback_core::{
     report_stamp,
 };
 
+use crate::clock::Drift;
+
 /// IPv4 and UDP, RTCP's head with the sender's source, one stream's head and the time stamp (RFC 8888 §3.1).
 const HEAD: u64 = 28 + 8 + 8 + 4;
 /// The most packets that one report tells of (RFC 8888 §3.1).
@@ -28,14 +30,15 @@ pub struct ReportPlan {
     pub after_frames: bool,
     /// How many packets of the last report are told of again.
     pub overlap: u64,
-    /// How much faster than the sender's clock the receiver's runs; 50e-6 for 50 parts in a million.
-    pub drift: f64,
+    /// How much faster than the sender's clock the receiver's runs.
+    pub drift: Drift,
 }
 
 impl ReportPlan {
     /// Reports by time alone. `drift` is in parts in a million, as schemes are configured.
     pub fn every(interval: Span, overlap: u32, drift: f64) -> Self {
-        Self { interval, after: None, after_frames: false, overlap: u64::from(overlap), drift: drift * 1e-6 }
+        let drift = Drift::parts_in_a_million(drift);
+        Self { interval, after: None, after_frames: false, overlap: u64::from(overlap), drift }
     }
 
     /// Complains about a scheme's fields `report_interval`, `report_overlap` and `clock_drift`.
@@ -43,7 +46,7 @@ impl ReportPlan {
         let ok = interval >= Span::from_millis(10) && interval <= Span::from_secs(1);
         checker.require(ok, "report_interval", interval, "10 ms to 1 s");
         checker.require(overlap <= 10_000, "report_overlap", overlap, "at most 10000");
-        checker.require(drift.abs() <= 1000.0, "clock_drift", drift, "-1000 to 1000");
+        Drift::check(checker, drift);
     }
 }
 
@@ -77,13 +80,6 @@ impl ArrivalReports {
         }
     }
 
-    /// The receiver's clock.
-    fn clock(&self, now: Time) -> Time {
-        Time::from_nanos(
-            now.as_nanos().saturating_add_signed((now.as_nanos() as f64 * self.plan.drift) as i64),
-        )
-    }
-
     /// Makes room for a number; whether it has a place.
     fn reach(&mut self, number: u64) -> bool {
         if number < self.first || number == u64::MAX {
@@ -110,7 +106,7 @@ impl ArrivalReports {
         while self.first < begin && self.known.pop_front().is_some() {
             self.first += 1;
         }
-        let left = report_stamp(self.clock(now));
+        let left = report_stamp(self.plan.drift.read(now));
         let words: Box<[ArrivalWord]> = self
             .known
             .iter()
@@ -134,7 +130,7 @@ impl FeedbackPolicy for ArrivalReports {
         if !(arrival.is_data() || is_padding) || !self.reach(packet.number) {
             return;
         }
-        let clock = self.clock(now);
+        let clock = self.plan.drift.read(now);
         let index = (packet.number - self.first) as usize;
         let Some(place) = self.known.get_mut(index) else { return };
         match place {
