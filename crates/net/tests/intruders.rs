@@ -3,14 +3,17 @@
 
 #[path = "common/ends.rs"]
 mod ends;
+#[path = "common/folder.rs"]
+mod folder;
 
+use std::fs;
 use std::net::{SocketAddr, UdpSocket};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use std::{env, fs, process};
 
+use folder::Folder;
 use tailback_core::{Bytes, Span, Time};
 use tailback_net::channel::Message;
 use tailback_net::secure::envelope::{self, COOKIE, Envelope};
@@ -18,24 +21,6 @@ use tailback_net::secure::handshake::Accepted;
 use tailback_net::secure::{Initiator, Invitation, KeyPair};
 use tailback_net::transfer::{Offer, ReceiveConfig, Received, SendConfig, TransferError, receive, send};
 use tailback_net::{Channel, Clock, MarkedSocket, SecuredChannel};
-
-/// A folder of its own for a test, removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = env::temp_dir().join(format!("tailback-intruders-{name}-{}", process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn pair() -> KeyPair {
     KeyPair::generate().expect("random numbers")
@@ -115,7 +100,7 @@ fn begun(socket: UdpSocket, accepted: Accepted, clock: Clock) -> SecuredChannel 
 #[test]
 fn a_length_that_somebody_makes_up_is_not_believed() {
     let folder = Folder::new("length");
-    let file = folder.0.join("film");
+    let file = folder.path().join("film");
     fs::write(&file, "0123456789").expect("a file");
     let stranger = free();
     let peer = stranger.local_addr().expect("bound");
@@ -153,7 +138,7 @@ fn a_length_that_somebody_makes_up_is_not_believed() {
 fn a_sender_that_only_says_that_it_is_there_is_not_waited_for() {
     let (folder, keys) = (Folder::new("idle"), pair());
     let patience = Span::from_millis(200);
-    let (address, receiver) = waiting(&folder.0, &keys, patience);
+    let (address, receiver) = waiting(folder.path(), &keys, patience);
     let (socket, mut initiator) = sender(address, &keys);
     let answer = knock(&socket, &mut initiator);
     let (accepted, _) = initiator.finish(&answer).expect("a session");
@@ -174,14 +159,14 @@ fn a_sender_that_only_says_that_it_is_there_is_not_waited_for() {
     channel.say(clock.now(), &Message::Farewell);
     let error = receiver.join().expect("no panic").expect_err("nothing came");
     assert!(matches!(error, TransferError::Idle { .. }), "{error}");
-    assert_eq!(fs::read_dir(&folder.0).expect("a folder").count(), 0, "nothing is left");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is left");
 }
 
 /// The answer of the receiver gets lost, until the sender asks for another cookie: it is let in with that.
 #[test]
 fn a_sender_that_was_let_in_and_does_not_know_it_is_let_in_again() {
     let (folder, keys) = (Folder::new("lost"), pair());
-    let (address, receiver) = waiting(&folder.0, &keys, Span::from_secs(10));
+    let (address, receiver) = waiting(folder.path(), &keys, Span::from_secs(10));
     let (socket, mut initiator) = sender(address, &keys);
     let lost = knock(&socket, &mut initiator);
     let answer = knock(&socket, &mut initiator);
@@ -198,7 +183,7 @@ fn a_sender_that_was_let_in_and_does_not_know_it_is_let_in_again() {
 #[test]
 fn an_initiation_of_an_earlier_attempt_ends_no_session() {
     let (folder, keys, key) = (Folder::new("earlier"), pair(), pair());
-    let (address, receiver) = waiting(&folder.0, &keys, Span::from_secs(10));
+    let (address, receiver) = waiting(folder.path(), &keys, Span::from_secs(10));
     let (socket, _) = sender(address, &keys);
     let held = initiation(&socket, &mut attempt(&key, &keys));
     let mut initiator = attempt(&key, &keys);

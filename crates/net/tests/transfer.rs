@@ -3,6 +3,8 @@
 
 #[path = "common/ends.rs"]
 mod ends;
+#[path = "common/folder.rs"]
+mod folder;
 #[path = "common/relay.rs"]
 mod relay;
 
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 
+use folder::Folder;
 use relay::{Relay, Treatment};
 use tailback_core::{Bytes, Span, Stream, Time};
 use tailback_net::channel::{Message, Opened};
@@ -26,40 +29,34 @@ const SIZE: usize = 1_500_000;
 /// Only a hang gets there.
 const LONG: Span = Span::from_secs(60);
 
-/// A folder of its own for a test, removed at its end.
-struct Folder(PathBuf);
+/// A file to send and a folder to receive it in.
+struct Places(Folder);
 
-impl Folder {
+impl Places {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tailback-transfer-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(path.join("in")).expect("a folder");
-        fs::create_dir_all(path.join("out")).expect("a folder");
-        Self(path)
+        let folder = Folder::new(name);
+        for inner in ["in", "out"] {
+            fs::create_dir(folder.path().join(inner)).expect("a folder");
+        }
+        Self(folder)
     }
 
     fn file(&self, size: usize) -> PathBuf {
         let mut rng = Stream::new(9, "file");
         let bytes: Vec<u8> = (0..size).map(|_| rng.below(256) as u8).collect();
-        let path = self.0.join("out/film");
+        let path = self.0.path().join("out/film");
         fs::write(&path, bytes).expect("a file");
         path
     }
 
     fn target(&self) -> PathBuf {
-        self.0.join("in")
+        self.0.path().join("in")
     }
 
     /// Names in the target folder.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.target()).expect("a folder");
         entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -124,7 +121,7 @@ fn until_moved(bytes: u64) -> impl FnMut(&Seen) -> bool {
 const USUAL: Treatment = Treatment { loss: 0.01, reordering: 0.01, ..Treatment::NONE };
 
 fn arrives_through(scheme: &str, treatment: Treatment) -> (Sent, Received) {
-    let folder = Folder::new(&format!(
+    let folder = Places::new(&format!(
         "{scheme}-{}",
         treatment.loss + (treatment.moves_every + treatment.lost_after) as f64
     ));
@@ -181,7 +178,7 @@ fn a_sender_may_change_its_address() {
 
 #[test]
 fn an_interrupted_transfer_goes_on_where_it_was() {
-    let folder = Folder::new("resumes");
+    let folder = Places::new("resumes");
     let file = folder.file(SIZE);
     let pair = KeyPair::generate().expect("random numbers");
     let receiver = waiting(config(&folder.target(), &pair));
@@ -204,7 +201,7 @@ fn an_interrupted_transfer_goes_on_where_it_was() {
 
 #[test]
 fn a_sender_that_was_killed_and_comes_again_is_taken_up() {
-    let folder = Folder::new("again");
+    let folder = Places::new("again");
     let file = folder.file(SIZE);
     let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
     // Its way goes dead, so that nobody hears how it ends.
@@ -218,7 +215,7 @@ fn a_sender_that_was_killed_and_comes_again_is_taken_up() {
 
 #[test]
 fn a_sender_that_comes_again_is_answered_from_the_address_that_it_knows() {
-    let folder = Folder::new("elsewhere");
+    let folder = Places::new("elsewhere");
     let file = folder.file(SIZE);
     let pair = KeyPair::generate().expect("random numbers");
     let receiver = waiting(ReceiveConfig { address: None, ..config(&folder.target(), &pair) });
@@ -234,7 +231,7 @@ fn a_sender_that_comes_again_is_answered_from_the_address_that_it_knows() {
 
 #[test]
 fn a_receiver_that_acknowledges_nothing_is_not_waited_for() {
-    let folder = Folder::new("unanswered");
+    let folder = Places::new("unanswered");
     let file = folder.file(SIZE);
     let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
     let relay = Relay::new(receiver.address, Treatment { short_after: 400, ..Treatment::default() });
@@ -249,7 +246,7 @@ fn a_receiver_that_acknowledges_nothing_is_not_waited_for() {
 
 #[test]
 fn silence_ends_both_within_their_patience() {
-    let folder = Folder::new("silence");
+    let folder = Places::new("silence");
     let file = folder.file(SIZE);
     let patience = Span::from_millis(600);
     let receiving = config(&folder.target(), &KeyPair::generate().expect("random numbers"));
@@ -277,7 +274,7 @@ fn silence_ends_both_within_their_patience() {
 
 #[test]
 fn nobody_there_is_one_clear_error() {
-    let folder = Folder::new("nobody");
+    let folder = Places::new("nobody");
     let file = folder.file(10);
     let pair = KeyPair::generate().expect("random numbers");
     let gone = std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
@@ -292,7 +289,7 @@ fn nobody_there_is_one_clear_error() {
 
 #[test]
 fn each_address_is_tried_and_named_with_its_reason() {
-    let folder = Folder::new("addresses");
+    let folder = Places::new("addresses");
     let file = folder.file(SIZE);
     let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
     let gone = std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
@@ -356,7 +353,7 @@ fn accepting(socket: std::net::UdpSocket, pair: &KeyPair, clock: Clock) -> Secur
 /// A receiver that says it has what was never sent is not believed: no sender says that hashes are equal at both ends.
 #[test]
 fn a_receiver_cannot_have_what_was_not_sent() {
-    let folder = Folder::new("early");
+    let folder = Places::new("early");
     let file = folder.file(SIZE);
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let (address, pair) = (socket.local_addr().expect("bound"), KeyPair::generate().expect("random numbers"));
@@ -379,7 +376,7 @@ fn a_receiver_cannot_have_what_was_not_sent() {
 /// An initiation of the very session that is under way, held back by somebody on the way, does not begin another one.
 #[test]
 fn an_initiation_that_was_held_back_disturbs_no_session() {
-    let folder = Folder::new("held");
+    let folder = Places::new("held");
     let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
     let keys = (KeyPair::generate().expect("random numbers"), Invitation::of(&receiver.pair));
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
@@ -435,7 +432,7 @@ fn an_initiation_that_was_held_back_disturbs_no_session() {
 
 #[test]
 fn who_was_not_invited_and_what_is_not_wanted_is_refused() {
-    let folder = Folder::new("refused");
+    let folder = Places::new("refused");
     let file = folder.file(1000);
     let pair = KeyPair::generate().expect("random numbers");
     let only = KeyPair::generate().expect("random numbers");
@@ -465,7 +462,7 @@ fn who_was_not_invited_and_what_is_not_wanted_is_refused() {
 
 #[test]
 fn a_damaged_partial_file_is_found_out_and_thrown_away() {
-    let folder = Folder::new("damaged");
+    let folder = Places::new("damaged");
     let file = folder.file(SIZE);
     let pair = KeyPair::generate().expect("random numbers");
     let receiver = waiting(config(&folder.target(), &pair));
@@ -487,7 +484,7 @@ fn a_damaged_partial_file_is_found_out_and_thrown_away() {
 
 #[test]
 fn a_way_that_does_not_carry_long_packets_gets_shorter_ones() {
-    let folder = Folder::new("mtu");
+    let folder = Places::new("mtu");
     let file = folder.file(SIZE);
     let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
     // Longer than any datagram: the system says so (EMSGSIZE).

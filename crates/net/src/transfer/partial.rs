@@ -221,29 +221,16 @@ impl Partial {
 }
 
 #[cfg(test)]
+#[path = "../../tests/common/folder.rs"]
+mod folder;
+
+#[cfg(test)]
 mod tests {
+    use super::folder::Folder;
     use super::*;
     use std::os::unix::fs::symlink;
 
     use tailback_core::Bytes;
-
-    /// A folder of its own for a test, removed at its end.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("tailback-partial-{name}-{}", std::process::id()));
-            let _ = fs::remove_dir_all(&path);
-            fs::create_dir_all(&path).expect("a folder");
-            Self(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
 
     fn offer(name: &str, bytes: &[u8]) -> Offer {
         let mut context = Context::new(&SHA256);
@@ -253,7 +240,7 @@ mod tests {
     }
 
     fn refused(folder: &Folder, offer: &Offer, overwrite: bool) -> String {
-        Partial::open(&folder.0, offer, overwrite).err().expect("refused")
+        Partial::open(folder.path(), offer, overwrite).err().expect("refused")
     }
 
     #[test]
@@ -261,11 +248,11 @@ mod tests {
         let folder = Folder::new("settled");
         for (name, split) in [("at once", None), ("taken up", Some(3))] {
             let offer = offer(name, b"whole");
-            let mut partial = Partial::open(&folder.0, &offer, false).expect("opened");
+            let mut partial = Partial::open(folder.path(), &offer, false).expect("opened");
             if let Some(split) = split {
                 partial.append(&b"whole"[..split]).expect("written");
                 drop(partial);
-                partial = Partial::open(&folder.0, &offer, false).expect("opened again");
+                partial = Partial::open(folder.path(), &offer, false).expect("opened again");
             }
             let have = partial.have() as usize;
             partial.append(&b"whole"[have..]).expect("written");
@@ -274,7 +261,7 @@ mod tests {
             assert_eq!(fs::read(partial.keep().expect("kept")).expect("there"), b"whole");
         }
         let wrong = Offer { hash: [7; 32], ..offer("wrong", b"whole") };
-        let mut partial = Partial::open(&folder.0, &wrong, false).expect("opened");
+        let mut partial = Partial::open(folder.path(), &wrong, false).expect("opened");
         partial.append(b"whole").expect("written");
         assert!(!partial.settle_beside().expect("begun").join().expect("settled"));
     }
@@ -284,13 +271,13 @@ mod tests {
     fn what_is_being_settled_can_be_taken_up() {
         let folder = Folder::new("again");
         let offer = Offer { size: Bytes::new(1 << 26), ..offer("film", b"") };
-        let place = Partial::open(&folder.0, &offer, false).expect("opened").path().to_owned();
+        let place = Partial::open(folder.path(), &offer, false).expect("opened").path().to_owned();
         File::create(place).and_then(|file| file.set_len(1 << 26)).expect("long");
-        let mut first = Partial::open(&folder.0, &offer, false).expect("opened");
+        let mut first = Partial::open(folder.path(), &offer, false).expect("opened");
         let settling = first.settle_beside().expect("begun");
         assert!(refused(&folder, &offer, false).contains("being received already"));
         drop(first);
-        assert!(Partial::open(&folder.0, &offer, false).expect("opened again").is_complete());
+        assert!(Partial::open(folder.path(), &offer, false).expect("opened again").is_complete());
         settling.join().expect("read");
     }
 
@@ -299,9 +286,9 @@ mod tests {
         const LONG: u64 = 1 << 31;
         let folder = Folder::new("unwanted");
         let offer = Offer { size: Bytes::new(LONG), ..offer("film", b"") };
-        let place = Partial::open(&folder.0, &offer, false).expect("opened").path().to_owned();
+        let place = Partial::open(folder.path(), &offer, false).expect("opened").path().to_owned();
         File::create(place).and_then(|file| file.set_len(LONG)).expect("long");
-        let mut partial = Partial::open(&folder.0, &offer, false).expect("opened");
+        let mut partial = Partial::open(folder.path(), &offer, false).expect("opened");
         let Settling { thread, wanted } = partial.settle_beside().expect("begun");
         drop(wanted);
         let error = thread.join().expect("no panic").expect_err("stopped");
@@ -313,12 +300,12 @@ mod tests {
     fn what_somebody_else_has_put_in_its_place_is_not_written_to() {
         let folder = Folder::new("link");
         let offer = offer("film", b"whole");
-        let place = Partial::open(&folder.0, &offer, false).expect("opened").path().to_owned();
+        let place = Partial::open(folder.path(), &offer, false).expect("opened").path().to_owned();
         fs::remove_file(&place).expect("removed");
-        fs::write(folder.0.join("precious"), b"longer than what is offered").expect("written");
-        symlink(folder.0.join("precious"), &place).expect("linked");
+        fs::write(folder.path().join("precious"), b"longer than what is offered").expect("written");
+        symlink(folder.path().join("precious"), &place).expect("linked");
         assert!(refused(&folder, &offer, true).starts_with("film: "));
-        assert_eq!(fs::read(folder.0.join("precious")).expect("there"), b"longer than what is offered");
+        assert_eq!(fs::read(folder.path().join("precious")).expect("there"), b"longer than what is offered");
         fs::remove_file(&place).expect("removed");
         rustix::fs::mknodat(CWD, &place, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe");
         assert_eq!(refused(&folder, &offer, true), "film: what there is of it is no file");
@@ -327,9 +314,9 @@ mod tests {
     #[test]
     fn what_could_not_be_kept_at_the_end_is_refused_at_the_beginning() {
         let folder = Folder::new("refused");
-        fs::create_dir(folder.0.join("film")).expect("a folder");
+        fs::create_dir(folder.path().join("film")).expect("a folder");
         assert_eq!(refused(&folder, &offer("film", b"whole"), true), "film is a folder; expected a file");
-        symlink("nowhere", folder.0.join("link")).expect("linked");
+        symlink("nowhere", folder.path().join("link")).expect("linked");
         assert_eq!(refused(&folder, &offer("link", b"whole"), false), "link is there already");
         // The name of this very file while it is not complete.
         let dots = ".".repeat(42);
@@ -340,6 +327,6 @@ mod tests {
         for name in [&own, ".film.0123456789abcdef.partial"] {
             assert!(refused(&folder, &offer(name, b"whole"), true).contains("not complete"), "{name}");
         }
-        Partial::open(&folder.0, &offer("thesis.partial", b"whole"), false).expect("a name like others");
+        Partial::open(folder.path(), &offer("thesis.partial", b"whole"), false).expect("a name like others");
     }
 }
