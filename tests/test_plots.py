@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -227,3 +228,16 @@ def test_inlined_figures_follow_the_page(result: tb.Result, tmp_path: Path) -> N
     assert "<title>queue &lt;of> A &amp; B</title>" in inside
     assert "fill: #ffffff" not in inside
     assert "<?xml" not in inside
+
+
+def test_a_figure_that_there_is_none_of_is_told_with_those_that_there_are(result: tb.Result, runs: tb.Runs) -> None:
+    with pytest.raises(
+        tb.NotFoundError, match=r"^througput: no such figure of a result; .*\(did you mean throughput\?\)$"
+    ):
+        getattr(result.plot, "througput")  # noqa: B009 (types know that there is none)
+    with pytest.raises(tb.NotFoundError, match=r"^window: no such figure of a sweep; expected one of cdf, .*heatmap"):
+        getattr(runs.plot, "window")  # noqa: B009
+    # As Python and notebooks want it, which ask for what they can use.
+    assert not hasattr(result.plot, "nothing")
+    assert not hasattr(result.plot, "_repr_html_")
+    assert "overview" in dir(copy.copy(result.plot))

@@ -31,6 +31,10 @@ class NotFoundError(TailbackError, KeyError):
     __str__ = Exception.__str__  # A KeyError would show its message in quotes.
 
 
+class NoFigureError(NotFoundError, AttributeError):
+    """A figure that there is none of: what Python asks for as an attribute is told as one, to ``hasattr`` for example."""
+
+
 class ArgumentError(TailbackError, ValueError):
     """An argument of a function that has a value which is not allowed there."""
 

@@ -253,3 +253,21 @@ def test_shares_are_drawn_along_what_varies_most(folder: Path) -> None:
         "tailback sweep web.toml --over queue=drop-tail,codel --over delay='5 ms, 10 ms, 20 ms' --seeds 2 --out swept"
     )
     assert "tailback plot swept share delay" in (folder / "swept/report/index.html").read_text(encoding="utf-8")
+
+
+def test_means_without_intervals_say_why(folder: Path) -> None:
+    (folder / "web.toml").write_text(WEB)
+    one = tailback("tailback compare cubic reno --over web.toml --seeds 1")
+    assert "2 runs, 1 seed each\n" in one
+    assert "One seed says nothing about the spread: means have no intervals. --seeds 5 gives some." in one
+    page = (folder / "out/web-compare/report/index.html").read_text(encoding="utf-8")
+    assert "One seed says nothing about the spread" in page
+    still = 'duration = "3 s"\ntopology = { template = "dumbbell" }\n[[flows]]\nscheme = "cubic"\n'
+    (folder / "still.toml").write_text(still)
+    alike = tailback("tailback compare cubic reno --over still.toml --seeds 2")
+    assert "All seeds gave the same runs" in alike
+    assert "draws when they start" in alike
+    some = tailback("tailback sweep still.toml --over loss='0, 0.01' --seeds 2")
+    assert "Where no ± stands, all seeds gave the same run" in some
+    both = tailback("tailback sweep still.toml --over loss=0.01,0.02 --seeds 2 --out both")
+    assert "seeds gave the same" not in both

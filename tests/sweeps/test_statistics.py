@@ -106,7 +106,7 @@ def test_a_group_that_got_nothing_has_no_fairness() -> None:
     assert statistics.groups(flows, ["seed"])["jain"].to_list() == [None, pytest.approx(0.8)]
 
 
-def test_a_groups_completion_time_is_the_mean_over_its_messages_from_the_warm_up_on() -> None:
+def test_a_groups_completion_times_are_those_of_its_messages_from_the_warm_up_on() -> None:
     def files(pause: str) -> dict[str, object]:
         return {
             "name": "files",
@@ -118,7 +118,7 @@ def test_a_groups_completion_time_is_the_mean_over_its_messages_from_the_warm_up
     busy = tb.flows(3, "cubic", files("50 ms"), name="busy", start={"from": "0 s", "to": "1 s"})
     calm = tb.flows(2, "cubic", files("400 ms"), name="calm", start={"from": "0 s", "to": "1 s"})
     runs = link.with_flows(busy, calm, tb.flows(1, "cubic", name="long")).sweep(seeds=2, cache=False, jobs=1)
-    got = {row["group"]: row["completion_time"] for row in runs.groups.filter(seed=1).to_dicts()}
+    got = {row["group"]: row for row in runs.groups.filter(seed=1).to_dicts()}
     result = runs.result(seed=1)
     of = result.flows.select("flow", "group")
     told = result.messages.filter(pl.col("began") >= 2.0).join(of, on="flow")
@@ -126,10 +126,16 @@ def test_a_groups_completion_time_is_the_mean_over_its_messages_from_the_warm_up
     for name in ("busy", "calm"):
         one = told.filter(group=name)
         assert one.group_by("flow").len()["len"].n_unique() > 1, "else means over flows were the same"
-        assert got[name] == pytest.approx(one["completion_time"].mean())
-    assert got["long"] is None
+        assert got[name]["completion_time"] == pytest.approx(one["completion_time"].mean())
+        for percent in (50, 95, 99):
+            of_all = one["completion_time"].quantile(percent / 100, "linear")
+            assert got[name][f"completion_time_p{percent}"] == pytest.approx(of_all)
+    assert (got["long"]["completion_time"], got["long"]["completion_time_p95"]) == (None, None)
+    table = runs.intervals("completion_time_p95", by="group").filter(group="busy")
+    assert table["unit"].to_list() == ["s"]
+    assert table["half_width"][0] > 0.0
     plain = link.with_flows(tb.flows(2, "cubic")).sweep(seeds=1, cache=False, jobs=1)
-    assert "messages" not in plain.flows.columns, "where nobody sends any"
+    assert not any(name == "messages" or "completion" in name for name in plain.flows.columns), "nobody sends any"
 
 
 def test_what_no_run_recorded_is_missing_and_still_a_number() -> None:

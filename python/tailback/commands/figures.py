@@ -26,12 +26,13 @@ def draw_figures(
     from tailback.commands.quick import matplotlib_undocumented
 
     matplotlib_undocumented()
+    from tailback.plot.figures import names_of
     from tailback.plot.style import FORMATS, save
     from tailback.results.files import make_folder
 
     found = load(folder, trust=trust)
     plots = found.plot
-    known = figures_of(plots)
+    known = names_of(plots)
     if not words:
         typer.echo("\n".join(f"{name:18}{_said(getattr(plots, name))}" for name in known))
         return
@@ -48,11 +49,6 @@ def draw_figures(
         make_folder(target.parent)
         save(made, target)
         typer.echo(str(target))
-
-
-def figures_of(plots: object) -> list[str]:
-    """The names of the figures that there are."""
-    return [name for name in dir(plots) if not name.startswith("_")]
 
 
 def _said(method: object) -> str:

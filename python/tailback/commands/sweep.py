@@ -28,10 +28,7 @@ TOLD = ("goodput", "loss_rate", "mark_rate", "jain", "queueing_delay")
 OF_GROUPS = ("goodput", "retransmission_rate", "mean_rtt")
 """The same for groups of flows."""
 
-ALIKE = (
-    "All seeds gave the same runs, so intervals say nothing: nothing in the scenario is drawn. "
-    'start = { from = "0 s", to = "2 s" } of a group of flows draws when they start.'
-)
+_START = 'start = { from = "0 s", to = "2 s" } of a group of flows draws when they start.'
 
 
 @dataclass(frozen=True)
@@ -195,16 +192,18 @@ def _as_json(runs: Runs, folder: Path, metrics: Sequence[str]) -> Mapping[str, A
 def _show(runs: Runs, where: Place, differences: str, metrics: Sequence[str] = ()) -> None:
     from rich.markup import escape
 
+    from tailback.sweeps.spread import ALIKE, ONE, why_none
+
     out = console()
     seeds = runs.table["seed"].n_unique()
-    out.print(
-        f"[bold]{len(runs)} run{'s' if len(runs) != 1 else ''}[/bold], {seeds} seed{'s' if seeds != 1 else ''} each, 95 % intervals"
-    )
+    each = f"{seeds} seeds each, 95 % intervals" if seeds != 1 else "1 seed each"
+    out.print(f"[bold]{len(runs)} run{'s' if len(runs) != 1 else ''}[/bold], {each}")
     told, of_groups = _told(runs, metrics)
     if told:
         show(intervals_table(runs.intervals(*told), runs.axes))
-    if runs.alike:
-        out.print(f"[dim]{escape(ALIKE)}[/dim]", soft_wrap=True)
+    if said := why_none(runs):
+        hint = {ALIKE: _START, ONE: "--seeds 5 gives some."}.get(said, "")
+        out.print(f"[dim]{escape(f'{said} {hint}'.rstrip())}[/dim]", soft_wrap=True)
     if of_groups:
         out.print("[dim]Per flow of each group[/dim]")
         show(intervals_table(runs.intervals(*of_groups, by="group"), runs.keys("group")))

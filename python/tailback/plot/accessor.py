@@ -4,10 +4,11 @@ after them."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from tailback.errors import NotFoundError
 from tailback.plot import distribution, fairness, gates, overtime, phase, series, tokens, transfers
+from tailback.plot.figures import Figures
 from tailback.plot.style import canvas, style
 from tailback.results.warnings import without_series
 
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
     from tailback.results import Result
 
 
-class Plots:
+class Plots(Figures):
     """What can be drawn of one result; each method gives a matplotlib figure. ``ax`` draws on axes of your own, one per
     panel, in place of a new figure's."""
+
+    _of: ClassVar = "a result"
 
     def __init__(self, result: Result) -> None:
         self._result = result

@@ -4,12 +4,13 @@ named after them; figures of one run are in ``accessor.py``."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from matplotlib.axes import Axes
 
 from tailback.errors import NotFoundError, unknown
 from tailback.plot import distribution, fairness, heatmap, levels, scatter
+from tailback.plot.figures import Figures
 from tailback.plot.style import canvas, outer, style, tiles
 from tailback.sweeps import statistics
 
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from tailback.sweeps import Runs
 
 
-class RunPlots:
+class RunPlots(Figures):
     """What can be drawn of many runs; each method gives a matplotlib figure. ``ax`` draws on axes of your own, one per
     panel, in place of a new figure's."""
+
+    _of: ClassVar = "a sweep"
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs

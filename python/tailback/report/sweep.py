@@ -20,6 +20,7 @@ from tailback.report.figure import shown as figure_shown
 from tailback.report.page import write_page
 from tailback.results import tables
 from tailback.results.files import make_folder
+from tailback.sweeps.spread import why_none
 from tailback.units import scale_of
 
 if TYPE_CHECKING:
@@ -63,13 +64,12 @@ def write_sweep_report(
         data.append(file)
     seeds = runs.table["seed"].n_unique()
     failed = f", {runs.failed.height} failed" if runs.failed.height else ""
-    alike = " All seeds gave the same runs, so intervals say nothing: nothing in them is drawn." if runs.alike else ""
     count = f"{len(runs.variants)} variant{'s' if len(runs.variants) != 1 else ''}"
     figures = [_figure(drawn, folder, source) for drawn in wanted]
     context = {
         "title": " × ".join(runs.axes) or "runs of several seeds",
         "lead": f"{len(runs)} run{'s' if len(runs) != 1 else ''}: {count}, "
-        f"{seeds} seed{'s' if seeds != 1 else ''} each{failed}.{alike}",
+        f"{seeds} seed{'s' if seeds != 1 else ''} each{failed}. {why_none(runs)}".rstrip(),
         "tables": _tables(runs, data),
         "figures": figures,
         "files": [csv_download(name, folder / name, folder) for name in data],

@@ -98,6 +98,9 @@ RATES: Final[Mapping[str, Mapping[str, str]]] = {
 """By kind of series, the rates that are made of what was counted in each bin."""
 
 PERCENTILES: Final = (50, 95, 99)
+COMPLETION_PERCENTILES: Final = tuple(f"completion_time_p{percent}" for percent in PERCENTILES)
+OF_THE_GROUP: Final = "group_"
+"""What stands before the name of a metric that a flow has of its whole group."""
 
 
 def _percentiles(name: str, label: str) -> Iterable[Metric]:
@@ -118,6 +121,7 @@ METRICS: Final[tuple[Formula | Metric, ...]] = (
     Metric("completion_time", "s", "mean completion time"),
     *_percentiles("queueing_delay", "queueing delay"),
     *_percentiles("completion_time", "completion time"),
+    *_percentiles(f"{OF_THE_GROUP}completion_time", "the group's completion time"),
 )
 """All that is computed, with units and labels."""
 
@@ -187,9 +191,13 @@ def of_messages(began: NDArray[Any], ended: NDArray[Any]) -> dict[str, Any]:
     if ended.size == 0:
         return {}
     times = ended - began
-    named = zip(PERCENTILES, np.percentile(times, PERCENTILES), strict=True)
     return {
         "messages": int(ended.size),
         "completion_time": float(times.mean()),
-        **{f"completion_time_p{percent}": float(time) for percent, time in named},
+        **completion_percentiles(times),
     }
+
+
+def completion_percentiles(times: NDArray[Any]) -> dict[str, float]:
+    """Percentiles of completion times, of which there are some, in seconds."""
+    return dict(zip(COMPLETION_PERCENTILES, np.percentile(times, PERCENTILES).tolist(), strict=True))

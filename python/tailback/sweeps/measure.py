@@ -35,7 +35,7 @@ OF_RUNS = tuple(
             *METRICS,
             *(f"queueing_delay_p{percent}" for percent in formulas.PERCENTILES),
             "completion_time",
-            *(f"completion_time_p{percent}" for percent in formulas.PERCENTILES),
+            *formulas.COMPLETION_PERCENTILES,
         )
     )
 )
@@ -65,7 +65,7 @@ def measured(raw: _core.Result, window: float, after: float, warm_up: float) -> 
     rows = np.flatnonzero(shown)
     kept = {name: _chosen(column, rows) for name, column in links.items()}
     run = _run(raw, window, late, flows["mean_rtt"]) | _messages(raw, warm_up)
-    return {"run": run, "flows": flows, "links": kept}
+    return {"run": run, "flows": flows, "links": kept, "groups": _messages_of_groups(raw, warm_up)}
 
 
 def _run(raw: _core.Result, window: float, late: NDArray[np.bool_], rtts: list[Any]) -> dict[str, Any]:
@@ -111,6 +111,15 @@ def _messages_of_flows(raw: _core.Result, warm_up: float, count: int) -> dict[st
         "messages": number.tolist(),
         "completion_time": [time / many if many else None for time, many in zip(taken, number.tolist(), strict=True)],
     }
+
+
+def _messages_of_groups(raw: _core.Result, warm_up: float) -> dict[str, dict[str, Any]]:
+    """Per group that has messages which count, percentiles of their completion times: means of flows would not do."""
+    flow, began, ended = (np.asarray(raw.messages.get(name, ())) for name in ("flow", "began_seconds", "ended_seconds"))
+    counted = began >= warm_up
+    names = np.asarray(_list(raw.flows_measured["group"]))[flow[counted].astype(np.intp)]
+    times = (ended - began)[counted]
+    return {str(name): formulas.completion_percentiles(times[names == name]) for name in np.unique(names)}
 
 
 def _columns(raw: Mapping[str, Any], kind: str) -> dict[str, NDArray[Any]]:

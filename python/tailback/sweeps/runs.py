@@ -16,6 +16,7 @@ from tailback.results.tabular import Tabular
 from tailback.results.units import UNITS
 from tailback.sweeps import statistics
 from tailback.sweeps.design import Variant, label
+from tailback.sweeps.spread import still
 from tailback.sweeps.tables import OWN, axes_of
 from tailback.units import in_base_units
 
@@ -62,13 +63,8 @@ class Runs(Tabular):
     def alike(self) -> bool:
         """Whether seeds made no difference: nothing in the scenarios is drawn, and intervals say nothing. Flows that
         start at times of their own, ``start={"from": "0 s", "to": "2 s"}``, make one."""
-        worked = self.table.filter(pl.col("hash").is_not_null())
-        counts = (
-            worked.group_by("variant", maintain_order=True)
-            .agg(pl.col("seed", "hash").n_unique())
-            .filter(pl.col("seed") > 1)
-        )
-        return counts.height > 0 and counts["hash"].max() == 1
+        found = still(self)
+        return found.len() > 0 and bool(found.all())
 
     @cached_property
     def axes(self) -> list[str]:
@@ -177,8 +173,8 @@ class Runs(Tabular):
 
     @cached_property
     def groups(self) -> pl.DataFrame:
-        """One row per run and group of flows: means per flow, Jain's index within the group, and the mean completion time of
-        its messages."""
+        """One row per run and group of flows: means per flow, Jain's index within the group, and mean and percentiles of the
+        completion times of its messages."""
         return statistics.groups(self.flows, [*self.axes, "variant", "seed"])
 
     def select(self, **chosen: Any) -> Runs:

@@ -10,6 +10,7 @@ import polars as pl
 
 from tailback.analysis.confidence import student_t
 from tailback.errors import refused, unknown
+from tailback.results.formulas import COMPLETION_PERCENTILES, OF_THE_GROUP
 
 DEFAULT: Final[dict[str, tuple[str, ...]]] = {
     "variant": (
@@ -44,7 +45,7 @@ _MEANS: Final = (
     "timeouts",
     "recoveries",
 )
-OF_GROUPS: Final = (*_MEANS, "jain", "completion_time")
+OF_GROUPS: Final = (*_MEANS, "jain", "completion_time", *COMPLETION_PERCENTILES)
 """What groups may have."""
 
 
@@ -137,6 +138,9 @@ def groups(flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     if "messages" in flows.columns:  # A mean over messages, not over flows, of which one may have few.
         many = pl.col("messages")
         times = [((pl.col("completion_time") * many).sum() / many.sum()).fill_nan(None).alias("completion_time")]
+    # What each member has of the whole group; sweeps of earlier versions have none.
+    told = [name for name in COMPLETION_PERCENTILES if f"{OF_THE_GROUP}{name}" in flows.columns]
+    times += [pl.col(f"{OF_THE_GROUP}{name}").first().alias(name) for name in told]
     table = flows.group_by([*keys, "group"], maintain_order=True).agg(
         pl.len().alias("flow_count"), *means, jain.alias("jain"), *times
     )

@@ -10,6 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from tailback import _core
+from tailback.results.formulas import OF_THE_GROUP
 from tailback.results.from_core import flow_rates, link_rates, table_of
 from tailback.sweeps.design import Variant
 from tailback.sweeps.measure import METRICS
@@ -57,10 +58,26 @@ def run_table(variants: Sequence[Variant], rows: Sequence[Row]) -> pl.DataFrame:
 
 def flow_table(variants: Sequence[Variant], rows: Sequence[Row], windows: Sequence[float]) -> pl.DataFrame:
     """One line per flow and run."""
-    table = with_neutral_groups(_joined(rows, windows, "flows"), axes_of(variants))
+    table = with_neutral_groups(_with_groups(_joined(rows, windows, "flows"), rows), axes_of(variants))
     if "messages" in table.columns and not table["messages"].sum():
         table = table.drop("messages", "completion_time")  # Nobody sent any.
     return _with_axes(flow_rates(table, table["window"]).drop("window"), variants, OWN["flows"])
+
+
+def _with_groups(flows: pl.DataFrame, rows: Sequence[Row]) -> pl.DataFrame:
+    """Flows with what was measured of their groups as wholes, such as percentiles over all messages."""
+    told = [
+        {"variant": row.variant, "seed": row.seed, "group": group}
+        | {f"{OF_THE_GROUP}{name}": value for name, value in values.items()}
+        for row in rows
+        if row.record is not None
+        for group, values in row.record["groups"].items()
+    ]
+    if not told:
+        return flows
+    keys = ["variant", "seed", "group"]
+    table = pl.DataFrame(told, schema_overrides={name: flows.schema[name] for name in keys})
+    return flows.join(table, on=keys, how="left", maintain_order="left")
 
 
 def with_neutral_groups(flows: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:

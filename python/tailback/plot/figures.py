@@ -1,0 +1,28 @@
+"""What figures of one result and of many runs have in common: their names. What they show is the business of the other
+files here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from tailback.errors import NoFigureError, one_of
+
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+
+class Figures:
+    """Figures by their names, each a method."""
+
+    _of: ClassVar[str]
+    """What they are figures of, in words."""
+
+    if not TYPE_CHECKING:  # Types know which figures there are; with this, any name would be one.
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise NoFigureError(f"{name}: no such figure of {self._of}; expected {one_of(name, names_of(self))}")
+
+
+def names_of(plots: Figures) -> list[str]:
+    """The figures that there are."""
+    return [name for name in dir(plots) if not name.startswith("_")]
