@@ -30,6 +30,19 @@ fn the_same_bytes_are_the_same_datagrams() {
     assert_eq!(wire, knocks::exercise(&steps));
 }
 
+/// The property above is about this, too, which its random bytes hardly ever come to: a second later the sender has another
+/// cookie, and then the initiation with the first one comes.
+#[test]
+fn an_initiation_that_is_held_back_is_among_what_an_attacker_does() {
+    let steps =
+        [[0, 0, 0, 0], [3, 0, 0, 0], [7, 1, 0, 0], [0, 0, 0, 0], [3, 3, 0, 0], [1, 5, 0, 0], [1, 2, 0, 0]];
+    let wire = knocks::exercise(&steps.concat());
+    assert!(matches!(Envelope::read(&wire[2]), Some(Envelope::Initiation { .. })));
+    assert!(matches!(Envelope::read(&wire[5]), Some(Envelope::Initiation { .. })));
+    assert!(matches!(Envelope::read(&wire[6]), Some(Envelope::Response { .. })), "the second is let in");
+    assert!(matches!(Envelope::read(&wire[7]), Some(Envelope::Cookie { .. })), "and then the first is not");
+}
+
 /// Somebody on the way answers first, wrongly: the right answer is taken all the same.
 #[test]
 fn a_forged_response_does_not_spoil_the_right_one() {

@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 
 use tailback_core::{Span, Time};
-use tailback_net::secure::envelope::{Envelope, HEAD, Visible, head};
+use tailback_net::secure::envelope::{COOKIE, Envelope, HEAD, Visible, head};
 use tailback_net::secure::handshake::{Accepted, Answer};
 use tailback_net::secure::{Initiator, Invitation, KeyPair, Responder};
 
@@ -35,9 +35,14 @@ struct World {
     initiator: Initiator,
     responder: Responder,
     now: Time,
-    /// All that was ever on the wire, and of these the initiations that the sender made itself.
+    /// All that was ever on the wire, and of these what the sender made itself: hellos, and initiations with the times when
+    /// their cookies were made.
     wire: Vec<Vec<u8>>,
-    genuine: Vec<Vec<u8>>,
+    hellos: Vec<Vec<u8>>,
+    genuine: Vec<(Vec<u8>, Time)>,
+    cookies: Vec<([u8; COOKIE], Time)>,
+    /// When the cookie of the newest initiation was made that the receiver has read.
+    newest: Time,
     sessions: Vec<Accepted>,
 }
 
@@ -54,7 +59,10 @@ impl World {
             responder: Responder::seeded(Some(receiver), 2, Time::ZERO).expect("drawn"),
             now: Time::ZERO,
             wire: Vec::new(),
+            hellos: Vec::new(),
             genuine: Vec::new(),
+            cookies: Vec::new(),
+            newest: Time::ZERO,
             sessions: Vec::new(),
         }
     }
@@ -81,12 +89,20 @@ impl World {
             Answer::Nothing => {}
             Answer::Reply(reply) => {
                 assert!(reply.len() <= 3 * bytes.len(), "{} bytes for {}", reply.len(), bytes.len());
+                if let Some((cookie, _)) = self.initiator.cookie(&reply) {
+                    let asked = |hello: &Vec<u8>| Envelope::read(hello) == Envelope::read(bytes);
+                    assert!(self.hellos.iter().any(asked), "a hello that nobody made");
+                    self.cookies.push((cookie, self.now));
+                }
                 self.wire.push(reply);
             }
             Answer::Knock(knock) => {
                 assert_eq!(knock.offer, OFFER);
                 assert_eq!(knock.sender, Some(PAIRS.0.public));
-                assert!(self.genuine.iter().any(|made| made == bytes), "an initiation that nobody made");
+                let genuine = self.genuine.iter().find(|(made, _)| made == bytes);
+                let (_, cookie) = *genuine.expect("an initiation that nobody made");
+                assert!(cookie >= self.newest, "an initiation that was held back");
+                self.newest = cookie;
                 let (accepted, reply) = self.responder.answer(*knock, ANSWER).expect("short enough");
                 assert!(reply.len() <= 3 * bytes.len(), "{} bytes for {}", reply.len(), bytes.len());
                 self.sessions.push(accepted);
@@ -98,7 +114,9 @@ impl World {
     fn answer(&mut self, bytes: &[u8]) {
         if let Some((cookie, _)) = self.initiator.cookie(bytes) {
             let made = self.initiator.initiation(&cookie, OFFER).expect("short enough");
-            self.genuine.push(made.clone());
+            let given = self.cookies.iter().find(|(given, _)| *given == cookie);
+            let (_, at) = *given.expect("a cookie that nobody gave");
+            self.genuine.push((made.clone(), at));
             self.wire.push(made);
         }
         if let Some((accepted, answer)) = self.initiator.finish(bytes) {
@@ -131,6 +149,7 @@ impl World {
         match what % 8 {
             0 => {
                 let hello = self.initiator.hello(u16::from(from) * 8);
+                self.hellos.push(hello.clone());
                 self.knock(address(which), &hello);
                 self.wire.push(hello);
             }
@@ -166,7 +185,7 @@ pub(crate) fn exercise(bytes: &[u8]) -> Vec<Vec<u8>> {
         let newest = world.wire.iter().rev().find(|seen| world.initiator.cookie(seen).is_some()).cloned();
         world.answer(&newest.unwrap_or_default());
     }
-    let made = world.genuine.last().cloned().unwrap_or_default();
+    let made = world.genuine.last().map(|(made, _)| made.clone()).unwrap_or_default();
     world.knock(address(0), &made);
     assert_eq!(world.sessions.len(), sessions + 1);
     let response = world.wire.last().cloned().unwrap_or_default();
