@@ -6,6 +6,7 @@ import dataclasses
 import statistics
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -209,6 +210,14 @@ def test_a_window_that_begins_with_a_flow_counts_whatever_sums_are_rounded_to(
     assert ends[0] == pytest.approx(start + window)
     assert index == pytest.approx(np.ones(ends.size))
     assert fairness.delta_fair_convergence(late, "a", "b", window=window) == pytest.approx(window)
+
+
+@pytest.mark.parametrize("window", [0.0, -1.0, float("nan"), float("inf"), "1 s", None])
+def test_windows_that_are_none_are_refused(result: tb.Result, window: Any) -> None:
+    with pytest.raises(tb.ArgumentError, match=r"window: .* is not allowed; expected seconds, at least the bin"):
+        fairness.jain_over_time(result, window)
+    with pytest.raises(tb.ArgumentError, match="window"):
+        result.plot.fairness([window])
 
 
 def test_of_nothing_there_are_no_shares(result: tb.Result) -> None:

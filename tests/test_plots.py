@@ -241,3 +241,5 @@ def test_a_figure_that_there_is_none_of_is_told_with_those_that_there_are(result
     assert not hasattr(result.plot, "nothing")
     assert not hasattr(result.plot, "_repr_html_")
     assert "overview" in dir(copy.copy(result.plot))
+    with pytest.raises(tb.ArgumentError, match=r"plot\.cdf\(\) for example; others are .*overview"):
+        result.plot(kind="overview")

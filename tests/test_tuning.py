@@ -18,6 +18,7 @@ import tailback as tb
 from tailback import tuning_runs, units
 from tailback.analysis import tdqm, tdqm_chance
 from tailback.cli import app
+from tailback.commands import tune as commands
 from tailback.commands.tune import missed
 from tailback.errors import ArgumentError, NotFoundError
 from tailback.results.metrics import utilization
@@ -416,3 +417,8 @@ def test_tuning_refuses_what_makes_no_sense() -> None:
     assert "did you mean 0.95?" in " ".join(done.output.split())
     done = CliRunner().invoke(app, ["tune", "red", str(EXAMPLE)])
     assert done.exit_code != 0
+
+
+def test_recommended_times_are_written_for_people() -> None:
+    told = commands._toml({"short": "2400 µs", "long": "21333333 µs", "fine": "21333333 ns"})
+    assert told == '{ short = "2400 µs", long = "21333.333 ms", fine = "21.333333 ms" }'

@@ -227,6 +227,12 @@ def test_a_change_that_does_not_fit_one_of_several_files_names_it(folder: Path) 
     assert "examples/dumbbell.toml with --set: 1 problem\n  warm_up: 10 s is not allowed" in said
 
 
+def test_a_field_that_is_none_is_told_of_the_option_that_names_it(folder: Path) -> None:
+    (folder / "web.toml").write_text(WEB)
+    said = tailback("tailback sweep web.toml --over bufer='5 packets, 9 packets'", status=1)
+    assert "tailback: --over: 1 problem\n  bufer: an unknown field" in said
+
+
 def test_a_group_that_there_is_none_of_is_told_how_many_there_are(folder: Path) -> None:
     (folder / "web.toml").write_text(WEB)
     said = tailback("tailback run web.toml --set flows[7].scheme=reno", status=1)

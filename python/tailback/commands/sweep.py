@@ -62,9 +62,9 @@ def sweep_file(file: Path, over: Sequence[str], how: How) -> int:
     _check_metrics(how.metrics)
     swept = axes(over)
     base = read_changed(file, how.changes)
-    _check_once(base, swept, how.changes)
     with stoppable(_left(how.cache)):
         try:
+            _check_once(base, swept, how.changes)
             runs = sweep(base, seeds=how.seeds, jobs=how.jobs, cache=how.cache, memory=how.memory, **swept)
         except ScenarioError as error:
             raise ScenarioError(error.problems, "--over" if over else error.source) from None

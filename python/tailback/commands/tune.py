@@ -200,13 +200,13 @@ def _settles(seconds: Mapping[str, float], trip: float) -> str:
 def _toml(value: object) -> str:
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {_toml(entry)}" for key, entry in value.items()) + " }"
-    return json.dumps(_in_ms(value) if isinstance(value, str) else value)
+    return json.dumps(_in_ms(value) if isinstance(value, str) else value, ensure_ascii=False)
 
 
 def _in_ms(written: str) -> str:
     """The same time, to the last nanosecond, where it would be a row of digits: 21333333 ns is 21.333333 ms."""
     count, _, unit = written.partition(" ")
-    if unit not in {"ns", "us"} or len(count) <= _READABLE:
+    if unit not in {"ns", "µs"} or len(count) <= _READABLE:
         return written
     return f"{Decimal(count).scaleb(-6 if unit == 'ns' else -3).normalize():f} ms"
 

@@ -3,12 +3,9 @@ files here."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
-from tailback.errors import NoFigureError, one_of
-
-if TYPE_CHECKING:
-    from typing import NoReturn
+from tailback.errors import ArgumentError, NoFigureError, one_of
 
 
 class Figures:
@@ -21,6 +18,13 @@ class Figures:
 
         def __getattr__(self, name: str) -> NoReturn:
             raise NoFigureError(f"{name}: no such figure of {self._of}; expected {one_of(name, names_of(self))}")
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        """Says how figures are asked for: elsewhere, ``plot`` is a function."""
+        one, *others = names_of(self)
+        raise ArgumentError(
+            f"plot(): expected a figure by its name, plot.{one}() for example; others are {', '.join(others)}"
+        )
 
 
 def names_of(plots: Figures) -> list[str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,7 +41,7 @@ def jain_over_time(result: Result, window: float) -> tuple[Floats, Floats]:
     Raises:
         ValueError: for a window shorter than a bin.
     """
-    if not result.bin <= window < math.inf:
+    if not (isinstance(window, Real) and result.bin <= window < math.inf):
         raise refused("window", window, f"seconds, at least the bin, {result.bin:g}")
     per = round(window / result.bin)
     table = result.flow_series.select("time", "flow", "goodput_bytes")

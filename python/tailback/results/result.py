@@ -140,6 +140,13 @@ class Result(Tabular):
             pl.col("link").is_in([*self._watched, self.bottleneck]) | (pl.col("dropped_packets") > 0)
         )
 
+    def _given(self, name: str) -> pl.DataFrame:
+        table = super()._given(name)
+        if not table.columns:  # A file of nothing would look like a run in which nothing happened.
+            packets = 'not recorded; expected a run with record={"packets": True}, in a file record.packets = true'
+            raise NotFoundError(f"{name}: {packets if name == 'packets' else 'the scenario has no aggregates'}")
+        return table
+
     def series(
         self,
         *,
