@@ -60,6 +60,14 @@ def test_a_row_per_packet_is_counted_in_bins(tmp_path: Path) -> None:
     assert lrd.read_trace(tmp_path / "p.csv", bin=0.1).values.tolist() == [7.0, 0.0, 0.0, 8.0, 0.0]
 
 
+def test_a_table_without_numbers_says_so(tmp_path: Path) -> None:
+    (tmp_path / "words.csv").write_text("time,bytes\n0,few\n1,many\n")
+    with pytest.raises(
+        tb.ArgumentError, match=r"words\.csv has none of numbers, beside times; expected one of volumes"
+    ):
+        lrd.read_trace(tmp_path / "words.csv")
+
+
 @pytest.mark.parametrize(("order", "magic", "unit"), [("<", 0xA1B2C3D4, 1e-6), (">", 0xA1B23C4D, 1e-9)])
 def test_a_pcap_of_either_byte_order_is_read(tmp_path: Path, order: str, magic: int, unit: float) -> None:
     place = tmp_path / "a.pcap"

@@ -231,6 +231,9 @@ def test_traces_keep_the_volume() -> None:
     for wrong in (-1.0, float("nan")):
         with pytest.raises(ValueError, match="volumes: expected finite numbers of bytes of at least 0"):
             delivery_trace([1500.0, wrong], 1.0)
+    for width in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(tb.ArgumentError, match=r"width: .* is not allowed; expected seconds per bin, above zero"):
+            delivery_trace([1500.0], width)
     with pytest.raises(ValueError, match="no opportunity"):
         delivery_trace([100.0], 0.02)
     with pytest.raises(tb.StorageError, match="never fall"):

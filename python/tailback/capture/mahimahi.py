@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tailback.errors import ArgumentError, StorageError
+from tailback.errors import ArgumentError, StorageError, refused
 from tailback.results.files import write_file
 
 if TYPE_CHECKING:
@@ -52,8 +52,10 @@ def delivery_trace(volumes: ArrayLike, width: float, opportunity: int = OPPORTUN
     within the bin. What is left of an opportunity at a bin's end goes to the next.
 
     Raises:
-        ArgumentError: where not one opportunity fits, or a volume is negative or no number.
+        ArgumentError: where not one opportunity fits, a volume is negative or no number, or a width is none.
     """
+    if not 0.0 < width < np.inf:
+        raise refused("width", width, "seconds per bin, above zero")
     each = np.asarray(volumes, dtype=np.float64)
     if not (np.all(np.isfinite(each)) and np.all(each >= 0.0)):
         raise ArgumentError("volumes: expected finite numbers of bytes of at least 0")

@@ -153,9 +153,9 @@ def _volumes(place: Path, numbers: list[str], column: str | None) -> str:
     likely = [name for name in ("bytes", "size", "length", "transmitted_bytes", "volume") if name in numbers]
     if likely or len(numbers) == 1:
         return (likely or numbers)[0]
-    raise ArgumentError(
-        f"column: {place} has several; expected one of {', '.join(numbers) or 'none: no numbers but times'}"
-    )
+    if not numbers:
+        raise ArgumentError(f"column: {place} has none of numbers, beside times; expected one of volumes")
+    raise ArgumentError(f"column: {place} has several; expected one of {', '.join(numbers)}")
 
 
 def _numbers(place: Path, table: pl.DataFrame, column: str) -> Floats:
