@@ -57,7 +57,7 @@ impl Agenda {
         Self::default()
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.run.len() - self.next + self.late.len() + self.beyond
     }
 
@@ -174,31 +174,24 @@ impl Agenda {
         }
     }
 
-    /// Takes the entry of `slot` out wherever it lies, after a look at all of them.
+    /// Takes out what is not to be kept, after a look at all entries.
     #[inline(never)]
-    pub(crate) fn remove(&mut self, slot: u32) {
-        if let Some(at) = self.run[self.next..].iter().position(|entry| entry.slot() == slot) {
-            self.run.remove(self.next + at);
-            if self.beyond > 0 && self.run.len() - self.next < AHEAD {
-                self.refill();
+    pub(crate) fn retain(&mut self, mut keeps: impl FnMut(Entry) -> bool) {
+        self.run.drain(..self.next);
+        self.next = 0;
+        self.run.retain(|entry| keeps(*entry));
+        self.late.retain(&mut keeps);
+        self.digits = [0; LEVELS];
+        self.levels = 0;
+        self.beyond = 0;
+        for bucket in 0..self.buckets.len() {
+            for mut piece in std::mem::take(&mut self.buckets[bucket]) {
+                piece.drain(..).filter(|entry| keeps(*entry)).for_each(|entry| self.place(entry));
+                self.spare.push(piece);
             }
-        } else if !self.late.remove(slot) {
-            self.remove_beyond(slot);
         }
-    }
-
-    fn remove_beyond(&mut self, slot: u32) {
-        let holds = |pieces: &Bucket| pieces.iter().flatten().any(|entry| entry.slot() == slot);
-        let Some(bucket) = self.buckets.iter().position(holds) else { return };
-        let (level, digit) = (bucket / DIGITS, bucket % DIGITS);
-        let pieces = std::mem::take(&mut self.buckets[bucket]);
-        self.digits[level] &= !(1 << digit);
-        if self.digits[level] == 0 {
-            self.levels &= !(1 << level);
-        }
-        for mut piece in pieces {
-            self.beyond -= piece.len();
-            piece.drain(..).filter(|entry| entry.slot() != slot).for_each(|entry| self.place(entry));
+        if self.beyond > 0 && self.run.len() < AHEAD {
+            self.refill();
         }
     }
 
@@ -309,9 +302,14 @@ mod tests {
                     prop_assert_eq!(taken, plain.pop().map(|Reverse(entry)| entry));
                 }
                 if order % removing == removing - 1 {
-                    let slot = (order as u32).wrapping_mul(0x9e37_79b9) % order as u32;
-                    agenda.remove(slot);
-                    plain.retain(|Reverse(entry)| entry.slot() != slot);
+                    // One of them, or a part, or nearly all.
+                    let kept = |entry: Entry| match order % 3 {
+                        0 => entry.slot() != (order as u32).wrapping_mul(0x9e37_79b9) % order as u32,
+                        1 => entry.slot() % 3 > 0,
+                        _ => entry.slot() % 50 == 0,
+                    };
+                    agenda.retain(kept);
+                    plain.retain(|Reverse(entry)| kept(*entry));
                 }
                 prop_assert_eq!(agenda.peek(), plain.peek().map(|Reverse(entry)| *entry));
                 prop_assert_eq!(agenda.len(), plain.len());

@@ -22,15 +22,29 @@ impl Entry {
 
     /// The tag's bits, which order as the tag does.
     #[inline]
-    pub(crate) const fn bits(self) -> u64 {
+    pub(crate) fn bits(self) -> u64 {
+        looked();
         (self.0 >> 64) as u64
     }
 
     /// The slot.
     #[inline]
-    pub(crate) const fn slot(self) -> u32 {
+    pub(crate) fn slot(self) -> u32 {
+        looked();
         self.0 as u32
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How often an entry was asked for its slot or the bits of its tag.
+    pub(super) static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+#[inline]
+fn looked() {
+    #[cfg(test)]
+    LOOKS.with(|looks| looks.set(looks.get() + 1));
 }
 
 /// The children of one node.
@@ -125,18 +139,14 @@ impl Heap {
         Some(least)
     }
 
-    /// Takes the entry of `slot` out, if there is one, at the cost of all others.
-    pub(crate) fn remove(&mut self, slot: u32) -> bool {
-        let nodes = || (0..self.len).map(|node| self.at(node));
-        let others: Vec<Entry> = nodes().filter(|entry| entry.slot() != slot).collect();
-        let found = others.len() < self.len;
-        if found {
+    /// Takes out what is not to be kept, at the cost of all entries.
+    pub(crate) fn retain(&mut self, mut keeps: impl FnMut(Entry) -> bool) {
+        let kept: Vec<Entry> =
+            (0..self.len).map(|node| self.at(node)).filter(|entry| keeps(*entry)).collect();
+        if kept.len() < self.len {
             *self = Self::default();
-            for entry in others {
-                self.push(entry);
-            }
+            kept.into_iter().for_each(|entry| self.push(entry));
         }
-        found
     }
 }
 

@@ -19,9 +19,12 @@ mod heap;
 pub(crate) mod longest;
 pub mod order;
 mod pool;
+#[cfg(test)]
+mod pushed_out;
 pub mod round;
 pub mod selfclocked;
 pub mod shares;
+mod stale;
 mod strangers;
 mod table;
 pub mod tagged;

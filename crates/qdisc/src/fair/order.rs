@@ -5,13 +5,15 @@ use std::collections::VecDeque;
 
 use super::agenda::Agenda;
 use super::heap::Entry;
+use super::stale::Stale;
 
-/// One entry per flow, in order.
+/// One entry per flow that counts, in order. Neither the least of the agenda nor an end of what was seen is stale.
 #[derive(Clone, Debug, Default)]
 pub struct Order {
     agenda: Agenda,
     /// What was looked at, in order; new entries may lie before.
     seen: VecDeque<Entry>,
+    stale: Stale,
 }
 
 impl Order {
@@ -40,6 +42,9 @@ impl Order {
         if let Some(entry) = self.agenda.pop() {
             let at = self.seen.partition_point(|seen| *seen < entry);
             self.seen.insert(at, entry);
+            if !self.stale.is_empty() {
+                self.strike();
+            }
         }
     }
 
@@ -49,15 +54,39 @@ impl Order {
         self.seen.back().map(|seen| seen.tag())
     }
 
-    /// Adds an entry.
+    /// Adds an entry of a slot that has none.
     #[inline]
     pub(super) fn push(&mut self, entry: Entry) {
+        if !self.stale.is_empty() {
+            self.stale.add(entry);
+        }
         self.agenda.push(entry);
+    }
+
+    /// Adds an entry in the place of the one that its slot has, wherever that lies.
+    #[inline(never)]
+    pub(super) fn supersede(&mut self, entry: Entry) {
+        self.stale.supersede(entry);
+        self.agenda.push(entry);
+        if self.stale.are_most_of(self.agenda.len() + self.seen.len()) {
+            self.seen.retain(|entry| !self.stale.strike(*entry));
+            self.agenda.retain(|entry| !self.stale.strike(entry));
+        } else {
+            self.strike();
+        }
     }
 
     /// Takes the least entry out.
     #[inline]
     pub(super) fn pop(&mut self) {
+        self.take();
+        if !self.stale.is_empty() {
+            self.strike();
+        }
+    }
+
+    #[inline]
+    fn take(&mut self) {
         let is_seen =
             self.seen.front().is_some_and(|seen| self.agenda.peek().is_none_or(|rest| *seen < rest));
         if is_seen {
@@ -67,20 +96,36 @@ impl Order {
         }
     }
 
-    /// Takes the entry of `slot` out, wherever it lies: for one that lies too late, which must be rare.
+    /// Takes stale entries out from where none may lie.
+    #[cold]
     #[inline(never)]
-    pub(super) fn remove(&mut self, slot: u32) {
-        match self.seen.iter().position(|seen| seen.slot() == slot) {
-            Some(at) => drop(self.seen.remove(at)),
-            None => self.agenda.remove(slot),
+    fn strike(&mut self) {
+        while self.agenda.peek().is_some_and(|entry| self.stale.strike(entry)) {
+            self.agenda.pop();
+        }
+        while self.seen.front().is_some_and(|entry| self.stale.strike(*entry)) {
+            self.seen.pop_front();
+        }
+        while self.seen.back().is_some_and(|entry| self.stale.strike(*entry)) {
+            self.seen.pop_back();
         }
     }
 
     /// Puts `entry` in the place of the least one.
     #[inline]
     pub(super) fn replace(&mut self, entry: Entry) {
-        self.pop();
-        self.push(entry);
+        self.take();
+        self.agenda.push(entry);
+        if !self.stale.is_empty() {
+            self.replaced_by(entry);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn replaced_by(&mut self, entry: Entry) {
+        self.stale.add(entry);
+        self.strike();
     }
 
     /// The slot of the entry `steps` after the least, where it is known by now and nothing comes between.
@@ -102,34 +147,56 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever has been looked at, entries leave in order.
+        /// Whatever has been looked at, and however often a slot's entry was replaced, those that count leave in order.
         #[test]
-        fn looking_changes_nothing(steps in prop::collection::vec((0_u8..8, 0_u32..50), 1..300)) {
-            let (mut order, mut plain) = (Order::new(), BTreeSet::new());
-            for (number, (action, tag)) in steps.into_iter().enumerate() {
-                match action {
-                    7 => {
-                        order.remove(tag);
-                        plain.retain(|entry: &Entry| entry.slot() != tag);
-                    }
-                    0..3 => {
-                        let entry = Entry::new(f64::from(tag), number as u32, number as u32);
+        fn what_counts_leaves_in_order(
+            steps in prop::collection::vec((0_u8..30, 0_u32..50, 0_u32..12), 1..600), growing in 8_u8..29,
+        ) {
+            let (mut order, mut plain) = (Order::new(), BTreeSet::<Entry>::new());
+            for (number, (action, tag, slot)) in steps.into_iter().enumerate() {
+                let entry = Entry::new(f64::from(tag), number as u32, slot);
+                let old = plain.iter().find(|entry| entry.slot() == slot).copied();
+                match (action, old) {
+                    (_, None) if action < growing => {
                         order.push(entry);
                         plain.insert(entry);
                     }
-                    3..5 => {
+                    (_, Some(old)) if action < growing => {
+                        order.supersede(entry);
+                        plain.remove(&old);
+                        plain.insert(entry);
+                    }
+                    (8..13, _) => {
                         order.pop();
                         plain.pop_first();
                     }
+                    (13..18, _) => {
+                        if let Some(top) = plain.pop_first() {
+                            let entry = Entry::new(f64::from(tag), number as u32, top.slot());
+                            order.replace(entry);
+                            plain.insert(entry);
+                        }
+                    }
                     _ => {
                         let unseen = order.unseen();
+                        prop_assert!(unseen.is_none_or(|entry| plain.contains(&entry)));
                         order.see();
                         let seen = order.seen_up_to();
                         prop_assert!(unseen.is_none_or(|entry| seen >= Some(entry.tag())));
                     }
                 }
                 prop_assert_eq!(order.peek(), plain.first().copied());
+                let end = order.seen.back();
+                prop_assert!(end.is_none_or(|entry| plain.contains(entry)), "{:?}", end);
+                let lie = order.agenda.len() + order.seen.len();
+                prop_assert!(lie <= plain.len() + 64, "{} lie, {} count", lie, plain.len());
             }
+            while let Some(entry) = plain.pop_first() {
+                prop_assert_eq!(order.peek(), Some(entry));
+                order.pop();
+            }
+            prop_assert_eq!(order.peek(), None);
+            prop_assert!(order.stale.is_empty());
         }
     }
 }

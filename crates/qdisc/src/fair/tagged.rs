@@ -90,12 +90,14 @@ impl<R: TagRule> ByTag<R> {
     /// Gives the flow the only entry that is true.
     fn list(&mut self, flows: &mut TaggedFlows<R>, slot: u32) {
         let Some(tag) = R::tag(flows, slot) else { return };
-        if flows.get(slot).is_listed() {
-            self.order.remove(slot);
-        }
-        flows.list(slot);
         self.entries = self.entries.wrapping_add(1);
-        self.order.push(Entry::new(tag, self.entries, slot));
+        let entry = Entry::new(tag, self.entries, slot);
+        if flows.get(slot).is_listed() {
+            self.order.supersede(entry);
+        } else {
+            flows.list(slot);
+            self.order.push(entry);
+        }
         self.rule.queued(tag);
     }
 

@@ -14,7 +14,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Checker, Packet, QueueCx, Time};
 
-use super::agenda::Agenda;
 use super::heap::Entry;
 use super::order::Order;
 use super::shares::{LEAST_WEIGHT, check_shares};
@@ -87,7 +86,7 @@ pub struct Fluid {
     weights: f64,
     /// When flows that were noticed run empty in the fluid, in virtual time. A key may lag behind its flow's true tag, and
     /// is set right when it comes to the top.
-    departures: Agenda,
+    departures: Order,
     /// Counts entries, to order equal departures: rounding must not depend on which slots are free.
     entries: u32,
 }
@@ -133,7 +132,7 @@ impl Fluid {
             flowed_for: None,
             backlogged: 0,
             weights: 0.0,
-            departures: Agenda::new(),
+            departures: Order::new(),
             entries: 0,
         })
     }
@@ -219,10 +218,16 @@ impl Fluid {
         let Finish(finish) = flow.state;
         if finish >= 0.0 && !flow.is_noticed() {
             flows.notice(slot);
-            self.entries = self.entries.wrapping_add(1);
-            self.queued(finish);
-            self.departures.push(Entry::new(finish, self.entries, slot));
+            let entry = self.departure(finish, slot);
+            self.departures.push(entry);
         }
+    }
+
+    /// A new entry: the flow runs empty in the fluid at this virtual time.
+    fn departure(&mut self, finish: f64, slot: u32) -> Entry {
+        self.entries = self.entries.wrapping_add(1);
+        self.queued(finish);
+        Entry::new(finish, self.entries, slot)
     }
 }
 
@@ -322,13 +327,12 @@ impl TagRule for Fluid {
         let Finish(finish) = flows.state(slot);
         if *finish >= 0.0 {
             *finish = newest.unwrap_or(before).max(0.0);
-            let was_noticed = flows.get(slot).is_noticed();
-            if was_noticed {
+            let finish = *finish;
+            if flows.get(slot).is_noticed() {
                 // The entry is of the tag that is gone, and would come too late.
-                self.departures.remove(slot);
-                flows.overlook(slot);
-            }
-            if was_noticed || newest.is_none() {
+                let entry = self.departure(finish, slot);
+                self.departures.supersede(entry);
+            } else if newest.is_none() {
                 self.notice(flows, slot);
             }
         }

@@ -1,0 +1,107 @@
+//! What a packet costs that pushes another out of a full buffer: as much among ten thousand flows as among a hundred. It is
+//! counted in entries of orders that are looked at, not in time.
+
+use tailback_core::{
+    Annexes, BitRate, Bytes, Capacity, FlowId, Kind, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
+};
+
+use super::heap::LOOKS;
+use crate::parts::{BuildCx, FlowHosts};
+use crate::{Config, Discipline};
+
+/// A buffer of 1000 B for each flow, and the next packet's number.
+struct Full {
+    queue: Discipline,
+    now: Time,
+    rng: Stream,
+    number: u64,
+    lost: u64,
+}
+
+const RATE: BitRate = BitRate::from_bits_per_sec(8_000_000_000);
+
+impl Full {
+    fn new(written: &str, flows: u32) -> Self {
+        let config: Config = serde_json::from_str(written).expect(written);
+        let cx = BuildCx {
+            capacity: Capacity::Bytes(Bytes::new(1000 * u64::from(flows))),
+            rate: RATE,
+            mean_packet: Bytes::new(1000),
+            hosts: FlowHosts::default(),
+        };
+        let queue = config.build(&cx).into_discipline();
+        Self { queue, now: Time::ZERO, rng: Stream::new(1, "full"), number: 0, lost: 0 }
+    }
+
+    fn call<T>(&mut self, act: impl FnOnce(&mut Discipline, Time, &mut QueueCx<'_>) -> T) -> T {
+        let (mut annexes, mut drops) = (Annexes::new(), Vec::new());
+        let (rng, annexes, drops) = (&mut self.rng, &mut annexes, &mut drops);
+        let mut cx = QueueCx { rng, annexes, rate: RATE, idle_since: None, drops, marks: 0 };
+        let result = act(&mut self.queue, self.now, &mut cx);
+        self.lost += cx.drops.len() as u64;
+        result
+    }
+
+    fn enter(&mut self, flow: u32, size: u64) {
+        self.number += 1;
+        let packet = Packet::new(Kind::Data, FlowId(flow), self.number, Bytes::new(size));
+        self.call(|queue, now, cx| queue.enqueue(now, packet, cx));
+    }
+
+    /// The flow whose packet leaves.
+    fn leave(&mut self) -> u32 {
+        let packet = self.call(|queue, now, cx| queue.dequeue(now, cx)).expect("a full buffer");
+        self.now += Span::from_nanos(packet.size().get());
+        packet.flow.0
+    }
+}
+
+/// Each flow has a packet of 1000 B, and one sends larger ones in vain; now and then a packet leaves and its flow sends again.
+fn one_that_loses_all(full: &mut Full, flows: u32) {
+    for flow in 1..flows {
+        full.enter(flow, 1000);
+    }
+    for packet in 0..4 * flows {
+        full.enter(0, 1400 + u64::from(packet % 90));
+        if packet % 8 == 7 {
+            let flow = full.leave();
+            full.enter(flow, 1000);
+        }
+    }
+}
+
+/// Twice as many packets come as leave, of any flow and size.
+fn any(full: &mut Full, flows: u32) {
+    for packet in 0..10 * flows {
+        let (flow, size) = (full.rng.below(u64::from(flows)) as u32, 40 + full.rng.below(1460));
+        full.enter(flow, size);
+        if packet > 4 * flows && packet % 2 == 0 {
+            full.leave();
+        }
+    }
+}
+
+/// Looks per packet.
+fn looks(written: &str, flows: u32, play: fn(&mut Full, u32)) -> u64 {
+    let mut full = Full::new(written, flows);
+    let before = LOOKS.get();
+    play(&mut full, flows);
+    assert!(full.lost > u64::from(flows), "{written}: {} lost", full.lost);
+    (LOOKS.get() - before) / full.number
+}
+
+#[test]
+fn a_push_out_costs_as_much_among_many_flows() {
+    for written in [
+        r#"{"name":"self-clocked-fair-queueing"}"#,
+        r#"{"name":"self-clocked-fair-queueing","buffer":{"victim":"longest-head"}}"#,
+        r#"{"name":"cell-round-robin"}"#,
+        r#"{"name":"weighted-fair-queueing"}"#,
+        r#"{"name":"virtual-clock"}"#,
+    ] {
+        for play in [one_that_loses_all, any] {
+            let looks = [100, 1000, 10_000].map(|flows| looks(written, flows, play));
+            assert!(looks.iter().all(|looks| *looks <= 12), "{written}: {looks:?}");
+        }
+    }
+}
