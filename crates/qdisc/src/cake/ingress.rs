@@ -83,7 +83,8 @@ fn follow(average: u64, sample: u64) -> u64 {
 /// The estimate of the rate that arrives: bytes over the time from one gap longer than usual to the next, so that bursts on the
 /// way make no rate, and of that the peak.
 ///
-/// One departure from Linux, where the time of the last change is never noted, so that the shaper follows at every gap.
+/// Departures from Linux: there the time of the last change is never noted, so that the shaper follows at every gap. There the
+/// first packet ends a window that began with the machine, which takes a 256th off the first estimate; here it begins one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrivals {
     /// Bytes per second.

@@ -177,6 +177,7 @@ impl Cake {
         match &mut self.shaper {
             Some(shaper) => shaper.keep(rate),
             none => {
+                // In Linux a clock that nobody heeded stood still since packets began to wait, and would let as much go at once.
                 let mut shaper = Shaper::new(rate, self.ingress);
                 shaper.begin(now);
                 *none = Some(shaper);
@@ -269,7 +270,10 @@ impl QueueDiscipline for Cake {
             cx.drop(filtered, DropReason::Early);
         }
         self.follow(now, arrived);
-        let length = self.tins[number].length(queue).get();
+        let tin = &mut self.tins[number];
+        // By the new rate, where the packet brought one, as in Linux.
+        tin.enlist(queue, hosts);
+        let length = tin.length(queue).get();
         self.ranking.grown(number as u32 * QUEUES + queue, length, &self.backlog, &self.limit);
         while !straight && self.limit.exceeded_by(&self.backlog) {
             self.relieve(now, cx);

@@ -277,7 +277,7 @@ impl Tin {
         home
     }
 
-    /// Takes a packet in; its queue.
+    /// Takes a packet in; its queue, to be enlisted.
     pub(super) fn push(
         &mut self,
         packet: Packet,
@@ -290,16 +290,29 @@ impl Tin {
             clock.begin(now);
         }
         let index = self.find(now, key, hash, hosts);
-        let (constants, quantum, isolation) = (self.constants, self.quantum, self.isolation);
+        let constants = self.constants;
         let was_idle = self.packets == 0;
         let queue = self.queues.at(index);
         queue.ring.push(packet, stamp);
         self.packets += 1;
+        let may_rest = match queue.place {
+            Place::Nowhere => true,
+            Place::Waiting => false,
+            Place::Sparse | Place::Bulk => was_idle,
+        };
+        if may_rest {
+            queue.law.rest(queue.emptied, now, &constants);
+        }
+        index
+    }
+
+    /// Gives the queue that a packet has just joined its place among those to be served.
+    pub(super) fn enlist(&mut self, index: u32, hosts: Hosts) {
+        let queue = self.queues.at(index);
         match queue.place {
             Place::Nowhere => {
-                queue.law.rest(queue.emptied, now, &constants);
                 queue.hosts = hosts;
-                queue.credit = quantum / self.busy.load(hosts, isolation);
+                queue.credit = self.quantum / self.busy.load(hosts, self.isolation);
                 queue.place = Place::Sparse;
                 self.new.push_back(index);
             }
@@ -307,10 +320,8 @@ impl Tin {
                 queue.place = Place::Bulk;
                 self.busy.add(queue.hosts);
             }
-            Place::Sparse | Place::Bulk if was_idle => queue.law.rest(queue.emptied, now, &constants),
             Place::Sparse | Place::Bulk => {}
         }
-        index
     }
 
     /// Takes out the acknowledgement that the newest packet of this queue makes superfluous, if there is one (tc-cake,

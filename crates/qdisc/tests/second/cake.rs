@@ -1,6 +1,6 @@
 //! CAKE written anew from Linux's `sch_cake` as it serves packets: shaper, tins, flows and hosts, COBALT. Hashing (every flow
-//! has a queue here) is written anew beside `cake::tin`, the filter of acknowledgements in `acks`. The estimate of the rate
-//! that arrives is left out.
+//! has a queue here) is written anew beside `cake::tin`, the filter of acknowledgements in `acks`, the estimate of the rate that
+//! arrives in `autorate`.
 //!
 //! The named departures of the library are in here, too: an idle queue is forgotten when somebody asks, a delay has to stand
 //! for an interval after every rest, and an idle tin counts as empty.
@@ -11,6 +11,8 @@ use tailback_core::{
     Backlog, Bytes, Capacity, DropReason, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
 };
 use tailback_qdisc::{FlowHosts, Limit};
+
+use super::autorate::Autorate;
 
 /// A clock in parts of a nanosecond, so that no rate is rounded.
 #[derive(Clone, Copy)]
@@ -26,6 +28,13 @@ impl Clock {
 
     fn set(&mut self, at: Time) {
         self.parts = u128::from(at.as_nanos()) * self.rate;
+    }
+
+    /// From now on at another rate; the time stays, in whole nanoseconds. Without a clock before, one begins now.
+    fn change(clock: Option<Self>, now: Time, rate: u64) -> Self {
+        let mut new = Self { rate: rate.into(), parts: 0 };
+        new.set(clock.map_or(now, |clock| clock.next()));
+        new
     }
 
     fn cost(bytes: u64) -> u128 {
@@ -234,6 +243,7 @@ pub struct Cake {
     current: usize,
     drawn: bool,
     pub tied: bool,
+    pub autorate: Option<Autorate>,
 }
 
 impl Cake {
@@ -251,6 +261,20 @@ impl Cake {
             current: 0,
             drawn: false,
             tied: false,
+            autorate: None,
+        }
+    }
+
+    /// `cake_reconfigure` at this rate, which is 64 bytes per second at least.
+    fn reconfigure(&mut self, now: Time, rate: u64) {
+        let rate = rate.max(512);
+        self.clock = Some(Clock::change(self.clock, now, rate));
+        self.failsafe = Some(Clock::change(self.failsafe, now, 2 * rate));
+        for (tin, (part, turn)) in self.tins.iter_mut().zip(&self.settings.tins) {
+            let part = (rate as f64 * part).round() as u64;
+            let Tin { params, quantum, .. } = Tin::new(Some(part), *turn, self.settings.rtt);
+            (tin.params, tin.quantum) = (params, quantum);
+            tin.clock = Some(Clock::change(tin.clock, now, part));
         }
     }
 
@@ -405,6 +429,12 @@ impl QueueDiscipline for Cake {
             flow.law.empty(flow.emptied, now, &params);
         }
         flow.waiting.push_back((now, length, packet));
+        let rate = self.autorate.as_mut().and_then(|rate| rate.arrived(now, packet.size().get()));
+        if let Some(rate) = rate {
+            self.reconfigure(now, rate);
+        }
+        let tin = &mut self.tins[number];
+        let flow = &mut tin.flows[own];
         match flow.set {
             Set::None => {
                 (flow.hosts, flow.set) = (hosts, Set::Sparse);

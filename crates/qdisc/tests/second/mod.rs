@@ -16,6 +16,7 @@
 
 mod acks;
 mod arrivals;
+mod autorate;
 mod cake;
 mod codel;
 mod dualpi2;
