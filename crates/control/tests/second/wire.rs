@@ -5,8 +5,8 @@
 use tailback_control::estimators::DeliveryRate;
 use tailback_control::{AnyController, ControllerParams, Scheme};
 use tailback_core::{
-    Acked, Bytes, CongestionEvent, Controller, Cx, Echoes, Feedback, Lost, PairPosition, Recovery, RttSample,
-    Sent, Span, Stream, Time,
+    Acked, Bytes, CongestionEvent, Controller, Cx, DeliverySample, Echoes, Feedback, Lost, PairPosition,
+    Recovery, RttSample, Sent, Span, Stream, Time,
 };
 
 use super::{Second, agree, seconds};
@@ -27,6 +27,10 @@ pub(crate) struct Fate {
     /// How likely a retransmission is lost again, in a step while losses are repaired; where it may be, retransmissions are
     /// told as they leave.
     pub(crate) again: f64,
+    /// How likely further losses are found in a step of a fast recovery, in pieces between what arrived.
+    pub(crate) more: f64,
+    /// Samples of the delivery rate that have no rate: what they measured took less than a round trip.
+    pub(crate) unrated: f64,
     pub(crate) pause: f64,
     /// Of the steps, the application limits the sender in these.
     pub(crate) limited: f64,
@@ -48,6 +52,8 @@ impl Fate {
         timeout: 0.0,
         spurious: 0.0,
         again: 0.0,
+        more: 0.0,
+        unrated: 0.0,
         pause: 0.0,
         limited: 0.0,
         stretch: 1,
@@ -63,6 +69,8 @@ impl Fate {
         timeout: 0.001,
         spurious: 0.0005,
         again: 0.0,
+        more: 0.0,
+        unrated: 0.0,
         pause: 0.001,
         limited: 0.05,
         stretch: 3,
@@ -84,8 +92,9 @@ pub(crate) struct Wire<S> {
     /// When each packet was sent last, whether more than once, and its tag.
     sent: Vec<(Time, bool, u32)>,
     lost: u64,
-    /// A packet that was acknowledged selectively.
-    sacked: Option<u64>,
+    /// Packets that were acknowledged selectively; below `found` all are known to have arrived or not.
+    sacked: Vec<u64>,
+    found: u64,
     dry: bool,
     recovery: Recovery,
     recover: u64,
@@ -126,7 +135,8 @@ impl<S: Second> Wire<S> {
             una: 0,
             sent: Vec::new(),
             lost: 0,
-            sacked: None,
+            sacked: Vec::new(),
+            found: 0,
             dry: false,
             recovery: Recovery::Open,
             recover: 0,
@@ -147,6 +157,10 @@ impl<S: Second> Wire<S> {
 
     fn flight(&self) -> u64 {
         self.next - self.una
+    }
+
+    fn in_flight(&self) -> Bytes {
+        Bytes::new(self.flight().saturating_sub(self.lost) * SEGMENT)
     }
 
     /// So many steps; both agree after each, or the test fails with what went before.
@@ -179,19 +193,25 @@ impl<S: Second> Wire<S> {
         let open = self.recovery == Recovery::Open;
         if self.chance(self.fate.timeout) {
             self.timeout();
-        } else if open && self.flight() > self.fate.burst + 1 && self.chance(self.fate.loss) {
+        } else if open
+            && self.sacked.is_empty()
+            && self.flight() > self.fate.burst + 1
+            && self.chance(self.fate.loss)
+        {
             self.lose();
         } else if !open && self.chance(self.fate.spurious * 50.0) {
             self.spurious();
         } else if self.recovery == Recovery::Fast && self.lost > 0 && self.chance(self.fate.again) {
             self.lose_again();
+        } else if self.recovery == Recovery::Fast && self.chance(self.fate.more) && self.lose_more() {
+            // In pieces, and what is between them is acknowledged.
         } else {
             self.acknowledge(limited);
         }
     }
 
     fn run_dry(&mut self) {
-        self.sampler.ran_dry(Bytes::new((self.flight() - self.lost) * SEGMENT));
+        self.sampler.ran_dry(self.in_flight());
         self.dry = true;
     }
 
@@ -234,37 +254,19 @@ impl<S: Second> Wire<S> {
     fn lose(&mut self) {
         let lost = 1 + (self.rng.uniform() * self.fate.burst as f64) as u64;
         let outstanding = Bytes::new(self.flight() * SEGMENT);
-        let gone: Vec<Lost> = (self.una..self.una + lost)
-            .map(|number| Lost {
-                number,
-                size: Bytes::new(SEGMENT),
-                sent_at: self.sent[number as usize].0,
-                tag: self.sent[number as usize].2,
-            })
-            .collect();
-        // They are retransmitted at once.
-        for number in self.una..self.una + lost {
-            self.sent[number as usize].0 = self.now;
-            self.sent[number as usize].1 = true;
-        }
+        let numbers: Vec<u64> = (self.una..self.una + lost).collect();
+        let gone = self.lost_ones(&numbers);
         self.lost = lost;
         self.recovery = Recovery::Fast;
         self.recover = self.next;
         let number = self.una + lost;
         let trip = Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
-        let (sent_at, retransmitted, tag) = self.sent[number as usize];
-        self.now = self.now.max(sent_at + trip) + self.busy(1);
-        let acked = [Acked {
-            number,
-            size: Bytes::new(SEGMENT),
-            sent_at,
-            retransmitted,
-            pair: PairPosition::Single,
-            tag,
-        }];
-        self.sacked = Some(number);
+        self.now = self.now.max(self.sent[number as usize].0 + trip) + self.busy(1);
+        let acked = [self.acked_one(number)];
+        self.sacked = vec![number];
+        self.found = number + 1;
         let in_flight = Bytes::new((self.flight() - lost - 1) * SEGMENT);
-        let delivery = self.sampler.on_feedback(self.now, &acked, &gone).cloned();
+        let delivery = self.sample(&acked, &gone);
         self.tell(
             "loss",
             &Feedback {
@@ -281,6 +283,70 @@ impl<S: Second> Wire<S> {
         self.retransmit(self.una..self.una + lost);
     }
 
+    /// Each of the next packets is lost or has arrived, the last has; whether there are any.
+    fn lose_more(&mut self) -> bool {
+        let last = (self.found + 2 * self.fate.burst).min(self.recover);
+        if self.found + 1 >= last || self.found < self.una {
+            return false;
+        }
+        let (mut numbers, mut arrived) = (Vec::new(), Vec::new());
+        for number in self.found..last {
+            let is_lost = self.rng.uniform() < 0.5 && number + 1 < last;
+            let list = if is_lost { &mut numbers } else { &mut arrived };
+            list.push(number);
+        }
+        let outstanding = Bytes::new(self.flight() * SEGMENT);
+        let gone = self.lost_ones(&numbers);
+        let trip = Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
+        self.now = self.now.max(self.sent[(last - 1) as usize].0 + trip) + self.busy(arrived.len() as u64);
+        let acked: Vec<Acked> = arrived.iter().map(|number| self.acked_one(*number)).collect();
+        self.sacked.extend(arrived);
+        self.found = last;
+        self.lost += gone.len() as u64;
+        let delivery = self.sample(&acked, &gone);
+        self.tell(
+            "lost more",
+            &Feedback {
+                acked: &acked,
+                lost: &gone,
+                recovery: Recovery::Fast,
+                outstanding,
+                in_flight: self.in_flight(),
+                delivery: delivery.as_ref(),
+                ..Feedback::empty()
+            },
+        );
+        true
+    }
+
+    /// They are retransmitted at once.
+    fn lost_ones(&mut self, numbers: &[u64]) -> Vec<Lost> {
+        let now = self.now;
+        let lost = |number: &u64| {
+            let (sent_at, again, tag) = &mut self.sent[*number as usize];
+            let sent_at = std::mem::replace(sent_at, now);
+            *again = true;
+            Lost { number: *number, size: Bytes::new(SEGMENT), sent_at, tag: *tag }
+        };
+        numbers.iter().map(lost).collect()
+    }
+
+    fn acked_one(&self, number: u64) -> Acked {
+        let (sent_at, retransmitted, tag) = self.sent[number as usize];
+        let size = Bytes::new(SEGMENT);
+        Acked { number, size, sent_at, retransmitted, pair: PairPosition::Single, tag }
+    }
+
+    fn sample(&mut self, acked: &[Acked], lost: &[Lost]) -> Option<DeliverySample> {
+        let mut sample = self.sampler.on_feedback(self.now, acked, lost).cloned();
+        if self.chance(self.fate.unrated)
+            && let Some(sample) = &mut sample
+        {
+            sample.rate = None;
+        }
+        sample
+    }
+
     /// Retransmissions leave, where a scheme is told of them.
     fn retransmit(&mut self, numbers: std::ops::Range<u64>) {
         if self.fate.again == 0.0 {
@@ -290,7 +356,7 @@ impl<S: Second> Wire<S> {
             let mut sent = Sent {
                 number,
                 size: Bytes::new(SEGMENT),
-                in_flight: Bytes::new((self.flight() - self.lost) * SEGMENT),
+                in_flight: self.in_flight(),
                 retransmission: true,
                 pair: PairPosition::Single,
                 app_limited: false,
@@ -308,7 +374,7 @@ impl<S: Second> Wire<S> {
         let (sent_at, _, tag) = self.sent[number as usize];
         let gone = [Lost { number, size: Bytes::new(SEGMENT), sent_at, tag }];
         self.now += Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
-        let held = Bytes::new((self.flight() - self.lost) * SEGMENT);
+        let held = self.in_flight();
         self.tell(
             "lost again",
             &Feedback {
@@ -379,16 +445,19 @@ impl<S: Second> Wire<S> {
         let trip = Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
         let last = self.sent[(self.una + count - 1) as usize].0;
         self.now = self.now.max(last + trip) + self.busy(count);
-        let sacked = self.sacked;
         let acked: Vec<Acked> = (self.una..self.una + count)
-            .filter(|number| Some(*number) != sacked)
-            .map(|number| {
-                let (sent_at, retransmitted, tag) = self.sent[number as usize];
-                let pair = PairPosition::Single;
-                Acked { number, size: Bytes::new(SEGMENT), sent_at, retransmitted, pair, tag }
-            })
+            .filter(|number| !self.sacked.contains(number))
+            .map(|number| self.acked_one(number))
             .collect();
         self.una += count;
+        let mut advanced = count;
+        // A cumulative acknowledgement passes over what has arrived already, where that may be much.
+        while self.fate.more > 0.0 && self.sacked.contains(&self.una) {
+            self.una += 1;
+            advanced += 1;
+        }
+        let una = self.una;
+        self.sacked.retain(|number| *number >= una);
         self.timeouts = 0;
         self.lost = self.lost.saturating_sub(count);
         let newest = acked.last().copied().filter(|newest| !newest.retransmitted);
@@ -404,7 +473,6 @@ impl<S: Second> Wire<S> {
         if ended {
             self.recovery = Recovery::Open;
             self.lost = 0;
-            self.sacked = None;
         }
         let marked = self.chance(self.fate.mark);
         if marked
@@ -416,7 +484,7 @@ impl<S: Second> Wire<S> {
             self.marked_until = self.next;
             event = Some(CongestionEvent::Ecn);
         }
-        let delivery = self.sampler.on_feedback(self.now, &acked, &[]).cloned();
+        let delivery = self.sample(&acked, &[]);
         let label = format!(
             "ack {count}{}{}",
             if marked { " marked" } else { "" },
@@ -424,13 +492,13 @@ impl<S: Second> Wire<S> {
         );
         let feedback = Feedback {
             acked: &acked,
-            advanced: Bytes::new(count * SEGMENT),
+            advanced: Bytes::new(advanced * SEGMENT),
             rtt,
             event,
             recovery: self.recovery,
             echoes: Echoes { ce: u32::from(marked) * count as u32, rho: 0, eta: 0 },
             outstanding,
-            in_flight: Bytes::new((self.flight() - self.lost) * SEGMENT),
+            in_flight: self.in_flight(),
             window_limited: !limited,
             delivery: delivery.as_ref(),
             ..Feedback::empty()

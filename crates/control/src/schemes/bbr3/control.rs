@@ -21,8 +21,6 @@ pub(super) struct Control {
     pub(super) most: f64,
     pub(super) window: f64,
     prior: f64,
-    /// What a time-out lost is being repaired.
-    timed_out: bool,
     pub(super) pace: Pace,
     /// The least that the window has room for at this rate (`BBRQuantizationBudget`): it mostly stays, as the rate does.
     budget: f64,
@@ -51,7 +49,6 @@ impl Control {
             most,
             window: initial,
             prior: 0.0,
-            timed_out: false,
             pace,
             budget: budget(pace.rate(), segment, 0.0),
             for_acks: 0.0,
@@ -97,10 +94,10 @@ impl Control {
         larger(inflight, self.budget) + if up { 2.0 * self.segment } else { 0.0 }
     }
 
-    /// The first round trip time lets a window leave in it, times a gain.
+    /// The first round trip time lets the initial window leave in it, times a gain.
     #[inline]
     pub(super) fn first_rtt(&mut self, smoothed: Option<Span>, gain: f64) {
-        if self.pace.first_rtt(smoothed, || gain * self.window) {
+        if self.pace.first_rtt(smoothed, || gain * self.initial) {
             self.budget = budget(self.pace.rate(), self.segment, self.for_acks);
         }
     }
@@ -126,24 +123,16 @@ impl Control {
 
     /// `BBROnEnterRTO`.
     pub(super) fn time_out(&mut self, in_flight: f64) {
-        self.timed_out = true;
         self.window = in_flight + self.segment;
     }
 
-    /// No time-out is being repaired any more: no event tells of that.
-    pub(super) fn end_timeout(&mut self) {
-        if std::mem::take(&mut self.timed_out) {
-            self.restore();
-        }
-    }
-
-    /// `BBRSaveCwnd`.
-    pub(super) fn save(&mut self) {
-        self.prior = self.prior.max(self.window);
+    /// `BBRSaveCwnd`: the window now, or what was saved before if that is larger and the window was `cut` since.
+    pub(super) fn save(&mut self, cut: bool) {
+        self.prior = if cut { self.prior.max(self.window) } else { self.window };
     }
 
     /// `BBRRestoreCwnd`.
     pub(super) fn restore(&mut self) {
-        self.window = self.window.max(std::mem::take(&mut self.prior)).min(self.most);
+        self.window = self.window.max(self.prior).min(self.most);
     }
 }

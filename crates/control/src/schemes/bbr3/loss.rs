@@ -1,27 +1,26 @@
-//! What losses, time-outs and their being spurious do to BBR version 3 (draft-ietf-ccwg-bbr-06, §5.5.10 and §5.6.4). What they do
+//! What losses, time-outs and their being spurious do to BBR version 3 (draft-ietf-ccwg-bbr-06, §5.3.1.3,
+//! §5.5.10, §5.5.11 and §5.6.4). What they do
 //! to the short-term bounds is in `model.rs`.
 
-use tailback_core::{CongestionEvent, Cx, DeliverySample, Time};
+use tailback_core::{CongestionEvent, Cx, DeliverySample, Feedback, Lost, Recovery, Time};
 
 use super::{Bbr3, LOSS, PIECES, State, Undo};
 
 impl Bbr3 {
     /// Each lost packet (`BBRHandleLostPacket`).
-    pub(super) fn take_losses(&mut self, now: Time, sample: &DeliverySample, cx: &mut Cx<'_>) {
+    pub(super) fn take_losses(&mut self, now: Time, lost: &[Lost], sample: &DeliverySample, cx: &mut Cx<'_>) {
         if sample.losses.is_empty() {
             return;
         }
         for lost in &sample.losses {
             self.model.note_loss(sample.delivered);
-            self.lost_in_round += lost.size.as_f64();
             let (flown, gone, size) = (lost.in_flight.as_f64(), lost.lost_since.as_f64(), lost.size.as_f64());
             if self.model.probing_samples && gone > LOSS * flown {
                 let at = volume_at_loss(flown, gone, size);
                 self.too_high(now, at, lost.app_limited, sample.delivered, cx);
             }
         }
-        // One piece per batch that finds any: what is lost in a row is found together.
-        self.pieces += 1;
+        self.pieces.take(lost);
     }
 
     /// Startup ends by loss where a whole round of recovery lost too much, in enough pieces.
@@ -29,58 +28,87 @@ impl Bbr3 {
         if !self.model.loss_round_start {
             return;
         }
-        let recovering = self.recovery_round.is_some_and(|round| self.model.rounds.count > round);
-        let flown = sample.prior_in_flight.as_f64();
-        let heavy = self.lost_in_round > LOSS * flown && self.pieces >= PIECES;
-        if self.state == State::Startup && recovering && heavy {
+        let pieces = std::mem::take(&mut self.pieces).count;
+        let recovering = self.recovering_from.is_some_and(|from| sample.prior_delivered >= from);
+        let heavy = sample.lost_since.as_f64() > LOSS * sample.prior_in_flight.as_f64() && pieces >= PIECES;
+        if self.state == State::Startup && !self.model.is_full() && recovering && heavy {
+            self.leave_by_loss();
             self.model.fill();
             let product = self.product().unwrap_or(0.0);
             self.model.bounds.inflight_long = product.max(self.model.inflight_latest);
         }
-        (self.pieces, self.lost_in_round) = (0, 0.0);
     }
 
-    pub(super) fn on_event(&mut self, event: CongestionEvent, in_flight: f64) {
+    pub(super) fn on_event(&mut self, event: CongestionEvent, feedback: &Feedback<'_>) {
         match event {
             CongestionEvent::Loss => {
-                self.control.save();
                 self.keep();
-                self.recovery_round = Some(self.model.rounds.count);
+                let delivered = feedback.delivery.map_or(self.model.delivered(), |sample| sample.delivered);
+                self.recovering_from = Some(delivered);
             }
             CongestionEvent::Timeout { consecutive } => {
+                self.recovering_from = None;
                 if consecutive <= 1 {
-                    self.control.save();
                     self.keep();
                 }
-                self.control.time_out(in_flight);
+                self.control.time_out(feedback.in_flight.as_f64());
             }
-            CongestionEvent::RecoveryEnd => {
-                self.recovery_round = None;
-                self.control.restore();
-            }
+            CongestionEvent::RecoveryEnd => self.recovering_from = None,
             CongestionEvent::Spurious => self.take_back(),
             CongestionEvent::Ecn | CongestionEvent::Idle => {}
         }
     }
 
+    /// `BBRSaveCwnd`: neither a recovery nor ProbeRTT may cut what is remembered.
+    pub(super) fn save(&mut self) {
+        self.control.save(self.recovery != Recovery::Open || self.state == State::ProbeRtt);
+    }
+
+    /// A recovery begins (`BBRSaveStateUponLoss`).
     fn keep(&mut self) {
-        self.undo = Some(Undo { state: self.state, bounds: self.model.bounds });
+        self.save();
+        self.undo = Some(Undo { left: None, bounds: self.model.bounds });
+    }
+
+    /// Its losses end the present state.
+    pub(super) fn leave_by_loss(&mut self) {
+        if let Some(undo) = &mut self.undo {
+            undo.left = Some(self.state);
+        }
     }
 
     /// The recovery was for nothing (`BBRHandleSpuriousLossDetection`).
     fn take_back(&mut self) {
-        self.recovery_round = None;
+        self.recovering_from = None;
         self.control.restore();
         let Some(undo) = self.undo.take() else { return };
         self.model.undo(&undo.bounds);
-        if self.state == State::ProbeRtt || self.state == undo.state {
-            return;
+        let probes_rtt = self.state == State::ProbeRtt;
+        match undo.left {
+            Some(State::Startup) if self.state != State::Startup => {
+                self.model.empty();
+                self.state = if probes_rtt { self.state } else { State::Startup };
+            }
+            Some(State::Up) if self.state != State::Up && !probes_rtt => {
+                self.start_refill(self.model.delivered());
+            }
+            _ => {}
         }
-        if undo.state == State::Startup {
-            self.model.empty();
-            self.state = State::Startup;
-        } else if undo.state == State::Up {
-            self.start_refill(self.model.delivered());
+    }
+}
+
+/// Pieces of lost data in the present round of loss: packets in a row are one, in however many batches they are found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pieces {
+    count: u32,
+    next: Option<u64>,
+}
+
+impl Pieces {
+    fn take(&mut self, lost: &[Lost]) {
+        for lost in lost {
+            self.count = self.count.saturating_add(u32::from(self.next != Some(lost.number)));
+            self.next = lost.number.checked_add(1);
         }
     }
 }

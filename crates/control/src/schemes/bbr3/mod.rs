@@ -29,6 +29,13 @@
 //! | aggregation is reckoned with the `bw` of the acknowledgement before | with that of the newest sample, as in Linux |
 //! | after an idle time `extra_acked_delivered` stays, though its interval begins anew | it begins anew, too, as in Linux |
 //! | what marks do is not defined | data is not ECN-capable, and marks are ignored |
+//! | what a spurious loss gives back is saved when a recovery begins in the text, and with each round of loss in the pseudocode: what the recovery itself had cut would be saved, too, and its exit from a state forgotten | when a recovery begins, or a time-out, as in Linux |
+//! | the state is saved with it in the appendix; §5.5.11 notes it where losses end Startup or Up | the latter |
+//! | an acknowledgement may show too much loss in the text of §5.5.10, only a lost packet in the pseudocode | a lost packet |
+//! | the loss rate that ends Startup is in the text only, "over a single full round trip" | since the acknowledged packet left, as in `IsInflightTooHigh` |
+//! | Drain is bounded by the long-term bound in the table of §5.6.1, not in the pseudocode | not |
+//! | a sample over less than the smallest round trip time has rate 0, which would be a flat round | it has none, and says nothing of a full pipe or a volume |
+//! | a recovery ends "during" an acknowledgement | the window comes back after the model has heard of it, before it is bounded, as in Linux |
 //! | fast recovery: a window "by packet conservation" is a MAY | the model alone bounds the window; its end restores what it was |
 //!
 //! Precaution (new in -06): where the last probe lost too much, Up ends at the long-term bound; if its round of
@@ -63,7 +70,8 @@ mod rtt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{
-    AckWish, Bytes, Checker, Controller, Cx, DeliverySample, Directive, Feedback, Recovery, Sent, Span, Time,
+    AckWish, Bytes, Checker, CongestionEvent, Controller, Cx, DeliverySample, Directive, Feedback, Recovery,
+    Sent, Span, Time,
 };
 
 use crate::needs::{MarkResponse, Needs, Reliability};
@@ -71,6 +79,7 @@ use crate::parts::{ControllerParams, Family, Parts, SchemeConfig, SchemeInfo};
 use crate::reals::{larger, smaller};
 use acks::{AckPlan, Seen};
 use control::Control;
+use loss::Pieces;
 use model::{AckPhase, Model};
 use rtt::RoundTrips;
 
@@ -180,7 +189,8 @@ impl State {
 /// What a spurious recovery gives back.
 #[derive(Clone, Copy, Debug)]
 struct Undo {
-    state: State,
+    /// The state that its losses ended.
+    left: Option<State>,
     bounds: model::Bounds,
 }
 
@@ -203,10 +213,11 @@ pub struct Bbr3 {
     up_every: f64,
     prev_too_high: bool,
     stopped_risky: bool,
-    /// The round in which the present recovery began, and pieces lost in this round.
-    recovery_round: Option<u64>,
-    pieces: u32,
-    lost_in_round: f64,
+    /// What was repaired before the present batch.
+    recovery: Recovery,
+    /// What was delivered when the present fast recovery began.
+    recovering_from: Option<Bytes>,
+    pieces: Pieces,
     idle_restart: bool,
     undo: Option<Undo>,
     /// What is asked of the receiver, where it is asked.
@@ -232,9 +243,9 @@ impl Bbr3 {
             up_every: f64::INFINITY,
             prev_too_high: false,
             stopped_risky: false,
-            recovery_round: None,
-            pieces: 0,
-            lost_in_round: 0.0,
+            recovery: Recovery::Open,
+            recovering_from: None,
+            pieces: Pieces::default(),
             idle_restart: false,
             undo: None,
             acks: None,
@@ -288,7 +299,7 @@ impl Bbr3 {
     fn probe_rtt(&mut self, now: Time, sample: &DeliverySample, in_flight: f64, cx: &mut Cx<'_>) {
         if self.state != State::ProbeRtt && self.trips.is_due() && !self.idle_restart {
             self.state = State::ProbeRtt;
-            self.control.save();
+            self.save();
             self.trips.enter();
             self.model.ack_phase = AckPhase::Stopping;
             self.model.rounds.restart(sample.delivered);
@@ -336,7 +347,7 @@ impl Controller for Bbr3 {
             self.model.restart_aggregation(now);
             if self.state.is_probe_bw() {
                 self.control.set_rate(1.0, self.model.bandwidth(), true);
-            } else if self.state == State::ProbeRtt && self.trips.is_done(now) {
+            } else if self.state == State::ProbeRtt && self.trips.has_lasted(now) {
                 self.leave_probe_rtt(now, self.model.delivered(), cx);
             }
         }
@@ -363,10 +374,18 @@ impl Controller for Bbr3 {
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
         let in_flight = feedback.in_flight.as_f64();
         if let Some(event) = feedback.event {
-            self.on_event(event, in_flight);
+            self.on_event(event, feedback);
         }
-        let Some(sample) = feedback.delivery else { return };
-        self.take_losses(now, sample, cx);
+        let before = std::mem::replace(&mut self.recovery, feedback.recovery);
+        let is_repaired = feedback.event == Some(CongestionEvent::RecoveryEnd)
+            || before != Recovery::Open && self.recovery == Recovery::Open;
+        let Some(sample) = feedback.delivery else {
+            if is_repaired {
+                self.control.restore();
+            }
+            return;
+        };
+        self.take_losses(now, feedback.lost, sample, cx);
         if sample.newly_acked > Bytes::ZERO {
             self.model.take(now, sample, self.state.is_probing(), self.control.window);
             if self.model.rounds.begins {
@@ -388,8 +407,9 @@ impl Controller for Bbr3 {
         let (pacing_gain, window_gain) = self.state.gains();
         self.control.first_rtt(feedback.rtt.map(|rtt| rtt.smoothed), State::Startup.gains().0);
         self.control.set_rate(pacing_gain, self.model.bandwidth(), self.model.is_full());
-        if feedback.recovery != Recovery::Timeout {
-            self.control.end_timeout();
+        // Only now: the model was about the window that recovery had cut.
+        if is_repaired {
+            self.control.restore();
         }
         if sample.newly_acked > Bytes::ZERO {
             self.bound_window(window_gain, sample);

@@ -57,7 +57,7 @@ impl Bbr3 {
         if !self.model.is_full() {
             return;
         }
-        if self.adapt_long_bound(now, sample, cx) {
+        if self.adapt_long_bound(sample) {
             return;
         }
         match self.state {
@@ -91,7 +91,7 @@ impl Bbr3 {
     }
 
     /// `BBRAdaptLongTermModel`; whether the next probe begins with it.
-    fn adapt_long_bound(&mut self, now: Time, sample: &DeliverySample, cx: &mut Cx<'_>) -> bool {
+    fn adapt_long_bound(&mut self, sample: &DeliverySample) -> bool {
         if self.model.rounds.begins {
             match self.model.ack_phase {
                 AckPhase::Starting => self.model.ack_phase = AckPhase::Feedback,
@@ -101,10 +101,7 @@ impl Bbr3 {
                     if self.state.is_probe_bw() && !self.model.rounds.limited {
                         self.model.advance_filter();
                     }
-                    if self.state == State::Down
-                        && std::mem::take(&mut self.stopped_risky)
-                        && !self.prev_too_high
-                    {
+                    if self.state.is_probe_bw() && self.stopped_risky && !self.prev_too_high {
                         self.start_refill(sample.delivered);
                         return true;
                     }
@@ -114,9 +111,6 @@ impl Bbr3 {
         }
         let flown = sample.prior_in_flight.as_f64();
         if sample.lost_since.as_f64() > LOSS * flown {
-            if self.model.probing_samples {
-                self.too_high(now, flown, sample.app_limited, sample.delivered, cx);
-            }
             return false;
         }
         let bound = &mut self.model.bounds.inflight_long;
@@ -160,6 +154,7 @@ impl Bbr3 {
             self.model.bounds.inflight_long = flown.max(self.target() * BETA);
         }
         if self.state == State::Up {
+            self.leave_by_loss();
             self.start_down(now, delivered, cx);
         }
     }

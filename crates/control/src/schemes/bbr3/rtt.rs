@@ -68,7 +68,12 @@ impl RoundTrips {
 
     /// Whether the probe has lasted its time and a round.
     pub(super) fn is_done(&self, now: Time) -> bool {
-        self.round_over && self.done.is_some_and(|done| now > done)
+        self.round_over && self.has_lasted(now)
+    }
+
+    /// Whether the probe has lasted its time, which is enough where an idle time ends (`BBRCheckProbeRTTDone`).
+    pub(super) fn has_lasted(&self, now: Time) -> bool {
+        self.done.is_some_and(|done| now > done)
     }
 
     /// The next probe is due an interval from now.
