@@ -24,7 +24,7 @@ PANELS = {
 
 def draw(table: pl.DataFrame) -> Figure:
     """All disciplines on all lines: two panels beside two, so that a phone shows them too."""
-    from tailback.plot.style import figure, style
+    from tailback.plot.style import figure, ratios, style
 
     places = {queue: -index for index, queue in enumerate(QUEUES)}
     with style():
@@ -33,7 +33,7 @@ def draw(table: pl.DataFrame) -> Figure:
             _panel(axis, table.filter(pl.col("measure") == measure), places)
             axis.set_title(label, fontsize=9)
             axis.set_xscale("log")
-            _ticks(axis)
+            ratios(axis.xaxis)
         first = axes[0]
         first.set_yticks(list(places.values()), list(places))
         first.set_ylim(-len(places) + 0.5, 0.5)
@@ -64,14 +64,3 @@ def _panel(axis: Axes, part: pl.DataFrame, places: dict[str, int]) -> None:
             label=line,
         )
     axis.grid(visible=False, axis="y")
-
-
-def _ticks(axis: Axes) -> None:
-    """Numbers that can be read on an axis of ratios: 1, 2 and 5 of each decade, of many decades their beginnings."""
-    from matplotlib.ticker import LogLocator
-
-    least, most = axis.get_xlim()
-    steps = (1, 2, 5) if most < 100 * least else (1,)
-    axis.xaxis.set_major_locator(LogLocator(subs=steps))
-    axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.xaxis.set_minor_formatter("")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 import tailback as tb
 from tailback.errors import ArgumentError
@@ -285,3 +287,32 @@ def test_numbers_along_a_logarithmic_axis_do_not_lie_on_each_other() -> None:
     boxes = [tick.get_window_extent() for tick in axis.get_xticklabels() if tick.get_text()]
     assert len(boxes) > 5
     assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+
+
+def test_no_line_of_shares_leads_from_name_to_name() -> None:
+    """Names have no order; marks at one name stand beside each other, as those of ``over`` do."""
+    base = tb.dumbbell(rate="5 Mbit/s", delay="10 ms", duration="2 s").with_flows(
+        tb.flows(1, "reno"), tb.flows(1, "cubic")
+    )
+    runs = base.sweep(queue=["drop-tail", "codel"], buffer=["10 packets", "40 packets"], seeds=1, cache=False, jobs=1)
+
+    def marks(axis: Axes) -> list[Line2D]:
+        return [drawn for drawn in axis.get_lines() if drawn.get_marker() not in {"None", "_", "|"}]
+
+    named = marks(runs.plot.share("queue").axes[0])
+    assert {drawn.get_linestyle() for drawn in named} == {"None"}
+    assert len({float(np.asarray(drawn.get_xdata())[0]) for drawn in named}) == len(named) == 4
+    assert "None" not in {drawn.get_linestyle() for drawn in marks(runs.plot.share("buffer").axes[0])}
+
+
+def test_axes_of_completion_times_have_numbers_that_can_be_read() -> None:
+    """On axes of ratios matplotlib writes powers of ten, and 4 × 10¹ in less than a decade."""
+    files: dict[str, Any] = {"name": "files", "size": {"name": "pareto", "mean": "30 kB", "shape": 1.3}}
+    files["pause"] = {"name": "exponential", "mean": "100 ms"}
+    link = tb.dumbbell(rate="10 Mbit/s", delay="20 ms", duration="6 s")
+    made = link.with_flows(tb.flows(3, "cubic", files)).run().plot.completion()
+    made.draw_without_rendering()
+    for axis in (made.axes[0].xaxis, made.axes[0].yaxis):
+        texts = [tick.get_text() for tick in [*axis.get_ticklabels(), *axis.get_ticklabels(minor=True)]]
+        assert sum(bool(text) for text in texts) >= 2
+        assert all(float(text) > 0 for text in texts if text)

@@ -66,6 +66,15 @@ def test_values_that_no_run_has_are_told(small: tb.Runs) -> None:
         small.result(seed=9)
 
 
+def test_a_metric_of_groups_or_of_all_says_whose_it_is(small: tb.Runs) -> None:
+    with pytest.raises(tb.NotFoundError, match=r"^queueing_delay_p99: no such metric; .*; by=\"variant\" has it$"):
+        small.intervals("goodput", "queueing_delay_p99", by="group")
+    with pytest.raises(tb.NotFoundError, match=r"^retransmission_rate: no such metric; .*; by=\"group\" has it$"):
+        small.compare(small.axes[0], None, "retransmission_rate")
+    with pytest.raises(tb.NotFoundError, match=r"^godput: .*did you mean goodput\?\)$"):
+        small.summary("godput")
+
+
 def test_seeds_that_change_nothing_are_told(mixed: tb.Scenario, small: tb.Runs) -> None:
     assert not small.alike
     still = mixed.replace(start="0 s").sweep(seeds=2, jobs=1, cache=False)

@@ -7,10 +7,12 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from tailback.plot.style import line
 from tailback.units import KINDS, number
 
 if TYPE_CHECKING:
@@ -37,6 +39,15 @@ class Along:
     """Their names where they stand side by side, ``None`` where they stand to scale."""
     label: str
     log: bool = False
+
+    def beside(self, values: pl.Series, index: int, count: int) -> NDArray[np.float64]:
+        """Where the marks of one of so many series stand: beside each other at names, where they would hide each other."""
+        x = np.array([self.places[value] for value in values])
+        return x if self.names is None else x + min(0.08, 0.6 / count) * (index - 0.5 * (count - 1))
+
+    def dashes(self, index: int) -> Any:
+        """How the line of a series is drawn: not at all between names, which have no order."""
+        return line(index)["linestyle"] if self.names is None else "none"
 
     def settle(self, axis: Axes) -> None:
         """Sets the scale, the ticks and the label."""

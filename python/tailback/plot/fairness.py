@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from tailback.plot import series
@@ -51,8 +50,9 @@ def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:
     others = [name for name in runs.axes if name != along and runs.table[name].n_unique() > 1]
     found = intervals(table, [along, *others, "group"], ["share"], level=0.95, units={})
     where = locate(along, found[along])
-    for index, (name, part) in enumerate(series.split(found, ["group", *others])):
-        x = np.array([where.places[value] for value in part[along]])
+    listed = list(series.split(found, ["group", *others]))
+    for index, (name, part) in enumerate(listed):
+        x = where.beside(part[along], index, len(listed))
         axis.errorbar(
             x,
             part["mean"].to_numpy(),
@@ -60,7 +60,7 @@ def share(made: Figure, axis: Axes, runs: Runs, along: str) -> None:
             label=name,
             capsize=2.5,
             elinewidth=0.9,
-            **{**mark(index), **line(index)},
+            **{**mark(index), "linestyle": where.dashes(index)},
         )
     axis.axhline(1.0, color=FAINT, linewidth=0.8)
     axis.set_ylabel("goodput / fair share")

@@ -10,7 +10,7 @@ import polars as pl
 
 from tailback.plot import series
 from tailback.plot.along import along as locate
-from tailback.plot.style import line, mark
+from tailback.plot.style import mark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,9 +39,7 @@ def over(
         text, factor = series.label_of(metric, runs.units, found["mean"])
         listed = list(series.split(found, columns))
         for index, (name, part) in enumerate(listed):
-            x = np.array([where.places[value] for value in part[along]])
-            if where.names is not None:  # Names have no order, so no line; and marks must not hide each other.
-                x = x + min(0.08, 0.6 / len(listed)) * (index - 0.5 * (len(listed) - 1))
+            x = where.beside(part[along], index, len(listed))
             y = part["mean"].cast(pl.Float64).to_numpy() * factor
             width = part["half_width"].fill_null(0.0).to_numpy() * factor
             order = np.argsort(x, kind="stable")
@@ -52,7 +50,7 @@ def over(
                 label=name,
                 capsize=2.5,
                 elinewidth=0.9,
-                **{**mark(index), "linestyle": line(index)["linestyle"] if where.names is None else "none"},
+                **{**mark(index), "linestyle": where.dashes(index)},
             )
         series.label_up(axis, text)
         axis.margins(y=0.1)

@@ -16,12 +16,14 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from tailback.errors import StorageError, refused
 from tailback.plot.held import ticks_held
 from tailback.results.files import write_file
 
 if TYPE_CHECKING:
+    from matplotlib.axis import Axis
     from matplotlib.cm import ScalarMappable
 
 INK = "#1d1d22"
@@ -181,6 +183,15 @@ def save(made: Figure, target: Path, salt: str = "tailback") -> None:
     rules: dict[Any, Any] = {"svg.hashsalt": salt, "svg.fonttype": "path", "pdf.fonttype": 42}
     with mpl.rc_context(rules), ticks_held(made):
         write_file(target, lambda path: made.savefig(path, format=kind, metadata=dateless))
+
+
+def ratios(axis: Axis) -> None:
+    """Numbers that can be read on a logarithmic axis: 1, 2 and 5 of each decade, of many decades their beginnings."""
+    least, most = axis.get_view_interval()
+    steps = (1, 2, 5) if most < 100 * least else (1,)
+    axis.set_major_locator(LogLocator(subs=steps))
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter("")
 
 
 def colour_bar(made: Figure, mapped: ScalarMappable, axis: Axes | Sequence[Axes], label: str) -> None:

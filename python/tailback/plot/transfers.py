@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tailback.errors import NotFoundError
 from tailback.plot import series
-from tailback.plot.style import FAINT, line
+from tailback.plot.style import FAINT, line, ratios
 from tailback.results.completion import by_size as sizes_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def by_size(made: Figure, axis: Axes, result: Result) -> None:
         axis.plot(steps["size"] * 1e-3, steps[column], label=name, marker="o", **line(index))
     axis.set_xscale("log")
     axis.set_yscale("log")
+    ratios(axis.xaxis)
+    ratios(axis.yaxis)
     axis.set_xlabel("size (kB)")
     axis.set_ylabel("completion time (s)")
     series.legend(made, [axis])

@@ -130,7 +130,7 @@ class Runs(Tabular):
         """The same in long form, one row per variant and metric: ``mean``, ``low``, ``high``, ``half_width``, ``std``,
         ``runs`` (the samples), ``failed`` and ``unit``."""
         samples = self._samples(by)
-        chosen = list(metrics) or statistics.usual(samples, by)
+        chosen = self._chosen(metrics, by)
         return statistics.intervals(samples, self.keys(by), chosen, level=level, units=self.units)
 
     def compare(
@@ -156,7 +156,7 @@ class Runs(Tabular):
         samples, keys = self._samples(by), self.keys(by)
         if axis not in keys:
             raise unknown("axis", axis, [*keys, "group"])
-        chosen = list(metrics) or statistics.usual(samples, by)
+        chosen = self._chosen(metrics, by)
         base = samples[axis][0] if baseline is None else label(baseline)
         return statistics.differences(samples, keys, axis, base, chosen, level=level, units=self.units)
 
@@ -165,6 +165,19 @@ class Runs(Tabular):
         if by not in statistics.DEFAULT:
             raise unknown("way to group", by, statistics.DEFAULT)
         return [*self.axes, "group"] if by == "group" else self.axes
+
+    def _chosen(self, metrics: Sequence[str], by: str) -> list[str]:
+        """The metrics that are meant.
+
+        Raises:
+            NotFoundError: for one that all flows together have and groups have not, or the other way round.
+        """
+        other = "variant" if by == "group" else "group"
+        here, there = (statistics.metrics_of(self._samples(kind)) for kind in (by, other))
+        for name in metrics:
+            if name not in here and name in there:
+                raise unknown("metric", name, here, f'; by="{other}" has it')
+        return list(metrics) or statistics.usual(self._samples(by), by)
 
     def _samples(self, by: str) -> pl.DataFrame:
         """One row per run, or per run and group."""
