@@ -1,12 +1,11 @@
 //! Fair servers written anew: deficit round robin from Shreedhar and Varghese 1995, self-clocked fair queueing from Golestani
 //! 1994, weighted fair queueing from Parekh and Gallager 1993, virtual clock from Zhang 1990, framed and hierarchical round
 //! robin from Kalmanek, Kanakia and Keshav 1990 with the library's bytes for slots. Who loses where the buffer is full is said
-//! in `room`; frames turn the arriving packet away.
+//! in `room`. What is lost was not sent, so rounds and frames charge nothing for it, and those without a packet keep their place.
 
 use std::collections::{HashMap, VecDeque};
 
 use tailback_core::{Backlog, Bytes, Capacity, DropReason, Packet, QueueCx, QueueDiscipline, Time};
-use tailback_qdisc::Limit;
 
 use super::room::{Loses, Room};
 
@@ -259,7 +258,6 @@ pub struct Level {
 /// A flow in the frames. What is left of an allotment counts until the flow is found without a packet in a later frame.
 #[derive(Default)]
 pub struct Allotted {
-    waiting: VecDeque<Packet>,
     credit: f64,
     /// The frame whose allotment it has had.
     had: Option<u64>,
@@ -270,9 +268,12 @@ pub struct Allotted {
 pub struct Frames {
     reserve: f64,
     weight: Weight,
-    limit: Limit,
+    pub room: Room,
+    /// Which queue a flow is in.
+    pub class: fn(u32) -> u32,
     levels: Vec<Level>,
     flows: HashMap<u32, Allotted>,
+    queues: HashMap<u32, VecDeque<(f64, Packet)>>,
     served: usize,
 }
 
@@ -295,9 +296,11 @@ impl Frames {
         Self {
             reserve,
             weight,
-            limit: Limit::new(capacity),
+            room: Room::new(Loses::Arriving, capacity, Capacity::Unlimited),
+            class: |flow| flow,
             levels: (0..levels.len()).map(level).collect(),
             flows: HashMap::new(),
+            queues: HashMap::new(),
             served: 0,
         }
     }
@@ -321,9 +324,9 @@ impl Frames {
         let level = &mut self.levels[at];
         loop {
             let name = level.turns.pop_front()?;
-            let flow = self.flows.get_mut(&name)?;
+            let (flow, queue) = (self.flows.get_mut(&name)?, self.queues.get_mut(&name)?);
             let has_had = flow.had == Some(level.number);
-            let Some(size) = flow.waiting.front().map(|packet| packet.size().as_f64()) else {
+            let Some(size) = queue.front().map(|(_, packet)| packet.size().as_f64()) else {
                 if has_had {
                     if !level.next.contains(&name) {
                         level.next.push_back(name);
@@ -344,8 +347,8 @@ impl Frames {
                 continue;
             }
             flow.credit -= size;
-            let packet = flow.waiting.pop_front();
-            if !flow.waiting.is_empty() {
+            let packet = queue.pop_front().map(|(_, packet)| packet);
+            if !queue.is_empty() {
                 level.turns.push_back(name);
             } else if !level.next.contains(&name) {
                 level.next.push_back(name);
@@ -361,17 +364,22 @@ impl Frames {
 
 impl QueueDiscipline for Frames {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
-        if !self.limit.admits(&packet, &self.backlog(), cx.idle_since.is_some()) {
+        let (name, idle) = ((self.class)(packet.flow.0), cx.idle_since.is_some());
+        let passes = idle && self.backlog().packets == 0;
+        if self.room.refuses(&packet, name, &self.queues, idle) {
             return cx.drop(packet, DropReason::Overflow);
         }
         self.begin(now);
-        let name = packet.flow.0;
         let last = self.levels.len() - 1;
         let level = self.levels.iter().position(|level| level.flows.contains(&name)).unwrap_or(last);
-        let flow = self.flows.entry(name).or_default();
-        flow.waiting.push_back(packet);
-        if flow.waiting.len() == 1 && !self.levels[level].turns.contains(&name) {
+        self.flows.entry(name).or_default();
+        let queue = self.queues.entry(name).or_default();
+        queue.push_back((0.0, packet));
+        if queue.len() == 1 && !self.levels[level].turns.contains(&name) {
             self.levels[level].turns.push_back(name);
+        }
+        while let Some((_, gone)) = self.room.makes(&mut self.queues, passes) {
+            cx.drop(gone, DropReason::Overflow);
         }
     }
 
@@ -395,8 +403,6 @@ impl QueueDiscipline for Frames {
     }
 
     fn backlog(&self) -> Backlog {
-        let all = || self.flows.values().flat_map(|flow| &flow.waiting);
-        let bytes = all().map(|packet| packet.size().get()).sum();
-        Backlog { packets: all().count() as u32, bytes: Bytes::new(bytes) }
+        count(&self.queues)
     }
 }

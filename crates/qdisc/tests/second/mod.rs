@@ -225,14 +225,7 @@ proptest! {
         let rates = Rates { first: rates.first.max(1_000_000), ..rates };
         let shares = r#""buffer":{"victim":"arriving"},"shares":[{"flows":[1],"weight":2},{"flows":[2],"weight":0.3}]"#;
         let weight: fair::Weight = |flow| [1.0, 2.0, 0.3, 1.0, 1.0, 1.0][flow as usize];
-        let (written, all): (_, &[(u64, f64, &'static [u32])]) = match levels {
-            1 => (format!(r#"{{"name":"framed-round-robin","frame":"20 ms",{shares}}}"#), &[(20, 1.0, &[])]),
-            2 => (format!(r#"{{"name":"hierarchical-round-robin","levels":[{{"frame":"10 ms","part":0.7,"flows":[0,1]}},
-                {{"frame":"70 ms","part":0.2}}],{shares}}}"#), &[(10, 0.7, &[0, 1]), (70, 0.2, &[])]),
-            _ => (format!(r#"{{"name":"hierarchical-round-robin","levels":[{{"frame":"10 ms","part":0.4,"flows":[0]}},
-                {{"frame":"20 ms","part":0.3,"flows":[2,3]}},{{"frame":"150 ms","part":0.3}}],{shares}}}"#),
-                &[(10, 0.4, &[0]), (20, 0.3, &[2, 3]), (150, 0.3, &[])]),
-        };
+        let (written, all) = framed(levels, shares);
         let ours = ours(&written, capacity, &jobs, rates);
         let mut anew = fair::Frames::new(all, rates.at(Time::ZERO).bytes_per_sec(), 0.1, weight, capacity);
         let anew = serve_at(&mut anew, &jobs, 1, &|now| rates.at(now));
@@ -444,6 +437,28 @@ proptest! {
         let anew = serve_at(&mut second, &jobs, 1, &|now| rates.at(now));
         // Which of two equals is meant, no text says.
         prop_assert_eq!(difference(&ours, &anew).filter(|_| !second.tied), None);
+    }
+}
+
+/// Framed round robin with these settings, or hierarchical on so many levels: written, and the length in milliseconds, the part
+/// and the flows of each level.
+fn framed(levels: usize, settings: &str) -> (String, &'static [(u64, f64, &'static [u32])]) {
+    match levels {
+        1 => (format!(r#"{{"name":"framed-round-robin","frame":"20 ms",{settings}}}"#), &[(20, 1.0, &[])]),
+        2 => (
+            format!(
+                r#"{{"name":"hierarchical-round-robin","levels":[{{"frame":"10 ms","part":0.7,"flows":[0,1]}},
+                {{"frame":"70 ms","part":0.2}}],{settings}}}"#
+            ),
+            &[(10, 0.7, &[0, 1]), (70, 0.2, &[])],
+        ),
+        _ => (
+            format!(
+                r#"{{"name":"hierarchical-round-robin","levels":[{{"frame":"10 ms","part":0.4,"flows":[0]}},
+                {{"frame":"20 ms","part":0.3,"flows":[2,3]}},{{"frame":"150 ms","part":0.3}}],{settings}}}"#
+            ),
+            &[(10, 0.4, &[0]), (20, 0.3, &[2, 3]), (150, 0.3, &[])],
+        ),
     }
 }
 

@@ -10,7 +10,7 @@ use tailback_core::{Bytes, Capacity, DropReason, Span, Time};
 use tailback_qdisc::{Fifo, Limit};
 
 use super::room::{Loses, Room};
-use super::{arrivals, codel, difference, fair, ours};
+use super::{arrivals, codel, difference, fair, framed, ours};
 use crate::common::wild::{Rates, capacities, rates, wild};
 use crate::common::{self, Job, serve_at};
 
@@ -151,6 +151,24 @@ proptest! {
     }
 
     #[test]
+    fn frames_that_share_a_buffer(
+        jobs in wild(6, 150), capacity in tight(), rates in rates(), levels in 1..4_usize, oldest: bool,
+        (written_bound, per_flow) in per_flow(),
+    ) {
+        // A packet at a thousand bits per second waits for a million frames.
+        let rates = Rates { first: rates.first.max(1_000_000), ..rates };
+        let victim = if oldest { "longest-head" } else { "longest" };
+        let buffer = format!(r#""buffer":{{"victim":"{victim}"{written_bound}}},{SHARES}"#);
+        let (written, all) = framed(levels, &buffer);
+        let ours = ours(&written, capacity, &jobs, rates);
+        let mut anew = fair::Frames::new(all, rates.at(Time::ZERO).bytes_per_sec(), 0.1, WEIGHTS, capacity);
+        anew.class = class;
+        anew.room = Room::new(if oldest { Loses::Oldest } else { Loses::Newest }, capacity, per_flow);
+        let outcome = serve_at(&mut anew, &jobs, 1, &|now| rates.at(now));
+        prop_assert_eq!(difference(&ours, &outcome).filter(|_| !anew.room.tied), None);
+    }
+
+    #[test]
     fn tags_that_share_a_buffer(
         jobs in wild(6, 200), capacity in tight(), which in 0..4_usize, (written_bound, per_flow) in per_flow(),
         loses in prop_oneof![3 => Just(Loses::Newest), 1 => Just(Loses::Arriving), 1 => Just(Loses::Oldest)],
@@ -177,6 +195,19 @@ fn order(written: &str, bytes: u64, jobs: &[(u64, u32, u64)]) -> Vec<usize> {
     let jobs: Vec<Job> = jobs.iter().map(|&(at, flow, size)| Job::new(at, flow, size)).collect();
     let outcome = ours(written, Capacity::Bytes(Bytes::new(bytes)), &jobs, STEADY);
     outcome.departures.iter().map(|departure| departure.job).collect()
+}
+
+/// In a frame of 20 ms flow 0 may send 2000 B. While it sends 500 B, the other packet that waits is pushed out, and the server
+/// finds it without one at 800 µs. Of its next two packets, together 2000 B, one has to wait for the next frame all the same.
+#[test]
+fn who_lost_all_it_had_gets_no_second_allotment() {
+    let jobs = [(0, 1, 300), (0, 0, 500), (0, 0, 1000), (310, 1, 600), (2000, 0, 1000), (2000, 0, 1000)];
+    let jobs: Vec<Job> = jobs.iter().map(|&(at, flow, size)| Job::new(at, flow, size)).collect();
+    let written = r#"{"name":"framed-round-robin","frame":"20 ms","reserve":0.1}"#;
+    let outcome = ours(written, Capacity::Bytes(Bytes::new(1500)), &jobs, STEADY);
+    let left: Vec<_> = outcome.departures.iter().map(|left| (left.job, left.started)).collect();
+    let at = |job, micros| (job, Time::ZERO + Span::from_micros(micros));
+    assert_eq!(left, [at(0, 0), at(1, 300), at(3, 800), at(4, 2000), at(5, 20_000)]);
 }
 
 /// Flow 1 loses its only packet, of tag 5000. Its next has tag 40, and flow 0's has 80.
