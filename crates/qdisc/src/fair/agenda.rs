@@ -305,8 +305,8 @@ mod tests {
                     // One of them, or a part, or nearly all.
                     let kept = |entry: Entry| match order % 3 {
                         0 => entry.slot() != (order as u32).wrapping_mul(0x9e37_79b9) % order as u32,
-                        1 => entry.slot() % 3 > 0,
-                        _ => entry.slot() % 50 == 0,
+                        1 => !entry.slot().is_multiple_of(3),
+                        _ => entry.slot().is_multiple_of(50),
                     };
                     agenda.retain(kept);
                     plain.retain(|Reverse(entry)| kept(*entry));

@@ -1,5 +1,7 @@
 //! Who loses when the shared buffer of many flows is full. Order of service is not decided here.
 
+use std::iter::once_with;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Backlog, Capacity, Checker, Packet};
@@ -127,7 +129,8 @@ impl Buffer {
     pub(super) fn victim<F: Default, N: Copy>(&mut self, arriving: u32, flows: &Flows<F, N>) -> (u32, bool) {
         let in_packets = self.in_packets;
         let length = |slot| Self::measure(in_packets, flows.length(slot));
-        let longest = self.ranking.longest(flows.slots(), length);
+        let busy = once_with(|| flows.busy()).flatten();
+        let longest = self.ranking.longest(busy, length);
         (longest.unwrap_or(arriving), self.victim != Victim::LongestHead)
     }
 }

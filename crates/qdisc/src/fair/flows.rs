@@ -7,6 +7,7 @@
 use tailback_core::fetch::fetch;
 use tailback_core::{Backlog, Bytes, Packet};
 
+use super::looks::looked;
 use super::pool::{Pool, Queue};
 use super::shares::{Classifier, Share};
 use super::strangers::Strangers;
@@ -102,6 +103,9 @@ const MANY: u32 = 64;
 const SOON: usize = 4;
 /// Of the flow that is to be served after so many others the slot is fetched.
 const LATER: usize = 8;
+
+/// To find a flow by its packet, and to sort it in, takes so many times as long as to look at a slot.
+const SORTING: usize = 16;
 
 /// More flows than a run has.
 const LOW: u32 = 1 << 22;
@@ -401,6 +405,31 @@ impl<F: Default, N: Copy> Flows<F, N> {
         self.slots.places()
     }
 
+    /// The slots of flows with packets, in the order of [`Flows::slots`], where packets tell by themselves whose they are. Where
+    /// few wait, and many flows have slots or high numbers, they are found by the packets.
+    pub(super) fn busy(&self) -> Vec<u32> {
+        if SORTING * self.pool.places() >= self.slots.span() {
+            return self.slots().filter(|slot| !self.get(*slot).is_empty()).collect();
+        }
+        let numbers = self.pool.waiting().filter_map(|packet| self.number_of(packet));
+        let mut numbers: Vec<u32> = numbers.inspect(|_| looked()).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.into_iter().filter_map(|number| self.slots.find(number)).collect()
+    }
+
+    /// By what number the table of slots knows the flow or class of a packet that waits.
+    fn number_of(&self, packet: &Packet) -> Option<u32> {
+        let (flow, classes) = (packet.flow.0, self.classifier.classes());
+        if let Some(class) = self.classifier.class(self.classifier.share(packet)) {
+            return Some(class);
+        }
+        if flow < self.low {
+            return Some(classes + flow);
+        }
+        self.strangers.find(flow).map(|stranger| classes + self.low + stranger)
+    }
+
     /// How many flows have a slot: those with packets and those that a scheduler holds.
     pub fn active(&self) -> usize {
         self.slots.open_places()
@@ -418,6 +447,29 @@ mod tests {
     use super::*;
 
     proptest! {
+        /// Found by its packets or by its slot, a flow with packets has the same place in the order.
+        #[test]
+        fn who_has_packets_is_known_by_them(
+            steps in prop::collection::vec((0_usize..6, 0_u8..5), 1..200), far: bool, together: bool,
+        ) {
+            let numbers = if far { [0, 9, 3_000_000, 4_100_000, 5_000_000, u32::MAX] } else { [0, 1, 2, 3, 40, 41] };
+            let share = |flows: &[u32], together| Share { flows: flows.to_vec(), weight: 2.0, together };
+            let shares = [share(&numbers[1..3], together), share(&numbers[3..4], false)];
+            let mut flows = Flows::<f64, Plain>::new(if together { &shares } else { &[] });
+            for (flow, action) in steps {
+                let packet = Packet::new(Kind::Data, FlowId(numbers[flow]), 0, Bytes::new(40));
+                let slot = flows.slot_of(&packet);
+                flows.list(slot);
+                match action {
+                    0..3 => flows.push(slot, packet, Plain),
+                    3 => drop(flows.pop(slot)),
+                    _ => drop(flows.pop_newest(slot)),
+                }
+                let busy: Vec<u32> = flows.slots().filter(|slot| !flows.get(*slot).is_empty()).collect();
+                prop_assert_eq!(flows.busy(), busy);
+            }
+        }
+
         /// Lengths are those that the packets themselves have.
         #[test]
         fn lengths_are_true(steps in prop::collection::vec((0_u32..4, 0_u8..6, 0_u64..2000), 1..200)) {

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use super::looks::looked;
+
 /// The heap's key: a tag, then what orders equal tags, then the slot that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry(u128);
@@ -33,18 +35,6 @@ impl Entry {
         looked();
         self.0 as u32
     }
-}
-
-#[cfg(test)]
-thread_local! {
-    /// How often an entry was asked for its slot or the bits of its tag.
-    pub(super) static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
-}
-
-#[inline]
-fn looked() {
-    #[cfg(test)]
-    LOOKS.with(|looks| looks.set(looks.get() + 1));
 }
 
 /// The children of one node.
@@ -145,7 +135,9 @@ impl Heap {
             (0..self.len).map(|node| self.at(node)).filter(|entry| keeps(*entry)).collect();
         if kept.len() < self.len {
             *self = Self::default();
-            kept.into_iter().for_each(|entry| self.push(entry));
+            for entry in kept {
+                self.push(entry);
+            }
         }
     }
 }

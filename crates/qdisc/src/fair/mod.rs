@@ -17,6 +17,7 @@ pub mod framed;
 pub mod frames;
 mod heap;
 pub(crate) mod longest;
+mod looks;
 pub mod order;
 mod pool;
 #[cfg(test)]

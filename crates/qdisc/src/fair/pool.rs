@@ -140,6 +140,22 @@ impl<N: Copy> Pool<N> {
         self.links.get(queue.newest as usize).map(|link| link.note)
     }
 
+    /// How many packets have waited at once, since memory was last given back.
+    pub(crate) const fn places(&self) -> usize {
+        self.links.len()
+    }
+
+    /// All packets in queues, in no order.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Packet> {
+        let mut is_free = vec![false; self.places()];
+        let mut free = self.free;
+        while let Some(link) = self.links.get(free as usize) {
+            is_free[free as usize] = true;
+            free = link.next;
+        }
+        self.packets.iter().zip(is_free).filter(|(_, is_free)| !is_free).map(|(packet, _)| packet)
+    }
+
     /// Has the oldest packet fetched from memory, and what is noted beside it.
     #[inline]
     pub(crate) fn fetch(&self, queue: Queue) {

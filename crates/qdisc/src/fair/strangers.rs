@@ -25,6 +25,11 @@ impl Strangers {
         })
     }
 
+    /// The slot of `flow`, if it has one.
+    pub(super) fn find(&self, flow: u32) -> Option<u32> {
+        self.slots.get(&flow).copied()
+    }
+
     /// Gives a slot back.
     pub(super) fn forget(&mut self, slot: u32) {
         self.slots.remove(&self.flows[slot as usize]);

@@ -7,6 +7,8 @@
 
 use std::iter::successors;
 
+use super::looks::looked;
+
 /// So many places are made and given back together: as many as a word of [`Table::used`] has bits.
 const PAGE: usize = u16::BITS as usize;
 /// No page has this number.
@@ -79,15 +81,21 @@ impl<T: Default> Table<T> {
         &mut self.places[place as usize]
     }
 
+    /// How much [`Table::places`] has to look at.
+    pub(super) const fn span(&self) -> usize {
+        self.pages.len() + self.open
+    }
+
     /// All places in use, in the order of their numbers.
     pub(super) fn places(&self) -> impl Iterator<Item = u32> {
-        let pages = self.pages.iter().filter(|page| **page != NO_PAGE);
+        let pages = self.pages.iter().inspect(|_| looked()).filter(|page| **page != NO_PAGE);
         pages.flat_map(|page| {
             // From bit to bit: few of a page's places are in use as a rule.
             let after = |used: u16| Some(used & (used - 1)).filter(|used| *used != 0);
             let first = page * PAGE as u32;
             successors(Some(self.used[*page as usize]), move |used| after(*used))
                 .map(move |used| first + used.trailing_zeros())
+                .inspect(|_| looked())
         })
     }
 

@@ -1,0 +1,13 @@
+//! How often something was looked at of which there are as many as flows: counted in tests, nothing elsewhere.
+
+#[cfg(test)]
+thread_local! {
+    /// The looks of this thread.
+    pub(super) static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+#[inline]
+pub(super) fn looked() {
+    #[cfg(test)]
+    LOOKS.with(|looks| looks.set(looks.get() + 1));
+}
