@@ -521,7 +521,7 @@ fn bbr1_with_timeouts() {
 
 #[test]
 fn bbr1_all() {
-    run(Fate::ROUGH);
+    run(Fate { unrated: 0.02, ..Fate::ROUGH });
 }
 
 /// Above 0.5 Gbit/s a train is 64 KiB.
@@ -539,5 +539,7 @@ fn bbr1_where_the_rate_wanders() {
 /// A third of what arrives is lost while the rate stays: a policer is found, and kept over a ProbeRTT.
 #[test]
 fn bbr1_under_a_policer() {
-    run(Fate { loss: 0.9, burst: 9, pause: 0.0005, service: (2.0, 2.0), ..Fate::CALM });
+    let fate = Fate { loss: 0.9, burst: 9, pause: 0.0005, service: (2.0, 2.0), ..Fate::CALM };
+    run(fate);
+    run(Fate { unrated: 0.1, ..fate });
 }

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::json;
 use tailback_core::Stream;
 
+use super::gcc_draft02::Draft02;
 use super::gcc_loss::{Bwe, Observed, State};
 use super::media::{Beside, Came, Directs, Flow, Leaves, News, Path, SecondLaw};
 
@@ -462,11 +463,38 @@ impl Probes {
     }
 }
 
+/// Either loss part.
+enum Loss {
+    Bwe(Box<Bwe>),
+    Draft02(Draft02),
+}
+
+impl Loss {
+    fn rate(&self) -> f64 {
+        match self {
+            Self::Bwe(part) => part.rate(),
+            Self::Draft02(part) => part.rate(),
+        }
+    }
+
+    /// Delay's part decides, or none is said to.
+    fn state(&self) -> State {
+        if let Self::Bwe(part) = self { part.state() } else { State::Delay }
+    }
+
+    fn print(&self) -> String {
+        match self {
+            Self::Bwe(part) => part.print(),
+            Self::Draft02(part) => part.print(),
+        }
+    }
+}
+
 struct Gcc {
     most: f64,
     trend: Trend,
     aimd: Aimd,
-    bwe: Bwe,
+    loss: Loss,
     alr: Alr,
     probes: Option<Probes>,
     /// When the newest packet of each report came, and its bits.
@@ -475,7 +503,7 @@ struct Gcc {
 
 impl Gcc {
     fn target(&self) -> f64 {
-        self.aimd.rate.min(self.bwe.rate()).min(self.most).max(self.aimd.least)
+        self.aimd.rate.min(self.loss.rate()).min(self.most).max(self.aimd.least)
     }
 
     /// The rate of arrivals of the last 500 ms, by the receiver's clock, in whole bits per second.
@@ -523,9 +551,14 @@ impl SecondLaw for Gcc {
             self.aimd.update(now, usage, acked);
         }
         recovered &= usage != Usage::Over;
-        self.bwe.heard(&Observed { news, acked, delay: self.aimd.rate, limited: self.alr.since.is_some() });
         let target = self.target();
-        let allowed = usage == Usage::Normal && self.bwe.state() == State::Delay;
+        let observed = Observed { news, acked, delay: self.aimd.rate, limited: self.alr.since.is_some() };
+        match &mut self.loss {
+            Loss::Bwe(part) => part.heard(&observed),
+            Loss::Draft02(part) => part.heard(now, &observed, target),
+        }
+        let target = self.target();
+        let allowed = usage == Usage::Normal && self.loss.state() == State::Delay;
         if let Some(probes) = &mut self.probes {
             probes.estimated(now, target, allowed);
             if recovered {
@@ -536,7 +569,7 @@ impl SecondLaw for Gcc {
     }
 
     fn directs(&self) -> Directs {
-        let pads = self.bwe.state() == State::Padding;
+        let pads = self.loss.state() == State::Padding;
         let cluster = self.probes.as_ref().filter(|probes| probes.left > 0.0 || !pads);
         let beside = match cluster.and_then(|probes| probes.newest) {
             Some((rate, bytes)) => Some(Beside::Cluster { rate, bytes }),
@@ -557,27 +590,28 @@ impl SecondLaw for Gcc {
             aimd.state,
             aimd.capacity.estimate,
             aimd.throughput,
-            self.bwe.print(),
+            self.loss.print(),
             self.alr.since,
             self.alr.budget
         )
     }
 }
 
-fn case(seed: u64, probing: bool) {
+/// Over a path of at most so many bits per second, for so many steps.
+fn case(seed: u64, probing: bool, older: bool, (capacity, steps): (f64, u32)) {
     let mut rng = Stream::new(seed, "case");
-    let path = Path::drawn(&mut rng, 4e6, false);
+    let path = Path::drawn(&mut rng, capacity, false);
     let plain = rng.chance(0.5);
     let (least, start, most) = if plain {
         (30_000, 300_000, 2_500_000)
     } else {
-        let least = 10_000 + rng.below(100_000);
+        let least = if capacity < 1e6 { 1000 } else { 10_000 + rng.below(100_000) };
         let start = least + rng.below(500_000);
         (least, start, start + rng.below(2_000_000))
     };
     let rate = |rate: u64| format!("{rate} bit/s");
     let config = json!({"name": "gcc", "probes": probing, "min_rate": rate(least), "start_rate": rate(start),
-        "max_rate": rate(most)});
+        "max_rate": rate(most), "loss_estimator": if older { "draft-02" } else { "bwe-v2" }});
     let (least, start, most) = (least as f64, start as f64, most as f64);
     let capacity = Capacity { estimate: None, deviation: 0.4 };
     let aimd = Aimd {
@@ -609,20 +643,37 @@ fn case(seed: u64, probing: bool) {
         most,
         trend: Trend::new(),
         aimd,
-        bwe: Bwe::new(least, most),
+        loss: if older {
+            Loss::Draft02(Draft02::default())
+        } else {
+            Loss::Bwe(Box::new(Bwe::new(least, most)))
+        },
         alr: Alr::default(),
         probes: probing.then_some(probes),
         arrivals: VecDeque::new(),
     };
-    Flow::new(config, second, path, seed).run(300);
+    Flow::new(config, second, path, seed).run(steps);
 }
+
+const USUAL: (f64, u32) = (4e6, 300);
 
 #[test]
 fn gcc_without_probes() {
-    (0..300).for_each(|seed| case(seed, false));
+    (0..300).for_each(|seed| case(seed, false, false, USUAL));
 }
 
 #[test]
 fn gcc_with_probes() {
-    (1000..1300).for_each(|seed| case(seed, true));
+    (1000..1300).for_each(|seed| case(seed, true, false, USUAL));
+}
+
+#[test]
+fn gcc_with_the_older_loss_part() {
+    (2000..2300).for_each(|seed| case(seed, seed % 2 == 0, true, USUAL));
+}
+
+/// Minutes, so that holds become as long as they may, and little to share.
+#[test]
+fn gcc_for_long_and_slowly() {
+    (3000..3040).for_each(|seed| case(seed, seed % 2 == 0, false, (2e5, 4000)));
 }

@@ -9,6 +9,7 @@ mod copa;
 mod cubic;
 mod datagrams;
 mod gcc;
+mod gcc_draft02;
 mod gcc_loss;
 mod ledbat_plus_plus;
 mod media;

@@ -25,9 +25,9 @@ pub(crate) struct Fate {
     pub(crate) timeout: f64,
     pub(crate) spurious: f64,
     /// How likely a retransmission is lost again, in a step while losses are repaired; where it may be, retransmissions are
-    /// told as they leave.
+    /// told as they leave. So they are where `more` may be lost.
     pub(crate) again: f64,
-    /// How likely further losses are found in a step of a fast recovery, in pieces between what arrived.
+    /// How likely further losses are found in a step of a recovery, in pieces between what arrived.
     pub(crate) more: f64,
     /// Samples of the delivery rate that have no rate: what they measured took less than a round trip.
     pub(crate) unrated: f64,
@@ -203,7 +203,7 @@ impl<S: Second> Wire<S> {
             self.spurious();
         } else if self.recovery == Recovery::Fast && self.lost > 0 && self.chance(self.fate.again) {
             self.lose_again();
-        } else if self.recovery == Recovery::Fast && self.chance(self.fate.more) && self.lose_more() {
+        } else if !open && self.chance(self.fate.more) && self.lose_more() {
             // In pieces, and what is between them is acknowledged.
         } else {
             self.acknowledge(limited);
@@ -248,6 +248,10 @@ impl<S: Second> Wire<S> {
             self.ours.on_sent(self.now, &mut sent, &mut Cx { rng: &mut self.draws, notes: None });
             self.sent.push((self.now, false, sent.tag));
             self.next += 1;
+            if sent.app_limited {
+                // What was idle may be told another rate.
+                self.check();
+            }
         }
     }
 
@@ -280,7 +284,7 @@ impl<S: Second> Wire<S> {
                 ..Feedback::empty()
             },
         );
-        self.retransmit(self.una..self.una + lost);
+        self.retransmit(&numbers);
     }
 
     /// Each of the next packets is lost or has arrived, the last has; whether there are any.
@@ -309,13 +313,14 @@ impl<S: Second> Wire<S> {
             &Feedback {
                 acked: &acked,
                 lost: &gone,
-                recovery: Recovery::Fast,
+                recovery: self.recovery,
                 outstanding,
                 in_flight: self.in_flight(),
                 delivery: delivery.as_ref(),
                 ..Feedback::empty()
             },
         );
+        self.retransmit(&numbers);
         true
     }
 
@@ -348,11 +353,11 @@ impl<S: Second> Wire<S> {
     }
 
     /// Retransmissions leave, where a scheme is told of them.
-    fn retransmit(&mut self, numbers: std::ops::Range<u64>) {
-        if self.fate.again == 0.0 {
+    fn retransmit(&mut self, numbers: &[u64]) {
+        if self.fate.again == 0.0 && self.fate.more == 0.0 {
             return;
         }
-        for number in numbers {
+        for &number in numbers {
             let mut sent = Sent {
                 number,
                 size: Bytes::new(SEGMENT),
@@ -362,6 +367,9 @@ impl<S: Second> Wire<S> {
                 app_limited: false,
                 tag: self.sent[number as usize].2,
             };
+            if self.fate.more > 0.0 {
+                self.sampler.on_sent(self.now, &sent);
+            }
             self.second.sent(seconds(self.now), &sent);
             self.ours.on_sent(self.now, &mut sent, &mut Cx { rng: &mut self.draws, notes: None });
             self.sent[number as usize] = (self.now, true, sent.tag);
@@ -387,7 +395,7 @@ impl<S: Second> Wire<S> {
             },
         );
         self.sent[number as usize].0 = self.now;
-        self.retransmit(number..number + 1);
+        self.retransmit(&[number]);
     }
 
     fn timeout(&mut self) {
@@ -512,8 +520,7 @@ impl<S: Second> Wire<S> {
         }
         self.ours.on_feedback(self.now, feedback, &mut Cx { rng: &mut self.draws, notes: None });
         self.second.heard(seconds(self.now), feedback);
-        let directive = self.ours.directive();
-        let window = directive.window.expect("a window").as_f64() / SEGMENT as f64;
+        let window = self.ours.directive().window.expect("a window").as_f64() / SEGMENT as f64;
         self.trace.push(format!(
             "{:.6} {what} {:?} {:?} flight {} | ours {window:.5} second {:.5} | {}",
             seconds(self.now),
@@ -523,7 +530,13 @@ impl<S: Second> Wire<S> {
             self.second.window(),
             self.second.state(),
         ));
+        self.check();
+    }
+
+    fn check(&self) {
+        let directive = self.ours.directive();
         if !agree(&directive, &self.second, SEGMENT as f64) {
+            let window = directive.window.expect("a window").as_f64() / SEGMENT as f64;
             let from = self.trace.len().saturating_sub(14);
             panic!(
                 "{} rate {:?}, second {:?}\nafter {} steps:\n{}",

@@ -111,7 +111,11 @@ impl Policer {
 
 #[cfg(test)]
 mod tests {
+    use tailback_core::BitRate;
+
+    use super::super::{Bbr1, Bbr1Config};
     use super::*;
+    use crate::parts::ControllerParams;
 
     /// Whether a policer was found after so many rounds in each of which a third is lost, in one of them by a sample that is limited.
     fn found(samples: u64, limited: Option<u64>) -> bool {
@@ -136,5 +140,31 @@ mod tests {
         assert!(!found(7, None) && found(8, None));
         // The second one began anew.
         assert!(!found(8, Some(5)));
+    }
+
+    /// A sample without a rate is none: neither its loss nor what it says of time and data counts (`bbr_update_bw`).
+    #[test]
+    fn a_sample_without_a_rate_is_none() {
+        let params = ControllerParams {
+            segment: Bytes::new(1000),
+            initial_window: Bytes::new(10_000),
+            initial_ssthresh: None,
+            max_window: Bytes::new(1 << 30),
+        };
+        for rate in [None, Some(BitRate::from_bits_per_sec(8_000_000))] {
+            let mut bbr = Bbr1::new(&Bbr1Config::default(), &params);
+            for at in 0..8 {
+                bbr.model.rounds.begins = true;
+                let sample = DeliverySample {
+                    delivered: Bytes::new(2000 * at),
+                    lost: Bytes::new(1000 * at),
+                    newly_lost: Bytes::new(1000),
+                    rate,
+                    ..DeliverySample::default()
+                };
+                bbr.look_for_policer(Time::from_nanos(50_000_000 * at), &sample);
+            }
+            assert_eq!(bbr.policed().is_some(), rate.is_some());
+        }
     }
 }

@@ -122,7 +122,10 @@ fn volume_at_loss(flown: f64, lost: f64, size: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use tailback_core::Bytes;
+
     use super::*;
+    use crate::parts::ControllerParams;
 
     /// s2n-quic's vectors: packets of 1200 bytes.
     #[test]
@@ -130,6 +133,73 @@ mod tests {
         for (flown, lost, expected) in [(3000.0, 1210.0, 1826.53), (3000.0, 3000.0, 1800.0)] {
             let found = volume_at_loss(flown, lost, 1200.0);
             assert!((found - expected).abs() < 0.01, "{found}, not {expected}");
+        }
+    }
+
+    fn new() -> Bbr3 {
+        Bbr3::new(&ControllerParams {
+            segment: Bytes::new(1200),
+            initial_window: Bytes::new(12_000),
+            initial_ssthresh: None,
+            max_window: Bytes::new(1 << 30),
+        })
+    }
+
+    /// At the end of a round of loss: so many pieces, bytes lost of 10 000 in flight, and bytes delivered when the packet left.
+    fn ends_startup(bbr: &mut Bbr3, pieces: u32, lost: u64, prior: u64) -> bool {
+        bbr.model.loss_round_start = true;
+        bbr.pieces.count = pieces;
+        bbr.check_startup_loss(&DeliverySample {
+            prior_delivered: Bytes::new(prior),
+            prior_in_flight: Bytes::new(10_000),
+            lost_since: Bytes::new(lost),
+            ..DeliverySample::default()
+        });
+        bbr.model.is_full()
+    }
+
+    #[test]
+    fn startup_ends_by_losses_of_a_whole_round_of_fast_recovery() {
+        let mut bbr = new();
+        bbr.recovering_from = Some(Bytes::new(5000));
+        assert!(!ends_startup(&mut bbr, 5, 900, 5000), "too few pieces");
+        assert!(!ends_startup(&mut bbr, 6, 200, 5000), "no more than 2 %");
+        assert!(!ends_startup(&mut bbr, 6, 900, 4999), "not a whole round");
+        bbr.on_event(CongestionEvent::Timeout { consecutive: 1 }, &Feedback::empty());
+        assert!(!ends_startup(&mut bbr, 6, 900, 5000), "after a time-out");
+        bbr.on_event(CongestionEvent::Loss, &Feedback::empty());
+        assert!(ends_startup(&mut bbr, 6, 201, 5000));
+    }
+
+    #[test]
+    fn what_is_lost_in_a_row_is_one_piece() {
+        let lost = |numbers: &[u64]| -> Vec<Lost> {
+            let one =
+                |number: &u64| Lost { number: *number, size: Bytes::new(1200), sent_at: Time::ZERO, tag: 0 };
+            numbers.iter().map(one).collect()
+        };
+        let mut pieces = Pieces::default();
+        pieces.take(&lost(&[3, 4, 7, 9]));
+        pieces.take(&lost(&[10, 12]));
+        assert_eq!(pieces.count, 4);
+    }
+
+    /// Losses that were none ended Startup: it goes on, after ProbeRTT where that has begun. Nothing else that ended does.
+    #[test]
+    fn a_spurious_recovery_gives_back_the_state_that_it_ended() {
+        for (left, state, then, is_full) in [
+            (Some(State::Startup), State::Drain, State::Startup, false),
+            (Some(State::Startup), State::ProbeRtt, State::ProbeRtt, false),
+            (Some(State::Up), State::Down, State::Refill, true),
+            (Some(State::Up), State::ProbeRtt, State::ProbeRtt, true),
+            (None, State::Drain, State::Drain, true),
+        ] {
+            let mut bbr = new();
+            bbr.model.fill();
+            bbr.state = state;
+            bbr.undo = Some(Undo { left, bounds: bbr.model.bounds });
+            bbr.take_back();
+            assert_eq!((bbr.state, bbr.model.is_full()), (then, is_full), "{left:?} {state:?}");
         }
     }
 }

@@ -249,3 +249,20 @@ fn volume(sample: &DeliverySample) -> f64 {
     }
     sample.delivered.saturating_sub(sample.prior_delivered).as_f64()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cycle_without_a_sample_forgets_no_rate() {
+        let mut model = Model::default();
+        model.rates = [1e6, 2e6];
+        model.advance_filter();
+        model.advance_filter();
+        assert_eq!(model.max_rate(), 2e6);
+        model.rates[1] = 1e6;
+        model.advance_filter();
+        assert_eq!(model.max_rate(), 1e6);
+    }
+}

@@ -159,3 +159,38 @@ impl Bbr3 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tailback_core::{BitRate, Stream};
+
+    use super::*;
+    use crate::parts::ControllerParams;
+
+    /// A probe after one that went too high ends where the bound is reached, or on a flat rate; only then the next may stay.
+    #[test]
+    fn a_careful_probe_ends_at_the_bound() {
+        for (in_flight, flat, state, risky, high) in [
+            (20_000.0, false, State::Down, true, false),
+            (19_999.0, false, State::Up, false, true),
+            (19_999.0, true, State::Down, false, false),
+        ] {
+            let mut bbr = Bbr3::new(&ControllerParams {
+                segment: Bytes::new(1000),
+                initial_window: Bytes::new(10_000),
+                initial_ssthresh: None,
+                max_window: Bytes::new(1 << 30),
+            });
+            (bbr.state, bbr.prev_too_high, bbr.model.bounds.inflight_long) = (State::Up, true, 20_000.0);
+            let sample =
+                DeliverySample { rate: Some(BitRate::from_bits_per_sec(8000)), ..Default::default() };
+            bbr.model.rounds.begins = true;
+            for _ in 0..if flat { 4 } else { 1 } {
+                bbr.model.check_full(&sample);
+            }
+            let mut rng = Stream::new(1, "controller");
+            bbr.look_up(Time::ZERO, &sample, in_flight, &mut Cx { rng: &mut rng, notes: None });
+            assert_eq!((bbr.state, bbr.stopped_risky, bbr.prev_too_high), (state, risky, high));
+        }
+    }
+}

@@ -66,7 +66,8 @@ impl Bbr {
         if self.acks == Acks::Stopping && self.round_start {
             self.probe_sample = false;
             self.acks = Acks::Init;
-            if self.cycles() && !self.rs.limited {
+            // A windowed maximum forgets nothing before a newer sample.
+            if self.cycles() && !self.rs.limited && self.max_bw[1] > 0.0 {
                 self.max_bw = [self.max_bw[1], 0.0];
             }
             if self.cycles() && self.cautious && !self.too_high {

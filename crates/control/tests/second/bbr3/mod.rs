@@ -507,12 +507,27 @@ fn bbr3_where_the_rate_wanders() {
 /// Startup ends by losses, many of which were none.
 #[test]
 fn bbr3_that_loses_in_startup() {
-    run_for(
-        Fate { loss: 0.02, more: 0.3, spurious: 0.0003, timeout: 0.0002, ..BUSY },
-        60,
-        1000,
-        &[Mode::Drain],
-    );
+    let fate = Fate { loss: 0.02, burst: 9, more: 0.3, ..BUSY };
+    run_for(Fate { spurious: 0.0003, timeout: 0.0002, ..fate }, 60, 1000, &[Mode::Drain]);
+    run_for(Fate { queue: 20.0, unrated: 0.05, stretch: 2, ..fate }, 60, 1000, &[Mode::Drain]);
+    run_for(Fate { loss: 0.3, timeout: 0.005, ..fate }, 60, 1000, &[Mode::Drain]);
+}
+
+/// Rounds, not seconds, say when it probes, and many of them.
+#[test]
+fn bbr3_over_short_ways() {
+    let fate = Fate { base: 11.37, queue: 1.0, stretch: 4, service: (0.0713, 0.1131), ..BUSY };
+    run_for(fate, 5, 12_000, &[Mode::Down, Mode::Refill, Mode::Up]);
+}
+
+/// Probes go too high, and the application has less than they would need.
+#[test]
+fn bbr3_with_careful_probes() {
+    let short = Fate { base: 11.37, service: (0.0971, 2.0231), ..BUSY };
+    let fate = Fate { loss: 0.003, limited: 0.02, pause: 0.002, queue: 3.0, ..short };
+    run_for(fate, 10, 6000, &ALL[..6]);
+    let fate = Fate { loss: 0.001, burst: 1, spurious: 0.001, stretch: 2, queue: 1.0, ..short };
+    run_for(fate, 10, 6000, &ALL[..6]);
 }
 
 /// It rests, also in `ProbeRTT`.
