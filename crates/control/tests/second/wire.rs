@@ -296,8 +296,8 @@ impl<S: Second> Wire<S> {
         let (mut numbers, mut arrived) = (Vec::new(), Vec::new());
         for number in self.found..last {
             let is_lost = self.rng.uniform() < 0.5 && number + 1 < last;
-            let list = if is_lost { &mut numbers } else { &mut arrived };
-            list.push(number);
+            let of_its_kind = if is_lost { &mut numbers } else { &mut arrived };
+            of_its_kind.push(number);
         }
         let outstanding = Bytes::new(self.flight() * SEGMENT);
         let gone = self.lost_ones(&numbers);

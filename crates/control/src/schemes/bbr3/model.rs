@@ -256,8 +256,7 @@ mod tests {
 
     #[test]
     fn a_cycle_without_a_sample_forgets_no_rate() {
-        let mut model = Model::default();
-        model.rates = [1e6, 2e6];
+        let mut model = Model { rates: [1e6, 2e6], ..Model::default() };
         model.advance_filter();
         model.advance_filter();
         assert_eq!(model.max_rate(), 2e6);
