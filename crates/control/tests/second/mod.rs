@@ -15,9 +15,11 @@ mod ledbat_plus_plus;
 mod media;
 mod monaco;
 mod nada;
+mod paced;
 mod prague;
 mod tfrc;
 mod vegas;
+mod vivace;
 mod wire;
 
 use tailback_core::{Directive, Feedback, Sent, Time};

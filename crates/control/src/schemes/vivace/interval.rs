@@ -3,7 +3,9 @@
 //!
 //! Source: Dong et al., NSDI 2018, §4.1: the slope of round trip times is that of the line of least squares.
 
-use tailback_core::{Acked, Time};
+use std::collections::BTreeSet;
+
+use tailback_core::{Acked, Lost, Time};
 
 use super::VivaceConfig;
 
@@ -51,7 +53,7 @@ impl Line {
 }
 
 /// A monitor interval.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Interval {
     pub(super) id: u32,
     /// In Mbit/s.
@@ -59,8 +61,9 @@ pub(super) struct Interval {
     pub(super) purpose: Purpose,
     /// Packets.
     pub(super) sent: u32,
-    pub(super) lost: u32,
     acked: u32,
+    /// Those that are lost, by when they left and their numbers: what arrives after all is lost no more.
+    lost: BTreeSet<(Time, u64)>,
     /// Whether the application limited it.
     pub(super) limited: bool,
     /// Whether no more packets leave in it.
@@ -70,20 +73,27 @@ pub(super) struct Interval {
 
 impl Interval {
     pub(super) fn new(id: u32, rate: f64, purpose: Purpose) -> Self {
-        let line = Line::default();
-        Self { id, rate, purpose, sent: 0, lost: 0, acked: 0, limited: false, closed: false, line }
+        let (lost, line) = (BTreeSet::new(), Line::default());
+        Self { id, rate, purpose, sent: 0, acked: 0, lost, limited: false, closed: false, line }
     }
 
     pub(super) fn on_acked(&mut self, now: Time, acked: &Acked) {
         self.acked += 1;
+        if !self.lost.is_empty() {
+            self.lost.remove(&(acked.sent_at, acked.number));
+        }
         if !acked.retransmitted {
             self.line.take(acked.sent_at, now.since(acked.sent_at).as_secs_f64());
         }
     }
 
+    pub(super) fn on_lost(&mut self, lost: &Lost) {
+        self.lost.insert((lost.sent_at, lost.number));
+    }
+
     /// Whether all of its packets are known to have arrived or to be lost.
-    pub(super) const fn is_settled(&self) -> bool {
-        self.closed && self.acked + self.lost >= self.sent
+    pub(super) fn is_settled(&self) -> bool {
+        self.closed && self.acked as usize + self.lost.len() >= self.sent as usize
     }
 
     /// The utility; what is not known to have arrived is lost. None of nothing.
@@ -135,5 +145,17 @@ mod tests {
         close(interval(|_| 40_000, 18).utility(&config), plain - 11.35);
         assert!(interval(|_| 40_000, 20).is_settled());
         assert!(!interval(|_| 40_000, 19).is_settled());
+    }
+
+    /// A packet is believed lost and arrives after all, while another has not been heard of: not all is known yet.
+    #[test]
+    fn what_arrives_late_counts_once() {
+        let mut interval = interval(|_| 40_000, 18);
+        let (sent_at, size, tag) = (Time::ZERO + Span::from_millis(36), Bytes::new(1500), 0);
+        interval.on_lost(&Lost { number: 18, size, sent_at, tag });
+        let pair = PairPosition::Single;
+        let acked = Acked { number: 18, size, sent_at, retransmitted: false, pair, tag };
+        interval.on_acked(sent_at + Span::from_millis(60), &acked);
+        assert!(!interval.is_settled());
     }
 }
