@@ -50,9 +50,53 @@ pub(crate) struct Path {
     /// Bytes of a packet; one in four is small where this is said.
     size: u64,
     mixed: bool,
+    /// Per packet: the capacity becomes another, up to so many times more or less.
+    change: f64,
+    wander: f64,
+    /// A report is held up on its way back by so much at most, and those behind it with it.
+    held: f64,
+    held_by: f64,
 }
 
 impl Path {
+    /// Nothing befalls the flow but marks, an application with little, and a receiver's clock that drifts.
+    pub(crate) fn calm(mark: f64, base: f64, drift: f64) -> Self {
+        Self {
+            loss: 0.0,
+            burst: 0.0,
+            mark,
+            report_loss: 0.0,
+            late: 0.0,
+            step: 0.0,
+            outage: 0.0,
+            limited: 0.02,
+            idle: 0.0,
+            frame: 1,
+            capacity: 125_000.0,
+            queue: 0.3,
+            base,
+            threshold: f64::INFINITY,
+            interval: 0.2,
+            jitter: 0.5,
+            overlap: 0,
+            drift,
+            ahead: 0.0,
+            size: 1000,
+            mixed: false,
+            change: 0.0,
+            wander: 1.0,
+            held: 0.0,
+            held_by: 0.0,
+        }
+    }
+
+    /// With a capacity that changes, and reports that are held up and come together.
+    pub(crate) fn unsteady(self, rng: &mut Stream) -> Self {
+        let change = if rng.chance(0.5) { 0.0 } else { 0.02 * rng.uniform().powi(3) };
+        let held = if rng.chance(0.5) { 0.0 } else { 0.2 * rng.uniform() };
+        Self { change, wander: 1.0 + 7.0 * rng.uniform(), held, held_by: 0.5 * rng.uniform(), ..self }
+    }
+
     /// Any of all that, each with an even chance; `capacity` is the most in bits per second.
     pub(crate) fn drawn(rng: &mut Stream, capacity: f64, marks: bool) -> Self {
         let some = |rng: &mut Stream, most: f64| {
@@ -80,6 +124,10 @@ impl Path {
             ahead: if rng.chance(0.5) { 0.0 } else { 1800.0 * rng.uniform() - 900.0 },
             size: 400 + rng.below(801),
             mixed: rng.chance(0.3),
+            change: 0.0,
+            wander: 1.0,
+            held: 0.0,
+            held_by: 0.0,
         }
     }
 }
@@ -136,6 +184,10 @@ pub(crate) trait SecondLaw {
     fn sent(&mut self, _now: f64, _packet: &Leaves) {}
     fn heard(&mut self, now: f64, news: &News);
     fn directs(&self) -> Directs;
+    /// What the first writing was to publish at the last report, where that is compared.
+    fn published(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
     fn state(&self) -> String;
 }
 
@@ -204,8 +256,9 @@ pub(crate) struct Flow<S> {
     offers_until: Time,
     silent_until: Time,
     lost_last: bool,
-    /// By how much the path is longer now.
+    /// By how much the path is longer now, and what it carries.
     longer: f64,
+    capacity: f64,
     /// The cluster that leaves: its identity, and how much of it has not left.
     cluster: (Option<u64>, f64),
     /// On their way, by arrival: number, whether marked.
@@ -240,6 +293,7 @@ impl<S: SecondLaw> Flow<S> {
             silent_until: now,
             lost_last: false,
             longer: 0.0,
+            capacity: path.capacity,
             cluster: (None, 0.0),
             under: VecDeque::new(),
             known: BTreeMap::new(),
@@ -361,6 +415,10 @@ impl<S: SecondLaw> Flow<S> {
         if self.rng.chance(self.path.step) {
             self.longer = 0.15 * self.rng.uniform();
         }
+        if self.path.change > 0.0 && self.rng.chance(self.path.change) {
+            let drawn = 2.0 * self.rng.uniform() - 1.0;
+            self.capacity = self.path.capacity * self.path.wander.powf(drawn);
+        }
         let loss = if self.lost_last { self.path.burst.max(self.path.loss) } else { self.path.loss };
         let begins = self.through.max(self.now);
         let waits = begins.since(self.now).as_secs_f64();
@@ -368,7 +426,7 @@ impl<S: SecondLaw> Flow<S> {
         if waits > self.path.queue || self.lost_last || self.now < self.silent_until {
             return;
         }
-        self.through = begins + Span::from_secs_f64(size / self.path.capacity);
+        self.through = begins + Span::from_secs_f64(size / self.capacity);
         let mut arrives = self.through + Span::from_secs_f64(self.path.base / 2.0 + self.longer);
         if self.rng.chance(self.path.late) {
             arrives += Span::from_secs_f64(0.03 * self.rng.uniform());
@@ -408,7 +466,11 @@ impl<S: SecondLaw> Flow<S> {
         let lost = self.rng.chance(self.path.report_loss) || self.now < self.silent_until;
         if !lost {
             let envelope = Envelope::bare(Report::Arrivals { first, left, words });
-            let arrives = self.after(self.path.base / 2.0);
+            let mut arrives = self.after(self.path.base / 2.0);
+            if self.path.held > 0.0 && self.rng.chance(self.path.held) {
+                arrives += Span::from_secs_f64(self.path.held_by * self.rng.uniform());
+            }
+            arrives = self.back.back().map_or(arrives, |(last, _)| arrives.max(*last));
             self.back.push_back((arrives, envelope));
         }
     }
@@ -420,7 +482,9 @@ impl<S: SecondLaw> Flow<S> {
             self.second.heard(seconds(self.now), &news);
         }
         let feedback = Feedback { report: Some(envelope), ..Feedback::empty() };
-        self.ours.on_feedback(self.now, &feedback, &mut Cx { rng: &mut self.draws, notes: None });
+        let mut published = Vec::new();
+        let cx = &mut Cx { rng: &mut self.draws, notes: Some(&mut published) };
+        self.ours.on_feedback(self.now, &feedback, cx);
         self.heard += 1;
         let (came, lost) = (news.came.len(), news.lost.len());
         let what = format!("heard of {came}, lost {lost}, rtt {:.4}", news.round_trip);
@@ -430,6 +494,25 @@ impl<S: SecondLaw> Flow<S> {
             self.trace.pop_front();
         }
         self.compare(&what);
+        let near = |(ours, theirs): (&(&str, f64), &(&str, f64))| {
+            ours.0 == theirs.0 && (ours.1 - theirs.1).abs() <= 1e-7 + 1e-6 * theirs.1.abs()
+        };
+        let wanted = self.second.published();
+        let some = !news.came.is_empty() && !wanted.is_empty();
+        if some && !(published.len() == wanted.len() && published.iter().zip(&wanted).all(near)) {
+            self.fail(&format!("{what}\nours {published:?}\nsecond {wanted:?}"));
+        }
+    }
+
+    fn fail(&self, what: &str) -> ! {
+        let lines: Vec<_> = self.trace.iter().map(String::as_str).collect();
+        panic!(
+            "{what}\n{}\n{:?} after {} reports:\n{}",
+            self.second.state(),
+            self.path,
+            self.heard,
+            lines.join("\n")
+        );
     }
 
     fn compare(&mut self, what: &str) {
@@ -458,14 +541,7 @@ impl<S: SecondLaw> Flow<S> {
             (ours, theirs) => ours == theirs,
         };
         if !(pace && media && beside) {
-            let lines: Vec<_> = self.trace.iter().map(String::as_str).collect();
-            panic!(
-                "{what}\nours {ours:?}\nsecond {second:?}\n{}\n{:?} after {} reports:\n{}",
-                self.second.state(),
-                self.path,
-                self.heard,
-                lines.join("\n")
-            );
+            self.fail(&format!("{what}\nours {ours:?}\nsecond {second:?}"));
         }
     }
 }

@@ -17,6 +17,7 @@ mod monaco;
 mod nada;
 mod paced;
 mod prague;
+mod scream2;
 mod tfrc;
 mod vegas;
 mod vivace;

@@ -24,7 +24,9 @@
 //! What the draft leaves open or says twice, and what was decided: n is from `W_i` before the reduction that moves it, as in the
 //! listing (the text has `W_i` moved before). "Last congestion" at time zero is taken for long ago. `MSS` is the flow's packet.
 //! The target for competition is looked at once per round trip, and "the fraction of round trips with loss" is that of the
-//! last 200.
+//! last 200. A round trip ends with a report, before the window is updated, and the next begins with what is then in flight. The
+//! base delay is RFC 6817's, of ten minutes, and the present one the least of four. Marks of packets that arrive late shrink no
+//! growth below zero.
 //!
 //! Departures of others: the authors' code has other constants (targets of 100 and 300 ms, 0.05 for 0.02, 200 round trips,
 //! 0.9 for classic marks), so that it and the draft are two schemes.
