@@ -151,7 +151,7 @@ def _judged(seen: dict[Run, Seen]) -> Outcome:
             f"With the loop {np.mean(left):.0f} packets of {np.mean([f.dropped for f in of(False, True)]):.0f} are still lost "
             f"in {SECONDS - WARM_UP:g} s: an impulse of up to 240 packets comes at 100 Mbit/s, twice the link's rate, faster than "
             "any echo, and several at once do not fit a buffer of 240. The paper does not print how large its impulses were: with "
-            "a mean of 20 packets or fewer the claim holds (the table of impulses on the page). "
+            "a mean of 10 packets or fewer the claim holds, and with 20 nearly (the table of impulses on the page). "
             f"Without impulses there are {alone_on.mean:.2g} overflows per second with the loop; with them there are "
             f"{on.mean:.2g}, against {off.mean:.2g} without the loop."
         ),
