@@ -231,12 +231,13 @@ def test_inlined_figures_follow_the_page(result: tb.Result, tmp_path: Path) -> N
 
 
 def test_a_figure_that_there_is_none_of_is_told_with_those_that_there_are(result: tb.Result, runs: tb.Runs) -> None:
+    wrong, of_results = "througput", "window"
     with pytest.raises(
         tb.NotFoundError, match=r"^througput: no such figure of a result; .*\(did you mean throughput\?\)$"
     ):
-        getattr(result.plot, "througput")  # noqa: B009 (types know that there is none)
+        getattr(result.plot, wrong)
     with pytest.raises(tb.NotFoundError, match=r"^window: no such figure of a sweep; expected one of cdf, .*heatmap"):
-        getattr(runs.plot, "window")  # noqa: B009
+        getattr(runs.plot, of_results)
     # As Python and notebooks want it, which ask for what they can use.
     assert not hasattr(result.plot, "nothing")
     assert not hasattr(result.plot, "_repr_html_")

@@ -1,6 +1,5 @@
-//! What losses, time-outs and their being spurious do to BBR version 3 (draft-ietf-ccwg-bbr-06, §5.3.1.3,
-//! §5.5.10, §5.5.11 and §5.6.4). What they do
-//! to the short-term bounds is in `model.rs`.
+//! What losses, time-outs and their being spurious do to BBR version 3 (draft-ietf-ccwg-bbr-06, §5.3.1.3, §5.5.10, §5.5.11 and
+//! §5.6.4). What they do to the short-term bounds is in `model.rs`.
 
 use tailback_core::{CongestionEvent, Cx, DeliverySample, Feedback, Lost, Recovery, Time};
 
