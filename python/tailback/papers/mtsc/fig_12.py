@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import polars as pl
 
-from tailback.papers.item import Check, Fidelity, Outcome, Parameter
+from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter
 from tailback.papers.mtsc import sac
 from tailback.papers.mtsc.drawing import curves
 from tailback.papers.mtsc.network import Measured, Run, scenario, scheme_of
@@ -15,6 +17,7 @@ from tailback.papers.mtsc.network import Measured, Run, scenario, scheme_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tailback.analysis import Interval
     from tailback.papers.lab import Lab
 
 SHAPES = (1.05, 1.95)
@@ -40,11 +43,31 @@ class Shape(NamedTuple):
     """By strategy."""
     steps: Sequence[Measured]
     """By threshold."""
+    several: Mapping[str, Sequence[Measured]]
+    """By strategy, several runs. The first of each is the one above."""
 
     @property
     def totals(self) -> dict[str, float]:
         """kB/s by strategy."""
         return {name: run.total for name, run in self.runs.items()}
+
+    @property
+    def means(self) -> dict[str, float]:
+        """kB/s by strategy, of several runs."""
+        return {name: float(np.mean([run.total for run in each])) for name, each in self.several.items()}
+
+    @property
+    def leads(self) -> tuple[Interval, ...]:
+        """What each strategy gains over the next."""
+        return tuple(sac.gain(self.runs[ours], self.runs[base]) for ours, base in pairwise(STRATEGIES))
+
+    @property
+    def mean_leads(self) -> tuple[Interval, ...]:
+        """The same of several runs."""
+        return tuple(
+            sac.mean_gain(list(zip(self.several[ours], self.several[base], strict=True)))
+            for ours, base in pairwise(STRATEGIES)
+        )
 
     @property
     def top(self) -> float:
@@ -56,7 +79,7 @@ def measure(lab: Lab) -> Outcome:
     """Three strategies and eight thresholds at both shapes."""
     shapes = [_at(lab, alpha) for alpha in SHAPES]
     checks = [
-        *(_in_order(shape) for shape in shapes),
+        *(_in_order(shape.alpha, shape.totals, shape.leads) for shape in shapes),
         _beside_the_best(next(one for one in shapes if one.alpha == 1.05)),
     ]
     data = pl.DataFrame([row for shape in shapes for row in _rows(shape)], schema_overrides={"theta": pl.Int64})
@@ -78,21 +101,21 @@ def measure(lab: Lab) -> Outcome:
             "of 3 and 6 the inverse schedule moves between 1/3 and 1/6 only, and nearly all of the gain is that "
             "of a larger increase",
         ),
+        changed=ChangedTest(
+            tuple(_in_order(shape.alpha, shape.means, shape.mean_leads) for shape in shapes), sac.SEVERAL
+        ),
         scenario=scenario(Run(sac.setting(lab.fidelity, 1.05), 0.05, scheme_of(sac.inverse()))).to_toml(),
     )
 
 
 def _at(lab: Lab, alpha: float) -> Shape:
     place = sac.setting(lab.fidelity, alpha)
-    online, generic, *steps = sac.measured(
-        lab,
-        [
-            (place, sac.inverse(), 1),
-            (place, sac.generic(), 1),
-            *((place, sac.threshold(theta), 1) for theta in sac.THRESHOLDS),
-        ],
-    )
-    return Shape(alpha, dict(zip(STRATEGIES, (sac.perfect(lab, place), online, generic), strict=True)), steps)
+    steps = sac.measured(lab, [(place, sac.threshold(theta), 1) for theta in sac.THRESHOLDS])
+    (both,) = sac.pairs(lab, [place], sac.inverse(), sac.generic())
+    online, generic = zip(*both, strict=True)
+    perfect = sac.all_told(lab, place, sac.inverse(), generic)
+    several = dict(zip(STRATEGIES, (perfect, online, generic), strict=True))
+    return Shape(alpha, {name: runs[0] for name, runs in several.items()}, steps, several)
 
 
 def _rows(shape: Shape) -> Iterator[dict[str, object]]:
@@ -108,13 +131,11 @@ def _rows(shape: Shape) -> Iterator[dict[str, object]]:
         }
 
 
-def _in_order(shape: Shape) -> Check:
-    perfect, online, generic = (shape.runs[name] for name in STRATEGIES)
-    leads = (sac.gain(perfect, online), sac.gain(online, generic))
-    said = sac.said([shape.totals[name] for name in STRATEGIES])
-    steps_up = ", ".join(f"{100 * each.mean:+.1f} % ± {100 * each.half_width:.1f}" for each in leads)
+def _in_order(alpha: float, totals: Mapping[str, float], leads: Sequence[Interval]) -> Check:
+    said = sac.said([totals[name] for name in STRATEGIES])
+    steps_up = ", ".join(sac.percent(each, sign="+") for each in leads)
     return Check(
-        f"shape {shape.alpha:g}: perfect above on-line above generic",
+        f"shape {alpha:g}: perfect above on-line above generic",
         f"{said} kB/s; {steps_up}",
         "in this order",
         all(each.mean > 0.0 for each in leads),

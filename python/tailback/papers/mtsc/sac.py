@@ -162,9 +162,21 @@ def perfect(lab: Lab, place: Setting) -> Measured:
 
 def told(lab: Lab, place: Setting, scheme: Mapping[str, Any], first: Measured) -> Measured:
     """A run of SAC that knows what the clients sent in the first one."""
-    (found,) = lab.once(calibrated, [background(place)])
-    (second,) = lab.once(simulate, [Run(place, found.pause, scheme_of(scheme), 1, first.loads)])
+    (second,) = all_told(lab, place, scheme, [first])
     return second
+
+
+def all_told(lab: Lab, place: Setting, scheme: Mapping[str, Any], firsts: Sequence[Measured]) -> list[Measured]:
+    """The same for several first runs, whose seeds are those from the place's own on."""
+    seeded = [place._replace(seed=place.seed + number) for number in range(len(firsts))]
+    found = lab.once(calibrated, [background(each) for each in seeded])
+    return lab.once(
+        simulate,
+        [
+            Run(each, pause.pause, scheme_of(scheme), 1, first.loads)
+            for each, pause, first in zip(seeded, found, firsts, strict=True)
+        ],
+    )
 
 
 def background(place: Setting) -> Setting:
