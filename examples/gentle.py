@@ -7,7 +7,7 @@ import tailback as tb
 
 
 class Gentle(tb.Controller):
-    """Halves its window at a loss, and leaves a little of it away while round trips are long."""
+    """Halves its window at a loss, and shrinks it a little while the queue is long."""
 
     def __init__(self, connection: tb.Connection, target: float = 0.02) -> None:
         super().__init__(connection)
