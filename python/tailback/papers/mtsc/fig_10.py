@@ -91,9 +91,9 @@ def measure(lab: Lab) -> Outcome:
         units={"loss": "fraction"},
         why=sac.why(
             checks,
-            "at 2.5 Mbit/s the curve rises and at 5 Mbit/s it is a dome, but at 7.5 Mbit/s it does not fall: the "
-            "less is left over, the more of it the control without SAC leaves unused, in proportion, and a full "
-            "queue drops packets of the background too",
+            "The curve rises at 2.5 Mbit/s and is a dome at 5 Mbit/s, but does not fall at 7.5 Mbit/s. The less "
+            "bandwidth the background leaves, the larger is the part of it that the control without SAC does not "
+            "use; and a full queue drops packets of the background too.",
         ),
         scenario=scenario(Run(places[0], 0.1, scheme_of(sac.threshold(4)))).to_toml(),
     )

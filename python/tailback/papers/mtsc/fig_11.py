@@ -76,8 +76,8 @@ def measure(lab: Lab) -> Outcome:
         units={"loss": "fraction"},
         why=sac.why(
             checks,
-            "the smallest shift alone adds half a unit to every increase, and figure 9 has its dome where one "
-            "unit is too much already; the page says why figures 9 and 11 exclude each other in this model",
+            "The smallest shift alone adds half a unit to every increase, and figure 9 has its dome where one unit is "
+            "already too much. The page says why figures 9 and 11 exclude each other in this model.",
         ),
         scenario=scenario(Run(place, 0.05, scheme_of(sac.threshold(4, 2.0)))).to_toml(),
     )

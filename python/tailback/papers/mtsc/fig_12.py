@@ -97,9 +97,9 @@ def measure(lab: Lab) -> Outcome:
         units={},
         why=sac.why(
             checks,
-            "knowing what the aggregate will bring adds next to nothing to learning on line: between expectations "
-            "of 3 and 6 the inverse schedule moves between 1/3 and 1/6 only, and nearly all of the gain is that "
-            "of a larger increase",
+            "Knowing the future of the aggregate adds almost nothing to learning on line. Between expectations of 3 "
+            "and 6 the inverse schedule moves only between 1/3 and 1/6, and nearly all of the gain comes from a "
+            "larger increase.",
         ),
         changed=ChangedTest(
             tuple(_in_order(shape.alpha, shape.means, shape.mean_leads) for shape in shapes), sac.SEVERAL

@@ -87,8 +87,9 @@ def measure(lab: Lab) -> Outcome:
         units={"loss": "%"},
         why=sac.why(
             checks,
-            "a connection that is aggressive at all times loses by overshooting what the background leaves free, as "
-            "much at either shape: it is the load that counts (the table of losses on the page)",
+            "A connection that is aggressive at all times loses packets when it exceeds the bandwidth that the "
+            "background leaves. It loses as much at either shape, so the load decides (the table of losses on the "
+            "page).",
         ),
         scenario=scenario(Run(sac.setting(lab.fidelity, 1.95), 0.13, scheme_of(sac.threshold(8)))).to_toml(),
     )

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 SHAPES = (1.05, 1.95)
 SEEDS = (
-    "the item's seed is a poor one at shape 1.05, where runs of 10 000 s differ by more than their own intervals say: the mean of "
-    "several lies in what is asked, as it does at 1.95 (the table of runs on the page). Most of what SAC gains here it gains by "
-    "being more aggressive, not by when"
+    "The item's seed gives a small gain at shape 1.05, where runs of 10 000 s differ by more than their own "
+    "intervals say. The mean of several runs lies in the asked range, as at 1.95 (the table of runs on the page). "
+    "Most of SAC's gain here comes from being more aggressive, not from the right moment."
 )
 """Why a full run fails, by the experiment of ``reasons.seeds``."""
 

@@ -68,9 +68,9 @@ def measure(lab: Lab) -> Outcome:
         units={"gain": "fraction"},
         why=sac.why(
             checks,
-            "next to shape 1 the gain does not grow in one run; in the mean of eight it does, but by less than from 1.65 to "
-            "1.35. With the round trip it does not grow: reports come as often as before, but later, so each overshoot lasts "
-            "longer and costs more than the faster increase brings",
+            "Next to shape 1 the gain does not grow in one run. In the mean of eight runs it does, but by less than "
+            "from 1.65 to 1.35. With the round trip it does not grow: reports come as often as before, but later, so "
+            "each overshoot lasts longer and costs more than the faster increase gains.",
         ),
         changed=ChangedTest(_checks([sac.mean_gain(runs) for runs in several]), sac.SEVERAL),
         scenario=scenario(Run(places[-1], 0.05, scheme_of(sac.inverse()))).to_toml(),

@@ -89,9 +89,8 @@ def measure(lab: Lab) -> Outcome:
         units={"training_s": "s"},
         why=sac.why(
             checks,
-            "the schedule makes little of what tables say: expectations between 3 and 6 are an aggressiveness "
-            "between 1/3 and 1/6, and a table whose rows are all alike gives the mean of that, which gains as "
-            "much",
+            "The schedule makes little use of the tables: expectations between 3 and 6 give an aggressiveness "
+            "between 1/3 and 1/6. A table with equal rows gives their mean, which gains as much.",
         ),
         scenario=scenario(Run(place, 0.05, scheme_of(sac.inverse(predictor="random")))).to_toml(),
     )

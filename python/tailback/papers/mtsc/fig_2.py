@@ -76,10 +76,10 @@ def _reason(expected: Sequence[float]) -> str:
     top, highest = known[-1]
     rest = [value for _, value in known[:-1]] or [highest]
     return (
-        f"at shape 1.95 it is the highest level, {top}, that is followed by {highest:.1f}; all below are followed by "
-        f"{min(rest):.1f} to {max(rest):.1f}. A file above 250 kB takes longer than a block of 2 s, so that it makes "
-        "this block's level high and the next one's, too. Such files are rare but not absent at a shape below 2: without "
-        "them, and at shape 3, the highest level says nothing (the table of what lasts, on the page)"
+        f"At shape 1.95 the highest level, {top}, is followed by {highest:.1f}, and all lower ones by "
+        f"{min(rest):.1f} to {max(rest):.1f}. A file above 250 kB takes longer than a block of 2 s, so it makes the level "
+        "of this block high, and that of the next one too. Such files are rare but not absent at a shape below 2. Without "
+        "them, and at shape 3, the highest level says nothing (the table of what lasts, on the page)."
     )
 
 

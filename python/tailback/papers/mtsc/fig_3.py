@@ -93,9 +93,8 @@ def _judged(data: pl.DataFrame, toml: str) -> Outcome:
         why=""
         if all(check.holds for check in checks)
         else (
-            "the published average counts rare levels as much as common ones, and empty ones as certain, so that "
-            "it depends on how often "
-            "each was seen more than on the traffic"
+            "The published average counts rare levels as much as common ones, and empty levels as certain. So it "
+            "depends more on how often each level was seen than on the traffic."
         ),
         scenario=toml,
         notes=(

@@ -76,10 +76,10 @@ def measure(lab: Lab) -> Outcome:
         units={"loss": "fraction"},
         why=sac.why(
             checks,
-            "gain and cost of aggressiveness nearly cancel at this load, so the dome is a few percent high, and what is tried "
-            "while the table is learnt makes steps of a tenth of a percent. With a table that is known from the beginning "
-            "the curve has one maximum, strictly inside (the table on the page). Runs much shorter than 10 000 s do not "
-            "show it beyond their intervals",
+            "Gain and cost of aggressiveness nearly cancel at this load, so the dome is only a few percent high. "
+            "While the table is learnt, trials make steps of a tenth of a percent. With a table that is known from "
+            "the beginning, the curve has one maximum, strictly inside (the table on the page). Runs much shorter "
+            "than 10 000 s do not show it beyond their intervals.",
         ),
         scenario=scenario(Run(place, 0.05, scheme_of(sac.threshold(4)))).to_toml(),
         notes=(

@@ -71,8 +71,8 @@ THRESHOLDS = tuple(range(1, 9))
 RUNS = 8
 """So many where an item is also judged by several runs: seeds from 1 on. The first is the one that the item is judged by."""
 SEVERAL = (
-    f"The same of {RUNS} runs, with intervals over them. The paper does not say of how many its figures are. Beside a background "
-    "of such memory runs differ by more than their parts say (the table of runs, on the page)"
+    f"The same test, by {RUNS} runs, with intervals over them. The paper does not say how many runs its figures have. Beside a "
+    "background with long memory, runs differ by more than their parts say (the table of runs on the page)."
 )
 """Why they are."""
 LOAD = 5e6
@@ -244,8 +244,8 @@ def turns_once(values: Sequence[float]) -> bool:
 
 
 STEPS = (
-    "neighbouring thresholds often give runs that differ by a tenth of a percent, so that chance decides whether "
-    "every single step rises or falls; here a step counts only beyond its paired interval"
+    "Neighbouring thresholds often give runs that differ by a tenth of a percent, so chance decides whether a single "
+    "step rises or falls. Here a step counts only beyond its paired interval."
 )
 """Why a curve's shape is tested a second time."""
 

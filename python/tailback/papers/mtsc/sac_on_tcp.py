@@ -59,9 +59,10 @@ def measure(lab: Lab) -> Outcome:
         units={"gain": "fraction"},
         why=sac.why(
             checks,
-            "the unit of ε that the rate control needs makes Reno increase by nine segments per round trip instead of one, which "
-            "costs more by losses than it brings; smaller units lose less, and none gains at this round trip of 30 ms, where the "
-            "buffer holds more than the pipe (the tables of units and of round trips on the page)",
+            "The unit of ε that the rate control needs makes Reno increase by nine segments per round trip instead "
+            "of one, which costs more by losses than it gains. Smaller units lose less, but none gains at this round "
+            "trip of 30 ms, where the buffer is larger than the bandwidth-delay product (the tables of units and of "
+            "round trips on the page).",
         ),
         changed=ChangedTest(_checks({shape: sac.mean_gain(runs, 0.0) for shape, runs in several.items()}), sac.SEVERAL),
         scenario=scenario(Run(sac.setting(lab.fidelity, 1.05), 0.05, scheme_of(sac.inverse(over=RENO)))).to_toml(),

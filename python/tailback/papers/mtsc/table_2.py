@@ -113,10 +113,11 @@ def measure(lab: Lab) -> Outcome:
         units={},
         why=sac.why(
             checks,
-            "levels are bands of one standard deviation, as Table 1 has them, and the printed rows are not of such levels: they "
-            "change at every threshold, while no expectation of Table 1 is above 6.5 or below 1.3. With equally likely levels, "
-            "the alternative of appendix A.1, the rows of 4, 8 and 10 connections fall where the printed ones do, with the k of "
-            "figures 9 and 14; those of 1 and 2 hardly rise (the table of equally likely levels on the page)",
+            "Levels are bands of one standard deviation here, as in Table 1. The printed rows cannot have such "
+            "levels: they change at every threshold, while no expectation of Table 1 is above 6.5 or below 1.3. With "
+            "equally likely levels, the alternative of appendix A.1, and the k of figures 9 and 14, the rows of 4, 8 "
+            "and 10 connections fall where the printed ones do; those of 1 and 2 hardly rise (the table of equally "
+            "likely levels on the page).",
         ),
         scenario=scenario(Run(place, 0.05, scheme_of(sac.threshold(4)), 4)).to_toml(),
     )

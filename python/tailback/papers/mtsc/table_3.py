@@ -72,9 +72,9 @@ def measure(lab: Lab) -> Outcome:
         units={},
         why=sac.why(
             checks,
-            "as for table-2: thresholds up to 3 are hardly ever reached with bands, so that their totals are those without SAC. "
-            "With equally likely levels totals come within 13 % of the published ones and the best is at 4, with the same k (the "
-            "table of equally likely levels on the page)",
+            "As for table-2: with bands, thresholds up to 3 are hardly ever reached, so their totals are those "
+            "without SAC. With equally likely levels and the same k, totals are within 13 % of the published ones, "
+            "and the best is at 4 connections (the table of equally likely levels on the page).",
         ),
         scenario=scenario(Run(place, 0.05, scheme_of(sac.inverse()), 4)).to_toml(),
     )

@@ -63,9 +63,10 @@ def measure(lab: Lab) -> Outcome:
         units={},
         why=sac.why(
             checks,
-            "the slower level is bold at the wrong time: little throughput of one's own over 20 s tells of much background, which "
-            "goes on, so that more packets are lost, and γ_k counts that. A slower level that says nothing costs nothing, and one "
-            "turned round loses fewer packets than none (the table of levels, on the page)",
+            "The slower level is bold at the wrong time. If the connection's own throughput over 20 s is low, there "
+            "is much background, and it continues; so more packets are lost, and γ_k counts this. A slower level "
+            "that says nothing costs nothing, and a reversed one loses fewer packets than none (the table of levels "
+            "on the page).",
         ),
         changed=ChangedTest((any_number, _beside_one(sac.mean_gain(several))), sac.SEVERAL),
         scenario=scenario(Run(place, 0.05, scheme_of(sac.inverse(slower=list(SLOWER[:1]))))).to_toml(),

@@ -172,7 +172,7 @@ def _judged(seen: dict[Run, Seen]) -> Outcome:
                     on.mean <= 0.1 * off.mean,
                 ),
             ),
-            why="“None” cannot be had where users may send more at once than the buffer holds, whatever the loop.",
+            why="If users may send more at once than the buffer holds, no loop prevents every overflow.",
         ),
     )
 
