@@ -20,21 +20,27 @@ pub struct QueueingDelay {
     base: Option<Span>,
     /// When the newest minute began.
     began: Time,
-    /// [`Span::MAX`] where there was none yet.
-    newest: [Span; NEWEST],
+    /// When each was taken; [`Span::MAX`] where there is none.
+    newest: [(Time, Span); NEWEST],
     next: usize,
 }
 
 impl Default for QueueingDelay {
     fn default() -> Self {
-        Self { minutes: VecDeque::new(), base: None, began: Time::ZERO, newest: [Span::MAX; NEWEST], next: 0 }
+        Self {
+            minutes: VecDeque::new(),
+            base: None,
+            began: Time::ZERO,
+            newest: [(Time::ZERO, Span::MAX); NEWEST],
+            next: 0,
+        }
     }
 }
 
 impl QueueingDelay {
     /// Takes a delay in.
     pub fn take(&mut self, now: Time, delay: Span) {
-        self.newest[self.next] = delay;
+        self.newest[self.next] = (now, delay);
         self.next = (self.next + 1) % NEWEST;
         match self.minutes.back_mut() {
             Some(least) if now.since(self.began) < MINUTE => {
@@ -52,6 +58,15 @@ impl QueueingDelay {
         }
     }
 
+    /// Forgets which of the newest were taken longer ago than this. The base stays.
+    pub fn forget(&mut self, now: Time, age: Span) {
+        for (at, delay) in &mut self.newest {
+            if now.since(*at) > age {
+                *delay = Span::MAX;
+            }
+        }
+    }
+
     /// The base delay: what the path takes without queue, as far as it was seen.
     pub fn base(&self) -> Option<Span> {
         self.base
@@ -59,7 +74,7 @@ impl QueueingDelay {
 
     /// The present queueing delay.
     pub fn queueing(&self) -> Option<Span> {
-        let newest = self.newest.iter().fold(Span::MAX, |least, delay| least.min(*delay));
+        let newest = self.newest.iter().fold(Span::MAX, |least, (_, delay)| least.min(*delay));
         self.base.map(|base| newest.saturating_sub(base))
     }
 }

@@ -18,9 +18,13 @@
 //!
 //! Departures of others: libutp and ns-3 begin with slow start; ns-3 falls back to NewReno without timestamps.
 //!
-//! Deviations: delays are as exact as the receiver's clock; the RFC asks for milliseconds or finer. The window does not grow
-//! while a loss is repaired, which the RFC's listing leaves open. The minutes of the base delay begin with its first delay, not
-//! with the clock's minutes.
+//! Deviations: delays are as exact as the receiver's clock; the RFC asks for milliseconds or finer. The minutes of the base
+//! delay begin with its first delay, not with the clock's minutes.
+//!
+//! Decided here, where the RFC says nothing: the window does not grow while a loss is repaired, nor by an acknowledgement that
+//! echoes a mark (RFC 3168 §6.1.2), and a batch that tells of an event moves it by that alone. What was no loss is taken back.
+//! After a pause the window is that of the beginning at most (RFC 5681 §4.1). The round trip that no present delay may be older
+//! than is the smoothed one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +34,7 @@ use tailback_core::{
 
 use crate::clock::Drift;
 use crate::estimators::QueueingDelay;
-use crate::laws::Aimd;
+use crate::laws::{Aimd, echo_forbids_growth};
 use crate::needs::{Needs, Reliability};
 use crate::parts::{BoxedController, ControllerParams, Parts, SchemeConfig, SchemeInfo};
 
@@ -86,10 +90,12 @@ impl SchemeConfig for LedbatConfig {
     }
 
     fn build(&self, params: &ControllerParams) -> Parts {
-        let mut aimd = Aimd::new(params);
-        aimd.law.set(aimd.law.window.min(LEAST));
+        let least = Bytes::new((LEAST * params.segment.as_f64()) as u64);
+        let initial_window = params.initial_window.min(least);
+        let aimd = Aimd::new(&ControllerParams { initial_window, ..*params });
         let drift = Drift::parts_in_a_million(self.clock_drift);
-        Parts::sender(Box::new(Ledbat { aimd, config: self.clone(), drift, delay: QueueingDelay::default() }))
+        let (delay, round_trip) = (QueueingDelay::default(), Span::ZERO);
+        Parts::sender(Box::new(Ledbat { aimd, config: self.clone(), drift, delay, round_trip }))
     }
 }
 
@@ -100,6 +106,8 @@ pub struct Ledbat {
     config: LedbatConfig,
     drift: Drift,
     delay: QueueingDelay,
+    /// The smoothed one.
+    round_trip: Span,
 }
 
 impl Ledbat {
@@ -114,12 +122,13 @@ impl Ledbat {
         let law = &mut self.aimd.law;
         let window = law.window;
         let change = self.config.gain * off_target * law.segments(feedback.advanced) / window;
-        if change > 0.0 && feedback.recovery == Recovery::Fast {
+        let held = feedback.recovery == Recovery::Fast || echo_forbids_growth(feedback);
+        if held && change > 0.0 {
             return;
         }
         let most = law.segments(feedback.outstanding) + self.config.allowed_increase;
         let to = (window + change).min(most).max(LEAST);
-        law.set(if feedback.recovery == Recovery::Fast { to.min(window) } else { to });
+        law.set(if held { to.min(window) } else { to });
     }
 }
 
@@ -130,8 +139,12 @@ impl Controller for Ledbat {
 
     #[inline]
     fn on_feedback(&mut self, now: Time, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
-        if let Some(trip) = feedback.one_way {
-            let by_its_clock = OneWay { arrived: self.drift.read(trip.arrived), ..trip };
+        if let Some(rtt) = feedback.rtt {
+            self.round_trip = rtt.smoothed;
+        }
+        if let Some(way) = feedback.one_way {
+            let by_its_clock = OneWay { arrived: self.drift.read(way.arrived), ..way };
+            self.delay.forget(now, self.round_trip);
             self.delay.take(now, by_its_clock.relative());
             cx.note("queueing_delay", self.delay.queueing().unwrap_or(Span::ZERO).as_secs_f64());
         }

@@ -11,6 +11,7 @@ mod datagrams;
 mod gcc;
 mod gcc_draft02;
 mod gcc_loss;
+mod ledbat;
 mod ledbat_plus_plus;
 mod media;
 mod monaco;

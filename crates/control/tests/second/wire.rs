@@ -5,8 +5,8 @@
 use tailback_control::estimators::DeliveryRate;
 use tailback_control::{AnyController, ControllerParams, Scheme};
 use tailback_core::{
-    Acked, Bytes, CongestionEvent, Controller, Cx, DeliverySample, Echoes, Feedback, Lost, PairPosition,
-    Recovery, RttSample, Sent, Span, Stream, Time,
+    Acked, Bytes, CongestionEvent, Controller, Cx, DeliverySample, Echoes, Feedback, Lost, OneWay,
+    PairPosition, Recovery, RttSample, Sent, Span, Stream, Time,
 };
 
 use super::{Second, agree, seconds};
@@ -41,6 +41,10 @@ pub(crate) struct Fate {
     pub(crate) queue: f64,
     /// Between these many milliseconds the link takes for a packet, another number every so many steps.
     pub(crate) service: (f64, f64),
+    /// How likely another route is taken, and by how many milliseconds it is longer than the shortest, at most.
+    pub(crate) route: (f64, f64),
+    /// How likely an acknowledgement tells no way of a segment.
+    pub(crate) unstamped: f64,
 }
 
 impl Fate {
@@ -60,6 +64,8 @@ impl Fate {
         base: 40.0,
         queue: 0.0,
         service: (0.0, 0.0),
+        route: (0.0, 0.0),
+        unstamped: 0.0,
     };
     pub(crate) const ROUGH: Self = Self {
         loss: 0.01,
@@ -77,6 +83,8 @@ impl Fate {
         base: 40.0,
         queue: 30.0,
         service: (0.0, 0.0),
+        route: (0.0, 0.0),
+        unstamped: 0.0,
     };
 }
 
@@ -103,6 +111,10 @@ pub(crate) struct Wire<S> {
     smoothed: Option<Span>,
     least: Span,
     queue: f64,
+    /// By how much the route is longer than the shortest, in milliseconds.
+    longer: f64,
+    /// How far the receiver's clock is ahead, in nanoseconds.
+    ahead: u64,
     /// What a packet takes at the link, in milliseconds.
     service: f64,
     sampler: DeliveryRate,
@@ -145,6 +157,8 @@ impl<S: Second> Wire<S> {
             smoothed: None,
             least: Span::MAX,
             queue: 0.0,
+            longer: 0.0,
+            ahead: seed * 7_777_777_777,
             service: fate.service.1,
             sampler: DeliveryRate::default(),
             trace: Vec::new(),
@@ -175,7 +189,25 @@ impl<S: Second> Wire<S> {
         Span::from_secs_f64(packets as f64 * self.service * 1e-3).max(Span::from_nanos(1000))
     }
 
+    /// The round trip of what leaves now.
+    fn trip(&self) -> Span {
+        Span::from_secs_f64((self.fate.base + self.longer + self.queue) * 1e-3)
+    }
+
+    /// A segment's way to the receiver, where the queue is, too; by clocks that differ.
+    fn way(&mut self, sent_at: Time) -> Option<OneWay> {
+        if self.chance(self.fate.unstamped) {
+            return None;
+        }
+        let takes = Span::from_secs_f64((self.fate.base / 2.0 + self.longer + self.queue) * 1e-3);
+        let arrived = Time::from_nanos((sent_at + takes).as_nanos() + self.ahead);
+        Some(OneWay { sent_at, arrived })
+    }
+
     fn step(&mut self) {
+        if self.chance(self.fate.route.0) {
+            self.longer = self.fate.route.1 * self.rng.uniform();
+        }
         let (least, most) = self.fate.service;
         if most > least && self.chance(0.005) {
             self.service = least * (most / least).powf(self.rng.uniform());
@@ -264,13 +296,14 @@ impl<S: Second> Wire<S> {
         self.recovery = Recovery::Fast;
         self.recover = self.next;
         let number = self.una + lost;
-        let trip = Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
+        let trip = self.trip();
         self.now = self.now.max(self.sent[number as usize].0 + trip) + self.busy(1);
         let acked = [self.acked_one(number)];
         self.sacked = vec![number];
         self.found = number + 1;
         let in_flight = Bytes::new((self.flight() - lost - 1) * SEGMENT);
         let delivery = self.sample(&acked, &gone);
+        let one_way = self.way(acked[0].sent_at);
         self.tell(
             "loss",
             &Feedback {
@@ -281,6 +314,7 @@ impl<S: Second> Wire<S> {
                 outstanding,
                 in_flight,
                 delivery: delivery.as_ref(),
+                one_way,
                 ..Feedback::empty()
             },
         );
@@ -301,13 +335,14 @@ impl<S: Second> Wire<S> {
         }
         let outstanding = Bytes::new(self.flight() * SEGMENT);
         let gone = self.lost_ones(&numbers);
-        let trip = Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
+        let trip = self.trip();
         self.now = self.now.max(self.sent[(last - 1) as usize].0 + trip) + self.busy(arrived.len() as u64);
         let acked: Vec<Acked> = arrived.iter().map(|number| self.acked_one(*number)).collect();
         self.sacked.extend(arrived);
         self.found = last;
         self.lost += gone.len() as u64;
         let delivery = self.sample(&acked, &gone);
+        let one_way = self.way(self.sent[(last - 1) as usize].0);
         self.tell(
             "lost more",
             &Feedback {
@@ -317,6 +352,7 @@ impl<S: Second> Wire<S> {
                 outstanding,
                 in_flight: self.in_flight(),
                 delivery: delivery.as_ref(),
+                one_way,
                 ..Feedback::empty()
             },
         );
@@ -381,7 +417,7 @@ impl<S: Second> Wire<S> {
         let number = self.una;
         let (sent_at, _, tag) = self.sent[number as usize];
         let gone = [Lost { number, size: Bytes::new(SEGMENT), sent_at, tag }];
-        self.now += Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
+        self.now += self.trip();
         let held = self.in_flight();
         self.tell(
             "lost again",
@@ -450,7 +486,7 @@ impl<S: Second> Wire<S> {
         // The queue wanders; what is acknowledged last arrived a round trip after it left.
         self.queue =
             (self.queue + (self.rng.uniform() - 0.5) * 0.2 * self.fate.queue).clamp(0.0, self.fate.queue);
-        let trip = Span::from_secs_f64((self.fate.base + self.queue) * 1e-3);
+        let trip = self.trip();
         let last = self.sent[(self.una + count - 1) as usize].0;
         self.now = self.now.max(last + trip) + self.busy(count);
         let acked: Vec<Acked> = (self.una..self.una + count)
@@ -493,6 +529,7 @@ impl<S: Second> Wire<S> {
             event = Some(CongestionEvent::Ecn);
         }
         let delivery = self.sample(&acked, &[]);
+        let one_way = self.way(last);
         let label = format!(
             "ack {count}{}{}",
             if marked { " marked" } else { "" },
@@ -509,6 +546,7 @@ impl<S: Second> Wire<S> {
             in_flight: self.in_flight(),
             window_limited: !limited,
             delivery: delivery.as_ref(),
+            one_way,
             ..Feedback::empty()
         };
         self.tell(&label, &feedback);
