@@ -7,7 +7,14 @@ use super::Second;
 use super::classic::Reno;
 use super::wire::{Fate, Wire, params, scheme};
 
-const TARGET: f64 = 0.060;
+/// T in seconds, and whether there are slowdowns.
+#[derive(Clone, Copy)]
+struct Parameters {
+    target: f64,
+    slowdowns: bool,
+}
+
+const USUAL: Parameters = Parameters { target: 0.060, slowdowns: true };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Slowdown {
@@ -25,6 +32,7 @@ enum Slowdown {
 }
 
 struct LedbatPlusPlus {
+    of: Parameters,
     reno: Reno,
     first: bool,
     /// In a slow start, the first or a later one.
@@ -38,8 +46,9 @@ struct LedbatPlusPlus {
 }
 
 impl LedbatPlusPlus {
-    fn new() -> Self {
+    fn new(of: Parameters) -> Self {
         Self {
+            of,
             reno: Reno::new(10.0, f64::INFINITY),
             first: true,
             climbs: true,
@@ -63,7 +72,7 @@ impl LedbatPlusPlus {
     fn arrive(&mut self, now: f64) {
         if let Slowdown::Climbing { began } = self.slowdown {
             self.slowdown = Slowdown::Due(now + 9.0 * (now - began));
-        } else if self.first {
+        } else if self.first && self.of.slowdowns {
             self.slowdown = Slowdown::Due(now + 2.0 * self.srtt);
         }
         (self.first, self.climbs) = (false, false);
@@ -97,7 +106,7 @@ impl LedbatPlusPlus {
     }
 
     fn gain(&self) -> f64 {
-        1.0 / (2.0 * TARGET / self.base()).ceil().min(16.0)
+        1.0 / (2.0 * self.of.target / self.base()).ceil().min(16.0)
     }
 }
 
@@ -139,7 +148,7 @@ impl Second for LedbatPlusPlus {
             if Reno::opens(f) {
                 self.reno.cwnd = (cwnd + gain * acked).min(self.reno.ssthresh.max(cwnd));
             }
-            if self.first && self.queue() > 0.75 * TARGET {
+            if self.first && self.queue() > 0.75 * self.of.target {
                 self.reno.ssthresh = self.reno.cwnd;
             }
             if self.reno.cwnd >= self.reno.ssthresh {
@@ -147,7 +156,7 @@ impl Second for LedbatPlusPlus {
             }
             return;
         }
-        let excess = self.queue() / TARGET - 1.0;
+        let excess = self.queue() / self.of.target - 1.0;
         let change = if excess <= 0.0 { gain } else { (gain - cwnd * excess).max(-cwnd / 2.0) };
         if change < 0.0 || Reno::opens(f) {
             self.reno.cwnd = (cwnd + change * (acked / cwnd).min(1.0)).max(cwnd.min(2.0));
@@ -170,22 +179,46 @@ impl Second for LedbatPlusPlus {
     }
 }
 
-fn run(fate: Fate) {
+fn run(of: Parameters, fate: Fate) {
+    let Parameters { target, slowdowns } = of;
+    let target = format!("{} ms", target * 1e3);
     for seed in 0..10 {
-        let ours = scheme(json!({"name": "ledbat-plus-plus"}), &params(10, None));
-        Wire::new(ours, LedbatPlusPlus::new(), fate, seed).run(6000);
+        let config = json!({"name": "ledbat-plus-plus", "target": target, "slowdowns": slowdowns});
+        let ours = scheme(config, &params(10, None));
+        Wire::new(ours, LedbatPlusPlus::new(of), fate, seed).run(6000);
     }
 }
 
+/// Twice its target, so that it meets both sides of it.
+const BUSY: Fate = Fate { queue: 120.0, stretch: 3, ..Fate::CALM };
+
 #[test]
 fn ledbat_plus_plus_in_calm() {
-    run(Fate { queue: 20.0, ..Fate::CALM });
-    run(Fate { queue: 120.0, base: 20.0, ..Fate::CALM });
+    run(USUAL, Fate { queue: 20.0, ..Fate::CALM });
+    run(USUAL, Fate { base: 20.0, stretch: 1, ..BUSY });
+    run(USUAL, Fate { base: 5.0, stretch: 1, ..BUSY });
 }
 
 #[test]
 fn ledbat_plus_plus_with_losses() {
-    run(Fate { queue: 120.0, stretch: 3, loss: 0.005, ..Fate::CALM });
-    run(Fate { queue: 120.0, stretch: 3, ..Fate::ROUGH });
-    run(Fate { queue: 120.0, stretch: 3, timeout: 0.01, ..Fate::ROUGH });
+    run(USUAL, Fate { loss: 0.005, ..BUSY });
+    run(USUAL, Fate { queue: 120.0, ..Fate::ROUGH });
+    run(USUAL, Fate { queue: 120.0, timeout: 0.01, ..Fate::ROUGH });
+    run(USUAL, Fate { mark: 0.02, timeout: 0.002, ..BUSY });
+    run(USUAL, Fate { base: 300.0, loss: 0.001, timeout: 0.004, spurious: 0.001, ..BUSY });
+}
+
+/// Ten minutes are over within a few thousand steps, and the way becomes longer and shorter meanwhile.
+#[test]
+fn ledbat_plus_plus_forgets_its_base_after_ten_minutes() {
+    let fate = Fate { base: 200.0, route: (0.002, 200.0), pause: 0.02, limited: 0.05, ..Fate::CALM };
+    run(USUAL, fate);
+    run(USUAL, Fate { base: 1200.0, queue: 50.0, pause: 0.01, ..fate });
+}
+
+#[test]
+fn ledbat_plus_plus_with_parameters_of_every_kind() {
+    run(Parameters { slowdowns: false, ..USUAL }, Fate { queue: 120.0, ..Fate::ROUGH });
+    run(Parameters { target: 0.015, ..USUAL }, Fate { queue: 40.0, ..Fate::ROUGH });
+    run(Parameters { target: 0.250, ..USUAL }, Fate { queue: 500.0, ..Fate::ROUGH });
 }
