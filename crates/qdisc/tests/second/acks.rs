@@ -3,19 +3,20 @@
 //! at first, and looked up in `sch_cake`.
 //!
 //! The library's choice is in here, too: what names ranges stays, whatever comes, and so does what has the newest's number;
-//! Linux compares ranges (`cake_tcph_sack_compare`). Options of TCP, and headers that are not TCP's, are left out.
+//! Linux compares ranges (`cake_tcph_sack_compare`). Options of TCP, and headers that are not TCP's, are left out. What goes while
+//! packets leave, and what shaper and autorate make of it, is compared in `autorate`.
 
 use proptest::prelude::*;
 use tailback_core::{
-    AckBlocks, Annex, Annexes, Bytes, Capacity, FlowId, Kind, Packet, QueueCx, QueueDiscipline, SeqRange,
-    Stream, Time,
+    AckBlocks, Annex, Annexes, Backlog, Bytes, Capacity, FlowId, Kind, Packet, QueueCx, QueueDiscipline,
+    SeqRange, Stream, Time,
 };
 
 use crate::common::{self, RATE, build, config};
 
 /// A packet as the filter sees it.
 #[derive(Clone, Debug)]
-struct Seen {
+pub struct Seen {
     serial: usize,
     flow: u32,
     is_ack: bool,
@@ -24,8 +25,51 @@ struct Seen {
     echo: bool,
 }
 
+impl Seen {
+    /// Of a packet that names no ranges.
+    pub fn plain(packet: &Packet) -> Self {
+        Self {
+            serial: 0,
+            flow: packet.flow.0,
+            is_ack: packet.kind() == Kind::Ack,
+            number: packet.number,
+            ranges: Vec::new(),
+            echo: packet.ecn_echo(),
+        }
+    }
+}
+
+/// A discipline in whose arrivals small packets are acknowledgements, some with an echo.
+pub struct Acknowledging<'a>(pub &'a mut dyn QueueDiscipline);
+
+impl QueueDiscipline for Acknowledging<'_> {
+    fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
+        let mut packet = packet;
+        if packet.size() < Bytes::new(1000) {
+            let (ecn, lane) = (packet.ecn(), packet.lane());
+            packet = Packet::new(Kind::Ack, packet.flow, packet.number, packet.size());
+            packet.set_ecn(ecn);
+            packet.set_lane(lane);
+            packet.set_ecn_echo(packet.number % 7 > 4);
+        }
+        self.0.enqueue(now, packet, cx);
+    }
+
+    fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
+        self.0.dequeue(now, cx)
+    }
+
+    fn next_ready(&self, now: Time) -> Option<Time> {
+        self.0.next_ready(now)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.0.backlog()
+    }
+}
+
 /// `cake_ack_filter`: which of the queue goes for its last.
-fn goes(queue: &[Seen], aggressive: bool) -> Option<usize> {
+pub fn goes(queue: &[Seen], aggressive: bool) -> Option<usize> {
     let (newest, before) = queue.split_last()?;
     if !newest.is_ack {
         return None;

@@ -2,17 +2,21 @@
 //! tc-cake before the first writing was read: what arrives is measured from one pause to the next, and the shaper gets 15/16 of
 //! it. What the shaper does with its rate is said in `cake`.
 //!
+//! Where acknowledgements are filtered (`acks`), what goes for the newest is taken from what has arrived, and behind the
+//! bottleneck it counts as dropped.
+//!
 //! After the comparison: what Linux makes of the time since its start is not known here, so the first packet begins a window and
 //! is no sample; the period of 250 ms, which Linux names but never notes, begins with it, too. Bytes per second are whole as in
 //! Linux, the rate is whole in bits.
 
 use proptest::prelude::*;
-use tailback_core::{Span, Time};
+use tailback_core::{Capacity, QueueDiscipline, Span, Time};
 use tailback_qdisc::{BuildCx, FlowHosts};
 
+use super::acks::Acknowledging;
 use super::{TINS, cake, difference};
-use crate::common::wild::{capacities, rates, wild};
-use crate::common::{self, config, serve_at};
+use crate::common::wild::{Rates, capacities, rates, wild};
+use crate::common::{self, Job, config, serve_at};
 
 /// An average that takes in a quarter of a greater sample, and a 256th part of another.
 fn follow(average: u64, sample: u64) -> u64 {
@@ -64,32 +68,95 @@ impl Autorate {
     }
 }
 
+/// A shaper to be compared: its rate at first, whether it follows what arrives, and whether it filters acknowledgements.
+#[derive(Clone, Copy, Debug)]
+struct Shaper {
+    rate: Option<u64>,
+    rtt: u64,
+    ingress: bool,
+    tins: usize,
+    autorate: bool,
+    ack_filter: Option<bool>,
+}
+
+/// The first difference of both; small packets are acknowledgements where these are filtered.
+fn differs(jobs: &[Job], capacity: Capacity, rates: Rates, shaper: Shaper) -> Option<String> {
+    let Shaper { rate, rtt, ingress, tins, autorate, ack_filter } = shaper;
+    let (tin_names, tin_settings) = TINS[tins];
+    let shaped = rate.map_or(String::new(), |rate| format!(r#""rate":"{rate} bit/s","#));
+    let filter = ["off", "on", "aggressive"][ack_filter.map_or(0, |aggressive| 1 + usize::from(aggressive))];
+    let written = format!(
+        r#"{{"name":"cake",{shaped}"rtt":"{rtt} ms","ingress":{ingress},"tins":"{tin_names}",
+        "autorate_ingress":{autorate},"ack_filter":"{filter}","isolation":"flows",
+        "codepoints":[{{"flows":[1],"codepoint":"EF"}},{{"flows":[2],"codepoint":"CS1"}},
+        {{"flows":[3],"codepoint":"AF41"}}]}}"#
+    );
+    let hosts: FlowHosts = [(0, 0); 5].into_iter().collect();
+    let link = BuildCx { hosts: hosts.clone(), ..common::link(capacity) };
+    let (shares, tin_of) = tin_settings();
+    let settings = cake::Settings {
+        rate,
+        rtt: Span::from_millis(rtt),
+        ingress,
+        tins: shares,
+        tin_of,
+        by: (false, false),
+        flows: true,
+        length: |size| size,
+        hosts,
+    };
+    let mut second = cake::Cake::new(settings, capacity);
+    second.autorate = autorate.then(|| Autorate::new(rate));
+    second.ack_filter = ack_filter;
+    let serve = |queue: &mut dyn QueueDiscipline| {
+        let rate = |now| rates.at(now);
+        match ack_filter {
+            Some(_) => serve_at(&mut Acknowledging(queue), jobs, 1, &rate),
+            None => serve_at(queue, jobs, 1, &rate),
+        }
+    };
+    let ours = serve(&mut config(&written).build(&link).into_discipline());
+    let anew = serve(&mut second);
+    // Which of two equals is meant, no text says.
+    difference(&ours, &anew).filter(|_| !second.tied)
+}
+
+fn shapers(autorate: bool, ack_filter: bool) -> impl Strategy<Value = Shaper> {
+    let rate = prop_oneof![Just(None), Just(Some(6_000_000_u64)), Just(Some(100_000))];
+    let rtt = prop_oneof![Just(5_u64), Just(100)];
+    (rate, rtt, any::<bool>(), 0..5_usize, any::<bool>()).prop_map(
+        move |(rate, rtt, ingress, tins, aggressive)| Shaper {
+            rate,
+            rtt,
+            ingress,
+            tins,
+            autorate,
+            ack_filter: ack_filter.then_some(aggressive),
+        },
+    )
+}
+
 proptest! {
     #![proptest_config(common::cases(400))]
 
     #[test]
     fn cake_that_follows_what_arrives(
-        jobs in wild(5, 150), capacity in capacities(), rates in rates(), ingress: bool, tins in 0..5_usize,
-        rate in prop_oneof![Just(None), Just(Some(6_000_000_u64)), Just(Some(100_000))],
-        rtt in prop_oneof![Just(5_u64), Just(100)],
+        jobs in wild(5, 150), capacity in capacities(), rates in rates(), shaper in shapers(true, false),
     ) {
-        let (tin_names, tin_settings) = TINS[tins];
-        let shaped = rate.map_or(String::new(), |rate| format!(r#""rate":"{rate} bit/s","#));
-        let written = format!(r#"{{"name":"cake",{shaped}"rtt":"{rtt} ms","ingress":{ingress},"tins":"{tin_names}",
-            "autorate_ingress":true,"isolation":"flows","codepoints":[{{"flows":[1],"codepoint":"EF"}},
-            {{"flows":[2],"codepoint":"CS1"}},{{"flows":[3],"codepoint":"AF41"}}]}}"#);
-        let hosts: FlowHosts = [(0, 0); 5].into_iter().collect();
-        let link = BuildCx { hosts: hosts.clone(), ..common::link(capacity) };
-        let ours = serve_at(&mut config(&written).build(&link).into_discipline(), &jobs, 1, &|now| rates.at(now));
-        let (shares, tin_of) = tin_settings();
-        let settings = cake::Settings {
-            rate, rtt: Span::from_millis(rtt), ingress, tins: shares, tin_of, by: (false, false), flows: true,
-            length: |size| size, hosts,
-        };
-        let mut second = cake::Cake::new(settings, capacity);
-        second.autorate = Some(Autorate::new(rate));
-        let anew = serve_at(&mut second, &jobs, 1, &|now| rates.at(now));
-        // Which of two equals is meant, no text says.
-        prop_assert_eq!(difference(&ours, &anew).filter(|_| !second.tied), None);
+        prop_assert_eq!(differs(&jobs, capacity, rates, shaper), None);
+    }
+
+    #[test]
+    fn cake_that_filters_and_follows_what_arrives(
+        jobs in wild(5, 150), capacity in capacities(), rates in rates(), shaper in shapers(true, true),
+    ) {
+        prop_assert_eq!(differs(&jobs, capacity, rates, shaper), None);
+    }
+
+    #[test]
+    fn cake_that_filters(
+        jobs in wild(5, 150), capacity in capacities(), rates in rates(), shaper in shapers(false, true),
+    ) {
+        prop_assert_eq!(differs(&jobs, capacity, rates, shaper), None);
     }
 }

@@ -3,7 +3,9 @@
 //! arrives in `autorate`.
 //!
 //! The named departures of the library are in here, too: an idle queue is forgotten when somebody asks, a delay has to stand
-//! for an interval after every rest, and an idle tin counts as empty.
+//! for an interval after every rest, and an idle tin counts as empty. So are three that it does not name: behind the bottleneck
+//! what is filtered or pushed out counts for a tin's turn, where Linux counts it for the shaper alone (`cake_enqueue`,
+//! `cake_drop`), and an acknowledgement that is smaller than the one that goes for it takes nothing from what has arrived.
 
 use std::collections::VecDeque;
 
@@ -12,6 +14,7 @@ use tailback_core::{
 };
 use tailback_qdisc::{FlowHosts, Limit};
 
+use super::acks::{Seen, goes};
 use super::autorate::Autorate;
 
 /// A clock in parts of a nanosecond, so that no rate is rounded.
@@ -159,6 +162,13 @@ impl Flow {
     fn bytes(&self) -> u64 {
         self.waiting.iter().map(|(_, _, packet)| packet.size().get()).sum()
     }
+
+    /// The acknowledgement that goes for the newest, with its length.
+    fn filtered(&mut self, aggressive: bool) -> Option<(u64, Packet)> {
+        let seen: Vec<Seen> = self.waiting.iter().map(|(_, _, packet)| Seen::plain(packet)).collect();
+        let (_, length, packet) = self.waiting.remove(goes(&seen, aggressive)?)?;
+        Some((length, packet))
+    }
 }
 
 struct Tin {
@@ -244,6 +254,8 @@ pub struct Cake {
     drawn: bool,
     pub tied: bool,
     pub autorate: Option<Autorate>,
+    /// Whether acknowledgements are filtered, and if so, aggressively.
+    pub ack_filter: Option<bool>,
 }
 
 impl Cake {
@@ -262,6 +274,7 @@ impl Cake {
             drawn: false,
             tied: false,
             autorate: None,
+            ack_filter: None,
         }
     }
 
@@ -429,7 +442,13 @@ impl QueueDiscipline for Cake {
             flow.law.empty(flow.emptied, now, &params);
         }
         flow.waiting.push_back((now, length, packet));
-        let rate = self.autorate.as_mut().and_then(|rate| rate.arrived(now, packet.size().get()));
+        let mut arrived = packet.size();
+        if let Some((length, gone)) = self.ack_filter.and_then(|aggressive| flow.filtered(aggressive)) {
+            arrived = arrived.saturating_sub(gone.size());
+            self.charge_drop(now, number, length);
+            cx.drop(gone, DropReason::Early);
+        }
+        let rate = self.autorate.as_mut().and_then(|rate| rate.arrived(now, arrived.get()));
         if let Some(rate) = rate {
             self.reconfigure(now, rate);
         }
