@@ -11,3 +11,10 @@ pub(super) fn looked() {
     #[cfg(test)]
     LOOKS.with(|looks| looks.set(looks.get() + 1));
 }
+
+/// The same, at so many.
+#[inline]
+pub(super) fn looked_at(_count: usize) {
+    #[cfg(test)]
+    LOOKS.with(|looks| looks.set(looks.get() + _count as u64));
+}

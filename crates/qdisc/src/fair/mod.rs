@@ -12,6 +12,8 @@
 mod agenda;
 pub mod buffer;
 pub mod clock;
+#[cfg(test)]
+mod cost;
 pub mod flows;
 pub mod framed;
 pub mod frames;
@@ -20,9 +22,8 @@ pub(crate) mod longest;
 mod looks;
 pub mod order;
 mod pool;
-#[cfg(test)]
-mod pushed_out;
 pub mod round;
+mod seen;
 pub mod selfclocked;
 pub mod shares;
 mod stale;

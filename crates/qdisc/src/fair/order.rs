@@ -1,18 +1,17 @@
 //! The order in which tagged flows are served: an agenda, and in front of it those that somebody has looked at already.
 //! Whoever looks is a tag rule, which wants to know of flows whose turn has come by its own clock.
 
-use std::collections::VecDeque;
-
 use super::agenda::Agenda;
 use super::heap::Entry;
+use super::seen::Seen;
 use super::stale::Stale;
 
 /// One entry per flow that counts, in order. Neither the least of the agenda nor an end of what was seen is stale.
 #[derive(Clone, Debug, Default)]
 pub struct Order {
     agenda: Agenda,
-    /// What was looked at, in order; new entries may lie before.
-    seen: VecDeque<Entry>,
+    /// What was looked at; new entries may lie before.
+    seen: Seen,
     stale: Stale,
 }
 
@@ -40,8 +39,7 @@ impl Order {
     /// The least of these has now been looked at.
     pub(super) fn see(&mut self) {
         if let Some(entry) = self.agenda.pop() {
-            let at = self.seen.partition_point(|seen| *seen < entry);
-            self.seen.insert(at, entry);
+            self.seen.insert(entry);
             if !self.stale.is_empty() {
                 self.strike();
             }
@@ -69,7 +67,7 @@ impl Order {
         self.stale.supersede(entry);
         self.agenda.push(entry);
         if self.stale.are_most_of(self.agenda.len() + self.seen.len()) {
-            self.seen.retain(|entry| !self.stale.strike(*entry));
+            self.seen.retain(|entry| !self.stale.strike(entry));
             self.agenda.retain(|entry| !self.stale.strike(entry));
         } else {
             self.strike();

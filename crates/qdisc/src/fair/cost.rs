@@ -1,5 +1,5 @@
-//! What a packet costs that pushes another out of a full buffer: as much among ten thousand flows as among a hundred. It is
-//! counted in entries of orders, and in slots, that are looked at, not in time.
+//! What a packet costs that pushes another out of a full buffer, or that comes where the rate has changed: as much among ten
+//! thousand flows as among a hundred. It is counted in entries of orders, and in slots, that are looked at, not in time.
 
 use tailback_core::{
     Annexes, BitRate, Bytes, Capacity, FlowId, Kind, Packet, QueueCx, QueueDiscipline, Span, Stream, Time,
@@ -9,10 +9,12 @@ use super::looks::LOOKS;
 use crate::parts::{BuildCx, FlowHosts};
 use crate::{Config, Discipline};
 
-/// A server with a full buffer, and the number of the packet that came last.
+/// A server, mostly with a full buffer, and the number of the packet that came last.
 struct Full {
     queue: Discipline,
     now: Time,
+    /// The link's rate as packets find it that come; they leave at the same one always.
+    rate: BitRate,
     rng: Stream,
     number: u64,
     lost: u64,
@@ -25,13 +27,13 @@ impl Full {
         let config: Config = serde_json::from_str(written).expect(written);
         let cx = BuildCx { capacity, rate: RATE, mean_packet: Bytes::new(1000), hosts: FlowHosts::default() };
         let queue = config.build(&cx).into_discipline();
-        Self { queue, now: Time::ZERO, rng: Stream::new(1, "full"), number: 0, lost: 0 }
+        Self { queue, now: Time::ZERO, rate: RATE, rng: Stream::new(1, "full"), number: 0, lost: 0 }
     }
 
     fn call<T>(&mut self, act: impl FnOnce(&mut Discipline, Time, &mut QueueCx<'_>) -> T) -> T {
         let (mut annexes, mut drops) = (Annexes::new(), Vec::new());
         let (rng, annexes, drops) = (&mut self.rng, &mut annexes, &mut drops);
-        let mut cx = QueueCx { rng, annexes, rate: RATE, idle_since: None, drops, marks: 0 };
+        let mut cx = QueueCx { rng, annexes, rate: self.rate, idle_since: None, drops, marks: 0 };
         let result = act(&mut self.queue, self.now, &mut cx);
         self.lost += cx.drops.len() as u64;
         result
@@ -76,13 +78,19 @@ fn any(full: &mut Full, flows: u32) {
     }
 }
 
-/// Looks per packet.
-fn looks(written: &str, capacity: Capacity, flows: u32, play: fn(&mut Full, u32)) -> u64 {
+/// Looks per packet, and how many were lost.
+fn looks_and_losses(written: &str, capacity: Capacity, flows: u32, play: fn(&mut Full, u32)) -> (u64, u64) {
     let mut full = Full::new(written, capacity);
     let before = LOOKS.get();
     play(&mut full, flows);
-    assert!(full.lost > u64::from(flows) / 2, "{written}: {} lost", full.lost);
-    (LOOKS.get() - before) / full.number
+    ((LOOKS.get() - before) / full.number, full.lost)
+}
+
+/// Looks per packet where many are lost.
+fn looks(written: &str, capacity: Capacity, flows: u32, play: fn(&mut Full, u32)) -> u64 {
+    let (looks, lost) = looks_and_losses(written, capacity, flows, play);
+    assert!(lost > u64::from(flows) / 2, "{written}: {lost} lost");
+    looks
 }
 
 #[test]
@@ -132,4 +140,26 @@ fn a_push_out_costs_as_much_beside_many_flows_without_packets() {
             [100, 1000, 100_000].map(|flows| looks(written, Capacity::Packets(16), flows, few_at_once));
         assert!(looks.iter().all(|looks| *looks <= 12), "{written}: {looks:?}");
     }
+}
+
+/// What comes finds a rate ten times as high or as low as the one at which packets leave: the fluid overtakes them all, and each
+/// of a flow's packets comes anywhere among those that it has overtaken.
+fn at_changing_rates(full: &mut Full, flows: u32) {
+    for flow in 0..2 * flows {
+        full.enter(flow % flows, 1000);
+    }
+    for _ in 0..4 * flows {
+        full.rate = if full.rng.chance(0.5) { RATE.mul_f64(10.0) } else { RATE.mul_f64(0.1) };
+        let (flow, size) = (full.rng.below(u64::from(flows)) as u32, 40 + full.rng.below(1460));
+        full.enter(flow, size);
+        full.leave();
+    }
+}
+
+#[test]
+fn a_rate_that_changes_costs_as_much_among_many_flows() {
+    let written = r#"{"name":"weighted-fair-queueing"}"#;
+    let looks = [100, 1000, 10_000]
+        .map(|flows| looks_and_losses(written, Capacity::Unlimited, flows, at_changing_rates).0);
+    assert!(looks.iter().all(|looks| *looks <= 30), "{looks:?}");
 }
