@@ -8,6 +8,7 @@
 //! law was dropping at a rate that it would resume (RFC 8289 §5.6) is that law kept, for as long as it would.
 
 use std::collections::VecDeque;
+use std::iter::once_with;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -157,6 +158,13 @@ impl Retired {
     }
 }
 
+/// Into which of so many queues a packet goes.
+fn hashed(packet: &Packet, perturbation: u64, queues: u32) -> u32 {
+    let hash = tailback_core::rng::mix(perturbation << 32 | u64::from(packet.flow.0));
+    // The high half of a product is a fair map of a hash onto 0..queues.
+    (((hash >> 32) * u64::from(queues)) >> 32) as u32
+}
+
 /// At an overflow, half of the longest queue is dropped, but no more packets than this (RFC 8290 §4.1).
 const BATCH: u32 = 64;
 
@@ -180,15 +188,14 @@ impl FqCodel {
 
     fn queue_of(&mut self, packet: &Packet, rng: &mut Stream) -> u32 {
         let perturbation = *self.perturbation.get_or_insert_with(|| rng.below(1 << 32));
-        let hash = tailback_core::rng::mix(perturbation << 32 | u64::from(packet.flow.0));
-        // The high half of a product is a fair map of a hash onto 0..queues.
-        (((hash >> 32) * u64::from(self.queues)) >> 32) as u32
+        hashed(packet, perturbation, self.queues)
     }
 
     fn relieve(&mut self, cx: &mut QueueCx<'_>) {
-        let flows = &self.flows;
+        let (flows, queues, perturbation) = (&self.flows, self.queues, self.perturbation.unwrap_or_default());
         let length = |slot| flows.length(slot).bytes.get();
-        let Some(slot) = self.ranking.longest(flows.slots(), length) else { return };
+        let busy = once_with(|| flows.busy_of_keys(|packet| hashed(packet, perturbation, queues))).flatten();
+        let Some(slot) = self.ranking.longest(busy, length) else { return };
         let half = self.flows.length(slot).bytes / 2;
         let mut dropped = Bytes::ZERO;
         for _ in 0..BATCH {

@@ -205,8 +205,9 @@ impl Cake {
     /// Drops the oldest packet of the longest queue of all tins.
     fn relieve(&mut self, now: Time, cx: &mut QueueCx<'_>) {
         let tins = &self.tins;
-        let all =
-            (0..).zip(tins).flat_map(|(tin, held)| held.waiting().map(move |queue| tin * QUEUES + queue));
+        let all = (0..)
+            .zip(tins)
+            .flat_map(|(tin, held)| held.waiting().into_iter().map(move |queue| tin * QUEUES + queue));
         let length = |slot: u32| tins[(slot / QUEUES) as usize].length(slot % QUEUES).get();
         let Some(slot) = self.ranking.longest(all, length) else { return };
         let tin = &mut self.tins[(slot / QUEUES) as usize];

@@ -88,12 +88,6 @@ impl Queues {
         let set = self.0[(index / WAYS) as usize].as_mut().expect("a set that is made");
         &mut set[(index % WAYS) as usize]
     }
-
-    /// Those of sets that are made, with their numbers.
-    fn used(&self) -> impl Iterator<Item = (u32, &Queue)> {
-        let sets = (0..).step_by(WAYS as usize).zip(&self.0);
-        sets.flat_map(|(first, set)| (first..).zip(set.iter().flat_map(|set| set.iter())))
-    }
 }
 
 /// How many bulk flows each host has, by sending and by receiving host.
@@ -225,9 +219,12 @@ impl Tin {
         (self.new.len(), self.old.len())
     }
 
-    /// The queues with packets.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = u32> {
-        self.queues.used().filter(|(_, queue)| !queue.ring.is_empty()).map(|(index, _)| index)
+    /// The queues with packets, in the order of their numbers: all stand in a list.
+    pub(super) fn waiting(&self) -> Vec<u32> {
+        let listed = self.new.iter().chain(&self.old).copied();
+        let mut waiting: Vec<u32> = listed.filter(|queue| self.length(*queue) > Bytes::ZERO).collect();
+        waiting.sort_unstable();
+        waiting
     }
 
     /// The bytes that wait in a queue.

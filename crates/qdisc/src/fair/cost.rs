@@ -135,6 +135,8 @@ fn a_push_out_costs_as_much_beside_many_flows_without_packets() {
         r#"{"name":"self-clocked-fair-queueing"}"#,
         r#"{"name":"virtual-clock","reserve":0.000001}"#,
         r#"{"name":"framed-round-robin","frame":"1 s"}"#,
+        r#"{"name":"fq-codel","queues":4000000}"#,
+        r#"{"name":"fq-codel","queues":4000000000}"#,
     ] {
         let looks =
             [100, 1000, 100_000].map(|flows| looks(written, Capacity::Packets(16), flows, few_at_once));

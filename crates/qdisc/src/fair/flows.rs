@@ -401,17 +401,27 @@ impl<F: Default, N: Copy> Flows<F, N> {
     }
 
     /// The slots in use.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
+    fn slots(&self) -> impl Iterator<Item = u32> {
         self.slots.places()
     }
 
-    /// The slots of flows with packets, in the order of [`Flows::slots`], where packets tell by themselves whose they are. Where
-    /// few wait, and many flows have slots or high numbers, they are found by the packets.
+    /// The slots of flows with packets, in the order of [`Flows::slots`].
     pub(super) fn busy(&self) -> Vec<u32> {
+        self.busy_by(|packet| self.number_of(packet))
+    }
+
+    /// The same, where a packet is in the queue that the caller calls `key(packet)`.
+    pub(crate) fn busy_of_keys(&self, key: impl Fn(&Packet) -> u32) -> Vec<u32> {
+        self.busy_by(|packet| self.number_of_key(key(packet)))
+    }
+
+    /// The same, where `number` tells by what number the table of slots knows the queue of a packet. Where few wait, and many
+    /// queues have slots or high numbers, they are found by the packets.
+    fn busy_by(&self, number: impl Fn(&Packet) -> Option<u32>) -> Vec<u32> {
         if SORTING * self.pool.places() >= self.slots.span() {
             return self.slots().filter(|slot| !self.get(*slot).is_empty()).collect();
         }
-        let numbers = self.pool.waiting().filter_map(|packet| self.number_of(packet));
+        let numbers = self.pool.waiting().filter_map(number);
         let mut numbers: Vec<u32> = numbers.inspect(|_| looked()).collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -420,10 +430,13 @@ impl<F: Default, N: Copy> Flows<F, N> {
 
     /// By what number the table of slots knows the flow or class of a packet that waits.
     fn number_of(&self, packet: &Packet) -> Option<u32> {
-        let (flow, classes) = (packet.flow.0, self.classifier.classes());
-        if let Some(class) = self.classifier.class(self.classifier.share(packet)) {
-            return Some(class);
-        }
+        let class = self.classifier.class(self.classifier.share(packet));
+        class.or_else(|| self.number_of_key(packet.flow.0))
+    }
+
+    /// By what number it knows a flow that is no member of a class, and has a slot.
+    fn number_of_key(&self, flow: u32) -> Option<u32> {
+        let classes = self.classifier.classes();
         if flow < self.low {
             return Some(classes + flow);
         }

@@ -29,6 +29,11 @@ fn tin() -> Tin {
     Tin::new(("all", 1514), None, (constants, 300), (Isolation::TripleIsolate, false))
 }
 
+/// The queues of all sets that are made, with their numbers.
+fn used(tin: &Tin) -> impl Iterator<Item = (u32, &Queue)> {
+    (0..QUEUES).filter_map(|index| Some((index, tin.queues.get(index)?)))
+}
+
 /// The hosts of a flow.
 fn hosts(key: u64) -> Hosts {
     ((key % 3) as u32, (key % 5) as u32)
@@ -52,19 +57,22 @@ proptest! {
                 let packet = Packet::new(Kind::Data, FlowId(key as u32), number as u64, Bytes::new(400));
                 let stamp = Stamp { arrived: Time::ZERO, length: 400 };
                 let index = tin.push(packet, stamp, (key, hash(key)), hosts(key));
+                tin.enlist(index, hosts(key));
                 prop_assert_eq!(index as usize, table.choose(key, hash(key), hosts(key)));
             }
             for _ in 0..turns {
                 let mut cx = QueueCx {
                     rng: &mut rng, annexes: &mut annexes, rate: BitRate::ZERO, idle_since: None, drops: &mut drops, marks: 0,
                 };
-                if tin.queues.used().all(|(_, queue)| queue.place == Place::Nowhere || queue.ring.len() > 1) {
+                let waiting = used(&tin).filter(|(_, queue)| !queue.ring.is_empty()).map(|(index, _)| index);
+                prop_assert_eq!(tin.waiting(), waiting.collect::<Vec<_>>());
+                if used(&tin).all(|(_, queue)| queue.place == Place::Nowhere || queue.ring.len() > 1) {
                     tin.take(Time::ZERO, &mut cx);
                 }
             }
             let mut bulk = 0;
             let (mut from, mut to) = ([0_u32; 3], [0_u32; 5]);
-            for (index, queue) in tin.queues.used().filter(|(_, queue)| queue.place != Place::Nowhere) {
+            for (index, queue) in used(&tin).filter(|(_, queue)| queue.place != Place::Nowhere) {
                 prop_assert_eq!((queue.key, queue.hosts, true), table.0[index as usize], "queue {}", index);
                 if queue.place == Place::Bulk {
                     bulk += 1;
