@@ -1,6 +1,8 @@
 //! Transfers over real sockets, in good and in bad hands: a file arrives whole under its name, or both ends say within a
 //! stated time why not, and what has arrived is taken up again.
 
+#[path = "common/accepting.rs"]
+mod accepting;
 #[path = "common/ends.rs"]
 mod ends;
 #[path = "common/folder.rs"]
@@ -14,12 +16,12 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 
+use accepting::accepting;
 use folder::Folder;
 use relay::{Relay, Treatment};
 use tailback_core::{Bytes, Span, Stream, Time};
 use tailback_net::channel::{Message, Opened};
-use tailback_net::secure::handshake::Answer;
-use tailback_net::secure::{Initiator, Invitation, KeyPair, Responder};
+use tailback_net::secure::{Initiator, Invitation, KeyPair};
 use tailback_net::transfer::{
     Offer, Phase, ReceiveConfig, Received, Seen, SendConfig, Sent, TransferError, receive, send,
 };
@@ -206,7 +208,7 @@ fn a_sender_that_was_killed_and_comes_again_is_taken_up() {
     let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
     // Its way goes dead, so that nobody hears how it ends.
     let relay = Relay::new(receiver.address, Treatment { dead_after: 400, ..Treatment::default() });
-    let first = SendConfig { patience: Span::from_millis(400), ..receiver.sending(&file, relay.address) };
+    let first = SendConfig { patience: Span::from_secs(1), ..receiver.sending(&file, relay.address) };
     sent(&first, "cubic").expect_err("the way is dead");
     let again = SendConfig { peers: vec![receiver.address], ..first };
     assert!(sent(&again, "cubic").expect("sent").resumed > Bytes::ZERO);
@@ -222,7 +224,7 @@ fn a_sender_that_comes_again_is_answered_from_the_address_that_it_knows() {
     // None of which the system would choose by itself.
     let there = SocketAddr::from(([127, 0, 0, 2], receiver.address.port()));
     let relay = Relay::new(there, Treatment { dead_after: 400, ..Treatment::default() });
-    let first = SendConfig { patience: Span::from_millis(400), ..receiver.sending(&file, relay.address) };
+    let first = SendConfig { patience: Span::from_secs(1), ..receiver.sending(&file, relay.address) };
     sent(&first, "cubic").expect_err("the way is dead");
     let again = SendConfig { peers: vec![there], patience: Span::from_secs(5), ..first };
     assert!(sent(&again, "cubic").expect("sent").resumed > Bytes::ZERO);
@@ -325,31 +327,6 @@ fn each_address_is_tried_and_named_with_its_reason() {
     receiver.end().expect("received");
 }
 
-/// Hears at a socket of its own until somebody offers something; the channel of the session, and what hears its peer.
-fn accepting(socket: std::net::UdpSocket, pair: &KeyPair, clock: Clock) -> SecuredChannel {
-    let socket = MarkedSocket::hearing_all(socket).expect("set up");
-    let mut responder = Responder::new(Some(pair.clone()), clock.now()).expect("random numbers");
-    let mut buffer = vec![0; 65_536];
-    while clock.now() < Time::ZERO + LONG {
-        let Ok(arrived) = socket.receive(&mut buffer) else {
-            thread::sleep(std::time::Duration::from_millis(1));
-            continue;
-        };
-        let way = arrived.way_back();
-        match responder.read(clock.now(), arrived.from, &buffer[..arrived.length]) {
-            Answer::Nothing => {}
-            Answer::Reply(bytes) => socket.reply(way, &bytes),
-            Answer::Knock(knock) => {
-                // It has nothing yet.
-                let (accepted, bytes) = responder.answer(*knock, &[0; 9]).expect("short enough");
-                socket.reply(way, &bytes);
-                return SecuredChannel::called(socket, way, accepted.into(), responder, clock.now());
-            }
-        }
-    }
-    panic!("nobody came");
-}
-
 /// A receiver that says it has what was never sent is not believed: no sender says that hashes are equal at both ends.
 #[test]
 fn a_receiver_cannot_have_what_was_not_sent() {
@@ -360,7 +337,7 @@ fn a_receiver_cannot_have_what_was_not_sent() {
     let keys = Some((KeyPair::generate().expect("random numbers"), Invitation::of(&pair)));
     let receiver = thread::spawn(move || {
         let clock = Clock::start();
-        let mut channel = accepting(socket, &pair, clock);
+        let (mut channel, _) = accepting(socket, &pair, clock);
         for _ in 0..50 {
             channel.say(clock.now(), &Message::Verdict(Ok(())));
             thread::sleep(std::time::Duration::from_millis(20));

@@ -85,6 +85,21 @@ pub enum TransferError {
         /// Of how much.
         total: Bytes,
     },
+    /// The receiver is there, and acknowledges nothing new, or does not say how it ended.
+    #[error(
+        "the receiver has {what} for {patience}, though it is there; {kept} of {total} are there: the same commands go on from \
+         there"
+    )]
+    Stuck {
+        /// What it does instead.
+        what: &'static str,
+        /// How long was waited.
+        patience: Span,
+        /// How much the receiver has acknowledged.
+        kept: Bytes,
+        /// Of how much.
+        total: Bytes,
+    },
     /// The other side has ended it.
     #[error("the {who} says: {text}")]
     Peer {

@@ -4,6 +4,7 @@
 mod error;
 mod hash;
 mod listen;
+mod news;
 mod offer;
 mod partial;
 mod reach;
@@ -28,6 +29,9 @@ pub const RECEIVE_WINDOW: Bytes = Bytes::new(64 << 20);
 const TURN: Span = Span::from_millis(20);
 /// How often somebody who has nothing else to say shows that he is there.
 const SIGN_OF_LIFE: Span = Span::from_millis(500);
+/// One who is there, and sends or acknowledges nothing new of the file, is waited for so many times as long as one that says
+/// nothing: by default two minutes, and the slowest scheme sends a packet in 64 s (RFC 5348 §4.3).
+const IDLE: u64 = 12;
 
 /// The bytes of an IP packet that carries data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::hash::Hash;
 use super::listen::{bound, listen};
 use super::offer::{Offer, write_answer};
 use super::partial::{Partial, Settling};
-use super::{Phase, Prepared, RECEIVE_WINDOW, SIGN_OF_LIFE, Seen, TURN, Watch, about};
+use super::{IDLE, Phase, Prepared, RECEIVE_WINDOW, SIGN_OF_LIFE, Seen, TURN, Watch, about};
 use crate::buffer::ReceiveBuffer;
 use crate::channel::{Message, SecuredChannel};
 use crate::clock::Clock;
@@ -24,9 +24,6 @@ use crate::udp::{Driver, EdgeCounters};
 /// How long, and how often, the verdict is repeated until the sender has heard it.
 const LINGER: Span = Span::from_secs(2);
 const SAY_AGAIN: Span = Span::from_millis(100);
-/// A sender that is there, and sends nothing of the file, is waited for so many times as long as one that says nothing: by default two
-/// minutes, and the slowest scheme sends a packet in 64 s (RFC 5348 §4.3).
-const IDLE: u64 = 12;
 /// How often it is looked whether a file is settled.
 const SOON: Span = Span::from_millis(1);
 

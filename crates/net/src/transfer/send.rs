@@ -9,6 +9,7 @@ use tailback_core::{Bytes, Endpoint, Event, FlowId, Span, Time};
 
 use super::error::TransferError;
 use super::hash::{Hash, hash_of};
+use super::news::{Lack, News, Standing};
 use super::offer::{Offer, read_answer};
 use super::reach::{Reach, connected, hint_of};
 use super::{Phase, Prepared, SIGN_OF_LIFE, Seen, Sizes, TURN, Watch, about, bare_name};
@@ -118,7 +119,7 @@ pub fn send<E: Endpoint>(
         open: true,
         hint: None,
         rebound: Time::ZERO,
-        answered: Time::ZERO,
+        news: News::new(config.patience, size, resumed),
     };
     let outcome = sending.run(&mut driver, watch);
     let channel = driver.channel_mut();
@@ -152,8 +153,7 @@ struct Sending<'a> {
     open: bool,
     hint: Option<&'static str>,
     rebound: Time,
-    /// When nothing was last on its way that wants to be acknowledged.
-    answered: Time,
+    news: News,
 }
 
 impl Sending<'_> {
@@ -227,21 +227,16 @@ impl Sending<'_> {
     ) -> Result<(), TransferError> {
         let now = self.clock.now();
         let hint = driver.trouble().and_then(hint_of);
-        if driver.endpoint().observe().in_flight == Bytes::ZERO {
-            self.answered = now;
-        }
-        let unanswered = now.since(self.answered.max(driver.heard()));
+        let owes_answer = driver.endpoint().observe().in_flight > Bytes::ZERO;
+        let answered = driver.heard();
         let channel = driver.channel_mut();
-        let silence = now.since(channel.heard());
+        let heard = channel.heard();
+        let silence = now.since(heard);
         if now.since(channel.said()) >= SIGN_OF_LIFE {
             channel.say(now, &Message::Ping(0));
         }
-        // A receiver that is there and whose acknowledgements do not come is of no more use than one that is gone.
-        if silence.max(unanswered) >= self.config.patience {
-            let what = if silence >= self.config.patience { "said" } else { "acknowledged" };
-            let (patience, hint) = (self.config.patience, hint.or(self.hint));
-            let (kept, total) = (Bytes::new(done), Bytes::new(self.size));
-            return Err(TransferError::Silent { who: "receiver", what, patience, hint, kept, total });
+        if let Some((lack, longest)) = self.news.lack(&Standing { now, heard, answered, owes_answer, done }) {
+            return Err(self.given_up(lack, longest, hint.or(self.hint), done));
         }
         if silence >= REBIND && now.since(self.rebound) >= REBIND {
             self.rebound = now;
@@ -250,5 +245,17 @@ impl Sending<'_> {
             self.hint = rebound.err().and_then(|error| hint_of(error.kind()));
         }
         Ok(())
+    }
+
+    fn given_up(&self, lack: Lack, patience: Span, hint: Option<&'static str>, done: u64) -> TransferError {
+        let (who, kept, total) = ("receiver", Bytes::new(done), Bytes::new(self.size));
+        match lack {
+            Lack::Word => TransferError::Silent { who, what: "said", patience, hint, kept, total },
+            Lack::Answer => TransferError::Silent { who, what: "acknowledged", patience, hint, kept, total },
+            Lack::Progress => {
+                TransferError::Stuck { what: "acknowledged nothing new", patience, kept, total }
+            }
+            Lack::Verdict => TransferError::Stuck { what: "not said how it ended", patience, kept, total },
+        }
     }
 }

@@ -1,0 +1,153 @@
+//! Whether a receiver is still of use to its sender: what it says, what it acknowledges, and whether it ever says how it ended.
+//! What is done about one that is not is in `send.rs`.
+
+use tailback_core::{Bytes, Span, Time};
+
+use super::IDLE;
+
+/// So quickly at least a receiver reads a file again from its disk, or brings it there, in bytes per second.
+const DISK: u64 = 10_000_000;
+
+/// How a receiver stands now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    pub(super) now: Time,
+    /// When anything at all last came from it, and when a frame did.
+    pub(super) heard: Time,
+    pub(super) answered: Time,
+    /// Whether something is on its way that wants to be acknowledged.
+    pub(super) owes_answer: bool,
+    /// How much of the file it has acknowledged.
+    pub(super) done: u64,
+}
+
+/// What does not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// Any word.
+    Word,
+    /// Any acknowledgement.
+    Answer,
+    /// The acknowledgement of anything new.
+    Progress,
+    /// How it ended, when all is acknowledged.
+    Verdict,
+}
+
+/// What came of a receiver so far.
+#[derive(Clone, Debug)]
+pub(super) struct News {
+    patience: Span,
+    size: u64,
+    /// When nothing was last on its way that wants to be acknowledged.
+    settled: Time,
+    done: u64,
+    /// When more of the file was last acknowledged.
+    grown: Time,
+}
+
+impl News {
+    /// Before anything came, at time zero; `done` bytes are there from earlier attempts.
+    pub(super) fn new(patience: Span, size: u64, done: u64) -> Self {
+        Self { patience, size, settled: Time::ZERO, done, grown: Time::ZERO }
+    }
+
+    /// What has not come for too long, and for how long that is.
+    pub(super) fn lack(&mut self, standing: &Standing) -> Option<(Lack, Span)> {
+        let Standing { now, heard, answered, owes_answer, done } = *standing;
+        if !owes_answer {
+            self.settled = now;
+        }
+        if done > self.done {
+            (self.done, self.grown) = (done, now);
+        }
+        if now.since(heard) >= self.patience {
+            return Some((Lack::Word, self.patience));
+        }
+        // A receiver that is there and whose acknowledgements do not come is of no more use than one that is gone.
+        if now.since(self.settled.max(answered)) >= self.patience {
+            return Some((Lack::Answer, self.patience));
+        }
+        // Nor is one that only says that it is there.
+        let (lack, longest) = if self.done < self.size {
+            (Lack::Progress, self.patience * IDLE)
+        } else {
+            (Lack::Verdict, self.patience * IDLE + time_for(Bytes::new(self.size)))
+        };
+        (now.since(self.grown) >= longest).then_some((lack, longest))
+    }
+}
+
+/// How long a receiver may be busy with its disk. A file that was taken up again is read from its beginning for the hash.
+fn time_for(size: Bytes) -> Span {
+    Span::from_secs(size.get() / DISK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Span = Span::from_secs(10);
+    const SIZE: u64 = 1_000_000_000;
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Span::from_secs(seconds)
+    }
+
+    /// A receiver that says at every moment that it is there, and has acknowledged so much.
+    fn present(seconds: u64, done: u64) -> Standing {
+        let now = at(seconds);
+        Standing { now, heard: now, answered: now, owes_answer: true, done }
+    }
+
+    /// The first second at which something lacks, of those from `from` on.
+    fn first(news: &mut News, from: u64, standing: impl Fn(u64) -> Standing) -> (u64, Lack, Span) {
+        let found = |second| news.lack(&standing(second)).map(|(lack, span)| (second, lack, span));
+        (from..10_000).find_map(found).expect("it ends")
+    }
+
+    #[test]
+    fn silence_and_missing_acknowledgements_end_within_the_patience() {
+        let silent = |second| Standing { heard: at(3), ..present(second, 0) };
+        let mut news = News::new(PATIENCE, SIZE, 0);
+        assert_eq!(first(&mut news, 3, silent), (13, Lack::Word, PATIENCE));
+        let unanswered = |second| Standing { answered: at(3), ..present(second, 0) };
+        let mut news = News::new(PATIENCE, SIZE, 0);
+        assert_eq!(first(&mut news, 3, unanswered), (13, Lack::Answer, PATIENCE));
+        // Who has nothing to acknowledge owes nothing.
+        let idle = |second| Standing { owes_answer: second >= 20, ..unanswered(second) };
+        let mut news = News::new(PATIENCE, SIZE, 0);
+        assert_eq!(first(&mut news, 3, idle), (29, Lack::Answer, PATIENCE));
+    }
+
+    /// Old acknowledgements, repeated for ever, are no news.
+    #[test]
+    fn acknowledgements_of_nothing_new_end_within_twelve_times_the_patience() {
+        let mut news = News::new(PATIENCE, SIZE, 7);
+        let known = |second| present(second, 7 + second.min(5));
+        assert_eq!(first(&mut news, 0, known), (5 + 120, Lack::Progress, PATIENCE * 12));
+    }
+
+    /// A byte every minute is slow, and may be.
+    #[test]
+    fn who_acknowledges_a_little_is_waited_for() {
+        let mut news = News::new(PATIENCE, SIZE, 0);
+        assert!((0..10_000).all(|second| news.lack(&present(second, second / 60)).is_none()));
+    }
+
+    #[test]
+    fn the_verdict_has_the_time_that_a_disk_takes_for_the_file() {
+        let all = |second| present(second, SIZE);
+        let told = Span::from_secs(120 + 100);
+        let mut news = News::new(PATIENCE, SIZE, 0);
+        assert_eq!(first(&mut news, 0, all), (220, Lack::Verdict, told));
+        // All was there before, or there is nothing.
+        for size in [SIZE, 0] {
+            let longest = PATIENCE * 12 + time_for(Bytes::new(size));
+            let mut news = News::new(PATIENCE, size, size);
+            let checking = |second| Standing { owes_answer: false, answered: at(0), ..present(second, size) };
+            let (second, lack, span) = first(&mut news, 0, checking);
+            assert_eq!((at(second), lack, span), (Time::ZERO + longest, Lack::Verdict, longest));
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Receivers that are there, and with which no transfer comes to an end: their senders say so after a stated time. What is
+//! waited for how long is tested in `transfer/news.rs`, where time is an argument.
+
+#[path = "common/accepting.rs"]
+mod accepting;
+#[path = "common/ends.rs"]
+mod ends;
+#[path = "common/folder.rs"]
+mod folder;
+
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, thread};
+
+use accepting::accepting;
+use folder::Folder;
+use tailback_core::{Bytes, FlowId, Kind, Packet, Span, Time};
+use tailback_net::channel::Message;
+use tailback_net::secure::{Invitation, KeyPair};
+use tailback_net::transfer::{Offer, Prepared, RECEIVE_WINDOW, Seen, SendConfig, TransferError, send};
+use tailback_net::{Channel, Clock, Driver, ReceiveBuffer, SecuredChannel};
+use tailback_transport::wire::encode;
+
+const PATIENCE: Span = Span::from_secs(1);
+/// Only a hang gets there.
+const LONG: Span = Span::from_secs(60);
+/// How often such a receiver says something: what patience there is must not end by chance.
+const PAUSE: Span = Span::from_millis(20);
+
+/// What becomes of a file whose receiver does this in its session, until it is told to stop; and how long it took.
+fn ended(
+    name: &str,
+    does: impl FnOnce(SecuredChannel, &Offer, Clock, &AtomicBool) + Send + 'static,
+) -> (TransferError, Span) {
+    let folder = Folder::new(name);
+    let file = folder.path().join("film");
+    fs::write(&file, vec![7; 100_000]).expect("a file");
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let (address, pair) = (socket.local_addr().expect("bound"), KeyPair::generate().expect("random numbers"));
+    let keys = Some((KeyPair::generate().expect("random numbers"), Invitation::of(&pair)));
+    let clock = Clock::start();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let receiver = thread::spawn(move || {
+        let (channel, offer) = accepting(socket, &pair, clock);
+        does(channel, &offer, clock, &stopped);
+    });
+    let config =
+        SendConfig { file, peers: vec![address], keys, patience: PATIENCE, packet: Bytes::new(1500) };
+    let mut watch = |_: &Seen| clock.now() < Time::ZERO + LONG;
+    let error = send(&config, |sizes| Ok(ends::sender("cubic", sizes)), &mut watch).expect_err("no end");
+    stop.store(true, Ordering::Relaxed);
+    receiver.join().expect("no panic");
+    (error, clock.now().since(Time::ZERO))
+}
+
+/// It has every byte, and shows that it is there: a sender would wait for its word for ever.
+#[test]
+fn a_receiver_that_never_says_how_it_ended_is_not_waited_for() {
+    let (error, span) = ended("verdict", |channel, offer, clock, stop| {
+        let Prepared { endpoint, header, rng } = ends::receiver(offer).expect("known");
+        let buffer = ReceiveBuffer::new(header, RECEIVE_WINDOW);
+        let mut driver = Driver::over(channel, clock, FlowId(0), endpoint, buffer, rng).expect("begun");
+        while !stop.load(Ordering::Relaxed) {
+            driver.turn(PAUSE).expect("it goes on");
+            driver.read();
+            driver.channel_mut().say(clock.now(), &Message::Ping(1));
+        }
+    });
+    assert_eq!(
+        error.to_string(),
+        "the receiver has not said how it ended for 12 s, though it is there; 100 kB of 100 kB are there: the same commands \
+         go on from there"
+    );
+    assert!(span >= PATIENCE * 12, "not before its time: {span}");
+}
+
+/// It repeats an old acknowledgement: each is a word of it, and none is news.
+#[test]
+fn a_receiver_that_acknowledges_nothing_new_is_not_waited_for() {
+    let (error, span) = ended("known", |mut channel, _, clock, stop| {
+        let ack = Packet::new(Kind::Ack, FlowId(0), 0, Bytes::new(40));
+        let mut frame = Vec::new();
+        encode(&ack, None, 0, &[], &mut frame).expect("a frame");
+        while !stop.load(Ordering::Relaxed) {
+            channel.send(clock.now(), &frame, &ack).expect("sent");
+            channel.flush().expect("sent");
+            thread::sleep(std::time::Duration::from_nanos(PAUSE.as_nanos()));
+        }
+    });
+    assert_eq!(
+        error.to_string(),
+        "the receiver has acknowledged nothing new for 12 s, though it is there; 0 B of 100 kB are there: the same commands \
+         go on from there"
+    );
+    assert!(span >= PATIENCE * 12, "not before its time: {span}");
+}
