@@ -438,6 +438,27 @@ fn who_was_not_invited_and_what_is_not_wanted_is_refused() {
 }
 
 #[test]
+fn what_takes_the_files_name_meanwhile_stays_and_is_named() {
+    let folder = Places::new("taken");
+    let file = folder.file(SIZE);
+    let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
+    let name = folder.target().join("film");
+    let sending = receiver.sending(&file, receiver.address);
+    let mut watch = |seen: &Seen| {
+        if seen.phase == Phase::Moving {
+            fs::write(&name, "mine").expect("written");
+        }
+        true
+    };
+    let error = send(&sending, |sizes| Ok(ends::sender("cubic", sizes)), &mut watch).expect_err("taken");
+    let said = format!("{}: File exists (os error 17)", name.display());
+    assert_eq!(error.to_string(), format!("the receiver says: {said}"));
+    assert_eq!(receiver.end().expect_err("taken").to_string(), said);
+    assert_eq!(fs::read(&name).expect("there"), b"mine");
+    assert_eq!(folder.names().len(), 2, "what has arrived is kept");
+}
+
+#[test]
 fn a_damaged_partial_file_is_found_out_and_thrown_away() {
     let folder = Places::new("damaged");
     let file = folder.file(SIZE);

@@ -134,6 +134,11 @@ impl Partial {
         &self.path
     }
 
+    /// Where it belongs when it is whole.
+    pub fn whole(&self) -> &Path {
+        &self.whole
+    }
+
     /// Appends. What is beyond the offered size is none of the file.
     ///
     /// # Errors

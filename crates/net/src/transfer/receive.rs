@@ -268,7 +268,8 @@ impl<R: Endpoint> Session<R> {
     fn finish(self, clock: Clock) -> Result<Received, TransferError> {
         let Self { mut driver, partial, offer, sender, resumed, began, .. } = self;
         let span = clock.now().since(began);
-        let path = partial.path().to_owned();
+        // What is in its way has that name.
+        let path = partial.whole().to_owned();
         let kept = partial.keep().map_err(about(&path));
         let verdict = kept.as_ref().map(|_| ()).map_err(ToString::to_string);
         tell(&mut driver, clock, &Message::Verdict(verdict));
