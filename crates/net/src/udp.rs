@@ -5,7 +5,7 @@
 
 use std::io;
 
-use tailback_core::{AppInput, Bytes, Ecn, Endpoint, Event, FlowId, Input, Span, Stream, Time};
+use tailback_core::{AppInput, Bytes, Ecn, Endpoint, Event, FlowId, Input, Kind, Span, Stream, Time};
 use tailback_transport::wire::decode;
 
 use crate::batch::is_momentary;
@@ -36,14 +36,31 @@ pub struct EdgeCounters {
     pub refused: u64,
 }
 
+/// Data that has left and that no frame has come after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unanswered {
+    /// How many packets.
+    pub packets: u64,
+    /// When the first of them left.
+    pub since: Time,
+}
+
+impl Unanswered {
+    fn note(&mut self, now: Time) {
+        if self.packets == 0 {
+            self.since = now;
+        }
+        self.packets += 1;
+    }
+}
+
 /// Drives one endpoint over a channel.
 pub struct Driver<E, P, C> {
     edge: Edge<E, P>,
     flow: FlowId,
     channel: C,
     clock: Clock,
-    /// When the peer was last heard.
-    heard: Time,
+    unanswered: Unanswered,
     margin: Span,
     trouble: Option<io::ErrorKind>,
     buffer: Box<[u8]>,
@@ -69,7 +86,7 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
             flow,
             channel,
             clock,
-            heard: clock.now(),
+            unanswered: Unanswered::default(),
             margin: Span::ZERO,
             trouble: None,
             buffer: vec![0; usize::from(u16::MAX)].into(),
@@ -101,9 +118,9 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
         self.margin = margin;
     }
 
-    /// When the endpoint's peer was last heard: by a frame, and not by what channels say to each other.
-    pub fn heard(&self) -> Time {
-        self.heard
+    /// The data that has left since the endpoint's peer was last heard, by a frame and not by what channels say to each other.
+    pub fn unanswered(&self) -> Unanswered {
+        self.unanswered
     }
 
     /// What the network said of datagrams since the peer was last heard, if anything: that nobody listens there, for example.
@@ -193,14 +210,19 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
             self.counters.refused += 1;
             return Ok(());
         };
-        self.heard = now;
+        self.unanswered = Unanswered::default();
         self.trouble = None;
         self.handle(now - arrived.ago, Input::Packet(packet))
     }
 
     fn handle(&mut self, at: Time, input: Input) -> io::Result<()> {
-        let Self { edge, channel, .. } = self;
-        edge.handle(at, input, |now, frame, packet| channel.send(now, frame, packet))
+        let Self { edge, channel, unanswered, .. } = self;
+        edge.handle(at, input, |now, frame, packet| {
+            if packet.kind() == Kind::Data {
+                unanswered.note(now);
+            }
+            channel.send(now, frame, packet)
+        })
     }
 }
 

@@ -233,16 +233,31 @@ fn a_sender_that_comes_again_is_answered_from_the_address_that_it_knows() {
 
 #[test]
 fn a_receiver_that_acknowledges_nothing_is_not_waited_for() {
-    let folder = Places::new("unanswered");
+    unanswered("cubic", Treatment { short_after: 400, ..Treatment::default() });
+}
+
+/// As where an interface on the way takes shorter packets only from now on. Whether the scheme has anything on its way at a
+/// moment, or takes all of it for lost, is no matter.
+#[test]
+fn a_way_that_becomes_narrow_is_not_waited_for() {
+    thread::scope(|scope| {
+        for scheme in ["cubic", "fixed-rate"] {
+            scope.spawn(|| unanswered(scheme, Treatment { narrow_after: 400, ..Treatment::default() }));
+        }
+    });
+}
+
+fn unanswered(scheme: &str, treatment: Treatment) {
+    let folder = Places::new(&format!("unanswered-{scheme}-{}", treatment.narrow_after));
     let file = folder.file(SIZE);
     let receiver = waiting(config(&folder.target(), &KeyPair::generate().expect("random numbers")));
-    let relay = Relay::new(receiver.address, Treatment { short_after: 400, ..Treatment::default() });
+    let relay = Relay::new(receiver.address, treatment);
     let sending = SendConfig { patience: Span::from_secs(2), ..receiver.sending(&file, relay.address) };
     let clock = Clock::start();
     let mut watch = |_: &Seen| clock.now() < Time::ZERO + LONG;
-    let error = send(&sending, |sizes| Ok(ends::sender("cubic", sizes)), &mut watch).expect_err("unanswered");
+    let error = send(&sending, |sizes| Ok(ends::sender(scheme, sizes)), &mut watch).expect_err("unanswered");
     let text = error.to_string();
-    assert!(text.starts_with("the receiver has acknowledged nothing for 2 s"), "{text}");
+    assert!(text.starts_with("the receiver has acknowledged nothing for 2 s"), "{scheme}: {text}");
     receiver.end().expect_err("nobody sends any more");
 }
 

@@ -4,19 +4,22 @@
 use tailback_core::{Bytes, Span, Time};
 
 use super::IDLE;
+use crate::udp::Unanswered;
 
 /// So quickly at least a receiver reads a file again from its disk, or brings it there, in bytes per second.
 const DISK: u64 = 10_000_000;
+
+/// So much unanswered data is no accident: one packet may get lost, and a slow scheme sends the next a minute later.
+const ENOUGH: u64 = 3;
 
 /// How a receiver stands now.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub(super) now: Time,
-    /// When anything at all last came from it, and when a frame did.
+    /// When anything at all last came from it.
     pub(super) heard: Time,
-    pub(super) answered: Time,
-    /// Whether something is on its way that wants to be acknowledged.
-    pub(super) owes_answer: bool,
+    /// The data that has left since an acknowledgement, or a report, last came.
+    pub(super) unanswered: Unanswered,
     /// How much of the file it has acknowledged.
     pub(super) done: u64,
 }
@@ -39,8 +42,6 @@ pub(super) enum Lack {
 pub(super) struct News {
     patience: Span,
     size: u64,
-    /// When nothing was last on its way that wants to be acknowledged.
-    settled: Time,
     done: u64,
     /// When more of the file was last acknowledged.
     grown: Time,
@@ -49,15 +50,12 @@ pub(super) struct News {
 impl News {
     /// Before anything came, at time zero; `done` bytes are there from earlier attempts.
     pub(super) fn new(patience: Span, size: u64, done: u64) -> Self {
-        Self { patience, size, settled: Time::ZERO, done, grown: Time::ZERO }
+        Self { patience, size, done, grown: Time::ZERO }
     }
 
     /// What has not come for too long, and for how long that is.
     pub(super) fn lack(&mut self, standing: &Standing) -> Option<(Lack, Span)> {
-        let Standing { now, heard, answered, owes_answer, done } = *standing;
-        if !owes_answer {
-            self.settled = now;
-        }
+        let Standing { now, heard, unanswered, done } = *standing;
         if done > self.done {
             (self.done, self.grown) = (done, now);
         }
@@ -65,7 +63,7 @@ impl News {
             return Some((Lack::Word, self.patience));
         }
         // A receiver that is there and whose acknowledgements do not come is of no more use than one that is gone.
-        if now.since(self.settled.max(answered)) >= self.patience {
+        if unanswered.packets >= ENOUGH && now.since(unanswered.since) >= self.patience {
             return Some((Lack::Answer, self.patience));
         }
         // Nor is one that only says that it is there.
@@ -97,7 +95,7 @@ mod tests {
     /// A receiver that says at every moment that it is there, and has acknowledged so much.
     fn present(seconds: u64, done: u64) -> Standing {
         let now = at(seconds);
-        Standing { now, heard: now, answered: now, owes_answer: true, done }
+        Standing { now, heard: now, unanswered: Unanswered { packets: 9, since: now }, done }
     }
 
     /// The first second at which something lacks, of those from `from` on.
@@ -111,13 +109,16 @@ mod tests {
         let silent = |second| Standing { heard: at(3), ..present(second, 0) };
         let mut news = News::new(PATIENCE, SIZE, 0);
         assert_eq!(first(&mut news, 3, silent), (13, Lack::Word, PATIENCE));
-        let unanswered = |second| Standing { answered: at(3), ..present(second, 0) };
+        let unanswered = |packets, second| {
+            let unanswered = Unanswered { packets, since: at(3) };
+            Standing { unanswered, ..present(second, 0) }
+        };
         let mut news = News::new(PATIENCE, SIZE, 0);
-        assert_eq!(first(&mut news, 3, unanswered), (13, Lack::Answer, PATIENCE));
-        // Who has nothing to acknowledge owes nothing.
-        let idle = |second| Standing { owes_answer: second >= 20, ..unanswered(second) };
+        assert_eq!(first(&mut news, 3, |second| unanswered(3, second)), (13, Lack::Answer, PATIENCE));
+        // What a slow scheme has sent may be lost.
         let mut news = News::new(PATIENCE, SIZE, 0);
-        assert_eq!(first(&mut news, 3, idle), (29, Lack::Answer, PATIENCE));
+        let slow = |second: u64| unanswered(1 + second.saturating_sub(3) / 64, second);
+        assert_eq!(first(&mut news, 3, slow), (120, Lack::Progress, PATIENCE * IDLE));
     }
 
     /// Old acknowledgements, repeated for ever, are no news.
@@ -145,7 +146,7 @@ mod tests {
         for size in [SIZE, 0] {
             let longest = PATIENCE * 12 + time_for(Bytes::new(size));
             let mut news = News::new(PATIENCE, size, size);
-            let checking = |second| Standing { owes_answer: false, answered: at(0), ..present(second, size) };
+            let checking = |second| present(second, size);
             let (second, lack, span) = first(&mut news, 0, checking);
             assert_eq!((at(second), lack, span), (Time::ZERO + longest, Lack::Verdict, longest));
         }

@@ -227,15 +227,14 @@ impl Sending<'_> {
     ) -> Result<(), TransferError> {
         let now = self.clock.now();
         let hint = driver.trouble().and_then(hint_of);
-        let owes_answer = driver.endpoint().observe().in_flight > Bytes::ZERO;
-        let answered = driver.heard();
+        let unanswered = driver.unanswered();
         let channel = driver.channel_mut();
         let heard = channel.heard();
         let silence = now.since(heard);
         if now.since(channel.said()) >= SIGN_OF_LIFE {
             channel.say(now, &Message::Ping(0));
         }
-        if let Some((lack, longest)) = self.news.lack(&Standing { now, heard, answered, owes_answer, done }) {
+        if let Some((lack, longest)) = self.news.lack(&Standing { now, heard, unanswered, done }) {
             return Err(self.given_up(lack, longest, hint.or(self.hint), done));
         }
         if silence >= REBIND && now.since(self.rebound) >= REBIND {

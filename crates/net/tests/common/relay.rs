@@ -10,6 +10,9 @@ use tailback_core::Stream;
 /// No longer is what only says that somebody is there: head, tag, kind and number.
 const SHORT: usize = 24 + 16 + 1 + 8;
 
+/// Longer is what carries data.
+const NARROW: usize = 500;
+
 /// How badly: probabilities per datagram.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Treatment {
@@ -28,6 +31,8 @@ pub(crate) struct Treatment {
     pub(crate) dead_after: u64,
     /// After so many datagrams only short ones come back, which acknowledge nothing; 0 for never.
     pub(crate) short_after: u64,
+    /// After so many datagrams none that carries data passes any more; 0 for never.
+    pub(crate) narrow_after: u64,
     /// Every so many datagrams the receiver sees the sender at another address; 0 for never.
     pub(crate) moves_every: u64,
     /// After so many datagrams the sender's first address leads nowhere any more, but another one does; 0 for never.
@@ -47,6 +52,7 @@ impl Treatment {
         reflection: 0.0,
         dead_after: 0,
         short_after: 0,
+        narrow_after: 0,
         moves_every: 0,
         lost_after: 0,
     };
@@ -105,8 +111,11 @@ fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment) {
             if passed.is_multiple_of(treatment.moves_every) {
                 far_socket = far(to);
             }
+            let is_wide = treatment.narrow_after != 0 && passed >= treatment.narrow_after && length > NARROW;
             for datagram in treated(&buffer[..length], treatment, &mut there, &mut rng) {
-                let _ = far_socket.send(&datagram);
+                if !is_wide {
+                    let _ = far_socket.send(&datagram);
+                }
             }
             if rng.chance(treatment.reflection) {
                 let _ = near.send_to(&buffer[..length], from);
