@@ -184,6 +184,21 @@ fn the_kernels_tcp_gets_through_loss_whole() {
     assert!(flows.iter().any(|flow| flow.key.protocol == 6 && flow.key.ports.1 == 5001), "{flows:?}");
 }
 
+/// Whoever runs behind a link may do so: the network is his.
+#[test]
+fn a_router_whose_interface_is_removed_ends_and_says_so() {
+    if skips(lacking().as_deref()) {
+        return;
+    }
+    let near = Namespace::new().expect("a namespace");
+    let tun = Tun::new(&near, "link0", MTU as u16).expect("a device");
+    let mut router = Router::new(vec![tun.into_file()], Vec::new(), Vec::new(), MTU, ()).expect("a router");
+    near.ip(&["link del link0"]).expect("removed");
+    let error = router.run(Time::ZERO + Span::from_secs(20), &[]).expect_err("nothing to read from");
+    let said = "an interface of the router was removed; expected it to stay until the end";
+    assert_eq!(error.to_string(), said);
+}
+
 #[test]
 fn a_namespace_is_gone_with_its_owner() {
     if skips(lacking().as_deref()) {

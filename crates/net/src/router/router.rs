@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use rustix::io::Errno;
 use tailback_core::{Span, Time};
 use tailback_link::StandaloneLink;
 
@@ -111,7 +112,7 @@ impl<R: RouterRecorder> Router<R> {
         for (device, file) in files.iter().enumerate() {
             for _ in 0..BATCH {
                 let now = self.devices.clock.now().min(end);
-                let read = |buffer: &mut [u8]| rustix::io::read(file, buffer).map_err(io::Error::from);
+                let read = |buffer: &mut [u8]| rustix::io::read(file, buffer).map_err(explained);
                 if !self.forwarder.receive(now, device, &mut self.devices, read)? {
                     break;
                 }
@@ -145,4 +146,13 @@ impl<R: RouterRecorder> Router<R> {
     pub fn into_recorder(self) -> R {
         self.forwarder.into_recorder()
     }
+}
+
+/// The system's words for a device that is gone name a file, and nobody knows of one.
+fn explained(error: Errno) -> io::Error {
+    if error == Errno::BADFD {
+        let what = "an interface of the router was removed; expected it to stay until the end";
+        return io::Error::new(io::ErrorKind::NotConnected, what);
+    }
+    error.into()
 }
