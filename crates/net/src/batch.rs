@@ -146,15 +146,17 @@ impl Batch {
 
 /// Sends a train, waits for room if there is none, and is not put off by news of an earlier one's fate.
 fn persistently(socket: &MarkedSocket, train: &Train<'_>) -> io::Result<()> {
+    let mut was_told = false;
     for _ in 0..PAUSES {
         match socket.send_train(train) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 // Whatever ends the pause, the next attempt tells.
                 let _ = wait(socket, PollFlags::OUT, PAUSE);
             }
-            Err(error)
-                if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::Interrupted) => {}
-            Err(error) if error.raw_os_error() == Some(Errno::MSGSIZE.raw_os_error()) => {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted || is_news(&error) => {}
+            // The first time it may be said of an earlier one, and by anybody.
+            Err(error) if is_too_long(&error) && !std::mem::replace(&mut was_told, true) => {}
+            Err(error) if is_too_long(&error) => {
                 let length = train.each;
                 let what = format!(
                     "a datagram of {length} bytes is longer than the way to the peer takes; expected a smaller segment size"
@@ -168,19 +170,26 @@ fn persistently(socket: &MarkedSocket, train: &Train<'_>) -> io::Result<()> {
 }
 
 /// Errors that mean no more than a lost datagram, or that none is there: a full buffer, a peer that does not listen yet or any
-/// more, a way that is not there for the moment. Who sends gives up when nothing is acknowledged for too long; who
-/// receives, when nothing is heard.
+/// more, a way that is not there for the moment, and all that somebody on the way, or anybody who makes it up, has said of an
+/// earlier datagram. Who sends gives up when nothing is acknowledged for too long; who receives, when nothing is heard.
 pub(crate) fn is_momentary(error: &io::Error) -> bool {
-    let full = error.raw_os_error() == Some(Errno::NOBUFS.raw_os_error());
-    full || matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock
-            | io::ErrorKind::Interrupted
-            | io::ErrorKind::ConnectionRefused
-            | io::ErrorKind::NetworkUnreachable
-            | io::ErrorKind::HostUnreachable
-            | io::ErrorKind::NetworkDown
-    )
+    const OTHERS: [Errno; 4] = [Errno::NOBUFS, Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN];
+    let is_empty = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
+    is_empty || is_news(error) || Errno::from_io_error(error).is_some_and(|errno| OTHERS.contains(&errno))
+}
+
+/// What the network says of an earlier datagram (ICMP), and the system tells of a connected socket only: whatever is asked of
+/// the socket next is refused with it, and done when it is asked again.
+pub(crate) fn is_news(error: &io::Error) -> bool {
+    // That a port, a protocol, a host or a network is not there, and that a header is wrong.
+    const SAID: [Errno; 5] =
+        [Errno::CONNREFUSED, Errno::NOPROTOOPT, Errno::HOSTDOWN, Errno::NONET, Errno::PROTO];
+    Errno::from_io_error(error).is_some_and(|errno| SAID.contains(&errno))
+}
+
+/// Whether a datagram is too long: of what is sent, or of an earlier one, as somebody on the way says (RFC 1191).
+pub(crate) fn is_too_long(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::MSGSIZE)
 }
 
 #[cfg(test)]
@@ -195,6 +204,10 @@ mod tests {
         for errno in
             [Errno::NETUNREACH, Errno::HOSTUNREACH, Errno::NETDOWN, Errno::NOBUFS, Errno::CONNREFUSED]
         {
+            assert!(is_momentary(errno), "{errno}");
+        }
+        // What ICMP makes of a connected socket (`icmp_err_convert` in Linux' net/ipv4/icmp.c).
+        for errno in [Errno::NOPROTOOPT, Errno::HOSTDOWN, Errno::NONET, Errno::PROTO] {
             assert!(is_momentary(errno), "{errno}");
         }
         for errno in [Errno::MSGSIZE, Errno::BADF, Errno::PERM] {

@@ -9,7 +9,7 @@ use std::net::UdpSocket;
 use tailback_core::{AppInput, Ecn, Endpoint, Event, FlowId, Input, Packet, Span, Stream, Time};
 use tailback_transport::wire::decode;
 
-use crate::batch::{Batch, is_momentary};
+use crate::batch::{Batch, is_momentary, is_too_long};
 use crate::buffer::Payload;
 use crate::clock::Clock;
 use crate::edge::Edge;
@@ -141,7 +141,7 @@ impl<E: Endpoint, P: Payload> UdpHost<E, P> {
         while taken < BATCH {
             let arrived = match self.socket.receive(buffer) {
                 Ok(arrived) => arrived,
-                Err(error) if is_momentary(&error) => return Ok(()),
+                Err(error) if is_momentary(&error) || is_too_long(&error) => return Ok(()),
                 Err(error) => return Err(error),
             };
             let now = self.clock.now() - arrived.ago;

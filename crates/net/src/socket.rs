@@ -11,6 +11,7 @@ use tailback_core::{Ecn, Packet};
 
 pub use crate::arrived::Arrived;
 use crate::arrived::{Times, ask_for_times, receive};
+use crate::batch::{is_news, is_too_long};
 pub use crate::way::Way;
 
 /// What the socket's buffers should hold, where the system allows it: some milliseconds of a fast link.
@@ -100,10 +101,9 @@ impl MarkedSocket {
         for _ in 0..=NEWS {
             match self.send_train(&Train { way, contents, each: contents.len(), ecn: Ecn::NotEct }) {
                 Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::ConnectionRefused | io::ErrorKind::Interrupted
-                    ) => {}
+                    if error.kind() == io::ErrorKind::Interrupted
+                        || is_news(&error)
+                        || is_too_long(&error) => {}
                 _ => return,
             }
         }

@@ -5,10 +5,11 @@
 
 use std::io;
 
+use rustix::io::Errno;
 use tailback_core::{AppInput, Bytes, Ecn, Endpoint, Event, FlowId, Input, Kind, Span, Stream, Time};
 use tailback_transport::wire::decode;
 
-use crate::batch::is_momentary;
+use crate::batch::{is_momentary, is_too_long};
 use crate::buffer::{Payload, ReceiveBuffer, SendBuffer};
 use crate::channel::{Channel, Opened};
 use crate::clock::Clock;
@@ -62,7 +63,7 @@ pub struct Driver<E, P, C> {
     clock: Clock,
     unanswered: Unanswered,
     margin: Span,
-    trouble: Option<io::ErrorKind>,
+    trouble: Option<Errno>,
     buffer: Box<[u8]>,
     counters: EdgeCounters,
 }
@@ -124,7 +125,7 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
     }
 
     /// What the network said of datagrams since the peer was last heard, if anything: that nobody listens there, for example.
-    pub fn trouble(&self) -> Option<io::ErrorKind> {
+    pub fn trouble(&self) -> Option<Errno> {
         self.trouble
     }
 
@@ -173,9 +174,9 @@ impl<E: Endpoint, P: Payload, C: Channel> Driver<E, P, C> {
         while taken < BATCH {
             let arrived = match self.channel.receive(buffer) {
                 Ok(arrived) => arrived,
-                Err(error) if is_momentary(&error) => {
+                Err(error) if is_momentary(&error) || is_too_long(&error) => {
                     if error.kind() != io::ErrorKind::WouldBlock {
-                        self.trouble = Some(error.kind());
+                        self.trouble = Errno::from_io_error(&error);
                     }
                     return Ok(());
                 }

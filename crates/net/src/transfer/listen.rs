@@ -7,7 +7,7 @@ use tailback_core::Span;
 
 use super::error::TransferError;
 use super::{Phase, Seen, Watch};
-use crate::batch::is_momentary;
+use crate::batch::{is_momentary, is_too_long};
 use crate::clock::Clock;
 use crate::secure::handshake::{Answer, Knock, Responder};
 use crate::socket::{MarkedSocket, Way};
@@ -43,7 +43,7 @@ pub(super) fn listen(
         let _ = wait(socket, PollFlags::IN, LOOK);
         let arrived = match socket.receive(&mut buffer) {
             Ok(arrived) => arrived,
-            Err(error) if is_momentary(&error) => continue,
+            Err(error) if is_momentary(&error) || is_too_long(&error) => continue,
             Err(error) => return Err(error.into()),
         };
         let way = arrived.way_back();

@@ -11,7 +11,7 @@ use tailback_core::{Bytes, Ecn, Span, Time};
 
 use super::error::{TransferError, Tried};
 use super::{Phase, Seen, Watch, below};
-use crate::batch::is_momentary;
+use crate::batch::{is_momentary, is_news};
 use crate::clock::Clock;
 use crate::secure::envelope::COOKIE;
 use crate::secure::handshake::{Accepted, Initiator};
@@ -38,12 +38,13 @@ pub(super) fn connected(peer: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 /// What the network said when nobody answered.
-pub(super) fn hint_of(kind: io::ErrorKind) -> Option<&'static str> {
-    match kind {
-        io::ErrorKind::ConnectionRefused => Some("nobody listens there"),
-        io::ErrorKind::NetworkUnreachable => Some("the network cannot be reached"),
-        io::ErrorKind::HostUnreachable => Some("the host cannot be reached"),
-        io::ErrorKind::NetworkDown => Some("the network is down"),
+pub(super) fn hint_of(errno: Errno) -> Option<&'static str> {
+    match errno {
+        Errno::CONNREFUSED => Some("nobody listens there"),
+        Errno::NETUNREACH => Some("the network cannot be reached"),
+        Errno::HOSTUNREACH | Errno::HOSTDOWN | Errno::NONET => Some("the host cannot be reached"),
+        Errno::NETDOWN => Some("the network is down"),
+        Errno::MSGSIZE => Some("the way takes shorter packets only"),
         _ => None,
     }
 }
@@ -51,7 +52,9 @@ pub(super) fn hint_of(kind: io::ErrorKind) -> Option<&'static str> {
 /// The same, or the system's own words; nothing where there is only nothing to read.
 fn why_of(error: &io::Error) -> Option<String> {
     let is_news = !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
-    is_news.then(|| hint_of(error.kind()).map_or_else(|| error.to_string(), str::to_owned))
+    is_news.then(|| {
+        Errno::from_io_error(error).and_then(hint_of).map_or_else(|| error.to_string(), str::to_owned)
+    })
 }
 
 /// Whether an address that cannot be connected to may be one later.
@@ -103,11 +106,7 @@ impl Address {
         // What an earlier datagram met is told first, and then forgotten.
         let outcome = socket.send(bytes, Ecn::NotEct).or_else(|error| {
             self.why = why_of(&error).or(self.why.take());
-            if error.kind() == io::ErrorKind::ConnectionRefused {
-                socket.send(bytes, Ecn::NotEct)
-            } else {
-                Err(error)
-            }
+            if is_news(&error) { socket.send(bytes, Ecn::NotEct) } else { Err(error) }
         });
         if let Err(error) = &outcome {
             self.why = why_of(error).or(self.why.take());

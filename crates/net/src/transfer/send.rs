@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 
+use rustix::io::Errno;
 use tailback_core::{Bytes, Endpoint, Event, FlowId, Span, Time};
 
 use super::error::TransferError;
@@ -241,7 +242,7 @@ impl Sending<'_> {
             self.rebound = now;
             let rebound = connected(self.peer).and_then(|socket: UdpSocket| channel.rebind(socket));
             // What kept it from that before is over.
-            self.hint = rebound.err().and_then(|error| hint_of(error.kind()));
+            self.hint = rebound.err().and_then(|error| hint_of(Errno::from_io_error(&error)?));
         }
         Ok(())
     }
