@@ -227,7 +227,7 @@ def test_unregistered_parts_are_named() -> None:
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(tb.PartError, match=r"'increse'.*did you mean increase"):
+    with pytest.raises(tb.PartError, match=r"settings\.increse: .*did you mean increase"):
         Aimd.scheme(increse=2.0)
     with pytest.raises(tb.PartError, match="'rate', which Paced has no default for"):
         Paced.scheme()
@@ -563,5 +563,5 @@ def test_the_stubs_say_what_the_core_has() -> None:
 
 @pytest.mark.parametrize("value", [lambda rate: rate, [1.0], None, float("nan"), float("inf")])
 def test_settings_are_what_a_scenario_can_say(value: Any) -> None:
-    with pytest.raises(tb.PartError, match=r"Aimd: the setting increase: .* is not allowed; expected a finite number"):
+    with pytest.raises(tb.PartError, match=r"Aimd: settings\.increase: .* is not allowed; expected a finite number"):
         Aimd.scheme(increase=value)

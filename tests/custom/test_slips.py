@@ -84,13 +84,13 @@ class Typed(Aimd):
 @pytest.mark.parametrize(
     ("settings", "allowed"),
     [
-        ({"gain": "x"}, "expected a number for the setting gain of Typed, not 'x'"),
+        ({"gain": "x"}, "expected a number for settings.gain of Typed, not 'x'"),
         ({"gain": "2.5 %"}, "not '2.5 %' (did you mean 0.025? Percentages are written as parts of one)"),
-        ({"gain": True}, "expected a number for the setting gain of Typed, not True"),
-        ({"count": 1.5}, "expected a whole number for the setting count of Typed, not 1.5"),
-        ({"fast": 1}, "expected True or False for the setting fast of Typed, not 1"),
-        ({"mode": 3}, "expected a text for the setting mode of Typed, not 3"),
-        ({"either": 1.5}, "expected a whole number or a text for the setting either of Typed, not 1.5"),
+        ({"gain": True}, "expected a number for settings.gain of Typed, not True"),
+        ({"count": 1.5}, "expected a whole number for settings.count of Typed, not 1.5"),
+        ({"fast": 1}, "expected True or False for settings.fast of Typed, not 1"),
+        ({"mode": 3}, "expected a text for settings.mode of Typed, not 3"),
+        ({"either": 1.5}, "expected a whole number or a text for settings.either of Typed, not 1.5"),
     ],
 )
 def test_settings_of_the_wrong_type_are_told_when_the_scheme_is_made(settings: dict[str, Any], allowed: str) -> None:

@@ -142,7 +142,7 @@ def _told(part: Part, name: str, value: Any) -> bool | float | str:
     found = plain(value)
     if not isinstance(found, bool | int | float | str) or (isinstance(found, float) and not math.isfinite(found)):
         allowed = "a finite number, a truth value or a text"
-        raise PartError(f"{part.__name__}: the setting {name}: {value!r} is not allowed; expected {allowed}")
+        raise PartError(f"{part.__name__}: settings.{name}: {value!r} is not allowed; expected {allowed}")
     return found
 
 

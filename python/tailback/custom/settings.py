@@ -24,10 +24,10 @@ def complaint(part: type[Any], settings: Mapping[str, Any]) -> str:
         for setting in settings:
             if setting not in names:
                 allowed = one_of(setting, names) if names else "no settings"
-                return f"settings that {part.__name__} knows, not {setting!r}: {allowed}"
+                return f"settings that {part.__name__} knows, not settings.{setting}: {allowed}"
         for name in names:
             if known[name].default is inspect.Parameter.empty and name not in settings:
-                return f"the setting {name!r}, which {part.__name__} has no default for"
+                return f"settings.{name}, which {part.__name__} has no default for"
     return _of_wrong_type(part, settings)
 
 
@@ -48,7 +48,7 @@ def _of_wrong_type(part: type[Any], settings: Mapping[str, Any]) -> str:
         if wanted and not any(_fits(plain(value), kind) for kind in wanted):
             kinds = " or ".join(_KINDS[kind] for kind in wanted)
             hint = meant_by_percentage(value) if float in wanted else ""
-            return f"{kinds} for the setting {name} of {part.__name__}, not {value!r}{hint}"
+            return f"{kinds} for settings.{name} of {part.__name__}, not {value!r}{hint}"
     return ""
 
 
