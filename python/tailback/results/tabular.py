@@ -7,7 +7,7 @@ import html
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from tailback.errors import unknown
 from tailback.results import tables
@@ -35,6 +35,20 @@ class Tabular:
 
         def summary(self) -> pl.DataFrame:
             """The metrics that people ask for first."""
+
+    if not TYPE_CHECKING:  # A checker of types is to tell names that there are none of.
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Says of a column's name in which tables it is.
+
+            Raises:
+                AttributeError: always.
+            """
+            held = vars(self)  # A copy that is being made has no tables yet.
+            places = [f'.{table}["{name}"]' for table in self.TABLES if name in getattr(held.get(table), "columns", ())]
+            known = f"; expected {' or '.join(places)}, since it is a column" if places else ""
+            message = f"{type(self).__name__!r} object has no attribute {name!r}{known}"
+            raise AttributeError(message, name=name, obj=self)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: what it is, and what it says in short."""
