@@ -4,7 +4,9 @@ in the wrong table. That every value is checked is the Rust tests' business."""
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
+from typing import Any
 
 import pytest
 
@@ -35,3 +37,41 @@ def test_copies_of_results_are_made_as_before(result: tb.Result) -> None:
     for other in (copy.copy(result), copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
         assert other.flows.equals(result.flows)
     assert not hasattr(result, "goodput")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda tb: tb.flows("cubic"), 'scheme is missing; expected it, as in tb.flows(2, "cubic")'),
+        (lambda tb: tb.flows(), "count is missing"),
+        (lambda tb: tb.flows(1, "cubic", "bulk", 3), "arguments: 3 is not allowed; expected its name"),
+        (lambda tb: tb.dumbbell("10 Mbit/s"), "'10 Mbit/s' is not allowed; expected its name, as in tb.dumbbell(rate="),
+        (lambda tb: tb.parking_lot(hops=2), "rate is missing; expected it, as in tb.parking_lot(hops=3, rate="),
+        (lambda tb: tb.Scenario(), "Scenario: 3 problems\n  duration is missing"),
+        (lambda tb: tb.Flow("cubic"), "arguments: 'cubic' is not allowed; expected its name, as in scheme=…"),
+        (lambda tb: tb.GraphLink(from_="a", to="b", rate=3), "rate: 3 is not allowed; expected a rate with its unit"),
+    ],
+)
+def test_calls_that_lack_something_say_what_is_expected(call: Any, said: str) -> None:
+    with pytest.raises(tb.ScenarioError) as raised:
+        call(tb)
+    assert said in str(raised.value)
+
+
+def test_a_part_that_is_called_says_how_it_is_named() -> None:
+    class Mine(tb.Controller):
+        def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None: ...
+        def directive(self) -> tb.Directive:
+            return tb.Directive(window=10_000)
+
+    class Line(tb.QueueDiscipline):
+        def enqueue(self, now: float, packet: tb.Packet, cx: tb.QueueCx) -> None: ...
+        def dequeue(self, now: float, cx: tb.QueueCx) -> tb.Packet | None: ...
+
+    classes: dict[type[Any], str] = {Mine: r"tb\.flows\(2, Mine\.scheme\(\)\)", Line: r"queue=Line\.queue\(\)"}
+    for part, expected in classes.items():
+        with pytest.raises(tb.PartError, match=rf"{part.__name__}\(\): runs make their parts; expected .*{expected}"):
+            part()
+    assert str(inspect.signature(Mine)) == "(connection: 'Connection')"
+    made: Any = Mine(None)  # type: ignore[arg-type]  # As tests of a class do.
+    assert type(copy.deepcopy(made)) is Mine

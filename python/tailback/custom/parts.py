@@ -3,8 +3,9 @@ bit/s. How parts reach the simulator is the business of ``registry.py``."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal
+import inspect
+from abc import ABC, ABCMeta, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from tailback._core import (
     Arrival,
@@ -19,9 +20,45 @@ from tailback._core import (
     QueueCx,
     Sent,
 )
+from tailback.errors import PartError
 
 
-class FeedbackPolicy(ABC):
+class Made(ABCMeta):
+    """The type of the classes of parts, which the run makes: who calls one without what it is made of is told how to name it."""
+
+    if not TYPE_CHECKING:  # Which a checker of types would take for what the classes themselves are called with.
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            """Makes a part.
+
+            Raises:
+                PartError: where there is nothing to make it of.
+            """
+            if not args and not kwargs and not cls._needs_nothing():
+                raise PartError(f"{cls.__name__}(): runs make their parts; expected {cls._named()}")
+            return super().__call__(*args, **kwargs)
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """What ``help`` shows: what ``__init__`` takes."""
+        whole = inspect.signature(cls.__init__)  # type: ignore[misc]  # Just of this class, not of its instances.
+        return whole.replace(parameters=[*whole.parameters.values()][1:], return_annotation=whole.empty)
+
+    def _needs_nothing(cls) -> bool:
+        try:
+            cls.__signature__.bind()
+        except TypeError:
+            return False
+        return True
+
+    def _named(cls) -> str:
+        for way, where in (("scheme", "tb.flows(2, {})"), ("queue", "tb.dumbbell(…, queue={})")):
+            if hasattr(cls, way):
+                return f"the class with its settings, {where.format(f'{cls.__name__}.{way}()')}"
+        return f"the class itself, policy = {cls.__name__} in a controller"
+
+
+class FeedbackPolicy(ABC, metaclass=Made):
     """The receiver's half of a scheme: it sees packets arrive and decides what to report, and when.
 
     Acknowledgements of reliable streams are not its business; the transport makes them.
@@ -49,7 +86,7 @@ class FeedbackPolicy(ABC):
         return None
 
 
-class Controller(ABC):
+class Controller(ABC, metaclass=Made):
     """The sender's half of a scheme: it sees packets leave and feedback arrive, and answers with a directive.
 
     ``on_feedback`` is called for every batch of feedback, ``on_sent`` for every packet that leaves and ``on_timer`` at
@@ -99,10 +136,10 @@ class Controller(ABC):
     def directive(self) -> Directive:
         """What the sender may do from now on."""
 
-    def on_sent(self, now: float, sent: Sent, cx: Cx) -> None:  # noqa: B027 (to be left out or overridden)
+    def on_sent(self, now: float, sent: Sent, cx: Cx) -> None:
         """A packet leaves; ``sent.tag`` comes back with its acknowledgement or loss."""
 
-    def on_timer(self, now: float, cx: Cx) -> None:  # noqa: B027 (likewise)
+    def on_timer(self, now: float, cx: Cx) -> None:
         """The time given by :meth:`next_timer` has come."""
 
     def next_timer(self) -> float | None:
@@ -121,7 +158,7 @@ class Controller(ABC):
         return _entered(cls, settings)
 
 
-class QueueDiscipline(ABC):
+class QueueDiscipline(ABC, metaclass=Made):
     """Decides order, drops and marks at a link. Everything that is enqueued must be dropped or given out again, once."""
 
     name: ClassVar[str] = ""
@@ -148,7 +185,7 @@ class QueueDiscipline(ABC):
         """When the discipline wants to be called without a packet."""
         return None
 
-    def on_timer(self, now: float, cx: QueueCx) -> None:  # noqa: B027 (to be left out or overridden)
+    def on_timer(self, now: float, cx: QueueCx) -> None:
         """The time given by :meth:`next_timer` has come."""
 
     @classmethod

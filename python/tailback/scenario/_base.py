@@ -5,10 +5,24 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from tailback.errors import Problem, ScenarioError
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass as _Model
+else:
+    _Model = type(BaseModel)
 
 
 class Quantity:
@@ -27,7 +41,29 @@ class Quantity:
         return value
 
 
-class Part(BaseModel):
+class _Told(_Model):
+    """The type of parts of scenarios: what is wrong with their arguments is told as everywhere."""
+
+    if not TYPE_CHECKING:  # Which a checker of types would take for what the classes themselves are called with.
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Makes a part.
+
+            Raises:
+                ScenarioError: everything that is not allowed, at once.
+            """
+            if args:
+                first = next(iter(self.model_fields), "name")
+                raise ScenarioError([Problem("arguments", repr(args[0]), f"its name, as in {first}=…")], self.__name__)
+            try:
+                return super().__call__(**kwargs)
+            except ValidationError as error:
+                from tailback.scenario.problems import from_pydantic
+
+                raise ScenarioError(from_pydantic(error), self.__name__) from None
+
+
+class Part(BaseModel, metaclass=_Told):
     """A part of a scenario: unchangeable, without unknown fields."""
 
     model_config = ConfigDict(

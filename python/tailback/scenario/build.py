@@ -12,12 +12,14 @@ from tailback.custom.registry import by_plain_name
 from tailback.errors import Problem, ScenarioError
 from tailback.scenario import _models
 from tailback.scenario._base import plain
+from tailback.scenario.arguments import by_name
 from tailback.scenario.problems import from_core, from_pydantic, understood
 from tailback.scenario.scenario import Scenario
 
 _RUN = ("name", "description", "warm_up", "seed", "record", "flows", "aggregates")
 
 
+@by_name('tb.dumbbell(rate="10 Mbit/s", delay="20 ms")')
 def dumbbell(
     *,
     delay: str = "20 ms",
@@ -49,6 +51,7 @@ def dumbbell(
     return _scenario("dumbbell", duration, {**link, **fields})
 
 
+@by_name('tb.parking_lot(hops=3, rate="10 Mbit/s")')
 def parking_lot(
     *, hops: int, rate: str, delay: str = "20 ms", buffer: str = "1 BDP", duration: str = "60 s", **fields: Any
 ) -> Scenario:
@@ -60,6 +63,7 @@ def parking_lot(
     return _scenario("parking-lot", duration, {**link, **fields})
 
 
+@by_name('tb.star(hosts=4, rate="10 Mbit/s")')
 def star(
     *, hosts: int, rate: str, delay: str = "20 ms", buffer: str = "1 BDP", duration: str = "60 s", **fields: Any
 ) -> Scenario:
@@ -67,6 +71,7 @@ def star(
     return _scenario("star", duration, {"hosts": hosts, "rate": rate, "delay": delay, "buffer": buffer, **fields})
 
 
+@by_name('tb.home(rate="100 Mbit/s", upload="20 Mbit/s")')
 def home(
     *,
     rate: str | None = "100 Mbit/s",
@@ -107,6 +112,7 @@ def graph(*links: _models.GraphLink | Mapping[str, Any], duration: str = "60 s",
     return _scenario("graph", duration, {**fields, "links": [*links, *fields.get("links", ())]})
 
 
+@by_name('tb.flows(2, "cubic")')
 def flows(
     count: int,
     scheme: _models.SchemeOrName | str | Mapping[str, Any],
