@@ -5,7 +5,12 @@ from __future__ import annotations
 
 import copy
 import inspect
+import os
 import pickle
+import pty
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,3 +80,18 @@ def test_a_part_that_is_called_says_how_it_is_named() -> None:
     assert str(inspect.signature(Mine)) == "(connection: 'Connection')"
     made: Any = Mine(None)  # type: ignore[arg-type]  # As tests of a class do.
     assert type(copy.deepcopy(made)) is Mine
+
+
+def test_a_report_says_what_it_does_to_who_looks(result: tb.Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "run")
+    told, terminal = pty.openpty()
+    command = [sys.executable, "-m", "tailback", "report", str(tmp_path / "run")]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=terminal, check=True, env={**os.environ, "TERM": "xterm"}
+    )
+    os.close(terminal)
+    assert done.stdout.decode().strip().endswith("index.html")
+    assert os.read(told, 10_000).decode() == "writing the report …\r\x1b[K"
+    os.close(told)
+    silent = subprocess.run(command, capture_output=True, check=True)
+    assert silent.stderr == b""

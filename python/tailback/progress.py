@@ -1,11 +1,14 @@
-"""A progress bar that shows itself only to somebody, on a terminal or in a notebook, and only when something takes longer
-than two seconds."""
+"""What tells somebody that work is being done: a progress bar, on a terminal or in a notebook, when something takes longer
+than two seconds; and a line on a terminal for work that nobody can count."""
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -71,6 +74,21 @@ class Bar:
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2)
         self._task = self._progress.add_task(self._what, total=self._total or None)
         self._progress.start()
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """Says on standard error, where that is a terminal, what is done inside; the line goes away with the end of it."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    erases = os.environ.get("TERM", "dumb") != "dumb"
+    print(f"{what} …", end="" if erases else "\n", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        if erases:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _seen() -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from tailback.errors import refused
+from tailback.progress import told
 
 
 def write_report(folder: Path, out: Path | None, *, cells: Mapping[str, str | None], trust: bool = False) -> None:
@@ -24,6 +25,12 @@ def write_report(folder: Path, out: Path | None, *, cells: Mapping[str, str | No
         NotFoundError: for an axis or a metric that the sweep has not.
         ArgumentError: where ``cells`` chooses and there are no two axes.
     """
+    with told("writing the report"):  # Importing the libraries alone takes a second and more.
+        page = _written(folder, out, cells, trust)
+    typer.echo(str(page))
+
+
+def _written(folder: Path, out: Path | None, cells: Mapping[str, str | None], trust: bool) -> Path:
     from tailback.report.drawn import Cells
     from tailback.report.page import expect_room, room
     from tailback.report.sweep import write_result_report, write_sweep_report
@@ -44,4 +51,4 @@ def write_report(folder: Path, out: Path | None, *, cells: Mapping[str, str | No
                     raise refused(f"--{name}", choice, "nothing for a single run: heat maps are of sweeps")
             with room(target) as where:
                 write_result_report(found, where, folder)
-    typer.echo(str(target / "index.html"))
+    return target / "index.html"
