@@ -55,6 +55,8 @@ def test_copies_of_results_are_made_as_before(result: tb.Result) -> None:
         (lambda tb: tb.Scenario(), "Scenario: 3 problems\n  duration is missing"),
         (lambda tb: tb.Flow("cubic"), "arguments: 'cubic' is not allowed; expected its name, as in scheme=…"),
         (lambda tb: tb.GraphLink(from_="a", to="b", rate=3), "rate: 3 is not allowed; expected a rate with its unit"),
+        (lambda tb: tb.flows(1, "reno", transport={"ecn_echo": "counted"}), "expected `ecn_echo` in `receiver`"),
+        (lambda tb: tb.dumbbell(rate="1 Mbit/s", loss=float("nan")), '"nan" is not allowed; expected a number from 0'),
     ],
 )
 def test_calls_that_lack_something_say_what_is_expected(call: Any, said: str) -> None:

@@ -42,6 +42,7 @@ pub mod trace;
 pub mod transfer;
 mod unit_hint;
 mod walk;
+mod wrong_table;
 
 pub use columns::columns;
 pub use load::{load, load_while};

@@ -10,6 +10,7 @@ use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
 use crate::custom_names::{CUSTOM, Kind};
 use crate::schema_node::{Node, Tags, describe, quoted, shown};
 use crate::unit_hint::{meant, percentage};
+use crate::wrong_table::belongs;
 
 /// What a walk found.
 pub(crate) struct Walked {
@@ -32,6 +33,8 @@ pub(crate) fn walk(value: &Value) -> Walked {
 struct Walker {
     errors: Vec<FieldError>,
     removed: BTreeSet<String>,
+    /// The tables around the place that is looked at, the outermost first.
+    around: Vec<Node>,
 }
 
 impl Walker {
@@ -67,6 +70,7 @@ impl Walker {
 
     fn object(&mut self, path: &str, map: &Map<String, Value>, node: Node) -> Value {
         let mut kept = Map::new();
+        self.around.push(node);
         for (key, value) in map {
             let path = join(path, key);
             match node.property(key) {
@@ -76,6 +80,7 @@ impl Walker {
                 None => self.unknown(&path, key, node),
             }
         }
+        self.around.pop();
         for key in node.required() {
             // A null stands for an absent field everywhere.
             if map.get(*key).is_none_or(Value::is_null)
@@ -90,8 +95,9 @@ impl Walker {
 
     fn unknown(&mut self, path: &str, key: &str, node: Node) {
         let names = node.property_names();
-        let hint = nearest(key, names.iter().copied())
-            .map_or_else(|| "a known one".to_owned(), |name| format!("`{name}` (the nearest name)"));
+        let outer = self.around.iter().rev().nth(1).copied();
+        let near = || nearest(key, names.iter().copied()).map(|name| format!("`{name}` (the nearest name)"));
+        let hint = belongs(path, key, node, outer).or_else(near).unwrap_or_else(|| "a known one".to_owned());
         let allowed = format!("{hint}; the fields here are {}", names.join(", "));
         self.complain(path, format!("the unknown field `{key}`"), allowed);
     }
@@ -152,7 +158,7 @@ impl Walker {
         if value.is_null() && alternatives.iter().any(|node| node.accepts_type_of(value)) {
             return Some(Value::Null);
         }
-        if part_of_one(value).is_some() && takes_numbers(node) {
+        if (part_of_one(value).is_some() || is_no_number(value)) && takes_numbers(node) {
             // No name is like it, though the field may take names too.
             self.complain(path, shown(value), described(node, value));
             return None;
@@ -184,7 +190,7 @@ impl Walker {
         let best = alternatives
             .iter()
             .map(|node| {
-                let mut attempt = Self::default();
+                let mut attempt = Self { around: self.around.clone(), ..Self::default() };
                 (attempt.value(path, value, *node), attempt.errors, attempt.removed)
             })
             .min_by_key(|(_, errors, _)| errors.len());
@@ -251,6 +257,11 @@ fn described(node: Node, value: &Value) -> String {
         }
         None => describe(node),
     }
+}
+
+/// Numbers that JSON does not have are texts, as Python writes them.
+fn is_no_number(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| ["nan", "inf", "-inf"].iter().any(|one| text.eq_ignore_ascii_case(one)))
 }
 
 fn part_of_one(value: &Value) -> Option<f64> {

@@ -293,6 +293,49 @@ fn percentages() {
 }
 
 #[test]
+fn numbers_that_are_none() {
+    for text in ["nan", "inf", "-inf"] {
+        let allowed = ["expected a number from 0 up to 1", "or one of \"independent\""];
+        complains(&with("buffer =", &format!("loss = \"{text}\"\nbuffer =")), "topology.loss", &allowed);
+        // Without the quotes, what TOML calls a number.
+        let plain = Scenario::from_toml(&with("buffer =", &format!("loss = {text}\nbuffer =")));
+        assert!(plain.unwrap_err().to_string().contains("expected a number from 0 up to 1"), "{text}");
+    }
+}
+
+#[test]
+fn fields_in_the_wrong_table() {
+    let flow = |line: &str| with("scheme =", &format!("{line}\nscheme ="));
+    let transport = flow("transport = { ecn_echo = \"per-packet\" }");
+    complains(
+        &transport,
+        "flows[0].transport.ecn_echo",
+        &["expected `ecn_echo` in `receiver` or in `datagram`; the fields here"],
+    );
+    complains(&flow("ecn = \"ect0\""), "flows[0].ecn", &["expected `ecn` in `transport` or in `datagram`;"]);
+    complains(
+        &flow("warm_up = \"1 s\""),
+        "flows[0].warm_up",
+        &["expected `warm_up` beside `flows`, not in it;"],
+    );
+    complains(&flow("queue = \"red\""), "flows[0].queue", &["expected `queue` in `topology`;"]);
+    let source = flow("source = { name = \"files\", stop = \"1 s\" }");
+    complains(&source, "flows[0].source.stop", &["expected `stop` beside `source`, not in it;"]);
+    complains(
+        &with("duration =", "rate = \"1 Mbit/s\"\nduration ="),
+        "rate",
+        &["expected `rate` in `topology`;"],
+    );
+    // What is there nowhere, and what is misspelt, is told as before.
+    complains(&flow("colour = 1"), "flows[0].colour", &["expected a known one;"]);
+    complains(
+        &flow("transport = { ecnn = \"ect0\" }"),
+        "flows[0].transport.ecnn",
+        &["`ecn` (the nearest name)"],
+    );
+}
+
+#[test]
 fn series_that_fill_memory() {
     let text = with("scheme = ", "count = 10000\nscheme = ").replace("\"10 s\"", "\"1 h\"");
     too_much(&text, "record.bin: 100 ms with 10000 flows");
