@@ -84,6 +84,17 @@ def test_a_part_that_is_called_says_how_it_is_named() -> None:
     assert type(copy.deepcopy(made)) is Mine
 
 
+def test_a_value_alone_is_always_drawn() -> None:
+    link = tb.dumbbell(rate="5 Mbit/s", delay="5 ms", duration="2 s")
+    short = link.with_flows(tb.flows(1, "reno", {"name": "files", "size": "20 kB", "pause": "100 ms"}))
+    size, pause = {"name": "constant", "value": "20 kB"}, {"name": "constant", "value": "100 ms"}
+    long = link.with_flows(tb.flows(1, "reno", {"name": "files", "size": size, "pause": pause}))
+    assert short == long
+    assert short.run().hash == long.run().hash
+    both = short.sweep(**{"flows[0].source.pause": ["100 ms", "1 s"]}, seeds=1)
+    assert both.failed.is_empty()
+
+
 def test_a_report_says_what_it_does_to_who_looks(result: tb.Result, tmp_path: Path) -> None:
     result.save(tmp_path / "run")
     told, terminal = pty.openpty()

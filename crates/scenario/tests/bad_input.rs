@@ -336,6 +336,20 @@ fn fields_in_the_wrong_table() {
 }
 
 #[test]
+fn values_alone_in_place_of_distributions() {
+    let files =
+        |size: &str| with("scheme =", &format!("source = {{ name = \"files\", size = {size} }}\nscheme ="));
+    let short = Scenario::from_toml(&files("\"30 kB\"")).expect("a value alone");
+    let table = Scenario::from_toml(&files("{ name = \"constant\", value = \"30 kB\" }")).expect("a table");
+    assert_eq!(short.to_toml(), table.to_toml());
+    assert!(short.to_toml().contains("constant"), "{}", short.to_toml());
+    let allowed = ["an amount of data with its unit", "or a table with `name` one of \"constant\""];
+    complains(&files("30000"), "flows[0].source.size", &allowed);
+    complains(&files("\"30 ms\""), "flows[0].source.size", &["an amount of data with its unit"]);
+    complains(&files("\"0 B\""), "flows[0].source.size.value", &["more than zero"]);
+}
+
+#[test]
 fn series_that_fill_memory() {
     let text = with("scheme = ", "count = 10000\nscheme = ").replace("\"10 s\"", "\"1 h\"");
     too_much(&text, "record.bin: 100 ms with 10000 flows");

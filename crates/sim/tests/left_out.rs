@@ -405,19 +405,19 @@ fn source(talk: &Talk, is_datagram: bool) -> SourceConfig {
         _ if is_datagram => SourceConfig::Datagrams(DatagramsConfig {
             rate,
             count: Some(talk.amount),
-            size: Distribution::constant(Bytes::new(payload)),
+            size: Distribution::constant(Bytes::new(payload)).into(),
             arrivals: if talk.source > 2 { Arrivals::Poisson } else { Arrivals::Constant },
         }),
         0 => SourceConfig::OnOff(OnOffConfig {
             rate,
-            on: Distribution::exponential(Span::from_millis(40)),
-            off: Distribution::exponential(Span::from_millis(60)),
+            on: Distribution::exponential(Span::from_millis(40)).into(),
+            off: Distribution::exponential(Span::from_millis(60)).into(),
             total: Some(Bytes::new(talk.amount * payload)),
             ..OnOffConfig::default()
         }),
         1 => SourceConfig::Files(FilesConfig {
-            size: Distribution::exponential(Bytes::new(12 * payload)),
-            pause: Distribution::exponential(Span::from_millis(40)),
+            size: Distribution::exponential(Bytes::new(12 * payload)).into(),
+            pause: Distribution::exponential(Span::from_millis(40)).into(),
             count: Some(talk.amount / 10 + 1),
             ..FilesConfig::default()
         }),

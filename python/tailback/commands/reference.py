@@ -98,6 +98,8 @@ TITLES: Mapping[str, str] = {
     "CodepointsConfig": "CAKE: codepoints of flows",
     "Measure": "What RED measures",
     "BucketClassConfig": "Classes with token buckets",
+    "SpanOrDistribution": "A time, or a distribution of times",
+    "BytesOrDistribution": "A size, or a distribution of sizes",
     "SpanDistribution": "Distributions of times",
     "BytesDistribution": "Distributions of sizes",
     "Connection": "Connections of a session",

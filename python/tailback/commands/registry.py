@@ -83,7 +83,8 @@ def _whole(entry: dict[str, Any]) -> None:
     if table.row_count:
         out.print(table)
     if drawn := [one["name"] for one in entry["parameters"] if '"pareto"' in one.get("type", "")]:
-        out.print(Text(f"  What {' and '.join(drawn)} may be, with their own parameters", style="dim"))
+        said = f"  What {' and '.join(drawn)} may be, with their own parameters; a value alone is constant"
+        out.print(Text(said, style="dim"))
         out.print(_distributions())
     if entry.get("state"):
         out.print(Text(f"  State that record.queue_state records: {', '.join(entry['state'])}", style="dim"))

@@ -2600,6 +2600,10 @@ BytesDistribution: TypeAlias = Annotated[
 """A distribution of times or of amounts of data."""
 
 
+BytesOrDistribution: TypeAlias = Bytes | BytesDistribution
+"""A value alone is always drawn, as by the distribution ``constant``."""
+
+
 Connection: TypeAlias = Literal["per-file", "kept"]
 """What carries the files of a session.
 
@@ -2826,15 +2830,19 @@ SpanDistribution: TypeAlias = Annotated[
 """A distribution of times or of amounts of data."""
 
 
+SpanOrDistribution: TypeAlias = Span | SpanDistribution
+"""A value alone is always drawn, as by the distribution ``constant``."""
+
+
 class OnOffSource(Part):
     """Bursts and pauses."""
 
     TAG: ClassVar[str] = "name"
     name: Literal["on-off"] = "on-off"
-    on: SpanDistribution = ExponentialSpanDistribution(mean="500 ms")
+    on: SpanOrDistribution = ExponentialSpanDistribution(mean="500 ms")
     """How long bursts last. Default exponential with mean 500 ms."""
 
-    off: SpanDistribution = ExponentialSpanDistribution(mean="500 ms")
+    off: SpanOrDistribution = ExponentialSpanDistribution(mean="500 ms")
     """How long pauses last. Default exponential with mean 500 ms."""
 
     rate: BitRate = "1 Mbit/s"
@@ -2865,10 +2873,10 @@ class FilesSource(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["files"] = "files"
-    size: BytesDistribution = ParetoBytesDistribution(mean="12 kB", shape=1.2)
+    size: BytesOrDistribution = ParetoBytesDistribution(mean="12 kB", shape=1.2)
     """How large files are, headers not counted. Default Pareto with mean 12 kB and shape 1.2."""
 
-    pause: SpanDistribution = ExponentialSpanDistribution(mean="1 s")
+    pause: SpanOrDistribution = ExponentialSpanDistribution(mean="1 s")
     """How long pauses are. Default exponential with mean 1 s."""
 
     connection: Connection = "per-file"
@@ -2892,7 +2900,7 @@ class DatagramsSource(Part):
     rate: BitRate = "1 Mbit/s"
     """Mean application data per time; the mean interval is the mean size over this. Default 1 Mbit/s."""
 
-    size: BytesDistribution = ConstantBytesDistribution(value="960 B")
+    size: BytesOrDistribution = ConstantBytesDistribution(value="960 B")
     """How large datagrams are, without the header that the endpoint adds. Default constant, 960 B."""
 
     count: Annotated[int | None, Field(ge=0)] = None
@@ -3877,6 +3885,7 @@ __all__ = [
     "BurstReaction",
     "Bytes",
     "BytesDistribution",
+    "BytesOrDistribution",
     "CakeAckFilter",
     "CakeFraming",
     "CakeIsolation",
@@ -4053,6 +4062,7 @@ __all__ = [
     "SourceOrName",
     "Span",
     "SpanDistribution",
+    "SpanOrDistribution",
     "SpanRange",
     "Spread",
     "SpuriousDetection",

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Checker, Span, Stream, Time};
 
 use super::distribution::{Distribution, Quantity};
+use super::drawn::Drawn;
 use super::parts::{BoxedSource, Offer, Source, SourceKind};
 
 /// When datagrams come.
@@ -34,7 +35,7 @@ pub struct DatagramsConfig {
     /// Mean application data per time; the mean interval is the mean size over this. Default 1 Mbit/s.
     pub rate: BitRate,
     /// How large datagrams are, without the header that the endpoint adds. Default constant, 960 B.
-    pub size: Distribution<Bytes>,
+    pub size: Drawn<Bytes>,
     /// The source ends after so many datagrams; by default never.
     pub count: Option<u64>,
 }
@@ -44,7 +45,7 @@ impl Default for DatagramsConfig {
         Self {
             arrivals: Arrivals::Constant,
             rate: BitRate::from_bits_per_sec(1_000_000),
-            size: Distribution::constant(Bytes::new(960)),
+            size: Distribution::constant(Bytes::new(960)).into(),
             count: None,
         }
     }
@@ -94,7 +95,7 @@ impl Datagrams {
     pub fn new(config: DatagramsConfig) -> Self {
         let interval = config.interval();
         let left = config.count.unwrap_or(u64::MAX);
-        Self { arrivals: config.arrivals, interval, size: config.size, rate: config.rate, next: None, left }
+        Self { arrivals: config.arrivals, interval, size: config.size.0, rate: config.rate, next: None, left }
     }
 
     fn gap(&self, rng: &mut Stream) -> Span {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker, Span, Stream, Time};
 
 use super::distribution::Distribution;
+use super::drawn::Drawn;
 use super::parts::{BoxedSource, Offer, Source, SourceKind};
 
 /// What carries the files of a session.
@@ -24,9 +25,9 @@ pub enum Connection {
 #[serde(default, deny_unknown_fields)]
 pub struct FilesConfig {
     /// How large files are, headers not counted. Default Pareto with mean 12 kB and shape 1.2.
-    pub size: Distribution<Bytes>,
+    pub size: Drawn<Bytes>,
     /// How long pauses are. Default exponential with mean 1 s.
-    pub pause: Distribution<Span>,
+    pub pause: Drawn<Span>,
     /// What carries the files: `per-file`, a new connection for each, or `kept`, one for all. Default per-file.
     pub connection: Connection,
     /// The session ends after so many files; by default never.
@@ -38,8 +39,8 @@ pub struct FilesConfig {
 impl Default for FilesConfig {
     fn default() -> Self {
         Self {
-            size: Distribution::pareto(Bytes::new(12_000), 1.2),
-            pause: Distribution::exponential(Span::from_secs(1)),
+            size: Distribution::pareto(Bytes::new(12_000), 1.2).into(),
+            pause: Distribution::exponential(Span::from_secs(1)).into(),
             connection: Connection::PerFile,
             count: None,
             pause_first: false,

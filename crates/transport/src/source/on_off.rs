@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Checker, Span, Stream, Time};
 
 use super::distribution::Distribution;
+use super::drawn::Drawn;
 use super::parts::{BoxedSource, Offer, Source, SourceKind};
 
 /// Bursts and pauses.
@@ -17,9 +18,9 @@ use super::parts::{BoxedSource, Offer, Source, SourceKind};
 #[serde(default, deny_unknown_fields)]
 pub struct OnOffConfig {
     /// How long bursts last. Default exponential with mean 500 ms.
-    pub on: Distribution<Span>,
+    pub on: Drawn<Span>,
     /// How long pauses last. Default exponential with mean 500 ms.
-    pub off: Distribution<Span>,
+    pub off: Drawn<Span>,
     /// Application data per time while on, headers not counted. Default 1 Mbit/s.
     pub rate: BitRate,
     /// How much is offered at a time while on, headers not counted; what remains of a burst is carried over to the
@@ -39,8 +40,8 @@ pub struct OnOffConfig {
 impl Default for OnOffConfig {
     fn default() -> Self {
         Self {
-            on: Distribution::exponential(Span::from_millis(500)),
-            off: Distribution::exponential(Span::from_millis(500)),
+            on: Distribution::exponential(Span::from_millis(500)).into(),
+            off: Distribution::exponential(Span::from_millis(500)).into(),
             rate: BitRate::from_bits_per_sec(1_000_000),
             chunk: Bytes::new(960),
             at_once: false,
