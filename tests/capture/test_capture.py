@@ -55,6 +55,27 @@ def test_tshark_reads_every_packet(logged: tb.Result, tmp_path: Path) -> None:
 
 
 @needs_tshark
+def test_tshark_finds_no_wrong_checksum(logged: tb.Result, tmp_path: Path) -> None:
+    capture = write_pcapng(logged, tmp_path / "run.pcapng")
+    asked = [f"{each}.check_checksum:TRUE" for each in ("ip", "tcp", "udp")]
+    command = [str(TSHARK), "-r", str(capture), *(word for each in asked for word in ("-o", each))]
+    command += ["-Y", "tcp.checksum.status == Bad or udp.checksum.status == Bad or ip.checksum.status == Bad"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert not done.stdout, done.stdout[:500]
+
+
+def test_checksums_are_those_of_payloads_of_zeros(logged: tb.Result, tmp_path: Path) -> None:
+    blob = write_pcapng(logged, tmp_path / "run.pcapng", flow="sack-0").read_bytes()
+    first = blob.index(struct.pack("<II", 6, 72))
+    blocks = [blob[at : at + 72] for at in range(first, len(blob), 72)]
+    for block in blocks:
+        packet = block[28:68] + bytes(struct.unpack(">H", block[30:32])[0] - 40)
+        pseudo = packet[12:20] + struct.pack(">HH", 6, len(packet) - 20)
+        total = sum(struct.unpack(f">{(len(pseudo) + len(packet) - 20) // 2}H", pseudo + packet[20:]))
+        assert total % 0xFFFF == 0, "the sum of all words, checksum included, is minus zero"
+
+
+@needs_tshark
 def test_tshark_finds_the_retransmissions(logged: tb.Result, tmp_path: Path) -> None:
     capture = write_pcapng(logged, tmp_path / "run.pcapng", flow="sack-0")
     again = fields(capture, "tcp.seq", only="tcp.analysis.retransmission or tcp.analysis.out_of_order")

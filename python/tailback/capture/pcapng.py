@@ -3,7 +3,8 @@ made up from what the simulator knows. Payloads are left out, as with a short sn
 
 What is made up: addresses (10.0.x.y sends, 10.1.x.y receives, one pair per flow), ports, the initial sequence number
 (none: segment ``n`` begins at byte ``n`` times the payload), IP identifiers. Connections begin without a handshake, and
-acknowledgements carry no SACK blocks, since the log has none. Checksums of TCP and UDP are zero.
+acknowledgements carry no SACK blocks, since the log has none. TCP's checksums are those of payloads of zeros; datagrams have
+none, as IPv4 allows.
 """
 
 from __future__ import annotations
@@ -155,10 +156,19 @@ def _ip_headers(blocks: NDArray[np.uint8], columns: _Columns) -> None:
     blocks[:, 37] = np.where(columns.is_udp, 17, 6)
     _put(blocks, 40, np.where(columns.forward, sender, receiver), ">u4")
     _put(blocks, 44, np.where(columns.forward, receiver, sender), ">u4")
-    total = blocks[:, 28:48].copy().view(">u2").astype(np.uint64).sum(axis=1)
-    total = (total & 0xFFFF) + (total >> 16)
-    total = (total & 0xFFFF) + (total >> 16)
-    _put(blocks, 38, 0xFFFF - total, ">u2")
+    _put(blocks, 38, _checksum(_sum_of(blocks, 28, 48)), ">u2")
+
+
+def _sum_of(blocks: NDArray[np.uint8], begin: int, end: int) -> NDArray[np.uint64]:
+    """The sum of the 16-bit words in some bytes of each block."""
+    return blocks[:, begin:end].copy().view(">u2").astype(np.uint64).sum(axis=1)
+
+
+def _checksum(total: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The complement of a sum of 16-bit words, its carries added (RFC 1071)."""
+    for _ in range(2):
+        total = (total & np.uint64(0xFFFF)) + (total >> np.uint64(16))
+    return np.uint64(0xFFFF) - total
 
 
 def _transport(blocks: NDArray[np.uint8], columns: _Columns) -> None:
@@ -173,6 +183,10 @@ def _transport(blocks: NDArray[np.uint8], columns: _Columns) -> None:
     blocks[tcp, 60] = 0x50
     blocks[tcp, 61] = columns.flags[tcp]
     _put(blocks, 62, 0xFFFF, ">u2", tcp)
+    # Over addresses, protocol, length and the header itself; a payload of zeros adds nothing.
+    segment = (columns.length - _IP).astype(np.uint64)
+    total = _sum_of(blocks, 40, 48) + np.uint64(6) + segment + _sum_of(blocks, 48, 68)
+    _put(blocks, 64, _checksum(total)[tcp], ">u2", tcp)
     _put(blocks, 52, columns.length[udp] - _IP, ">u2", udp)
 
 
