@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import shutil
@@ -52,6 +53,16 @@ def test_tshark_reads_every_packet(logged: tb.Result, tmp_path: Path) -> None:
         assert {row[1] for row in mine} == ({"17"} if flow == "cbr" else {"6"})
     assert all(row[3] == "1" and not row[4] for row in rows), "checksums are good, nothing is malformed"
     assert sum(int(row[2]) for row in rows if row[0].startswith("10.0.")) == logged.flows["sent_bytes"].sum()
+
+
+@needs_tshark
+def test_real_flows_that_are_not_tcp_are_not_told_as_tcp(logged: tb.Result, tmp_path: Path) -> None:
+    protocols = pl.Series("scheme", ["tcp", "udp", "protocol 132"])
+    real = dataclasses.replace(logged, flows=logged.flows.with_columns(protocols))
+    capture = write_pcapng(real, tmp_path / "real.pcapng")
+    rows = fields(capture, "ip.proto", "ip.addr", only="ip.src == 10.0.0.0/16")
+    found = {(row[1].split(",")[0], row[0]) for row in rows}
+    assert found == {("10.0.0.1", "6"), ("10.0.0.2", "17"), ("10.0.0.3", "17")}
 
 
 @needs_tshark

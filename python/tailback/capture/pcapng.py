@@ -198,7 +198,7 @@ def _per_flow(result: Result) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
     payloads, datagrams = [], []
     for name, scheme in result.flows.select("group", "scheme").iter_rows():
         group: dict[str, Any] = groups.get(name, {})
-        sends_datagrams = reliability.get(scheme) == "datagram"
+        sends_datagrams = reliability.get(scheme) == "datagram" or _is_real_datagrams(scheme)
         home = group.get("datagram" if sends_datagrams else "transport", {})
         segment = number(home.get("segment_size", "1000 B"))
         payloads.append(max(int(segment) - _IP - _TCP, 1))
@@ -207,6 +207,11 @@ def _per_flow(result: Result) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         payloads.append(1)
         datagrams.append(True)
     return np.array(payloads, dtype=np.uint64), np.array(datagrams, dtype=np.bool_)
+
+
+def _is_real_datagrams(protocol: str) -> bool:
+    """Whether a flow that ``tailback shell`` recorded, which has its protocol in place of a scheme, is anything but TCP."""
+    return protocol in {"udp", "icmp", "icmpv6", "fragments"} or protocol.startswith("protocol ")
 
 
 def _put(blocks: NDArray[np.uint8], offset: int, value: Any, kind: str, rows: NDArray[np.intp] | None = None) -> None:
