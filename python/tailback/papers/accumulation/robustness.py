@@ -199,8 +199,9 @@ def _why(paper: Mapping[str, Summed], ours: Mapping[str, Summed], minutes: float
     return (
         f"In {minutes:.0f} minutes of flows, pauses over a second: {where}. A window of a packet or two gives no three "
         "duplicate acknowledgements, so its loss waits for the timer; where the retransmission is lost as well the timer backs "
-        "off (RFC 6298 §5.5), 0.2 + 0.4 + 0.8 s. The paper has nothing against that: its byte counts halve the window and do "
-        f"not repair. With our repair by counts there are {sum(each.stalls for each in ours.values())}, and over half a second "
+        "off (RFC 6298 §5.5), 0.2 + 0.4 + 0.8 s. The paper has no remedy: its byte counts halve the window but repair "
+        f"nothing. With our repair by counts there are {sum(each.stalls for each in ours.values())}, and over half a "
+        "second "
         f"{sum(each.short for each in ours.values())} in place of {sum(each.short for each in paper.values())}."
     )
 

@@ -148,8 +148,8 @@ def _judged(data: pl.DataFrame) -> Outcome:
     gap = max((row["at_once"] / row["published"] - 1.0 for row in kept), key=abs)
     off = max((row["completion"] / row["published"] - 1.0 for row in kept), key=abs)
     begun = (
-        "The printed times are of cross traffic that is there from the beginning, as the printed optimum assumes: so run, "
-        f"completion is within {100 * abs(gap):.1f} % of every one of them."
+        "The printed times are of cross traffic that is there from the beginning, as the printed optimum assumes: run in "
+        f"this way, completion is within {100 * abs(gap):.1f} % of every one of them."
     )
     return Outcome(
         measured={
@@ -171,8 +171,8 @@ def _judged(data: pl.DataFrame) -> Outcome:
         why=(
             "As §9.4.7 is written, the sources come one by one from 100 ms on. Most of the file has passed before the load is "
             f"there, so that this is the easier case. Completion is up to {100 * abs(off):.0f} % from the printed times and, from "
-            "a load of 0.6 on, below the printed optimum: that leaves connection 1 what the cross traffic leaves over from the "
-            "beginning, while fair queueing gives it as much as any one of the ten."
+            "a load of 0.6 on, below the printed optimum: the optimum gives connection 1 what the cross traffic leaves "
+            "from the beginning, while fair queueing gives it as much as each of the ten."
         ),
         scenario=scenario(0.6).to_toml(),
         notes=(

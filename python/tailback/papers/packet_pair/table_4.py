@@ -239,10 +239,12 @@ def _why(data: pl.DataFrame, lost: Mapping[str, pl.Series]) -> str:
         + " of the printed losses. Losses per 1000 TU for N = 2 to 10 are "
         + "; ".join(f"{_row(found)} with {SETPOINTS[way][0]}" for way, found in lost.items())
         + f"; {rates(data, 'program_loss_rate')} with the program's estimator, and {rates(data, 'limited_loss_rate')} with that "
-        "and our limit. Chance is not it: with the others' starts spread over a round trip, twelve times anew, source 1 loses 1.1 "
-        "to 1.3, 1.2 to 2.0, 1.3 to 2.5, 2.0 to 3.8, 4.1 to 4.9 and 5.0 to 6.7 for N = 5 to 10. So it is the probing that loses: "
-        "the gentler or fixed setpoint loses next to nothing, and cutting it for every lost packet, as the program does, loses "
-        "less and not more. From N = 8 on the printed figures lie between those of source 1 and of all sources. Where they come "
+        "and our limit. Chance is not the reason: with the others' starts spread over a round trip, twelve times anew, "
+        "source 1 loses 1.1 "
+        "to 1.3, 1.2 to 2.0, 1.3 to 2.5, 2.0 to 3.8, 4.1 to 4.9 and 5.0 to 6.7 for N = 5 to 10. So the losses come from "
+        "probing: a gentler or fixed setpoint loses almost nothing, and cutting it for every lost packet, as the program "
+        "does, loses less, not more. From N = 8 on the printed figures lie between those of source 1 and of all sources. "
+        "Where they come "
         "from "
         "is open. The printed losses also fall from N = 9 to 10, while more sources share the same buffer."
     )

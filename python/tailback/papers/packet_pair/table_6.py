@@ -156,7 +156,7 @@ def measure(lab: Lab) -> Outcome:
     again = sum(one.again for one in open_at)
     few = (
         f"The paper prints two digits of one run and no retransmissions for it. Here {sum(one.again > 0 for one in open_at)} of "
-        f"{len(open_at)} open runs at load {PERFECT} send something again, {again} of {sum(one.sent for one in open_at)} packets "
+        f"{len(open_at)} open runs at load {PERFECT} retransmit something, {again} of {sum(one.sent for one in open_at)} packets "
         "in all: bursts of ten sources sometimes meet. That is 1.00 to two digits, and not 1.0."
     )
     finished = int(columns.least(data["finished"]))

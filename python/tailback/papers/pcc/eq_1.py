@@ -257,7 +257,7 @@ def _judged(data: pl.DataFrame, toml: str) -> Outcome:
         why=(
             f"At 0.1 % the model gives {ratio[0]:.2f} of the simulation: its square-root term has the constant "
             "√(3/2) = 1.22 of evenly spaced losses, where independent ones give nearly 1.31 (Mathis et al. 1997). "
-            f"At 5 % it gives {ratio[-1]:.2f}: Eq. (1) waits four round trip times (400 ms) for a timeout, the "
+            f"At 5 % it gives {ratio[-1]:.2f}: in Eq. (1) TCP waits four round trip times (400 ms) for a timeout, the "
             "simulated TCP at least 200 ms. The full model of Padhye et al. with 200 ms, drawn beside it, gives "
             f"{full:.2f} of the simulation there."
         ),

@@ -78,9 +78,10 @@ def measure(lab: Lab) -> Outcome:
         units={"time": "s", "pcc": "kbit/s", "tcp": "kbit/s", "loss": "fraction"},
         why=(
             f"Two flows are on for {100 * share[2]:.0f} % of the time, one for {100 * share[1]:.0f} %, three for "
-            f"{100 * share[3]:.0f} %, none for {100 * share[0]:.0f} %. That two are on so often is because each changes what the "
-            f"others measure: in single runs it is {_percent(together)}, and for four flows that are each taken from another run, "
-            f"so that none can hear of the others, {_percent(mixed)} (95 %, over runs). Independent flows that are each on for "
+            f"{100 * share[3]:.0f} %, none for {100 * share[0]:.0f} %. Two are on so often because each changes what the "
+            f"others measure: in single runs it is {_percent(together)}, and for four flows that are each taken from "
+            "another run, "
+            f"so that none affects the others, {_percent(mixed)} (95 %, over runs). Independent flows that are each on for "
             "half of the time would have 38 %."
         ),
         scenario=scenes.scenario(runs[0]).to_toml(),

@@ -214,8 +214,8 @@ def _changed(simulated: Sequence[float], real: float | None) -> ChangedTest | No
     )
     return ChangedTest(
         (check,),
-        f"With eight flows of each kind, single runs differ by {100 * spread / mean:.0f} % (one standard deviation): one real "
-        "run is within 25 % or not by chance.",
+        f"With eight flows of each kind, single runs differ by {100 * spread / mean:.0f} % (one standard deviation): it "
+        "is chance whether one real run is within 25 %.",
     )
 
 

@@ -65,7 +65,7 @@ def measure(lab: Lab) -> Outcome:
         data=data,
         units=fig_9.UNITS | {"pcc_plain": "kbit/s", "tcp_plain": "kbit/s"},
         why=(
-            f"The bias is out: from 1000 to 2000 kbit/s PCC over TCP varies by {spread['normalised']:.2f}, against "
+            f"The bias is removed: from 1000 to 2000 kbit/s PCC over TCP varies by {spread['normalised']:.2f}, against "
             f"{spread['plain']:.2f} without. But what is left is the loss that the least estimate within T "
             f"causes, which the bias had hidden "
             "(§6: “to some extent, these effects on the average PCC sending rate cancel each other out”). So a "

@@ -185,12 +185,13 @@ def _why(mean: Mapping[str, NDArray[np.float64]]) -> str:
     return (
         "Slow start goes on until echoes and losses come back: the mean of W_p rises to "
         f"{mean['window'][top]:.0f} packets, the buffer overflows, and W_p falls to {mean['window'][after].min():.0f}, about three "
-        f"halvings, and ρ to {mean['rho'][after].min():.2f}. It is back some twenty round trips after the start. From there on "
+        f"halvings, and ρ to {mean['rho'][after].min():.2f}. ρ is back some twenty round trips after the start. From there on "
         f"its average is {late.mean():.3f} and moves about the lower threshold: marks begin there, overflows by impulses take it "
         f"further down, and {100 * (late < RHO[0]).mean():.0f} % of the time is spent below. In a buffer ten times as large "
-        "nothing overflows: ρ is near its rest within twelve round trips, and rests inside the thresholds (the table of readings "
-        "on the page). η and T_c do settle in time. The paper does not say from which state its twelve round trips count, nor "
-        "what it takes for stable."
+        "nothing overflows: ρ is near its final value within twelve round trips, and stays inside the thresholds (the "
+        "table of readings "
+        "on the page). η and T_c do settle in time. The paper does not say from which state its twelve round trips "
+        "count, nor what it calls stable."
     )
 
 
