@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tailback.lab import run
 from tests.custom import real_parts
 from tests.custom.custom_parts import Aimd, Fifo
 from tests.processes import LONG, await_that, having
+from tests.undisturbed import undisturbed
 
 COMMAND = [sys.executable, "-m", "tailback"]
 LOOSE = "10 s, 60 s"
@@ -52,7 +54,8 @@ def test_a_class_does_with_real_packets_what_the_same_scheme_does_in_the_simulat
     real, simulated = {}, {}
     for decrease in (0.5, 0.9):
         scheme = Aimd.scheme(decrease=decrease)
-        real[decrease] = run(dumbbell(scheme, "6 s").replace(warm_up="2 s"), budget=LOOSE)
+        scenario = dumbbell(scheme, "6 s").replace(warm_up="2 s")
+        real[decrease] = undisturbed(partial(run, scenario, budget=LOOSE))
         simulated[decrease] = dumbbell("sack" if decrease == 0.5 else scheme, "6 s").replace(warm_up="2 s").run()
     for decrease, result in real.items():
         assert result.flows["scheme"].to_list() == ["aimd"]
@@ -67,14 +70,14 @@ def test_a_class_does_with_real_packets_what_the_same_scheme_does_in_the_simulat
 
 @pytest.mark.usefixtures("able")
 def test_a_receivers_policy_reports_over_real_packets() -> None:
-    result = run(dumbbell(real_parts.Told.scheme()), budget=LOOSE)
+    result = undisturbed(lambda: run(dumbbell(real_parts.Told.scheme()), budget=LOOSE))
     # 0.8 Mbit/s without reports.
     assert result.flows["throughput"].item() == pytest.approx(4e6, rel=0.1)
 
 
 @pytest.mark.usefixtures("able")
 def test_a_queue_in_python_is_the_routers() -> None:
-    result = run(dumbbell("sack", queue=Fifo.queue()), budget=LOOSE)
+    result = undisturbed(lambda: run(dumbbell("sack", queue=Fifo.queue()), budget=LOOSE))
     link = bottleneck(result)
     assert link["utilization"] > 0.8
     assert link["dropped_packets"] > 0, "it is full now and then"
@@ -85,9 +88,14 @@ def test_a_queue_in_python_is_the_routers() -> None:
 def test_a_class_that_is_slow_is_late_and_the_run_does_not_count() -> None:
     result = run(dumbbell(real_parts.Slow.scheme()), budget="0.2 ms, 1 ms")
     assert not result.real["valid"]
-    late = [reason for reason in result.real["reasons"] if reason.startswith("calls of custom parts came back 3.")]
-    assert len(late) == 2, result.real["reasons"]
-    assert result.real["calls"]["p50_seconds"] > 0.003
+    said = "calls of custom parts came back "
+    late = [reason.removeprefix(said) for reason in result.real["reasons"] if reason.startswith(said)]
+    calls = result.real["calls"]
+    assert 0.003 < calls["p50_seconds"] <= calls["p99_seconds"]
+    for reason, which in zip(late, ("p50_seconds", "p99_seconds"), strict=True):
+        value, unit, *_ = reason.split()
+        assert unit == "ms"
+        assert float(value) == pytest.approx(1000 * calls[which], rel=0.01)
 
 
 # --- what goes wrong ---
@@ -262,8 +270,11 @@ def test_the_lab_takes_files_of_parts(gentle: Path, tmp_path: Path) -> None:
     result = tb.load(tmp_path / "out")
     assert isinstance(result, tb.Result)
     assert result.flows["scheme"].item() == "gentle"
-    # 13 packets per round trip: 20.4 ms of propagation, and what four links and the hosts take.
-    assert result.flows["throughput"].item() == pytest.approx(13 * 1500 * 8 / 0.0218, rel=0.1)
+    series = result.series(flow="one")
+    assert series["window"].drop_nulls().unique().to_list() == [20_000]
+    # 13 packets per round trip, which takes 20.4 ms of propagation at least.
+    assert series["in_flight"].max() == 13 * 1500
+    assert 1e6 < result.flows["throughput"].item() < 13 * 1500 * 8 / 0.0204
 
 
 @pytest.mark.usefixtures("able")
@@ -274,8 +285,9 @@ def test_parity_takes_files_of_parts(gentle: Path, tmp_path: Path) -> None:
     assert ended.returncode in {0, 1}, ended.stderr
     told = json.loads(ended.stdout)
     share = next(row for row in told["rows"] if row["metric"] == "share")
-    assert share["measured"] == pytest.approx(share["simulated"], rel=0.1)
-    assert all(calls["packets"] > 500 for calls in told["calls"])
+    # A machine that stands still takes from a window's share, and nothing adds to it.
+    assert 0.2 < share["measured"] / share["simulated"] < 1.1
+    assert all(calls["packets"] > 200 for calls in told["calls"])
 
 
 @pytest.mark.usefixtures("able")
@@ -288,7 +300,9 @@ def test_a_shell_takes_a_queue_and_ends_when_it_fails(gentle: Path, tmp_path: Pa
     assert "calls of custom parts" in ended.stderr
     result = tb.load(tmp_path / "out")
     assert isinstance(result, tb.Result)
-    assert result.real["calls"]["packets"] >= 400, "each packet comes and goes"
+    passed = result.real["directions"]["up"]["delivered_packets"]
+    assert passed > 100, "those that the router has read before the command ended"
+    assert result.real["calls"]["packets"] >= 2 * passed, "each packet comes and goes"
     began = time.monotonic()
     words[-1] = str(tmp_path / "none")
     forever = f"while True:\n  {sends.replace(chr(10), chr(10) + '  ')}"
@@ -300,10 +314,15 @@ def test_a_shell_takes_a_queue_and_ends_when_it_fails(gentle: Path, tmp_path: Pa
 
 
 def moved(
-    tmp_path: Path, receiver: list[str], sender: list[str], meanwhile: Callable[[], object] = lambda: None
+    tmp_path: Path,
+    receiver: list[str],
+    sender: list[str],
+    meanwhile: Callable[[], object] = lambda: None,
+    *,
+    stays: bool = False,
 ) -> tuple[tuple[int, str], tuple[int, str]]:
-    """Status and standard error of receiver and sender; a receiver that goes on waiting is ended. ``meanwhile`` is called when the
-    one waits and before the other begins."""
+    """Status and standard error of receiver and sender; a receiver that ``stays``, since it has refused, is ended. ``meanwhile``
+    is called when the one waits and before the other begins."""
     here = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")}
     words = [*COMMAND, "recv", str(tmp_path / "in"), "--address", "127.0.0.1", "--port", "0", "--plaintext", *receiver]
     with subprocess.Popen(words, env=here, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as waiting:
@@ -312,12 +331,11 @@ def moved(
         host = first.split("send FILE ")[1].split()[0]
         meanwhile()
         sent = command("send", str(tmp_path / "film"), host, "--plaintext", *sender, XDG_CONFIG_HOME=str(tmp_path))
-        if sent.returncode:
-            try:
-                waiting.wait(2)
-            except subprocess.TimeoutExpired:
-                waiting.send_signal(signal.SIGINT)
-        rest = waiting.stderr.read()
+        said = ""
+        if stays:
+            said = waiting.stderr.readline()
+            waiting.send_signal(signal.SIGINT)
+        rest = said + waiting.stderr.read()
         return (waiting.wait(LONG), rest), (sent.returncode, sent.stdout + sent.stderr)
 
 
@@ -386,7 +404,7 @@ def test_a_receiver_needs_no_class_to_report_arrivals(gentle: Path, film: Path, 
 
 @pytest.mark.usefixtures("film")
 def test_a_receiver_that_lacks_its_part_of_the_class_says_so_at_both_ends(gentle: Path, tmp_path: Path) -> None:
-    received, sent = moved(tmp_path, [], ["--custom", str(gentle), "--scheme", "counted"])
+    received, sent = moved(tmp_path, [], ["--custom", str(gentle), "--scheme", "counted"], stays=True)
     said = "the class counted has a part for the receiver, which does not know it; expected `tailback recv --custom FILE.py` "
     said += f"with the sender's gentle_and_others.py (digest {digest(GENTLE)})"
     assert sent[0] == 1
@@ -407,6 +425,7 @@ def test_classes_that_are_not_the_same_are_refused_at_both_ends(gentle: Path, tm
         ["--custom", str(other)],
         ["--custom", str(gentle), "--scheme", "counted"],
         meanwhile=lambda: other.write_text(GENTLE),
+        stays=True,
     )
     said = "the class counted is not the same at both ends: the sender has gentle_and_others.py "
     said += f"(digest {digest(GENTLE)}), the receiver older.py (digest {digest(older)}); expected the sender's file"
