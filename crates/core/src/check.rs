@@ -90,13 +90,15 @@ pub fn brief(value: &str) -> String {
 }
 
 /// The candidate nearest to a misspelt name, if any is near: edit distance at most a third of its length, where capitals
-/// count as small letters, and a swap of neighbours, the commonest slip of all, as one edit.
+/// count as small letters, and a swap of neighbours, the commonest slip of all, as one edit. Names of which nothing is alike
+/// are not near, however short they are.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     candidates
         .into_iter()
         .map(|candidate| (osa_distance(&name, &candidate.to_lowercase()), candidate))
         .filter(|(distance, candidate)| *distance * 3 <= candidate.len().max(3))
+        .filter(|(distance, candidate)| *distance < name.chars().count().max(candidate.chars().count()))
         .min()
         .map(|(_, candidate)| candidate)
 }
@@ -141,5 +143,8 @@ mod tests {
         assert_eq!(nearest("codle", ["pie", "codel"]), Some("codel"));
         assert_eq!(nearest("CUBIC", known), Some("cubic"));
         assert_eq!(nearest("quic", known), None);
+        assert_eq!(nearest("x", ["a", "b"]), None, "nothing is alike");
+        assert_eq!(nearest("", ["a", "b"]), None, "a name that is missing");
+        assert_eq!(nearest("r9", ["r0", "d0"]), Some("r0"));
     }
 }

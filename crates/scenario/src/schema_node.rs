@@ -210,6 +210,11 @@ impl Node {
         self.0.types == ["null"]
     }
 
+    /// Whether a null is said to be allowed here; where no type is said, as of a choice of tables, it is not.
+    pub(crate) fn takes_null(self) -> bool {
+        self.0.types.contains(&"null")
+    }
+
     /// Whether the value has a type that is allowed here.
     pub(crate) fn accepts_type_of(self, value: &Value) -> bool {
         self.0.types.is_empty()

@@ -155,7 +155,7 @@ impl Walker {
     }
 
     fn choose(&mut self, path: &str, value: &Value, node: Node, alternatives: &[Node]) -> Option<Value> {
-        if value.is_null() && alternatives.iter().any(|node| node.accepts_type_of(value)) {
+        if value.is_null() && alternatives.iter().any(|node| node.takes_null()) {
             return Some(Value::Null);
         }
         if (part_of_one(value).is_some() || is_no_number(value)) && takes_numbers(node) {

@@ -336,6 +336,25 @@ fn fields_in_the_wrong_table() {
 }
 
 #[test]
+fn nothing_in_place_of_a_choice() {
+    let without = |field: &str| {
+        Scenario::from_json(&format!(
+            r#"{{"duration": "10 s", "topology": {{"template": "dumbbell", "rate": "1 Mbit/s", "{field}": null}},
+                "flows": [{{"name": "a", "scheme": "reno"}}]}}"#
+        ))
+    };
+    let problems = without("queue").expect_err("a queue of no name");
+    assert_eq!(problems.errors.len(), 1, "{problems}");
+    assert_eq!(problems.errors[0].field, "topology.queue", "{problems}");
+    assert!(
+        problems.to_string().contains("null is not allowed; expected one of \"drop-tail\""),
+        "{problems}"
+    );
+    // What may be absent is so.
+    assert!(without("loss").is_ok());
+}
+
+#[test]
 fn values_alone_in_place_of_distributions() {
     let files =
         |size: &str| with("scheme =", &format!("source = {{ name = \"files\", size = {size} }}\nscheme ="));
