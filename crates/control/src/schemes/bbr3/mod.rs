@@ -36,6 +36,7 @@
 //! | Drain is bounded by the long-term bound in the table of §5.6.1, not in the pseudocode | not |
 //! | a sample over less than the smallest round trip time has rate 0, which would be a flat round | it has none, and says nothing of a full pipe or a volume |
 //! | a recovery ends "during" an acknowledgement | the window comes back after the model has heard of it, before it is bounded, as in Linux |
+//! | no step says whether what states compare in flight, as at the end of a careful probe, still has what the acknowledgement acknowledges | not: by §2.2 it is no part of `C.inflight`, which §4.1.2.4 updates before the window and the rate. Linux takes what was in flight before |
 //! | fast recovery: a window "by packet conservation" is a MAY | the model alone bounds the window; its end restores what it was |
 //!
 //! Precaution (new in -06): where the last probe lost too much, Up ends at the long-term bound; if its round of
