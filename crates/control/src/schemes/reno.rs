@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, CongestionEvent, Controller, Cx, Directive, Feedback, Time};
 
-use crate::laws::{Aimd, Counting, Halve, WindowLaw};
+use crate::laws::{Aimd, Counting, Halve, WindowLaw, echo_forbids_growth};
 use crate::needs::Reliability;
 use crate::parts::{ControllerParams, Parts, SchemeConfig, SchemeInfo};
 
@@ -142,7 +142,7 @@ impl Reno {
     }
 
     fn on_event(&mut self, event: CongestionEvent, feedback: &Feedback<'_>, cx: &mut Cx<'_>) {
-        if event == CongestionEvent::RecoveryEnd && self.grow_on_exit {
+        if event == CongestionEvent::RecoveryEnd && self.grow_on_exit && !echo_forbids_growth(feedback) {
             self.aimd.grow(feedback, INCREASE);
         }
         self.aimd.on_event(event, feedback, KEPT, cx);

@@ -18,6 +18,7 @@ mod monaco;
 mod nada;
 mod paced;
 mod prague;
+mod reno;
 mod scream2;
 mod tfrc;
 mod vegas;
