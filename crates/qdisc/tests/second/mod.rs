@@ -333,6 +333,9 @@ proptest! {
         // Rates of a power of two of bytes per nanosecond: in real numbers, too, tokens are whole.
         let [all, one, two] = [7_812_500_u64, 3_906_250, 976_562];
         let inner = INNER[within];
+        // PIE in a class samples a line from what it had to what it has, over all the time in which only others came: not days
+        // of that, by milliseconds.
+        let jobs = if inner.contains("pie") { with_pauses_up_to(Span::from_secs(20), jobs) } else { jobs };
         let more = if classes {
             format!(r#","classes":[{{"flows":[1],"rate":"{one} bit/s","burst":"{burst} B","queue":{inner}}},
                 {{"flows":[2],"rate":"{two} bit/s","burst":"3 kB"}}]"#)
@@ -479,6 +482,16 @@ fn with_lanes(jobs: Vec<Job>, mut seed: u64) -> Vec<Job> {
         Lane::new((seed >> 60) as u8 % 4).unwrap_or_default()
     };
     jobs.into_iter().map(|job| Job { lane: lane(), ..job }).collect()
+}
+
+/// The same arrivals without longer pauses.
+fn with_pauses_up_to(longest: Span, mut jobs: Vec<Job>) -> Vec<Job> {
+    let (mut before, mut clock) = (Time::ZERO, Time::ZERO);
+    for job in &mut jobs {
+        clock += job.at.since(before).min(longest);
+        before = std::mem::replace(&mut job.at, clock);
+    }
+    jobs
 }
 
 /// The parts of the rate and the bytes per turn of each tin, and which tin CS0, EF, CS1, AF41 and CS0 go into.
