@@ -9,10 +9,11 @@ use std::net::UdpSocket;
 use tailback_core::{AppInput, Ecn, Endpoint, Event, FlowId, Input, Packet, Span, Stream, Time};
 use tailback_transport::wire::decode;
 
-use crate::batch::{Batch, is_momentary, is_too_long};
+use crate::batch::Batch;
 use crate::buffer::Payload;
 use crate::clock::Clock;
 use crate::edge::Edge;
+use crate::refused::{is_momentary, is_too_long};
 use crate::secure::Visible;
 use crate::socket::{Arrived, MarkedSocket};
 use crate::udp::{BATCH, EdgeCounters};

@@ -13,6 +13,7 @@ pub mod host;
 pub mod lab;
 pub mod last_resort;
 pub mod margin;
+mod refused;
 pub mod router;
 pub mod secure;
 mod shown;

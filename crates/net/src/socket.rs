@@ -11,7 +11,7 @@ use tailback_core::{Ecn, Packet};
 
 pub use crate::arrived::Arrived;
 use crate::arrived::{Times, ask_for_times, receive};
-use crate::batch::{is_news, is_too_long};
+use crate::refused::{is_news, is_too_long};
 pub use crate::way::Way;
 
 /// What the socket's buffers should hold, where the system allows it: some milliseconds of a fast link.

@@ -9,11 +9,11 @@ use rustix::io::Errno;
 use tailback_core::{AppInput, Bytes, Ecn, Endpoint, Event, FlowId, Input, Kind, Span, Stream, Time};
 use tailback_transport::wire::decode;
 
-use crate::batch::{is_momentary, is_too_long};
 use crate::buffer::{Payload, ReceiveBuffer, SendBuffer};
 use crate::channel::{Channel, Opened};
 use crate::clock::Clock;
 use crate::edge::Edge;
+use crate::refused::{is_momentary, is_too_long};
 use crate::socket::Arrived;
 use crate::wait::wait_until;
 

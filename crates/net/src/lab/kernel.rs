@@ -289,7 +289,7 @@ fn received(bytes: u64, segment: Bytes) -> Observation {
     }
 }
 
-/// Of TCP, where the next look may find more; of datagrams it is `batch::is_momentary`.
+/// Of TCP, where the next look may find more; of datagrams it is `refused::is_momentary`.
 fn is_not_yet(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -7,8 +7,8 @@ use tailback_core::Span;
 
 use super::error::TransferError;
 use super::{Phase, Seen, Watch};
-use crate::batch::{is_momentary, is_too_long};
 use crate::clock::Clock;
+use crate::refused::{is_momentary, is_too_long};
 use crate::secure::handshake::{Answer, Knock, Responder};
 use crate::socket::{MarkedSocket, Way};
 use crate::wait::wait;

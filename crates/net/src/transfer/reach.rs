@@ -11,8 +11,8 @@ use tailback_core::{Bytes, Ecn, Span, Time};
 
 use super::error::{TransferError, Tried};
 use super::{Phase, Seen, Watch, below};
-use crate::batch::{is_momentary, is_news};
 use crate::clock::Clock;
+use crate::refused::{is_momentary, is_news};
 use crate::secure::envelope::COOKIE;
 use crate::secure::handshake::{Accepted, Initiator};
 use crate::socket::MarkedSocket;
