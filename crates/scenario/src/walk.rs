@@ -10,7 +10,7 @@ use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FieldError, Span};
 use crate::custom_names::{CUSTOM, Kind};
 use crate::schema_node::{Node, Tags, describe, quoted, shown};
 use crate::unit_hint::{meant, percentage};
-use crate::wrong_table::belongs;
+use crate::wrong_table::{Table, belongs};
 
 /// What a walk found.
 pub(crate) struct Walked {
@@ -30,14 +30,14 @@ pub(crate) fn walk(value: &Value) -> Walked {
 }
 
 #[derive(Default)]
-struct Walker {
+struct Walker<'a> {
     errors: Vec<FieldError>,
     removed: BTreeSet<String>,
     /// The tables around the place that is looked at, the outermost first.
-    around: Vec<Node>,
+    around: Vec<Table<'a>>,
 }
 
-impl Walker {
+impl<'a> Walker<'a> {
     fn complain(&mut self, path: &str, value: impl Into<String>, allowed: impl Into<String>) {
         let field = if path.is_empty() { "scenario" } else { path };
         self.errors.push(FieldError {
@@ -48,7 +48,7 @@ impl Walker {
         self.removed.insert(path.to_owned());
     }
 
-    fn value(&mut self, path: &str, value: &Value, node: Node) -> Option<Value> {
+    fn value(&mut self, path: &str, value: &'a Value, node: Node) -> Option<Value> {
         if let Some(alternatives) = node.alternatives() {
             return self.choose(path, value, node, alternatives);
         }
@@ -68,16 +68,16 @@ impl Walker {
         }
     }
 
-    fn object(&mut self, path: &str, map: &Map<String, Value>, node: Node) -> Value {
+    fn object(&mut self, path: &str, map: &'a Map<String, Value>, node: Node) -> Value {
         let mut kept = Map::new();
-        self.around.push(node);
+        self.around.push(Table { node, map });
         for (key, value) in map {
             let path = join(path, key);
             match node.property(key) {
                 Some(property) => {
                     kept.extend(self.value(&path, value, property).map(|value| (key.clone(), value)));
                 }
-                None => self.unknown(&path, key, node),
+                None => self.unknown(&path, key),
             }
         }
         self.around.pop();
@@ -93,16 +93,18 @@ impl Walker {
         Value::Object(kept)
     }
 
-    fn unknown(&mut self, path: &str, key: &str, node: Node) {
-        let names = node.property_names();
-        let outer = self.around.iter().rev().nth(1).copied();
+    fn unknown(&mut self, path: &str, key: &str) {
+        let [.., table] = self.around[..] else { return };
+        let names = table.node.property_names();
+        let outer = self.around.iter().rev().nth(1);
         let near = || nearest(key, names.iter().copied()).map(|name| format!("`{name}` (the nearest name)"));
-        let hint = belongs(path, key, node, outer).or_else(near).unwrap_or_else(|| "a known one".to_owned());
+        let hint =
+            belongs(path, key, &table, outer).or_else(near).unwrap_or_else(|| "a known one".to_owned());
         let allowed = format!("{hint}; the fields here are {}", names.join(", "));
         self.complain(path, format!("the unknown field `{key}`"), allowed);
     }
 
-    fn list(&mut self, path: &str, list: &[Value], node: Node) -> Option<Value> {
+    fn list(&mut self, path: &str, list: &'a [Value], node: Node) -> Option<Value> {
         let Some(item) = node.items() else { return Some(Value::Array(list.to_vec())) };
         let kept: Vec<_> = list
             .iter()
@@ -154,7 +156,7 @@ impl Walker {
         None
     }
 
-    fn choose(&mut self, path: &str, value: &Value, node: Node, alternatives: &[Node]) -> Option<Value> {
+    fn choose(&mut self, path: &str, value: &'a Value, node: Node, alternatives: &[Node]) -> Option<Value> {
         if value.is_null() && alternatives.iter().any(|node| node.takes_null()) {
             return Some(Value::Null);
         }
@@ -186,7 +188,7 @@ impl Walker {
     }
 
     /// Where several alternatives have the value's type: the one with the fewest complaints.
-    fn best(&mut self, path: &str, value: &Value, alternatives: &[Node]) -> Option<Value> {
+    fn best(&mut self, path: &str, value: &'a Value, alternatives: &[Node]) -> Option<Value> {
         let best = alternatives
             .iter()
             .map(|node| {
@@ -201,7 +203,7 @@ impl Walker {
     }
 
     /// A table whose tag says which alternative it is.
-    fn tagged(&mut self, path: &str, value: &Value, node: Node, tags: &Tags) -> Option<Value> {
+    fn tagged(&mut self, path: &str, value: &'a Value, node: Node, tags: &Tags) -> Option<Value> {
         let Value::Object(map) = value else {
             self.complain(
                 path,
@@ -238,7 +240,7 @@ impl Walker {
     }
 
     /// A table that names a custom part as others name a scheme: all its other fields are settings.
-    fn custom_table(&mut self, path: &str, map: &Map<String, Value>, name: &str, table: Node) -> Value {
+    fn custom_table(&mut self, path: &str, map: &'a Map<String, Value>, name: &str, table: Node) -> Value {
         let mut settings = Map::new();
         for (key, value) in map.iter().filter(|(key, _)| *key != "name") {
             let setting = table.property("settings").and_then(|settings| settings.property(key));

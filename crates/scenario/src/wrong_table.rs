@@ -1,19 +1,30 @@
 //! Where a field belongs that stands in the wrong table: in one beside it, in one within it, or around it. This is for the
 //! complaint only; nothing is moved.
 
+use serde_json::{Map, Value};
+
 use crate::schema_node::Node;
 
 /// More places than this say nothing.
 const MOST: usize = 2;
 
-/// Where the unknown field `key` at `path` belongs, whose table is `node`, in the table `outer`.
-pub(crate) fn belongs(path: &str, key: &str, node: Node, outer: Option<Node>) -> Option<String> {
+/// A table of a scenario.
+#[derive(Clone, Copy)]
+pub(crate) struct Table<'a> {
+    /// What may stand in it.
+    pub(crate) node: Node,
+    /// What stands in it.
+    pub(crate) map: &'a Map<String, Value>,
+}
+
+/// Where the unknown field `key` at `path` belongs, which stands in `table`, which stands in `outer`.
+pub(crate) fn belongs(path: &str, key: &str, table: &Table<'_>, outer: Option<&Table<'_>>) -> Option<String> {
     let own = own_name(path, key);
-    if let Some(within) = named(&tables_with(key, node, ""), key) {
+    if let Some(within) = named(&tables_with(key, table, ""), key) {
         return Some(within);
     }
     let outer = outer?;
-    if outer.property_names().contains(&key) {
+    if outer.node.property_names().contains(&key) {
         return Some(format!("`{key}` beside `{own}`, not in it"));
     }
     named(&tables_with(key, outer, own), key)
@@ -31,19 +42,21 @@ fn own_name<'a>(path: &'a str, key: &str) -> &'a str {
     name.split('[').next().unwrap_or(name)
 }
 
-/// The tables in `node`, but `own`, that have a field of this name; where it is none of a plain table, the choices of which
-/// some member has it.
-fn tables_with(key: &str, node: Node, own: &str) -> Vec<&'static str> {
-    let those = |choices: bool| -> Vec<_> {
-        let others = node.property_names().iter().copied().filter(|name| *name != own);
-        others.filter(|name| node.property(name).is_some_and(|table| has(table, key, choices))).collect()
-    };
-    let plain = those(false);
-    if plain.is_empty() { those(true) } else { plain }
+/// The tables in `table`, but `own`, that have a field of this name.
+fn tables_with(key: &str, table: &Table<'_>, own: &str) -> Vec<&'static str> {
+    let others = table.node.property_names().iter().copied().filter(|name| *name != own);
+    let has_key =
+        |name: &&str| table.node.property(name).is_some_and(|part| has(part, key, table.map.get(*name)));
+    others.filter(has_key).collect()
 }
 
-fn has(node: Node, key: &str, choices: bool) -> bool {
-    let alternatives = node.alternatives().filter(|_| choices || node.tags().is_none());
+/// Whether a table that may stand here has the field. Of a choice that is the one which was `given`, if there is one: a scheme
+/// of another name is nobody's business.
+fn has(node: Node, key: &str, given: Option<&Value>) -> bool {
+    if let Some(tags) = node.tags() {
+        let name = given.and_then(|given| given.get(tags.field).unwrap_or(given).as_str());
+        return name.and_then(|name| tags.table(name)).is_some_and(|table| has(table, key, None));
+    }
     node.property_names().contains(&key)
-        || alternatives.is_some_and(|several| several.iter().any(|node| has(*node, key, choices)))
+        || node.alternatives().is_some_and(|several| several.iter().any(|node| has(*node, key, given)))
 }

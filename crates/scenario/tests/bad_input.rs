@@ -326,6 +326,11 @@ fn fields_in_the_wrong_table() {
         "rate",
         &["expected `rate` in `topology`;"],
     );
+    // Other schemes have a field of this name; this one has not.
+    complains(&flow("loss = 0.01"), "flows[0].loss", &["expected `loss` in `topology`;"]);
+    complains(&flow("beta = 0.5"), "flows[0].beta", &["expected a known one;"]);
+    let cubic = flow("beta = 0.5").replace("\"reno\"", "\"cubic\"");
+    complains(&cubic, "flows[0].beta", &["expected `beta` in `scheme`;"]);
     // What is there nowhere, and what is misspelt, is told as before.
     complains(&flow("colour = 1"), "flows[0].colour", &["expected a known one;"]);
     complains(
