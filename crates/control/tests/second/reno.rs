@@ -128,6 +128,7 @@ fn reno_with_losses_and_marks() {
     run(Fate { loss: 0.003, stretch: 5, ..Fate::CALM });
     run(Fate { loss: 0.003, mark: 0.004, ..Fate::ROUGH });
     run(Fate { loss: 0.001, mark: 0.05, stretch: 1, ..Fate::ROUGH });
+    run(Fate { loss: 0.05, burst: 0, mark: 0.2, stretch: 2, ..Fate::CALM });
 }
 
 #[test]
