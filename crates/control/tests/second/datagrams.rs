@@ -10,7 +10,7 @@ use tailback_core::{
     PairPosition, Report, RttSample, Sent, Span, Stream, Time,
 };
 
-use super::seconds;
+use super::{after, seconds, within};
 
 pub(crate) const SIZE: u64 = 1000;
 
@@ -172,16 +172,6 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
         of > 0.0 && self.rng.uniform() < of
     }
 
-    fn after(&self, seconds: f64) -> Time {
-        self.now + Span::from_secs_f64(seconds)
-    }
-
-    /// So long from now, and up to so much more; with a power, mostly little.
-    fn within(&mut self, least: f64, more: f64, power: i32) -> Time {
-        let drawn = self.rng.uniform().powi(power);
-        self.after(least + more * drawn)
-    }
-
     /// So many happenings; both agree after each, or the test fails with what went before.
     pub(crate) fn run(&mut self, steps: usize) {
         for _ in 0..steps {
@@ -255,10 +245,10 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
             self.offers = Offers::Always;
             if self.chance(self.path.limited) {
                 self.offers = Offers::Every(0.002 + 0.2 * self.rng.uniform().powi(3));
-                self.offers_until = self.within(0.1, 3.0, 1);
+                self.offers_until = within(self.now, &mut self.rng, (0.1, 3.0), 1);
             } else if self.chance(self.path.idle) {
                 self.offers = Offers::Never;
-                self.offers_until = self.within(0.1, 20.0, 2);
+                self.offers_until = within(self.now, &mut self.rng, (0.1, 20.0), 2);
             }
         }
     }
@@ -267,7 +257,7 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
     fn travel(&mut self) {
         if self.chance(self.path.outage) {
             // Up to eighty round trips.
-            self.silent_until = self.within(0.1, 8.0, 3);
+            self.silent_until = within(self.now, &mut self.rng, (0.1, 8.0), 3);
         }
         let loss = if self.lost_last { self.path.burst } else { self.path.loss };
         let begins = self.through.max(self.now);
@@ -330,7 +320,7 @@ impl<S: SecondSender, R: SecondReceiver> Datagrams<S, R> {
             arrived_packets: self.arrived.len() as u64,
             report: outgoing.report,
         };
-        let arrives = self.after(self.path.base / 2.0);
+        let arrives = after(self.now, self.path.base / 2.0);
         self.under.push((arrives, Under::Report(Box::new(envelope))));
     }
 

@@ -99,9 +99,9 @@ impl Second for Ledbat {
         }
         if let Some(way) = f.one_way {
             // In whole nanoseconds: the clocks may be far apart.
-            let arrived = way.arrived.as_nanos() as i64;
+            let arrived = way.arrived.as_nanos().cast_signed();
             let arrived = arrived + (arrived as f64 * self.of.clock_drift * 1e-6) as i64;
-            let delay = (arrived - way.sent_at.as_nanos() as i64) as f64 * 1e-9;
+            let delay = (arrived - way.sent_at.as_nanos().cast_signed()) as f64 * 1e-9;
             self.update_base_delay(now, delay);
             self.update_current_delay(now, delay);
         }

@@ -1,5 +1,5 @@
 //! Schemes of today, each written a second time from its text, and both fed the same. The writings stand in files of their own,
-//! the feedback in `wire.rs`; nothing here reads the code of the schemes.
+//! the feedback in `wire`; nothing here reads the code of the schemes.
 
 mod bbr1;
 mod bbr3;
@@ -9,8 +9,6 @@ mod copa;
 mod cubic;
 mod datagrams;
 mod gcc;
-mod gcc_draft02;
-mod gcc_loss;
 mod ledbat;
 mod ledbat_plus_plus;
 mod media;
@@ -25,7 +23,7 @@ mod vegas;
 mod vivace;
 mod wire;
 
-use tailback_core::{Directive, Feedback, Sent, Time};
+use tailback_core::{Directive, Feedback, Sent, Span, Stream, Time};
 
 /// A second writing: hears what the controller hears, and says what it should direct. Windows in segments, rates in bits per
 /// second, times in seconds.
@@ -48,6 +46,17 @@ pub(crate) fn agree(directive: &Directive, second: &dyn Second, segment: f64) ->
         && second
             .rate()
             .is_none_or(|rate| near(directive.rate.map_or(0.0, |rate| rate.bits_per_sec() as f64), rate, 8.0))
+}
+
+/// So many seconds later.
+pub(crate) fn after(now: Time, seconds: f64) -> Time {
+    now + Span::from_secs_f64(seconds)
+}
+
+/// So long later, and up to so much more; with a power, mostly little.
+pub(crate) fn within(now: Time, rng: &mut Stream, (least, more): (f64, f64), power: i32) -> Time {
+    let drawn = rng.uniform().powi(power);
+    after(now, least + more * drawn)
 }
 
 pub(crate) fn seconds(at: Time) -> f64 {

@@ -1,7 +1,7 @@
 //! GCC's newer loss part, written a second time from libwebrtc (`loss_based_bwe_v2`, June 2025, with its defaults). What is
-//! done with it is in `gcc.rs`.
+//! done with it is in the parent.
 
-use super::media::News;
+use crate::second::media::News;
 
 /// What is told of a report; bits per second.
 pub(crate) struct Observed<'a> {

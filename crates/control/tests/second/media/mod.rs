@@ -1,9 +1,10 @@
 //! A flow of media in miniature: a sender that keeps to the rate or sends less, in frames or evenly, a path that delays, loses,
 //! marks and reorders at random, and a receiver whose reports tell of arrivals (RFC 8888), and whose clock is another. What is
-//! asked of two writings of a scheme's law lives here; no scheme does.
-//!
-//! What a report says that was not known before is written a second time here, from RFC 8888 §3.1 and the choices that the
-//! first writing states: a packet is lost when one three beyond it has arrived, and does not turn into one that arrived.
+//! asked of two writings of a scheme's law lives here; no scheme does. What may befall it is in
+//! `path`, what its sender remembers in `records`.
+
+mod path;
+mod records;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,149 +14,11 @@ use tailback_core::{
     Sent, Span, Stream, Time, report_stamp,
 };
 
-use super::seconds;
 use super::wire::params;
-
-/// What may befall a flow; chances are per packet, or per report where that is said, times in seconds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Path {
-    loss: f64,
-    /// How likely the next packet is lost after a lost one.
-    burst: f64,
-    mark: f64,
-    report_loss: f64,
-    late: f64,
-    /// Per packet: the path becomes shorter or longer.
-    step: f64,
-    /// Nothing arrives for some time, either way.
-    outage: f64,
-    /// The application has less than the rate allows for some time, or nothing.
-    limited: f64,
-    idle: f64,
-    /// Packets that leave at once.
-    frame: u64,
-    /// In bytes per second, what it holds at most, and the round trip without a queue.
-    capacity: f64,
-    queue: f64,
-    base: f64,
-    /// A queue beyond this marks all; infinite for none.
-    threshold: f64,
-    /// Between two reports; by how much of that they vary; how many packets each repeats.
-    interval: f64,
-    jitter: f64,
-    overlap: u64,
-    /// The receiver's clock: parts in a million, and how far it is ahead.
-    drift: f64,
-    ahead: f64,
-    /// Bytes of a packet; one in four is small where this is said.
-    size: u64,
-    mixed: bool,
-    /// Per packet: the capacity becomes another, up to so many times more or less.
-    change: f64,
-    wander: f64,
-    /// A report is held up on its way back by so much at most, and those behind it with it.
-    held: f64,
-    held_by: f64,
-}
-
-impl Path {
-    /// Nothing befalls the flow but marks, an application with little, and a receiver's clock that drifts.
-    pub(crate) fn calm(mark: f64, base: f64, drift: f64) -> Self {
-        Self {
-            loss: 0.0,
-            burst: 0.0,
-            mark,
-            report_loss: 0.0,
-            late: 0.0,
-            step: 0.0,
-            outage: 0.0,
-            limited: 0.02,
-            idle: 0.0,
-            frame: 1,
-            capacity: 125_000.0,
-            queue: 0.3,
-            base,
-            threshold: f64::INFINITY,
-            interval: 0.2,
-            jitter: 0.5,
-            overlap: 0,
-            drift,
-            ahead: 0.0,
-            size: 1000,
-            mixed: false,
-            change: 0.0,
-            wander: 1.0,
-            held: 0.0,
-            held_by: 0.0,
-        }
-    }
-
-    /// With a capacity that changes, and reports that are held up and come together.
-    pub(crate) fn unsteady(self, rng: &mut Stream) -> Self {
-        let change = if rng.chance(0.5) { 0.0 } else { 0.02 * rng.uniform().powi(3) };
-        let held = if rng.chance(0.5) { 0.0 } else { 0.2 * rng.uniform() };
-        Self { change, wander: 1.0 + 7.0 * rng.uniform(), held, held_by: 0.5 * rng.uniform(), ..self }
-    }
-
-    /// Any of all that, each with an even chance; `capacity` is the most in bits per second.
-    pub(crate) fn drawn(rng: &mut Stream, capacity: f64, marks: bool) -> Self {
-        let some = |rng: &mut Stream, most: f64| {
-            if rng.chance(0.5) { 0.0 } else { most * rng.uniform().powi(3) }
-        };
-        Self {
-            loss: some(rng, 0.1),
-            burst: some(rng, 0.8),
-            mark: if marks { some(rng, 0.2) } else { 0.0 },
-            report_loss: some(rng, 0.3),
-            late: some(rng, 0.05),
-            step: some(rng, 0.01),
-            outage: some(rng, 0.001),
-            limited: some(rng, 0.01),
-            idle: some(rng, 0.002),
-            frame: if rng.chance(0.5) { 1 } else { 1 + rng.below(8) },
-            capacity: capacity / 8.0 * (0.05 + 0.95 * rng.uniform()),
-            queue: 0.03 + 0.6 * rng.uniform(),
-            base: 0.002 + 0.3 * rng.uniform().powi(2),
-            threshold: if marks && rng.chance(0.5) { 0.01 + 0.05 * rng.uniform() } else { f64::INFINITY },
-            interval: if rng.chance(0.5) { 0.1 } else { 0.02 + 0.2 * rng.uniform() },
-            jitter: if rng.chance(0.3) { 0.0 } else { 0.9 * rng.uniform() },
-            overlap: if rng.chance(0.5) { 0 } else { rng.below(64) },
-            drift: if rng.chance(0.5) { 0.0 } else { 1e-6 * (1000.0 * rng.uniform() - 500.0) },
-            ahead: if rng.chance(0.5) { 0.0 } else { 1800.0 * rng.uniform() - 900.0 },
-            size: 400 + rng.below(801),
-            mixed: rng.chance(0.3),
-            change: 0.0,
-            wander: 1.0,
-            held: 0.0,
-            held_by: 0.0,
-        }
-    }
-}
-
-/// A packet that is known to have arrived: when it left by the sender's clock and when it came by the receiver's.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Came {
-    pub(crate) number: u64,
-    pub(crate) size: f64,
-    pub(crate) left: f64,
-    pub(crate) at: f64,
-    pub(crate) marked: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Missing {
-    pub(crate) size: f64,
-    pub(crate) left: f64,
-}
-
-/// What a report said that was not known before. Bytes and seconds.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct News {
-    pub(crate) came: Vec<Came>,
-    pub(crate) lost: Vec<Missing>,
-    /// Of the newest packet among these, without the time that its arrival was held back.
-    pub(crate) round_trip: f64,
-}
+use super::{after, seconds, within};
+pub(crate) use path::Path;
+use records::Records;
+pub(crate) use records::{Came, News};
 
 /// A packet that leaves.
 #[derive(Clone, Copy, Debug)]
@@ -189,46 +52,6 @@ pub(crate) trait SecondLaw {
         Vec::new()
     }
     fn state(&self) -> String;
-}
-
-/// What the sender remembers.
-#[derive(Default)]
-struct Records {
-    /// Size, when it left, and whether it arrived or is lost.
-    packets: Vec<(u64, Time, bool)>,
-    /// The first that is neither, and one beyond the newest that arrived.
-    open: usize,
-    beyond: usize,
-}
-
-impl Records {
-    fn bytes(&self, from: usize, to: usize) -> f64 {
-        self.packets[from..to].iter().map(|(size, ..)| *size as f64).sum()
-    }
-
-    fn report(&mut self, now: Time, first: u64, left: Time, words: &[ArrivalWord]) -> News {
-        let mut news = News::default();
-        for (number, word) in (first..).zip(words) {
-            let Some(age) = word.age() else { continue };
-            let (size, sent, known) = &mut self.packets[number as usize];
-            if std::mem::replace(known, true) {
-                continue;
-            }
-            let (size, left_at) = (*size as f64, *sent);
-            let at = seconds(Time::from_nanos(left.as_nanos() - age.as_nanos()));
-            news.came.push(Came { number, size, left: seconds(left_at), at, marked: word.is_marked() });
-            news.round_trip = seconds(now) - seconds(left_at) - age.as_secs_f64();
-            self.beyond = self.beyond.max(number as usize + 1);
-        }
-        for number in self.open..self.beyond.saturating_sub(3) {
-            let (size, sent, known) = &mut self.packets[number];
-            if !std::mem::replace(known, true) {
-                news.lost.push(Missing { size: *size as f64, left: seconds(*sent) });
-            }
-        }
-        self.open = self.open.max(self.beyond.saturating_sub(3));
-        news
-    }
 }
 
 /// How the application offers data.
@@ -305,16 +128,6 @@ impl<S: SecondLaw> Flow<S> {
         }
     }
 
-    fn after(&self, seconds: f64) -> Time {
-        self.now + Span::from_secs_f64(seconds)
-    }
-
-    /// So long from now, and up to so much more; with a power, mostly little.
-    fn within(&mut self, least: f64, more: f64, power: i32) -> Time {
-        let drawn = self.rng.uniform().powi(power);
-        self.after(least + more * drawn)
-    }
-
     /// Until so many reports have arrived; both agree after each and after each packet, or the test fails with what went before.
     pub(crate) fn run(&mut self, reports: u32) {
         let mut steps = 0;
@@ -369,10 +182,10 @@ impl<S: SecondLaw> Flow<S> {
         self.offers = Offers::Always;
         if self.rng.chance(self.path.limited) {
             self.offers = Offers::Part(0.02 + 0.9 * self.rng.uniform());
-            self.offers_until = self.within(0.1, 9.0, 1);
+            self.offers_until = within(self.now, &mut self.rng, (0.1, 9.0), 1);
         } else if self.rng.chance(self.path.idle) {
             self.offers = Offers::Never;
-            self.offers_until = self.within(0.1, 6.0, 2);
+            self.offers_until = within(self.now, &mut self.rng, (0.1, 6.0), 2);
         }
     }
 
@@ -387,22 +200,22 @@ impl<S: SecondLaw> Flow<S> {
                 self.cluster = (Some(id), bytes.as_f64());
             }
             if self.cluster.1 > 0.0 {
-                self.departs = self.after(8.0 * size / bits(Some(rate)));
+                self.departs = after(self.now, 8.0 * size / bits(Some(rate)));
                 return;
             }
         }
         if self.of_frame > 0 {
             self.of_frame -= 1;
-            self.departs = self.after(2e-4);
+            self.departs = after(self.now, 2e-4);
             return;
         }
         self.of_frame = self.path.frame - 1;
         let rate = bits(directive.media.or(directive.rate));
         let gap = self.path.frame as f64 * 8.0 * self.path.size as f64 / rate;
         self.departs = match self.offers {
-            _ if directive.probe == Some(ProbePlan::Padding) => self.after(gap),
-            Offers::Always => self.after(gap),
-            Offers::Part(part) => self.after(gap / part),
+            _ if directive.probe == Some(ProbePlan::Padding) => after(self.now, gap),
+            Offers::Always => after(self.now, gap),
+            Offers::Part(part) => after(self.now, gap / part),
             Offers::Never => self.offers_until,
         };
     }
@@ -410,7 +223,7 @@ impl<S: SecondLaw> Flow<S> {
     /// The packet that leaves now passes the path, or does not.
     fn travel(&mut self, number: u64, size: f64) {
         if self.rng.chance(self.path.outage) {
-            self.silent_until = self.within(0.05, 1.5, 2);
+            self.silent_until = within(self.now, &mut self.rng, (0.05, 1.5), 2);
         }
         if self.rng.chance(self.path.step) {
             self.longer = 0.15 * self.rng.uniform();
@@ -447,7 +260,7 @@ impl<S: SecondLaw> Flow<S> {
             self.known.insert(number, (self.there(at), marked));
         }
         let vary = 1.0 + self.path.jitter * (2.0 * self.rng.uniform() - 1.0);
-        self.reports_at = self.after(self.path.interval * vary);
+        self.reports_at = after(self.now, self.path.interval * vary);
         let Some(newest) = self.known.last_key_value().map(|(number, _)| *number) else { return };
         let first = self.untold.saturating_sub(self.path.overlap);
         self.known.retain(|number, _| *number >= first);
@@ -466,7 +279,7 @@ impl<S: SecondLaw> Flow<S> {
         let lost = self.rng.chance(self.path.report_loss) || self.now < self.silent_until;
         if !lost {
             let envelope = Envelope::bare(Report::Arrivals { first, left, words });
-            let mut arrives = self.after(self.path.base / 2.0);
+            let mut arrives = after(self.now, self.path.base / 2.0);
             if self.path.held > 0.0 && self.rng.chance(self.path.held) {
                 arrives += Span::from_secs_f64(self.path.held_by * self.rng.uniform());
             }

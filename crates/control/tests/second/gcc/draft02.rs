@@ -1,7 +1,7 @@
 //! GCC's older loss part, written a second time from draft-ietf-rmcat-gcc-02 §6 and libwebrtc's `loss_based_bwe`, with the
-//! choices that stand at the head of the first writing, which had been seen before. What is done with it is in `gcc.rs`.
+//! choices that stand at the head of the first writing, which had been seen before. What is done with it is in the parent.
 
-use super::gcc_loss::Observed;
+use super::loss::Observed;
 
 /// The largest rate in bits per second; times in seconds.
 #[derive(Default)]

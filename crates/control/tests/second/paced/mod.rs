@@ -1,7 +1,9 @@
 //! A stream in miniature whose sender keeps to a rate: an application that has much, little or nothing, a path that queues,
 //! delays, loses and reorders and whose rate wanders, acknowledgements of each packet that may come together, retransmissions
 //! that may be lost too, and time-outs, needless ones among them. What is asked of two writings of one scheme lives here; no
-//! scheme does.
+//! scheme does. What may befall it is in `path`.
+
+mod path;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,7 +14,8 @@ use tailback_core::{
 };
 
 use super::wire::SEGMENT;
-use super::{Second, agree, seconds};
+use super::{Second, after, agree, seconds, within};
+pub(crate) use path::Path;
 
 /// A second writing with a timer, and with state to show.
 pub(crate) trait SecondTimed: Second {
@@ -20,92 +23,6 @@ pub(crate) trait SecondTimed: Second {
     fn due(&self) -> Option<f64>;
     /// What was to be published since this was asked last.
     fn published(&mut self) -> Vec<(&'static str, f64)>;
-}
-
-/// What may befall a stream; chances are per packet, times in seconds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Path {
-    pub(crate) loss: f64,
-    /// How likely the next packet is lost after a lost one.
-    pub(crate) burst: f64,
-    /// A packet is held up by so much at most, so that others pass it.
-    pub(crate) late: f64,
-    pub(crate) lateness: f64,
-    /// For some time nothing arrives: it is lost, or comes afterwards.
-    pub(crate) outage: f64,
-    pub(crate) outage_lasts: f64,
-    pub(crate) outage_holds: bool,
-    /// The application has less than the rate allows for some time, or nothing.
-    pub(crate) limited: f64,
-    pub(crate) limited_lasts: f64,
-    pub(crate) idle: f64,
-    /// The timer goes off though nothing is wrong; a packet is repeated though it is not believed lost.
-    pub(crate) timeout: f64,
-    pub(crate) repeat: f64,
-    /// How long the timer waits, in round trips; 0.2 s at least.
-    pub(crate) patience: f64,
-    /// Acknowledgements come at multiples of this; 0 for at once.
-    pub(crate) bunch: f64,
-    /// In bytes per second, by how much it changes at most, and how likely that is.
-    pub(crate) capacity: f64,
-    pub(crate) wander: f64,
-    pub(crate) change: f64,
-    /// What the path holds, and the round trip without a queue.
-    pub(crate) queue: f64,
-    pub(crate) base: f64,
-}
-
-impl Path {
-    pub(crate) const CALM: Self = Self {
-        loss: 0.0,
-        burst: 0.0,
-        late: 0.0,
-        lateness: 0.0,
-        outage: 0.0,
-        outage_lasts: 0.0,
-        outage_holds: false,
-        limited: 0.0,
-        limited_lasts: 0.0,
-        idle: 0.0,
-        timeout: 0.0,
-        repeat: 0.0,
-        patience: 1.2,
-        bunch: 0.0,
-        capacity: 1.25e6,
-        wander: 1.0,
-        change: 0.0,
-        queue: 0.1,
-        base: 0.04,
-    };
-
-    /// Any of all that, each with an even chance.
-    pub(crate) fn drawn(rng: &mut Stream) -> Self {
-        let some = |rng: &mut Stream, most: f64| {
-            if rng.chance(0.5) { 0.0 } else { most * rng.uniform().powi(3) }
-        };
-        let base = 0.001 * 300_f64.powf(rng.uniform());
-        Self {
-            loss: some(rng, 0.2),
-            burst: some(rng, 0.8),
-            late: some(rng, 0.1),
-            lateness: base * rng.uniform(),
-            outage: some(rng, 0.002),
-            outage_lasts: if rng.chance(0.5) { 0.2 } else { 3.0 * rng.uniform() },
-            outage_holds: rng.chance(0.5),
-            limited: some(rng, 0.02),
-            limited_lasts: 100.0 * base,
-            idle: some(rng, 0.005),
-            timeout: some(rng, 0.001),
-            repeat: some(rng, 0.01),
-            patience: 1.2 + 2.0 * rng.uniform(),
-            bunch: if rng.chance(0.5) { 0.0 } else { base * rng.uniform() },
-            capacity: 1.25e4 * 1000_f64.powf(rng.uniform()),
-            wander: 1.0 + 3.0 * rng.uniform(),
-            change: some(rng, 0.01),
-            queue: if rng.chance(0.2) { 1.0 } else { 0.2 * rng.uniform() },
-            base,
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -199,16 +116,6 @@ impl<S: SecondTimed> Paced<S> {
             published: Vec::new(),
             trace: VecDeque::new(),
         }
-    }
-
-    fn after(&self, seconds: f64) -> Time {
-        self.now + Span::from_secs_f64(seconds)
-    }
-
-    /// So long from now, and up to so much more; with a power, mostly little.
-    fn within(&mut self, least: f64, more: f64, power: i32) -> Time {
-        let drawn = self.rng.uniform().powi(power);
-        self.after(least + more * drawn)
     }
 
     fn bytes(packets: usize) -> Bytes {
@@ -315,10 +222,10 @@ impl<S: SecondTimed> Paced<S> {
         self.offers = Offers::Always;
         if self.rng.chance(self.path.limited) {
             self.offers = Offers::Every(self.path.base * (0.05 + 2.0 * self.rng.uniform().powi(2)));
-            self.offers_until = self.within(0.0, self.path.limited_lasts, 1);
+            self.offers_until = within(self.now, &mut self.rng, (0.0, self.path.limited_lasts), 1);
         } else if self.rng.chance(self.path.idle) {
             self.offers = Offers::Never;
-            self.offers_until = self.within(0.01, 2.0, 3);
+            self.offers_until = within(self.now, &mut self.rng, (0.01, 2.0), 3);
         }
     }
 
@@ -329,7 +236,7 @@ impl<S: SecondTimed> Paced<S> {
             self.capacity = path.capacity * path.wander.powf(2.0 * self.rng.uniform() - 1.0);
         }
         if self.rng.chance(path.outage) {
-            self.silent_until = self.within(0.0, path.outage_lasts, 1);
+            self.silent_until = within(self.now, &mut self.rng, (0.0, path.outage_lasts), 1);
         }
         let loss = if self.lost_last { path.burst.max(path.loss) } else { path.loss };
         let begins = self.through.max(self.now);
@@ -358,7 +265,7 @@ impl<S: SecondTimed> Paced<S> {
         self.expires = if self.una == self.records.len() {
             Time::NEVER
         } else {
-            self.after(wait * f64::from(1 << self.timeouts.min(6)))
+            after(self.now, wait * f64::from(1 << self.timeouts.min(6)))
         };
     }
 
