@@ -18,6 +18,7 @@ pub mod fair;
 pub mod fifo;
 pub mod fq_codel;
 pub mod limit;
+mod line;
 pub mod meters;
 pub mod parts;
 pub mod pi;

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{Backlog, DropReason, Packet, QueueCx, QueueDiscipline, Time};
 
 use crate::limit::Limit;
+use crate::line::Line;
 use crate::parts::{BuildCx, Info, QueueConfig};
-use crate::ring::Ring;
 
 /// First in, first out; an arrival at a full buffer pushes the oldest waiting packet out, so that a loss shows to its
 /// sender as early as can be (Lakshman, Neidhardt and Ott, "The Drop from Front Strategy in TCP and in TCP over ATM",
@@ -71,20 +71,20 @@ pub enum Victim {
 pub struct PushOut {
     limit: Limit,
     victim: Victim,
-    ring: Ring,
+    line: Line,
 }
 
 impl PushOut {
     /// An empty queue for the link that `cx` describes.
     pub fn new(victim: Victim, cx: &BuildCx) -> Self {
-        Self { limit: Limit::new(cx.capacity), victim, ring: Ring::new() }
+        Self { limit: Limit::new(cx.capacity), victim, line: Line::new() }
     }
 }
 
 impl QueueDiscipline for PushOut {
     fn enqueue(&mut self, _now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
-        if self.limit.admits(&packet, &self.ring.backlog(), cx.idle_since.is_some()) {
-            self.ring.push(packet, ());
+        if self.limit.admits(&packet, &self.line.backlog(), cx.idle_since.is_some()) {
+            self.line.push(packet);
             return;
         }
         if !self.limit.admits(&packet, &Backlog::default(), false) {
@@ -92,23 +92,23 @@ impl QueueDiscipline for PushOut {
             cx.drop(packet, DropReason::Overflow);
             return;
         }
-        self.ring.push(packet, ());
+        self.line.push(packet);
         // A large packet may cost several small ones.
-        while self.limit.exceeded_by(&self.ring.backlog()) {
+        while self.limit.exceeded_by(&self.line.backlog()) {
             let index = match self.victim {
                 Victim::Oldest => 0,
-                Victim::Random => cx.rng.below(self.ring.len() as u64) as usize,
+                Victim::Random => cx.rng.below(self.line.backlog().packets.into()) as usize,
             };
-            let Some((packet, ())) = self.ring.remove(index) else { return };
+            let Some(packet) = self.line.remove(index) else { return };
             cx.drop(packet, DropReason::Overflow);
         }
     }
 
     fn dequeue(&mut self, _now: Time, _cx: &mut QueueCx<'_>) -> Option<Packet> {
-        self.ring.pop().map(|(packet, ())| packet)
+        self.line.pop()
     }
 
     fn backlog(&self) -> Backlog {
-        self.ring.backlog()
+        self.line.backlog()
     }
 }
