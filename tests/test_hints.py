@@ -108,3 +108,10 @@ def test_a_report_says_what_it_does_to_who_looks(result: tb.Result, tmp_path: Pa
     os.close(told)
     silent = subprocess.run(command, capture_output=True, check=True)
     assert silent.stderr == b""
+
+
+def test_a_change_of_no_field_is_told_whole() -> None:
+    from tailback.commands.changes import changes_of
+
+    with pytest.raises(tb.ScenarioError, match="the change: '=1' is not allowed; expected FIELD=VALUE"):
+        changes_of(["=1"])

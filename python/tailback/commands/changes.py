@@ -93,7 +93,7 @@ def changes_of(texts: Sequence[str]) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     for text in texts:
         field, sign, value = text.partition("=")
-        if not sign:
+        if not sign or not field.strip():
             raise ScenarioError([Problem("the change", repr(text), "FIELD=VALUE, as in buffer='25 packets'")], "--set")
         if field.strip() in changes:
             raise ScenarioError([Problem(field.strip(), "a second --set of it", _ONE)], "--set")
