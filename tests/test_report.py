@@ -496,3 +496,13 @@ def test_a_report_that_is_stopped_leaves_nothing_and_is_in_nobodys_way(
         (tmp_path / saved / "mine.txt").write_text("kept")
         one.report(tmp_path / saved)
         assert (tmp_path / saved / "mine.txt").read_text() == "kept"
+
+
+@needs_browser
+def test_on_a_phone_a_row_that_begins_with_a_value_has_its_name(browser: Browser, tmp_path: Path) -> None:
+    base = tb.dumbbell(rate="5 Mbit/s", delay="5 ms", duration="2 s").with_flows(tb.flows(2, "reno"))
+    browser.open(base.sweep(seeds=2).report(tmp_path / "plain"), width=390)
+    first = "return getComputedStyle(document.querySelector('.stacked td:first-child'), '::before').content"
+    assert browser.run(first) == '"goodput (Mbit/s)"'
+    browser.open(base.sweep(buffer=["5 packets", "10 packets"], seeds=2).report(tmp_path / "swept"), width=390)
+    assert browser.run(first) == "none", "a swept value says itself what the row is about"
