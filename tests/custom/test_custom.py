@@ -229,7 +229,7 @@ def test_unregistered_parts_are_named() -> None:
 def test_settings_are_checked() -> None:
     with pytest.raises(tb.PartError, match=r"settings\.increse: .*did you mean increase"):
         Aimd.scheme(increse=2.0)
-    with pytest.raises(tb.PartError, match="'rate', which Paced has no default for"):
+    with pytest.raises(tb.PartError, match=r"settings\.rate, which Paced has no default for"):
         Paced.scheme()
 
 
