@@ -91,7 +91,8 @@ def test_a_value_alone_is_always_drawn() -> None:
     long = link.with_flows(tb.flows(1, "reno", {"name": "files", "size": size, "pause": pause}))
     assert short == long
     assert short.run().hash == long.run().hash
-    both = short.sweep(**{"flows[0].source.pause": ["100 ms", "1 s"]}, seeds=1)
+    pauses: dict[str, Any] = {"flows[0].source.pause": ["100 ms", "1 s"]}
+    both = short.sweep(**pauses, seeds=1)
     assert both.failed.is_empty()
 
 

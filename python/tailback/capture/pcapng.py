@@ -161,7 +161,8 @@ def _ip_headers(blocks: NDArray[np.uint8], columns: _Columns) -> None:
 
 def _sum_of(blocks: NDArray[np.uint8], begin: int, end: int) -> NDArray[np.uint64]:
     """The sum of the 16-bit words in some bytes of each block."""
-    return blocks[:, begin:end].copy().view(">u2").astype(np.uint64).sum(axis=1)
+    words = blocks[:, begin:end].copy().view(">u2").astype(np.uint64)
+    return np.asarray(words.sum(axis=1), dtype=np.uint64)
 
 
 def _checksum(total: NDArray[np.uint64]) -> NDArray[np.uint64]:
