@@ -83,10 +83,10 @@ struct Shaper {
 fn differs(jobs: &[Job], capacity: Capacity, rates: Rates, shaper: Shaper) -> Option<String> {
     let Shaper { rate, rtt, ingress, tins, autorate, ack_filter } = shaper;
     let (tin_names, tin_settings) = TINS[tins];
-    let shaped = rate.map_or(String::new(), |rate| format!(r#""rate":"{rate} bit/s","#));
+    let at_first = rate.map_or(String::new(), |rate| format!(r#""rate":"{rate} bit/s","#));
     let filter = ["off", "on", "aggressive"][ack_filter.map_or(0, |aggressive| 1 + usize::from(aggressive))];
     let written = format!(
-        r#"{{"name":"cake",{shaped}"rtt":"{rtt} ms","ingress":{ingress},"tins":"{tin_names}",
+        r#"{{"name":"cake",{at_first}"rtt":"{rtt} ms","ingress":{ingress},"tins":"{tin_names}",
         "autorate_ingress":{autorate},"ack_filter":"{filter}","isolation":"flows",
         "codepoints":[{{"flows":[1],"codepoint":"EF"}},{{"flows":[2],"codepoint":"CS1"}},
         {{"flows":[3],"codepoint":"AF41"}}]}}"#
