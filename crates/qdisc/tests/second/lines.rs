@@ -1,13 +1,18 @@
 //! What is made of one first-in first-out line or of several queues of any kind, written anew: drop-tail, drop-head (Lakshman,
 //! Neidhardt and Ott 1996), random drop (Mankin 1990), strict priority, and a token bucket shaper over queues with buckets of
-//! their own. The queues within lanes and shapers are the library's.
+//! their own. The queues within lanes and shapers are the library's. Then both writings, compared.
 
 use std::collections::VecDeque;
 
+use proptest::prelude::*;
 use tailback_core::{
-    Backlog, BitRate, Bytes, Capacity, DropReason, Packet, QueueCx, QueueDiscipline, Span, Time,
+    Backlog, BitRate, Bytes, Capacity, DropReason, Lane, Packet, QueueCx, QueueDiscipline, Span, Time,
 };
-use tailback_qdisc::Discipline;
+use tailback_qdisc::{BuildCx, Discipline};
+
+use super::{difference, ours};
+use crate::common::wild::{Rates, capacities, rates, wild};
+use crate::common::{self, Job, config, serve_at};
 
 /// Who goes where there is no room.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -237,5 +242,104 @@ impl QueueDiscipline for Shaper {
         let heads: Vec<Packet> = self.classes.iter().filter_map(|class| class.head).collect();
         let bytes: u64 = heads.iter().map(|head| head.size().get()).sum();
         Backlog { packets: inside.packets + heads.len() as u32, bytes: inside.bytes + Bytes::new(bytes) }
+    }
+}
+
+/// Queues inside of others: such as act on arrivals, reckon with the rate, act at departure, keep timers, let the line idle.
+const INNER: [&str; 6] = [
+    r#"{"name":"drop-tail"}"#,
+    r#"{"name":"red","min":"2 packets","max":"6 packets","weight":0.1,"ecn":true}"#,
+    r#"{"name":"codel","target":"1 ms","interval":"5 ms","ecn":true}"#,
+    r#"{"name":"dualpi2"}"#,
+    r#"{"name":"pie","target":"2 ms","burst":"0 ms","alpha":50,"beta":50}"#,
+    r#"{"name":"framed-round-robin","frame":"1 s"}"#,
+];
+
+/// The same arrivals in lanes by chance.
+fn with_lanes(jobs: Vec<Job>, mut seed: u64) -> Vec<Job> {
+    let mut lane = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        Lane::new((seed >> 60) as u8 % 4).unwrap_or_default()
+    };
+    jobs.into_iter().map(|job| Job { lane: lane(), ..job }).collect()
+}
+
+/// The same arrivals without longer pauses.
+fn with_pauses_up_to(longest: Span, mut jobs: Vec<Job>) -> Vec<Job> {
+    let (mut before, mut clock) = (Time::ZERO, Time::ZERO);
+    for job in &mut jobs {
+        clock += job.at.since(before).min(longest);
+        before = std::mem::replace(&mut job.at, clock);
+    }
+    jobs
+}
+
+proptest! {
+    #![proptest_config(common::cases(400))]
+
+    #[test]
+    fn lines(jobs in wild(3, 200), capacity in capacities(), rates in rates(), which in 0..3_usize) {
+        let (name, goes) = [
+            ("drop-tail", Goes::Arriving), ("drop-head", Goes::Oldest), ("random-drop", Goes::Any),
+        ][which];
+        let ours = ours(&format!(r#"{{"name":"{name}"}}"#), capacity, &jobs, rates);
+        let mut anew = Line { goes, capacity, waiting: VecDeque::new() };
+        let anew = serve_at(&mut anew, &jobs, 1, &|now| rates.at(now));
+        prop_assert_eq!(difference(&ours, &anew), None);
+    }
+
+    #[test]
+    fn priority(jobs in wild(5, 25), capacity in capacities(), rates in rates(), within in 0..INNER.len(), lanes in any::<u64>()) {
+        // Not a thousand bits per second: a packet would take as long as a million periods of a law within.
+        let rates = Rates { first: rates.first.max(100_000), ..rates };
+        let jobs = with_lanes(jobs, lanes);
+        let inner = INNER[within];
+        let written = format!(r#"{{"name":"priority","lanes":[{{}},{{"queue":{inner}}},{{"queue":{inner},"buffer":"5 packets"}}],
+            "classes":[{{"flows":[0],"lane":2}},{{"flows":[4],"lane":0}}]}}"#);
+        let ours = ours(&written, capacity, &jobs, rates);
+        let lane = |queue: &str, capacity| {
+            let link = BuildCx { rate: rates.at(Time::ZERO), ..common::link(capacity) };
+            config(queue).build(&link).into_discipline()
+        };
+        let lanes = vec![lane(r#"{"name":"drop-tail"}"#, capacity), lane(inner, capacity), lane(inner, Capacity::Packets(5))];
+        let mut anew = Priority { lanes, class: |flow| match flow { 0 => Some(2), 4 => Some(0), _ => None } };
+        let anew = serve_at(&mut anew, &jobs, 1, &|now| rates.at(now));
+        prop_assert_eq!(difference(&ours, &anew), None);
+    }
+
+    #[test]
+    fn shaper(
+        jobs in wild(4, 80), capacity in capacities(), rates in rates(), within in 0..INNER.len(),
+        classes: bool, burst in prop_oneof![Just(100_u64), Just(2000), Just(15_000)],
+    ) {
+        // Rates of a power of two of bytes per nanosecond: in real numbers, too, tokens are whole.
+        let [all, one, two] = [7_812_500_u64, 3_906_250, 976_562];
+        let inner = INNER[within];
+        // PIE in a class samples a line from what it had to what it has, over all the time in which only others came: not days
+        // of that, by milliseconds.
+        let jobs = if inner.contains("pie") { with_pauses_up_to(Span::from_secs(20), jobs) } else { jobs };
+        let more = if classes {
+            format!(r#","classes":[{{"flows":[1],"rate":"{one} bit/s","burst":"{burst} B","queue":{inner}}},
+                {{"flows":[2],"rate":"{two} bit/s","burst":"3 kB"}}]"#)
+        } else { String::new() };
+        let written = format!(r#"{{"name":"token-bucket","rate":"{all} bit/s","burst":"{burst} B","queue":{inner}{more}}}"#);
+        let ours = ours(&written, capacity, &jobs, rates);
+        let class = |rate: u64, burst: Option<u64>, queue: &str| {
+            let rate = BitRate::from_bits_per_sec(rate);
+            let link = BuildCx { rate: rates.at(Time::ZERO).min(rate), ..common::link(capacity) };
+            let queue = config(queue).build(&link).into_discipline();
+            Class { bucket: burst.map(|burst| Bucket::new(rate, burst)), rate, queue, head: None }
+        };
+        let mut all_classes = Vec::new();
+        if classes {
+            all_classes = vec![class(one, Some(burst), inner), class(two, Some(3000), r#"{"name":"drop-tail"}"#)];
+        }
+        all_classes.push(class(all, None, inner));
+        let mut anew = Shaper {
+            common: Bucket::new(BitRate::from_bits_per_sec(all), burst), classes: all_classes,
+            class: if classes { |flow| match flow { 1 => 0, 2 => 1, _ => 2 } } else { |_| 0 }, last: 0, again: None,
+        };
+        let anew = serve_at(&mut anew, &jobs, 1, &|now| rates.at(now));
+        prop_assert_eq!(difference(&ours, &anew), None);
     }
 }

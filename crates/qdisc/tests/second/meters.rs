@@ -1,11 +1,17 @@
 //! Disciplines that measure what arrives, written anew: two-dimensional queue management from Li and Mills, §II, and adaptive
-//! virtual delay from Xia et al., §IV-D, over the virtual queue of Kunniyur and Srikant 2001.
+//! virtual delay from Xia et al., §IV-D, over the virtual queue of Kunniyur and Srikant 2001. Then both writings,
+//! compared.
 
+use proptest::prelude::*;
 use tailback_core::{
     Annex, ArrivalPolicy, Backlog, BitRate, Capacity, ControlInfo, DropReason, Ecn, Lane, Packet, QueueCx,
     QueueDiscipline, Span, Time, Verdict,
 };
-use tailback_qdisc::Limit;
+use tailback_qdisc::{BuildCx, Fifo, Limit};
+
+use super::{difference, ours};
+use crate::common::wild::{capacities, rates, wild};
+use crate::common::{self, config, serve_at};
 
 const FULL: Verdict = Verdict::Drop(DropReason::Overflow);
 
@@ -283,5 +289,51 @@ impl QueueDiscipline for Controls<'_> {
 
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
+    }
+}
+
+proptest! {
+    #![proptest_config(common::cases(400))]
+
+    #[test]
+    fn tdqm(
+        jobs in wild(3, 200), capacity in capacities(), rates in rates(), offered: bool, work: bool,
+        form in 0..3_usize, low: bool, window in prop_oneof![Just(2_u64), Just(30)],
+    ) {
+        let (form, form_name) = [
+            (Form::TwoBits, "two-bits"), (Form::Codepoints, "codepoints"), (Form::OneBit, "one-bit"),
+        ][form];
+        let rho = if low { (0.1, 0.6, 0.3, 0.25) } else { (0.5, 0.9, 0.05, 0.7) };
+        let eta = if low { (0.02, 0.5, 0.4, 0.3) } else { (0.1, 0.2, 0.1, 0.05) };
+        let marks = |(min, max, max_p, weight)| format!(r#""min":{min},"max":{max},"max_p":{max_p},"weight":{weight}"#);
+        let written = format!(
+            r#"{{"name":"tdqm","window":"{window} ms","shortest_busy_period":"1 ms","marks":"{form_name}",
+                "rho":{{"load":"{}",{}}},"eta":{{"delay":"{}",{}}}}}"#,
+            if offered { "offered" } else { "busy" }, marks(rho), if work { "work" } else { "waiting" }, marks(eta),
+        );
+        let ours = ours(&written, capacity, &jobs, rates);
+        let thresholds = |(min, max, max_p, weight)| Thresholds::new(min, max, max_p, weight);
+        let both = (thresholds(rho), thresholds(eta));
+        let anew = Tdqm {
+            offered, work,
+            ..Tdqm::new(window as f64 * 1e-3, 1e-3, both, form, capacity, rates.at(Time::ZERO))
+        };
+        let anew = serve_at(&mut Fifo::new(anew), &jobs, 1, &|now| rates.at(now));
+        prop_assert_eq!(difference(&ours, &anew), None);
+    }
+
+    #[test]
+    fn avd(jobs in wild(3, 200), capacity in capacities(), rates in rates(), slow: bool) {
+        let gain = if slow { 0.15 } else { 0.6 };
+        let written = format!(r#"{{"name":"avd","gain":{gain}}}"#);
+        let link = BuildCx { rate: rates.at(Time::ZERO), ..common::link(capacity) };
+        let mut first = config(&written).build(&link).into_discipline();
+        let mut ours = Controls { queue: &mut first, told: Vec::new() };
+        let outcome = serve_at(&mut ours, &jobs, 1, &|now| rates.at(now));
+        let mut second = Fifo::new(Avd::new(gain, capacity, rates.at(Time::ZERO)));
+        let mut anew = Controls { queue: &mut second, told: Vec::new() };
+        let other = serve_at(&mut anew, &jobs, 1, &|now| rates.at(now));
+        prop_assert_eq!(difference(&outcome, &other), None);
+        prop_assert_eq!(ours.told, anew.told);
     }
 }
