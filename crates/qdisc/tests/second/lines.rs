@@ -264,6 +264,12 @@ fn with_lanes(jobs: Vec<Job>, mut seed: u64) -> Vec<Job> {
     jobs.into_iter().map(|job| Job { lane: lane(), ..job }).collect()
 }
 
+/// The same arrivals, as far as a queue inside can take them. PIE samples a line from what it had to what it has, over all the
+/// time in which only others came: not days of that, by milliseconds.
+fn for_inner(inner: &str, jobs: Vec<Job>) -> Vec<Job> {
+    if inner.contains("pie") { with_pauses_up_to(Span::from_secs(20), jobs) } else { jobs }
+}
+
 /// The same arrivals without longer pauses.
 fn with_pauses_up_to(longest: Span, mut jobs: Vec<Job>) -> Vec<Job> {
     let (mut before, mut clock) = (Time::ZERO, Time::ZERO);
@@ -294,6 +300,7 @@ proptest! {
         let rates = Rates { first: rates.first.max(100_000), ..rates };
         let jobs = with_lanes(jobs, lanes);
         let inner = INNER[within];
+        let jobs = for_inner(inner, jobs);
         let written = format!(r#"{{"name":"priority","lanes":[{{}},{{"queue":{inner}}},{{"queue":{inner},"buffer":"5 packets"}}],
             "classes":[{{"flows":[0],"lane":2}},{{"flows":[4],"lane":0}}]}}"#);
         let ours = ours(&written, capacity, &jobs, rates);
@@ -315,9 +322,7 @@ proptest! {
         // Rates of a power of two of bytes per nanosecond: in real numbers, too, tokens are whole.
         let [all, one, two] = [7_812_500_u64, 3_906_250, 976_562];
         let inner = INNER[within];
-        // PIE in a class samples a line from what it had to what it has, over all the time in which only others came: not days
-        // of that, by milliseconds.
-        let jobs = if inner.contains("pie") { with_pauses_up_to(Span::from_secs(20), jobs) } else { jobs };
+        let jobs = for_inner(inner, jobs);
         let more = if classes {
             format!(r#","classes":[{{"flows":[1],"rate":"{one} bit/s","burst":"{burst} B","queue":{inner}}},
                 {{"flows":[2],"rate":"{two} bit/s","burst":"3 kB"}}]"#)
