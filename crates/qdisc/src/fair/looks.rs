@@ -14,7 +14,9 @@ pub(super) fn looked() {
 
 /// The same, at so many.
 #[inline]
-pub(super) fn looked_at(_count: usize) {
+pub(super) fn looked_at(count: usize) {
     #[cfg(test)]
-    LOOKS.with(|looks| looks.set(looks.get() + _count as u64));
+    LOOKS.with(|looks| looks.set(looks.get() + count as u64));
+    #[cfg(not(test))]
+    let _ = count;
 }
