@@ -84,7 +84,8 @@ fn follow(average: u64, sample: u64) -> u64 {
 /// way make no rate, and of that the peak.
 ///
 /// Departures from Linux: there the time of the last change is never noted, so that the shaper follows at every gap. There the
-/// first packet ends a window that began with the machine, which takes a 256th off the first estimate; here it begins one.
+/// first packet ends a window that began with the machine, which takes a 256th off the first estimate; here it begins one. There
+/// a window that a filtered packet takes below zero wraps; here it holds nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrivals {
     /// Bytes per second.
@@ -109,15 +110,15 @@ impl Arrivals {
         BitRate::from_bits_per_sec(self.peak.saturating_mul(8))
     }
 
-    /// A packet arrives; the rate to shape to, where that changes.
-    pub(super) fn arrive(&mut self, now: Time, size: Bytes) -> Option<BitRate> {
+    /// A packet arrives, and the filter takes out another one of so many bytes, or none; the rate to shape to, where that changes.
+    pub(super) fn arrive(&mut self, now: Time, size: Bytes, gone: Bytes) -> Option<BitRate> {
         if self.last.is_never() {
             (self.last, self.began, self.followed) = (now, now, now);
             // As after a long silence: the first gaps are not long ones, whatever they are.
             self.usual_gap = follow(0, LONGEST_GAP.as_nanos());
             return None;
         }
-        self.bytes += size.get();
+        self.bytes = (self.bytes + size.get()).saturating_sub(gone.get());
         let gap = now.since(std::mem::replace(&mut self.last, now)).min(LONGEST_GAP).as_nanos();
         self.usual_gap = follow(self.usual_gap, gap);
         if gap <= self.usual_gap {
@@ -172,7 +173,7 @@ mod tests {
         let (mut micros, mut kept) = (began, None);
         while micros < ends {
             for _ in 0..4 {
-                kept = arrivals.arrive(at(micros), Bytes::new(1000)).or(kept);
+                kept = arrivals.arrive(at(micros), Bytes::new(1000), Bytes::ZERO).or(kept);
                 micros += 10;
             }
             // Four packets of 1000 B take 32000/megabits µs.

@@ -168,9 +168,9 @@ impl Cake {
         }
     }
 
-    /// Takes a packet that arrives into the estimate, and follows that.
-    fn follow(&mut self, now: Time, size: Bytes) {
-        let Some(rate) = self.arrivals.as_mut().and_then(|arrivals| arrivals.arrive(now, size)) else {
+    /// Takes a packet that arrives, less one that the filter took out, into the estimate, and follows that.
+    fn follow(&mut self, now: Time, size: Bytes, gone: Bytes) {
+        let Some(rate) = self.arrivals.as_mut().and_then(|arrivals| arrivals.arrive(now, size, gone)) else {
             return;
         };
         let rate = rate.max(LEAST_RATE);
@@ -263,14 +263,14 @@ impl QueueDiscipline for Cake {
         let queue = tin.push(packet, stamp, (key, rng::mix(key ^ perturbation)), hosts);
         self.backlog.packets += 1;
         self.backlog.bytes += packet.size();
-        let mut arrived = packet.size();
+        let mut gone = Bytes::ZERO;
         if let Some(filtered) = tin.filter(now, queue, self.ack_filter) {
-            self.count_out(filtered.size());
+            gone = filtered.size();
+            self.count_out(gone);
             self.charge_dropped(number);
-            arrived = arrived.saturating_sub(filtered.size());
             cx.drop(filtered, DropReason::Early);
         }
-        self.follow(now, arrived);
+        self.follow(now, packet.size(), gone);
         let tin = &mut self.tins[number];
         // By the new rate, where the packet brought one, as in Linux.
         tin.enlist(queue, hosts);

@@ -194,17 +194,23 @@ impl Tin {
         std::mem::take(&mut self.dropped)
     }
 
-    /// A packet of `length` bytes on the line leaves, or is dropped where that counts as much.
+    /// A packet of `length` bytes on the line leaves, in this tin's turn.
     pub(super) fn charge(&mut self, now: Time, length: u64) {
         self.credit -= length.cast_signed();
+        self.charge_clock(now, length);
+    }
+
+    fn charge_clock(&mut self, now: Time, length: u64) {
         if let Some(clock) = &mut self.clock {
             clock.charge_tin(now, length);
         }
     }
 
+    /// A packet is dropped, whoever's turn it is: it takes the line's time where that counts, and no part of a turn, as in Linux
+    /// (`cake_drop`, and the filter in `cake_enqueue`).
     fn count_dropped(&mut self, now: Time, length: u64) {
         if self.counts_drops {
-            self.charge(now, length);
+            self.charge_clock(now, length);
             self.dropped += length;
         }
     }
@@ -412,6 +418,7 @@ impl Tin {
                 if self.counts_drops {
                     // It was this flow's turn: who owes now waits for the next.
                     queue.credit -= stamp.length.cast_signed();
+                    self.credit -= stamp.length.cast_signed();
                     self.count_dropped(now, stamp.length);
                     continue 'flows;
                 }

@@ -42,14 +42,15 @@ impl Autorate {
         Self { last: None, gap: 0, window_begin: start, window_bytes: 0, peak, changed: start }
     }
 
-    /// A packet has joined: the shaper's new rate in bits per second, if it gets one.
-    pub fn arrived(&mut self, now: Time, bytes: u64) -> Option<u64> {
+    /// A packet has joined, of so many bytes more than another that has gone: the shaper's new rate in bits per second, if it
+    /// gets one.
+    pub fn arrived(&mut self, now: Time, bytes: i64) -> Option<u64> {
         let Some(last) = self.last.replace(now) else {
             (self.window_begin, self.changed) = (now, now);
             self.gap = follow(self.gap, 1_000_000_000);
             return None;
         };
-        self.window_bytes += bytes;
+        self.window_bytes = self.window_bytes.saturating_add_signed(bytes);
         let gap = now.since(last).as_nanos().min(1_000_000_000);
         self.gap = follow(self.gap, gap);
         if gap <= self.gap {

@@ -3,9 +3,8 @@
 //! arrives in `autorate`.
 //!
 //! The named departures of the library are in here, too: an idle queue is forgotten when somebody asks, a delay has to stand
-//! for an interval after every rest, and an idle tin counts as empty. So are three that it does not name: behind the bottleneck
-//! what is filtered or pushed out counts for a tin's turn, where Linux counts it for the shaper alone (`cake_enqueue`,
-//! `cake_drop`), and an acknowledgement that is smaller than the one that goes for it takes nothing from what has arrived.
+//! for an interval after every rest, and an idle tin counts as empty. In Linux a window of bytes below nothing is a huge one; in
+//! both writings it is nothing.
 
 use std::collections::VecDeque;
 
@@ -313,9 +312,9 @@ impl Cake {
         }
     }
 
+    /// What goes takes the line's time, and no part of a turn.
     fn charge_drop(&mut self, now: Time, tin: usize, bytes: u64) {
         if self.settings.ingress {
-            self.tins[tin].deficit -= bytes as i64;
             self.advance(now, tin, bytes, true);
         }
     }
@@ -408,6 +407,7 @@ impl Cake {
             cx.drop(packet, DropReason::Early);
             if self.settings.ingress {
                 flow.deficit -= length as i64;
+                tin.deficit -= length as i64;
                 self.charge_drop(now, number, length);
             }
         }
@@ -442,13 +442,13 @@ impl QueueDiscipline for Cake {
             flow.law.empty(flow.emptied, now, &params);
         }
         flow.waiting.push_back((now, length, packet));
-        let mut arrived = packet.size();
+        let mut arrived = packet.size().get() as i64;
         if let Some((length, gone)) = self.ack_filter.and_then(|aggressive| flow.filtered(aggressive)) {
-            arrived = arrived.saturating_sub(gone.size());
+            arrived -= gone.size().get() as i64;
             self.charge_drop(now, number, length);
             cx.drop(gone, DropReason::Early);
         }
-        let rate = self.autorate.as_mut().and_then(|rate| rate.arrived(now, arrived.get()));
+        let rate = self.autorate.as_mut().and_then(|rate| rate.arrived(now, arrived));
         if let Some(rate) = rate {
             self.reconfigure(now, rate);
         }
