@@ -12,7 +12,7 @@ class Gentle(tb.Controller):
     def __init__(self, connection: tb.Connection, target: float = 0.02) -> None:
         super().__init__(connection)
         self.window = float(connection.initial_window)  # bytes
-        self.target = target  # seconds of queueing delay that are fine
+        self.target = target  # seconds of queueing delay above which the window shrinks
         self.slow_start = True
 
     def on_feedback(self, now: float, feedback: tb.Feedback, cx: tb.Cx) -> None:
