@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::fair::shares::{FlowMap, check_members};
 use crate::limit::Limit;
 use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, QueuesWithin, Within, numbered};
+use crate::turns::Turns;
 
 /// A token bucket shaper: packets wait until the bucket holds tokens for them. With classes, each has a queue and a
 /// bucket of its own under the common one, and a packet needs tokens of both.
@@ -285,6 +286,7 @@ pub struct TokenBucket {
     queues: Vec<Shaped>,
     class_of: FlowMap<u32>,
     served: usize,
+    turns: Turns,
 }
 
 impl TokenBucket {
@@ -304,7 +306,8 @@ impl TokenBucket {
             .enumerate()
             .flat_map(|(index, class)| class.flows.iter().map(move |flow| (*flow, index as u32)))
             .collect();
-        Self { bucket: Bucket::new(rate, config.burst), queues, class_of, served: 0 }
+        let turns = Turns::new(queues.len());
+        Self { bucket: Bucket::new(rate, config.burst), queues, class_of, served: 0, turns }
     }
 }
 
@@ -313,10 +316,13 @@ impl QueueDiscipline for TokenBucket {
         let last = self.queues.len() - 1;
         let class = self.class_of.get(&packet.flow.0).map_or(last, |class| *class as usize);
         let shaped = &mut self.queues[class];
-        // To the queue inside, the packet at its head stands for the one in transmission.
         let idle_since = cx.idle_since;
         if shaped.staged.is_some() {
+            // To the queue inside, the packet at its head stands for the one in transmission.
             cx.idle_since = None;
+        } else if self.turns.has_passed(class) && shaped.queue.backlog().packets == 0 {
+            // Nor are packets of others its own.
+            cx.idle_since = Some(self.turns.done(class));
         }
         shaped.ask(cx, |queue, cx| queue.enqueue(now, packet, cx));
         cx.idle_since = idle_since;
@@ -333,6 +339,7 @@ impl QueueDiscipline for TokenBucket {
                 return None;
             }
             self.served = index;
+            self.turns.served(index, now, cx.idle_since);
             self.bucket.take(size);
             if let Some(bucket) = &mut shaped.bucket {
                 bucket.take(size);

@@ -33,6 +33,7 @@ pub mod sampled;
 pub mod spacing;
 pub mod step;
 pub mod tdqm;
+mod turns;
 
 pub use builtin::{Admission, BoxedPolicy, BoxedQueue, Built, Discipline};
 pub use config::{ALL, Config, Registered, find};

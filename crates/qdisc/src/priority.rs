@@ -14,7 +14,9 @@ use tailback_core::{Backlog, Capacity, Checker, Lane, Packet, QueueCx, QueueDisc
 use crate::builtin::Discipline;
 use crate::config::Config;
 use crate::fair::shares::{FlowMap, check_members};
+use crate::limit::Limit;
 use crate::parts::{BuildCx, FlowLists, Info, QueueConfig, QueuesWithin, Within, numbered};
+use crate::turns::Turns;
 
 /// Strict priority of two or more lanes, each with a queue of its own. The default is a pair: the out-of-band lane of
 /// Xia et al., §IV-B ahead of ordinary traffic, both drop-tail.
@@ -124,23 +126,24 @@ const WAITING: [&str; Lane::COUNT] = [
 #[derive(Debug)]
 pub struct Priority {
     lanes: Vec<Discipline>,
+    /// Of each lane's buffer.
+    limits: Vec<Limit>,
     lane_of: FlowMap<u8>,
+    turns: Turns,
 }
 
 impl Priority {
     /// Empty lanes for the link that `cx` describes.
     pub fn new(config: &PriorityConfig, cx: &BuildCx) -> Self {
-        let lanes = config
-            .lanes
-            .iter()
-            .map(|lane| {
-                let cx = BuildCx { capacity: lane.buffer.unwrap_or(cx.capacity), ..cx.clone() };
-                lane.queue.build(&cx).into_discipline()
-            })
-            .collect();
+        let capacities = || config.lanes.iter().map(|lane| lane.buffer.unwrap_or(cx.capacity));
+        let lanes =
+            config.lanes.iter().zip(capacities()).map(|(lane, capacity)| {
+                lane.queue.build(&BuildCx { capacity, ..cx.clone() }).into_discipline()
+            });
+        let (lanes, limits) = (lanes.collect(), capacities().map(Limit::new).collect());
         let classes = config.classes.iter();
         let lane_of = classes.flat_map(|class| class.flows.iter().map(|flow| (*flow, class.lane))).collect();
-        Self { lanes, lane_of }
+        Self { lanes, limits, lane_of, turns: Turns::new(config.lanes.len()) }
     }
 
     fn lane(&self, packet: &Packet) -> usize {
@@ -157,11 +160,26 @@ impl Priority {
 impl QueueDiscipline for Priority {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
         let lane = self.lane(&packet);
+        let idle_since = cx.idle_since;
+        if self.turns.has_passed(lane) && self.lanes[lane].backlog().packets == 0 {
+            // Packets of other lanes are not its own. But behind them a packet waits, and needs room.
+            let may_wait = || self.limits[lane].admits(&packet, &Backlog::default(), false);
+            if idle_since.is_some() || may_wait() {
+                cx.idle_since = Some(self.turns.done(lane));
+            }
+        }
         self.lanes[lane].enqueue(now, packet, cx);
+        cx.idle_since = idle_since;
     }
 
     fn dequeue(&mut self, now: Time, cx: &mut QueueCx<'_>) -> Option<Packet> {
-        self.lanes.iter_mut().find_map(|lane| lane.dequeue(now, cx))
+        for (number, lane) in self.lanes.iter_mut().enumerate() {
+            if let Some(packet) = lane.dequeue(now, cx) {
+                self.turns.served(number, now, cx.idle_since);
+                return Some(packet);
+            }
+        }
+        None
     }
 
     fn next_ready(&self, now: Time) -> Option<Time> {

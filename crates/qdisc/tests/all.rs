@@ -15,3 +15,4 @@ mod polled;
 mod refusals;
 mod second;
 mod victims;
+mod within;
