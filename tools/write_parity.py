@@ -40,6 +40,7 @@ _LOAD = re.compile(r", load [0-9.]+ at the end")
 def measured(runs: int, more: int, wanted: str, kept: Path) -> None:
     """Runs the dumbbells with real packets until so many runs of each that count are kept. Where a dumbbell's are late, what is
     there stays, unless it was late, too."""
+    kept.mkdir(parents=True, exist_ok=True)
     for cell, setup, file in _dumbbells(kept):
         if wanted not in file.stem:
             continue

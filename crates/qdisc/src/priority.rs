@@ -3,7 +3,8 @@
 //!
 //! Known limit: to the discipline in a lane the line has its whole rate, whatever the lanes before it take. What reckons
 //! with the rate (PIE's delay, AVQ's capacity, the fluid of weighted fair queueing) is off by as much; CoDel, which
-//! measures, is not.
+//! measures, is not. PIE, PI and REM take a lane that waits to drain evenly between two of its arrivals, though other lanes
+//! may be served meanwhile; a lane that is empty finds the line idle.
 
 use std::collections::BTreeSet;
 
