@@ -25,17 +25,15 @@ def result() -> tb.Result:
 
 
 def test_a_column_as_an_attribute_is_told_where_it_is(result: tb.Result) -> None:
-    with pytest.raises(
-        AttributeError, match=r"no attribute 'goodput'; expected \.flows\[\"goodput\"\] or \.flow_series\["
-    ):
-        result.goodput  # type: ignore[attr-defined]  # noqa: B018
-    with pytest.raises(AttributeError, match=r"expected \.links\[\"utilization\"\], since it is a column"):
-        result.utilization  # type: ignore[attr-defined]  # noqa: B018
-    with pytest.raises(AttributeError, match=r"'Result' object has no attribute 'colour'$"):
-        result.colour  # type: ignore[attr-defined]  # noqa: B018
     runs = result.scenario.sweep(seeds=1)
-    with pytest.raises(AttributeError, match=r"expected \.table\[\"goodput\"\] or \.flows\[\"goodput\"\]"):
-        runs.goodput  # type: ignore[attr-defined]  # noqa: B018
+    for of, name, said in (
+        (result, "goodput", r"no attribute 'goodput'; expected \.flows\[\"goodput\"\] or \.flow_series\["),
+        (result, "utilization", r"expected \.links\[\"utilization\"\], since it is a column"),
+        (result, "colour", r"'Result' object has no attribute 'colour'$"),
+        (runs, "goodput", r"expected \.table\[\"goodput\"\] or \.flows\[\"goodput\"\]"),
+    ):
+        with pytest.raises(AttributeError, match=said):
+            getattr(of, name)
 
 
 def test_copies_of_results_are_made_as_before(result: tb.Result) -> None:
@@ -80,7 +78,8 @@ def test_a_part_that_is_called_says_how_it_is_named() -> None:
         with pytest.raises(tb.PartError, match=rf"{part.__name__}\(\): runs make their parts; expected .*{expected}"):
             part()
     assert str(inspect.signature(Mine)) == "(connection: 'Connection')"
-    made: Any = Mine(None)  # type: ignore[arg-type]  # As tests of a class do.
+    no_connection: Any = None
+    made: Any = Mine(no_connection)
     assert type(copy.deepcopy(made)) is Mine
 
 

@@ -143,7 +143,7 @@ def test_what_the_lab_cannot_do_is_named_before_anything_starts(able: None, file
         run(Setup("{}"), budget="soon")
 
 
-MARKED = """
+ASKED = """
 name = "ECN for those who asked"
 duration = "3 s"
 record = { packets = true }
@@ -178,8 +178,8 @@ to = "a"
 
 @pytest.mark.usefixtures("able")
 def test_ecn_is_a_flows_own_and_not_its_hosts(tmp_path: Path) -> None:
-    (tmp_path / "marked.toml").write_text(MARKED, encoding="utf-8")
-    packets = run(load(tmp_path / "marked.toml"), budget=LOOSE).packets.filter(pl.col("event") == "sent")
+    (tmp_path / "asked.toml").write_text(ASKED, encoding="utf-8")
+    packets = run(load(tmp_path / "asked.toml"), budget=LOOSE).packets.filter(pl.col("event") == "sent")
     data = packets.filter(pl.col("kind") == "data", pl.col("size") > 500)
     for flow, wanted in (("asks", {"ect0"}), ("does-not", {"not-ect"}), ("other-way", {"not-ect"})):
         # The kernel leaves retransmissions unmarked (RFC 3168 section 6.1.5).

@@ -41,7 +41,7 @@ class Made(ABCMeta):
     @property
     def __signature__(cls) -> inspect.Signature:
         """What ``help`` shows: what ``__init__`` takes."""
-        whole = inspect.signature(cls.__init__)  # type: ignore[misc]  # Just of this class, not of its instances.
+        whole = inspect.signature(cls.__init__)  # type: ignore[misc]  # Subclasses may take others: theirs are asked for.
         return whole.replace(parameters=[*whole.parameters.values()][1:], return_annotation=whole.empty)
 
     def _needs_nothing(cls) -> bool:

@@ -56,21 +56,12 @@ impl Fate {
     };
     pub(crate) const ROUGH: Self = Self {
         loss: 0.01,
-        burst: 3,
-        mark: 0.0,
-        echo_event: true,
         timeout: 0.001,
         spurious: 0.0005,
-        again: 0.0,
-        more: 0.0,
-        unrated: 0.0,
         pause: 0.001,
         limited: 0.05,
         stretch: 3,
-        base: 40.0,
         queue: 30.0,
-        service: (0.0, 0.0),
-        route: (0.0, 0.0),
-        unstamped: 0.0,
+        ..Self::CALM
     };
 }
