@@ -18,7 +18,7 @@ import tailback as tb
 from tailback.analysis.confidence import Interval
 from tailback.errors import ArgumentError, ScenarioError, StorageError
 from tailback.lab import Setup, load, run
-from tailback.lab.hosts import IDEAL, MEASURED, take_time
+from tailback.lab.hosts import IDEAL, MEASURED, Hosts, HostTimes, nearest, rate_of, take_time
 from tailback.lab.parity import BEYOND, UNSURE, WITHIN, Parity, Row, of_results
 from tailback.lab.run import change
 from tailback.report.again import result_command
@@ -346,25 +346,78 @@ def test_every_arm_of_the_experiment_on_the_page_is_a_scenario() -> None:
         assert len(told) == len(arms), "each changes something"
 
 
-def test_hosts_take_time_on_the_links_of_templates() -> None:
-    for given, expected in (
-        ("1 ms", ["1008750 ns", "1022500 ns", "1022500 ns"]),
-        (["0.1 ms", "1 ms"], ["108750 ns", "1022500 ns", "122500 ns"]),
-        ({"from": "1 ms", "to": "2 ms"}, ["1008750 ns", "1522500 ns", "2022500 ns"]),
-    ):
-        flows = [tb.flows(1, "sack", name="kernel"), tb.flows(2, "reno", name="ours")]
-        written = tb.dumbbell(rate="5 Mbit/s", delay="2 ms", access={"delay": given}, flows=flows)
-        scenario = written.to_dict(full=True)
-        before = json.loads(json.dumps(scenario))
-        take_time(scenario, {"kernel"}, MEASURED)
-        assert scenario["topology"]["access"]["delay"] == expected
-        assert [flow["transport"]["send_jitter"] for flow in scenario["flows"]] == ["120 µs", "0 s"]
-        tb.Scenario.of(scenario)
-        take_time(before, {"kernel"}, IDEAL)
-        assert before["flows"] == written.to_dict(full=True)["flows"]
+def _written(scheme: str = "reno", **access: object) -> tb.Scenario:
+    flows = [tb.flows(1, "sack", name="kernel"), tb.flows(2, scheme, name="ours")]
+    return tb.dumbbell(rate="5 Mbit/s", delay="2 ms", access={"delay": "1 ms", **access}, flows=flows)
 
 
-def test_random_parts_add_up_and_other_topologies_stay_as_they_are() -> None:
+def _hosts(rate: float = 5e6) -> Hosts:
+    return Hosts(rate, HostTimes((10e-6, 20e-6), (30e-6,)), HostTimes((40e-6,), (50e-6, 60e-6)))
+
+
+def test_hosts_take_packets_in_batches_on_the_links_of_templates() -> None:
+    written = _written()
+    scenario = written.to_dict(full=True)
+    take_time(scenario, {"kernel"}, [_hosts()])
+    values = {
+        end: [table["time"]["values"] for table in scenario["topology"][end]["coalescing"]]
+        for end in ("access", "receiver_access")
+    }
+    assert values["access"] == [["10 µs", "20 µs"], ["40 µs"], ["40 µs"]]
+    assert values["receiver_access"] == [["30 µs"], ["50 µs", "60 µs"], ["50 µs", "60 µs"]]
+    assert scenario["topology"]["access"]["delay"] == scenario["topology"]["receiver_access"]["delay"] == "1 ms"
+    assert scenario["flows"] == written.to_dict(full=True)["flows"]
+    tb.Scenario.of(scenario)
+    before = written.to_dict(full=True)
+    take_time(before, {"kernel"}, IDEAL)
+    assert before == written.to_dict(full=True)
+
+
+def test_schemes_that_time_packets_get_each_of_them_later_by_the_mean() -> None:
+    scenario = _written("packet-pair").to_dict(full=True)
+    take_time(scenario, {"kernel"}, [_hosts()])
+    # Both ways of an access link are longer by half of what its host takes.
+    assert scenario["topology"]["access"]["delay"] == ["1 ms", "1020 µs", "1020 µs"]
+    assert scenario["topology"]["receiver_access"]["delay"] == ["1 ms", "1027500 ns", "1027500 ns"]
+    assert [table["time"]["values"] for table in scenario["topology"]["access"]["coalescing"]][1:] == [
+        ["1 ns"],
+        ["1 ns"],
+    ]
+    tb.Scenario.of(scenario)
+
+
+def test_what_a_scenario_says_of_its_hosts_stays() -> None:
+    scenario = _written(coalescing={"time": "7 us"}).to_dict(full=True)
+    given = json.loads(json.dumps(scenario["topology"]["access"]))
+    take_time(scenario, {"kernel"}, [_hosts()])
+    assert scenario["topology"]["access"] == scenario["topology"]["receiver_access"] == given
+
+
+def test_hosts_are_those_of_the_nearest_rate() -> None:
+    hosts = [_hosts(1e6), _hosts(1e8)]
+    assert nearest(hosts, 9e6) is hosts[0]
+    assert nearest(hosts, 11e6) is hosts[1]
+    assert rate_of(_written().to_dict(full=True)) == 5e6
+    links = [{"from": "a", "to": "b", "rate": "5 Mbit/s"}, {"from": "b", "to": "c", "rate": "4 Mbit/s"}]
+    graph = tb.Scenario.of(
+        {
+            "duration": "1 s",
+            "topology": {"template": "graph", "links": links},
+            "flows": [{"name": "ours", "scheme": "reno", "from": "a", "to": "c"}],
+        }
+    )
+    assert rate_of(graph.to_dict(full=True)) == 4e6
+
+
+def test_measured_hosts_are_quicker_where_they_sleep_less() -> None:
+    assert [hosts.rate for hosts in MEASURED] == [5e6, 20e6, 50e6]
+    for who in ("kernel", "ours"):
+        means = [getattr(hosts, who).mean for hosts in MEASURED]
+        assert means == sorted(means, reverse=True)
+        assert all(0.0 < mean < 400e-6 for mean in means)
+
+
+def test_other_topologies_stay_as_they_are_and_send_jitter_stands_for_hosts() -> None:
     written = tb.Scenario.of(
         {
             "duration": "1 s",
@@ -375,9 +428,28 @@ def test_random_parts_add_up_and_other_topologies_stay_as_they_are() -> None:
         }
     )
     scenario = written.to_dict(full=True)
-    take_time(scenario, set(), MEASURED)
-    assert scenario["flows"][0]["transport"]["send_jitter"] == "1125 µs"
+    take_time(scenario, set(), [_hosts()])
+    # Of 50 and 60 µs the standard deviation is 5 µs, of which a uniform time has 5 µs times the root of 12 between its ends.
+    assert scenario["flows"][0]["transport"]["send_jitter"] == "1017321 ns"
     assert scenario["topology"] == written.to_dict(full=True)["topology"]
+
+
+@pytest.mark.parametrize("batch", [0.4, 3.0])
+def test_a_batch_makes_round_trips_longer_by_its_time(batch: float) -> None:
+    """A window of one packet: each packet begins a batch at the receiver, and each acknowledgement one at the sender."""
+
+    def round_trip(**access: object) -> float:
+        scenario = tb.dumbbell(
+            rate="10 Mbit/s",
+            delay="5 ms",
+            access={"delay": "1 ms", **access},
+            flows=[tb.flows(1, {"name": "fixed-window", "window": "1 packet"})],
+            duration="5 s",
+        )
+        return float(scenario.run().flows["mean_rtt"].item())
+
+    longer = round_trip(coalescing={"time": f"{batch} ms"}) - round_trip()
+    assert longer == pytest.approx(2 * batch * 1e-3, rel=1e-6)
 
 
 @pytest.mark.usefixtures("able")

@@ -1,62 +1,76 @@
 """How long the laboratory's hosts take from a packet's arrival to what they send because of it, by the router's packet log: of the
-kernel's TCP and of ours, at the rates of the standard dumbbells. What is made of it is said in ``parity_cells.py``."""
+kernel's TCP and of ours, at the rates of the standard dumbbells. `python -m tools.host_times` writes what the simulator has of
+it, python/tailback/lab/hosts.json. What is made of it is said in ``tailback.lab.hosts``."""
 
 import json
-import math
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tailback.lab.run import run
+from tailback.lab.run import LabError, run
 from tailback.results import Result
+from tailback.units import number
 from tools.parity_cells import CELLS, Cell
 
-SECONDS = 12.0
+FILE = Path(__file__).resolve().parents[1] / "python" / "tailback" / "lab" / "hosts.json"
+PAIRS = (("kernel-reno", "kernel-cubic"), ("cubic", "kernel-cubic"))
+SECONDS = 20.0
 FULL = 1000
 """Larger packets are data, bytes."""
 LONGEST = 200e-6
 """Seconds. What leaves later answers something else: an acknowledgement that was waited for, or a packet of before."""
+KEPT = 20
+"""So many times are kept of each end, all equally likely: the middles of so many equal parts of those that were measured."""
+Times = dict[str, dict[str, list[NDArray[np.float64]]]]
+"""Of the kernel's flows and of ours, by end."""
 
 
-def measure(known: dict[str, str | None]) -> dict[str, Any]:
-    """By rate: a constant, and a uniform random time from zero to ``jitter`` on top of it, that have the mean and the standard
-    deviation of what a sender and its receiver take together, in microseconds."""
+def measure(known: dict[str, str | None]) -> dict[str, dict[str, dict[str, list[float]]]]:
+    """By rate in bit/s, by who carries the flow and by end, in microseconds."""
     told = {}
     for rate, delay, _ in CELLS:
-        cell = Cell(rate, delay, SECONDS, ("cubic", "kernel-cubic"), is_jittered=False)
-        setup = cell.setup(known).checked()
-        scenario = json.loads(setup.scenario)
-        scenario["record"] |= {"packets": True}
-        result = run(replace(setup, scenario=json.dumps(scenario)))
-        ours, kernel = (both_ends(result, scenario, index) for index in range(2))
-        told[rate] = {"ours": ours, "kernel": kernel, "valid": result.real["valid"]}
-        print(rate, told[rate], file=sys.stderr, flush=True)
+        times: Times = {who: {"sender": [], "receiver": []} for who in ("kernel", "ours")}
+        for pair in PAIRS:
+            setup = Cell(rate, delay, SECONDS, pair, is_jittered=False).setup(known).checked()
+            scenario = json.loads(setup.scenario)
+            scenario["record"] |= {"packets": True}
+            result = run(replace(setup, scenario=json.dumps(scenario)))
+            if not result.real["valid"]:
+                raise LabError(
+                    f"{rate}, {pair}: packets were too late for this to count; once more on a quieter machine"
+                )
+            for index, flow in enumerate(scenario["flows"]):
+                who = "kernel" if flow["name"] in setup.kernel else "ours"
+                for end, found in both_ends(result, flow["name"], index).items():
+                    times[who][end].append(found)
+        told[str(round(number(rate)))] = {
+            who: {end: kept(np.concatenate(found), f"{rate}, {who}, {end}") for end, found in ends.items()}
+            for who, ends in times.items()
+        }
     return told
 
 
-def both_ends(result: Result, scenario: dict[str, Any], index: int) -> dict[str, Any]:
-    """What a flow's sender and its receiver take, in microseconds, by the packet log of a run."""
-    flow = scenario["flows"][index]["name"]
+def kept(times: NDArray[np.float64], name: str) -> list[float]:
+    """Times that stand for all, in microseconds."""
+    micros = 1e6 * times
+    print(f"{name}: {len(micros)} times, {micros.mean():.1f} ± {micros.std():.1f} µs", file=sys.stderr, flush=True)
+    return [round(float(value), 1) for value in np.quantile(micros, (np.arange(KEPT) + 0.5) / KEPT)]
+
+
+def both_ends(result: Result, flow: str, index: int) -> dict[str, NDArray[np.float64]]:
+    """What a flow's sender and its receiver take, in seconds, by the packet log of a run."""
     links = {"sender": (f"r0->s{index}", f"s{index}->r0"), "receiver": (f"r1->d{index}", f"d{index}->r1")}
     ends = {}
     for end, (before, after) in links.items():
         arrived = _offered(result, flow, before, is_data=end == "receiver", at_end=True)
         left = _offered(result, flow, after, is_data=end == "sender", at_end=False)
-        ends[end] = 1e6 * _answers(arrived, left, LONGEST)
-    mean = sum(float(times.mean()) for times in ends.values())
-    width = math.sqrt(12 * sum(float(times.var()) for times in ends.values()))
-    return {
-        "constant": mean - width / 2,
-        "jitter": width,
-        "answers": {end: len(times) for end, times in ends.items()},
-        "mean": {end: float(times.mean()) for end, times in ends.items()},
-        "deviation": {end: float(times.std()) for end, times in ends.items()},
-    }
+        ends[end] = _answers(arrived, left, LONGEST)
+    return ends
 
 
 def _offered(result: Result, flow: str, link: str, *, is_data: bool, at_end: bool) -> NDArray[np.float64]:
@@ -84,7 +98,14 @@ def _answers(arrived: NDArray[np.float64], left: NDArray[np.float64], longest: f
     return times[times < longest]
 
 
-if __name__ == "__main__":
+def main(arguments: Sequence[str] = ()) -> None:
+    """Writes the file, or another one that is named."""
     from tailback import _core
 
-    Path(sys.argv[1]).write_text(json.dumps(measure(dict(_core.kernel_schemes())), indent=1) + "\n", "utf-8")
+    told = measure(dict(_core.kernel_schemes()))
+    lines = ",\n".join(f'  "{rate}": {json.dumps(one)}' for rate, one in told.items())
+    Path(arguments[0] if arguments else FILE).write_text(f"{{\n{lines}\n}}\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -7,18 +7,18 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean, pstdev
 from typing import Any
 
-from tailback.lab.hosts import IDEAL, MEASURED, Hosts, HostTime, take_time
+from tailback.lab.hosts import IDEAL, MEASURED, Hosts, take_time
 from tailback.lab.parity import Figure, Row, figures, of_figures
 from tailback.lab.run import Setup
 from tailback.run import run_text
-from tailback.units import time
 from tools.pages import table
 from tools.parity_cells import CELLS, PAIRS, Cell
 
 Data = dict[str, Any]
-SEEDS = 10
+SEEDS = 200
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,10 @@ class Arm:
     """A simulation in which something is as nowhere else."""
 
     words: str
-    hosts: Hosts
+    hosts: Sequence[Hosts]
     """What hosts take."""
     kernel: Mapping[str, Data] = field(default_factory=dict)
     """Fields of the kernel's counterparts, table by table, in the place of their own."""
-    everybody: Mapping[str, Data] = field(default_factory=dict)
-    """The same for all flows."""
     is_plain: bool = False
     """Counterparts do as any flow of ours, with jitter of a packet."""
     is_fractional: bool = False
@@ -48,7 +46,6 @@ class Arm:
                 _put(flow, self.kernel)
                 if self.is_fractional:
                     flow["scheme"] |= dict.fromkeys(WHOLE & set(flow["scheme"]), False)
-            _put(flow, self.everybody)
         take_time(scenario, kernel, self.hosts)
 
 
@@ -61,8 +58,21 @@ NO_TRAINS: Mapping[str, Data] = {"transport": {"segmentation_offload": False}}
 WHOLE = {"whole_packets", "whole_segments"}
 """What makes schemes count in whole segments."""
 SINGLE: Mapping[str, Data] = {"transport": {"segmentation_offload": False}, "receiver": {"ack_every": 1}}
-MEAN = Hosts(*(HostTime(one.constant + one.jitter / 2, 0.0) for one in (MEASURED.kernel, MEASURED.ours)))
-TWICE = Hosts(*(HostTime(2 * one.constant, 2 * one.jitter) for one in (MEASURED.kernel, MEASURED.ours)))
+
+
+def _uniform(times: tuple[float, ...]) -> tuple[float, ...]:
+    middles = [(2 * place + 1) / len(times) - 1 for place in range(len(times))]
+    return tuple(max(fmean(times) + math.sqrt(3) * pstdev(times) * middle, 1e-9) for middle in middles)
+
+
+MEAN = tuple(hosts.each(lambda times: (fmean(times),)) for hosts in MEASURED)
+UNIFORM = tuple(hosts.each(_uniform) for hosts in MEASURED)
+TWICE = tuple(hosts.each(lambda times: tuple(2 * value for value in times)) for hosts in MEASURED)
+HOW_LONG = (
+    Arm("hosts take uniform times of the same mean and deviation", UNIFORM),
+    Arm("hosts take their mean, and nothing at random", MEAN),
+    Arm("hosts take twice as long", TWICE),
+)
 KERNEL = (
     Arm("the kernel's flows do as any of ours; hosts take no time", IDEAL, is_plain=True),
     Arm("they acknowledge, count and shrink as the kernel does", IDEAL, kernel=NO_TRAINS),
@@ -71,18 +81,9 @@ KERNEL = (
     Arm("the same without whole segments", MEASURED, is_fractional=True),
     Arm("the same without trains", MEASURED, kernel=NO_TRAINS),
     Arm("the same without trains and delayed acknowledgements", MEASURED, kernel=SINGLE),
-    Arm("hosts take their mean, and nothing at random", MEAN),
-    Arm("hosts take twice as long", TWICE),
+    *HOW_LONG,
 )
-OURS = (
-    Arm("hosts take no time", IDEAL),
-    Arm("**hosts take time**", MEASURED),
-    Arm("hosts take their mean, and nothing at random", MEAN),
-    Arm("hosts take twice as long", TWICE),
-)
-JITTER: Mapping[str, Data] = {"transport": {"send_jitter": time(MEASURED.ours.jitter)}}
-CONSTANT = Hosts(MEASURED.kernel, HostTime(MEASURED.ours.constant, 0.0))
-PHASE = (*OURS, Arm("the same, and their random part as well", CONSTANT, everybody=JITTER))
+OURS = (Arm("hosts take no time", IDEAL), Arm("**hosts take time**", MEASURED), *HOW_LONG)
 
 
 def _arms(pair: tuple[str, str]) -> Sequence[Arm]:
@@ -99,7 +100,7 @@ SUSPECTS = (
         if pair[0] not in {"vegas", "monaco", "packet-pair"}
         for place in CELLS
     ),
-    (Cell(*CELLS[1], ("cubic", "cubic"), is_jittered=False), PHASE),
+    (Cell(*CELLS[1], ("cubic", "cubic"), is_jittered=False), OURS),
 )
 """Dumbbells, and what is changed in the simulator for each."""
 

@@ -31,7 +31,7 @@ Data = dict[str, Any]
 """What was measured, as JSON has it."""
 
 
-SIMULATIONS = 10
+SIMULATIONS = 200
 """Simulated runs of a dumbbell."""
 _LOAD = re.compile(r", load [0-9.]+ at the end")
 """Differs from run to run, and how late packets were says what matters of it."""

@@ -91,6 +91,7 @@ def _link(draw: random.Random, turn: int) -> dict[str, Any]:
         "corruption": lambda: {"probability": 0.03},
         "duplication": lambda: {"probability": 0.03},
         "reordering": lambda: {"probability": 0.05, "hold": "9 ms"},
+        "coalescing": lambda: {"time": {"name": "exponential", "mean": "400 us"}},
         "schedule": lambda: [{"at": "100 ms", "rate": "400 kbit/s"}, {"at": "150 ms", "delay": "3 ms"}],
         "reverse": lambda: {"rate": "300 kbit/s"},
         "trace": lambda: {"file": str(_TRACE)},

@@ -24,6 +24,7 @@ pub mod choice;
 pub mod controller;
 pub mod custom;
 pub mod delivery;
+pub mod distribution;
 pub mod endpoint;
 pub mod feedback;
 pub mod fetch;
@@ -48,6 +49,7 @@ pub use check::{Checker, FieldError};
 pub use choice::Choice;
 pub use controller::{Burst, Controller, Cx, Directive, Gate, GateTimes, ProbePlan, Tokens};
 pub use delivery::{DeliverySample, LostThen};
+pub use distribution::{Distribution, Quantity};
 pub use endpoint::{
     AppHint, AppInput, EdgeEndpoint, Endpoint, EndpointCx, Event, Input, Observation, Output,
 };

@@ -1,7 +1,7 @@
-//! What a link does to packets other than queueing and delaying them: loss, corruption, duplication, reordering.
+//! What a link does to packets other than queueing and delaying them: loss, corruption, duplication, reordering, coalescing.
 //! Each draws from a stream of its own, so that switching one on changes no other's draws.
 
-use tailback_core::{Kind, Packet, Span, Stream, Time};
+use tailback_core::{Distribution, Kind, Packet, Span, Stream, Time};
 
 /// How packets are lost.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,6 +124,33 @@ pub struct Reordering {
     pub max: Span,
 }
 
+/// A far end that takes packets in batches, as a network card that coalesces interrupts or a host whose program must first
+/// wake up: the packet with which a batch begins waits for a time, and those that arrive meanwhile are taken with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coalescing {
+    /// From a batch's first packet until all of it is taken.
+    pub time: Distribution<Span>,
+}
+
+/// A far end that coalesces, at work.
+#[derive(Clone, Debug)]
+struct Batches {
+    time: Distribution<Span>,
+    stream: Stream,
+    /// When the newest batch is taken.
+    taken: Time,
+}
+
+impl Batches {
+    /// When a packet that arrives now is taken.
+    fn take(&mut self, now: Time) -> Time {
+        if now >= self.taken {
+            self.taken = now + self.time.sample(&mut self.stream);
+        }
+        self.taken
+    }
+}
+
 /// Everything that may happen to a packet on the wire, in this order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Impairments {
@@ -135,11 +162,18 @@ pub struct Impairments {
     pub duplication: Option<Chance>,
     /// Some packets are held back.
     pub reordering: Option<Reordering>,
+    /// Packets are taken in batches; those that are held back besides come by themselves.
+    pub coalescing: Option<Coalescing>,
 }
 
 impl Impairments {
     pub(crate) fn is_none(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether packets may arrive later than the link's delay says.
+    pub fn may_hold(&self) -> bool {
+        self.duplication.is_some() || self.reordering.is_some() || self.coalescing.is_some()
     }
 }
 
@@ -158,6 +192,7 @@ pub(crate) struct Wear {
     corruption: Option<(Chance, Stream)>,
     duplication: Option<(Chance, Stream)>,
     reordering: Option<(Reordering, Stream)>,
+    batches: Option<Batches>,
 }
 
 impl Wear {
@@ -168,6 +203,11 @@ impl Wear {
             corruption: impairments.corruption.map(|chance| (chance, stream("corruption"))),
             duplication: impairments.duplication.map(|chance| (chance, stream("duplication"))),
             reordering: impairments.reordering.map(|reordering| (reordering, stream("reordering"))),
+            batches: impairments.coalescing.clone().map(|Coalescing { time }| Batches {
+                time,
+                stream: stream("coalescing"),
+                taken: Time::ZERO,
+            }),
         }
     }
 
@@ -188,6 +228,8 @@ impl Wear {
             && stream.chance(reordering.probability)
         {
             held = reordering.min + (reordering.max - reordering.min).mul_f64(stream.uniform());
+        } else if let Some(batches) = &mut self.batches {
+            held = batches.take(now).since(now);
         }
         Fate { lost, copied, held }
     }
@@ -227,5 +269,50 @@ mod tests {
         // Share of time in the bad state is 0.01 / (0.01 + 0.09) = 0.1.
         let bursty = LossModel::GilbertElliott { to_bad: 0.01, to_good: 0.09, loss_good: 0.0, loss_bad: 0.5 };
         assert!((rate(bursty, 2_000_000) - 0.05).abs() < 2e-3);
+    }
+    fn coalesced(time: Distribution<Span>, arrivals: &[Time]) -> Vec<Span> {
+        let impairments = Impairments { coalescing: Some(Coalescing { time }), ..Impairments::default() };
+        let mut wear = Wear::new(&impairments, 3, "test");
+        let mut packet = Packet::new(Kind::Data, FlowId(0), 0, Bytes::new(1000));
+        arrivals.iter().map(|now| wear.strike(*now, &mut packet).held).collect()
+    }
+
+    #[test]
+    fn a_batch_is_taken_a_time_after_its_first_packet() {
+        let millis = |value| Time::ZERO + Span::from_millis(value);
+        let arrivals = [0, 4, 9, 10, 25, 26, 35].map(millis);
+        let held = coalesced(Distribution::constant(Span::from_millis(10)), &arrivals);
+        // What arrives as the batch is taken begins the next one.
+        assert_eq!(held, [10, 6, 1, 10, 10, 9, 10].map(Span::from_millis));
+    }
+
+    /// Renewal theory: of packets that arrive at random, `rate` per second, a batch of the time T has 1 + rate T on average,
+    /// of which the first waits for T and the others for T/2.
+    #[test]
+    fn packets_at_random_wait_as_theory_says() {
+        let (mut stream, mut now) = (Stream::new(5, "arrivals"), Time::ZERO);
+        let arrivals: Vec<Time> = (0..400_000)
+            .map(|_| {
+                now = now + Span::from_micros(250).mul_f64(stream.exponential());
+                now
+            })
+            .collect();
+        for micros in [50_u64, 250, 1000] {
+            let held = coalesced(Distribution::constant(Span::from_micros(micros)), &arrivals);
+            let (time, more) = (micros as f64 * 1e-6, micros as f64 / 250.0);
+            let expected = time * (1.0 + more / 2.0) / (1.0 + more);
+            let mean = held.iter().map(|span| span.as_secs_f64()).sum::<f64>() / held.len() as f64;
+            assert!((mean / expected - 1.0).abs() < 0.01, "{micros} us: {mean} instead of {expected}");
+        }
+    }
+
+    #[test]
+    fn no_packet_of_a_coalescing_end_overtakes_another() {
+        let arrivals: Vec<Time> =
+            (0..20_000_u64).map(|index| Time::ZERO + Span::from_micros(index * 37)).collect();
+        let held = coalesced(Distribution::exponential(Span::from_micros(120)), &arrivals);
+        let taken: Vec<Time> = arrivals.iter().zip(&held).map(|(arrival, span)| *arrival + *span).collect();
+        assert!(taken.is_sorted());
+        assert!(held.iter().all(|span| *span > Span::ZERO), "every packet waits for its batch");
     }
 }

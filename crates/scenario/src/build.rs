@@ -2,7 +2,9 @@
 //! endpoints its flows have in `endpoints`, what is measured in `outcome`.
 
 use tailback_core::{Bytes, LinkId, Time};
-use tailback_link::{Chance, Change, DeliveryTrace, Impairments, LinkSpec, LossModel, Reordering};
+use tailback_link::{
+    Chance, Change, Coalescing, DeliveryTrace, Impairments, LinkSpec, LossModel, Reordering,
+};
 use tailback_qdisc::{BuildCx, FlowHosts};
 use tailback_sim::{FlowSpec, Hop, NetworkBuilder, Recorder, Simulator};
 use tailback_transport::ShapedGovernor;
@@ -135,6 +137,7 @@ fn link_spec(
                 min: config.hold.earliest(),
                 max: config.hold.latest(),
             }),
+            coalescing: config.coalescing.as_ref().map(|config| Coalescing { time: config.time.0.clone() }),
         },
         schedule: config
             .schedule

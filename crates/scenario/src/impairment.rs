@@ -1,9 +1,10 @@
-//! What a bad path does to packets besides losing them: corruption, duplication, reordering. Each is its own thing
-//! and each draws on its own; the models run in `sim`.
+//! What a path does to packets besides losing them: corruption, duplication, reordering, coalescing. Each is its own thing
+//! and each draws on its own; the models run in `link`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Checker, Span};
+use tailback_transport::source::Drawn;
 
 use crate::loss::probability;
 use crate::spread::{Draw, SpanRange};
@@ -72,5 +73,62 @@ impl ReorderingConfig {
     pub fn check(&self, checker: &mut Checker) {
         probability(checker, "probability", self.probability);
         self.hold.check("hold", checker);
+    }
+}
+
+/// The far end takes packets in batches, as a network card that coalesces interrupts or a host whose program must first wake
+/// up: the first packet of a batch waits for a time, and all that arrive meanwhile are taken with it, in their order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CoalescingConfig {
+    /// How long a batch waits from its first packet on, drawn for each: a time, or a distribution of times.
+    pub time: Drawn<Span>,
+}
+
+impl CoalescingConfig {
+    /// Complains about values outside their range.
+    pub fn check(&self, checker: &mut Checker) {
+        checker.within("time", |checker| self.time.check(checker));
+    }
+}
+
+/// How hosts of their own take packets: all alike, or each in turn as a list says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum HostCoalescing {
+    /// The same for all.
+    Same(CoalescingConfig),
+    /// The first host takes the first, the second the second, and so on; after the last comes the first again.
+    List(Vec<CoalescingConfig>),
+}
+
+impl HostCoalescing {
+    /// How many kinds of hosts there are.
+    pub fn kinds(&self) -> usize {
+        match self {
+            Self::Same(_) => 1,
+            Self::List(list) => list.len(),
+        }
+    }
+
+    /// What hosts of a kind do.
+    pub fn of(&self, kind: usize) -> Option<&CoalescingConfig> {
+        match self {
+            Self::Same(config) => Some(config),
+            Self::List(list) => list.get(kind),
+        }
+    }
+
+    /// Complains about an empty list and about values outside their range.
+    pub fn check(&self, field: &str, checker: &mut Checker) {
+        match self {
+            Self::Same(config) => checker.within(field, |checker| config.check(checker)),
+            Self::List(list) => {
+                checker.require(!list.is_empty(), field, "[]", "a list of at least one table");
+                for (index, config) in list.iter().enumerate() {
+                    checker.within(&format!("{field}[{index}]"), |checker| config.check(checker));
+                }
+            }
+        }
     }
 }

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Capacity, Checker, Span};
 use tailback_link::DeliveryTrace;
 
-use crate::impairment::{CorruptionConfig, DuplicationConfig, ReorderingConfig};
+use crate::impairment::{
+    CoalescingConfig, CorruptionConfig, DuplicationConfig, HostCoalescing, ReorderingConfig,
+};
 use crate::loss_choice::LossChoice;
 use crate::parts::QueueConfig;
 use crate::schedule::{self, ScheduleStep};
@@ -47,6 +49,9 @@ pub struct LinkConfig {
     /// Packets held back so that others overtake them; none where absent. Forward direction only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reordering: Option<ReorderingConfig>,
+    /// The far end takes packets in batches; one by one where absent. Forward direction only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coalescing: Option<CoalescingConfig>,
     /// Changes of rate and delay at given times, in order. Forward direction only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<ScheduleStep>,
@@ -70,6 +75,7 @@ impl Default for LinkConfig {
             corruption: None,
             duplication: None,
             reordering: None,
+            coalescing: None,
             schedule: Vec::new(),
             trace: None,
             reverse: None,
@@ -105,6 +111,9 @@ pub struct ReverseConfig {
     /// Packets held back; none where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reordering: Option<ReorderingConfig>,
+    /// The far end takes packets in batches; one by one where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coalescing: Option<CoalescingConfig>,
     /// Changes of rate and delay at given times, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub schedule: Vec<ScheduleStep>,
@@ -140,6 +149,7 @@ impl LinkConfig {
             corruption: given.corruption,
             duplication: given.duplication,
             reordering: given.reordering,
+            coalescing: given.coalescing,
             schedule: given.schedule,
             trace: given.trace,
             reverse: None,
@@ -165,6 +175,7 @@ impl LinkConfig {
         check_part(checker, "corruption", self.corruption.as_ref(), CorruptionConfig::check);
         check_part(checker, "duplication", self.duplication.as_ref(), DuplicationConfig::check);
         check_part(checker, "reordering", self.reordering.as_ref(), ReorderingConfig::check);
+        check_part(checker, "coalescing", self.coalescing.as_ref(), CoalescingConfig::check);
         check_part(checker, "trace", self.trace.as_ref(), TraceConfig::check);
         schedule::check(&self.schedule, checker);
         if self.trace.is_some() {
@@ -194,6 +205,9 @@ pub struct AccessConfig {
     pub buffer: Capacity,
     /// The queue discipline.
     pub queue: Choice<QueueConfig>,
+    /// Hosts take packets in batches, all alike or each in turn as a list says; one by one where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coalescing: Option<HostCoalescing>,
 }
 
 impl Default for AccessConfig {
@@ -203,6 +217,7 @@ impl Default for AccessConfig {
             delay: Spread::Same(Span::from_millis(5)),
             buffer: Capacity::Unlimited,
             queue: Choice::default(),
+            coalescing: None,
         }
     }
 }
@@ -232,6 +247,9 @@ impl AccessConfig {
         }
         check_buffer(checker, "buffer", self.buffer);
         checker.within("queue", |checker| self.queue.check(checker));
+        if let Some(coalescing) = &self.coalescing {
+            coalescing.check("coalescing", checker);
+        }
     }
 }
 

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use tailback_core::{Bytes, Capacity, FieldError, Span};
 
-use crate::link::LinkConfig;
+use crate::impairment::HostCoalescing;
+use crate::link::{AccessConfig, LinkConfig};
 use crate::scenario::Scenario;
 pub use aggregates::NetworkAggregate;
 pub use names::Names;
@@ -100,14 +101,49 @@ struct Cable {
 }
 
 impl Cable {
-    fn new(config: &LinkConfig, path: &str, is_access: bool) -> Self {
+    fn new(config: &LinkConfig, path: &str) -> Self {
         let reverse_path = if config.reverse.is_some() { format!("{path}.reverse") } else { path.to_owned() };
         let forward = LinkConfig { reverse: None, ..config.clone() };
-        let described = |config, path| Arc::new(Described { config, path, is_access, governed: None });
+        let described = |config, path| Arc::new(Described { config, path, is_access: false, governed: None });
         Self {
             forward: described(forward, path.into()),
             reverse: described(config.reversed(), reverse_path.into()),
         }
+    }
+}
+
+/// The cables between hosts of their own and their router, dealt out in turn.
+struct AccessCables(Vec<Cable>);
+
+/// Which end of an access cable is the host.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum HostEnd {
+    First,
+    Second,
+}
+
+impl AccessCables {
+    /// For so many hosts at routers that are joined by such links; what hosts do with packets happens at their end only.
+    fn new(access: &AccessConfig, between: &LinkConfig, count: usize, path: &str, host: HostEnd) -> Self {
+        let kinds = access.coalescing.as_ref().map_or(1, HostCoalescing::kinds);
+        let cable = |kind| {
+            let coalescing = access.coalescing.as_ref().and_then(|all| all.of(kind)).cloned();
+            let described = |coalescing| {
+                let config = LinkConfig { coalescing, ..access.link(0, count, between) };
+                Arc::new(Described { config, path: path.into(), is_access: true, governed: None })
+            };
+            let (towards, away) = (described(coalescing), described(None));
+            match host {
+                HostEnd::First => Cable { forward: away, reverse: towards },
+                HostEnd::Second => Cable { forward: towards, reverse: away },
+            }
+        };
+        Self((0..kinds).map(cable).collect())
+    }
+
+    /// That of a host.
+    fn of(&self, host: usize) -> &Cable {
+        &self.0[host % self.0.len()]
     }
 }
 
@@ -265,7 +301,7 @@ impl Network {
 
     /// Routers in a chain, and hosts of their own for all flows that do not name another's.
     fn chain(&mut self, scenario: &Scenario, lot: &ParkingLot, go_on: GoOn<'_>) -> Option<()> {
-        let hop = Cable::new(&lot.link, "topology", false);
+        let hop = Cable::new(&lot.link, "topology");
         for number in 0..lot.hops {
             self.lay(&format!("r{number}"), &format!("r{}", number + 1), &hop);
         }
@@ -275,8 +311,8 @@ impl Network {
         let far = lot.receiver_access.as_ref().unwrap_or(near);
         let far_path =
             if lot.receiver_access.is_some() { "topology.receiver_access" } else { "topology.access" };
-        let near_cable = Cable::new(&near.link(0, count, &lot.link), "topology.access", true);
-        let far_cable = Cable::new(&far.link(0, count, &lot.link), far_path, true);
+        let near_cables = AccessCables::new(near, &lot.link, count, "topology.access", HostEnd::First);
+        let far_cables = AccessCables::new(far, &lot.link, count, far_path, HostEnd::Second);
         self.reserve_hosts(count);
         for flow in &scenario.flows {
             let (from, to) = (flow.from.as_deref().unwrap_or("r0"), flow.to.as_deref().unwrap_or(&last));
@@ -288,12 +324,12 @@ impl Network {
                 }
                 let near_host = near_router.map(|router| {
                     let host = self.host('s', number);
-                    self.lay_access((host, router), &near_cable, near.delay.of(number, count));
+                    self.lay_access((host, router), near_cables.of(number), near.delay.of(number, count));
                     host
                 });
                 let far_host = far_router.map(|router| {
                     let host = self.host('d', number);
-                    self.lay_access((router, host), &far_cable, far.delay.of(number, count));
+                    self.lay_access((router, host), far_cables.of(number), far.delay.of(number, count));
                     host
                 });
                 self.own.push((near_host, far_host));
@@ -304,7 +340,7 @@ impl Network {
     }
 
     fn star(&mut self, star: &Star) {
-        let cable = Cable::new(&star.link, "topology", false);
+        let cable = Cable::new(&star.link, "topology");
         for host in 0..star.hosts {
             self.lay("hub", &format!("h{host}"), &cable);
         }
@@ -312,18 +348,19 @@ impl Network {
 
     /// An access line, with devices and servers of their own for all flows that do not name another's.
     fn home(&mut self, scenario: &Scenario, home: &Home, go_on: GoOn<'_>) -> Option<()> {
-        self.lay(Home::ISP, Home::ROUTER, &Cable::new(&home.line, "topology", false));
+        self.lay(Home::ISP, Home::ROUTER, &Cable::new(&home.line, "topology"));
         let count = scenario.flow_count();
         let sides =
             [(Home::ISP, "topology.servers", &home.servers), (Home::ROUTER, "topology.lan", &home.lan)];
         let sides = sides.map(|(name, path, access)| {
-            (self.node(name), Cable::new(&access.link(0, count, &home.line), path, true), &access.delay)
+            let cables = AccessCables::new(access, &home.line, count, path, HostEnd::First);
+            (self.node(name), cables, &access.delay)
         });
         let [servers, lan] = &sides;
         self.reserve_hosts(count);
         for (number, device) in home.devices.iter().enumerate() {
             let ends = (self.node(device), lan.0);
-            self.lay_access(ends, &lan.1, lan.2.of(number, home.devices.len()));
+            self.lay_access(ends, lan.1.of(number), lan.2.of(number, home.devices.len()));
         }
         let mut number = 0;
         for flow in &scenario.flows {
@@ -338,9 +375,9 @@ impl Network {
                     return None;
                 }
                 let [near, far] = [(near, 's'), (far, 'd')].map(|(side, letter)| {
-                    let (router, cable, delay) = side?;
+                    let (router, cables, delay) = side?;
                     let host = self.host(letter, number);
-                    self.lay_access((host, *router), cable, delay.of(number, count));
+                    self.lay_access((host, *router), cables.of(number), delay.of(number, count));
                     Some(host)
                 });
                 self.own.push((near, far));
@@ -352,7 +389,7 @@ impl Network {
 
     fn graph(&mut self, graph: &Graph) {
         for (index, link) in graph.links.iter().enumerate() {
-            let cable = Cable::new(&link.link, &format!("topology.links[{index}]"), false);
+            let cable = Cable::new(&link.link, &format!("topology.links[{index}]"));
             if link.one_way {
                 let ends = (self.node(&link.from), self.node(&link.to));
                 self.directed(ends, link.link.delay, &cable.forward);

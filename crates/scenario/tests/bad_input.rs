@@ -221,6 +221,20 @@ fn links() {
         "topology.reordering.hold.to",
         &["at least `from`"],
     );
+    complains(
+        &link("coalescing = { time = \"0 s\" }"),
+        "topology.coalescing.time.value",
+        &["more than zero"],
+    );
+    complains(&link("coalescing = {}"), "topology.coalescing.time", &[]);
+    complains(
+        &link(
+            "access = { coalescing = [{ time = \"1 us\" }, { time = { name = \"uniform\", from = \"2 ms\", to = \"1 ms\" } }] }",
+        ),
+        "topology.access.coalescing[1].time.from",
+        &["at most `to`"],
+    );
+    complains(&link("access = { coalescing = [] }"), "topology.access.coalescing", &["at least one table"]);
     complains(&link("reverse = { rate = \"0 bit/s\" }"), "topology.reverse.rate", &["1 bit/s"]);
     complains(&link("access = { delay = [] }"), "topology.access.delay", &["at least one time"]);
     complains(&link("queue = { name = \"red\", ecn = true }"), "topology.queue.ecn", &["ECN-capable"]);

@@ -41,6 +41,52 @@ fn a_dumbbell_has_hosts_for_every_flow() {
     assert_eq!(buffer(&network, "s0->r0"), Capacity::Unlimited);
 }
 
+/// Which of the links with such an end take packets in batches, and the mean time of a batch in microseconds.
+fn batches(network: &Network, towards_hosts: bool) -> Vec<(String, Option<u64>)> {
+    let is_host = |name: &str| !name.starts_with('r');
+    let mut found: Vec<_> = network
+        .links
+        .iter()
+        .map(|link| (network.link_name(link), link.config().coalescing.as_ref()))
+        .filter(|(name, _)| name.split("->").nth(1).is_some_and(is_host) == towards_hosts)
+        .map(|(name, coalescing)| (name, coalescing.map(|one| (one.time.mean() / 1e3).round() as u64)))
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn hosts_take_packets_in_batches_at_their_end_of_a_cable_only() {
+    let dumbbell = "template = \"dumbbell\"\naccess = { coalescing = { time = \"70 us\" } }\n\
+                    receiver_access = { coalescing = [{ time = \"80 us\" }, { time = { name = \"exponential\", mean = \"90 us\" } }] }";
+    let flows = "[[flows]]\nname = \"a\"\ncount = 3\nscheme = \"reno\"\n";
+    let network = network(dumbbell, flows);
+    let towards = batches(&network, true);
+    let expected =
+        [("r0->s0", 70), ("r0->s1", 70), ("r0->s2", 70), ("r1->d0", 80), ("r1->d1", 90), ("r1->d2", 80)];
+    assert_eq!(towards, expected.map(|(name, micros)| (name.to_owned(), Some(micros))));
+    assert!(batches(&network, false).iter().all(|(_, micros)| micros.is_none()));
+}
+
+#[test]
+fn hosts_of_a_home_take_packets_in_batches_at_their_end_of_a_cable_only() {
+    let home = "template = \"home\"\nservers = { coalescing = { time = \"70 us\" } }\n\
+                lan = { coalescing = [{ time = \"80 us\" }, { time = \"90 us\" }] }";
+    let network = network(home, PAIR);
+    for (name, coalescing) in
+        network.links.iter().map(|link| (network.link_name(link), &link.config().coalescing))
+    {
+        let micros = coalescing.as_ref().map(|one| one.time.mean() / 1e3);
+        let expected = match name.split_once("->").expect("two ends").1 {
+            "s0" | "s1" => Some(70.0),
+            "d0" => Some(80.0),
+            "d1" => Some(90.0),
+            _ => None,
+        };
+        assert_eq!(micros, expected, "{name}");
+    }
+}
+
 #[test]
 fn flows_can_share_hosts_and_run_backwards() {
     let flows = format!(

@@ -114,7 +114,7 @@ impl LeafOrder {
         if spec.is_staged() {
             self.add(Leaf::Service(id), &spec.name, 0);
         }
-        if spec.impairments.duplication.is_some() || spec.impairments.reordering.is_some() {
+        if spec.impairments.may_hold() {
             self.add(Leaf::Late(id), &spec.name, 2);
         }
     }

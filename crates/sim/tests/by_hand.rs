@@ -6,10 +6,11 @@ use crate::common;
 use common::{built, chat, link};
 use proptest::prelude::*;
 use tailback_core::{
-    Annexes, BitRate, Bytes, Capacity, DropReason, FlowId, Kind, LinkId, Packet, Span, Time,
+    Annexes, BitRate, Bytes, Capacity, Distribution, DropReason, FlowId, Kind, LinkId, Packet, Span, Time,
 };
 use tailback_link::{
-    Chance, Change, DeliveryTrace, Impairments, LinkSpec, LossModel, Passage, Reordering, StandaloneLink,
+    Chance, Change, Coalescing, DeliveryTrace, Impairments, LinkSpec, LossModel, Passage, Reordering,
+    StandaloneLink,
 };
 use tailback_qdisc::Config;
 use tailback_sim::{NetworkBuilder, PacketEvent, Recorder, Simulator};
@@ -128,6 +129,8 @@ fn cases() -> impl Strategy<Value = Case> {
                     min: Span::from_millis(1),
                     max: Span::from_millis(9),
                 }),
+                coalescing: (copy > 0.1)
+                    .then(|| Coalescing { time: Distribution::exponential(Span::from_millis(1)) }),
             }
         }),
     ];

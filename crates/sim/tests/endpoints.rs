@@ -8,8 +8,8 @@ use std::sync::Arc;
 use common::{built, drop_tail, link};
 use proptest::prelude::*;
 use tailback_control::{SCHEMES, Scheme};
-use tailback_core::{Annexes, Bytes, Capacity, FlowId, LinkId, Packet, Span, Time};
-use tailback_link::{Chance, Impairments, LossModel, Reordering};
+use tailback_core::{Annexes, Bytes, Capacity, Distribution, FlowId, LinkId, Packet, Span, Time};
+use tailback_link::{Chance, Coalescing, Impairments, LossModel, Reordering};
 use tailback_sim::{Digest, FlowSpec, NetworkBuilder, Recorder, Simulator};
 use tailback_transport::source::{AnySource, Bulk};
 use tailback_transport::{AnyReceiver, AnySender, Receiver, ReceiverConfig, Sender, StreamConfig, wire};
@@ -101,6 +101,7 @@ proptest! {
             duplication: Some(Chance { probability: copies }),
             reordering: Some(Reordering {
                 probability: late, min: Span::from_millis(1), max: Span::from_millis(50) }),
+ coalescing: Some(Coalescing { time: Distribution::exponential(Span::from_millis(2)) }),
         };
         let size = Bytes::new(200_000);
         let mut sim = network(size, &wear, ());

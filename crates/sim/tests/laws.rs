@@ -5,8 +5,10 @@ use crate::common;
 
 use common::{built, chat, drop_tail, link, unbounded};
 use proptest::prelude::*;
-use tailback_core::{Bytes, Capacity, FlowId, LinkId, Span, Time};
-use tailback_link::{Chance, Change, DeliveryTrace, Impairments, LinkCounters, LossModel, Reordering};
+use tailback_core::{Bytes, Capacity, Distribution, FlowId, LinkId, Span, Time};
+use tailback_link::{
+    Chance, Change, Coalescing, DeliveryTrace, Impairments, LinkCounters, LossModel, Reordering,
+};
 use tailback_qdisc::{Built, Config};
 use tailback_sim::{Digest, LogKind, NetworkBuilder, PacketLog, Recorder, Simulator, View};
 
@@ -66,17 +68,18 @@ fn cases() -> impl Strategy<Value = Case> {
     let hop = (1_u64..20, 0_u64..8, prop::option::weighted(0.7, 0_u32..12));
     let flow = (0_usize..4, 0_usize..4, 200_u64..4000);
     let wear = prop_oneof![
-        3 => Just(Impairments::default()),
-        1 => (0.0..0.3_f64, 0.0..0.2_f64, 0.0..0.2_f64, 0.0..0.3_f64).prop_map(|(loss, damage, copy, late)| {
-            Impairments {
-                loss: Some(LossModel::Independent { probability: loss }),
-                corruption: Some(Chance { probability: damage }),
-                duplication: Some(Chance { probability: copy }),
-                reordering: Some(Reordering {
-                    probability: late, min: Span::from_millis(1), max: Span::from_millis(9) }),
-            }
-        }),
-    ];
+           3 => Just(Impairments::default()),
+           1 => (0.0..0.3_f64, 0.0..0.2_f64, 0.0..0.2_f64, 0.0..0.3_f64).prop_map(|(loss, damage, copy, late)| {
+               Impairments {
+                   loss: Some(LossModel::Independent { probability: loss }),
+                   corruption: Some(Chance { probability: damage }),
+                   duplication: Some(Chance { probability: copy }),
+                   reordering: Some(Reordering {
+                       probability: late, min: Span::from_millis(1), max: Span::from_millis(9) }),
+    coalescing: (copy > 0.1).then(|| Coalescing { time: Distribution::exponential(Span::from_micros(900)) }),
+               }
+           }),
+       ];
     (any::<u64>(), prop::collection::vec(hop, 1..5), prop::collection::vec(flow, 1..6), wear, 0_u8..5)
         .prop_map(|(seed, hops, flows, wear, queue)| Case { seed, hops, flows, wear, queue })
 }

@@ -10,12 +10,14 @@ use crate::feeding::stream;
 
 use proptest::prelude::*;
 use tailback_control::{AnyController, EcnMode, Reliability, SCHEMES};
-use tailback_core::{BitRate, Bytes, Capacity, DataAmount, FlowId, LinkId, Observation, Span, Time};
-use tailback_link::{Chance, Change, Impairments, LinkCounters, LinkSpec, LossModel, Reordering};
+use tailback_core::{
+    BitRate, Bytes, Capacity, DataAmount, Distribution, FlowId, LinkId, Observation, Span, Time,
+};
+use tailback_link::{Chance, Change, Coalescing, Impairments, LinkCounters, LinkSpec, LossModel, Reordering};
 use tailback_qdisc::{ALL, BuildCx, Config, FlowHosts, red::RedConfig};
 use tailback_sim::{FlowSpec, Message, NetworkBuilder, Recorder, Simulator, View};
 use tailback_transport::source::{
-    Arrivals, BulkConfig, DatagramsConfig, Distribution, FilesConfig, OnOffConfig, SourceConfig,
+    Arrivals, BulkConfig, DatagramsConfig, FilesConfig, OnOffConfig, SourceConfig,
 };
 use tailback_transport::{
     AnyReceiver, AnySender, DatagramConfig, DatagramReceiver, DatagramSender, PacingConfig, Receiver,
@@ -296,6 +298,9 @@ fn spec(name: String, way: &Way) -> LinkSpec {
                 min: Span::from_millis(1),
                 max: Span::from_millis(9),
             }),
+            coalescing: way
+                .change
+                .then(|| Coalescing { time: Distribution::exponential(Span::from_micros(900)) }),
         };
     }
     if way.change {

@@ -14,12 +14,12 @@ import typer
 from tailback.commands.console import console, show, stoppable, told_apart
 from tailback.commands.lab import read
 from tailback.commands.run import shown
-from tailback.lab.hosts import IDEAL, MEASURED, Hosts
+from tailback.lab.hosts import IDEAL, MEASURED, Hosts, nearest, rate_of
 from tailback.lab.parity import Parity, Row, compare
 from tailback.progress import Bar
 from tailback.results.files import expect_room, new_folder
 from tailback.results.places import Place, place
-from tailback.units import number
+from tailback.units import number, rate
 
 ABOUT = "parity.json"
 
@@ -61,7 +61,7 @@ def parity_file(
         typer.echo(json.dumps(as_data(parity) | {"out": str(where.folder)}, ensure_ascii=False))
     else:
         _show(parity, where)
-        console().print(f"In the simulator {_said(hosts)}.", soft_wrap=True)
+        console().print(f"In the simulator {_said(hosts, rate_of(json.loads(setup.scenario)))}.", soft_wrap=True)
     return 1 if parity.verdict == "beyond 10 %" else 0
 
 
@@ -72,14 +72,15 @@ def _same(parity: Parity) -> Callable[[Path], bool]:
     return lambda folder: any(same(parity.simulated[0])(one) for one in folder.glob("simulated-*"))
 
 
-def _said(hosts: Hosts) -> str:
+def _said(hosts: Sequence[Hosts], bottleneck: float) -> str:
     """What hosts take, for a reader."""
-    if hosts == IDEAL:
+    if not hosts:
         return "hosts take no time"
-    kernel, ours = ([f"{1e6 * part:g} µs" for part in (one.constant, one.jitter)] for one in (hosts.kernel, hosts.ours))
+    beside = nearest(hosts, bottleneck)
+    kernel, ours = (f"{1e6 * one.mean:.0f} ± {1e6 * one.deviation:.0f} µs" for one in (beside.kernel, beside.ours))
     return (
-        f"a flow's hosts take {kernel[0]} and up to {kernel[1]} at random where it is the kernel's, {ours[0]} and up to {ours[1]} "
-        "where it is ours; --ideal-hosts leaves that out"
+        f"a flow's two hosts take {kernel} together where it is the kernel's, {ours} where it is ours (mean and standard "
+        f"deviation, as measured at {rate(beside.rate)}); --ideal-hosts leaves that out"
     )
 
 

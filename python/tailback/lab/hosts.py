@@ -1,61 +1,157 @@
 """What hosts of the laboratory take from a packet's arrival to what they send because of it, written into a scenario for the
-simulator, whose hosts take no time. How it was measured is said in ``tools/host_times.py`` and on docs/parity.md."""
+simulator, whose hosts take no time. The times are in ``hosts.json``; how they were measured is said in ``tools/host_times.py``
+and on docs/parity.md."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+import copy
+import json
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from statistics import fmean, pstdev
 from typing import Any, Final
 
 from tailback.units import number, time
 
 _TEMPLATES: Final = frozenset({"dumbbell", "parking-lot"})
 """Templates in which each flow has hosts of its own, in the flows' order."""
+_TIMED: Final = frozenset({"packet-pair"})
+"""Schemes that measure the time between packets: our endpoints have the kernel's stamps of them, so that batches do not disturb
+what is measured."""
+_AT_ONCE: Final = 1e-9
+"""Seconds: the shortest time of a batch."""
 
 
 @dataclass(frozen=True)
-class HostTime:
-    """What a flow's sender and receiver take together, in seconds."""
+class HostTimes:
+    """What the two ends of a flow take, in seconds: times that are equally likely."""
 
-    constant: float
-    jitter: float
-    """Beyond that, at random: uniform, from zero up to this."""
+    sender: tuple[float, ...]
+    receiver: tuple[float, ...]
+
+    def each(self, change: Callable[[tuple[float, ...]], tuple[float, ...]]) -> HostTimes:
+        """The times of either end, changed."""
+        return HostTimes(change(self.sender), change(self.receiver))
+
+    @property
+    def mean(self) -> float:
+        """The mean of both together, in seconds."""
+        return fmean(self.sender) + fmean(self.receiver)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of both together, in seconds."""
+        return math.hypot(pstdev(self.sender), pstdev(self.receiver))
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """The hosts of flows that the kernel carries, and of ours."""
+    """The hosts of flows that the kernel carries, and of ours, beside a bottleneck of some rate."""
 
-    kernel: HostTime = HostTime(constant=35e-6, jitter=120e-6)
-    ours: HostTime = HostTime(constant=90e-6, jitter=125e-6)
+    rate: float
+    """In bit/s. The longer a host sleeps between two packets, the longer it takes to wake up."""
+    kernel: HostTimes
+    ours: HostTimes
+
+    def each(self, change: Callable[[tuple[float, ...]], tuple[float, ...]]) -> Hosts:
+        """The times of all ends, changed."""
+        return replace(self, kernel=self.kernel.each(change), ours=self.ours.each(change))
 
 
-MEASURED: Final = Hosts()
-IDEAL: Final = Hosts(HostTime(0.0, 0.0), HostTime(0.0, 0.0))
+def measured() -> tuple[Hosts, ...]:
+    """What was measured, by rate."""
+    told = json.loads((files("tailback.lab") / "hosts.json").read_text("utf-8"))
+
+    def ends(times: Mapping[str, Sequence[float]]) -> HostTimes:
+        sender, receiver = (tuple(round(micros * 1e-6, 9) for micros in times[end]) for end in ("sender", "receiver"))
+        return HostTimes(sender, receiver)
+
+    return tuple(Hosts(float(rate), ends(one["kernel"]), ends(one["ours"])) for rate, one in told.items())
+
+
+MEASURED: Final = measured()
+IDEAL: Final[tuple[Hosts, ...]] = ()
 """Hosts that take no time."""
 
 
-def take_time(scenario: dict[str, Any], kernel: Collection[str], hosts: Hosts) -> None:
+def nearest(hosts: Sequence[Hosts], rate: float) -> Hosts:
+    """Those of the rate that is nearest, as a ratio."""
+    return min(hosts, key=lambda one: abs(math.log(one.rate / rate)))
+
+
+def rate_of(scenario: Mapping[str, Any]) -> float:
+    """The rate of a scenario's link between routers, in bit/s; of several, of the slowest."""
+    topology = scenario["topology"]
+    return number(topology["rate"]) if "rate" in topology else min(number(link["rate"]) for link in topology["links"])
+
+
+def take_time(scenario: dict[str, Any], kernel: Collection[str], hosts: Sequence[Hosts]) -> None:
     """Writes into a checked scenario what hosts take; ``kernel`` are the groups of flows that the kernel carries.
 
-    The constant is divided among the four links between a flow's hosts and their routers; templates other than dumbbells and
-    parking lots stay as they are. The random part is added to ``send_jitter`` of the kernel's flows, and of ours that have any:
-    others keep time by themselves, or send in pairs that must not be parted.
+    In dumbbells and parking lots, where flows have hosts of their own, hosts take packets in batches (``coalescing`` of their
+    access links), unless the scenario says so itself; of schemes that measure the time between packets each packet takes the
+    mean. Other topologies stay as they are; there ``send_jitter`` of the kernel's flows, and of ours that have any, is longer
+    by a random time of the same deviation.
     """
-    longer = []
-    for flow in scenario["flows"]:
-        is_kernel = flow["name"] in kernel
-        took = hosts.kernel if is_kernel else hosts.ours
-        longer += [took.constant / 4] * flow["count"]
-        before = number(flow["transport"]["send_jitter"]) if "transport" in flow else 0.0
-        if took.jitter > 0.0 and (is_kernel or before > 0.0):
-            flow["transport"]["send_jitter"] = time(before + took.jitter)
+    if not hosts:
+        return
+    beside = nearest(hosts, rate_of(scenario))
     topology = scenario["topology"]
     if topology.get("template") not in _TEMPLATES:
+        _jitter(scenario, kernel, beside)
         return
-    for access in (topology.get("access"), topology.get("receiver_access")):
-        if access:
-            access["delay"] = _dealt_out(access["delay"], longer)
+    near = topology["access"]
+    far = topology.get("receiver_access") or copy.deepcopy(near)
+    topology["receiver_access"] = far
+    for access, end in ((near, "sender"), (far, "receiver")):
+        if "coalescing" not in access:
+            ends = [
+                _End(getattr(beside.kernel if flow["name"] in kernel else beside.ours, end), _is_timed(flow))
+                for flow in scenario["flows"]
+                for _ in range(flow["count"])
+            ]
+            _write(access, ends)
+
+
+@dataclass(frozen=True)
+class _End:
+    """A host of a flow."""
+
+    times: tuple[float, ...]
+    is_timed: bool
+
+    @property
+    def later(self) -> float:
+        """What each way of its link is longer by, in seconds: a packet passes it there and back."""
+        return fmean(self.times) / 2 if self.is_timed else 0.0
+
+    def table(self) -> dict[str, Any]:
+        """Its batches."""
+        values = (_AT_ONCE,) if self.is_timed else self.times
+        return {"time": {"name": "empirical", "values": [time(value) for value in values]}}
+
+
+def _write(access: dict[str, Any], ends: Sequence[_End]) -> None:
+    later, tables = [end.later for end in ends], [end.table() for end in ends]
+    if any(later):
+        access["delay"] = _dealt_out(access["delay"], later)
+    access["coalescing"] = tables[0] if all(table == tables[0] for table in tables) else tables
+
+
+def _is_timed(flow: Mapping[str, Any]) -> bool:
+    scheme = flow.get("scheme")
+    return (scheme["name"] if isinstance(scheme, dict) else scheme) in _TIMED
+
+
+def _jitter(scenario: dict[str, Any], kernel: Collection[str], hosts: Hosts) -> None:
+    for flow in scenario["flows"]:
+        is_kernel = flow["name"] in kernel
+        width = math.sqrt(12) * (hosts.kernel if is_kernel else hosts.ours).deviation
+        before = number(flow["transport"]["send_jitter"]) if "transport" in flow else 0.0
+        if "transport" in flow and (is_kernel or before > 0.0):
+            flow["transport"]["send_jitter"] = time(before + width)
 
 
 def _dealt_out(delay: str | Sequence[str] | dict[str, str], longer: Sequence[float]) -> list[str]:

@@ -124,7 +124,7 @@ def compare(
     replicates: int = 3,
     more: int = 0,
     simulations: int = 10,
-    hosts: Hosts = MEASURED,
+    hosts: Sequence[Hosts] = MEASURED,
     budget: str = BUDGET,
     progress: Callable[[float], object] | None = None,
 ) -> Parity:
@@ -135,7 +135,8 @@ def compare(
         replicates: how many runs with real packets.
         more: so many further runs with real packets are made at most in place of those that do not count.
         simulations: how many simulated runs; they cost little, so that the difference's interval is that of the real runs.
-        hosts: what hosts take from a packet's arrival to what they send because of it, in the simulator, which has no threads.
+        hosts: what hosts take from a packet's arrival to what they send because of it, in the simulator, which has no threads:
+            those of the rate that is nearest to the scenario's; none where empty.
             Flows of equal packets lock in phase, and some ten microseconds decide how.
         budget: how late a run that counts may be.
         progress: called now and then with the part of the work that is done.
@@ -161,7 +162,7 @@ def compare(
     return of_results(simulate(setup, simulations, hosts), measured, dict(setup.kernel), len(late))
 
 
-def simulate(setup: Setup, count: int, hosts: Hosts = MEASURED) -> list[Result]:
+def simulate(setup: Setup, count: int, hosts: Sequence[Hosts] = MEASURED) -> list[Result]:
     """The simulated side of a comparison: so many runs, from the scenario's seed on; ``hosts`` as in :func:`compare`."""
     from tailback.run import run_text
 

@@ -939,6 +939,117 @@ QueueOrName: TypeAlias = (
 """The bare name stands for the table with this name and every parameter at its default."""
 
 
+class ConstantSpanDistribution(Part):
+    """Always the same."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["constant"] = "constant"
+    value: Span
+    """The value."""
+
+
+class ExponentialSpanDistribution(Part):
+    """Exponential."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["exponential"] = "exponential"
+    mean: Span
+    """The mean."""
+
+
+class ParetoSpanDistribution(Part):
+    """Pareto: ``P(X > x) = (min/x)^shape`` for x above ``min``. Give either ``mean`` (with a shape above 1) or
+    ``min``.
+    """
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["pareto"] = "pareto"
+    shape: float
+    """The tail's exponent; below 2 the variance is infinite."""
+
+    mean: Span | None = None
+    """The mean, ``min · shape / (shape - 1)``."""
+
+    min: Span | None = None
+    """The smallest value."""
+
+
+class UniformSpanDistribution(Part):
+    """Uniform between two ends."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["uniform"] = "uniform"
+    from_: Annotated[Span, Field(alias="from")]
+    """The lower end."""
+
+    to: Span
+    """The upper end."""
+
+
+class WeibullSpanDistribution(Part):
+    """Weibull: ``P(X > x) = exp(-(x/scale)^shape)``, with the scale that gives the mean."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["weibull"] = "weibull"
+    mean: Span
+    """The mean."""
+
+    shape: float
+    """The exponent; below 1 the tail is heavier than exponential."""
+
+
+class LognormalSpanDistribution(Part):
+    """Log-normal."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["lognormal"] = "lognormal"
+    mean: Span
+    """The mean of the values (not of their logarithms)."""
+
+    sigma: float
+    """The standard deviation of the values' natural logarithms."""
+
+
+class EmpiricalSpanDistribution(Part):
+    """One of a list of measured values, each as likely as the others."""
+
+    TAG: ClassVar[str] = "name"
+    name: Literal["empirical"] = "empirical"
+    values: Sequence[Span]
+    """The values; repeat one to make it more likely."""
+
+
+SpanDistribution: TypeAlias = Annotated[
+    ConstantSpanDistribution
+    | ExponentialSpanDistribution
+    | ParetoSpanDistribution
+    | UniformSpanDistribution
+    | WeibullSpanDistribution
+    | LognormalSpanDistribution
+    | EmpiricalSpanDistribution,
+    Field(discriminator="name"),
+]
+"""A distribution of times or of amounts of data."""
+
+
+SpanOrDistribution: TypeAlias = Span | SpanDistribution
+"""A value alone is always drawn, as by the distribution ``constant``."""
+
+
+class Coalescing(Part):
+    """The far end takes packets in batches, as a network card that coalesces interrupts or a host whose program must
+    first wake up: the first packet of a batch waits for a time, and all that arrive meanwhile are taken with it,
+    in their order.
+    """
+
+    time: SpanOrDistribution
+    """How long a batch waits from its first packet on, drawn for each: a time, or a distribution of times."""
+
+
+HostCoalescing: TypeAlias = Coalescing | Sequence[Coalescing]
+"""How hosts of their own take packets: all alike, or each in turn as a list says."""
+
+
 class Access(Part):
     """The links between hosts and their router in a template, the same in both directions."""
 
@@ -957,6 +1068,9 @@ class Access(Part):
 
     queue: QueueOrName = DropTailQueue()
     """The queue discipline."""
+
+    coalescing: HostCoalescing | None = None
+    """Hosts take packets in batches, all alike or each in turn as a list says; one by one where absent."""
 
 
 AckDetail: TypeAlias = Literal["off", "trigger"]
@@ -2737,103 +2851,6 @@ class BulkSource(Part):
     """How much, headers not counted; without end where absent."""
 
 
-class ConstantSpanDistribution(Part):
-    """Always the same."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["constant"] = "constant"
-    value: Span
-    """The value."""
-
-
-class ExponentialSpanDistribution(Part):
-    """Exponential."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["exponential"] = "exponential"
-    mean: Span
-    """The mean."""
-
-
-class ParetoSpanDistribution(Part):
-    """Pareto: ``P(X > x) = (min/x)^shape`` for x above ``min``. Give either ``mean`` (with a shape above 1) or
-    ``min``.
-    """
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["pareto"] = "pareto"
-    shape: float
-    """The tail's exponent; below 2 the variance is infinite."""
-
-    mean: Span | None = None
-    """The mean, ``min · shape / (shape - 1)``."""
-
-    min: Span | None = None
-    """The smallest value."""
-
-
-class UniformSpanDistribution(Part):
-    """Uniform between two ends."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["uniform"] = "uniform"
-    from_: Annotated[Span, Field(alias="from")]
-    """The lower end."""
-
-    to: Span
-    """The upper end."""
-
-
-class WeibullSpanDistribution(Part):
-    """Weibull: ``P(X > x) = exp(-(x/scale)^shape)``, with the scale that gives the mean."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["weibull"] = "weibull"
-    mean: Span
-    """The mean."""
-
-    shape: float
-    """The exponent; below 1 the tail is heavier than exponential."""
-
-
-class LognormalSpanDistribution(Part):
-    """Log-normal."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["lognormal"] = "lognormal"
-    mean: Span
-    """The mean of the values (not of their logarithms)."""
-
-    sigma: float
-    """The standard deviation of the values' natural logarithms."""
-
-
-class EmpiricalSpanDistribution(Part):
-    """One of a list of measured values, each as likely as the others."""
-
-    TAG: ClassVar[str] = "name"
-    name: Literal["empirical"] = "empirical"
-    values: Sequence[Span]
-    """The values; repeat one to make it more likely."""
-
-
-SpanDistribution: TypeAlias = Annotated[
-    ConstantSpanDistribution
-    | ExponentialSpanDistribution
-    | ParetoSpanDistribution
-    | UniformSpanDistribution
-    | WeibullSpanDistribution
-    | LognormalSpanDistribution
-    | EmpiricalSpanDistribution,
-    Field(discriminator="name"),
-]
-"""A distribution of times or of amounts of data."""
-
-
-SpanOrDistribution: TypeAlias = Span | SpanDistribution
-"""A value alone is always drawn, as by the distribution ``constant``."""
-
-
 class OnOffSource(Part):
     """Bursts and pauses."""
 
@@ -3568,6 +3585,9 @@ class Reverse(Part):
     reordering: Reordering | None = None
     """Packets held back; none where absent."""
 
+    coalescing: Coalescing | None = None
+    """The far end takes packets in batches; one by one where absent."""
+
     schedule: Sequence[ScheduleStep] = ()
     """Changes of rate and delay at given times, in order."""
 
@@ -3609,6 +3629,9 @@ class LinkFields(Part):
     reordering: Reordering | None = None
     """Packets held back so that others overtake them; none where absent. Forward direction only."""
 
+    coalescing: Coalescing | None = None
+    """The far end takes packets in batches; one by one where absent. Forward direction only."""
+
     schedule: Sequence[ScheduleStep] = ()
     """Changes of rate and delay at given times, in order. Forward direction only."""
 
@@ -3636,6 +3659,7 @@ class GraphLink(LinkFields):
         "corruption",
         "duplication",
         "reordering",
+        "coalescing",
         "schedule",
         "trace",
         "reverse",
@@ -3741,6 +3765,7 @@ class ParkingLot(LinkFields):
         "corruption",
         "duplication",
         "reordering",
+        "coalescing",
         "schedule",
         "trace",
         "reverse",
@@ -3777,6 +3802,7 @@ class Star(LinkFields):
         "corruption",
         "duplication",
         "reordering",
+        "coalescing",
         "schedule",
         "trace",
         "reverse",
@@ -3894,6 +3920,7 @@ __all__ = [
     "Capacity",
     "CellRoundRobinQueue",
     "Class",
+    "Coalescing",
     "CodelQueue",
     "Codepoint",
     "Codepoints",
@@ -3958,6 +3985,7 @@ __all__ = [
     "HierarchicalRoundRobinQueue",
     "Highspeed",
     "Home",
+    "HostCoalescing",
     "Illinois",
     "IndependentLoss",
     "InverseSchedule",

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Checker, Span, Stream, Time};
 
-use super::distribution::{Distribution, Quantity};
 use super::drawn::Drawn;
 use super::parts::{BoxedSource, Offer, Source, SourceKind};
+use super::{Distribution, Quantity};
 
 /// When datagrams come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

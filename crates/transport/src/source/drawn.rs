@@ -1,5 +1,5 @@
 //! A quantity that a source draws, as scenarios write it: a distribution as a table, or one value alone, which is always drawn.
-//! Which distributions there are is said in `distribution.rs`.
+//! Which distributions there are is said in `distribution.rs` of `core`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::distribution::Distribution;
+use super::Distribution;
 
 /// A distribution that may be written as its one value. Always written out as a table.
 #[derive(Clone, Debug, PartialEq)]

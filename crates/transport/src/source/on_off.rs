@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{BitRate, Bytes, Checker, Span, Stream, Time};
 
-use super::distribution::Distribution;
+use super::Distribution;
 use super::drawn::Drawn;
 use super::parts::{BoxedSource, Offer, Source, SourceKind};
 

@@ -32,7 +32,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_core::{Bytes, Checker, Span, Stream, Time};
 
-use super::distribution::Quantity;
+use super::Quantity;
 use super::parts::{BoxedSource, Offer, Source, SourceKind};
 
 /// Which files are fetched.

@@ -1,5 +1,5 @@
-//! Distributions of times and of amounts of data, as sources are configured with them. How sources use them lives in
-//! their own files.
+//! Distributions of times and of amounts of data, as sources and links are configured with them. What is drawn from
+//! them, and when, is decided there.
 //!
 //! Each is given by its mean, so that distributions can be exchanged at equal load; the Pareto distribution also by
 //! its smallest value, which it has where its mean is infinite (shape up to 1).
@@ -8,7 +8,8 @@ use rand_distr::Distribution as _;
 use rand_distr::StandardNormal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_core::{Bytes, Checker, Span, Stream};
+
+use crate::{Bytes, Checker, Span, Stream};
 
 /// A quantity that a distribution can be over.
 pub trait Quantity: Copy + PartialOrd + std::fmt::Display {
