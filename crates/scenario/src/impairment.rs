@@ -126,7 +126,7 @@ impl HostCoalescing {
             Self::List(list) => {
                 checker.require(!list.is_empty(), field, "[]", "a list of at least one table");
                 for (index, config) in list.iter().enumerate() {
-                    checker.within(&format!("{field}[{index}]"), |checker| config.check(checker));
+                    checker.within(format!("{field}[{index}]"), |checker| config.check(checker));
                 }
             }
         }
