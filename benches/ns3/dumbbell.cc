@@ -1,4 +1,4 @@
-// One run of a dumbbell on ns-3 3.37, for the rows in tests/test_todays_peers.py: what today's schemes get there.
+// One run of a dumbbell on ns-3 3.37, for the rows in tests/todays/test_peers.py: what today's schemes get there.
 //
 //   dumbbell MBITS MILLIS PACKETS SECONDS WARM QUEUE FLOW...
 //   for example: dumbbell 10 20 267 120 80 droptail newreno ledbat@20

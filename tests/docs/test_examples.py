@@ -37,7 +37,7 @@ ELSEWHERE = {
     ),
     **dict.fromkeys(
         ("make comparison", "make comparison ARGS=--quick"),
-        "takes minutes of all cores; tests/test_todays.py runs the same schemes",
+        "takes minutes of all cores; tests/todays/ runs the same schemes",
     ),
     **dict.fromkeys(
         ("make home", "make home ARGS=--quick"),

