@@ -51,7 +51,7 @@ pub enum Input {
 /// Something the driver or application may want to know.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// So many bytes more are readable in order (receiver).
+    /// So many bytes more are readable in order (receiver of a stream).
     Delivered(Bytes),
     /// Everything written was acknowledged, or a datagram source has sent its last (sender).
     Finished,

@@ -3,7 +3,7 @@
 use crate::pipe;
 
 use pipe::{FLOW, Fate, Pipe, Scripted};
-use tailback_core::{Bytes, CongestionEvent, Event, Span};
+use tailback_core::{Bytes, CongestionEvent, Span};
 use tailback_transport::source::AnySource;
 use tailback_transport::{DatagramConfig, DatagramReceiver, DatagramSender, EcnMode};
 
@@ -18,7 +18,7 @@ fn transfer(
 ) -> Pipe<DatagramSender<Scripted>, DatagramReceiver> {
     let source = AnySource::finite(Bytes::new(packets * 960));
     let sender = DatagramSender::new(FLOW, config.clone(), controller, source);
-    let receiver = DatagramReceiver::new(FLOW, config).with_delivery_events();
+    let receiver = DatagramReceiver::new(FLOW, config);
     Pipe::new(sender, receiver, Span::from_millis(50))
 }
 
@@ -38,12 +38,7 @@ fn losses_are_told_and_not_repaired() {
     let acked: Vec<u64> = log.feedback.iter().flat_map(|told| told.acked.clone()).collect();
     assert_eq!(acked.len(), 37);
     assert!(log.feedback.iter().all(|told| told.rtt.is_some_and(|rtt| rtt == Span::from_millis(100))));
-    let delivered: u64 = test
-        .events
-        .iter()
-        .map(|(_, event)| if let Event::Delivered(bytes) = event { bytes.get() } else { 0 })
-        .sum();
-    assert_eq!(delivered, 37 * 960);
+    assert_eq!(test.receiver.counters().goodput.get(), 37 * 960);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use tailback_core::{
-    AckBlocks, Annex, Annexes, Bytes, Echoes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId,
-    Input, Kind, Observation, Output, Packet, Time,
+    AckBlocks, Annex, Annexes, Echoes, Ecn, Endpoint, EndpointCx, FeedbackPolicy, FlowId, Input, Kind,
+    Observation, Output, Packet, Time,
 };
 
 use super::DatagramConfig;
@@ -22,8 +22,6 @@ pub struct DatagramReceiver {
     ack: Option<Packet>,
     /// Marks on data that arrived, copies included, since the flow began.
     marks: Echoes,
-    delivery_events: bool,
-    readable: Bytes,
     reports: Option<Reports>,
     counters: ReceiverCounters,
 }
@@ -37,8 +35,6 @@ impl DatagramReceiver {
             seen: Seen::default(),
             ack: None,
             marks: Echoes::NONE,
-            delivery_events: false,
-            readable: Bytes::ZERO,
             reports: None,
             counters: ReceiverCounters::default(),
         }
@@ -48,13 +44,6 @@ impl DatagramReceiver {
     #[must_use]
     pub fn with_policy(mut self, policy: Box<dyn FeedbackPolicy + Send>) -> Self {
         self.reports = Some(Reports::new(policy));
-        self
-    }
-
-    /// Announces what arrives by [`Event::Delivered`]; drivers with a real application switch it on.
-    #[must_use]
-    pub fn with_delivery_events(mut self) -> Self {
-        self.delivery_events = true;
         self
     }
 
@@ -72,11 +61,9 @@ impl DatagramReceiver {
         self.counters.ce_marked += u64::from(marked);
         let fresh = self.seen.insert(packet.number);
         if fresh {
-            let payload = size.saturating_sub(self.config.header);
             self.counters.delivered_packets += 1;
             self.counters.delivered += size;
-            self.counters.goodput += payload;
-            self.readable += payload;
+            self.counters.goodput += size.saturating_sub(self.config.header);
         } else {
             self.counters.duplicates += 1;
         }
@@ -140,9 +127,6 @@ impl Endpoint for DatagramReceiver {
                 return Output::Transmit(report);
             }
             timer = reports.next_timer();
-        }
-        if self.delivery_events && self.readable > Bytes::ZERO {
-            return Output::Event(Event::Delivered(std::mem::take(&mut self.readable)));
         }
         Output::Wait(timer.finite())
     }
