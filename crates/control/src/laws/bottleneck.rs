@@ -98,12 +98,6 @@ impl DiscreteLaw {
         let wanted = setpoint - epoch.backlog_before - epoch.outstanding + served;
         (self.alpha * wanted).max(2.0) / epoch.round_trip
     }
-
-    /// The modulus of the eigenvalues that §4.2.1 finds: roots of `z² - z + α = 0`.
-    pub fn published_modulus(&self) -> f64 {
-        let discriminant = 1.0 - 4.0 * self.alpha;
-        if discriminant < 0.0 { self.alpha.sqrt() } else { 0.5 * (1.0 + discriminant.sqrt()) }
-    }
 }
 
 /// The adaptive exponential rise (§5, §8): towards a target that may move, from the rate sent so far.
@@ -281,8 +275,6 @@ mod tests {
         };
         // α/110 (20 - 10 - 115 + 220) = α · 115/110.
         assert!(close(DiscreteLaw { alpha: 0.9 }.rate(&epoch, 20.0), 0.9 * 115.0 / 110.0));
-        assert!(close(DiscreteLaw { alpha: 0.9 }.published_modulus(), 0.9_f64.sqrt()));
-        assert!(close(DiscreteLaw { alpha: 0.2 }.published_modulus(), 0.5 * (1.0 + 0.2_f64.sqrt())));
     }
 
     proptest! {

@@ -4,10 +4,10 @@
 //! ```text
 //!                          s
 //! X = ──────────────────────────────────────────────────────
-//!     R √(2bp/3) + t_RTO (3 √(3bp/8)) p (1 + 32 p²)
+//!     R √(2p/3) + t_RTO (3 √(3p/8)) p (1 + 32 p²)
 //! ```
 //!
-//! With `t_RTO = 4 R` and `b = 1` it is equation (1) of Widmer, Mauve and Damm.
+//! That is for one packet per acknowledgement, `b = 1` there. With `t_RTO = 4 R` it is equation (1) of Widmer, Mauve and Damm.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,8 +31,6 @@ pub enum AssumedTimeout {
 pub struct ThroughputEquation {
     /// s, in bytes.
     segment: f64,
-    /// b: packets per acknowledgement of the TCP that is imitated.
-    acked: f64,
     timeout: AssumedTimeout,
     /// `t_RTO` as measured.
     measured: Option<Span>,
@@ -42,15 +40,9 @@ pub struct ThroughputEquation {
 const LEAST: f64 = 1e-12;
 
 impl ThroughputEquation {
-    /// For packets of `segment` bytes and one packet per acknowledgement.
+    /// For packets of `segment` bytes.
     pub const fn new(segment: f64, timeout: AssumedTimeout) -> Self {
-        Self { segment, acked: 1.0, timeout, measured: None }
-    }
-
-    /// The same for another number of packets per acknowledgement.
-    #[must_use]
-    pub const fn with_acked(self, packets: f64) -> Self {
-        Self { acked: packets, ..self }
+        Self { segment, timeout, measured: None }
     }
 
     /// The same with a time-out that was measured.
@@ -68,8 +60,8 @@ impl ThroughputEquation {
             (AssumedTimeout::AtLeastOneSecond, _) => (4.0 * r).max(1.0),
             (AssumedTimeout::FourRoundTrips | AssumedTimeout::Measured, _) => 4.0 * r,
         };
-        let waiting = 3.0 * (3.0 * self.acked * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
-        self.segment / (r * (2.0 * self.acked * p / 3.0).sqrt() + timeout * waiting)
+        let waiting = 3.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
+        self.segment / (r * (2.0 * p / 3.0).sqrt() + timeout * waiting)
     }
 
     /// The loss event rate at which the equation gives `rate` bytes per second: 1 where even that gives more.
@@ -109,13 +101,6 @@ mod tests {
         // A second of time-out instead of 0.4 s: 0.00816497 + 3 √(0.00375) · 0.01 · 1.0032 = 0.0100080.
         let slow = ThroughputEquation::new(1000.0, AssumedTimeout::AtLeastOneSecond);
         assert!((slow.rate(0.01, RTT) - 99_920.4).abs() < 5.0, "{}", slow.rate(0.01, RTT));
-    }
-
-    #[test]
-    fn delayed_acknowledgements_cost_the_root_of_two_without_time_outs() {
-        let every_second = equation().with_acked(2.0);
-        let ratio = equation().rate(1e-6, RTT) / every_second.rate(1e-6, RTT);
-        assert!((ratio - 2.0_f64.sqrt()).abs() < 1e-3, "{ratio}");
     }
 
     #[test]
