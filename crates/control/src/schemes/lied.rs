@@ -1,6 +1,6 @@
 //! The scheme `lied`: linear increase and exponential decrease of a rate on an unreliable transport, steered by the
 //! throughput that the receiver reports (Tuan and Park 1999, §3.1). The sign of dγ/dλ is estimated in
-//! `laws/load_throughput.rs`; how the increase becomes more aggressive is the business of `sac.rs`.
+//! `laws/load_throughput.rs`; how the increase becomes more aggressive is the business of `sac/`.
 //!
 //! ```text
 //! dλ/dt = δ       where dγ/dλ > 0
