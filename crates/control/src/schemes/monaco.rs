@@ -1,5 +1,5 @@
 //! Monaco's accumulation estimator, the receiver's half of the scheme `monaco`. The sender's half, which follows what
-//! is reported here, is in `accumulation.rs`.
+//! is reported here, is in `accumulation/`.
 //!
 //! Source: Xia et al., "Accumulation-based Congestion Control", §IV-B.1. Once per round trip the sender lets two
 //! control packets go back to back. One skips the queues of routers in a priority lane (out of band, OB); the other
