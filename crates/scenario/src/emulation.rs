@@ -9,9 +9,9 @@ use tailback_sim::{
 
 use crate::build::link_specs;
 use crate::flow::FlowConfig;
+use crate::gathered::{FlowSnapshot, Gathered, PACKET_ROW, Snapshot};
 use crate::outcome::{self, Outcome};
 use crate::problems::Problems;
-use crate::run::{FlowSnapshot, Gathered, PACKET_ROW, Snapshot};
 use crate::scenario::Scenario;
 use crate::table::{Column, Table};
 use crate::topology::Network;

@@ -12,6 +12,7 @@ pub mod emulation;
 pub mod endpoints;
 mod file;
 pub mod flow;
+mod gathered;
 mod group_names;
 pub mod hash;
 pub mod impairment;

@@ -6,8 +6,8 @@ use tailback_sim::{
 };
 
 use crate::columns::{self, AggregateRows, FlowRows, LinkRows, columns_of};
+use crate::gathered::{Gathered, Snapshot};
 use crate::hash::Digester;
-use crate::run::{Gathered, Snapshot};
 use crate::scenario::Scenario;
 use crate::table::{Column, Table};
 use crate::topology::Network;

@@ -1,28 +1,23 @@
 //! A run that is taken forward step by step, so that whoever drives it can show progress and stop it. The simulation is
 //! `sim`'s, the tables are `outcome`'s.
 
-use std::sync::LazyLock;
-
-use tailback_core::{FlowId, LinkId, Observation, Span, Time};
-use tailback_link::LinkCounters;
+use tailback_core::{FlowId, LinkId, Span, Time};
 use tailback_sim::{
-    Accumulation, AccumulationPlan, AccumulationSeries, DelayRecorder, FlowDelays, MemoryLimit, PacketEvent,
-    PacketLog, Path, Recorder, Series, SeriesPlan, Simulator, TimeSeries,
+    Accumulation, AccumulationPlan, DelayRecorder, MemoryLimit, PacketLog, Path, Series, SeriesPlan,
 };
 
 use crate::build::{hop, simulator};
+use crate::gathered::{Snapshot, StateLog};
 use crate::memory::Budget;
 use crate::outcome::{self, Outcome};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
 use crate::topology::{GoOn, Network};
 
+mod engine;
 mod memory;
 
-/// The bytes of a row of packets: what its columns add up to when they leave.
-pub(crate) const PACKET_ROW: u64 = 39;
-/// The bytes of a row of state: its columns, and a name of usual length.
-const STATE_ROW: u64 = 50;
+use engine::{Engine, Logs, limited};
 
 /// A run has at least so many steps.
 const STEPS: u64 = 100;
@@ -57,228 +52,6 @@ pub struct Start<'a> {
     pub wheel: bool,
     /// Asked while the run is built whether it is still wanted.
     pub go_on: GoOn<'a>,
-}
-
-/// All counters at one instant.
-#[derive(Clone, Debug)]
-pub(crate) struct Snapshot {
-    pub(crate) at: Time,
-    pub(crate) links: Vec<LinkCounters>,
-    pub(crate) flows: Vec<FlowSnapshot>,
-}
-
-impl Snapshot {
-    /// Before anything happens: every counter is zero, so that there are none to be kept.
-    pub(crate) const START: Self = Self { at: Time::ZERO, links: Vec::new(), flows: Vec::new() };
-
-    /// A link's counters.
-    pub(crate) fn link(&self, index: usize) -> &LinkCounters {
-        static NOTHING: LazyLock<LinkCounters> = LazyLock::new(LinkCounters::default);
-        self.links.get(index).unwrap_or_else(|| &NOTHING)
-    }
-
-    /// A flow's counters; aggregates stand behind all flows.
-    pub(crate) fn flow(&self, index: usize) -> &FlowSnapshot {
-        static NOTHING: LazyLock<FlowSnapshot> = LazyLock::new(FlowSnapshot::default);
-        self.flows.get(index).unwrap_or_else(|| &NOTHING)
-    }
-}
-
-/// A flow's counters at one instant.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct FlowSnapshot {
-    pub(crate) sender: Observation,
-    pub(crate) receiver: Observation,
-    pub(crate) discarded: u64,
-    pub(crate) finished_at: Option<Time>,
-}
-
-/// How many bytes the logs of a run take.
-#[derive(Clone, Copy, Debug, Default)]
-struct Logged {
-    packets: u64,
-    state: u64,
-}
-
-/// What recorders gathered.
-#[derive(Debug)]
-pub(crate) struct Gathered {
-    pub(crate) series: TimeSeries,
-    pub(crate) packets: Option<PacketLog>,
-    pub(crate) state: Option<StateLog>,
-    /// One per recorded flow; none where it is off.
-    pub(crate) accumulation: Vec<AccumulationSeries>,
-    /// One per flow; none where it is off.
-    pub(crate) delays: Vec<FlowDelays>,
-}
-
-/// What controllers published, in columns.
-#[derive(Debug, Default)]
-pub(crate) struct StateLog {
-    pub(crate) time: Vec<f64>,
-    pub(crate) flow: Vec<u32>,
-    pub(crate) name: Vec<String>,
-    pub(crate) value: Vec<f64>,
-}
-
-/// The recorders that see every packet and every note; a run without them does not pay for their being there.
-#[derive(Debug)]
-struct Logs {
-    packets: Option<PacketLog>,
-    /// The links whose passages are logged.
-    links: Vec<bool>,
-    state: Option<StateLog>,
-    /// The flows whose notes are kept.
-    flows: Vec<bool>,
-    accumulation: Option<Accumulation>,
-    delays: Option<DelayRecorder>,
-}
-
-impl Logs {
-    fn logged(&self) -> Logged {
-        let rows = |rows: Option<usize>| rows.unwrap_or(0) as u64;
-        Logged {
-            packets: PACKET_ROW * rows(self.packets.as_ref().map(|log| log.time.len())),
-            state: STATE_ROW * rows(self.state.as_ref().map(|log| log.time.len())),
-        }
-    }
-}
-
-impl Recorder for Logs {
-    const PACKETS: bool = true;
-    const NOTES: bool = true;
-    const OBSERVED: bool = true;
-
-    fn observed(&mut self, now: Time, flow: FlowId, sender: &Observation) {
-        self.delays.observed(now, flow, sender);
-    }
-
-    fn packet(&mut self, now: Time, event: PacketEvent<'_>) {
-        self.accumulation.packet(now, event);
-        self.delays.packet(now, event);
-        let Some(log) = &mut self.packets else { return };
-        let wanted = match event {
-            PacketEvent::Offered(link, _) | PacketEvent::Dropped(link, ..) => self.links[link.index()],
-            PacketEvent::Sent(..) | PacketEvent::Delivered(..) => true,
-            PacketEvent::Served { .. } => false,
-        };
-        if wanted {
-            log.packet(now, event);
-        }
-    }
-
-    fn note(&mut self, now: Time, flow: FlowId, name: &'static str, value: f64) {
-        self.accumulation.note(now, flow, name, value);
-        if let Some(log) = &mut self.state
-            && self.flows[flow.index()]
-        {
-            log.time.push(now.as_secs_f64());
-            log.flow.push(flow.0);
-            log.name.push(name.to_owned());
-            log.value.push(value);
-        }
-    }
-}
-
-/// A simulator, whatever it records.
-trait Engine {
-    fn run_until(&mut self, until: Time);
-    fn now(&self) -> Time;
-    fn events(&self) -> u64;
-    /// How much has been done, of which events are a part.
-    fn work(&self) -> u64;
-    fn link(&mut self, id: LinkId) -> LinkCounters;
-    fn flow(&self, id: FlowId) -> FlowSnapshot;
-    fn logged(&self) -> Logged;
-    fn is_stopped(&self) -> bool;
-    fn endless(&self) -> Option<FlowId>;
-    fn finish(self: Box<Self>) -> Gathered;
-}
-
-trait Finish: Recorder {
-    fn gathered(self) -> Gathered;
-
-    fn logged(&self) -> Logged {
-        Logged::default()
-    }
-}
-
-impl Finish for Series {
-    fn gathered(self) -> Gathered {
-        Gathered {
-            series: self.finish(),
-            packets: None,
-            state: None,
-            accumulation: Vec::new(),
-            delays: Vec::new(),
-        }
-    }
-}
-
-impl Finish for (Series, Logs) {
-    fn logged(&self) -> Logged {
-        self.1.logged()
-    }
-
-    fn gathered(self) -> Gathered {
-        let (series, logs) = self;
-        let series = series.finish();
-        let accumulation = logs.accumulation.map(|recorder| recorder.finish(series.times.len()));
-        Gathered {
-            series,
-            packets: logs.packets,
-            state: logs.state,
-            accumulation: accumulation.unwrap_or_default(),
-            delays: logs.delays.map(DelayRecorder::finish).unwrap_or_default(),
-        }
-    }
-}
-
-impl<R: Finish> Engine for Simulator<R> {
-    fn run_until(&mut self, until: Time) {
-        Self::run_until(self, until);
-    }
-
-    fn now(&self) -> Time {
-        Self::now(self)
-    }
-
-    fn events(&self) -> u64 {
-        self.events_handled()
-    }
-
-    fn work(&self) -> u64 {
-        self.work_done()
-    }
-
-    fn link(&mut self, id: LinkId) -> LinkCounters {
-        Self::link(self, id)
-    }
-
-    fn flow(&self, id: FlowId) -> FlowSnapshot {
-        FlowSnapshot {
-            sender: self.sender(id),
-            receiver: self.receiver(id),
-            discarded: self.discarded(id),
-            finished_at: self.finished_at(id),
-        }
-    }
-
-    fn logged(&self) -> Logged {
-        self.recorder().logged()
-    }
-
-    fn is_stopped(&self) -> bool {
-        Self::is_stopped(self)
-    }
-
-    fn endless(&self) -> Option<FlowId> {
-        Self::endless(self)
-    }
-
-    fn finish(self: Box<Self>) -> Gathered {
-        self.into_recorder().gathered()
-    }
 }
 
 impl Run {
@@ -381,7 +154,7 @@ impl Run {
         self.now().since(Time::ZERO).ratio(self.scenario.duration)
     }
 
-    /// Goes on for a moment: at most a thousandth of the run, and less where more happens than a fraction of a second
+    /// Goes on for a moment: at most a hundredth of the run, and less where more happens than a fraction of a second
     /// takes, so that whoever drives the run can show progress and stop it, be its rates ever so absurd.
     ///
     /// # Errors
@@ -451,11 +224,6 @@ fn accumulation_plan(plan: &SeriesPlan, bins: usize, network: &Network) -> Accum
         Path { flow: *flow, hops: hops(&aggregate.forward), members }
     };
     AccumulationPlan { bin: plan.bin, bins, flows: plan.flows.iter().map(path).collect() }
-}
-
-fn limited<R: Recorder>(mut simulator: Simulator<R>, limit: MemoryLimit) -> Simulator<R> {
-    simulator.limit_memory(limit);
-    simulator
 }
 
 fn chosen<T>(items: &[T], wanted: impl Fn(&T) -> bool) -> Vec<bool> {

@@ -3,7 +3,7 @@
 use tailback_core::Span;
 
 use super::{Entry, column, columns_of, counted, given, level};
-use crate::run::{FlowSnapshot, Snapshot};
+use crate::gathered::{FlowSnapshot, Snapshot};
 use crate::scenario::Scenario;
 use crate::table::{Column, Table};
 use crate::topology::{Network, NetworkAggregate};

@@ -7,7 +7,7 @@ use tailback_sim::{ColumnInfo, FlowDelays};
 use super::{Entry, column, columns_of, counted, given, level};
 use crate::endpoints::start_of;
 use crate::flow::FlowConfig;
-use crate::run::{FlowSnapshot, Snapshot};
+use crate::gathered::{FlowSnapshot, Snapshot};
 use crate::scenario::Scenario;
 use crate::table::{Column, Table};
 use crate::topology::Network;

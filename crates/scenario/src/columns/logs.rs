@@ -4,7 +4,7 @@ use tailback_core::{DropReason, Ecn, Kind, Packet, PairPosition, Time};
 use tailback_sim::{ColumnInfo, LogKind, Message, PacketLog, Unit};
 
 use super::{Entry, column, given, level};
-use crate::run::StateLog;
+use crate::gathered::StateLog;
 use crate::table::{Column, Table};
 
 /// How a column of messages is made.

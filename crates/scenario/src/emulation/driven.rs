@@ -6,8 +6,8 @@ use tailback_link::LinkCounters;
 use tailback_sim::{FlowBins, Message, SeriesPlan};
 
 use super::{Emulation, FlowCounts, say, snapshot};
+use crate::gathered::{FlowSnapshot, Snapshot};
 use crate::outcome::{self, Outcome};
-use crate::run::{FlowSnapshot, Snapshot};
 
 /// What was recorded of a flow of the scenario by whoever drove its ends.
 #[derive(Clone, Debug, Default, PartialEq)]
