@@ -1,5 +1,5 @@
 //! Which links are fed by one link alone, so that a packet may enter them ahead of its time: found once all routes are laid,
-//! and written into these. What that saves is in `paths.rs`, what links keep for it in the crate `link`.
+//! and written into these. What that saves is in `paths/fed.rs`, what links keep for it in the crate `link`.
 //!
 //! Behind a bottleneck, a receiver's access link takes packets from the bottleneck alone. So it takes them in the order in
 //! which the bottleneck did, and nothing else can come between: what becomes of a packet there is known as soon as it is

@@ -1,6 +1,6 @@
 //! What the run finds out late, or did too early for somebody to look: arrivals at fair queues that are taken in many at a time,
 //! what has left such queues, and packets that links hold until a look is over. The loop over events is in `simulator.rs`; what
-//! links do, in `paths.rs`.
+//! links do, in `paths/fed.rs`.
 
 use tailback_core::{Packet, Time};
 

@@ -1,10 +1,11 @@
 //! What lies between endpoints: links, routes, the clock and the order of events. Moves packets from link to link;
-//! what a link does to them lives in the crate `link`, what endpoints do with them in `drive.rs`.
+//! what a link does to them lives in the crate `link`, what endpoints do with them in `drive.rs`; how packets enter links ahead
+//! of their time, in `paths/fed.rs`.
 
 use std::collections::BTreeMap;
 
 use tailback_core::{Allowance, Annexes, Capacity, DropReason, FlowId, LinkId, Packet, RouteCursor, Time};
-use tailback_link::{Begun, Entrance, Laid, LinkCx, LinkDriver, Offer, PutOff};
+use tailback_link::{Entrance, Laid, LinkCx, LinkDriver, Offer};
 
 use crate::cells_and_multicast::CellsAndMulticast;
 use crate::event_queue::EventQueue;
@@ -15,7 +16,7 @@ use crate::recorder::{PacketEvent, Recorder};
 use crate::routes::{
     BESIDE_FED, BESIDE_OTHER_FED, Branch, Edge, End, Hop, INTO_FEEDER, INTO_LAST_FEEDER, INTO_OPEN,
     INTO_OTHER, INTO_OTHER_FEEDER, INTO_OTHER_LAST_FEEDER, INTO_PLAIN, INTO_STAGE, KIND_OF_STEP, RECEIVER,
-    Routes, SENDER, Step, place_of,
+    Routes, SENDER, place_of,
 };
 
 /// More packets than any window has: who sends so many at one instant does not end.
@@ -97,6 +98,9 @@ macro_rules! link {
     }};
 }
 
+// Behind the macro, which it uses too.
+mod fed;
+
 impl<R: Recorder> Paths<R> {
     pub(crate) fn new(events: EventQueue, links: Links, routes: Routes, recorder: R) -> Self {
         Self {
@@ -156,71 +160,6 @@ impl<R: Recorder> Paths<R> {
         let (link, mut cx) = link!(self, place);
         let (packet, arrives) = link.serve(&mut cx)?;
         self.send_on(place, packet, arrives)
-    }
-
-    /// A packet arrives at a link of which it is found out late what leaves its queue, to go on from `route`; whether it is put
-    /// off.
-    #[inline(always)]
-    pub(crate) fn put_off(&mut self, place: Place, route: u32, number: u64, way: u64, rest: u64) -> PutOff {
-        let packet = Packet::from_words(number, Packet::way_by(way, RouteCursor(route)), rest);
-        let mut driver = Watch { events: &mut self.events, recorder: &mut self.recorder };
-        self.links.at(place).put_off(self.now, self.leaf, packet, &mut driver)
-    }
-
-    /// Takes in what was put off so, and lets go what has left the queue before the leaf `leaf` was due at `until`.
-    pub(crate) fn work_off(&mut self, place: Place, until: Time, leaf: u32, begun: &mut Vec<Begun>) {
-        let (link, mut cx) = link!(self, place);
-        let ended = link.work_off(until, leaf, &mut cx, begun);
-        self.left_out += ended;
-    }
-
-    /// Fetches the link into which a packet goes next that has left a queue, and gives its place.
-    #[inline(always)]
-    pub(crate) fn fetch_next(&self, packet: &Packet) -> Place {
-        let next = Place(place_of(self.routes.at(packet.route.0)));
-        self.links.fetch(next);
-        next
-    }
-
-    /// The service timer of such a link was due, and what could leave has left.
-    pub(crate) fn lag_on(&mut self, place: Place) {
-        let (link, mut cx) = link!(self, place);
-        link.lag_on(&mut cx.driver);
-    }
-
-    /// A packet enters a link that feeds others what leaves its queue, which may be another packet. It goes on from `route`.
-    #[inline(never)]
-    pub(crate) fn enter_stage(
-        &mut self,
-        place: Place,
-        route: u32,
-        number: u64,
-        way: u64,
-        rest: u64,
-    ) -> Option<(Packet, Time)> {
-        let packet = Packet::from_words(number, Packet::way_by(way, RouteCursor(route)), rest);
-        let (link, mut cx) = link!(self, place);
-        let (packet, arrives) = link.offer_to_stage(packet, &mut cx)?;
-        self.send_on(place, packet, arrives)
-    }
-
-    /// A packet has left a link's queue: into the next link, if that is fed. Gives it where it is to be handed over, and when.
-    #[inline(always)]
-    pub(crate) fn send_on(&mut self, place: Place, packet: Packet, arrives: Time) -> Option<(Packet, Time)> {
-        let cursor = packet.route.0;
-        let next = Step(self.routes.at(cursor)).link().filter(|&next| self.links.at(next).is_fed());
-        let Some(next) = next else {
-            if let Offer::Leads(leaf, at) = self.links.at(place).send_beside(self.now, packet, arrives) {
-                self.events.bring_forward(leaf, at);
-            }
-            return None;
-        };
-        self.links.at(place).send_on(self.now, &packet, arrives, next.0);
-        if self.links.at(next).hands_over() {
-            return self.pass_ahead(place, next, arrives, packet, cursor - 1).map(|at| (packet, at));
-        }
-        self.enter_ahead(place, next, arrives, packet, cursor - 1);
-        None
     }
 
     /// The aggregate's edge that a mark in a route stands for.
@@ -332,167 +271,6 @@ impl<R: Recorder> Paths<R> {
             Laid::First(arrives) => Offer::Leads(self.links.leaf(place), arrives),
             Laid::Full => Offer::Overflow,
         }
-    }
-
-    /// A packet enters a link, and behind it the next, which nothing else enters: as of its arrival there, whose event is left
-    /// out. It is to go on from the step behind that.
-    #[inline(always)]
-    pub(crate) fn enter_both(&mut self, entrance: Entrance, place: Place, packet: Packet, cursor: u32) {
-        let next = self.behind(cursor);
-        if let Some((packet, arrives)) = self.feed(entrance, place, packet, next) {
-            self.enter_ahead(place, next, arrives, packet, cursor);
-        }
-    }
-
-    /// The link into which the step behind a cursor leads.
-    #[inline(always)]
-    pub(crate) fn behind(&self, cursor: u32) -> Place {
-        Place(place_of(self.routes.at(cursor + 1)))
-    }
-
-    /// A packet enters a link that feeds the next: what enters that, and when.
-    #[inline(always)]
-    pub(crate) fn feed(
-        &mut self,
-        entrance: Entrance,
-        place: Place,
-        packet: Packet,
-        next: Place,
-    ) -> Option<(Packet, Time)> {
-        if entrance == Entrance::AtLength {
-            let (number, way, rest) = packet.words();
-            return self.feed_at_length(place, next, number, way, rest);
-        }
-        let Some(arrives) = self.links.at(place).feed(self.now, &packet, next.0) else {
-            let (number, way, rest) = packet.words();
-            self.overflow(place, number, way, rest);
-            return None;
-        };
-        Some((packet, arrives))
-    }
-
-    #[inline(never)]
-    fn feed_at_length(
-        &mut self,
-        place: Place,
-        next: Place,
-        number: u64,
-        way: u64,
-        rest: u64,
-    ) -> Option<(Packet, Time)> {
-        let (link, mut cx) = link!(self, place);
-        link.feed_at_length(Packet::from_words(number, way, rest), next.0, &mut cx)
-    }
-
-    /// A packet enters a link as of its arrival there.
-    #[inline(always)]
-    fn enter_ahead(&mut self, feeder: Place, place: Place, arrives: Time, packet: Packet, cursor: u32) {
-        self.left_out += 1;
-        match self.lay(arrives, place, packet, RouteCursor(cursor + 2)) {
-            Offer::Leads(leaf, arrives) => self.events.bring_forward(leaf, arrives),
-            Offer::Queued => {}
-            Offer::Overflow | Offer::AtLength => {
-                self.links.at(feeder).feed_in_vain();
-                let (number, way, rest) = packet.words();
-                self.overflow(place, number, way, rest);
-            }
-        }
-    }
-
-    /// A packet enters a link as of its arrival there, to be handed over behind it: when, if that can be known by now, as
-    /// nobody looks before. Otherwise it stays on the wire until then.
-    #[inline(always)]
-    pub(crate) fn pass_ahead(
-        &mut self,
-        feeder: Place,
-        place: Place,
-        arrives: Time,
-        packet: Packet,
-        cursor: u32,
-    ) -> Option<Time> {
-        self.left_out += 1;
-        let Some(pass) = self.links.at(place).pass(arrives, packet.size()) else {
-            self.links.at(feeder).feed_in_vain();
-            let (number, way, rest) = packet.words();
-            self.overflow(place, number, way, rest);
-            return None;
-        };
-        // None is on the wire in front of it: that would arrive no later.
-        if pass.arrives < self.until {
-            self.left_out += 1;
-            return Some(pass.arrives);
-        }
-        let (link, slots) = self.links.with_slots(place);
-        if link.keep(pass, packet, RouteCursor(cursor + 2), slots) {
-            self.held.push((place, pass.arrives));
-        }
-        None
-    }
-
-    /// The next packet that a link holds, which arrives at `at` and can be handed over by now, and when the one behind it
-    /// arrives.
-    #[inline(always)]
-    pub(crate) fn take_held(&mut self, place: Place, at: Time) -> (Packet, Time) {
-        self.left_out += 1;
-        let (link, slots) = self.links.with_slots(place);
-        link.take_laid(place.0, at, slots)
-    }
-
-    /// Packets reach their receivers by events from now on. Nobody is ahead of the present where nothing is at work.
-    pub(crate) fn hand_over_by_events(&mut self) {
-        if !self.feeding.stop_handing_over(&mut self.routes, &mut self.links) {
-            return;
-        }
-        for (place, arrives) in std::mem::take(&mut self.held) {
-            self.events.arm(self.links.leaf(place), arrives);
-        }
-    }
-
-    /// A packet enters a link that feeds others, but not the next of its route.
-    #[inline(always)]
-    pub(crate) fn enter_beside(&mut self, entrance: Entrance, place: Place, packet: Packet, cursor: u32) {
-        let route = RouteCursor(cursor + 1);
-        if entrance == Entrance::AtLength {
-            let (link, mut cx) = link!(self, place);
-            return link.offer_beside_at_length(packet, route, &mut cx);
-        }
-        match self.links.at(place).offer_beside(self.now, packet, route) {
-            Offer::Leads(leaf, arrives) => self.events.bring_forward(leaf, arrives),
-            Offer::Queued => {}
-            Offer::Overflow | Offer::AtLength => {
-                let (number, way, rest) = packet.words();
-                self.overflow(place, number, way, rest);
-            }
-        }
-    }
-
-    /// A packet enters the first link of its route, which feeds others.
-    #[cold]
-    fn enter_feeder(&mut self, hop: Hop, route: u32, number: u64, way: u64, rest: u64) {
-        let packet = Packet::from_words(number, way, rest);
-        match hop {
-            Hop::Feeder(entrance, place) => self.enter_both(entrance, place, packet, route),
-            Hop::Beside(entrance, place) => self.enter_beside(entrance, place, packet, route),
-            // All that is put off may only be taken in where other endpoints can be called: soon.
-            Hop::Stage(place) => match self.put_off(place, route + 1, number, way, rest) {
-                PutOff::Yes | PutOff::Full => {}
-                PutOff::No => self.enter_stage_alone(place, route, number, way, rest),
-            },
-            // What begins a route is no last but one link that feeds (`feeding.rs`).
-            Hop::LastFeeder(..) | Hop::Link(..) | Hop::End(_) | Hop::Branch(_) => {}
-        }
-    }
-
-    /// A packet enters a link of the staged form that feeds others, while an endpoint is at work.
-    fn enter_stage_alone(&mut self, place: Place, route: u32, number: u64, way: u64, rest: u64) {
-        let mut begun = Vec::new();
-        self.work_off(place, self.now, self.leaf, &mut begun);
-        for (packet, arrives) in begun {
-            let given = self.send_on(place, packet, arrives);
-            debug_assert!(given.is_none(), "an endpoint is at work, and another cannot be called");
-        }
-        let given = self.enter_stage(place, route + 1, number, way, rest);
-        debug_assert!(given.is_none(), "an endpoint is at work, and another cannot be called");
     }
 
     #[cold]
