@@ -2,7 +2,7 @@
 
 pub use tailback_control::Scheme as SchemeConfig;
 pub use tailback_qdisc::Config as QueueConfig;
-pub use tailback_transport::config::{ReceiverConfig, StreamConfig};
 pub use tailback_transport::datagram::DatagramConfig;
+pub use tailback_transport::{ReceiverConfig, StreamConfig};
 
 pub use tailback_transport::source::SourceConfig;

@@ -25,15 +25,14 @@ mod stream;
 mod teller;
 pub mod wire;
 
-pub use config::{
-    AckDetail, EcnEcho, EcnMode, ReceiverConfig, RtoConfig, RttSampling, SpuriousDetection, StreamConfig,
-};
+pub use config::{EcnMode, RtoConfig, RttSampling, SpuriousDetection, StreamConfig};
 pub use counters::{ReceiverCounters, SenderCounters};
 pub use datagram::{DatagramConfig, DatagramReceiver, DatagramSender};
 pub use edge::{EdgeConfig, Egress, Ingress, ShapedGovernor};
 pub use ends::{AnyReceiver, AnySender};
 pub use multicast::{MulticastSender, Silent};
 pub use pacing::PacingConfig;
-pub use receiver::Receiver;
+pub use receiver::{AckDetail, Receiver, ReceiverConfig};
 pub use sender::Sender;
 pub use shaper::{Shaper, Verdict};
+pub use tailback_control::EcnEcho;

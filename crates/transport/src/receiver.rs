@@ -2,20 +2,22 @@
 //! of a feedback policy. What the reports say is decided by the policy, what the sender may ask for in `receiver/asked.rs`.
 
 mod asked;
+mod config;
 pub(crate) mod reassembly;
 pub(crate) mod reports;
 mod straight;
 
 use std::sync::Arc;
 
+use tailback_control::EcnEcho;
 use tailback_core::{
     Annex, AnnexId, Bytes, Echoes, Ecn, Endpoint, EndpointCx, Event, FeedbackPolicy, FlowId, Input, Kind,
     LowRange, Observation, Output, Packet, Time,
 };
 
-use crate::config::{AckDetail, EcnEcho, ReceiverConfig};
 use crate::counters::ReceiverCounters;
 use asked::Asked;
+pub use config::{AckDetail, ReceiverConfig};
 use reassembly::{Arrived, Reassembly};
 use reports::Reports;
 

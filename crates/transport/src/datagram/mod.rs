@@ -12,10 +12,10 @@ pub use sender::DatagramSender;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_control::{Acks, ControllerParams, Needs};
+use tailback_control::{Acks, ControllerParams, EcnEcho, Needs};
 use tailback_core::{Bytes, Capacity, Checker, DataAmount, Span};
 
-use crate::config::{EcnEcho, EcnMode, RtoConfig, check_sizes, check_windows, datagram_params};
+use crate::config::{EcnMode, RtoConfig, check_sizes, check_windows, datagram_params};
 
 /// A datagram flow: its sender, and what its receiver must have in common with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

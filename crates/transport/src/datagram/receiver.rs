@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use tailback_control::EcnEcho;
 use tailback_core::{
     AckBlocks, Annex, Annexes, Echoes, Ecn, Endpoint, EndpointCx, FeedbackPolicy, FlowId, Input, Kind,
     Observation, Output, Packet, Time,
@@ -10,7 +11,6 @@ use tailback_core::{
 
 use super::DatagramConfig;
 use super::seen::Seen;
-use crate::config::EcnEcho;
 use crate::counters::ReceiverCounters;
 use crate::receiver::reports::Reports;
 

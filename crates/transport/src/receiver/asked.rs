@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use tailback_core::{AckRequest, Time};
 
-use super::Receiver;
-use crate::config::ReceiverConfig;
+use super::{Receiver, ReceiverConfig};
 
 /// The newest request.
 pub(super) struct Asked {

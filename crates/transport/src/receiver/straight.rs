@@ -2,10 +2,10 @@
 //! acknowledgement at once; a feedback policy, where there is one, takes plain data as a sum. It does what `receiver.rs` does
 //! with the same input; a property test holds the two equal.
 
+use tailback_control::EcnEcho;
 use tailback_core::{Bytes, Kind, Packet};
 
-use super::Receiver;
-use crate::config::{AckDetail, EcnEcho, ReceiverConfig};
+use super::{AckDetail, Receiver, ReceiverConfig};
 
 impl Receiver {
     /// The same receiver without the straight way, to compare with.
