@@ -2,6 +2,7 @@
 //! named here; nothing else lives here.
 
 mod asked;
+mod asked_between_ends;
 mod attack;
 mod bucket;
 mod datagrams;
