@@ -107,6 +107,18 @@ RECORDED: dict[str, tuple[Case, Callable[[], Estimator], dict[str, object]]] = {
         lambda: Fuzzy().next,
         {"setpoint": 12.0, "probing": False},
     ),
+    "a buffer of two packets": (
+        Case(FOUR[:2], 2000.0, buffer=2),
+        lambda: Fuzzy().next,
+        {},
+    ),
+    "a line five times slower, which the law would wait for longer than it takes": (
+        Case(
+            ((None, 0.0),), 2500.0, frozen(estimator=scenes.PROGRAM, setpoint=scenes.fixed(5)), schedule=((800.0, 5.4),)
+        ),
+        lambda: appendix().next,
+        {"setpoint": 5.0, "probing": False},
+    ),
     "a bottleneck that changes": (
         Case(FOUR, 3000.0, schedule=((800.0, 3.0), (1900.0, 0.5))),
         lambda: Fuzzy().next,
@@ -125,7 +137,7 @@ def test_laws_on_what_a_run_recorded(name: str) -> None:
         mine = [(x.time, x.spacing, x.service, x.queue, x.setpoint) for x in found.source.history]
         assert np.array(told(result, index)) == pytest.approx(np.array(mine), rel=1e-9, abs=1e-9)
         # Rates are whole bits per second, times whole nanoseconds.
-        assert [gap for gap, _ in found.gaps] == pytest.approx([gap for _, gap in found.gaps], rel=1e-5)
+        assert [gap for gap, _ in found.gaps] == pytest.approx([gap for _, gap in found.gaps], rel=5e-5)
         assert len(found.gaps) > 0.9 * len(mine)
         assert all(sent == wanted for sent, wanted in found.repeats)
         repeats += len(found.repeats)
@@ -258,3 +270,7 @@ def test_after_a_silence_the_program_floods_the_bottleneck_and_a_rise_from_rest_
     assert mine > 60
     assert library == pytest.approx(mine, rel=0.2)
     assert gentle < 0.25 * library
+    # Nor does the program cut its setpoint for every lost packet: what is repaired in one go is one hole.
+    by_holes = by_paper(case, lambda: appendix().next, per_round=False)
+    lost = sum(source == 0 for _, source, _ in by_holes.lost)
+    assert by_holes.sources[0].cuts < 0.2 * lost
