@@ -235,7 +235,7 @@ struct Shaped {
 impl Shaped {
     fn new(bucket: Option<Bucket>, rate: BitRate, queue: &Config, cx: &BuildCx) -> Self {
         let inside = BuildCx { rate: rate.min(cx.rate), ..cx.clone() };
-        Self { bucket, rate, queue: queue.build(&inside).into_discipline(), staged: None }
+        Self { bucket, rate, queue: queue.build(&inside).into_attended(), staged: None }
     }
 
     /// Asks the queue inside, to which the line is as fast as the shaper lets it be: what takes a delay for a backlog over

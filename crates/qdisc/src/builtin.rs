@@ -29,6 +29,7 @@ use crate::pushout::PushOut;
 use crate::red::Red;
 use crate::rem::Rem;
 use crate::tdqm::Tdqm;
+use crate::watched::{Periodic, Watched};
 
 /// A discipline at work, in the narrowest form that it has.
 #[derive(Debug)]
@@ -45,6 +46,36 @@ impl Built {
         match self {
             Self::Arrival(policy) => Discipline::Fifo(Fifo::new(policy)),
             Self::Full(discipline) => discipline,
+        }
+    }
+
+    /// The discipline in its general form, for a server that may leave it waiting: in a lane or class beside others, under a
+    /// shaper, at a rate that changes. A law that looks at the queue at regular times sees it as it was then.
+    pub fn into_attended(self) -> Discipline {
+        match self {
+            Self::Arrival(mut policy) => {
+                let looks = policy.periodic().is_some();
+                let queue = Fifo::new(policy);
+                if looks {
+                    Discipline::Watched(Box::new(Watched::new(queue)))
+                } else {
+                    Discipline::Fifo(queue)
+                }
+            }
+            Self::Full(discipline) => discipline,
+        }
+    }
+}
+
+impl Admission {
+    /// The law that looks at its queue at regular times, if it does.
+    #[inline]
+    pub(crate) fn periodic(&mut self) -> Option<&mut dyn Periodic> {
+        match self {
+            Self::Rem(law) => Some(&mut **law),
+            Self::Pi(law) => Some(&mut **law),
+            Self::Pie(law) => Some(&mut **law),
+            _ => None,
         }
     }
 }
@@ -278,6 +309,8 @@ macro_rules! disciplines {
 disciplines! {
     /// First in, first out, under any arrival policy.
     Fifo(Fifo<Admission>),
+    /// The same, where its server may leave it waiting and the policy looks at it at regular times.
+    Watched(Box<Watched>),
     /// Drop-head and random drop.
     PushOut(PushOut),
     /// Strict priority lanes.

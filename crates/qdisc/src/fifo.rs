@@ -21,6 +21,10 @@ impl<A: ArrivalPolicy> Fifo<A> {
     pub const fn policy(&self) -> &A {
         &self.policy
     }
+
+    pub(crate) const fn policy_mut(&mut self) -> &mut A {
+        &mut self.policy
+    }
 }
 
 impl<A: ArrivalPolicy> QueueDiscipline for Fifo<A> {

@@ -34,6 +34,7 @@ pub mod spacing;
 pub mod step;
 pub mod tdqm;
 mod turns;
+pub mod watched;
 
 pub use builtin::{Admission, BoxedPolicy, BoxedQueue, Built, Discipline};
 pub use config::{ALL, Config, Registered, find};

@@ -19,6 +19,7 @@ use tailback_core::{
 use crate::limit::Limit;
 use crate::parts::{BuildCx, Info, QueueConfig};
 use crate::sampled::{Sampler, by_chance};
+use crate::watched::Periodic;
 
 /// Proportional integral controller (Hollot, Misra, Towsley and Gong 2001): drops or marks so that the queue settles
 /// at a target.
@@ -85,16 +86,36 @@ impl QueueConfig for PiConfig {
     }
 }
 
+/// The controller, apart from the queue.
+#[derive(Clone, Debug)]
+struct Law {
+    config: PiConfig,
+    /// The target in packets.
+    target: f64,
+    before: f64,
+    probability: f64,
+}
+
+impl Law {
+    /// So many samples of one length in a row.
+    fn update(&mut self, length: f64, times: u64) {
+        let step = self.config.a * (length - self.target) - self.config.b * (self.before - self.target);
+        self.probability = (self.probability + step).clamp(0.0, 1.0);
+        self.before = length;
+        if times > 1 {
+            // From the second on all steps are equal, and lead to one bound.
+            let step = (self.config.a - self.config.b) * (length - self.target);
+            self.probability = (self.probability + step * (times - 1) as f64).clamp(0.0, 1.0);
+        }
+    }
+}
+
 /// The state of one PI queue.
 #[derive(Clone, Debug)]
 pub struct Pi {
     limit: Limit,
-    config: PiConfig,
-    /// The target in packets.
-    target: f64,
+    law: Law,
     sampler: Sampler,
-    before: f64,
-    probability: f64,
 }
 
 impl Pi {
@@ -102,37 +123,39 @@ impl Pi {
     pub fn new(config: &PiConfig, cx: &BuildCx) -> Self {
         Self {
             limit: Limit::new(cx.capacity),
-            config: config.clone(),
-            target: config.target.in_packets(cx.mean_packet),
+            law: Law {
+                config: config.clone(),
+                target: config.target.in_packets(cx.mean_packet),
+                before: 0.0,
+                probability: 0.0,
+            },
             sampler: Sampler::new(Span::from_secs_f64(1.0 / config.frequency)),
-            before: 0.0,
-            probability: 0.0,
         }
     }
 
     /// The probability of a drop or mark.
     pub const fn probability(&self) -> f64 {
-        self.probability
+        self.law.probability
+    }
+}
+
+impl Periodic for Pi {
+    fn look(&mut self, now: Time, backlog: &Backlog, _: &QueueCx<'_>) {
+        self.sampler.hold(now, f64::from(backlog.packets), |length, times| self.law.update(length, times));
     }
 }
 
 impl ArrivalPolicy for Pi {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
         let queue = f64::from(backlog.packets);
-        let (probability, before) = (&mut self.probability, &mut self.before);
-        let (config, target) = (&self.config, self.target);
-        self.sampler.catch_up(now, queue, cx.idle_since, |length| {
-            let step = config.a * (length - target) - config.b * (*before - target);
-            *probability = (*probability + step).clamp(0.0, 1.0);
-            *before = length;
-            *probability == 0.0 && length == 0.0
-        });
-        let verdict = by_chance(&self.limit, self.probability, self.config.ecn, packet, backlog, cx);
+        let law = &mut self.law;
+        self.sampler.catch_up(now, queue, cx.idle_since, |length, times| law.update(length, times));
+        let verdict = by_chance(&self.limit, law.probability, law.config.ecn, packet, backlog, cx);
         self.sampler.leave(now, queue + f64::from(u8::from(verdict == Verdict::Accept)));
         verdict
     }
 
     fn observe(&self, _: Time, note: &mut dyn FnMut(&'static str, f64)) {
-        note("probability", self.probability);
+        note("probability", self.law.probability);
     }
 }

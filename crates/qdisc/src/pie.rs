@@ -21,6 +21,7 @@ use crate::limit::Limit;
 use crate::parts::{BuildCx, Info, QueueConfig};
 use crate::rate::KnownRate;
 use crate::sampled::Sampler;
+use crate::watched::Periodic;
 
 /// PIE (RFC 8033): drops or marks so that the queueing delay settles at a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -116,39 +117,73 @@ struct Law {
 }
 
 impl Law {
-    /// One update, at a queueing delay in seconds; whether a further one of an empty queue would change nothing.
-    fn update(&mut self, delay: f64) -> bool {
+    /// So many updates in a row at one queueing delay, in seconds.
+    fn update(&mut self, delay: f64, times: u64) {
+        let mut left = times;
+        while left > 0 {
+            let (step, alike) = self.steps(delay);
+            let now = alike.min(left);
+            self.advance(delay, step, now);
+            left -= now;
+        }
+    }
+
+    /// The next step of the probability at a delay, and how many equal ones follow each other at least: the delay does not
+    /// change from the second on, and the scale only where the probability comes to the next one.
+    fn steps(&self, delay: f64) -> (f64, u64) {
         let target = self.config.target.as_secs_f64();
         let step = self.config.alpha * (delay - target) + self.config.beta * (delay - self.before);
-        let mut step = step * scale(self.probability);
+        let (least, scale, most) = scale(self.probability);
+        let mut step = step * scale;
         if self.probability >= 0.1 {
             step = step.min(0.02);
         }
-        self.probability += step;
+        let bound = if step > 0.0 { 1.0 } else { 0.0 };
+        if delay != self.before {
+            return (step, 1);
+        }
+        if self.probability == bound || (delay > 0.0 && self.probability + step == self.probability) {
+            return (0.0, u64::MAX);
+        }
+        if delay == 0.0 {
+            // It fades.
+            return (step, 1);
+        }
+        // One less, so that rounding does not carry it too far.
+        let way = if step > 0.0 { most } else { least } - self.probability;
+        (step, ((way / step) as u64).saturating_sub(1).max(1))
+    }
+
+    /// So many equal steps at one delay.
+    fn advance(&mut self, delay: f64, step: f64, steps: u64) {
+        let target = self.config.target.as_secs_f64();
+        self.probability += step * steps as f64;
         if delay == 0.0 && self.before == 0.0 {
             self.probability *= 0.98;
+            if self.probability < f64::MIN_POSITIVE {
+                // The least number there is would stay.
+                self.probability = 0.0;
+            }
         }
         self.probability = self.probability.clamp(0.0, 1.0);
-        self.burst_left -= self.config.period;
-        let quiet = self.probability == 0.0 && delay < target / 2.0 && self.before < target / 2.0;
-        if quiet {
+        self.burst_left -= self.config.period * steps;
+        if self.probability == 0.0 && delay < target / 2.0 && self.before < target / 2.0 {
             self.burst_left = self.config.burst;
         }
         self.before = delay;
-        quiet && delay == 0.0
     }
 }
 
-/// The auto-tuning of RFC 8033 §4.2.
-fn scale(probability: f64) -> f64 {
+/// The auto-tuning of RFC 8033 §4.2: by what a step is scaled, and from which probability to which.
+fn scale(probability: f64) -> (f64, f64, f64) {
     match probability {
-        p if p < 0.000_001 => 1.0 / 2048.0,
-        p if p < 0.000_01 => 1.0 / 512.0,
-        p if p < 0.000_1 => 1.0 / 128.0,
-        p if p < 0.001 => 1.0 / 32.0,
-        p if p < 0.01 => 1.0 / 8.0,
-        p if p < 0.1 => 0.5,
-        _ => 1.0,
+        p if p < 0.000_001 => (0.0, 1.0 / 2048.0, 0.000_001),
+        p if p < 0.000_01 => (0.000_001, 1.0 / 512.0, 0.000_01),
+        p if p < 0.000_1 => (0.000_01, 1.0 / 128.0, 0.000_1),
+        p if p < 0.001 => (0.000_1, 1.0 / 32.0, 0.001),
+        p if p < 0.01 => (0.001, 1.0 / 8.0, 0.01),
+        p if p < 0.1 => (0.01, 0.5, 0.1),
+        _ => (0.1, 1.0, 1.0),
     }
 }
 
@@ -204,12 +239,20 @@ impl Pie {
     }
 }
 
+impl Periodic for Pie {
+    fn look(&mut self, now: Time, backlog: &Backlog, cx: &QueueCx<'_>) {
+        let per_byte = 1.0 / self.rate.at(cx.rate).bytes_per_sec();
+        self.sampler
+            .hold(now, backlog.bytes.as_f64(), |bytes, times| self.law.update(bytes * per_byte, times));
+    }
+}
+
 impl ArrivalPolicy for Pie {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
         let law = &mut self.law;
         let per_byte = 1.0 / self.rate.at(cx.rate).bytes_per_sec();
         let queue = backlog.bytes.as_f64();
-        self.sampler.catch_up(now, queue, cx.idle_since, |bytes| law.update(bytes * per_byte));
+        self.sampler.catch_up(now, queue, cx.idle_since, |bytes, times| law.update(bytes * per_byte, times));
         let room = self.limit.admits(packet, backlog, cx.idle_since.is_some());
         let mut verdict = Verdict::Accept;
         if !room {
@@ -234,6 +277,7 @@ impl ArrivalPolicy for Pie {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use tailback_core::{Annexes, BitRate, Capacity, Stream};
 
     use super::*;
@@ -269,7 +313,7 @@ mod tests {
             (0.0, 0.0),
         ];
         for (delay, probability) in expected {
-            law.update(delay);
+            law.update(delay, 1);
             assert!(
                 (law.probability - probability).abs() <= 1e-6 * probability,
                 "{} at {delay} s",
@@ -288,11 +332,47 @@ mod tests {
             burst_left: Span::ZERO,
         };
         let mut high = law(0.1, 0.1);
-        high.update(0.5);
+        high.update(0.5, 1);
         assert!((high.probability - 0.12).abs() < 1e-12);
         let mut fading = law(0.5, 0.0);
-        fading.update(0.0);
+        fading.update(0.0, 1);
         assert!((fading.probability - (0.5 - 0.125 * 0.015) * 0.98).abs() < 1e-12);
+    }
+
+    proptest! {
+        /// Many updates at one delay are as many single ones, up and down through all scales.
+        #[test]
+        fn many_updates_are_as_many_single_ones(
+            decades in 0.0..8.0_f64, before in 0.0..0.1_f64, times in 1_u64..5000,
+            delay in prop_oneof![Just(0.0), Just(0.015), 0.0..0.1_f64, 0.014..0.016_f64], burst in 0_u64..20_000,
+        ) {
+            let config = PieConfig::default();
+            let burst_left = Span::from_millis(burst);
+            let mut once = Law { config, before, probability: 10_f64.powf(-decades), burst_left };
+            let mut each = once.clone();
+            once.update(delay, times);
+            for _ in 0..times {
+                each.update(delay, 1);
+            }
+            let apart = (once.probability - each.probability).abs();
+            prop_assert!(apart <= 1e-9 * each.probability, "{} or {}", once.probability, each.probability);
+            prop_assert_eq!((once.before, once.burst_left), (each.before, each.burst_left));
+        }
+    }
+
+    /// However long nothing happens, it is passed over in some steps.
+    #[test]
+    fn ages_at_one_delay_are_soon_over() {
+        let steps = |delay, probability| {
+            let (config, burst_left) = (PieConfig::default(), Span::ZERO);
+            let mut law = Law { config, before: delay, probability, burst_left };
+            law.update(delay, u64::MAX);
+            law.probability
+        };
+        assert_eq!(steps(0.02, 0.0), 1.0);
+        assert_eq!(steps(0.01, 1.0), 0.0);
+        assert_eq!(steps(0.0, 1.0), 0.0);
+        assert_eq!(steps(0.015, 0.25), 0.25);
     }
 
     /// The gaps between packets picked at a standing probability of a tenth.

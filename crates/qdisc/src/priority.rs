@@ -2,9 +2,9 @@
 //! up to the discipline that it holds.
 //!
 //! Known limit: to the discipline in a lane the line has its whole rate, whatever the lanes before it take. What reckons
-//! with the rate (PIE's delay, AVQ's capacity, the fluid of weighted fair queueing) is off by as much; CoDel, which
-//! measures, is not. PIE, PI and REM take a lane that waits to drain evenly between two of its arrivals, though other lanes
-//! may be served meanwhile; a lane that is empty finds the line idle.
+//! with the rate (PIE's delay, REM's and AVQ's capacity, the fluid of weighted fair queueing) is off by as much; CoDel, which
+//! measures, is not. PIE, PI and REM see the lane's queue as it is whenever they look, and a lane that is empty finds the line
+//! idle.
 
 use std::collections::BTreeSet;
 
@@ -139,7 +139,7 @@ impl Priority {
         let capacities = || config.lanes.iter().map(|lane| lane.buffer.unwrap_or(cx.capacity));
         let lanes =
             config.lanes.iter().zip(capacities()).map(|(lane, capacity)| {
-                lane.queue.build(&BuildCx { capacity, ..cx.clone() }).into_discipline()
+                lane.queue.build(&BuildCx { capacity, ..cx.clone() }).into_attended()
             });
         let (lanes, limits) = (lanes.collect(), capacities().map(Limit::new).collect());
         let classes = config.classes.iter();

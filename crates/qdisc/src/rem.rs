@@ -22,6 +22,7 @@ use tailback_core::{
 use crate::limit::Limit;
 use crate::parts::{BuildCx, Info, QueueConfig};
 use crate::sampled::{Sampler, by_chance};
+use crate::watched::Periodic;
 
 /// Random exponential marking (Athuraliya, Li, Low and Yin 2001): drops or marks by a price that clears the buffer and
 /// matches the rate.
@@ -96,19 +97,43 @@ impl QueueConfig for RemConfig {
     }
 }
 
-/// The state of one REM queue.
+/// The price and what comes of it, apart from the queue.
 #[derive(Clone, Debug)]
-pub struct Rem {
-    limit: Limit,
+struct Law {
     config: RemConfig,
     /// The target in packets.
     target: f64,
-    mean_packet: Bytes,
-    sampler: Sampler,
     /// Packets taken in since the last sample.
     arrived: f64,
     price: f64,
     probability: f64,
+}
+
+impl Law {
+    /// So many samples of one length in a row, with so many packets of capacity in a period.
+    fn update(&mut self, length: f64, times: u64, capacity: f64) {
+        let before = self.price;
+        let mismatch =
+            self.config.alpha * (length - self.target) + std::mem::take(&mut self.arrived) - capacity;
+        self.price = (self.price + self.config.gamma * mismatch).max(0.0);
+        if times > 1 {
+            // Nothing arrives between them: all steps are equal, and lead to zero or away from it.
+            let mismatch = self.config.alpha * (length - self.target) - capacity;
+            self.price = (self.price + self.config.gamma * mismatch * (times - 1) as f64).max(0.0);
+        }
+        if self.price != before {
+            self.probability = 1.0 - self.config.phi.powf(-self.price);
+        }
+    }
+}
+
+/// The state of one REM queue.
+#[derive(Clone, Debug)]
+pub struct Rem {
+    limit: Limit,
+    law: Law,
+    mean_packet: Bytes,
+    sampler: Sampler,
 }
 
 impl Rem {
@@ -116,55 +141,57 @@ impl Rem {
     pub fn new(config: &RemConfig, cx: &BuildCx) -> Self {
         Self {
             limit: Limit::new(cx.capacity),
-            config: config.clone(),
-            target: config.target.in_packets(cx.mean_packet),
+            law: Law {
+                config: config.clone(),
+                target: config.target.in_packets(cx.mean_packet),
+                arrived: 0.0,
+                price: 0.0,
+                probability: 0.0,
+            },
             mean_packet: cx.mean_packet,
             sampler: Sampler::new(config.period),
-            arrived: 0.0,
-            price: 0.0,
-            probability: 0.0,
         }
     }
 
     /// The price.
     pub const fn price(&self) -> f64 {
-        self.price
+        self.law.price
     }
 
     /// The probability of a drop or mark.
     pub const fn probability(&self) -> f64 {
-        self.probability
+        self.law.probability
     }
 
-    fn sample(&mut self, now: Time, queue: f64, cx: &QueueCx<'_>) {
-        let capacity = cx.rate.bytes_per_sec() * self.config.period.as_secs_f64() / self.mean_packet.as_f64();
-        let (price, arrived) = (&mut self.price, &mut self.arrived);
-        let (config, target) = (&self.config, self.target);
-        let before = *price;
-        self.sampler.catch_up(now, queue, cx.idle_since, |length| {
-            let mismatch = config.alpha * (length - target) + std::mem::take(arrived) - capacity;
-            *price = (*price + config.gamma * mismatch).max(0.0);
-            *price == 0.0
+    /// How many packets could be sent in a period.
+    fn capacity(&self, cx: &QueueCx<'_>) -> f64 {
+        cx.rate.bytes_per_sec() * self.law.config.period.as_secs_f64() / self.mean_packet.as_f64()
+    }
+}
+
+impl Periodic for Rem {
+    fn look(&mut self, now: Time, backlog: &Backlog, cx: &QueueCx<'_>) {
+        let capacity = self.capacity(cx);
+        self.sampler.hold(now, f64::from(backlog.packets), |length, times| {
+            self.law.update(length, times, capacity);
         });
-        if *price != before {
-            self.probability = 1.0 - self.config.phi.powf(-self.price);
-        }
     }
 }
 
 impl ArrivalPolicy for Rem {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
         let queue = f64::from(backlog.packets);
-        self.sample(now, queue, cx);
-        let verdict = by_chance(&self.limit, self.probability, self.config.ecn, packet, backlog, cx);
+        let (capacity, law) = (self.capacity(cx), &mut self.law);
+        self.sampler.catch_up(now, queue, cx.idle_since, |length, times| law.update(length, times, capacity));
+        let verdict = by_chance(&self.limit, law.probability, law.config.ecn, packet, backlog, cx);
         let joined = f64::from(u8::from(verdict == Verdict::Accept));
-        self.arrived += joined * packet.size().as_f64() / self.mean_packet.as_f64();
+        law.arrived += joined * packet.size().as_f64() / self.mean_packet.as_f64();
         self.sampler.leave(now, queue + joined);
         verdict
     }
 
     fn observe(&self, _: Time, note: &mut dyn FnMut(&'static str, f64)) {
-        note("price", self.price);
-        note("probability", self.probability);
+        note("price", self.law.price);
+        note("probability", self.law.probability);
     }
 }

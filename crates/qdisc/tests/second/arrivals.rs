@@ -13,6 +13,18 @@ use crate::common::MEAN_PACKET;
 const EARLY: Verdict = Verdict::Drop(DropReason::Early);
 const FULL: Verdict = Verdict::Drop(DropReason::Overflow);
 
+/// Does something so many times, until nothing changes any more.
+fn repeat<S: PartialEq>(times: u64, mut act: impl FnMut() -> S) {
+    let mut before = None;
+    for _ in 0..times {
+        let after = Some(act());
+        if after == before {
+            break;
+        }
+        before = after;
+    }
+}
+
 fn fits(limit: &Limit, packet: &Packet, backlog: &Backlog, cx: &QueueCx<'_>) -> bool {
     limit.admits(packet, backlog, cx.idle_since.is_some())
 }
@@ -63,7 +75,7 @@ impl Pie {
     }
 
     /// §4.2, §4.4 and §5.5.
-    fn update(&mut self, delay: f64) {
+    pub fn update(&mut self, delay: f64) {
         let mut change = self.alpha * (delay - self.target) + self.beta * (delay - self.delay_before);
         change /= match self.probability {
             p if p < 0.000_001 => 2048.0,
@@ -121,9 +133,11 @@ impl ArrivalPolicy for Pie {
         let rate = self.rate;
         let bytes = backlog.bytes.as_f64();
         let mut sampler = self.sampler;
-        sampler.catch_up(now, bytes, cx.idle_since, |bytes| {
-            self.update(bytes / rate);
-            false
+        sampler.catch_up(now, bytes, cx.idle_since, |bytes, times| {
+            repeat(times, || {
+                self.update(bytes / rate);
+                (self.probability, self.burst)
+            });
         });
         self.sampler = sampler;
         let verdict = if !fits(&self.limit, packet, backlog, cx) {
@@ -378,16 +392,21 @@ pub struct Pi {
     pub probability: f64,
 }
 
+impl Pi {
+    /// The probability after one more sample.
+    pub fn update(&mut self, queue: f64) -> f64 {
+        let change = self.gains.0 * (queue - self.target) - self.gains.1 * (self.before - self.target);
+        self.probability = (self.probability + change).clamp(0.0, 1.0);
+        self.before = queue;
+        self.probability
+    }
+}
+
 impl ArrivalPolicy for Pi {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
         let waiting = f64::from(backlog.packets);
         let mut sampler = self.sampler;
-        sampler.catch_up(now, waiting, cx.idle_since, |queue| {
-            let change = self.gains.0 * (queue - self.target) - self.gains.1 * (self.before - self.target);
-            self.probability = (self.probability + change).clamp(0.0, 1.0);
-            self.before = queue;
-            false
-        });
+        sampler.catch_up(now, waiting, cx.idle_since, |queue, times| repeat(times, || self.update(queue)));
         self.sampler = sampler;
         let verdict = by_chance(&self.limit, (self.probability, self.ecn), packet, backlog, cx);
         self.sampler.leave(now, waiting + f64::from(u8::from(verdict == Verdict::Accept)));
@@ -409,16 +428,28 @@ pub struct Rem {
     pub price: f64,
 }
 
+impl Rem {
+    /// How many packets could be sent in a period.
+    pub fn could(&self, rate: BitRate) -> f64 {
+        rate.bytes_per_sec() * self.period / MEAN_PACKET.as_f64()
+    }
+
+    /// The price after one more sample.
+    pub fn update(&mut self, queue: f64, could: f64) -> f64 {
+        let mismatch = self.alpha * (queue - self.target) + self.arrived - could;
+        self.arrived = 0.0;
+        self.price = (self.price + self.gamma * mismatch).max(0.0);
+        self.price
+    }
+}
+
 impl ArrivalPolicy for Rem {
     fn admit(&mut self, now: Time, packet: &mut Packet, backlog: &Backlog, cx: &mut QueueCx<'_>) -> Verdict {
         let waiting = f64::from(backlog.packets);
-        let could = cx.rate.bytes_per_sec() * self.period / MEAN_PACKET.as_f64();
+        let could = self.could(cx.rate);
         let mut sampler = self.sampler;
-        sampler.catch_up(now, waiting, cx.idle_since, |queue| {
-            let mismatch = self.alpha * (queue - self.target) + self.arrived - could;
-            self.arrived = 0.0;
-            self.price = (self.price + self.gamma * mismatch).max(0.0);
-            false
+        sampler.catch_up(now, waiting, cx.idle_since, |queue, times| {
+            repeat(times, || self.update(queue, could));
         });
         self.sampler = sampler;
         let probability = 1.0 - self.phi.powf(-self.price);

@@ -324,7 +324,7 @@ proptest! {
         let ours = ours(&written, capacity, &jobs, rates);
         let lane = |queue: &str, capacity| {
             let link = BuildCx { rate: rates.at(Time::ZERO), ..common::link(capacity) };
-            config(queue).build(&link).into_discipline()
+            config(queue).build(&link).into_attended()
         };
         let lanes = vec![lane(r#"{"name":"drop-tail"}"#, capacity), lane(inner, capacity), lane(inner, Capacity::Packets(5))];
         let mut anew = Priority {
@@ -352,7 +352,7 @@ proptest! {
         let class = |rate: u64, burst: Option<u64>, queue: &str| {
             let rate = BitRate::from_bits_per_sec(rate);
             let link = BuildCx { rate: rates.at(Time::ZERO).min(rate), ..common::link(capacity) };
-            let queue = config(queue).build(&link).into_discipline();
+            let queue = config(queue).build(&link).into_attended();
             Class { bucket: burst.map(|burst| Bucket::new(rate, burst)), rate, queue, head: None, away: Some(Time::ZERO) }
         };
         let mut all_classes = Vec::new();

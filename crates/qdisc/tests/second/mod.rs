@@ -24,6 +24,7 @@ mod dualpi2;
 mod fair;
 mod lines;
 mod meters;
+mod periodic;
 mod room;
 mod shared;
 
