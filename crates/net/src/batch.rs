@@ -7,7 +7,7 @@ use std::io;
 use rustix::event::PollFlags;
 use tailback_core::{Ecn, Span};
 
-use crate::refused::{is_momentary, is_news, is_too_long};
+use crate::refused::{TooLong, is_momentary, is_news, is_too_long};
 use crate::socket::{MarkedSocket, Train, Way};
 use crate::wait::wait;
 
@@ -31,6 +31,8 @@ pub struct Batch {
     sent: u64,
     unsent: u64,
     refused: Vec<(usize, io::Error)>,
+    /// Whether the system has said of any datagram that it is too long.
+    was_told: bool,
 }
 
 impl Batch {
@@ -46,7 +48,14 @@ impl Batch {
             sent: 0,
             unsent: 0,
             refused: Vec::new(),
+            was_told: false,
         }
+    }
+
+    /// Whether the system has said since this was last asked that a datagram is too long: one that it was given, or an earlier
+    /// one, as somebody on the way or anybody who makes it up says.
+    pub fn take_told(&mut self) -> bool {
+        std::mem::take(&mut self.was_told)
     }
 
     /// Datagrams handed to the system, and those that it had no room for, that it refused or whose peer was not there.
@@ -120,7 +129,7 @@ impl Batch {
 
     /// Sends the first so many bytes, which are whole datagrams.
     fn send(&mut self, socket: &MarkedSocket, length: usize) {
-        let Self { bytes, owners, way, ecn, each, sent, unsent, refused, .. } = self;
+        let Self { bytes, owners, way, ecn, each, sent, unsent, refused, was_told, .. } = self;
         let train = Train { way: *way, contents: &bytes[..length], each: *each, ecn: *ecn };
         let mut note = |owners: &[usize], outcome: io::Result<()>| match outcome {
             Ok(()) => *sent += owners.len() as u64,
@@ -131,12 +140,12 @@ impl Batch {
                 }
             }
         };
-        match persistently(socket, &train) {
+        match persistently(socket, &train, was_told) {
             // Either the device cannot cut trains after all, which the socket has noted; or something is wrong with one of the
             // datagrams, which may be another owner's than the next. One by one, then.
             Err(error) if owners.len() > 1 && (socket.longest_train() == 1 || !is_momentary(&error)) => {
                 for (owner, contents) in owners.chunks(1).zip(train.contents.chunks(*each)) {
-                    note(owner, persistently(socket, &Train { contents, ..train }));
+                    note(owner, persistently(socket, &Train { contents, ..train }, was_told));
                 }
             }
             outcome => note(owners, outcome),
@@ -145,7 +154,8 @@ impl Batch {
 }
 
 /// Sends a train, waits for room if there is none, and is not put off by news of an earlier one's fate.
-fn persistently(socket: &MarkedSocket, train: &Train<'_>) -> io::Result<()> {
+/// `is_told` becomes true where one was too long.
+fn persistently(socket: &MarkedSocket, train: &Train<'_>, is_told: &mut bool) -> io::Result<()> {
     let mut was_told = false;
     for _ in 0..PAUSES {
         match socket.send_train(train) {
@@ -155,14 +165,8 @@ fn persistently(socket: &MarkedSocket, train: &Train<'_>) -> io::Result<()> {
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted || is_news(&error) => {}
             // The first time it may be said of an earlier one, and by anybody.
-            Err(error) if is_too_long(&error) && !std::mem::replace(&mut was_told, true) => {}
-            Err(error) if is_too_long(&error) => {
-                let length = train.each;
-                let what = format!(
-                    "a datagram of {length} bytes is longer than the way to the peer takes; expected a smaller segment size"
-                );
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-            }
+            Err(error) if is_too_long(&error) && !std::mem::replace(&mut was_told, true) => *is_told = true,
+            Err(error) if is_too_long(&error) => return Err(TooLong { length: train.each }.into()),
             outcome => return outcome,
         }
     }

@@ -27,9 +27,53 @@ pub(crate) fn is_too_long(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::MSGSIZE)
 }
 
+/// So many times what is said of an earlier datagram may come in place of sending one.
+const SAID: usize = 3;
+
+/// Whether a datagram is too long to leave this host. Said a few times it may be of earlier ones, and by anybody who makes it
+/// up: a datagram that is too long is refused each time.
+pub(crate) fn cannot_leave(mut send: impl FnMut() -> io::Result<()>) -> bool {
+    (0..=SAID).all(|_| send().is_err_and(|error| is_too_long(&error)))
+}
+
+/// Refused for good, since this host's own interface takes shorter datagrams only.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error(
+    "a datagram of {length} bytes is longer than the way to the peer takes; expected a smaller segment size"
+)]
+pub(crate) struct TooLong {
+    /// Bytes of the datagram.
+    pub(crate) length: usize,
+}
+
+impl From<TooLong> for io::Error {
+    fn from(error: TooLong) -> Self {
+        Self::new(io::ErrorKind::InvalidInput, error)
+    }
+}
+
+/// Whether an error is a [`TooLong`].
+pub(crate) fn is_refused_for_length(error: &io::Error) -> bool {
+    error.get_ref().and_then(|inner| inner.downcast_ref::<TooLong>()).is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_said_of_other_datagrams_keeps_none_from_leaving() {
+        for words in 0..=SAID {
+            let mut said = 0;
+            let send = || {
+                said += 1;
+                if said > words { Ok(()) } else { Err(Errno::MSGSIZE.into()) }
+            };
+            assert!(!cannot_leave(send), "{words}");
+        }
+        assert!(cannot_leave(|| Err(Errno::MSGSIZE.into())));
+        assert!(!cannot_leave(|| Err(Errno::NOBUFS.into())), "lost, and not too long");
+    }
 
     #[test]
     fn a_way_that_is_not_there_for_a_moment_is_a_lost_datagram() {

@@ -138,10 +138,14 @@ fn sent(
 ) -> Finished {
     let recording = RefCell::new(None);
     let prepare = |sizes| {
-        let (prepared, scenario) = sender(scenario, sizes)?;
+        let (prepared, scenario) = sender(scenario.clone(), sizes)?;
         real.check().map_err(|error| error.to_string())?;
         let flow = offered::write(&flow_of(&scenario), classes)?;
-        *recording.borrow_mut() = Some(Recording::new(scenario, true)?);
+        // Where another session follows, with shorter packets, the figures go on.
+        let recording = &mut *recording.borrow_mut();
+        if recording.is_none() {
+            *recording = Some(Recording::new(scenario, true)?);
+        }
         Ok((prepared, flow))
     };
     let sent = send(config, prepare, &mut |seen| watch(&recording, teller, seen) && !real.has_failed())?;
@@ -153,6 +157,7 @@ fn sent(
         "peer": sent.peer.to_string(),
         "peer_key": config.keys.as_ref().map(|(_, invitation)| hex(&invitation.public)),
         "seconds": sent.span.as_secs_f64(),
+        "packet_bytes": sent.packet.get(),
         "address_changes": sent.moves,
         "edge": edge(sent.edge),
         "calls": spans(&real.calls()),
@@ -400,7 +405,8 @@ impl Teller {
             Phase::Checking => "checking",
         };
         self.tell(&json!({"phase": phase, "done": seen.done.get(), "total": seen.total.get(),
-            "rtt_seconds": seen.observation.smoothed_rtt.map(Span::as_secs_f64)}))
+            "rtt_seconds": seen.observation.smoothed_rtt.map(Span::as_secs_f64),
+            "packet_bytes": seen.packet.map(Bytes::get)}))
     }
 
     /// Asks whether what an offer says is admitted; an error says why not.

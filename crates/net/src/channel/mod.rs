@@ -12,7 +12,7 @@ use tailback_core::{Packet, Time};
 use crate::secure::Visible;
 use crate::socket::Arrived;
 pub use message::Message;
-pub use secured::{SecuredChannel, Sides};
+pub use secured::{LengthAnswer, SecuredChannel, Sides};
 
 /// Carries frames.
 pub trait Channel: AsFd {

@@ -11,8 +11,9 @@ use tailback_transport::wire;
 
 use super::{Channel, Message, Opened};
 use crate::batch::Batch;
-use crate::secure::envelope::{self, Envelope, HEAD, SessionId};
-use crate::secure::handshake::{Accepted, Answer, Knock, Responder, random_u64};
+use crate::refused::{cannot_leave, is_refused_for_length, is_too_long};
+use crate::secure::envelope::{self, COOKIE, Envelope, HEAD, SessionId};
+use crate::secure::handshake::{Accepted, Answer, Initiator, Knock, Responder, random_u64};
 use crate::secure::{Opener, Sealer, Visible};
 use crate::socket::{Arrived, MarkedSocket, Way};
 
@@ -58,10 +59,17 @@ pub struct SecuredChannel {
     /// An offer, and the way back.
     knock: Option<(Box<Knock>, Way)>,
     messages: VecDeque<Message>,
+    /// Who asks which lengths come through, and what was answered.
+    asking: Option<Initiator>,
+    answers: VecDeque<LengthAnswer>,
+    is_told: bool,
     heard: Time,
     said: Time,
     moves: u64,
 }
+
+/// What a receiver gives for a hello: a cookie for whoever asked, and the length of the hello that came through.
+pub type LengthAnswer = ([u8; COOKIE], u16);
 
 impl SecuredChannel {
     /// Of the end that began the session, over a socket that is connected to its peer.
@@ -89,6 +97,9 @@ impl SecuredChannel {
             responder,
             knock: None,
             messages: VecDeque::new(),
+            asking: None,
+            answers: VecDeque::new(),
+            is_told: false,
             heard: now,
             said: now,
             moves: 0,
@@ -124,6 +135,48 @@ impl SecuredChannel {
     pub fn take_knock(&mut self) -> Option<(Knock, Way, &mut Responder)> {
         let (knock, way) = self.knock.take()?;
         Some((*knock, way, self.responder.as_mut()?))
+    }
+
+    /// Begins to ask the peer, who was called, which lengths come through: in hellos of another attempt, which belong to the
+    /// handshake and not to this session. What was answered to earlier ones is forgotten.
+    pub fn begin_asking(&mut self, initiator: Initiator) {
+        self.asking = Some(initiator);
+        self.answers.clear();
+    }
+
+    /// Asks whether a datagram of this length comes through; `false` where it cannot leave this host.
+    pub fn ask(&mut self, length: u16) -> bool {
+        let Some(asking) = &self.asking else { return true };
+        let hello = asking.hello(length);
+        !cannot_leave(|| self.socket.send(&hello, Ecn::NotEct))
+    }
+
+    /// The answer to something that was asked.
+    pub fn take_answer(&mut self) -> Option<LengthAnswer> {
+        self.answers.pop_front()
+    }
+
+    /// Who asked, to go on with the handshake.
+    pub fn end_asking(&mut self) -> Option<Initiator> {
+        self.asking.take()
+    }
+
+    /// Whether anybody has said, since this was last asked, that datagrams are too long: the system of its own interface,
+    /// somebody on the way, or whoever makes it up.
+    pub fn take_told(&mut self) -> bool {
+        std::mem::take(&mut self.is_told) | self.batch.take_told()
+    }
+
+    /// What the system refuses of what was given to it. Who began the session finds out which lengths leave: for him, those
+    /// that do not are lost datagrams.
+    fn outcome(&mut self) -> io::Result<()> {
+        match self.batch.outcome() {
+            Err(error) if self.responder.is_none() && is_refused_for_length(&error) => {
+                self.is_told = true;
+                Ok(())
+            }
+            outcome => outcome,
+        }
     }
 
     /// What is left when the session is over: the socket and who answers.
@@ -202,6 +255,12 @@ impl SecuredChannel {
 
     /// A datagram that is not of this session.
     fn on_other(&mut self, now: Time, arrived: &Arrived, datagram: &[u8]) -> bool {
+        if let Some(answer) = self.asking.as_ref().and_then(|asking| asking.cookie(datagram)) {
+            if self.answers.len() < MOST_MESSAGES {
+                self.answers.push_back(answer);
+            }
+            return true;
+        }
         let Some(responder) = &mut self.responder else { return false };
         match responder.read(now, arrived.from, datagram) {
             Answer::Nothing => return false,
@@ -248,7 +307,7 @@ impl Sides {
 
 impl Channel for SecuredChannel {
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Arrived> {
-        self.socket.receive(buffer)
+        self.socket.receive(buffer).inspect_err(|error| self.is_told |= is_too_long(error))
     }
 
     fn open<'a>(&mut self, now: Time, arrived: &Arrived, datagram: &'a mut [u8]) -> Opened<'a> {
@@ -278,12 +337,12 @@ impl Channel for SecuredChannel {
         batch.add(socket, 0, packet.ecn(), |out, start| {
             sides.seal(Visible::of(packet), out, start, |out| out.extend_from_slice(frame));
         });
-        self.batch.outcome()
+        self.outcome()
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.batch.flush(&self.socket);
-        self.batch.outcome()
+        self.outcome()
     }
 
     fn counts(&self) -> (u64, u64) {

@@ -3,13 +3,17 @@
 
 mod error;
 mod hash;
+mod lengths;
 mod listen;
+mod narrowing;
 mod news;
 mod offer;
 mod partial;
+mod past;
 mod reach;
 mod receive;
 mod send;
+mod sending;
 
 use std::path::{Path, PathBuf};
 
@@ -66,6 +70,8 @@ pub struct Prepared<E> {
 pub struct Seen {
     /// Since the session began.
     pub now: Time,
+    /// The longest IP packet that is sent, once it is known; a receiver does not hear of it.
+    pub packet: Option<Bytes>,
     /// Bytes that are safe: acknowledged to the sender, written by the receiver; those of earlier attempts included.
     pub done: Bytes,
     /// Of how many.
@@ -96,7 +102,7 @@ impl Seen {
     /// Before there is a session.
     fn before(phase: Phase, done: u64, total: u64) -> Self {
         let (done, total) = (Bytes::new(done), Bytes::new(total));
-        Self { now: Time::ZERO, done, total, observation: Observation::default(), phase }
+        Self { now: Time::ZERO, packet: None, done, total, observation: Observation::default(), phase }
     }
 }
 

@@ -48,9 +48,9 @@ pub(super) struct News {
 }
 
 impl News {
-    /// Before anything came, at time zero; `done` bytes are there from earlier attempts.
-    pub(super) fn new(patience: Span, size: u64, done: u64) -> Self {
-        Self { patience, size, done, grown: Time::ZERO }
+    /// Before anything came, now; `done` bytes are there from earlier attempts.
+    pub(super) fn new(patience: Span, size: u64, done: u64, now: Time) -> Self {
+        Self { patience, size, done, grown: now }
     }
 
     /// What has not come for too long, and for how long that is.
@@ -107,16 +107,16 @@ mod tests {
     #[test]
     fn silence_and_missing_acknowledgements_end_within_the_patience() {
         let silent = |second| Standing { heard: at(3), ..present(second, 0) };
-        let mut news = News::new(PATIENCE, SIZE, 0);
+        let mut news = News::new(PATIENCE, SIZE, 0, Time::ZERO);
         assert_eq!(first(&mut news, 3, silent), (13, Lack::Word, PATIENCE));
         let unanswered = |packets, second| {
             let unanswered = Unanswered { packets, since: at(3) };
             Standing { unanswered, ..present(second, 0) }
         };
-        let mut news = News::new(PATIENCE, SIZE, 0);
+        let mut news = News::new(PATIENCE, SIZE, 0, Time::ZERO);
         assert_eq!(first(&mut news, 3, |second| unanswered(3, second)), (13, Lack::Answer, PATIENCE));
         // What a slow scheme has sent may be lost.
-        let mut news = News::new(PATIENCE, SIZE, 0);
+        let mut news = News::new(PATIENCE, SIZE, 0, Time::ZERO);
         let slow = |second: u64| unanswered(1 + second.saturating_sub(3) / 64, second);
         assert_eq!(first(&mut news, 3, slow), (120, Lack::Progress, PATIENCE * IDLE));
     }
@@ -124,7 +124,7 @@ mod tests {
     /// Old acknowledgements, repeated for ever, are no news.
     #[test]
     fn acknowledgements_of_nothing_new_end_within_twelve_times_the_patience() {
-        let mut news = News::new(PATIENCE, SIZE, 7);
+        let mut news = News::new(PATIENCE, SIZE, 7, Time::ZERO);
         let known = |second| present(second, 7 + second.min(5));
         assert_eq!(first(&mut news, 0, known), (5 + 120, Lack::Progress, PATIENCE * 12));
     }
@@ -132,7 +132,7 @@ mod tests {
     /// A byte every minute is slow, and may be.
     #[test]
     fn who_acknowledges_a_little_is_waited_for() {
-        let mut news = News::new(PATIENCE, SIZE, 0);
+        let mut news = News::new(PATIENCE, SIZE, 0, Time::ZERO);
         assert!((0..10_000).all(|second| news.lack(&present(second, second / 60)).is_none()));
     }
 
@@ -140,12 +140,12 @@ mod tests {
     fn the_verdict_has_the_time_that_a_disk_takes_for_the_file() {
         let all = |second| present(second, SIZE);
         let told = Span::from_secs(120 + 100);
-        let mut news = News::new(PATIENCE, SIZE, 0);
+        let mut news = News::new(PATIENCE, SIZE, 0, Time::ZERO);
         assert_eq!(first(&mut news, 0, all), (220, Lack::Verdict, told));
         // All was there before, or there is nothing.
         for size in [SIZE, 0] {
             let longest = PATIENCE * 12 + time_for(Bytes::new(size));
-            let mut news = News::new(PATIENCE, size, size);
+            let mut news = News::new(PATIENCE, size, size, Time::ZERO);
             let checking = |second| present(second, size);
             let (second, lack, span) = first(&mut news, 0, checking);
             assert_eq!((at(second), lack, span), (Time::ZERO + longest, Lack::Verdict, longest));

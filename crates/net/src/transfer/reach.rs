@@ -1,6 +1,6 @@
 //! How a sender reaches a receiver, which may have several addresses: sockets that are connected to it, and the handshake, with
-//! messages repeated until they are answered. The first message is as long as data will be, so that a way that does not carry it
-//! is found out at once.
+//! messages repeated until they are answered. The first message is as long as data will be; where it is not answered and a
+//! short one is, the longest length that comes through is looked for, as `lengths.rs` says.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -10,10 +10,12 @@ use rustix::io::Errno;
 use tailback_core::{Bytes, Ecn, Span, Time};
 
 use super::error::{TransferError, Tried};
-use super::{Phase, Seen, Watch, below};
+use super::lengths::{Search, Step, lengths, pace};
+use super::{Seen, Watch, below};
+use crate::channel::LengthAnswer;
 use crate::clock::Clock;
-use crate::refused::{is_momentary, is_news};
-use crate::secure::envelope::COOKIE;
+use crate::refused::{cannot_leave, is_momentary, is_news};
+use crate::secure::envelope::{COOKIE, SHORTEST_HELLO};
 use crate::secure::handshake::{Accepted, Initiator};
 use crate::socket::MarkedSocket;
 use crate::wait::wait;
@@ -25,8 +27,10 @@ const FIRST_WAIT: Span = Span::from_millis(200);
 const LONGEST_WAIT: Span = Span::from_secs(1);
 /// The word to stop is looked for this often.
 const LOOK: Span = Span::from_millis(20);
-/// So many hellos of full length are tried before shorter ones.
+/// So many hellos that are as long as a transfer's packets are tried before the shortest, which tells why it is of no use.
 const TRIES: u32 = 3;
+/// Why it is of no use.
+pub(super) const TOO_NARROW: &str = "only packets come through that are too short for a transfer";
 
 /// A socket that is connected to a peer, with whatever address this host has now.
 pub(super) fn connected(peer: SocketAddr) -> io::Result<UdpSocket> {
@@ -66,9 +70,8 @@ fn may_change(error: &io::Error) -> bool {
 struct Address {
     peer: SocketAddr,
     socket: Option<MarkedSocket>,
-    /// The longest datagram that is asked for, and the one that is tried now.
-    longest: usize,
-    length: usize,
+    /// The datagrams that are asked for, the longest first.
+    lengths: Vec<u16>,
     why: Option<String>,
     is_hopeless: bool,
 }
@@ -77,7 +80,8 @@ impl Address {
     fn new(peer: SocketAddr, packet: Bytes) -> Self {
         let longest = (packet.get() as usize).saturating_sub(below(peer.is_ipv6()));
         let longest = longest.clamp(SAFE, usize::from(u16::MAX));
-        Self { peer, socket: None, longest, length: longest, why: None, is_hopeless: false }
+        let lengths = lengths(longest, below(peer.is_ipv6()));
+        Self { peer, socket: None, lengths, why: None, is_hopeless: false }
     }
 
     /// Its socket; `None` where it cannot be had, now or ever.
@@ -114,9 +118,20 @@ impl Address {
         outcome
     }
 
-    /// Whether a hello of this length was sent: what a cookie says of it stands in the clear, and anybody can say it.
-    fn has_tried(&self, length: u16) -> bool {
-        [self.longest, SAFE].contains(&usize::from(length))
+    /// Asks for an answer to a hello of this length; `false` where it cannot leave this host.
+    fn ask(&mut self, initiator: &Initiator, length: u16) -> bool {
+        let hello = initiator.hello(length);
+        !cannot_leave(|| self.say(&hello))
+    }
+
+    /// The answer in a datagram, if it is one to something that a transfer can use.
+    fn read(&mut self, initiator: &Initiator, bytes: &[u8]) -> Option<LengthAnswer> {
+        let (cookie, length) = initiator.cookie(bytes)?;
+        if usize::from(length) < SAFE {
+            self.why = Some(TOO_NARROW.to_owned());
+        }
+        // None is believed of a length that was not asked for.
+        self.lengths.contains(&length).then_some((cookie, length))
     }
 }
 
@@ -133,7 +148,29 @@ pub(super) struct Reach<'a> {
     clock: Clock,
     deadline: Time,
     patience: Span,
+    /// What there is to see meanwhile.
+    seen: Seen,
     watch: Watch<'a>,
+    buffer: Box<[u8]>,
+}
+
+/// A receiver that has answered.
+pub(super) struct Reached {
+    pub(super) socket: MarkedSocket,
+    pub(super) peer: SocketAddr,
+    pub(super) initiator: Initiator,
+    pub(super) cookie: [u8; COOKIE],
+    /// The datagrams that come through: the longest, and others that are shorter.
+    pub(super) lengths: Vec<u16>,
+    /// Until when it must have accepted an offer, by the clock of who reached it.
+    pub(super) deadline: Time,
+}
+
+impl Reached {
+    /// The longest datagram that comes through.
+    pub(super) fn longest(&self) -> usize {
+        self.lengths.first().map_or(SAFE, |length| usize::from(*length))
+    }
 }
 
 impl<'a> Reach<'a> {
@@ -143,21 +180,38 @@ impl<'a> Reach<'a> {
         packet: Bytes,
         clock: Clock,
         patience: Span,
-        watch: Watch<'a>,
+        (seen, watch): (Seen, Watch<'a>),
     ) -> Self {
         let addresses = peers.iter().map(|peer| Address::new(*peer, packet)).collect();
-        Self { addresses, chosen: 0, clock, deadline: clock.now() + patience, patience, watch }
+        Self {
+            addresses,
+            chosen: 0,
+            clock,
+            deadline: clock.now() + patience,
+            patience,
+            seen,
+            watch,
+            buffer: buffer(),
+        }
     }
 
     /// The longest datagram that comes through, and a cookie, from the address that answers first: they are asked one after
     /// another, again and again.
-    pub(super) fn greet(&mut self, initiator: &Initiator) -> Result<([u8; COOKIE], usize), TransferError> {
+    pub(super) fn greet(mut self, initiator: Initiator) -> Result<Reached, TransferError> {
+        let (cookie, longest) = self.cookie(&initiator)?;
+        let Address { peer, socket, mut lengths, .. } = self.addresses.swap_remove(self.chosen);
+        let socket = socket.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))?;
+        lengths.retain(|length| *length <= longest);
+        Ok(Reached { socket, peer, initiator, cookie, lengths, deadline: self.deadline })
+    }
+
+    fn cookie(&mut self, initiator: &Initiator) -> Result<LengthAnswer, TransferError> {
         let mut attempt = 0;
         loop {
             for index in 0..self.addresses.len() {
-                if let Some((cookie, length)) = self.greet_one(index, attempt, initiator)? {
+                if let Some(found) = self.greet_one(index, attempt, initiator)? {
                     self.chosen = index;
-                    return Ok((cookie, usize::from(length)));
+                    return self.widened(initiator, found);
                 }
             }
             if self.addresses.iter().all(|address| address.is_hopeless) {
@@ -172,24 +226,64 @@ impl<'a> Reach<'a> {
         index: usize,
         attempt: u32,
         initiator: &Initiator,
-    ) -> Result<Option<([u8; COOKIE], u16)>, TransferError> {
+    ) -> Result<Option<LengthAnswer>, TransferError> {
         let address = &mut self.addresses[index];
         if address.socket().is_none() {
             let span = if address.is_hopeless { Span::ZERO } else { FIRST_WAIT };
             return self.pause(span).map(|()| None);
         }
+        let (longest, shortest) = (address.lengths[0], SAFE as u16);
+        if (!address.ask(initiator, longest) || attempt > 0) && longest != shortest {
+            address.ask(initiator, shortest);
+        }
         if attempt >= TRIES {
-            address.length = SAFE;
+            address.ask(initiator, SHORTEST_HELLO as u16);
         }
-        while let Err(error) = address.say(&initiator.hello(address.length as u16))
-            && error.raw_os_error() == Some(Errno::MSGSIZE.raw_os_error())
-            && address.length > SAFE
-        {
-            address.length = SAFE;
+        self.answer(index, patience(attempt), |address, bytes| address.read(initiator, bytes))
+    }
+
+    /// The longest length that comes through, where it may be another than the one that was answered.
+    fn widened(
+        &mut self,
+        initiator: &Initiator,
+        (mut cookie, length): LengthAnswer,
+    ) -> Result<LengthAnswer, TransferError> {
+        let known = &self.addresses[self.chosen].lengths;
+        if length == known[0] {
+            return Ok((cookie, length));
         }
-        self.answer(index, patience(attempt), |address, bytes| {
-            initiator.cookie(bytes).filter(|(_, length)| address.has_tried(*length))
-        })
+        let mut search = Search::new(known, self.clock.now(), None, pace(self.patience));
+        loop {
+            match search.step(self.clock.now()) {
+                Step::Found(found) => return Ok((cookie, found.unwrap_or(length))),
+                Step::Ask(length) => {
+                    if !self.addresses[self.chosen].ask(initiator, length) {
+                        search.refused(length);
+                    }
+                }
+                Step::Wait(_) => {
+                    let heard = self.hear(self.chosen, &mut |address, bytes| address.read(initiator, bytes));
+                    if let Some((fresh, length)) = heard {
+                        search.answered(self.clock.now(), length);
+                        cookie = fresh;
+                    }
+                }
+            }
+            self.look()?;
+        }
+    }
+
+    /// A receiver that has answered before, from here on.
+    pub(super) fn over(
+        socket: MarkedSocket,
+        (peer, deadline): (SocketAddr, Time),
+        clock: Clock,
+        patience: Span,
+        (seen, watch): (Seen, Watch<'a>),
+    ) -> Self {
+        let socket = Some(socket);
+        let address = Address { peer, socket, lengths: Vec::new(), why: None, is_hopeless: false };
+        Self { addresses: vec![address], chosen: 0, clock, deadline, patience, seen, watch, buffer: buffer() }
     }
 
     /// Offers something until it is answered: the session, and the answer.
@@ -204,7 +298,7 @@ impl<'a> Reach<'a> {
         loop {
             // Errors of sending are told by the deadline.
             let _ = self.addresses[index].say(&initiation);
-            let finish = |_: &Address, bytes: &[u8]| initiator.finish(bytes);
+            let finish = |_: &mut Address, bytes: &[u8]| initiator.finish(bytes);
             if let Some(found) = self.answer(index, patience(attempt), finish)? {
                 return Ok(found);
             }
@@ -223,19 +317,13 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// The address that has answered.
-    pub(super) fn peer(&self) -> SocketAddr {
-        self.addresses[self.chosen].peer
-    }
-
-    /// The socket, when the session has begun, and who watches.
+    /// The socket, when the session has begun.
     ///
     /// # Errors
     /// Where no session has begun.
-    pub(super) fn into_parts(mut self) -> Result<(MarkedSocket, Watch<'a>), TransferError> {
+    pub(super) fn into_socket(mut self) -> Result<MarkedSocket, TransferError> {
         let socket = self.addresses.swap_remove(self.chosen).socket;
-        let socket = socket.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))?;
-        Ok((socket, self.watch))
+        Ok(socket.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))?)
     }
 
     /// All addresses, and why they were not reached.
@@ -249,34 +337,46 @@ impl<'a> Reach<'a> {
         &mut self,
         index: usize,
         span: Span,
-        mut read: impl FnMut(&Address, &[u8]) -> Option<T>,
+        mut read: impl FnMut(&mut Address, &[u8]) -> Option<T>,
     ) -> Result<Option<T>, TransferError> {
         let until = self.clock.now() + span;
-        let mut buffer = vec![0; usize::from(u16::MAX)];
         while self.clock.now() < until {
-            let address = &mut self.addresses[index];
-            let Some(socket) = &address.socket else { return Ok(None) };
-            // Whatever ends the wait, the loop looks.
-            let _ = wait(socket, PollFlags::IN, LOOK);
-            match socket.receive(&mut buffer) {
-                Ok(arrived) => {
-                    let found = arrived.datagrams(&buffer).find_map(|bytes| read(address, bytes));
-                    if found.is_some() {
-                        return Ok(found);
-                    }
-                }
-                Err(error) => address.why = why_of(&error).or(address.why.take()),
+            let found = self.hear(index, &mut read);
+            if found.is_some() {
+                return Ok(found);
             }
             self.pause(Span::ZERO)?;
         }
         Ok(None)
     }
 
+    /// Waits for datagrams a little, and says what is in them.
+    fn hear<T>(
+        &mut self,
+        index: usize,
+        read: &mut impl FnMut(&mut Address, &[u8]) -> Option<T>,
+    ) -> Option<T> {
+        let address = &mut self.addresses[index];
+        let socket = address.socket.as_ref()?;
+        // Whatever ends the wait, the loop looks.
+        let _ = wait(socket, PollFlags::IN, LOOK);
+        match socket.receive(&mut self.buffer) {
+            Ok(arrived) => arrived.datagrams(&self.buffer).find_map(|bytes| read(address, bytes)),
+            Err(error) => {
+                address.why = why_of(&error).or(address.why.take());
+                None
+            }
+        }
+    }
+
+    /// Looks whether it is to be stopped.
+    fn look(&mut self) -> Result<(), TransferError> {
+        if (self.watch)(&self.seen) { Ok(()) } else { Err(TransferError::Stopped) }
+    }
+
     /// Does nothing for a while, unless it is over.
     fn pause(&mut self, span: Span) -> Result<(), TransferError> {
-        if !(self.watch)(&Seen::before(Phase::Waiting, 0, 0)) {
-            return Err(TransferError::Stopped);
-        }
+        self.look()?;
         if self.clock.now() >= self.deadline {
             return Err(TransferError::NoAnswer { tried: self.tried(), patience: self.patience });
         }
@@ -290,4 +390,9 @@ impl<'a> Reach<'a> {
 /// How long the answer to an attempt is waited for.
 fn patience(attempt: u32) -> Span {
     (FIRST_WAIT * (1 << attempt.min(4))).min(LONGEST_WAIT)
+}
+
+/// Room for any datagram.
+fn buffer() -> Box<[u8]> {
+    vec![0; usize::from(u16::MAX)].into()
 }

@@ -202,6 +202,7 @@ impl<R: Endpoint> Session<R> {
     fn seen(&self, clock: Clock, phase: Phase) -> Seen {
         Seen {
             now: Time::ZERO + clock.now().since(self.began),
+            packet: None,
             done: Bytes::new(self.partial.have()),
             total: self.offer.size,
             observation: self.driver.endpoint().observe(),

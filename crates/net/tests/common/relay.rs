@@ -6,12 +6,13 @@ use std::thread;
 use std::time::Duration;
 
 use tailback_core::Stream;
+use tailback_net::Clock;
 
 /// No longer is what only says that somebody is there: head, tag, kind and number.
 const SHORT: usize = 24 + 16 + 1 + 8;
 
 /// Longer is what carries data.
-const NARROW: usize = 500;
+pub(crate) const NARROW: usize = 500;
 
 /// How badly: probabilities per datagram.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,8 +32,11 @@ pub(crate) struct Treatment {
     pub(crate) dead_after: u64,
     /// After so many datagrams only short ones come back, which acknowledge nothing; 0 for never.
     pub(crate) short_after: u64,
-    /// After so many datagrams none that carries data passes any more; 0 for never.
+    /// After so many datagrams none that is longer than this passes any more; 0 for never.
     pub(crate) narrow_after: u64,
+    pub(crate) narrow_to: usize,
+    /// So long, in seconds; 0 for ever.
+    pub(crate) narrow_for: f64,
     /// Every so many datagrams the receiver sees the sender at another address; 0 for never.
     pub(crate) moves_every: u64,
     /// After so many datagrams the sender's first address leads nowhere any more, but another one does; 0 for never.
@@ -53,6 +57,8 @@ impl Treatment {
         dead_after: 0,
         short_after: 0,
         narrow_after: 0,
+        narrow_to: NARROW,
+        narrow_for: 0.0,
         moves_every: 0,
         lost_after: 0,
     };
@@ -93,6 +99,7 @@ fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment) {
     let mut first = None;
     let (mut there, mut back) = (Memory::default(), Memory::default());
     let (mut buffer, mut passed) = (vec![0; 65_536], 0);
+    let (clock, mut narrow_since) = (Clock::start(), None);
     loop {
         let arrived = near.recv_from(&mut buffer);
         let is_alive = treatment.dead_after == 0 || passed < treatment.dead_after;
@@ -111,7 +118,12 @@ fn carry(near: &UdpSocket, to: SocketAddr, treatment: Treatment) {
             if passed.is_multiple_of(treatment.moves_every) {
                 far_socket = far(to);
             }
-            let is_wide = treatment.narrow_after != 0 && passed >= treatment.narrow_after && length > NARROW;
+            let is_narrow = treatment.narrow_after != 0 && passed >= treatment.narrow_after && {
+                let since = *narrow_since.get_or_insert(clock.now());
+                let span = clock.now().since(since).as_secs_f64();
+                treatment.narrow_for == 0.0 || span < treatment.narrow_for
+            };
+            let is_wide = is_narrow && length > treatment.narrow_to;
             for datagram in treated(&buffer[..length], treatment, &mut there, &mut rng) {
                 if !is_wide {
                     let _ = far_socket.send(&datagram);
