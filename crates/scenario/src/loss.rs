@@ -206,8 +206,9 @@ pub struct ScheduledLoss {
 }
 
 impl ScheduledLoss {
-    /// Complains about values outside their range, and steps out of order.
+    /// Complains about values outside their range, about steps out of order, and where there are none.
     pub fn check(&self, checker: &mut Checker) {
+        checker.require(!self.steps.is_empty(), "steps", "an empty list", "at least one step");
         let mut previous = None;
         for (index, step) in self.steps.iter().enumerate() {
             checker.within(format!("steps.[{index}]"), |checker| {

@@ -248,6 +248,14 @@ fn links() {
 }
 
 #[test]
+fn loss_that_changes_has_steps() {
+    for loss in ["\"scheduled\"", "{ name = \"scheduled\" }", "{ name = \"scheduled\", steps = [] }"] {
+        let text = with("delay = \"20 ms\"", &format!("delay = \"20 ms\"\nloss = {loss}"));
+        complains(&text, "topology.loss.steps", &["an empty list", "at least one step"]);
+    }
+}
+
+#[test]
 fn records() {
     complains(&(with("", "") + "[record]\nbin = \"0 s\"\n"), "record.bin", &["longer than zero"]);
     complains(&(with("", "") + "[record]\nflows = [\"b\"]\n"), "record.flows[0]", &["\"b\"", "\"a\""]);
@@ -257,6 +265,14 @@ fn records() {
         &["\"r0->r1\" (the nearest"],
     );
     complains(&(with("", "") + "[record]\nbin = \"1 ns\"\n"), "record.bin", &["10 million"]);
+    complains(
+        &(with("", "") + "[record]\nbin = \"11 s\"\n"),
+        "record.bin",
+        &["no longer than the run (10 s)"],
+    );
+    assert!(Scenario::from_toml(&(with("", "") + "[record]\nbin = \"10 s\"\n")).is_ok());
+    let short = with("10 s", "50 ms").replace("warm_up = \"1 s\"\n", "");
+    assert!(Scenario::from_toml(&short).is_ok(), "nobody asked for bins of 100 ms");
 }
 
 #[test]
