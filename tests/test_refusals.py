@@ -57,6 +57,19 @@ def test_pipes_and_devices_are_no_scenarios_and_no_traces(here: Path) -> None:
         tb.Scenario.from_toml("traced.toml")
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_nothing_that_is_written_takes_the_place_of_a_pipe_or_a_device(here: Path) -> None:
+    result = tb.Scenario.from_toml("small.toml").run()
+    os.mkfifo("pipe")
+    os.mkdir("folder")
+    for name, found in (("pipe", "is no regular file"), ("folder", "is a folder")):
+        before = os.stat(name)
+        for write in (result.to_csv, result.to_parquet, result.scenario.to_toml):
+            with pytest.raises(tb.StorageError, match=f"{name}: cannot be written, {found}; expected the path of a file"):
+                write(here / name)
+        assert os.stat(name) == before
+
+
 def test_a_dumbbell_has_a_rate_or_a_trace() -> None:
     file = Path(__file__).resolve().parents[1] / "examples" / "cellular.trace"
     flows = [tb.flows(1, "cubic")]

@@ -58,8 +58,13 @@ def write_file(target: Path, write: Callable[[Path], object]) -> None:
     """Calls ``write`` with a path beside the target and renames the file onto the target when all is on disk.
 
     Raises:
-        StorageError: where that fails; an older file of that name is then still there, whole.
+        StorageError: where that fails; an older file of that name is then still there, whole. Where there is no file but a
+            device, a pipe or a folder, which a file would take the place of.
     """
+    if target.exists() and not target.is_file():
+        found = "a folder" if target.is_dir() else "no regular file"
+        allowed = "the path of a file, or one where nothing is yet"
+        raise StorageError(f"{target}: cannot be written, is {found}; expected {allowed}; nothing was changed there")
     try:
         beside = _unused(target, lambda path: os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)))
     except OSError as error:
