@@ -56,7 +56,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from tailback.scenario._base import Part, Quantity
+from tailback.scenario._base import Number, Part, Quantity, Text, Truth, Whole
 '''
 
 
@@ -202,7 +202,7 @@ class Generator:
             return f"Sequence[{self.type_of(schema['items'])}]"
         if kind == "object" and isinstance(schema.get("additionalProperties"), dict):
             return f"Mapping[str, {self.type_of(schema['additionalProperties'])}]"
-        plain = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+        plain = {"string": "Text", "integer": "Whole", "number": "Number", "boolean": "Truth", "null": "None"}
         if kind not in plain:
             raise SystemExit(f"a schema of a kind that this tool does not know: {schema}")
         return plain[kind]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -39,6 +39,35 @@ class Quantity:
         if not isinstance(value, str):
             raise PydanticCustomError("quantity", "expected {allowed}", {"allowed": self.allowed})
         return value
+
+
+class Kind:
+    """Plain values of one kind, as files have them: ``"3"``, ``True`` and ``3.0`` are no whole numbers, ``1`` and ``"yes"`` no
+    truth values. NumPy's are taken for Python's."""
+
+    def __init__(self, allowed: str, *types: type) -> None:
+        self.allowed = allowed
+        self.types = types
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Accepts values of these types alone; what range they may have is said beside."""
+        return core_schema.no_info_before_validator_function(self._exactly, handler(source))
+
+    def _exactly(self, value: object) -> object:
+        found = value.item() if hasattr(value, "__array__") and getattr(value, "ndim", 1) == 0 else value  # type: ignore[attr-defined]  # NumPy's scalars have it.
+        if not isinstance(found, self.types) or (isinstance(found, bool) and bool not in self.types):
+            raise PydanticCustomError("kind", "expected {allowed}", {"allowed": self.allowed})
+        return found
+
+
+Whole: TypeAlias = Annotated[int, Kind("a whole number", int)]
+"""A whole number."""
+Number: TypeAlias = Annotated[float, Kind("a number", int, float)]
+"""A number."""
+Truth: TypeAlias = Annotated[bool, Kind("true or false", bool)]
+"""A truth value."""
+Text: TypeAlias = Annotated[str, Kind("a text", str)]
+"""A text."""
 
 
 class _Told(_Model):

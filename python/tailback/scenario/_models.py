@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from tailback.scenario._base import Part, Quantity
+from tailback.scenario._base import Number, Part, Quantity, Text, Truth, Whole
 
 BitRate: TypeAlias = Annotated[
     str, Quantity('a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as "10 Mbit/s"')
@@ -77,10 +77,10 @@ class Lane(Part):
 class Class(Part):
     """A class of flows with a lane of their own."""
 
-    flows: Sequence[int] = ()
+    flows: Sequence[Whole] = ()
     """The flows' numbers in the scenario."""
 
-    lane: Annotated[int, Field(ge=0, le=255)] = 0
+    lane: Annotated[Whole, Field(ge=0, le=255)] = 0
     """The lane that their packets join, counted from 0."""
 
 
@@ -139,13 +139,13 @@ class RoundRobinQueue(Part):
 class Share(Part):
     """A weight for some flows."""
 
-    flows: Sequence[int] = ()
+    flows: Sequence[Whole] = ()
     """The flows' numbers in the scenario."""
 
-    weight: float = 1.0
+    weight: Number = 1.0
     """Their weight: service is shared in proportion. From 0.000001 to 1000000; flows named nowhere have weight 1."""
 
-    together: bool = False
+    together: Truth = False
     """Whether these flows are one class that shares one queue and one weight; otherwise each has its own."""
 
 
@@ -181,7 +181,7 @@ class FramedRoundRobinQueue(Part):
     frame: Span = "10 ms"
     """The length of a frame, from 10 µs to 1 s. Default 10 ms."""
 
-    reserve: float = 0.1
+    reserve: Number = 0.1
     """The part of the link's rate that is allotted to a flow of weight 1, above 0, at most 1. Default 0.1."""
 
     shares: Sequence[Share] = ()
@@ -197,12 +197,12 @@ class Level(Part):
     frame: Span = "10 ms"
     """The length of a frame, from 10 µs to 1 s. Default 10 ms."""
 
-    part: float = 0.5
+    part: Number = 0.5
     """The part of the link's rate that all flows of this level have together; those of all levels add up to at most
     1. Default 0.5.
     """
 
-    flows: Sequence[int] = ()
+    flows: Sequence[Whole] = ()
     """The flows that belong to this level; a flow named nowhere belongs to the last."""
 
 
@@ -221,7 +221,7 @@ class HierarchicalRoundRobinQueue(Part):
     the other half.
     """
 
-    reserve: float = 0.1
+    reserve: Number = 0.1
     """The part of the link's rate that is allotted to a flow of weight 1, above 0, at most 1. Default 0.1."""
 
     shares: Sequence[Share] = ()
@@ -281,7 +281,7 @@ class VirtualClockQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["virtual-clock"] = "virtual-clock"
-    reserve: float = 0.1
+    reserve: Number = 0.1
     """The part of the link's rate that is reserved for a flow of weight 1, above 0, at most 1. Guarantees hold while
     the reservations of the flows present add up to at most 1. Default 0.1.
     """
@@ -316,27 +316,27 @@ class RedQueue(Part):
     max: DataAmount = "15 packets"
     """Average queue at which the probability reaches ``max_p``. 1993, §4; default 15 packets."""
 
-    max_p: float = 0.1
+    max_p: Number = 0.1
     """Largest probability of early drops between the thresholds, and the adaptive form's first value. A number above
     0, at most 1; default 0.1.
     """
 
-    weight: float | None = None
+    weight: Number | None = None
     """Weight of the newest sample in the average queue, above 0, at most 1; default 0.002 (1993, §6). Absent in the
     adaptive form, it becomes 1 - exp(-1/C) with C the link's rate in packets/s (2001, §4.3).
     """
 
-    gentle: bool = True
+    gentle: Truth = True
     """Between ``max`` and twice ``max``, raise the probability from ``max_p`` to 1 instead of dropping all (Floyd
     2000). Default true.
     """
 
-    adaptive: bool = False
+    adaptive: Truth = False
     """Adapt ``max_p`` every half second so that the average queue stays in the middle between the thresholds (2001,
     Fig. 1). Default false.
     """
 
-    wait: bool = True
+    wait: Truth = True
     """Let at least 1/p - 1 packets pass between two early drops (ns-2's ``wait_``); without it, two may follow each
     other at once. Default true.
     """
@@ -344,7 +344,7 @@ class RedQueue(Part):
     measure: Measure = "packets"
     """Whether queue and thresholds are in packets or bytes. Default packets."""
 
-    ecn: bool = False
+    ecn: Truth = False
     """Mark ECN-capable packets instead of dropping them early (RFC 3168 §5). Above the upper threshold (in the
     gentle form above twice the upper threshold), and at overflow, packets are dropped all the same (RFC 3168 §7).
     Default false.
@@ -359,19 +359,19 @@ class RemQueue(Part):
     target: DataAmount = "20 packets"
     """The queue b* that the price aims at. Default 20 packets (2001, §III)."""
 
-    gamma: float = 0.001
+    gamma: Number = 0.001
     """Gain γ of the price, above 0. Default 0.001 (2001, §III)."""
 
-    alpha: float = 0.1
+    alpha: Number = 0.1
     """Weight α of the queue against the rates, above 0. Default 0.1 (2001, §III)."""
 
-    phi: float = 1.001
+    phi: Number = 1.001
     """Base φ of the probability, above 1. Default 1.001 (2001, §III)."""
 
     period: Span = "2 ms"
     """The period of the price, at least 10 µs. Default 2 ms (ns-2's ``rem.cc``)."""
 
-    ecn: bool = False
+    ecn: Truth = False
     """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
 
 
@@ -383,16 +383,16 @@ class PiQueue(Part):
     target: DataAmount = "50 packets"
     """The queue q* to settle at. Default 50 packets (ns-2's ``pi.cc``)."""
 
-    a: float = 1.822e-05
+    a: Number = 1.822e-05
     """Gain a of the newer sample, above ``b``. Default 1.822e-5 per packet (2001, §V, for 15 Mbit/s and 60 flows)."""
 
-    b: float = 1.816e-05
+    b: Number = 1.816e-05
     """Gain b of the older sample, above 0. Default 1.816e-5 per packet (2001, §V)."""
 
-    frequency: float = 160.0
+    frequency: Number = 160.0
     """The sampling frequency in samples per second, above 0, at most 100 000. Default 160 (2001, §V)."""
 
-    ecn: bool = False
+    ecn: Truth = False
     """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
 
 
@@ -407,26 +407,26 @@ class PieQueue(Part):
     period: Span = "15 ms"
     """The period of the probability (``T_UPDATE``). Default 15 ms (RFC 8033 §4.2)."""
 
-    alpha: float = 0.125
+    alpha: Number = 0.125
     """Gain of the delay's distance from the target, per second. Default 0.125 (RFC 8033 §4.2)."""
 
-    beta: float = 1.25
+    beta: Number = 1.25
     """Gain of the delay's change, per second. Default 1.25 (RFC 8033 §4.2)."""
 
     burst: Span = "150 ms"
     """A burst of this length passes undropped after quiet (``MAX_BURST``). Default 150 ms (RFC 8033 §4.4)."""
 
-    derandomize: bool = True
+    derandomize: Truth = True
     """Space drops more evenly than chance would: none until the probabilities since the last add up to 0.85, a
     certain one from 8.5 (RFC 8033 §5.4). Default true.
     """
 
-    ecn: bool = False
+    ecn: Truth = False
     """Mark ECN-capable packets instead of dropping them, as long as the probability is not above ``mark_limit`` (RFC
     8033 §5.1). Default false.
     """
 
-    mark_limit: float = 0.1
+    mark_limit: Number = 0.1
     """The probability above which ECN-capable packets are dropped too (``mark_ecnth``); 1 for never. Default 0.1
     (RFC 8033 §5.1).
     """
@@ -443,7 +443,7 @@ class CodelQueue(Part):
     interval: Span = "100 ms"
     """The time over which a delay counts as standing: about the longest round trip. Default 100 ms (RFC 8289 §4.3)."""
 
-    ecn: bool = False
+    ecn: Truth = False
     """Mark ECN-capable packets instead of dropping them (RFC 8289 §5.6, as in RFC 8290 §4.2). Default false."""
 
 
@@ -461,12 +461,12 @@ class FqCodelQueue(Part):
     quantum: Bytes = "1514 B"
     """Bytes per round and queue. Default 1514 B (RFC 8290 §5.2.4)."""
 
-    queues: Annotated[int, Field(ge=0)] = 1024
+    queues: Annotated[Whole, Field(ge=0)] = 1024
     """How many queues flows are hashed into, at least 1; two flows that meet in one share it. Which ones meet
     depends on the seed (RFC 8290 §4.1.1). Default 1024 (RFC 8290 §5.2.5).
     """
 
-    ecn: bool = True
+    ecn: Truth = True
     """Mark ECN-capable packets instead of dropping them early. Default true (RFC 8290 §5.2.6)."""
 
 
@@ -555,7 +555,7 @@ Codepoint: TypeAlias = Literal[
 class Codepoints(Part):
     """The codepoint of some flows."""
 
-    flows: Sequence[int] = ()
+    flows: Sequence[Whole] = ()
     """The flows' numbers in the scenario."""
 
     codepoint: Codepoint = "CS0"
@@ -613,13 +613,13 @@ class CakeQueue(Part):
     framing: CakeFraming = "none"
     """How the line carries frames. Default ``"none"``."""
 
-    ingress: bool = False
+    ingress: Truth = False
     """Whether packets that are dropped count for the shaper as if they had left (``ingress``): for a queue behind
     the bottleneck, which can only drop what has crossed the line already. At least two thirds of the rate leave
     in any case. Default false.
     """
 
-    autorate_ingress: bool = False
+    autorate_ingress: Truth = False
     """Whether the shaper follows an estimate of the rate that arrives (``autorate-ingress``), at 15/16 of it;
     ``rate`` is then the first estimate, without which nothing is shaped until there is one. Default false.
     """
@@ -643,15 +643,15 @@ class Dualpi2Queue(Part):
     trip, 100 ms (RFC 9332 §A.1). The Linux version rounds to 16 ms, and its gains to 0.16 and 3.2.
     """
 
-    alpha: float = 0.15
+    alpha: Number = 0.15
     """Gain of the delay's distance from the target, per second, above 0. Default 0.15: a tenth of the period over
     the square of the longest round trip (RFC 9332 §A.1).
     """
 
-    beta: float = 3.0
+    beta: Number = 3.0
     """Gain of the delay's change, per second, above 0. Default 3: 0.3 over the longest round trip (RFC 9332 §A.1)."""
 
-    coupling: float = 2.0
+    coupling: Number = 2.0
     """The coupling factor k, at least 1. Default 2 (RFC 9332 §2.1)."""
 
     ramp_min: Span = "800 µs"
@@ -660,7 +660,7 @@ class Dualpi2Queue(Part):
     ramp_max: Span = "1200 µs"
     """The L4S queue's delay from which its own marking marks all. Default 1.2 ms (RFC 9332 §A.1)."""
 
-    classic_share: float = 0.0625
+    classic_share: Number = 0.0625
     """The part of the rate that the classic queue gets at least, above 0, below 1. Default 1/16 (RFC 9332 §4.2.2)."""
 
 
@@ -669,10 +669,10 @@ class AvqQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["avq"] = "avq"
-    target: float = 0.98
+    target: Number = 0.98
     """The target utilization γ, above 0, at most 1. Default 0.98 (2001, §4)."""
 
-    gain: float = 0.15
+    gain: Number = 0.15
     """The gain α of the virtual capacity, above 0. Default 0.15 (2001, §4); larger adapts faster, and oscillates
     where round trips are long.
     """
@@ -680,7 +680,7 @@ class AvqQueue(Part):
     virtual_buffer: DataAmount | None = None
     """The virtual buffer B. Default: as large as the link's, or 100 packets where that is unlimited."""
 
-    ecn: bool = False
+    ecn: Truth = False
     """Mark ECN-capable packets instead of dropping them (RFC 3168). Default false."""
 
 
@@ -689,10 +689,10 @@ class AvdQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["avd"] = "avd"
-    target: float = 0.98
+    target: Number = 0.98
     """The target utilization γ, above 0, at most 1. Default 0.98 (§V-A)."""
 
-    gain: float = 0.15
+    gain: Number = 0.15
     """The gain α of the virtual capacity, above 0. Default 0.15 (Kunniyur and Srikant 2001, §4)."""
 
 
@@ -706,7 +706,7 @@ class StepQueue(Part):
     (Alizadeh et al. 2010, §3.1, for 1 Gbit/s; 65 for 10 Gbit/s).
     """
 
-    drop_others: bool = False
+    drop_others: Truth = False
     """Drop what is not ECN-capable at the threshold, as RED's switches do. Default false: it waits until the buffer
     is full.
     """
@@ -723,18 +723,18 @@ Load: TypeAlias = Literal["busy", "offered"]
 class Rho(Part):
     """Marks for utilization ρ."""
 
-    min: float = 0.9
+    min: Number = 0.9
     """Average below which nothing is marked, 0 to 1, or to 1000 with ``load = "offered"``. Default 0.9."""
 
-    max: float = 1.0
+    max: Number = 1.0
     """Average above which every packet is marked, ``min`` to 1, or to 1000 with ``load = "offered"``; with both at
     the largest value nothing is ever marked. Default 1.0.
     """
 
-    max_p: float = 0.02
+    max_p: Number = 0.02
     """Probability of a mark at ``max``, above 0, at most 1. Default 0.02 (Floyd and Jacobson 1993, §10)."""
 
-    weight: float = 0.25
+    weight: Number = 0.25
     """Weight of a window in the average, above 0, at most 1. Default 0.25."""
 
     load: Load = "busy"
@@ -754,16 +754,16 @@ Delay: TypeAlias = Literal["waiting", "work"]
 class Eta(Part):
     """Marks for burstiness η."""
 
-    min: float = 0.1
+    min: Number = 0.1
     """Average below which nothing is marked, 0 to 1. Default 0.1."""
 
-    max: float = 0.2
+    max: Number = 0.2
     """Average above which every packet is marked, ``min`` to 1; with both at 1 nothing is ever marked. Default 0.2."""
 
-    max_p: float = 0.02
+    max_p: Number = 0.02
     """Probability of a mark at ``max``, above 0, at most 1. Default 0.02 (Floyd and Jacobson 1993, §10)."""
 
-    weight: float = 0.01
+    weight: Number = 0.01
     """Weight of a busy period in the average, above 0, at most 1. Default 0.01."""
 
     delay: Delay = "waiting"
@@ -808,7 +808,7 @@ class TdqmQueue(Part):
 class BucketClass(Part):
     """A class of flows with a token bucket of its own."""
 
-    flows: Sequence[int] = ()
+    flows: Sequence[Whole] = ()
     """The flows' numbers in the scenario."""
 
     rate: BitRate = "1 Mbit/s"
@@ -853,7 +853,7 @@ class PolicerQueue(Part):
     """The bucket's depth. A larger packet passes when the bucket is full, and leaves a debt. Default 15 kB."""
 
 
-Setting: TypeAlias = bool | float | str
+Setting: TypeAlias = Truth | Number | Text
 """A value that a scenario hands to a custom part."""
 
 
@@ -862,7 +862,7 @@ class CustomQueue(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["custom"] = "custom"
-    part: str = ""
+    part: Text = ""
     """The name under which the discipline was registered in the process that runs the scenario."""
 
     settings: Mapping[str, Setting] = Field(default_factory=dict)
@@ -964,7 +964,7 @@ class ParetoSpanDistribution(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["pareto"] = "pareto"
-    shape: float
+    shape: Number
     """The tail's exponent; below 2 the variance is infinite."""
 
     mean: Span | None = None
@@ -994,7 +994,7 @@ class WeibullSpanDistribution(Part):
     mean: Span
     """The mean."""
 
-    shape: float
+    shape: Number
     """The exponent; below 1 the tail is heavier than exponential."""
 
 
@@ -1006,7 +1006,7 @@ class LognormalSpanDistribution(Part):
     mean: Span
     """The mean of the values (not of their logarithms)."""
 
-    sigma: float
+    sigma: Number
     """The standard deviation of the values' natural logarithms."""
 
 
@@ -1085,13 +1085,13 @@ AckDetail: TypeAlias = Literal["off", "trigger"]
 class Adaptive(Part):
     """How a sender finds g."""
 
-    most: float = 64.0
+    most: Number = 64.0
     """The largest g: how much slower than a packet per round trip a flow may become. 1 to 1000; default 64."""
 
-    least: float = 0.125
+    least: Number = 0.125
     """The smallest g: how much faster than a window per round trip. 0.01 to 1; default 0.125."""
 
-    patience: Annotated[int, Field(ge=0)] = 4
+    patience: Annotated[Whole, Field(ge=0)] = 4
     """So many round trips without an echo or a loss are enough to be bold. 1 to 1000; default 4."""
 
 
@@ -1118,7 +1118,7 @@ class RenoFields(Part):
     counting: Counting = "per-ack"
     """What an acknowledgement counts for: ``per-ack`` (RFC 5681, ns-2) or ``bytes`` (RFC 3465)."""
 
-    slow_start_limit: float = 2.0
+    slow_start_limit: Number = 2.0
     """L of RFC 3465 §2.2: with ``counting = "bytes"``, at most so many segments of growth per acknowledgement in
     slow start. In segments, at least 1; default 2.
     """
@@ -1126,7 +1126,7 @@ class RenoFields(Part):
     halve: Halve = "flight"
     """What the threshold is half of: ``flight``, the data in flight (RFC 5681 equation 4), or ``window`` (ns-2)."""
 
-    grow_on_exit: bool = False
+    grow_on_exit: Truth = False
     """Whether the acknowledgement that ends fast recovery also grows the window, as in ns-2's Reno and NewReno;
     default false: RFC 5681 §3.2 step 6 and RFC 6582 §3.2 step 3 set the window to the threshold and no more.
     """
@@ -1158,31 +1158,31 @@ class Cubic(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["cubic"] = "cubic"
-    beta: float = 0.7
+    beta: Number = 0.7
     """β: the window is multiplied by this at congestion. Default 0.7 (RFC 9438 §4.6)."""
 
-    c: float = 0.4
+    c: Number = 0.4
     """C: how steep the cubic is, in segments per second cubed. Default 0.4 (RFC 9438 §4.1, §5)."""
 
-    fast_convergence: bool = True
+    fast_convergence: Truth = True
     """Whether a flow that lost at a smaller window than before gives up more (RFC 9438 §4.7). Default true."""
 
-    reno_friendly: bool = True
+    reno_friendly: Truth = True
     """Whether the window is never below what Reno would have (RFC 9438 §4.3). Default true."""
 
-    reno_slope: bool = True
+    reno_slope: Truth = True
     """Whether Reno's window in that comparison grows by a segment per round trip, as Reno's own does, once it is
     where the last congestion was (RFC 9438 §4.3, at the end). Otherwise it goes on by α, as in RFC 8312 §4.2.
     Default true.
     """
 
-    hystart: bool = False
+    hystart: Truth = False
     """Whether the initial slow start ends when round trip times rise (RFC 9406). Default false."""
 
     counting: Counting = "per-ack"
     """What an acknowledgement counts for: ``per-ack`` (the RFC's text) or ``bytes`` (RFC 3465)."""
 
-    slow_start_limit: float = 2.0
+    slow_start_limit: Number = 2.0
     """With ``counting = "bytes"``, at most so many segments of growth per acknowledgement in slow start (L of RFC
     3465 §2.2). At least 1; default 2.
     """
@@ -1190,7 +1190,7 @@ class Cubic(Part):
     halve: Halve = "flight"
     """What the window is reduced from: ``flight``, the data in flight (RFC 9438 §4.6), or ``window``."""
 
-    whole_segments: bool = False
+    whole_segments: Truth = False
     """Whether windows are whole segments and grow as in Linux: looked at once in 31 ms while they stay, and beside
     Reno by α whatever ``reno_slope`` says. Default false.
     """
@@ -1201,13 +1201,13 @@ class Bbr1(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["bbr1"] = "bbr1"
-    policer: bool = True
+    policer: Truth = True
     """Whether it looks for a policer, as Linux does: two intervals that lose 50/256 of what they deliver at about
     one rate. It takes random loss of 13 % and more for one. Without, it bears almost 20 %, as in Cardwell et al.
     2016. Default true.
     """
 
-    whole_packets: bool = False
+    whole_packets: Truth = False
     """Whether acknowledgements that bunch are counted in whole packets, as in Linux: those expected by now are
     rounded down, and the window has room for one packet more. Default false.
     """
@@ -1218,7 +1218,7 @@ class Bbr3(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["bbr3"] = "bbr3"
-    ack_frequency: bool = False
+    ack_frequency: Truth = False
     """Whether the receiver is asked how often to acknowledge, by what BBR is about (§4.1.3.3 of the draft): after 1
     or 2 packets where it measures, after up to a quarter of the window or half a round trip time where it sends
     at the rate. Default false: it acknowledges as it is configured.
@@ -1230,10 +1230,10 @@ class Copa(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["copa"] = "copa"
-    delta: float = 0.5
+    delta: Number = 0.5
     """δ of the default mode: the flow keeps about 1.25/δ packets queued. Above 0, at most 10; default 0.5."""
 
-    competitive: bool = True
+    competitive: Truth = True
     """Whether it competes with flows that fill buffers. Default true."""
 
 
@@ -1242,15 +1242,15 @@ class Vivace(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["vivace"] = "vivace"
-    exponent: float = 0.9
+    exponent: Number = 0.9
     """t: the power of the rate, in Mbit/s. Above 0, below 1; default 0.9."""
 
-    latency: float = 900.0
+    latency: Number = 900.0
     """b: what a second of round trip time more per second costs. 0 to 1000000; default 900; 0 is the variant for
     loss alone.
     """
 
-    loss: float = 11.35
+    loss: Number = 11.35
     """c: what loss costs. 0 to 1000000; default 11.35."""
 
 
@@ -1289,10 +1289,10 @@ class Dctcp(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["dctcp"] = "dctcp"
-    g: float = 0.0625
+    g: Number = 0.0625
     """g: the weight of the newest window's marks in α. Above 0, at most 1; default 1/16 (RFC 8257 §4.2)."""
 
-    initial_alpha: float = 1.0
+    initial_alpha: Number = 1.0
     """α before the first window, 0 to 1. Default 1, the cautious choice (RFC 8257 §4.2)."""
 
     echo: EcnEcho = "state-change"
@@ -1307,16 +1307,16 @@ class Highspeed(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["highspeed"] = "highspeed"
-    low_window: float = 38.0
+    low_window: Number = 38.0
     """``Low_Window``: up to this window it is Reno, in segments. At least 1; default 38 (RFC 3649 §5)."""
 
-    high_window: float = 83000.0
+    high_window: Number = 83000.0
     """``High_Window``: where the loss rate is ``high_loss``, in segments. Above ``low_window``; default 83000."""
 
-    high_loss: float = 1e-07
+    high_loss: Number = 1e-07
     """``High_P``: the loss rate at ``high_window``. Above 0, below 0.001; default 10⁻⁷."""
 
-    high_decrease: float = 0.1
+    high_decrease: Number = 0.1
     """``High_Decrease``: the part given up at ``high_window``. Above 0, at most 0.5; default 0.1."""
 
 
@@ -1339,7 +1339,7 @@ class Compound(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["compound"] = "compound"
-    gamma: float = 30.0
+    gamma: Number = 30.0
     """γ: with fewer segments queued the delay window grows. Above 0, at most 1000000; default 30."""
 
 
@@ -1353,17 +1353,17 @@ class Ledbat(Part):
     allows.
     """
 
-    gain: float = 1.0
+    gain: Number = 1.0
     """GAIN: segments per round trip that the window grows by without queue. Above 0, at most 1 (RFC 6817 §2.5);
     default 1.
     """
 
-    allowed_increase: float = 1.0
+    allowed_increase: Number = 1.0
     """``ALLOWED_INCREASE``: segments that the window may exceed what was outstanding. Above 0, at most 1000; default
     1.
     """
 
-    clock_drift: float = 0.0
+    clock_drift: Number = 0.0
     """By how many parts in a million the receiver's clock runs fast (or, below 0, slow), -1000 to 1000. Default 0.
     Fast, it adds to what LEDBAT takes for queueing, until the base delay forgets (RFC 6817 §2.4.2:
     ``BASE_HISTORY``, ten minutes).
@@ -1378,7 +1378,7 @@ class LedbatPlusPlus(Part):
     target: Span = "60 ms"
     """T: the queueing delay to settle at. Above 0 s, at most 10 s; default 60 ms."""
 
-    slowdowns: bool = True
+    slowdowns: Truth = True
     """Whether the queue is emptied from time to time. Default true; without, a late flow takes a standing queue for
     the path.
     """
@@ -1396,13 +1396,13 @@ Retransmission: TypeAlias = Literal["fine-grained", "sack"]
 class VegasFields(Part):
     """What Vegas and VegasK have in common."""
 
-    alpha: float = 1.0
+    alpha: Number = 1.0
     """α (ε1 of equation 9): with a backlog below this the window grows, in packets. Default 1."""
 
-    beta: float = 3.0
+    beta: Number = 3.0
     """β (ε2 of equation 9): with a backlog above this the window shrinks, in packets, at least α. Default 3."""
 
-    gamma: float = 1.0
+    gamma: Number = 1.0
     """γ: with a backlog above this slow start ends, in packets. Default 1."""
 
     retransmission: Retransmission = "fine-grained"
@@ -1422,7 +1422,7 @@ class VegasK(VegasFields):
     ORDER: ClassVar[tuple[str, ...]] = ("alpha", "beta", "gamma", "history", "retransmission")
     TAG: ClassVar[str] = "name"
     name: Literal["vegas-k"] = "vegas-k"
-    history: Annotated[int, Field(ge=0)] = 10
+    history: Annotated[Whole, Field(ge=0)] = 10
     """k: the propagation delay is the smallest round trip time of so many rounds, at least 1 (Mo et al. 1999).
     Default 10: neither paper gives one.
     """
@@ -1445,7 +1445,7 @@ class AccumulationFields(Part):
     (Table I).
     """
 
-    kappa: float | None = None
+    kappa: Number | None = None
     """κ, the law's gain per round trip: 0.5 for the proportional law and 0.5 packets for AIAD (Table I), 100 packets
     per second for MW. Unset: the law's.
     """
@@ -1453,10 +1453,10 @@ class AccumulationFields(Part):
     estimator: Estimator = "monaco"
     """How accumulation is measured. Default monaco."""
 
-    history: Annotated[int, Field(ge=0)] = 10
+    history: Annotated[Whole, Field(ge=0)] = 10
     """Rounds that the estimator ``vegas-k`` remembers, at least 1. Default 10."""
 
-    egress_gain: float = 0.5
+    egress_gain: Number = 0.5
     """Gain of the average of the egress rate, one sample per round trip, in (0, 1]; for the estimator ``monaco``.
     Default 0.5: the paper gives none.
     """
@@ -1466,10 +1466,10 @@ class AccumulationFields(Part):
     for no slow start. Default 1 packet (Brakmo and Peterson 1995; the paper is silent).
     """
 
-    decrease: float = 0.5
+    decrease: Number = 0.5
     """What loss multiplies the window by, in (0, 1). Default 0.5 (§IV-B.2)."""
 
-    pace: bool = True
+    pace: Truth = True
     """Whether packets leave one by one at ``cwnd / rtt`` (§IV-B.2) rather than as acknowledgements release them.
     Default true.
     """
@@ -1477,7 +1477,7 @@ class AccumulationFields(Part):
     min_timeout: Span = "200 ms"
     """The shortest time-out of control packets. Default 200 ms."""
 
-    early_pairs: bool = True
+    early_pairs: Truth = True
     """Whether a pair of control packets is given up, and the next one sent, as soon as data that left well after it
     is acknowledged. Default true; the paper has the time-out alone.
     """
@@ -1530,7 +1530,7 @@ class FixedPacketPairSetpoint(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["fixed"] = "fixed"
-    packets: float
+    packets: Number
     """The setpoint in packets."""
 
 
@@ -1547,19 +1547,19 @@ class ProbedPacketPairSetpoint(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["probed"] = "probed"
-    initial: float = 5.0
+    initial: Number = 5.0
     """The setpoint to begin with, and after a time-out, in packets. Default 5 (Keshav 1994, Table 2, ``B_INITIAL``)."""
 
-    least: float = 2.0
+    least: Number = 2.0
     """The smallest setpoint, in packets. Default 2 (Table 2, ``B_MIN``)."""
 
-    increase: float = 2.0
+    increase: Number = 2.0
     """What is added, in packets. Default 2 (Table 2, ``B_ADD_INC_FACTOR``)."""
 
-    every: Annotated[int, Field(ge=0)] = 2
+    every: Annotated[Whole, Field(ge=0)] = 2
     """Every so many round trips. Default 2 (Table 2, ``B_COUNT``)."""
 
-    decrease: float = 0.75
+    decrease: Number = 0.75
     """What it is multiplied by at a loss. Default 0.75 (Table 2, ``B_DEC_FACTOR``)."""
 
     cut: SetpointCut = "round-trip"
@@ -1594,10 +1594,10 @@ class ContinuousPacketPairLaw(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["continuous"] = "continuous"
-    attack_up: float = 1.5
+    attack_up: Number = 1.5
     """J in round trip times while the queue is at or below the setpoint. Published 1.5 (Table 2, ``ATTACK_UP``)."""
 
-    attack_down: float = 0.8
+    attack_down: Number = 0.8
     """J in round trip times while it is above. Published 0.8 (Table 2, ``ATTACK_DOWN``)."""
 
 
@@ -1606,7 +1606,7 @@ class DiscretePacketPairLaw(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["discrete"] = "discrete"
-    alpha: float = 0.9
+    alpha: Number = 0.9
     """α, above 0; below 1 for stability. Published 0.9 (§4.2.1)."""
 
 
@@ -1635,19 +1635,19 @@ class FuzzyServiceEstimator(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["fuzzy"] = "fuzzy"
-    middle_error: float = 0.7
+    middle_error: Number = 0.7
     """The error at which "medium" applies fully, between 0 and 1. Default 0.7 (Keshav 1994, appendix, ``MP_E``)."""
 
-    middle_weight: float = 0.5
+    middle_weight: Number = 0.5
     """The α at which "medium" peaks, between 0 and 1. Default 0.5 (Keshav 1994, appendix, ``MP_A``)."""
 
-    initial_error: float = 0.5
+    initial_error: Number = 0.5
     """The smoothed error before any observation, from 0 to 1. Default 0.5 (Keshav 1994, appendix)."""
 
     relative_to: ErrorBase = "observation"
     """What an error is relative to: ``observation`` (the text) or ``estimate`` (the program)."""
 
-    carry_error: bool = True
+    carry_error: Truth = True
     """Whether the smoothed error is carried from one observation to the next, as the text says; the program forgets
     it. Default true.
     """
@@ -1655,12 +1655,12 @@ class FuzzyServiceEstimator(Part):
     overlap: Overlap = "exact"
     """The union of "low" and "medium": ``exact``, or ``crossed`` as in the program."""
 
-    limit_change: bool = True
+    limit_change: Truth = True
     """Whether a change in error counts as 1 at most, where its fuzzy sets end; the program has no such limit.
     Default true.
     """
 
-    first_ratio: float | None = None
+    first_ratio: Number | None = None
     """In the first comparison the estimate counts as so many times the observation: 1.5 in the program (Keshav 1994,
     appendix). None, the default, for the estimate itself.
     """
@@ -1671,12 +1671,12 @@ class KalmanServiceEstimator(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["kalman"] = "kalman"
-    system_deviation: float = 0.05
+    system_deviation: Number = 0.05
     """The standard deviation of the service rate's change from one observation to the next, as a part of the first
     rate observed. Default 0.05; to be supplied by who knows the network (Keshav 1994, §4.4.2).
     """
 
-    observation_deviation: float = 0.1
+    observation_deviation: Number = 0.1
     """The standard deviation of the observation noise, as a part of the first rate observed. Default 0.1; likewise."""
 
 
@@ -1685,7 +1685,7 @@ class EwmaServiceEstimator(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["ewma"] = "ewma"
-    history: float = 0.9
+    history: Number = 0.9
     """α: the weight of history, from 0 (the last observation alone) to below 1. Default 0.9."""
 
 
@@ -1738,15 +1738,15 @@ class PacketPair(Part):
     propagation: PacketPairPropagation = "first"
     """R: the ``first`` probe's round trip time, or the ``least`` seen."""
 
-    increase_factor: float = 0.2
+    increase_factor: Number = 0.2
     """The part of the way to its target that the rate takes at a pair while the queue is nearly empty. Default 0.2
     (Table 2, ``INC_FACTOR``); 1 for no caution.
     """
 
-    rate_smoothing: float = 0.75
+    rate_smoothing: Number = 0.75
     """The weight of history in the smoothed sending rate. Default 0.75 (Table 2, ``MS_ALPHA``)."""
 
-    timeout_multiplier: float = 1.5
+    timeout_multiplier: Number = 1.5
     """The time-out in expected round trip times. Default 1.5 (Table 2, ``TIMEOUT_MULTIPLIER``)."""
 
     singleton_timeout: Span = "100 ms"
@@ -1757,7 +1757,7 @@ class PacketPair(Part):
     by default: one pair, then silence for a round trip.
     """
 
-    idle_restart: bool = True
+    idle_restart: Truth = True
     """Whether the rate rises from rest after an idle time of a time-out (§5). Default true."""
 
     rate_change: PacketPairRateChange = "within-round-trip"
@@ -1772,10 +1772,10 @@ class PacketPair(Part):
 class LossIntervals(Part):
     """Parameters of the average loss interval."""
 
-    intervals: Annotated[int, Field(ge=0)] = 8
+    intervals: Annotated[Whole, Field(ge=0)] = 8
     """n: how many closed intervals are kept; an even number. Default 8."""
 
-    discounting: bool = True
+    discounting: Truth = True
     """Whether old intervals lose weight while no loss occurs (RFC 5348 §5.5). Default true."""
 
 
@@ -1797,13 +1797,13 @@ class Tfrc(Part):
     loss_intervals: LossIntervals = LossIntervals()
     """How loss intervals are averaged (RFC 5348 §5.4, §5.5)."""
 
-    rtt_history: float = 0.9
+    rtt_history: Number = 0.9
     """q: the weight of history in the smoothed round trip time, from 0 to below 1 (RFC 5348 §4.3). Default 0.9."""
 
-    damping: bool = True
+    damping: Truth = True
     """Whether the rate falls when round trips grow, against oscillation (RFC 5348 §4.5). Default true."""
 
-    gradual_increase: bool = False
+    gradual_increase: Truth = False
     """Whether, after slow start, the rate rises by at most a packet per round trip, as a TCP's does and as in ns-2;
     RFC 5348 lets it follow the equation at once. Default false.
     """
@@ -1817,12 +1817,12 @@ class Tfrc(Part):
     timeout_tick: Span = "100 ms"
     """With ``measured``: the granularity of that TCP's clock, 0 for exact. Default 100 ms."""
 
-    gap_jitter: float = 0.0
+    gap_jitter: Number = 0.0
     """Whether gaps between packets vary at random, by up to this fraction, from 0 to below 1: against
     synchronisation with other flows. Default 0.
     """
 
-    small_packets: bool = False
+    small_packets: Truth = False
     """The variant for applications that send small packets (TFRC-SP, RFC 4828): the rate of large packets in bytes,
     headers counted, at most one packet in 10 ms, and short loss intervals counted by their losses. Default false.
     """
@@ -1875,15 +1875,15 @@ class Probes(Part):
     interval: Span = "100 ms"
     """How long from probe to probe while off. Default 100 ms."""
 
-    while_off: bool = False
+    while_off: Truth = False
     """Whether a flow that is off is turned on again at once when probes show that it would not have been turned off
     (§3.7.3). Default false.
     """
 
-    threshold: float = 0.25
+    threshold: Number = 0.25
     """With ``while_off``: by how much TCP's rate must exceed what that takes, as a fraction (§3.7.4). Default 0.25."""
 
-    before_on: bool = False
+    before_on: Truth = False
     """Whether probes at an increasing rate, and an experiment, come before any data (§3.7.4). The application's rate
     must be fixed or stated, since there is nothing to measure. Default false.
     """
@@ -1895,10 +1895,10 @@ class Monitor(Part):
     window: Span = "30 s"
     """How much of the time on after each switch is compared with the time off before it. Default 30 s."""
 
-    factor: float = 1.1
+    factor: Number = 1.1
     """By which factor the loss rate must rise with the flow for it to be too large for its network. Default 1.1."""
 
-    switches: Annotated[int, Field(ge=0)] = 8
+    switches: Annotated[Whole, Field(ge=0)] = 8
     """After how many times that it was switched on, at the earliest. Default 8."""
 
 
@@ -1910,7 +1910,7 @@ class Probabilistic(Part):
     period: Span = "60 s"
     """T: for how long an experiment holds, and how long a flow is off. Default 60 s."""
 
-    jitter: float = 0.1
+    jitter: Number = 0.1
     """By up to which fraction T varies at random from cycle to cycle, from 0 to below 1 (§3.4). Default 0.1."""
 
     friendly_rate: FriendlyRate = "equation"
@@ -1926,7 +1926,7 @@ class Probabilistic(Part):
     smallest of the estimates within T decides; with more intervals it lies less far below their mean.
     """
 
-    small_packets: bool = False
+    small_packets: Truth = False
     """Whether equation (1) takes packets of 1500 bytes in place of the flow's own smaller ones, as TFRC-SP does (RFC
     4828 §4.1): else a flow of small packets is held to what a TCP with packets as small would get. As there,
     short loss intervals count by their losses; where many packets leave together, take ``friendly_rate =
@@ -1947,7 +1947,7 @@ class Probabilistic(Part):
     silence: Span = "1 s"
     """A sender that has sent for so long, and for four round trips, without hearing anything stops. Default 1 s."""
 
-    fixed_on_time: bool = False
+    fixed_on_time: Truth = False
     """Whether the flow is on for T and then off for as long as that costs (§3.7.2). Default false."""
 
     probes: Probes | None = None
@@ -1956,7 +1956,7 @@ class Probabilistic(Part):
     loss_monitoring: Monitor | None = None
     """Loss rate monitoring, where it is wanted; it needs ``probes``."""
 
-    guard: bool = True
+    guard: Truth = True
     """Whether the sender checks what the receiver lets it do, and stops by itself (RFC 8083). Default true."""
 
 
@@ -1983,7 +1983,7 @@ class Gcc(Part):
     max_rate: BitRate = "2500 kbit/s"
     """The largest rate. Default 2.5 Mbit/s."""
 
-    probes: bool = True
+    probes: Truth = True
     """Whether clusters of packets probe for a higher rate: at start, after a drop, and where the application sends
     too little. Default true.
     """
@@ -1994,10 +1994,10 @@ class Gcc(Part):
     report_interval: Span = "100 ms"
     """The time between two reports, 10 ms to 1 s. Default 100 ms."""
 
-    report_overlap: Annotated[int, Field(ge=0)] = 0
+    report_overlap: Annotated[Whole, Field(ge=0)] = 0
     """How many packets of the last report each report tells of again. Default 0."""
 
-    clock_drift: float = 0.0
+    clock_drift: Number = 0.0
     """By how many parts in a million the receiver's clock runs fast (or, below 0, slow), -1000 to 1000. Default 0."""
 
 
@@ -2006,7 +2006,7 @@ class Nada(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["nada"] = "nada"
-    priority: float = 1.0
+    priority: Number = 1.0
     """PRIO: the flow's weight among others. Above 0, at most 100; default 1."""
 
     reference_delay: Span = "10 ms"
@@ -2021,10 +2021,10 @@ class Nada(Part):
     report_interval: Span = "100 ms"
     """DELTA: the time between two reports, 10 ms to 1 s. Default 100 ms."""
 
-    report_overlap: Annotated[int, Field(ge=0)] = 0
+    report_overlap: Annotated[Whole, Field(ge=0)] = 0
     """How many packets of the last report each report tells of again. Default 0."""
 
-    clock_drift: float = 0.0
+    clock_drift: Number = 0.0
     """By how many parts in a million the receiver's clock runs fast (or, below 0, slow), -1000 to 1000. Default 0."""
 
 
@@ -2053,7 +2053,7 @@ class Scream2(Part):
     mark is answered as a classic one. Default ``off``, as in the draft.
     """
 
-    competitive: bool = True
+    competitive: Truth = True
     """Whether the target of the queueing delay, 60 ms, rises up to 400 ms where others fill the buffer. Default
     true.
     """
@@ -2061,13 +2061,13 @@ class Scream2(Part):
     report_interval: Span = "40 ms"
     """The longest time between two reports, 10 ms to 1 s. Default 40 ms."""
 
-    report_after: Annotated[int, Field(ge=0)] = 16
+    report_after: Annotated[Whole, Field(ge=0)] = 16
     """A report leaves at once after so many packets, 1 to 1000, and after the last of a frame. Default 16."""
 
-    report_overlap: Annotated[int, Field(ge=0)] = 32
+    report_overlap: Annotated[Whole, Field(ge=0)] = 32
     """How many packets of the last report each report tells of again. Default 32, as in the authors' code."""
 
-    clock_drift: float = 0.0
+    clock_drift: Number = 0.0
     """By how many parts in a million the receiver's clock runs fast (or, below 0, slow), -1000 to 1000. Default 0."""
 
 
@@ -2103,7 +2103,7 @@ class Newark(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["newark"] = "newark"
-    g: float = 1.0
+    g: Number = 1.0
     """g: tokens come at the rate ``W_p`` / (g RTT), so that above 1 the sender is slower than TCP. 0.01 to 1000;
     default 1 (§III-C).
     """
@@ -2116,10 +2116,10 @@ class Newark(Part):
     max_burst: DataAmount = "240 packets"
     """``T_max``: so many tokens are kept at most. At least 1 packet; default 240 packets (§IV-A)."""
 
-    burst_decrease: float = 0.5
+    burst_decrease: Number = 0.5
     """What an η echo multiplies the limit on tokens by, between 0 and 1. Default 0.5."""
 
-    burst_increase: float = 1.0
+    burst_increase: Number = 1.0
     """So many packets more tokens may be kept after each acknowledgement, or round trip, without an η echo. Default
     1.
     """
@@ -2137,7 +2137,7 @@ class Newark(Part):
     counting: Counting = "per-ack"
     """What an acknowledgement counts for: ``per-ack`` (RFC 5681) or ``bytes`` (RFC 3465)."""
 
-    slow_start_limit: float = 2.0
+    slow_start_limit: Number = 2.0
     """With ``counting = "bytes"``, at most so many packets of growth per acknowledgement in slow start (L of RFC
     3465 §2.2). At least 1; default 2.
     """
@@ -2147,7 +2147,7 @@ class Newark(Part):
     be the same. Default ``two-bits``.
     """
 
-    grow_unused: bool = False
+    grow_unused: Truth = False
     """Whether ``W_p`` also grows while the application, not tokens, limits the sender. Default false."""
 
 
@@ -2174,7 +2174,7 @@ class RegressionSign(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["regression"] = "regression"
-    reports: Annotated[int, Field(ge=0)] = 8
+    reports: Annotated[Whole, Field(ge=0)] = 8
     """How many reports, from 3 to 1000. Default 8."""
 
 
@@ -2183,7 +2183,7 @@ class LossSign(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["loss"] = "loss"
-    above: float = 0.0
+    above: Number = 0.0
     """The part that is borne, from 0 to below 1. Default 0: any loss."""
 
 
@@ -2203,10 +2203,10 @@ class Lied(Part):
     increase: BitRate = "100 kbit/s"
     """δ: how much the rate grows per second while more load brings more throughput. Default 100 kbit/s."""
 
-    decrease: float = 1.0
+    decrease: Number = 1.0
     """a: the rate's exponential decrease, per second, while it does not. Default 1."""
 
-    severity: float = 2.0
+    severity: Number = 2.0
     """k of ``γ_k = (1 - c)^k ν`` (eq. 4): how severely loss counts against throughput. Default 2."""
 
     sign: SignOrName = DifferenceSign()
@@ -2249,7 +2249,7 @@ class InverseSchedule(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["inverse"] = "inverse"
-    shift: float = 0.0
+    shift: Number = 0.0
     """Added at every level (Fig. 11). Default 0."""
 
 
@@ -2258,13 +2258,13 @@ class ThresholdSchedule(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["threshold"] = "threshold"
-    theta: float
+    theta: Number
     """θ: the highest expected level that is met with aggressiveness, from 1 on; at the number of levels, always."""
 
-    factor: float = 1.0
+    factor: Number = 1.0
     """θ*: the aggressiveness up to there. Default 1."""
 
-    shift: float = 0.0
+    shift: Number = 0.0
     """Added at every level (Fig. 11). Default 0."""
 
 
@@ -2273,7 +2273,7 @@ class TableSchedule(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["table"] = "table"
-    values: Sequence[float]
+    values: Sequence[Number]
     """The values."""
 
 
@@ -2299,10 +2299,10 @@ class TablePredictor(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["table"] = "table"
-    counts: Sequence[Sequence[float]]
+    counts: Sequence[Sequence[Number]]
     """Counts or relative frequencies of L2, one list for each L1."""
 
-    learns: bool = False
+    learns: Truth = False
     """Whether the connection goes on learning. Default false."""
 
 
@@ -2321,7 +2321,7 @@ class PerfectPredictor(Part):
     every: Span
     """The length of one entry of ``loads``."""
 
-    loads: Sequence[float]
+    loads: Sequence[Number]
     """How much traffic the aggregate brings in each interval from the run's begin on, in any unit."""
 
 
@@ -2332,7 +2332,7 @@ class FractionalForecast(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["fractional"] = "fractional"
-    memory: Annotated[int, Field(ge=0)] = 32
+    memory: Annotated[Whole, Field(ge=0)] = 32
     """How many past periods it rests on. Default 32."""
 
 
@@ -2341,7 +2341,7 @@ class WaveletForecast(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["wavelet"] = "wavelet"
-    scales: Annotated[int, Field(ge=0)] = 4
+    scales: Annotated[Whole, Field(ge=0)] = 4
     """How many dyadic scales, from one period up. Default 4: the past 16 periods."""
 
 
@@ -2350,13 +2350,13 @@ class PerceptronForecast(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["perceptron"] = "perceptron"
-    inputs: Annotated[int, Field(ge=0)] = 8
+    inputs: Annotated[Whole, Field(ge=0)] = 8
     """How many past periods are its inputs. Default 8."""
 
-    hidden: Annotated[int, Field(ge=0)] = 8
+    hidden: Annotated[Whole, Field(ge=0)] = 8
     """How many hidden units. Default 8."""
 
-    step: float = 0.02
+    step: Number = 0.02
     """The step of a gradient. Default 0.02."""
 
 
@@ -2415,7 +2415,7 @@ class Sac(Part):
     horizon: Span = "2 s"
     """T2: the near future that is predicted. Default 2 s."""
 
-    levels: Annotated[int, Field(ge=0)] = 8
+    levels: Annotated[Whole, Field(ge=0)] = 8
     """m: how many levels of traffic there are. Default 8."""
 
     quantiser: Quantiser = "sigma-bands"
@@ -2424,7 +2424,7 @@ class Sac(Part):
     reading: Reading = "contention"
     """What the level of one's own throughput says. Default ``contention``."""
 
-    unit: float = 1.0
+    unit: Number = 1.0
     """How many of the scheme's own increases an aggressiveness of 1 adds to each. Default 1."""
 
     schedule: ScheduleOrName = InverseSchedule()
@@ -2459,7 +2459,7 @@ class FixedRate(Part):
     tokens: Tokens = "constant"
     """How tokens arrive: ``constant``, evenly, or ``poisson``, one packet's worth at a time. Default constant."""
 
-    reliable: bool = False
+    reliable: Truth = False
     """Whether lost data is repaired (by selective acknowledgements). Default false: datagrams."""
 
 
@@ -2468,7 +2468,7 @@ class Custom(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["custom"] = "custom"
-    part: str = ""
+    part: Text = ""
     """The name under which the scheme was registered in the process that runs the scenario."""
 
     settings: Mapping[str, Setting] = Field(default_factory=dict)
@@ -2563,13 +2563,13 @@ class Aggregate(Part):
     enter; they leave unchanged and go on to their own ends. Nothing is repaired on the way.
     """
 
-    name: str
+    name: Text
     """The aggregate's name in results. Its queue is the link ``from->name``."""
 
-    from_: Annotated[str, Field(alias="from")]
+    from_: Annotated[Text, Field(alias="from")]
     """The node where packets enter."""
 
-    to: str
+    to: Text
     """The node where they leave."""
 
     scheme: SchemeOrName
@@ -2577,12 +2577,12 @@ class Aggregate(Part):
     ``accumulation-…`` schemes with its estimator, ``fixed-rate``, custom schemes of datagrams).
     """
 
-    route: Sequence[str] | None = None
+    route: Sequence[Text] | None = None
     """The nodes between the two, in order, where it is not the shortest way. Only flows that pass exactly these
     belong to the aggregate.
     """
 
-    return_route: Sequence[str] | None = None
+    return_route: Sequence[Text] | None = None
     """The nodes that reports pass on their way back, in order; by default those of ``route`` backwards where they
     are linked that way, the shortest way otherwise.
     """
@@ -2602,7 +2602,7 @@ class Aggregate(Part):
     initial_window: DataAmount = "10 packets"
     """The window before any feedback. Default 10 packets."""
 
-    ack_every: Annotated[int, Field(ge=0)] = 1
+    ack_every: Annotated[Whole, Field(ge=0)] = 1
     """The far edge tells the near one of every so many packets that have left, in packets as large as ``header``,
     where the scheme keeps a window. Default 1.
     """
@@ -2646,7 +2646,7 @@ class ParetoBytesDistribution(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["pareto"] = "pareto"
-    shape: float
+    shape: Number
     """The tail's exponent; below 2 the variance is infinite."""
 
     mean: Bytes | None = None
@@ -2676,7 +2676,7 @@ class WeibullBytesDistribution(Part):
     mean: Bytes
     """The mean."""
 
-    shape: float
+    shape: Number
     """The exponent; below 1 the tail is heavier than exponential."""
 
 
@@ -2688,7 +2688,7 @@ class LognormalBytesDistribution(Part):
     mean: Bytes
     """The mean of the values (not of their logarithms)."""
 
-    sigma: float
+    sigma: Number
     """The standard deviation of the values' natural logarithms."""
 
 
@@ -2729,23 +2729,23 @@ Connection: TypeAlias = Literal["per-file", "kept"]
 class Corruption(Part):
     """Packets are damaged on the wire: they use buffer and capacity, arrive, and the receiver discards them."""
 
-    probability: float = 0.001
+    probability: Number = 0.001
     """Probability that a packet is damaged, 0 to 1."""
 
 
 class Rto(Part):
     """The retransmission timer (RFC 6298)."""
 
-    alpha: float = 0.125
+    alpha: Number = 0.125
     """Gain of the smoothed round trip time, in (0, 1]; default 1/8 (RFC 6298 §2.3)."""
 
-    beta: float = 0.25
+    beta: Number = 0.25
     """Gain of the round trip time's variation, in (0, 1]; default 1/4 (RFC 6298 §2.3)."""
 
-    k: float = 4.0
+    k: Number = 4.0
     """How many variations the timer adds to the smoothed round trip time; default 4 (RFC 6298 §2.3)."""
 
-    srtt_factor: float = 1.0
+    srtt_factor: Number = 1.0
     """What the smoothed round trip time is multiplied by; default 1 (RFC 6298 §2.3). Packet-pair takes 1.5 with ``k
     = 0`` (Keshav 1994, §6).
     """
@@ -2759,7 +2759,7 @@ class Rto(Part):
     initial: Span = "1 s"
     """The time-out before any sample; default 1 s (RFC 6298 §2.1)."""
 
-    backoff: float = 2.0
+    backoff: Number = 2.0
     """What each expiry multiplies the time-out by, at least 1; default 2 (RFC 6298 §5.5)."""
 
     tick: Span = "0 s"
@@ -2784,12 +2784,12 @@ class Datagram(Part):
     beyond is discarded. Default 1000 packets.
     """
 
-    acks: bool = False
+    acks: Truth = False
     """Whether the receiver acknowledges every datagram; default false. Without acknowledgements the sender knows
     nothing but reports, and a window in a controller's directive has no meaning and is not obeyed.
     """
 
-    dup_threshold: Annotated[int, Field(ge=0)] = 3
+    dup_threshold: Annotated[Whole, Field(ge=0)] = 3
     """With ``acks``: datagrams acknowledged above that mean loss; default 3."""
 
     rto: Rto = Rto()
@@ -2812,7 +2812,7 @@ class Datagram(Part):
     acknowledged cumulatively.
     """
 
-    stamps: bool = False
+    stamps: Truth = False
     """Whether every datagram carries its send time for the receiver's policy; default false."""
 
     circuit_breaker: Span | None = None
@@ -2838,7 +2838,7 @@ Draw: TypeAlias = Span | SpanRange
 class Duplication(Part):
     """Packets arrive twice: the copy right behind the original."""
 
-    probability: float = 0.001
+    probability: Number = 0.001
     """Probability that a packet is duplicated, 0 to 1."""
 
 
@@ -2870,15 +2870,15 @@ class OnOffSource(Part):
     next. Default 960 B, which fills packets of 1000 B.
     """
 
-    at_once: bool = False
+    at_once: Truth = False
     """Whether a burst's whole amount, ``rate`` times its length, is offered at its beginning. Default false."""
 
-    closed: bool = False
+    closed: Truth = False
     """Whether a pause begins only when the burst before it was completely acknowledged (closed loop) instead of at
     the burst's own end (open loop). Default false.
     """
 
-    pause_first: bool = False
+    pause_first: Truth = False
     """Whether the source begins with a pause, so that many of them do not begin in step. Default false."""
 
     total: Bytes | None = None
@@ -2899,10 +2899,10 @@ class FilesSource(Part):
     connection: Connection = "per-file"
     """What carries the files: ``per-file``, a new connection for each, or ``kept``, one for all. Default per-file."""
 
-    count: Annotated[int | None, Field(ge=0)] = None
+    count: Annotated[Whole | None, Field(ge=0)] = None
     """The session ends after so many files; by default never."""
 
-    pause_first: bool = False
+    pause_first: Truth = False
     """Whether the session begins with a pause, so that many of them do not begin in step. Default false."""
 
 
@@ -2920,7 +2920,7 @@ class DatagramsSource(Part):
     size: BytesOrDistribution = ConstantBytesDistribution(value="960 B")
     """How large datagrams are, without the header that the endpoint adds. Default constant, 960 B."""
 
-    count: Annotated[int | None, Field(ge=0)] = None
+    count: Annotated[Whole | None, Field(ge=0)] = None
     """The source ends after so many datagrams; by default never."""
 
 
@@ -2932,7 +2932,7 @@ class GameSource(Part):
     direction: Direction = "server"
     """``server``, to one player, or ``client``. Default server."""
 
-    players: Annotated[int, Field(ge=0)] = 1
+    players: Annotated[Whole, Field(ge=0)] = 1
     """How many players' packets leave together, each to the same end: a server that sends the state of so many, or
     players behind one address. Default 1.
     """
@@ -2956,7 +2956,7 @@ class ReplaySource(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["replay"] = "replay"
-    file: str | None = None
+    file: Text | None = None
     """A text file of entries, relative to the scenario's file: a time and an amount per line, separated by a comma,
     with units (``125 ms, 1500 B``); or bare numbers below a heading that names their units, such as
     ``seconds,bytes``. Empty lines and lines that begin with ``#`` do not count.
@@ -2979,7 +2979,7 @@ class RequestsSurgeSizes(Part):
     min: Bytes = "1 kB"
     """The smallest file. Published 1000 B."""
 
-    shape: float = 1.0
+    shape: Number = 1.0
     """The tail's exponent. Published 1.0."""
 
     max: Bytes = "12 MB"
@@ -2991,19 +2991,19 @@ class FilesSurgeSizes(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["files"] = "files"
-    mu: float = 9.357
+    mu: Number = 9.357
     """Mean of the natural logarithm of the body's bytes. Published 9.357."""
 
-    sigma: float = 1.318
+    sigma: Number = 1.318
     """Standard deviation of the natural logarithm of the body's bytes. Published 1.318."""
 
     tail: Bytes = "133 kB"
     """Where the tail begins. Published 133 kB."""
 
-    tail_shape: float = 1.1
+    tail_shape: Number = 1.1
     """The tail's exponent. Published 1.1."""
 
-    tail_part: float = 0.07
+    tail_part: Number = 0.07
     """The part of files in the tail. Default 0.07."""
 
     max: Bytes = "12 MB"
@@ -3033,13 +3033,13 @@ class SurgeSource(Part):
     sizes: SurgeSizes = RequestsSurgeSizes()
     """How large files are, headers not counted: ``{ name = "requests" }``, the default, or ``{ name = "files" }``."""
 
-    page_shape: float = 2.43
+    page_shape: Number = 2.43
     """The exponent of the Pareto distribution, from 1 on, of a page's number of files. Default 2.43."""
 
     active_scale: Span = "1460 ms"
     """The scale of the Weibull distribution of pauses within a page (active OFF). Default 1.46 s."""
 
-    active_shape: float = 0.382
+    active_shape: Number = 0.382
     """Its exponent. Default 0.382."""
 
     active_max: Span = "1 s"
@@ -3048,16 +3048,16 @@ class SurgeSource(Part):
     inactive_min: Span = "1 s"
     """The shortest pause between pages (inactive OFF). Default 1 s."""
 
-    inactive_shape: float = 1.5
+    inactive_shape: Number = 1.5
     """The exponent of the Pareto distribution of pauses between pages. Default 1.5."""
 
     connection: SurgeConnection = "per-file"
     """What carries the files: ``per-file``, ``per-page`` or ``kept``. Default per-file, as HTTP/1.0 has it."""
 
-    pages: Annotated[int | None, Field(ge=0)] = None
+    pages: Annotated[Whole | None, Field(ge=0)] = None
     """The user leaves after so many pages; by default never."""
 
-    pause_first: bool = True
+    pause_first: Truth = True
     """Whether the user begins with a pause, so that many of them do not begin in step. Default true."""
 
 
@@ -3066,7 +3066,7 @@ class RateVideoControl(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["rate"] = "rate"
-    share: float = 0.95
+    share: Number = 0.95
     """The part of that rate that is filled, above 0, at most 1; default 0.95."""
 
 
@@ -3075,7 +3075,7 @@ class FixedVideoControl(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["fixed"] = "fixed"
-    quantiser: float
+    quantiser: Number
     """The quantiser, 1 to 31."""
 
 
@@ -3088,31 +3088,31 @@ class VideoSource(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["video"] = "video"
-    pattern: str = "IBBPBBPBBPBB"
+    pattern: Text = "IBBPBBPBBPBB"
     """The kinds of the frames of a group, ``I``, ``P`` and ``B``, an ``I`` first. Default ``IBBPBBPBBPBB``."""
 
-    frame_rate: float = 24.0
+    frame_rate: Number = 24.0
     """Frames per second. Default 24."""
 
     rate: BitRate = "1500 kbit/s"
     """The film's mean rate at ``reference``. Default 1.5 Mbit/s."""
 
-    reference: float = 8.0
+    reference: Number = 8.0
     """The quantiser at which the film has that rate, 1 to 31. Default 8."""
 
-    i_weight: float = 5.0
+    i_weight: Number = 5.0
     """Bits of an ``I`` frame relative to a ``B`` frame at one quantiser. Default 5."""
 
-    p_weight: float = 2.0
+    p_weight: Number = 2.0
     """Bits of a ``P`` frame relative to a ``B`` frame at one quantiser. Default 2."""
 
-    jitter: float = 0.25
+    jitter: Number = 0.25
     """Standard deviation of the logarithm of frames' complexity around their scene's. Default 0.25."""
 
-    scene_chance: float = 0.08
+    scene_chance: Number = 0.08
     """The chance that a group begins a new scene. Default 0.08."""
 
-    scene_spread: float = 0.35
+    scene_spread: Number = 0.35
     """Standard deviation of the logarithm of scenes' complexity. Default 0.35."""
 
     control: VideoControl = RateVideoControl()
@@ -3130,7 +3130,7 @@ class VoiceSource(Part):
     frame: Span = "20 ms"
     """How much speech is in a packet. Default 20 ms."""
 
-    suppress_silence: bool = False
+    suppress_silence: Truth = False
     """Whether nothing is sent in pauses. Default false."""
 
 
@@ -3167,7 +3167,7 @@ SpuriousDetection: TypeAlias = Literal["off", "f-rto", "eifel"]
 class Pacing(Part):
     """Pacing of a window."""
 
-    factor: float = 1.25
+    factor: Number = 1.25
     """The rate is this times window / smoothed round trip time (N of RFC 9002 §7.7). At least 1, else the window is
     never used; default 1.25.
     """
@@ -3212,46 +3212,46 @@ class Stream(Part):
     §3.8.6); without limit by default.
     """
 
-    dup_threshold: Annotated[int, Field(ge=0)] = 3
+    dup_threshold: Annotated[Whole, Field(ge=0)] = 3
     """Duplicate acknowledgements, or segments selectively acknowledged above, that mean loss; default 3 (RFC 5681
     §3.2, RFC 6675 ``DupThresh``). Recovery by offsets takes 1, whatever stands here.
     """
 
-    limited_transmit: bool = True
+    limited_transmit: Truth = True
     """Whether the first duplicate acknowledgements release new segments (RFC 3042); default true."""
 
-    one_recovery_per_window: bool = True
+    one_recovery_per_window: Truth = True
     """Whether a recovery episode must be over, every segment sent before its begin acknowledged, before the next may
     begin (RFC 6582 §3.2 step 1; ns-2's ``bugFix_``); default true. Concerns plain Reno only, where RFC 5681 does
     not ask for it: NewReno and SACK always do so.
     """
 
-    careful: bool | None = None
+    careful: Truth | None = None
     """Whether the next episode may begin only when a segment sent after the last one's begin is acknowledged
     ("careful", RFC 6582 §3.2 step 1: the acknowledgement "covers more than recover"), or already when all
     segments sent before it are. By default what the RFCs say: true for NewReno and Reno, false for SACK (RFC 6675
     §5).
     """
 
-    impatient: bool = True
+    impatient: Truth = True
     """NewReno's "impatient" variant: in an episode only the first partial acknowledgement restarts the
     retransmission timer (RFC 6582 §3.2 step 3); default true. Otherwise all do ("slow but steady").
     """
 
-    keep_scoreboard: bool = True
+    keep_scoreboard: Truth = True
     """Whether selective acknowledgements outlive a time-out (RFC 6675 §5.1 "SHOULD"); default true. ns-2 forgets
     them.
     """
 
-    rescue: bool = True
+    rescue: Truth = True
     """Whether SACK recovery may send one rescue retransmission per episode (RFC 6675 §4 rule 4); default true."""
 
-    counted_repair: bool = True
+    counted_repair: Truth = True
     """Whether what the counts of a receiver's reports prove lost is retransmitted at once (Monaco's reports, with
     selective acknowledgements); default true. Otherwise it waits for duplicate acknowledgements and the timer.
     """
 
-    restart_after_idle: bool = True
+    restart_after_idle: Truth = True
     """Whether a window begins anew at the initial window, by slow start, when nothing was sent for longer than the
     retransmission time-out (RFC 5681 §4.1 "SHOULD"); default true. Otherwise it stays as large as it was. A
     window that is not used up does not grow in any case; it does not shrink either (RFC 7661 and its forerunner
@@ -3283,7 +3283,7 @@ class Stream(Part):
     ecn: EcnMode = "off"
     """Whether data leaves ECN-capable."""
 
-    handshake: bool = False
+    handshake: Truth = False
     """Whether a connection begins with a header-only segment and its acknowledgement, one round trip before data
     (RFC 9293 §3.5); default false.
     """
@@ -3293,21 +3293,21 @@ class Stream(Part):
     default, for none. ns-2's ``overhead_``. Fast retransmissions and limited transmit (RFC 3042) leave at once.
     """
 
-    segmentation_offload: bool = False
+    segmentation_offload: Truth = False
     """Whether new segments leave in trains, as by Linux with segmentation offload: of two and more, of about 1 ms at
     the rate of window or pacing, for which a sender waits where an acknowledgement is near. The last one bears
     PSH, and is acknowledged at once. Default false: each as soon as window and pacing let it. Data that leaves in
     pairs has none.
     """
 
-    stamps: bool = False
+    stamps: Truth = False
     """Whether every data packet carries its send time for the receiver's policy; default false."""
 
 
 class Receiver(Part):
     """A reliable byte stream's receiver."""
 
-    max_sack_blocks: Annotated[int, Field(ge=0, le=255)] = 3
+    max_sack_blocks: Annotated[Whole, Field(ge=0, le=255)] = 3
     """How many ranges an acknowledgement may report, 0 (no selective acknowledgements) to 4; default 3 (RFC 2018 §3,
     where timestamps take their share of the options).
     """
@@ -3315,7 +3315,7 @@ class Receiver(Part):
     sack_block: Bytes = "8 B"
     """What each reported range adds to an acknowledgement's size; default 8 B (RFC 2018 §3; ns-2)."""
 
-    ack_every: Annotated[int, Field(ge=0)] = 1
+    ack_every: Annotated[Whole, Field(ge=0)] = 1
     """An acknowledgement for every so many segments in order; default 1, no delay. RFC 5681 §4.2 allows 2. Out of
     order, each segment is acknowledged at once, and so is one that bears PSH.
     """
@@ -3338,15 +3338,15 @@ class Flow(Part):
     scheme: SchemeOrName
     """The congestion control scheme, by name or as a table with its parameters."""
 
-    name: str = ""
+    name: Text = ""
     """The group's name in results; the scheme's where it is left out, with a number where another group has it
     already (``cubic``, ``cubic 2``). Members of a group of several are called ``name-0``, ``name-1``, ….
     """
 
-    count: Annotated[int, Field(ge=1, le=1000000)] = 1
+    count: Annotated[Whole, Field(ge=1, le=1000000)] = 1
     """How many flows the group has."""
 
-    reliable: bool | None = None
+    reliable: Truth | None = None
     """Whether a scheme that sends datagrams carries a reliable stream instead: what is lost is retransmitted within
     the rate that the scheme allows, and the scheme sees first transmissions only. The flow then has ``transport``
     and ``receiver`` in place of ``datagram``. Says nothing of other schemes. Default false.
@@ -3355,29 +3355,29 @@ class Flow(Part):
     source: SourceOrName = BulkSource()
     """The application, by name or as a table with its parameters; an endless transfer by default."""
 
-    from_: Annotated[str | None, Field(alias="from")] = None
+    from_: Annotated[Text | None, Field(alias="from")] = None
     """The sending node. In the templates ``dumbbell``, ``parking-lot`` and ``home`` the name of a router stands for
     a host of the flow's own behind that router; the default is the first router, ``isp`` in ``home``.
     """
 
-    to: str | None = None
+    to: Text | None = None
     """The receiving node, as ``from``; the default is the last router, ``home`` in ``home``."""
 
-    receivers: Sequence[str] | None = None
+    receivers: Sequence[Text] | None = None
     """Several receiving nodes, in place of ``to``: every packet is copied to all of them where their shortest ways
     part, each acknowledges for itself, and the slowest sets the rate. In results each is a flow of its own, named
     ``name to node``. For schemes with a reliable stream, in the topologies ``star`` and ``graph``.
     """
 
-    cells: bool = False
+    cells: Truth = False
     """Whether packets are carried as ATM cells of 53 bytes, cut and put together by AAL 5 at the edge of the
     network. Buffers and queues on the way then count cells. Default false.
     """
 
-    route: Sequence[str] | None = None
+    route: Sequence[Text] | None = None
     """The nodes between the two ends that the data passes, in order, where it is not to take the shortest way."""
 
-    return_route: Sequence[str] | None = None
+    return_route: Sequence[Text] | None = None
     """The nodes between the two ends that acknowledgements and reports pass, in order; by default those of ``route``
     backwards where they are linked that way, the shortest way otherwise.
     """
@@ -3411,7 +3411,7 @@ class IndependentLoss(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["independent"] = "independent"
-    probability: float = 0.01
+    probability: Number = 0.01
     """Probability that a packet is lost, 0 to 1; one packet in a hundred where it is left out."""
 
     place: LossPlace = "before-queue"
@@ -3432,7 +3432,7 @@ class SelectiveLoss(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["selective"] = "selective"
-    probability: float = 0.01
+    probability: Number = 0.01
     """Probability that a packet of the class is lost, 0 to 1."""
 
     class_: Annotated[PacketClass, Field(alias="class")] = "data"
@@ -3449,16 +3449,16 @@ class GilbertElliottLoss(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["gilbert-elliott"] = "gilbert-elliott"
-    good_to_bad: float = 0.01
+    good_to_bad: Number = 0.01
     """Probability per packet of going from the good to the bad state, 0 to 1."""
 
-    bad_to_good: float = 0.25
+    bad_to_good: Number = 0.25
     """Probability per packet of going from the bad to the good state, 0 to 1."""
 
-    loss_good: float = 0.0
+    loss_good: Number = 0.0
     """Loss probability in the good state, 0 to 1 (Gilbert's model has 0)."""
 
-    loss_bad: float = 0.5
+    loss_bad: Number = 0.5
     """Loss probability in the bad state, 0 to 1."""
 
     place: LossPlace = "before-queue"
@@ -3470,10 +3470,10 @@ class PeriodicLoss(Part):
 
     TAG: ClassVar[str] = "name"
     name: Literal["periodic"] = "periodic"
-    every: Annotated[int, Field(ge=2)] = 100
+    every: Annotated[Whole, Field(ge=2)] = 100
     """One packet in so many is lost; at least 2."""
 
-    offset: Annotated[int, Field(ge=0)] = 99
+    offset: Annotated[Whole, Field(ge=0)] = 99
     """The number of the first packet lost; less than ``every``."""
 
     place: LossPlace = "before-queue"
@@ -3486,7 +3486,7 @@ class LossStep(Part):
     at: Span
     """From when on, from the start of the run."""
 
-    probability: float
+    probability: Number
     """Probability that a packet is lost, 0 to 1."""
 
 
@@ -3508,7 +3508,7 @@ Loss: TypeAlias = Annotated[
 """How a link loses packets besides by overflow."""
 
 
-LossOrName: TypeAlias = float | Literal["independent", "selective", "gilbert-elliott", "periodic", "scheduled"] | Loss
+LossOrName: TypeAlias = Number | Literal["independent", "selective", "gilbert-elliott", "periodic", "scheduled"] | Loss
 """A number is the probability of independent loss. The bare name stands for the table with this name and every
 parameter at its default.
 """
@@ -3517,7 +3517,7 @@ parameter at its default.
 class Reordering(Part):
     """Packets are held back at the far end, so that later ones overtake them."""
 
-    probability: float = 0.01
+    probability: Number = 0.01
     """Probability that a packet is held back, 0 to 1."""
 
     hold: Draw = SpanRange(from_="0 s", to="10 ms")
@@ -3542,7 +3542,7 @@ class ScheduleStep(Part):
 class Trace(Part):
     """A recorded trace that drives a link in place of a constant rate."""
 
-    file: str
+    file: Text
     """The file: one whole number of milliseconds per line, never decreasing, repeated numbers for several
     opportunities in one millisecond. Relative to the scenario's file.
     """
@@ -3552,7 +3552,7 @@ class Trace(Part):
     mean 1500.
     """
 
-    digest: str | None = None
+    digest: Text | None = None
     """A 128-bit digest of the file's contents, filled in when the scenario is loaded, so that a result is tied to
     the trace that it was made with. Where given, it must match.
     """
@@ -3664,13 +3664,13 @@ class GraphLink(LinkFields):
         "trace",
         "reverse",
     )
-    from_: Annotated[str, Field(alias="from")]
+    from_: Annotated[Text, Field(alias="from")]
     """The node at its near end."""
 
-    to: str
+    to: Text
     """The node at its far end."""
 
-    one_way: bool = False
+    one_way: Truth = False
     """Whether there is no reverse direction."""
 
 
@@ -3683,7 +3683,7 @@ WhichClass: TypeAlias = Literal["all", "main", "none"]
 """
 
 
-Which: TypeAlias = WhichClass | Sequence[str]
+Which: TypeAlias = WhichClass | Sequence[Text]
 """Which flows, or links, are recorded."""
 
 
@@ -3705,28 +3705,28 @@ class Record(Part):
     access links of a template), ``"none"``, or a list of names such as ``"r0->r1"``.
     """
 
-    queue_state: bool = False
+    queue_state: Truth = False
     """Whether the series of ``links`` also have what their queue disciplines tell of their state at the end of each
     bin (averages, prices, probabilities), in columns of its own names; ``tailback queues`` lists them.
     """
 
-    packets: bool = False
+    packets: Truth = False
     """Whether every packet's passage over the links in ``links`` is logged: 30 bytes each time that a packet is
     sent, offered to a link, dropped or delivered. A run ends with an error when its log exceeds 1 GB.
     """
 
-    state: bool = False
+    state: Truth = False
     """Whether the named state that controllers publish (thresholds, estimates) is recorded for ``flows``: about 50
     bytes each time that a name is told. A run ends with an error when these exceed 1 GB.
     """
 
-    accumulation: bool = False
+    accumulation: Truth = False
     """Whether the series of ``flows`` also have the exact accumulation (Xia et al., equation 1: what the flow has
     waiting along its path, each router seen a propagation delay ago, in the receiver's time), what it has in
     transmission, and the mean of the estimates that its scheme published as ``accumulation``.
     """
 
-    delays: bool = False
+    delays: Truth = False
     """Whether the table of flows has delays from ``warm_up`` on: of data packets from sender to receiver, with their
     variation, and round trip times as senders sample them, with percentiles of at most 0.4 % error. Up to 30 kB
     per flow, and a look-up for each packet.
@@ -3774,7 +3774,7 @@ class ParkingLot(LinkFields):
     )
     TAG: ClassVar[str] = "template"
     template: Literal["parking-lot"] = "parking-lot"
-    hops: Annotated[int, Field(ge=1, le=1000)] = 3
+    hops: Annotated[Whole, Field(ge=1, le=1000)] = 3
     """How many links the chain has."""
 
     access: Access = Access()
@@ -3809,7 +3809,7 @@ class Star(LinkFields):
     )
     TAG: ClassVar[str] = "template"
     template: Literal["star"] = "star"
-    hosts: Annotated[int, Field(ge=2, le=100000)] = 5
+    hosts: Annotated[Whole, Field(ge=2, le=100000)] = 5
     """How many hosts."""
 
 
@@ -3835,7 +3835,7 @@ class Home(LinkFields):
     lan: Access = Access(delay="1 ms")
     """The links between the router ``home`` and devices. Their default delay is 1 ms."""
 
-    devices: Sequence[str] = ()
+    devices: Sequence[Text] = ()
     """Names of devices that several flows share, as flows of one host."""
 
 
@@ -3868,16 +3868,16 @@ class Scenario(Part):
     flows: Sequence[Flow]
     """The groups of flows."""
 
-    name: str = ""
+    name: Text = ""
     """A title for results and figures."""
 
-    description: str | None = None
+    description: Text | None = None
     """What the scenario is for; free text."""
 
     warm_up: Span = "0 s"
     """Metrics are taken from here on; time series begin at 0 all the same."""
 
-    seed: Annotated[int, Field(ge=0, le=9223372036854775807)] = 1
+    seed: Annotated[Whole, Field(ge=0, le=9223372036854775807)] = 1
     """The seed of all random streams. The same scenario with the same seed gives the same result, bit by bit."""
 
     aggregates: Sequence[Aggregate] = ()

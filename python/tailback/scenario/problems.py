@@ -15,6 +15,8 @@ from tailback import _core
 from tailback.errors import Problem, ScenarioError, one_of
 
 _NAMES = re.compile(r"'([^']*)'")
+_BOUNDS = {"greater_than_equal": ("of at least", "ge"), "less_than_equal": ("of at most", "le")}
+"""What pydantic calls a bound, in words, and where it tells the bound."""
 
 
 def from_core(data: Mapping[str, Any]) -> list[Problem]:
@@ -80,8 +82,11 @@ def _problem(entry: Any) -> Problem:
     if entry["type"] == "union_tag_invalid":
         known = _NAMES.findall(context["expected_tags"])
         return Problem(field, f'"{context["tag"]}"', one_of(str(context["tag"]), known))
-    if entry["type"] == "quantity":
+    if entry["type"] in {"quantity", "kind"}:
         return Problem(field, repr(value), str(context["allowed"]))
+    if entry["type"] in _BOUNDS:
+        words, bound = _BOUNDS[entry["type"]]
+        return Problem(field, repr(value), f"a number {words} {context[bound]}")
     message = entry["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     return Problem(field, repr(value), message)
 
