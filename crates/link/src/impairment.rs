@@ -293,7 +293,7 @@ mod tests {
         let (mut stream, mut now) = (Stream::new(5, "arrivals"), Time::ZERO);
         let arrivals: Vec<Time> = (0..400_000)
             .map(|_| {
-                now = now + Span::from_micros(250).mul_f64(stream.exponential());
+                now += Span::from_micros(250).mul_f64(stream.exponential());
                 now
             })
             .collect();
