@@ -1564,7 +1564,7 @@ class ProbedPacketPairSetpoint(Part):
 
     cut: SetpointCut = "round-trip"
     """What counts as one loss: ``round-trip`` (the default), all that is lost of what left before the sender knew of
-    the last loss; or ``packet``, each lost packet, as the memorandum's program has it.
+    the last loss; or ``packet``, each lost packet.
     """
 
 

@@ -153,7 +153,7 @@ pub struct SetpointProbing {
     /// What it is multiplied by at a loss. Default 0.75 (Table 2, `B_DEC_FACTOR`).
     pub decrease: f64,
     /// What counts as one loss: `round-trip` (the default), all that is lost of what left before the sender knew of the
-    /// last loss; or `packet`, each lost packet, as the memorandum's program has it.
+    /// last loss; or `packet`, each lost packet.
     pub cut: SetpointCut,
 }
 

@@ -24,7 +24,8 @@
 //! * the program sends nothing more when its first probe is lost; here the probe is repeated;
 //! * no rate is kept for longer than a round trip, whatever the timer says (`rate_timer.rs`);
 //! * a time-out puts the rise back to rest (phase 9 of §9.2: "a new slow-start"); a second in a row begins anew;
-//! * after an idle time the rise begins from rest, as §5 claims; the program keeps its smoothed rate. Optional.
+//! * after an idle time, also one that the law itself ordered, the rise begins from rest, as §5 claims; the program keeps its
+//!   smoothed rate, and after its own silence sends at the rate of its last probe for a round trip. Optional.
 //!
 //! Open problems: at a first-in first-out bottleneck the spacing tells the line's rate, not the conversation's share;
 //! spacing on the way back is noise (§3); R is overestimated when the first probe meets a queue of its own.
