@@ -37,6 +37,8 @@ mod spec;
 mod stage;
 mod standalone;
 mod trace;
+#[cfg(test)]
+mod uneven;
 
 pub use counters::{Count, LinkCounters};
 pub use driver::{LinkCx, LinkDriver, LinkTimers};

@@ -163,8 +163,11 @@ impl Link {
             }
             queue => {
                 let governor = spec.governor.map(|governor| Governed { governor, rng: stream("governor") });
-                let staged = Stage::new(queue.into_discipline(), stream("queue"), spec.schedule, spec.trace)
-                    .governed(governor);
+                // At a constant rate it is what it would be in the other form.
+                let is_even = spec.schedule.is_empty() && spec.trace.is_none() && governor.is_none();
+                let discipline = if is_even { queue.into_discipline() } else { queue.into_attended() };
+                let staged =
+                    Stage::new(discipline, stream("queue"), spec.schedule, spec.trace).governed(governor);
                 let staged = if spec.staged { staged } else { staged.working_ahead() };
                 cold.staged = Some(Box::new(staged));
                 Mode::Staged

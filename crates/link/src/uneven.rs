@@ -1,0 +1,65 @@
+//! Tests of queues that are looked at at regular times, on links whose rate is not always the same. What laws make of what they
+//! see is tested in the crate `qdisc`.
+
+use tailback_core::{Annexes, BitRate, Bytes, Capacity, DataAmount, FlowId, Kind, Packet, Span, Time};
+use tailback_qdisc::{BuildCx, Config, FlowHosts, pi::PiConfig};
+
+use crate::schedule::Change;
+use crate::spec::LinkSpec;
+use crate::standalone::StandaloneLink;
+use crate::trace::DeliveryTrace;
+
+const RATE: BitRate = BitRate::from_bits_per_sec(8_000_000);
+/// The probability after twenty looks, ten in a second, at so many packets and ten at none.
+fn after_looks_at(waiting: f64) -> f64 {
+    let (mut probability, mut before) = (0.0_f64, 0.0);
+    for length in [[waiting; 20].as_slice(), &[0.0; 10]].concat() {
+        probability = (probability + 0.002 * (length - 5.0) - 0.001 * (before - 5.0)).clamp(0.0, 1.0);
+        before = length;
+    }
+    probability
+}
+
+/// What PI comes to on a link that gets twenty packets, soon stands still until two seconds are over and then sends all of them,
+/// when the next packet comes after three.
+fn found(change: impl FnOnce(&mut LinkSpec)) -> f64 {
+    let cx = BuildCx {
+        capacity: Capacity::Unlimited,
+        rate: RATE,
+        mean_packet: Bytes::new(1000),
+        hosts: FlowHosts::default(),
+    };
+    let pi = PiConfig { target: DataAmount::Packets(5.0), a: 0.002, b: 0.001, frequency: 10.0, ecn: false };
+    let mut spec = LinkSpec::new("uneven", RATE, Span::from_millis(1), Config::Pi(pi).build(&cx));
+    change(&mut spec);
+    let (mut link, mut annexes) = (StandaloneLink::new(spec, 1), Annexes::new());
+    for number in 0..21 {
+        let at = if number < 20 { Time::ZERO } else { Time::ZERO + Span::from_secs(3) };
+        link.offer(at, Packet::new(Kind::Data, FlowId(0), number, Bytes::new(1000)), &mut annexes);
+    }
+    let mut probability = f64::NAN;
+    link.queue_state(&mut |name, value| {
+        if name == "probability" {
+            probability = value;
+        }
+    });
+    probability
+}
+
+#[test]
+fn a_link_that_stood_still_is_not_taken_to_have_drained_evenly() {
+    let at = |micros| Time::ZERO + Span::from_micros(micros);
+    let stands_still = |spec: &mut LinkSpec| {
+        let step = |at, rate| Change { at, rate: Some(rate), delay: None };
+        spec.schedule = vec![step(at(500), BitRate::ZERO), step(at(2_000_000), RATE)];
+    };
+    let lets_go_late = |spec: &mut LinkSpec| {
+        let times: String = (2001..2021).chain([60_000]).map(|millis| format!("{millis}\n")).collect();
+        spec.trace = Some(DeliveryTrace::parse(&times, Bytes::new(1000)).expect("a trace"));
+    };
+    // There one of the twenty has begun; a trace lets none begin before its time.
+    for (found, waiting) in [(found(stands_still), 19.0), (found(lets_go_late), 20.0)] {
+        let expected = after_looks_at(waiting);
+        assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+    }
+}
