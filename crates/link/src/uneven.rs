@@ -54,8 +54,8 @@ fn a_link_that_stood_still_is_not_taken_to_have_drained_evenly() {
         spec.schedule = vec![step(at(500), BitRate::ZERO), step(at(2_000_000), RATE)];
     };
     let lets_go_late = |spec: &mut LinkSpec| {
-        let times: String = (2001..2021).chain([60_000]).map(|millis| format!("{millis}\n")).collect();
-        spec.trace = Some(DeliveryTrace::parse(&times, Bytes::new(1000)).expect("a trace"));
+        let times: Vec<String> = (2001..2021).chain([60_000]).map(|millis: u32| millis.to_string()).collect();
+        spec.trace = Some(DeliveryTrace::parse(&times.join("\n"), Bytes::new(1000)).expect("a trace"));
     };
     // There one of the twenty has begun; a trace lets none begin before its time.
     for (found, waiting) in [(found(stands_still), 19.0), (found(lets_go_late), 20.0)] {
