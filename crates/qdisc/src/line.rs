@@ -7,6 +7,8 @@
 
 use tailback_core::{Backlog, Bytes, Packet};
 
+use crate::fair::looks::{looked, looked_at};
+
 /// An empty line with room for more than this gives its memory back.
 const KEEP: usize = 1024;
 /// The least room.
@@ -122,6 +124,7 @@ impl Line {
     fn count(&mut self, place: usize, change: fn(u32, u32) -> u32) {
         let mut node = self.places.len() + place;
         while node > 0 {
+            looked();
             self.holes[node] = change(self.holes[node], 1);
             node /= 2;
         }
@@ -136,6 +139,7 @@ impl Line {
         // How many places before the oldest packet's are no holes, and so many as that all together.
         let (mut node, mut before) = (room + self.oldest, self.oldest);
         while node > 1 {
+            looked();
             if node % 2 == 1 {
                 before -= self.holes[node - 1] as usize;
             }
@@ -145,6 +149,7 @@ impl Line {
         let mut left = (before + index) % all;
         let (mut node, mut width) = (1, room);
         while node < room {
+            looked();
             (node, width) = (2 * node, width / 2);
             let packets = width - self.holes[node] as usize;
             if left >= packets {
@@ -157,6 +162,7 @@ impl Line {
     /// All places are taken: packets close up, and have twice the room that they need. What lies in free places is `any`.
     #[inline(never)]
     fn close_up(&mut self, any: Packet) {
+        looked_at(self.span);
         let packets = (0..self.span).map(|steps| self.place(steps)).filter(|place| !self.is_hole(*place));
         let mut places: Vec<Packet> = packets.map(|place| self.places[place]).collect();
         self.span = places.len();

@@ -137,11 +137,21 @@ fn a_push_out_costs_as_much_beside_many_flows_without_packets() {
         r#"{"name":"framed-round-robin","frame":"1 s"}"#,
         r#"{"name":"fq-codel","queues":4000000}"#,
         r#"{"name":"fq-codel","queues":4000000000}"#,
+        r#"{"name":"cake","tins":"besteffort"}"#,
+        r#"{"name":"cake","tins":"diffserv8","codepoints":[{"flows":[1,2,3],"codepoint":"EF"}]}"#,
     ] {
         let looks =
             [100, 1000, 100_000].map(|flows| looks(written, Capacity::Packets(16), flows, few_at_once));
         assert!(looks.iter().all(|looks| *looks <= 12), "{written}: {looks:?}");
     }
+}
+
+/// Random drop walks through a tree for whom it pushes out, and closes up now and then.
+#[test]
+fn any_packet_of_one_queue_costs_as_much_among_many() {
+    let looks = [100, 1000, 10_000]
+        .map(|flows| looks(r#"{"name":"random-drop"}"#, Capacity::Packets(2 * flows), flows, any));
+    assert!(looks.iter().all(|looks| *looks <= 60), "{looks:?}");
 }
 
 /// What comes finds a rate ten times as high or as low as the one at which packets leave: the fluid overtakes them all, and each

@@ -10,6 +10,7 @@
 
 use tailback_core::Backlog;
 
+use super::looks::looked;
 use super::pool::NONE;
 use crate::limit::Limit;
 
@@ -59,6 +60,7 @@ impl Ranking {
         if !self.is_on {
             self.is_on = true;
             for slot in slots {
+                looked();
                 match length(slot) {
                     0 => {}
                     length => self.longest.grow(slot, length),

@@ -7,14 +7,14 @@ thread_local! {
 }
 
 #[inline]
-pub(super) fn looked() {
+pub(crate) fn looked() {
     #[cfg(test)]
     LOOKS.with(|looks| looks.set(looks.get() + 1));
 }
 
 /// The same, at so many.
 #[inline]
-pub(super) fn looked_at(count: usize) {
+pub(crate) fn looked_at(count: usize) {
     #[cfg(test)]
     LOOKS.with(|looks| looks.set(looks.get() + count as u64));
     #[cfg(not(test))]

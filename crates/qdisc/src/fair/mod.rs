@@ -19,7 +19,7 @@ pub mod framed;
 pub mod frames;
 mod heap;
 pub(crate) mod longest;
-mod looks;
+pub(crate) mod looks;
 pub mod order;
 mod pool;
 pub mod round;
