@@ -1,5 +1,6 @@
 //! The controllers of which ten thousand run at once, or which are asked most at each packet, in an enum, the smallest inline
-//! so that such flows stay small, and any other behind a pointer. Which of them make a scheme is said by each scheme's configuration.
+//! so that such flows stay small, and any other behind a pointer. Which of them make a scheme is said by each scheme's
+//! configuration.
 
 use tailback_core::{AckWish, Controller, Cx, Directive, Feedback, Sent, Time};
 

@@ -361,8 +361,8 @@ fn cubic_counts_whole_segments_as_linux_does() {
     let mut cubic = Cubic::new(&config, &params(25, Some(10)));
     feed(&mut cubic, Time::ZERO, &event(CongestionEvent::Loss, 25));
     assert_eq!(window(&cubic), 17.0, "0.7 of 25, rounded down");
-    // The plateau is 25, K = ∛(8/0.4) = 2.714 s. At once the cubic has 25 - ⌊8⌋ = 17 and at 20 ms 25 - ⌊7.8⌋ = 18, and Reno's window
-    // of 18 comes after ⌊17 · 15/8⌋ = 31 acknowledged and one more.
+    // The plateau is 25, K = ∛(8/0.4) = 2.714 s. At once the cubic has 25 - ⌊8⌋ = 17 and at 20 ms 25 - ⌊7.8⌋ = 18, and Reno's
+    // window of 18 comes after ⌊17 · 15/8⌋ = 31 acknowledged and one more.
     let (mut now, mut seen) = (Time::ZERO, Vec::new());
     let rtt = Span::from_millis(20);
     while now < Time::from_secs_f64(2.0) {

@@ -377,8 +377,8 @@ fn prague_gives_way_to_losses_below_one_segment() {
     close(rate(&prague) as f64, before as f64 / 4.0, 2.0);
 }
 
-/// The law of `tests/todays/test_prague.py` at a mark in a thousand packets, which takes 2000 periods to forget where it began: from
-/// either side. In the simulator that is 10 million packets and more; from slow start at 100 ms, 800 s.
+/// The law of `tests/todays/test_prague.py` at a mark in a thousand packets, which takes 2000 periods to forget where it began:
+/// from either side. In the simulator that is 10 million packets and more; from slow start at 100 ms, 800 s.
 #[test]
 fn prague_at_one_mark_in_a_thousand() {
     for (chance, initial) in [(0.001, 1600), (0.001, 4000), (0.01, 200)] {

@@ -120,9 +120,9 @@ impl NetworkBuilder {
     }
 
     /// Makes a flow that was added an aggregate, whose sender governs a [governed](LinkSpec::governor) link: every route
-    /// that leads over this link must go on over the flow's own forward route, and none may be a group's. Packets pass the flow's sender behind the
-    /// link, and its receiver behind the last link of the forward route ([`EdgeEndpoint`](tailback_core::EdgeEndpoint)); what the flow itself sends does
-    /// not pass the link.
+    /// that leads over this link must go on over the flow's own forward route, and none may be a group's. Packets pass the
+    /// flow's sender behind the link, and its receiver behind the last link of the forward route
+    /// ([`EdgeEndpoint`](tailback_core::EdgeEndpoint)); what the flow itself sends does not pass the link.
     pub fn aggregate(&mut self, flow: FlowId, governs: LinkId) {
         self.aggregates.push((flow, governs));
     }

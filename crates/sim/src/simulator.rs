@@ -209,7 +209,8 @@ impl<R: Recorder> Simulator<R> {
         self.paths.memory = limit;
     }
 
-    /// Whether memory, or a flow that sends without end, has stopped the run: it goes no further, and what it has measured is not whole.
+    /// Whether memory, or a flow that sends without end, has stopped the run: it goes no further, and what it has measured is
+    /// not whole.
     pub fn is_stopped(&self) -> bool {
         self.stopped
     }

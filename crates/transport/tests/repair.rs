@@ -88,7 +88,8 @@ fn the_rescue_repairs_a_lost_tail() {
     let with = transfer(config(Reliability::Sack), Scripted::window(10), 10).dropping(drops).start();
     let with = with.run(Span::from_secs(5));
     // Recovery resends 0. Nothing else is lost by rule 1, and there is no new data; but a rescue would be premature until
-    // more than 0 is acknowledged (§5 step 4.3, §4 rule 4). Then rule 4 sends the highest, 9, whose range lets rule 3 send the rest.
+    // more than 0 is acknowledged (§5 step 4.3, §4 rule 4). Then rule 4 sends the highest, 9, whose range lets rule 3 send the
+    // rest.
     assert_eq!(with.sent_at(100), [0]);
     assert_eq!(with.sent_at(200), [9]);
     assert_eq!(with.sent_at(300), [7, 8]);

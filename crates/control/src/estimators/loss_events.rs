@@ -259,7 +259,8 @@ impl LossEvents {
     ///
     /// The second and every later one begins the same number of packets after the one before. Once 2n intervals of one length
     /// have closed, further ones change nothing: n fill the history, after which none is longer than twice the mean, and
-    /// n more push out those that were discounted. So of a long hole the last 2n intervals are closed, and the rest are only counted.
+    /// n more push out those that were discounted. So of a long hole the last 2n intervals are closed, and the rest are only
+    /// counted.
     fn judge(&mut self, hole: &Hole, judged: &mut Judged) {
         let losses = hole.end - hole.start;
         judged.losses += losses;

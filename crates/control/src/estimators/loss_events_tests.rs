@@ -72,8 +72,8 @@ fn a_long_hole_holds_an_event_per_round_trip() {
     assert_eq!(events.mean_interval(), Some(10.0));
 }
 
-/// Losses of 1 to `end` word for word by §5.2 and §5.3, packet by packet and without rounding: packet 0 came at 0 and `end` at `nanos`,
-/// after an event that 0 began at `began`. The intervals that close, and the number that the last event begins with.
+/// Losses of 1 to `end` word for word by §5.2 and §5.3, packet by packet and without rounding: packet 0 came at 0 and `end` at
+/// `nanos`, after an event that 0 began at `began`. The intervals that close, and the number that the last event begins with.
 fn by_the_rules(began: Option<u64>, end: u64, nanos: u64, rtt: u64) -> (Vec<u64>, u64) {
     // Times in parts of a nanosecond, `end` to one.
     let mut last = began.map(|at| (0, at * end));

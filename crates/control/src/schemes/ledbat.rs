@@ -1,8 +1,8 @@
 //! LEDBAT: a background transport that keeps a fixed delay in the queue, judged by one-way delays, and gives way to
 //! others. The scheme `ledbat`; its successor is `ledbat_plus_plus.rs`.
 //!
-//! Source: RFC 6817 (Shalunov, Hazel, Iyengar and Kühlewind), §2.4.2 and §2.5; the filters of delays, shared with its successor, are in
-//! `estimators/queueing_delay.rs`. With q the queueing delay on the way there and W the window in segments:
+//! Source: RFC 6817 (Shalunov, Hazel, Iyengar and Kühlewind), §2.4.2 and §2.5; the filters of delays, shared with its
+//! successor, are in `estimators/queueing_delay.rs`. With q the queueing delay on the way there and W the window in segments:
 //!
 //! | | |
 //! | --- | --- |

@@ -1,8 +1,8 @@
 //! NADA, network-assisted dynamic adaptation: a media rate steered by one congestion signal made of delay, loss and marks.
 //! The scheme `nada`. Its receiver's reports are those of `media/reports.rs`.
 //!
-//! Source: RFC 8698, run at the sender (§5.2) on reports of arrivals (RFC 8888). Once per report, with q the queueing delay (least of
-//! 15 one-way delays, less the least ever), p the smoothed ratios of lost and of marked packets, r the rate:
+//! Source: RFC 8698, run at the sender (§5.2) on reports of arrivals (RFC 8888). Once per report, with q the queueing delay
+//! (least of 15 one-way delays, less the least ever), p the smoothed ratios of lost and of marked packets, r the rate:
 //!
 //! | | |
 //! | --- | --- |
@@ -16,15 +16,15 @@
 //! Law: at rest `x r = PRIO XREF RMAX`: with the defaults and without loss, 15 kbit wait at any rate.
 //!
 //! The last 500 ms are those before the newest arrival, by the receiver's clock, as if the receiver kept the window. A report tells
-//! of one loss event at most, and the average loss interval is that of RFC 5348 with discounting, without the open interval: with it
-//! seven of them never pass.
+//! of one loss event at most, and the average loss interval is that of RFC 5348 with discounting, without the open interval:
+//! with it seven of them never pass.
 //!
 //! Departures of others: ns3-rmcat is draft -05, has no marks, and takes 2²⁰ bits for a megabit; go-nada has γ at most 0.1.
 //!
 //! Deviations: after a silence Δ counts as τ at most, where the RFC has no bound: after some seconds one report would take the
-//! rate to RMIN or RMAX. The shaping buffer of §5.2.2 (`BETA_V`, `BETA_S`) is the source's own: its coder is told what waits. The base
-//! delay is the least ever, so a clock that drifts shows as delay or hides it (`clock_drift`). Silence changes nothing: the
-//! RFC leaves it to circuit breakers (RFC 8083), which are a field of the transport.
+//! rate to RMIN or RMAX. The shaping buffer of §5.2.2 (`BETA_V`, `BETA_S`) is the source's own: its coder is told what waits.
+//! The base delay is the least ever, so a clock that drifts shows as delay or hides it (`clock_drift`). Silence changes
+//! nothing: the RFC leaves it to circuit breakers (RFC 8083), which are a field of the transport.
 
 use std::collections::VecDeque;
 

@@ -23,8 +23,8 @@
 //! Deviations: packets do not shrink where two of them in 25 ms are more than the rate, that is below 1 Mbit/s (the module
 //! sends down to 150 bytes). RFC 9331 §4.3 asks with SHOULD, not with MUST, that a scheme stay responsive where round trips
 //! have become short for want of a queue; appendix A.1.6 names windows of fractions of a segment as the way. What full
-//! packets cost is on the page of today's schemes. Pacing is not dithered by ±3 %. Marks are always counted (as in RFC 9768), never by flags. Retransmissions
-//! are not ECN-capable.
+//! packets cost is on the page of today's schemes. Pacing is not dithered by ±3 %. Marks are always counted (as in RFC 9768),
+//! never by flags. Retransmissions are not ECN-capable.
 //!
 //! Decided here: T holds from the start, where the module reduces and estimates per round trip, however short, in slow start and
 //! for 4 rounds after it; a reduction waits for T alone, the estimate also for a window of data. Slow start counts what is

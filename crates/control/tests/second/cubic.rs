@@ -315,10 +315,10 @@ fn cubic_all() {
     run(Fate { loss: 0.002, stretch: 4, ..Fate::ROUGH }, true, true, 20);
 }
 
-/// Tables 1 and 2 of RFC 9438 §5.1 and §5.2, from its equation 5: where a loss comes whenever the window is back at `W_max`, once in
-/// 1/p packets, the mean window is 1.054 (RTT/p)^(3/4) segments. The model is continuous; 3 % is for whole acknowledgements. (A loss
-/// after each so many packets is no rest for CUBIC: large and small periods alternate.) The cubic stands alone here: of its two
-/// curves CUBIC takes the larger at each moment, and so has more than the larger of their means.
+/// Tables 1 and 2 of RFC 9438 §5.1 and §5.2, from its equation 5: where a loss comes whenever the window is back at `W_max`,
+/// once in 1/p packets, the mean window is 1.054 (RTT/p)^(3/4) segments. The model is continuous; 3 % is for whole
+/// acknowledgements. (A loss after each so many packets is no rest for CUBIC: large and small periods alternate.) The cubic
+/// stands alone here: of its two curves CUBIC takes the larger at each moment, and so has more than the larger of their means.
 #[test]
 fn cubic_has_the_mean_windows_of_its_tables() {
     for (packets, trip, expected) in

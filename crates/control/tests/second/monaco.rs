@@ -1,7 +1,7 @@
 //! Accumulation-based congestion control, written a second time from Xia et al., §III-B and §IV-B: the three laws over Vegas's
 //! estimate, the proportional law over a receiver's reports, and Monaco's receiver's half. What the paper leaves open is as the
-//! heads of `schemes/accumulation/mod.rs` and `schemes/monaco.rs` decide it. Known before: those heads and the configuration. How MW's
-//! gain is cut is said in `laws/accumulation.rs`.
+//! heads of `schemes/accumulation/mod.rs` and `schemes/monaco.rs` decide it. Known before: those heads and the configuration.
+//! How MW's gain is cut is said in `laws/accumulation.rs`.
 
 use serde_json::json;
 use tailback_control::AnyController;

@@ -82,8 +82,8 @@ fn infos_of<Of>(entries: &[Entry<Of>]) -> impl Iterator<Item = &ColumnInfo> {
 }
 
 /// Every column of every table, as JSON: by table a list with `key`, `name`, `unit` (empty where it has none), `kind`,
-/// `label` and `about`, `values` where its values are numbers of names, and `qlog` where it has a name there. What queue disciplines tell of their state is listed as
-/// `queue_state`.
+/// `label` and `about`, `values` where its values are numbers of names, and `qlog` where it has a name there. What queue
+/// disciplines tell of their state is listed as `queue_state`.
 pub fn columns() -> Value {
     let infos = |list: &[ColumnInfo]| -> Value { list.iter().map(described).collect() };
     json!({

@@ -16,7 +16,8 @@ const LEAST: u64 = 2;
 const MOST: u64 = 65_536;
 /// Below this rate paced segments leave one by one (`bbr_min_tso_rate`).
 const SLOW: BitRate = BitRate::from_bits_per_sec(1_200_000);
-/// On short paths they may be longer: by the most, halved for each such part of the shortest round trip time (`tcp_tso_rtt_log` of 9).
+/// On short paths they may be longer: by the most, halved for each such part of the shortest round trip time (`tcp_tso_rtt_log`
+/// of 9).
 const SHORT: Span = Span::from_micros(512);
 /// Who sent nothing for so long does not wait, nor who expects an acknowledgement later than in so long, or in half of a round
 /// trip time.

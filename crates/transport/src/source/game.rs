@@ -1,8 +1,8 @@
 //! A player of a networked game, or the server toward one player: small packets at intervals that the game's clock sets,
 //! whatever becomes of them. What a player does is not modelled, only what leaves.
 //!
-//! Source: Färber, "Network Game Traffic Modelling", `NetGames` 2002, from traces of Counter-Strike. Sizes and intervals are extreme
-//! value distributed, `P(X <= x) = exp(-exp(-(x - a)/b))`:
+//! Source: Färber, "Network Game Traffic Modelling", `NetGames` 2002, from traces of Counter-Strike. Sizes and intervals are
+//! extreme value distributed, `P(X <= x) = exp(-exp(-(x - a)/b))`:
 //!
 //! | direction | interval a, b | packet a, b | mean rate |
 //! | --- | --- | --- | --- |

@@ -1,6 +1,7 @@
 //! The straight ways through loss recovery: the next number is acknowledged while nothing is missing, or a segment more
-//! beyond a hole, and new data leaves. They do what `ack.rs`, `choice.rs` and `mod.rs` do with the same input, without asking what they ask; a property test
-//! holds them equal (`crates/transport/tests/straight.rs`). When it may be taken is decided in `sender/straight.rs`.
+//! beyond a hole, and new data leaves. They do what `ack.rs`, `choice.rs` and `mod.rs` do with the same input, without asking
+//! what they ask; a property test holds them equal (`crates/transport/tests/straight.rs`). When it may be taken is decided in
+//! `sender/straight.rs`.
 
 use tailback_control::Reliability;
 use tailback_core::{Acked, Bytes, Echoes, PairPosition, Ranges, Recovery, SeqRange, Time};

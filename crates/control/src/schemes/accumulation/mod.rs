@@ -19,8 +19,8 @@
 //! - *Slow start*: the window doubles every other round trip while less than γ is queued, as Vegas does (Brakmo and
 //!   Peterson 1995), so that the measurement that ends it was made with the window in force.
 //! - *Losses* show twice, in Monaco's byte counts and in the repair of the stream; whichever comes first halves the window,
-//!   the other is then silent for a round trip. A report that halves does nothing else. The counts also tell the transport what to retransmit
-//!   (`crates/transport/src/stream/arrivals.rs`), an extension of ours.
+//!   the other is then silent for a round trip. A report that halves does nothing else. The counts also tell the transport what
+//!   to retransmit (`crates/transport/src/stream/arrivals.rs`), an extension of ours.
 //! - *Window and rate* both act: the window as whole packets, and the rate `cwnd / rtt`. By the rate alone, with RFC 6298's
 //!   smoothing, ten flows are unstable.
 //! - *The way back*: Monaco's round trip time is that of control packets, whose way back skips the queues there (§IV-B.1). A

@@ -1,5 +1,6 @@
-//! What BBR version 1 believes of its path: the largest delivery rate of the last ten rounds and the present one, the smallest round trip time of ten
-//! seconds, how far acknowledgements bunch, and whether the pipe is full. What follows from it is in `mod.rs`.
+//! What BBR version 1 believes of its path: the largest delivery rate of the last ten rounds and the present one, the smallest
+//! round trip time of ten seconds, how far acknowledgements bunch, and whether the pipe is full. What follows from it is in
+//! `mod.rs`.
 
 use tailback_core::{BitRate, DeliverySample, Span, Time};
 

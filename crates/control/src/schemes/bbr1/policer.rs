@@ -117,7 +117,8 @@ mod tests {
     use super::*;
     use crate::parts::ControllerParams;
 
-    /// Whether a policer was found after so many rounds in each of which a third is lost, in one of them by a sample that is limited.
+    /// Whether a policer was found after so many rounds in each of which a third is lost, in one of them by a sample that is
+    /// limited.
     fn found(samples: u64, limited: Option<u64>) -> bool {
         let mut policer = Policer::default();
         for at in 0..samples {

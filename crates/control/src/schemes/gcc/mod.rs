@@ -18,8 +18,8 @@
 //! | loss | the path that explains the last 15 observations best (`bwe_v2/`); with `loss_estimator = "draft-02"` above 10 %: `rate (1 − p/2)`, below 2 %: the cap grows by 8 % per second |
 //!
 //! Laws: sending s faster than the path carries is over-use from `s = 12.5/(60 · 4) = 5.2 %` on at first, and from 2.5 % on once
-//! the threshold has come down to 6; without probes 300 kbit/s become 3 Mbit/s in 29.9 s; after a decrease up to 24 kbit/s are added each second
-//! at 1200 bytes and 100 ms.
+//! the threshold has come down to 6; without probes 300 kbit/s become 3 Mbit/s in 29.9 s; after a decrease up to 24 kbit/s are
+//! added each second at 1200 bytes and 100 ms.
 //!
 //! Deviations: the rate of arrivals is that of the last 500 ms by the receiver's clock, where the source has a window of 20
 //! packets and a second at least, and leaves out its longest pause. The application's limit ends when it ends, not with the next

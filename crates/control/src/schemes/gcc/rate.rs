@@ -160,8 +160,8 @@ mod tests {
         assert!((reached / 3e6 - 1.0).abs() < 0.02, "{reached}");
     }
 
-    /// A decrease leaves 0.85 of what arrives, less 5 kbit/s; then a packet per response time is added: at 100 ms 24 kbit/s each second for
-    /// one of 1200 bytes, less for those into which a frame of four to five such is cut.
+    /// A decrease leaves 0.85 of what arrives, less 5 kbit/s; then a packet per response time is added: at 100 ms 24 kbit/s
+    /// each second for one of 1200 bytes, less for those into which a frame of four to five such is cut.
     #[test]
     fn it_decreases_once_and_returns_by_addition() {
         let mut rate = Rate::new(1_440e3, 30e3);

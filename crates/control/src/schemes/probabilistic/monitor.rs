@@ -3,10 +3,10 @@
 //!
 //! Each time that the flow is switched on, the loss of the time off before is compared with that of the time on after, as the
 //! logarithm of their ratio. Both are measured by the same probes, which leave on and off: a small packet behind another
-//! does not meet the loss that data meets. Whoever else is switched meanwhile moves single comparisons, not their mean; so the flow is
-//! judged when the mean lies above the factor by three standard errors. Times at which it is switched off are not compared:
-//! it is switched off because loss was high, and what was high by chance falls by itself. The paper names the idea alone;
-//! window, factor and test are ours.
+//! does not meet the loss that data meets. Whoever else is switched meanwhile moves single comparisons, not their mean; so the
+//! flow is judged when the mean lies above the factor by three standard errors. Times at which it is switched off are not
+//! compared: it is switched off because loss was high, and what was high by chance falls by itself. The paper names the idea
+//! alone; window, factor and test are ours.
 
 use tailback_core::{Span, Time};
 

@@ -1,6 +1,7 @@
 //! BBR version 3, written a second time from draft-ietf-ccwg-bbr-06 (as at commit 4ce5e87 of its repository), §5, with its
 //! contradictions decided as the head of the scheme decides them. Known before: that head, the constants and what the shared
-//! parts are for; the code of the law was read after two trials, to judge where both differed. Amounts in bytes, rates in bytes per second.
+//! parts are for; the code of the law was read after two trials, to judge where both differed. Amounts in bytes, rates in bytes
+//! per second.
 
 use std::collections::HashMap;
 

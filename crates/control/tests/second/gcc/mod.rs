@@ -1,7 +1,7 @@
 //! GCC's delay part and probes, written a second time from libwebrtc (June 2025: `inter_arrival_delta`, `trendline_estimator`,
 //! `aimd_rate_control`, `link_capacity_estimator`, `delay_based_bwe`, `probe_controller`, `probe_bitrate_estimator`,
-//! `alr_detector`). The trend of delays is in `trend`, the rate that follows it in `rate`, probes in `probes`, what loss makes of it
-//! in `loss` and `draft02`; how they work together, and the tests, are here.
+//! `alr_detector`). The trend of delays is in `trend`, the rate that follows it in `rate`, probes in `probes`, what loss makes
+//! of it in `loss` and `draft02`; how they work together, and the tests, are here.
 //!
 //! Known before: the heads of the first writing and its fields, how it measures the rate of arrivals, and what it asks of each
 //! part in which order. Its parts were read after this was first written, and most of what both differed in was mended before
