@@ -11,6 +11,7 @@ import pytest
 
 import tailback as tb
 from tailback import _core
+from tailback.analysis import jain
 from tailback.papers.lab import Lab
 from tailback.papers.packet_pair import (
     benchmarks,
@@ -35,7 +36,7 @@ from tailback.papers.packet_pair.scenes import (
     transport,
     watched,
 )
-from tailback.papers.packet_pair.traces import Steps, jain, logged, own_queue, published, sending_rate
+from tailback.papers.packet_pair.traces import Steps, logged, own_queue, published, sending_rate
 from tailback.pool import Pool
 from tailback.progress import Bar
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from tailback.analysis import mean_interval
+from tailback.analysis import jain, mean_interval
 from tailback.papers.item import Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import BOTTLENECK, TU, Source, base, base_parameters, packet_pair, watched
-from tailback.papers.packet_pair.traces import jain, numbers, published
+from tailback.papers.packet_pair.traces import numbers, published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from tailback.analysis import jain
 from tailback.papers.item import ChangedTest, Check, Fidelity, Outcome, Parameter
 from tailback.papers.packet_pair.scenes import TU, Source, base, base_parameters, watched
-from tailback.papers.packet_pair.traces import jain, sending_rate
+from tailback.papers.packet_pair.traces import sending_rate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

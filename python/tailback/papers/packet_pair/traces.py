@@ -93,8 +93,3 @@ def sending_rate(result: Result, source: int = 1) -> Steps:
     series = result.series(flow=f"{source}")
     rates = series["directed_rate"].fill_null(0.0).fill_nan(0.0).to_numpy()
     return Steps(series["time"].to_numpy() / TU, rates / RATE)
-
-
-def jain(values: NDArray[np.float64]) -> float:
-    """Jain's index of fairness."""
-    return float(np.sum(values) ** 2 / (len(values) * np.sum(values**2)))
