@@ -68,14 +68,7 @@ def measure(lab: Lab) -> Outcome:
     ]
     data = pl.DataFrame(
         [
-            {
-                "background": f"{load:g} Mbit/s",
-                "theta": theta,
-                "throughput_kBps": run.total,
-                "ci95": sac.interval(run).half_width,
-                "ci95_of_difference": sac.apart(run, each[0]),
-                "loss": run.loss,
-            }
+            {"background": f"{load:g} Mbit/s", **sac.against_threshold(theta, run, each[0]), "loss": run.loss}
             for load, each in runs.items()
             for theta, run in zip(sac.THRESHOLDS, each, strict=True)
         ]

@@ -53,14 +53,7 @@ def measure(lab: Lab) -> Outcome:
     )
     data = pl.DataFrame(
         [
-            {
-                "shift": f"{shift:g}",
-                "theta": theta,
-                "throughput_kBps": run.total,
-                "ci95": sac.interval(run).half_width,
-                "ci95_of_difference": sac.apart(run, each[0]),
-                "loss": run.loss,
-            }
+            {"shift": f"{shift:g}", **sac.against_threshold(theta, run, each[0]), "loss": run.loss}
             for shift, each in runs.items()
             for theta, run in zip(sac.THRESHOLDS, each, strict=True)
         ]

@@ -55,10 +55,7 @@ def measure(lab: Lab) -> Outcome:
     data = pl.DataFrame(
         [
             {
-                "theta": theta,
-                "throughput_kBps": run.total,
-                "ci95": sac.interval(run).half_width,
-                "ci95_of_difference": sac.apart(run, runs[0]),
+                **sac.against_threshold(theta, run, runs[0]),
                 "raw_kBps": float(run.penalised(0.0).mean()),
                 "loss": run.loss,
             }

@@ -223,6 +223,16 @@ def apart(run: Measured, base: Measured) -> float:
     return paired_interval(run.batches, base.batches).half_width
 
 
+def against_threshold(theta: float, run: Measured, first: Measured) -> dict[str, float]:
+    """A point of a curve against the threshold, as figures 9 to 11 have it; the difference is to the first one."""
+    return {
+        "theta": theta,
+        "throughput_kBps": run.total,
+        "ci95": interval(run).half_width,
+        "ci95_of_difference": apart(run, first),
+    }
+
+
 def table(run: Measured) -> Table:
     """CondProb as the first connection learnt it: pairs in the order in which they came."""
     return counted([first for first, _ in run.levels], [second for _, second in run.levels])
