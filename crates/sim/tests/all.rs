@@ -9,6 +9,7 @@ mod common;
 mod endpoints;
 mod feeding;
 mod feeding_apart;
+mod feeding_by_hand;
 mod laws;
 mod left_out;
 mod shared_links;
