@@ -146,7 +146,10 @@ def theta(scheme: Mapping[str, Any]) -> float:
 
 
 def test_figure_9_wants_a_dome(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert judged(monkeypatch, fig_9, lambda _, scheme: 500.0 - (theta(scheme) - 4.0) ** 2).holds
+    dome = judged(monkeypatch, fig_9, lambda _, scheme: 500.0 - (theta(scheme) - 4.0) ** 2)
+    assert dome.holds
+    assert dome.data["ci95_of_difference"][0] == 0.0
+    assert f"The difference to θ = {dome.data['theta'][0]} is" in dome.notes[0]
     assert not judged(monkeypatch, fig_9, lambda _, scheme: 500.0 + theta(scheme)).holds
     assert not judged(monkeypatch, fig_9, lambda _, scheme: 500.0 - theta(scheme)).holds
 

@@ -81,8 +81,8 @@ def measure(lab: Lab) -> Outcome:
         scenario=scenario(Run(place, 0.05, scheme_of(sac.threshold(4)))).to_toml(),
         notes=(
             "Expected levels lie between about 3 and 6, so thresholds from 1 to 3, and from 6 to 8, give the "
-            "same run. The difference to θ = 1 is "
-            "taken part by part of runs with the same random streams.",
+            "same run. The difference to "
+            f"θ = {sac.THRESHOLDS[0]} is taken part by part of runs with the same random streams.",
         ),
     )
 
