@@ -16,7 +16,7 @@ import pytest
 
 import tailback as tb
 from tailback.cli import app
-from tailback.commands.transfer import _resolved
+from tailback.commands.transfer import Common, _resolved, _Seen
 from tailback.errors import TailbackError
 from tailback.transfer import keys
 
@@ -263,3 +263,12 @@ def test_keys_are_written_and_read_again() -> None:
     for typed in ("é", "1", ""):  # No ASCII, no base32, too short.
         with pytest.raises(TailbackError, match="--key"):
             keys.invitation(typed)
+
+
+def test_a_path_that_has_become_narrower_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    seen = _Seen(Common("10 s", plaintext=True, out=None, as_json=False))
+    said = {"phase": "moving", "done": 1, "total": 2, "rtt_seconds": None}
+    for packet in (None, 1500, 1500, None, 1420, 1420):
+        seen.hear(json.dumps(said | {"packet_bytes": packet}))
+    line = "the path carries shorter packets now: at most 1,420 bytes each, and 1,500 before\n"
+    assert capsys.readouterr() == ("", line)

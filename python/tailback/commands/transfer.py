@@ -282,6 +282,7 @@ class _Seen:
         self._progress: Progress | None = None
         self._task: TaskID | None = None
         self._what = ""
+        self._packet: int | None = None
 
     def __enter__(self) -> _Seen:
         return self
@@ -301,8 +302,22 @@ class _Seen:
             typer.echo(f"{said['name']}, {said['total']:,} bytes, comes under {said['scheme']}", err=True)
         elif phase == "refused":
             typer.echo(f"refused {said['name']}, and still waiting: {said['why']}", err=True)
-        elif self._is_seen and said["total"]:
-            self._show(phase, said["done"], said["total"], said["rtt_seconds"])
+        else:
+            self._hear_of_packets(said["packet_bytes"])
+            if self._is_seen and said["total"]:
+                self._show(phase, said["done"], said["total"], said["rtt_seconds"])
+
+    def _hear_of_packets(self, longest: int | None) -> None:
+        """The longest packet, as long as it is known."""
+        if longest is None:
+            return
+        if self._packet is not None and longest < self._packet:
+            line = f"the path carries shorter packets now: at most {longest:,} bytes each, and {self._packet:,} before"
+            if self._progress is None:
+                typer.echo(line, err=True)
+            else:
+                self._progress.console.print(line)
+        self._packet = longest
 
     def _show(self, phase: str, done: int, total: int, rtt: float | None) -> None:
         progress = self._progress or self._begin()
