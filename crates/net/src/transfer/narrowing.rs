@@ -93,6 +93,11 @@ impl Narrowing {
         }
     }
 
+    /// Nothing is left to be sent: what a search would find is of no use any more.
+    pub(super) fn forget(&mut self) {
+        self.search = None;
+    }
+
     /// Whether something comes through, and it is being found out what: an end in sight, so nobody gives up now.
     pub(super) fn is_promising(&self) -> bool {
         self.search.as_ref().is_some_and(Search::is_answered)
@@ -266,6 +271,23 @@ mod tests {
             sessions += 1;
         }
         assert!(sessions < all().len());
+    }
+
+    /// Else somebody who acknowledges all in the middle of a search, and then says nothing of it, would be waited for.
+    #[test]
+    fn nothing_is_promising_when_all_is_acknowledged() {
+        let mut narrowing = Narrowing::new(all(), PATIENCE, Time::ZERO, 0);
+        let now = Time::ZERO + Span::from_secs(5);
+        let flow = Flow { now, done: 0, sent_packets: 9, sent_bytes: 9000, rtt: None, is_told: false };
+        assert_eq!(narrowing.turn(&flow), Turn::Begin);
+        assert_eq!(narrowing.turn(&flow), Turn::Ask(1472));
+        assert!(!narrowing.is_promising());
+        let next = now + Span::from_secs(1);
+        assert_eq!(narrowing.turn(&Flow { now: next, ..flow }), Turn::Ask(1232));
+        narrowing.answered(next, 1232);
+        assert!(narrowing.is_promising());
+        narrowing.forget();
+        assert!(!narrowing.is_promising());
     }
 
     proptest! {

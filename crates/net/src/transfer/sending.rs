@@ -189,6 +189,7 @@ impl<'a> Sending<'a> {
         }
         let is_told = channel.take_told();
         if done == self.size {
+            self.narrowing.forget();
             return Ok(None);
         }
         let flow = Flow {
