@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use accepting::accepting;
-use tailback_core::Bytes;
+use tailback_core::{Bytes, FlowId, Kind, Packet};
 use tailback_net::channel::{Message, Opened};
 use tailback_net::secure::{Initiator, Invitation, KeyPair};
 use tailback_net::transfer::Offer;
@@ -108,4 +108,19 @@ fn answers_to_what_was_asked_before_are_refused_and_repeated_ones_do_not_pile_up
         );
     }
     assert_eq!(std::iter::from_fn(|| ends.near.take_answer()).count(), 16);
+}
+
+/// Who began a session finds out which lengths leave this host, and goes on with those; who was called sends nothing so long.
+#[test]
+fn what_is_too_long_to_leave_is_lost_for_who_began_and_an_error_for_who_was_called() {
+    let mut ends = Ends::new();
+    let long = Packet::new(Kind::Data, FlowId(0), 0, Bytes::new(66_000));
+    let (now, frame) = (ends.clock.now(), vec![0; 66_000]);
+    assert!(!ends.near.take_told());
+    ends.near.send(now, &frame, &long).and_then(|()| ends.near.flush()).expect("lost");
+    assert!(ends.near.take_told() && !ends.near.take_told());
+    ends.near.say(now, &Message::Farewell);
+    assert_eq!(heard(&mut ends.far, ends.clock), "message");
+    let error = ends.far.send(now, &frame, &long).and_then(|()| ends.far.flush()).expect_err("too long");
+    assert!(error.to_string().contains("is longer than the way to the peer takes"), "{error}");
 }

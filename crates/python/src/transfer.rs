@@ -122,7 +122,7 @@ pub(crate) fn send_file(
     let (real, _entered) = RealRun::enter()?;
     let shared = &real;
     let classes = told.classes;
-    let (finished, teller) = py.detach(move || (sent(&config, scenario, &classes, &teller, shared), teller));
+    let (finished, teller) = py.detach(move || (sent(&config, &scenario, &classes, &teller, shared), teller));
     conclude(py, finished, &teller, &real)
 }
 
@@ -131,7 +131,7 @@ type Finished = Result<(Option<Recording>, Span, Value), moving::TransferError>;
 
 fn sent(
     config: &SendConfig,
-    scenario: Scenario,
+    scenario: &Scenario,
     classes: &Map<String, Value>,
     teller: &Teller,
     real: &RealRun,

@@ -239,7 +239,7 @@ mod tests {
         let mut count = 0_u32;
         let mut lossy = |_: f64, _: u16| {
             count += 1;
-            count % 16 == 0 || count % 3 == 0
+            count.is_multiple_of(3)
         };
         assert_eq!(session(&all(), 600, &mut lossy, |_| false).shortened, None);
     }
