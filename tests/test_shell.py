@@ -150,6 +150,14 @@ def test_a_mistake_in_each_direction_is_told_for_each() -> None:
     assert [problem.field for problem in caught.value.problems] == ["--rate", "--rate (down)"]
 
 
+def test_all_mistakes_are_told_at_once() -> None:
+    wrong = Link(delay="-1 ms", queue="fq-coddle", schedule="5 Mbit/s", up=["rate"], down=["loss=2"])
+    with pytest.raises(ScenarioError) as caught:
+        scenario_of(wrong)
+    told = [problem.field for problem in caught.value.problems]
+    assert sorted(told) == ["--delay", "--loss.probability (down)", "--queue", "--rate", "--schedule", "--up"]
+
+
 def test_a_wrong_option_ends_before_anything_starts() -> None:
     ended = shell("--rate", "fast", "--", "echo", "started")
     assert ended.returncode == 1

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from tailback.errors import Problem, ScenarioError
 from tailback.scenario.fields import from_text
@@ -14,12 +14,15 @@ from tailback.scenario.fields import from_text
 if TYPE_CHECKING:
     from tailback.scenario import Scenario
 
+P = ParamSpec("P")
+R = TypeVar("R")
 INSIDE: Final = "inside"
 OUTSIDE: Final = "outside"
 _PLACE: Final = re.compile(r"topology\.links\[0\](\.reverse)?(?:\.(.*))?")
 _OPTIONS: Final = ("rate", "delay", "buffer", "queue", "loss", "trace", "schedule")
 """Fields of the link that have an option of their own; others come from ``--up`` and ``--down``."""
 _DOWN: Final = " (down)"
+_ANY_RATE: Final = "1 Gbit/s"
 _WITHOUT_DELAY: Final = "100 packets"
 """The buffer of a link without a delay, which has no bandwidth-delay product."""
 
@@ -49,6 +52,7 @@ def scenario_of(link: Link) -> Scenario:
     """
     from tailback.scenario import Scenario
 
+    told: list[Problem] = []
     both = {
         "rate": link.rate,
         "delay": link.delay,
@@ -56,13 +60,17 @@ def scenario_of(link: Link) -> Scenario:
         "queue": from_text(link.queue),
         "loss": _loss(link.loss),
         "trace": _trace(link.trace) if link.trace else None,
-        "schedule": _schedule(link.schedule) if link.schedule else None,
+        "schedule": _gathered(told, _schedule, link.schedule) if link.schedule else None,
     }
     common = {name: value for name, value in both.items() if value is not None}
-    up, down = common | _fields(link.up, "--up"), common | _fields(link.down, "--down")
+    up, down = (
+        common | (_gathered(told, _fields, texts, option) or {})
+        for texts, option in ((link.up, "--up"), (link.down, "--down"))
+    )
     if any("rate" not in each and "trace" not in each for each in (up, down)):
-        allowed = "the link's rate, for example '20 Mbit/s', or a --trace of deliveries"
-        raise ScenarioError([Problem("--rate", "", allowed)], "tailback shell")
+        told.append(Problem("--rate", "", "the link's rate, for example '20 Mbit/s', or a --trace of deliveries"))
+        # So that the others are told too.
+        up, down = (each if "trace" in each else {"rate": _ANY_RATE, **each} for each in (up, down))
     if link.buffer is None:
         without = all(_is_nothing(each.get("delay")) for each in (up, down))
         for each in (up, down):
@@ -78,9 +86,21 @@ def scenario_of(link: Link) -> Scenario:
         "record": {"links": "all", **link.record},
     }
     try:
-        return Scenario.of(data)
+        made = Scenario.of(data)
     except ScenarioError as error:
-        raise ScenarioError(_once(error.problems), "tailback shell") from None
+        raise ScenarioError([*told, *_once(error.problems)], "tailback shell") from None
+    if told:
+        raise ScenarioError(told, "tailback shell")
+    return made
+
+
+def _gathered(told: list[Problem], read: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | None:
+    """What an option says; nothing where it says nothing that can be read, which is told with everything else."""
+    try:
+        return read(*args, **kwargs)
+    except ScenarioError as error:
+        told += error.problems
+        return None
 
 
 def _flow(name: str, start: str, end: str) -> dict[str, Any]:
