@@ -115,3 +115,26 @@ def test_a_notebooks_class_is_what_its_cells_and_their_modules_are(
     second = digest_of(part)
     (folder / "code_helper.py").write_text("SEGMENTS = 40\n")
     assert len({first, second, digest_of(part)}) == 3
+
+
+def test_a_class_typed_beside_a_script_is_what_was_typed_last(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = folder / "code_script.py"
+    script.write_text(PART.format(imports="", inside="pass", window="4"))
+    main = ModuleType("__main__")
+    main.__file__ = str(script)
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    exec(compile(script.read_text(), str(script), "exec"), vars(main))
+    written = digest_of(main.WindowOfElsewhere)
+    assert written == next(iter(modules_of(main.WindowOfElsewhere).values())), "of one in the file, the file's"
+    typed = []
+    for window in (5, 6):
+        exec(compile(PART.format(imports="", inside="pass", window=window), "<stdin>", "exec"), vars(main))
+        typed.append(digest_of(main.WindowOfElsewhere))
+    assert len({written, *typed}) == 3, (
+        "with kept runs of the one before, a sweep would have shown other code's figures"
+    )
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    exec("class Short(WindowOfElsewhere):\n    size = 1\n", vars(main))
+    short = digest_of(main.Short)
+    exec("class Short(WindowOfElsewhere):\n    size = 2\n", vars(main))
+    assert digest_of(main.Short) != short

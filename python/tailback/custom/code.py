@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 from tailback.custom.registry import Part
 
@@ -58,7 +58,17 @@ def digest_of(part: Part) -> str:
 def _is_settled(made: type, modules: Mapping[str, str]) -> bool:
     if made.__module__ not in modules:
         return True  # The library's.
-    return bool(modules[made.__module__]) and "<locals>" not in made.__qualname__
+    return bool(modules[made.__module__]) and "<locals>" not in made.__qualname__ and _is_from_its_file(made)
+
+
+def _is_from_its_file(made: type) -> bool:
+    """Whether a class was written in the file of its module. One that was typed beside a script, as in ``python -i`` or after
+    IPython's ``%run``, is of the module ``__main__`` too."""
+    functions = [inspect.unwrap(each) for each in vars(made).values() if isinstance(each, FunctionType)]
+    files = {Path(each.__code__.co_filename).name for each in functions}
+    if files:
+        return Path(str(getattr(sys.modules.get(made.__module__), "__file__", ""))).name in files
+    return made.__module__ != "__main__" or not hasattr(sys, "ps1")
 
 
 def _made_of(part: Part) -> Iterator[type]:
