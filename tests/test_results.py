@@ -132,6 +132,11 @@ def test_is_short_on_a_terminal_and_a_table_in_a_notebook(result: tb.Result, dum
     empty = dataclasses.replace(runs, table=runs.table.clear(), flows=runs.flows.clear(), links=runs.links.clear())
     assert "0 of 2 variants" in empty._repr_html_()
     assert "[topology]" in dumbbell._repr_html_()
+    foretold = dumbbell.predicted()
+    assert "Predicted, proportional" in foretold._repr_html_()
+    assert "(Mbit/s)" in foretold._repr_html_()
+    assert repr(result.plot).startswith("<Figures of a result: cdf(), ")
+    assert repr(runs.plot).startswith("<Figures of a sweep: cdf(), ")
     assert "[topology]" in str(dumbbell)
 
 

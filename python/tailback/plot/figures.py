@@ -19,6 +19,10 @@ class Figures:
         def __getattr__(self, name: str) -> NoReturn:
             raise NoFigureError(f"{name}: no such figure of {self._of}; expected {one_of(name, names_of(self))}")
 
+    def __repr__(self) -> str:
+        """How to ask for one."""
+        return f"<Figures of {self._of}: {', '.join(f'{name}()' for name in names_of(self))}>"
+
     def __call__(self, *_: object, **__: object) -> NoReturn:
         """Says how figures are asked for: elsewhere, ``plot`` is a function."""
         one, *others = names_of(self)

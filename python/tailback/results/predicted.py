@@ -3,6 +3,7 @@ of utility maximisation. The programme is solved in ``analysis/utility.py``."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,6 +15,7 @@ from pydantic_core import from_json
 from tailback import _core
 from tailback.analysis.utility import Floats, alpha_fair, max_min
 from tailback.errors import PredictionError
+from tailback.results.units import UNITS
 
 if TYPE_CHECKING:
     from tailback.results.result import Result
@@ -38,6 +40,14 @@ class Prediction:
     """What is maximised."""
     kkt_residual: float | None
     """How far the solution is from optimal, see ``tailback.analysis.utility.kkt_residual``; ``None`` with max-min."""
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: flows and links, in units that suit them."""
+        from tailback.results.notebook import as_html
+
+        units = {**UNITS, "predicted": "bit/s", "capacity": "bit/s", "predicted_delay": "s"}
+        told = f"<p>Predicted, {html.escape(self.fairness)}</p>"
+        return told + "".join(as_html(table, units) for table in (self.flows, self.links))
 
 
 def predict(
