@@ -61,6 +61,8 @@ def test_other_ideas_of_fairness(result: Result) -> None:
     assert equal.flows["predicted"].to_list() == pytest.approx([4e6, 4e6, 4e6])
     assert "predicted_delay" not in equal.links.columns
     assert result.predicted(1.0).flows.equals(result.predicted("proportional").flows)
+    with pytest.raises(PredictionError, match="fairness: 200 is not allowed; expected a smaller alpha, or max-min"):
+        result.predicted(200.0)
     nearly = result.predicted(40.0, {"short-0": 1}).flows["predicted"].to_list()
     assert nearly == pytest.approx([4e6, 4e6, 4e6], rel=0.02)
 

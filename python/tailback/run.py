@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailback import forked
 from tailback.custom import runs
+from tailback.errors import refused
 from tailback.memory import budget
 from tailback.results.from_core import result_of
 from tailback.results.warnings import TailbackWarning
@@ -52,6 +53,8 @@ def run_text(
 ) -> Result:
     """The same for a scenario as JSON; without warnings, which the result has."""
     chosen = None if seed is None else one(seed)
+    if progress is not None and not callable(progress):
+        raise refused("progress", progress, "a function of the part of the run that is done, or None")
     forked.check()
     began = time.monotonic()
     raw = runs.run(scenario, chosen, progress, budget(memory))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -50,6 +51,9 @@ class Prediction:
         return told + "".join(as_html(table, units) for table in (self.flows, self.links))
 
 
+_FAIRNESS = "proportional, max-min, or the alpha of alpha-fairness"
+
+
 def predict(
     scenario: str,
     fairness: Fairness = "proportional",
@@ -73,6 +77,8 @@ def predict(
     Raises:
         PredictionError: where there is nothing to predict.
     """
+    if not isinstance(fairness, str | Real) or isinstance(fairness, bool):
+        raise PredictionError(f"fairness: {fairness!r} is not allowed; expected {_FAIRNESS}")
     network = _core.network(scenario)
     present = _present(network, result)
     network, present = _with_loops(network, present)
@@ -179,12 +185,15 @@ def _solve(programme: _Programme, weights: Floats, fairness: Fairness) -> tuple[
     try:
         alpha = 1.0 if fairness == "proportional" else float(fairness)
     except ValueError:
-        raise PredictionError(
-            f"fairness: {fairness} is not allowed; expected proportional, max-min, or the alpha of alpha-fairness"
-        ) from None
+        raise PredictionError(f"fairness: {fairness} is not allowed; expected {_FAIRNESS}") from None
     if not 0.0 < alpha < np.inf:
         raise PredictionError(f"fairness: {alpha:g} is not allowed; expected an alpha above 0")
-    solved = alpha_fair(programme.routes, programme.capacities, weights, alpha)
+    with np.errstate(all="ignore"):  # Powers of so great an alpha are no numbers of a computer's: that is told below.
+        solved = alpha_fair(programme.routes, programme.capacities, weights, alpha)
+    if not (np.isfinite(solved.rates).all() and np.isfinite(solved.kkt_residual)):
+        raise PredictionError(
+            f"fairness: {alpha:g} is not allowed; expected a smaller alpha, or max-min, which it comes to"
+        )
     return solved.rates, solved.prices, solved.kkt_residual
 
 
