@@ -18,10 +18,11 @@ import heapq
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 
-from packet_pair_by_paper import Fuzzy
-from packet_pair_source_by_paper import Ack, Packet, Source
+from tests.packet_pair_by_paper import Fuzzy
+from tests.packet_pair_source_by_paper import Ack, Packet, Source
 
 SERVICE, LINE = 1.0, 0.1
 """Time units for a packet at the bottleneck and on a source's own line."""
@@ -141,7 +142,8 @@ class Network:
         changes: Sequence[tuple[float, float]] = (),
         estimator: Callable[[], Callable[[float, float], float]] = lambda: Fuzzy().next,
     ) -> None:
-        self.now, self.end, self.events, self.order = 0.0, end, [], count()
+        self.now, self.end, self.order = 0.0, end, count()
+        self.events: list[tuple[float, int, Callable[[], None]]] = []
         self.line, self.plans = line, plans
         self.queue = FairQueue(service, buffers)
         self.serving = False
@@ -172,6 +174,10 @@ class Network:
             )
             for index, plan in enumerate(plans)
         ]
+
+    def change(self, service: float) -> None:
+        """The bottleneck serves at another rate from now on."""
+        self.queue.change(self.now, service)
 
     def after(self, delay: float, what: Callable[[], None]) -> None:
         """``what`` happens later."""
@@ -226,7 +232,7 @@ class Network:
         for plan, source in zip(self.plans, self.sources, strict=True):
             self.after(plan.start, source.start)
         for time, service in self.changes:
-            self.after(time, lambda service=service: self.queue.change(self.now, service))
+            self.after(time, partial(self.change, service))
         while self.events and self.events[0][0] <= self.end:
             self.now, _, what = heapq.heappop(self.events)
             what()

@@ -10,12 +10,12 @@ from functools import cache
 from typing import Any
 
 import polars as pl
-from packet_pair_network_by_paper import FairQueue, Network, Plan
-from packet_pair_source_by_paper import FIRST, SECOND, SINGLE, Ack, Packet, Source
 
 import tailback as tb
 from tailback.papers.packet_pair import scenes
 from tailback.papers.packet_pair.traces import published
+from tests.packet_pair_network_by_paper import FairQueue, Network, Plan
+from tests.packet_pair_source_by_paper import FIRST, SECOND, SINGLE, Ack, Packet, Source
 
 NEAR = 4.7137
 """TU from a source to the bottleneck: a number that makes acknowledgements and ticks not fall on the same moment."""

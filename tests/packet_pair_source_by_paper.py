@@ -38,7 +38,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from packet_pair_by_paper import Fuzzy, averaged, bottleneck_queue, continuous, discrete
+from tests.packet_pair_by_paper import Fuzzy, averaged, bottleneck_queue, continuous, discrete
 
 ATTACK_UP, ATTACK_DOWN = 1.5, 0.8
 TIMEOUT_MULTIPLIER = 1.5

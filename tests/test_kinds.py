@@ -43,7 +43,11 @@ def test_every_plain_field_refuses_another_kind() -> None:
         for value in WRONG[kind]:
             with pytest.raises(tb.ScenarioError) as raised:
                 part(**{name: value})
-            said = [problem for problem in raised.value.problems if problem.field.removesuffix("_") == name.removesuffix("_")]
+            said = [
+                problem
+                for problem in raised.value.problems
+                if problem.field.removesuffix("_") == name.removesuffix("_")
+            ]
             assert [(problem.value, problem.allowed) for problem in said] == [(repr(value), ALLOWED[kind])], part
 
 
@@ -79,7 +83,7 @@ def test_files_and_python_refuse_the_same(tmp_path: Path) -> None:
 def test_numbers_of_numpy_are_taken_for_pythons() -> None:
     flows = tb.flows(np.int64(2), {"name": "cubic", "beta": np.float32(0.5)}, cells=np.bool_(True))  # type: ignore[arg-type]
     assert flows == tb.flows(2, {"name": "cubic", "beta": 0.5}, cells=True)
-    assert tb.Flow(scheme="reno", count=np.int64(2)) == tb.Flow(scheme="reno", count=2)  # type: ignore[arg-type]
+    assert tb.Flow(scheme="reno", count=np.int64(2)) == tb.Flow(scheme="reno", count=2)
 
 
 def test_a_bound_is_told_in_words() -> None:

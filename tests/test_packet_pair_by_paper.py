@@ -6,18 +6,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
-from packet_pair_by_paper import Fuzzy, ServiceKalman, alpha_crossed, alpha_of, appendix, averaged
-from packet_pair_network_by_paper import Network
-from packet_pair_recorded import Case, bottleneck, by_paper, frozen, replay, run, sent_by, served_by, told
-from packet_pair_source_by_paper import INC_FACTOR
 
 from tailback import _core
+from tailback.analysis import jain
 from tailback.papers.packet_pair import scenes
-from tailback.papers.packet_pair.traces import jain
+from tests.packet_pair_by_paper import Fuzzy, ServiceKalman, alpha_crossed, alpha_of, appendix, averaged
+from tests.packet_pair_network_by_paper import Network
+from tests.packet_pair_recorded import Case, bottleneck, by_paper, frozen, replay, run, sent_by, served_by, told
+from tests.packet_pair_source_by_paper import INC_FACTOR
 
 CHANCE = np.random.default_rng(7)
 SERIES = {
@@ -69,7 +71,7 @@ def test_the_fixed_average(name: str) -> None:
     seen = SERIES[name]
     for history in (0.1, 0.5, 0.9):
         found = _core.estimate(json.dumps({"name": "ewma", "history": history}), seen.tolist())
-        assert found == pytest.approx(estimates(lambda old, new, a=history: averaged(a, old, new), seen), rel=1e-12)
+        assert found == pytest.approx(estimates(partial(averaged, history), seen), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["noise", "steps and spikes"])
@@ -87,7 +89,7 @@ FOUR = tuple((None, 7.77 * index) for index in range(4))
 TEN = ((2000, 0.0), *((500, 1000.3 + 3.77 * index) for index in range(9)))
 PROGRAM = frozen(estimator=scenes.PROGRAM)
 DISCRETE = frozen(law={"name": "discrete", "alpha": 0.9})
-RECORDED: dict[str, tuple[Case, Callable[[], Estimator], dict[str, object]]] = {
+RECORDED: dict[str, tuple[Case, Callable[[], Estimator], dict[str, Any]]] = {
     "four sources that lose": (Case(FOUR, 1500.0), lambda: Fuzzy().next, {}),
     "ten sources that lose much": (Case(TEN, 3000.0), lambda: Fuzzy().next, {}),
     "a source that falls silent and floods": (Case(TEN[:8], 2600.0, PROGRAM), lambda: appendix().next, {}),
@@ -253,7 +255,7 @@ def test_table_4_on_average(number: int) -> None:
     network = by_paper(case, lambda: Fuzzy().next)
     lost = int(run(case).flows["retransmitted_packets"].sum())
     assert len(network.lost) == pytest.approx(lost, rel=0.2, abs=1)
-    for index, (packets, _) in enumerate(case.sources):
+    for index, (packets, _) in enumerate(TEN[:number]):
         # The very last may be alone, and then waits for its partner: 100 TU here, for a time-out in the appendix.
         mine = [at for at, source in network.served if source == index][packets - 3]
         assert served_by(run(case), index + 1)[packets - 3] == pytest.approx(mine, rel=0.03)

@@ -65,7 +65,9 @@ def test_nothing_that_is_written_takes_the_place_of_a_pipe_or_a_device(here: Pat
     for name, found in (("pipe", "is no regular file"), ("folder", "is a folder")):
         before = os.stat(name)
         for write in (result.to_csv, result.to_parquet, result.scenario.to_toml):
-            with pytest.raises(tb.StorageError, match=f"{name}: cannot be written, {found}; expected the path of a file"):
+            with pytest.raises(
+                tb.StorageError, match=f"{name}: cannot be written, {found}; expected the path of a file"
+            ):
                 write(here / name)
         assert os.stat(name) == before
 

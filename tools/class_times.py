@@ -1,7 +1,6 @@
 """How long calls of Python classes take in the laboratory, and how late packets are because of them, beside what is built in:
 the rows of the table in docs/custom-controller.md. What hosts take is measured as by ``host_times.py``."""
 
-import json
 import math
 import sys
 from collections.abc import Iterator
@@ -42,10 +41,8 @@ def row(name: str, rate: str, scenario: tb.Scenario) -> str:
     """One run's figures, as a line of the table; times in microseconds."""
     setup = Setup(scenario.to_json()).checked()
     result = run(setup)
-    written = json.loads(setup.scenario)
     # Members of a group have names of their own; the first one has the first hosts.
-    written["flows"][0]["name"] = result.flows["flow"][0]
-    host = both_ends(result, written, 0)["mean"]["sender"]
+    host = 1e6 * both_ends(result, result.flows["flow"][0], 0)["sender"].mean()
     calls, late = (_micros(result.real[what]) for what in ("calls", "lateness"))
     valid = "yes" if result.real["valid"] else "no"
     goodput = float(result.flows["throughput"].sum()) / 1e6

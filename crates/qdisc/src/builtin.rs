@@ -29,7 +29,7 @@ use crate::pushout::PushOut;
 use crate::red::Red;
 use crate::rem::Rem;
 use crate::tdqm::Tdqm;
-use crate::watched::{Periodic, Watched};
+use crate::watched::{MayLook, Periodic, Watched};
 
 /// A discipline at work, in the narrowest form that it has.
 #[derive(Debug)]
@@ -67,10 +67,9 @@ impl Built {
     }
 }
 
-impl Admission {
-    /// The law that looks at its queue at regular times, if it does.
+impl MayLook for Admission {
     #[inline]
-    pub(crate) fn periodic(&mut self) -> Option<&mut dyn Periodic> {
+    fn periodic(&mut self) -> Option<&mut dyn Periodic> {
         match self {
             Self::Rem(law) => Some(&mut **law),
             Self::Pi(law) => Some(&mut **law),
@@ -310,7 +309,7 @@ disciplines! {
     /// First in, first out, under any arrival policy.
     Fifo(Fifo<Admission>),
     /// The same, where its server may leave it waiting and the policy looks at it at regular times.
-    Watched(Box<Watched>),
+    Watched(Box<Watched<Admission>>),
     /// Drop-head and random drop.
     PushOut(PushOut),
     /// Strict priority lanes.

@@ -5,24 +5,29 @@
 //! Nothing joins or leaves such a queue between two calls. So whatever was due since the last one saw what waits now: no timer
 //! is needed, and a look costs a comparison, also where nothing was due.
 
-use tailback_core::{Backlog, Packet, QueueCx, QueueDiscipline, Time};
+use tailback_core::{ArrivalPolicy, Backlog, Packet, QueueCx, QueueDiscipline, Time};
 
-use crate::builtin::Admission;
 use crate::fifo::Fifo;
 
 /// A law that looks at its queue at regular times.
-pub(crate) trait Periodic {
+pub trait Periodic {
     /// Looks as often as was due until `now`; `backlog` has waited since the call before.
     fn look(&mut self, now: Time, backlog: &Backlog, cx: &QueueCx<'_>);
 }
 
+/// A policy of arrivals that may have such a law.
+pub trait MayLook: ArrivalPolicy {
+    /// The law, if it looks at its queue at regular times.
+    fn periodic(&mut self) -> Option<&mut dyn Periodic>;
+}
+
 /// A queue under a law that looks at it at regular times.
 #[derive(Debug)]
-pub struct Watched(Fifo<Admission>);
+pub struct Watched<P: ArrivalPolicy>(Fifo<P>);
 
-impl Watched {
+impl<P: MayLook> Watched<P> {
     /// A queue under this law.
-    pub(crate) const fn new(queue: Fifo<Admission>) -> Self {
+    pub(crate) const fn new(queue: Fifo<P>) -> Self {
         Self(queue)
     }
 
@@ -35,7 +40,7 @@ impl Watched {
     }
 }
 
-impl QueueDiscipline for Watched {
+impl<P: MayLook> QueueDiscipline for Watched<P> {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut QueueCx<'_>) {
         self.look(now, cx);
         self.0.enqueue(now, packet, cx);

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping
 from types import MethodType
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -70,13 +70,17 @@ def from_pydantic(error: ValidationError) -> list[Problem]:
     return list(found.values()) or [Problem("scenario", "what is given", str(error))]
 
 
+_ALWAYS: Final[Mapping[str, tuple[str, str]]] = {
+    "missing": ("", "a value, since there is no default"),
+    "extra_forbidden": ("an unknown field", "a field of this table"),
+}
+
+
 def _problem(entry: Any) -> Problem:
     field, value = _path(entry["loc"]), entry["input"]
     context = entry.get("ctx", {})
-    if entry["type"] == "missing":
-        return Problem(field, "", "a value, since there is no default")
-    if entry["type"] == "extra_forbidden":
-        return Problem(field, "an unknown field", "a field of this table")
+    if entry["type"] in _ALWAYS:
+        return Problem(field, *_ALWAYS[entry["type"]])
     if entry["type"] == "literal_error":
         return Problem(field, f'"{value}"', one_of(value, _NAMES.findall(context["expected"])))
     if entry["type"] == "union_tag_invalid":

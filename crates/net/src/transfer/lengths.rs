@@ -3,8 +3,8 @@
 
 use tailback_core::{Span, Time};
 
-use super::reach::SAFE;
-
+/// Datagrams of this length pass everywhere (RFC 8200 §5).
+pub(super) const SAFE: usize = 1232;
 /// Lengths of IP packets that ways are known to carry: of large frames, Ethernet, `PPPoE` (RFC 2516 §7), and of tunnels and
 /// virtual networks with what these put around a packet.
 const KNOWN: [usize; 10] = [9000, 1500, 1492, 1480, 1460, 1440, 1420, 1400, 1360, 1320];

@@ -1,6 +1,7 @@
 //! A file from one host to another: what is offered, how the two ends talk, and what is kept where it breaks off. Under
 //! which scheme the bytes travel is decided by the endpoints that the caller makes.
 
+mod config;
 mod error;
 mod hash;
 mod lengths;
@@ -20,12 +21,13 @@ use std::path::{Path, PathBuf};
 use tailback_core::{Bytes, Observation, Span, Stream, Time};
 
 use crate::secure::envelope;
+pub use config::SendConfig;
 pub use error::{TransferError, Tried};
 pub use hash::{Hash, hash_of};
 pub use offer::{LONGEST_NAME, Offer};
 pub use partial::Partial;
 pub use receive::{ReceiveConfig, Received, receive};
-pub use send::{SendConfig, Sent, send};
+pub use send::{Sent, send};
 
 /// How much of a stream may be on its way beyond what was delivered, and waits at the receiver at most.
 pub const RECEIVE_WINDOW: Bytes = Bytes::new(64 << 20);

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use tailback_core::{Bytes, Ecn, Span, Time};
 
 use super::error::{TransferError, Tried};
-use super::lengths::{Search, Step, lengths, pace};
+use super::lengths::{SAFE, Search, Step, lengths, pace};
 use super::{Seen, Watch, below};
 use crate::channel::LengthAnswer;
 use crate::clock::Clock;
@@ -20,8 +20,6 @@ use crate::secure::handshake::{Accepted, Initiator};
 use crate::socket::MarkedSocket;
 use crate::wait::wait;
 
-/// Datagrams of this length pass everywhere (RFC 8200 §5).
-pub(super) const SAFE: usize = 1232;
 /// How long the first answer is waited for; each further one twice as long, up to the greatest.
 const FIRST_WAIT: Span = Span::from_millis(200);
 const LONGEST_WAIT: Span = Span::from_secs(1);

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use tailback_core::{Bytes, Endpoint, FlowId, Span, Time};
 
+use super::config::SendConfig;
 use super::error::TransferError;
 use super::hash::{Hash, hash_of};
 use super::offer::{Offer, read_answer};
@@ -23,21 +24,6 @@ use crate::secure::handshake::{Accepted, Initiator};
 use crate::secure::{Invitation, KeyPair};
 use crate::socket::MarkedSocket;
 use crate::udp::{Driver, EdgeCounters};
-
-/// What to send, and where to.
-#[derive(Clone, Debug)]
-pub struct SendConfig {
-    /// The file.
-    pub file: PathBuf,
-    /// The receiver's addresses, which are tried in this order; the first that answers serves.
-    pub peers: Vec<SocketAddr>,
-    /// This host's keys and the receiver's invitation; in the clear without.
-    pub keys: Option<(KeyPair, Invitation)>,
-    /// How long the receiver may say nothing.
-    pub patience: Span,
-    /// The longest IP packet to try.
-    pub packet: Bytes,
-}
 
 /// A file that has arrived.
 #[derive(Clone, Debug)]

@@ -8,12 +8,12 @@ use std::net::{SocketAddr, UdpSocket};
 use rustix::io::Errno;
 use tailback_core::{Bytes, Endpoint, Event, Span, Time};
 
+use super::config::SendConfig;
 use super::error::TransferError;
 use super::narrowing::{Flow, Narrowing, Turn};
 use super::news::{Lack, News, Standing};
 use super::past::Past;
 use super::reach::{TOO_NARROW, connected, hint_of};
-use super::send::SendConfig;
 use super::{Phase, SIGN_OF_LIFE, Seen, TURN, Watch, about};
 use crate::buffer::SendBuffer;
 use crate::channel::{Message, SecuredChannel};

@@ -1,5 +1,5 @@
 //! A quantity that a source draws, as scenarios write it: a distribution as a table, or one value alone, which is always drawn.
-//! Which distributions there are is said in `distribution.rs` of `core`.
+//! Which distributions there are is said where [`Distribution`] is.
 
 use std::borrow::Cow;
 use std::fmt;
