@@ -5,7 +5,6 @@
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use tailback_core::{Bytes, Endpoint, FlowId, Span, Time};
 
@@ -21,7 +20,6 @@ use crate::buffer::SendBuffer;
 use crate::channel::{Message, SecuredChannel};
 use crate::clock::Clock;
 use crate::secure::handshake::{Accepted, Initiator};
-use crate::secure::{Invitation, KeyPair};
 use crate::socket::MarkedSocket;
 use crate::udp::{Driver, EdgeCounters};
 
