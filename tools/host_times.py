@@ -57,6 +57,8 @@ def measure(known: dict[str, str | None]) -> dict[str, dict[str, dict[str, list[
 
 def kept(times: NDArray[np.float64], name: str) -> list[float]:
     """Times that stand for all, in microseconds."""
+    if not len(times):
+        raise LabError(f"{name}: nothing was answered within {1e6 * LONGEST:g} µs")
     micros = 1e6 * times
     print(f"{name}: {len(micros)} times, {micros.mean():.1f} ± {micros.std():.1f} µs", file=sys.stderr, flush=True)
     return [round(float(value), 1) for value in np.quantile(micros, (np.arange(KEPT) + 0.5) / KEPT)]
@@ -90,7 +92,11 @@ def _offered(result: Result, flow: str, link: str, *, is_data: bool, at_end: boo
 
 
 def _answers(arrived: NDArray[np.float64], left: NDArray[np.float64], longest: float) -> NDArray[np.float64]:
-    """The times from the last arrival before a departure to this departure, of those that are no longer than given."""
+    """The times from the last arrival before a departure to this departure, of those that are no longer than given.
+
+    The simulator's batches last from their first arrival on. This is the same as long as a flow's packets come further apart than
+    hosts take, as they do at the rates that are measured: a packet of 1500 bytes takes 240 µs at 50 Mbit/s.
+    """
     place = np.searchsorted(arrived, left) - 1
     place, left = place[place >= 0], left[place >= 0]
     place, first = np.unique(place, return_index=True)

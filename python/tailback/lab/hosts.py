@@ -82,7 +82,8 @@ def nearest(hosts: Sequence[Hosts], rate: float) -> Hosts:
 
 
 def rate_of(scenario: Mapping[str, Any]) -> float:
-    """The rate of a scenario's link between routers, in bit/s; of several, of the slowest."""
+    """The rate of a scenario's link between routers, in bit/s; of several, of the slowest. Traces and schedules are not looked
+    at."""
     topology = scenario["topology"]
     return number(topology["rate"]) if "rate" in topology else min(number(link["rate"]) for link in topology["links"])
 
@@ -92,8 +93,8 @@ def take_time(scenario: dict[str, Any], kernel: Collection[str], hosts: Sequence
 
     In dumbbells and parking lots, where flows have hosts of their own, hosts take packets in batches (``coalescing`` of their
     access links), unless the scenario says so itself; of schemes that measure the time between packets each packet takes the
-    mean. Other topologies stay as they are; there ``send_jitter`` of the kernel's flows, and of ours that have any, is longer
-    by a random time of the same deviation.
+    mean. A host is as its own flow's end, also for flows that name it as theirs. Other topologies stay as they are; there
+    ``send_jitter`` of the kernel's flows, and of ours that have any, is longer by a random time of the same deviation.
     """
     if not hosts:
         return
