@@ -162,7 +162,7 @@ pub struct Impairments {
     pub duplication: Option<Chance>,
     /// Some packets are held back.
     pub reordering: Option<Reordering>,
-    /// Packets are taken in batches; those that are held back besides come by themselves.
+    /// Packets are taken in batches, those that were held back when they arrive at last.
     pub coalescing: Option<Coalescing>,
 }
 
@@ -182,6 +182,7 @@ impl Impairments {
 pub(crate) struct Fate {
     pub(crate) lost: bool,
     pub(crate) copied: bool,
+    /// How much later it arrives.
     pub(crate) held: Span,
 }
 
@@ -228,10 +229,13 @@ impl Wear {
             && stream.chance(reordering.probability)
         {
             held = reordering.min + (reordering.max - reordering.min).mul_f64(stream.uniform());
-        } else if let Some(batches) = &mut self.batches {
-            held = batches.take(now).since(now);
         }
         Fate { lost, copied, held }
+    }
+
+    /// When the far end takes a packet that arrives now.
+    pub(crate) fn taken(&mut self, now: Time) -> Time {
+        self.batches.as_mut().map_or(now, |batches| batches.take(now))
     }
 }
 
@@ -270,11 +274,11 @@ mod tests {
         let bursty = LossModel::GilbertElliott { to_bad: 0.01, to_good: 0.09, loss_good: 0.0, loss_bad: 0.5 };
         assert!((rate(bursty, 2_000_000) - 0.05).abs() < 2e-3);
     }
+
     fn coalesced(time: Distribution<Span>, arrivals: &[Time]) -> Vec<Span> {
         let impairments = Impairments { coalescing: Some(Coalescing { time }), ..Impairments::default() };
         let mut wear = Wear::new(&impairments, 3, "test");
-        let mut packet = Packet::new(Kind::Data, FlowId(0), 0, Bytes::new(1000));
-        arrivals.iter().map(|now| wear.strike(*now, &mut packet).held).collect()
+        arrivals.iter().map(|now| wear.taken(*now).since(*now)).collect()
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub(crate) struct Late {
     pub(crate) time: Time,
     pub(crate) order: u64,
     pub(crate) packet: Packet,
+    /// It has arrived, and waits only for its batch to be taken.
+    pub(crate) has_arrived: bool,
 }
 
 impl PartialEq for Late {

@@ -77,7 +77,10 @@ impl ReorderingConfig {
 }
 
 /// The far end takes packets in batches, as a network card that coalesces interrupts or a host whose program must first wake
-/// up: the first packet of a batch waits for a time, and all that arrive meanwhile are taken with it, in their order.
+/// up: the first packet of a batch waits for a time, and all that arrive meanwhile are taken with it, in their order. This is
+/// `rx-usecs` of `ethtool` without a greatest number of packets (`rx-frames`). A packet that waits counts as being on the wire:
+/// it arrives, for what is recorded too, when it is taken. What is lost on the wire begins no batch, and what `reordering` holds
+/// back joins a batch when it arrives at last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CoalescingConfig {
