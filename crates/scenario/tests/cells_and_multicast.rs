@@ -65,6 +65,23 @@ fn what_one_receiver_misses_goes_to_it_alone() {
     }
 }
 
+/// A receiver that takes packets in batches, behind a link on which copies are made as well.
+#[test]
+fn one_receiver_that_takes_packets_in_batches_misses_nothing_and_holds_the_others_up() {
+    let bulk = "source = { name = \"bulk\", size = \"1 MB\" }";
+    let finished = |more: &str| {
+        let outcome = run(&tree("\"sack\"", more, bulk));
+        let goodput = outcome.flows.counts("goodput_packets");
+        assert!(
+            goodput[1] > 1000 && goodput[1..].iter().all(|packets| *packets == goodput[1]),
+            "{goodput:?}"
+        );
+        outcome.flows.quantities("finished_seconds")[0]
+    };
+    let batches = finished("coalescing = { time = \"80 ms\" }\nduplication = { probability = 0.1 }");
+    assert!(batches > finished("") + 0.1, "{batches}");
+}
+
 #[test]
 fn groups_that_cannot_be_are_refused() {
     let refused = |text: &str, field: &str| {
@@ -111,5 +128,17 @@ fn a_lost_cell_costs_its_packet_which_is_retransmitted() {
     let torn = outcome.flows.counts("discarded_packets")[0];
     assert!(torn > 5, "{torn}");
     assert!(outcome.flows.quantities("finished_seconds")[0].is_finite());
+    assert_eq!(outcome.flows.counts("goodput_packets")[0], 1_000_000_u64.div_ceil(460));
+}
+
+#[test]
+fn cells_that_are_taken_in_batches_stay_in_order() {
+    // Packet pairs of one batch would pass for a link without limit, and fill the buffer.
+    let text = dumbbell("source = { name = \"bulk\", size = \"1 MB\" }")
+        .replace(PAIRS, "{ name = \"fixed-window\", window = \"20 packets\" }")
+        .replace("queue =", "coalescing = { time = { name = \"exponential\", mean = \"3 ms\" } }\nqueue =");
+    let outcome = run(&text);
+    assert_eq!(outcome.flows.counts("discarded_packets")[0], 0, "no packet is torn");
+    assert_eq!(outcome.flows.counts("retransmitted_packets")[0], 0);
     assert_eq!(outcome.flows.counts("goodput_packets")[0], 1_000_000_u64.div_ceil(460));
 }
