@@ -34,7 +34,19 @@ struct Way {
     staged: bool,
     lost: Option<f64>,
     wear: Option<(f64, f64)>,
+    /// The far end takes packets in batches.
+    batches: Option<Distribution<Span>>,
     change: bool,
+}
+
+/// Batches that end at instants of their own, or at such at which other things happen as well.
+fn batches() -> impl Strategy<Value = Option<Distribution<Span>>> {
+    let times = vec![
+        Distribution::exponential(Span::from_micros(900)),
+        Distribution::constant(Span::from_millis(1)),
+        Distribution::constant(Span::from_nanos(1)),
+    ];
+    prop::option::weighted(0.1, prop::sample::select(times))
 }
 
 /// What waits where.
@@ -127,31 +139,33 @@ fn ways() -> impl Strategy<Value = Way> {
     ];
     let lost = prop::option::weighted(0.08, 0.01..0.1_f64);
     let wear = prop::option::weighted(0.08, (0.0..0.1_f64, 0.0..0.1_f64));
-    (rate, delay, queue, prop::bool::weighted(0.05), lost, wear, prop::bool::weighted(0.03)).prop_map(
-        |(rate, delay, queue, staged, lost, wear, change)| Way {
+    let (staged, change) = (prop::bool::weighted(0.05), prop::bool::weighted(0.03));
+    (rate, delay, queue, staged, lost, wear, batches(), change).prop_map(
+        |(rate, delay, queue, staged, lost, wear, batches, change)| Way {
             rate,
             delay,
             queue,
             staged,
             lost,
             wear,
+            batches,
             change,
         },
     )
 }
 
 fn access() -> impl Strategy<Value = Access> {
-    let quiet = (prop::sample::select(vec![0_u64, 1, 1_000_000, 5_000_000]), any::<bool>()).prop_map(
-        |(delay, fast)| Way {
-            rate: if fast { 80_000_000 } else { 8_000_000 },
-            delay,
-            queue: Queue::Unbounded,
-            staged: false,
-            lost: None,
-            wear: None,
-            change: false,
-        },
-    );
+    let delay = prop::sample::select(vec![0_u64, 1, 1_000_000, 5_000_000]);
+    let quiet = (delay, any::<bool>(), batches()).prop_map(|(delay, fast, batches)| Way {
+        rate: if fast { 80_000_000 } else { 8_000_000 },
+        delay,
+        queue: Queue::Unbounded,
+        staged: false,
+        lost: None,
+        wear: None,
+        batches,
+        change: false,
+    });
     let own = prop::collection::vec(prop_oneof![8 => quiet, 1 => ways()], 4).prop_map(|ways| {
         let ways = <[Way; 4]>::try_from(ways).expect("four");
         Access::Own(Box::new(ways))
@@ -298,11 +312,10 @@ fn spec(name: String, way: &Way) -> LinkSpec {
                 min: Span::from_millis(1),
                 max: Span::from_millis(9),
             }),
-            coalescing: way
-                .change
-                .then(|| Coalescing { time: Distribution::exponential(Span::from_micros(900)) }),
+            coalescing: None,
         };
     }
+    spec.impairments.coalescing = way.batches.clone().map(|time| Coalescing { time });
     if way.change {
         spec.schedule =
             vec![Change { at: Time::from_nanos(70_000_000), rate: Some(rate.mul_f64(0.5)), delay: None }];
