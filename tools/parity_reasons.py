@@ -18,7 +18,7 @@ from tools.pages import table
 from tools.parity_cells import CELLS, PAIRS, Cell
 
 Data = dict[str, Any]
-SEEDS = 200
+SEEDS = 40
 
 
 @dataclass(frozen=True)
