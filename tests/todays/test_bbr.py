@@ -23,7 +23,7 @@ def test_bbr3_leaves_startup_when_the_rate_is_flat() -> None:
     assert order[:6] == [0.0, 1.0, 3.0, 4.0, 5.0, 2.0]
     assert {6.0} <= set(order), "a probe of the round trip time"
     rate = noted(result, "bandwidth").filter(pl.col("time") > 5)["value"] * 8
-    assert float(rate.median()) == pytest.approx(10e6, rel=0.02)  # type: ignore[arg-type]
+    assert float(rate.median()) == pytest.approx(10e6, rel=0.02)  # type: ignore[arg-type]  # Of numbers, a number.
 
 
 @pytest.mark.parametrize(

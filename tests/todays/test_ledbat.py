@@ -56,8 +56,8 @@ def test_a_clock_that_drifts_takes_from_ledbats_target(drift: float) -> None:
 def test_a_late_ledbat_flow_starves_the_first_and_reno_starves_ledbat() -> None:
     """The latecomer takes the first one's 100 ms for the path and aims above them (RFC 6817 is known for it); a Reno flow
     that fills a larger buffer keeps nearly everything."""
-    link = {"rate": "10 Mbit/s", "delay": "18 ms", "buffer": "8 BDP", "warm_up": "80 s", "duration": "120 s"}
-    link["access"] = ACCESS  # type: ignore[assignment]
+    times = {"warm_up": "80 s", "duration": "120 s"}
+    link: dict[str, Any] = {"rate": "10 Mbit/s", "delay": "18 ms", "buffer": "8 BDP", "access": ACCESS, **times}
     pair = [tb.flows(1, "ledbat", name="first"), tb.flows(1, "ledbat", name="late", start="20 s")]
     late = tb.dumbbell(**link, flows=pair).run().flows
     assert late.filter(pl.col("group") == "late")["goodput"][0] / late["goodput"].sum() > 0.9
@@ -67,8 +67,8 @@ def test_a_late_ledbat_flow_starves_the_first_and_reno_starves_ledbat() -> None:
 
 
 def test_ledbat_plus_plus_gives_way_to_reno_and_shares_with_a_late_flow() -> None:
-    link = {"rate": "10 Mbit/s", "delay": "18 ms", "buffer": "4 BDP", "warm_up": "60 s", "duration": "180 s"}
-    link["access"] = ACCESS  # type: ignore[assignment]
+    times = {"warm_up": "60 s", "duration": "180 s"}
+    link: dict[str, Any] = {"rate": "10 Mbit/s", "delay": "18 ms", "buffer": "4 BDP", "access": ACCESS, **times}
     with_reno = tb.dumbbell(
         **link, flows=[tb.flows(1, "ledbat-plus-plus", name="back"), tb.flows(1, "sack", name="reno")]
     ).run()

@@ -31,7 +31,7 @@ def test_media_follow_the_capacity(scheme: str) -> None:
     for begin, end, rate in ((25, 40, 1e6), (70, 80, 0.6e6), (105, 120, 1e6)):
         part = series.filter((pl.col("time") > begin) & (pl.col("time") <= end))
         waits = part["queue_bytes"] * 8 / rate
-        assert float(waits.median()) < 0.1, (begin, end)  # type: ignore[arg-type]
+        assert float(waits.median()) < 0.1, (begin, end)  # type: ignore[arg-type]  # Of numbers, a number.
         flow = result.series(flow=str(result.flows["flow"][0])).filter(
             (pl.col("time") > begin) & (pl.col("time") <= end)
         )

@@ -21,7 +21,7 @@ _TIMED: Final = frozenset({"packet-pair"})
 """Schemes that measure the time between packets: our endpoints have the kernel's stamps of them, so that batches do not disturb
 what is measured."""
 _AT_ONCE: Final = 1e-9
-"""Seconds: the shortest time of a batch."""
+"""Seconds: the shortest time of a batch. A list of hosts has a table for each, so one that takes each packet at once has this."""
 
 
 @dataclass(frozen=True)
