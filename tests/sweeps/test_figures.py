@@ -67,6 +67,16 @@ def test_the_axis_of_delay_runs_backwards(runs: tb.Runs) -> None:
     assert left > right
 
 
+def test_goodput_may_stand_in_place_of_throughput(runs: tb.Runs) -> None:
+    axis = runs.plot.throughput_delay(by="group", rate="goodput").axes[0]
+    assert axis.get_ylabel() == "mean goodput per flow (Mbit/s)"
+    drawn = np.sort(np.concatenate([np.asarray(line.get_ydata()) for line in axis.lines if line.get_alpha()]))
+    assert drawn == pytest.approx(np.sort(runs.groups["goodput"].to_numpy()) / 1e6)
+    assert drawn != pytest.approx(np.sort(runs.groups["throughput"].to_numpy()) / 1e6)
+    with pytest.raises(KeyError, match=r"godput: no such rate; expected .*did you mean goodput"):
+        runs.plot.throughput_delay(rate="godput")
+
+
 def test_an_ellipse_is_that_of_the_covariance() -> None:
     random = np.random.default_rng(3)
     points = random.multivariate_normal([3.0, 5.0], [[4.0, 1.5], [1.5, 1.0]], size=4000)

@@ -34,6 +34,7 @@ class RunPlots(Figures):
         *,
         by: str | Sequence[str] | None = None,
         delay: str = "queueing_delay",
+        rate: str = "throughput",
         ellipse: float = 1.0,
         ax: Axes | None = None,
     ) -> Figure:
@@ -46,9 +47,10 @@ class RunPlots(Figures):
                 where there are several, and all axes.
             delay: ``"queueing_delay"``, ``"queueing_delay_p50"``, ``…_p95`` or ``…_p99`` of the bottleneck, or the
                 flows' ``"mean_rtt"`` or ``"rtt_p95"``.
+            rate: ``"throughput"``, or ``"goodput"``, as RFC 7928 has it.
             ellipse: its size in standard deviations.
         """
-        return self._drawn(scatter.throughput_delay, 4.2, ax, by=by, delay=delay, ellipse=ellipse)
+        return self._drawn(scatter.throughput_delay, 4.2, ax, by=by, delay=delay, rate=rate, ellipse=ellipse)
 
     def over(
         self,

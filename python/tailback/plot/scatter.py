@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from tailback.sweeps import Runs
 
+RATES = ("throughput", "goodput")
+"""What may go upwards."""
 NAMED = 24
 """More series than this have no entry each in the legend."""
 _SIZE = 7.0
@@ -29,7 +31,7 @@ _BELOW_ZERO = -0.02
 
 
 def throughput_delay(
-    made: Figure, axis: Axes, runs: Runs, *, by: str | Sequence[str] | None, delay: str, ellipse: float
+    made: Figure, axis: Axes, runs: Runs, *, by: str | Sequence[str] | None, delay: str, rate: str, ellipse: float
 ) -> None:
     """Draws it; see ``RunPlots.throughput_delay``."""
     # Where schemes are compared, each is in the place of all groups' own.
@@ -39,18 +41,20 @@ def throughput_delay(
     delays = [name for name in statistics.metrics_of(runs.table) if name.startswith(("queueing_delay", "mean_rtt"))]
     if delay not in (*delays, "rtt_p95", "min_rtt"):
         raise unknown("delay", delay, [*delays, "rtt_p95", "min_rtt"])
+    if rate not in RATES:
+        raise unknown("rate", rate, list(RATES))
     if not ellipse > 0.0:
         raise refused("ellipse", ellipse, "standard deviations, above 0")
-    points = _points(runs, delay, grouped="group" in columns)
+    points = _points(runs, rate, delay, grouped="group" in columns)
     if points.is_empty():
         raise NotFoundError("no run succeeded; see runs.failed")
-    rate_label, rate = series.label_of("throughput", runs.units, points["throughput"])
+    rate_label, unit = series.label_of(rate, runs.units, points[rate])
     delay_label, time = series.label_of(delay, runs.units, points[delay])
     if by is None:
         columns = _told_apart(points, columns)
     looks = _Looks(points, columns)
     for values, part in points.group_by(columns, maintain_order=True) if columns else [((), points)]:
-        x, y = part[delay].to_numpy() * time, part["throughput"].to_numpy() * rate
+        x, y = part[delay].to_numpy() * time, part[rate].to_numpy() * unit
         look = looks.of(values)
         axis.plot(x, y, linestyle="none", marker=look["marker"], color=look["color"], alpha=0.3, markersize=3)
         middle = ([np.median(x)], [np.median(y)])
@@ -60,8 +64,8 @@ def throughput_delay(
             colour = look["color"]
             axis.add_patch(covariance_ellipse(x, y, ellipse, facecolor=colour, alpha=0.15, edgecolor=colour))
     axis.set_xlabel(delay_label)
-    each = "mean throughput per flow" if "group" in columns else "throughput of all flows"
-    axis.set_ylabel(rate_label.replace("throughput", each))
+    each = f"mean {rate} per flow" if "group" in columns else f"{rate} of all flows"
+    axis.set_ylabel(rate_label.replace(rate, each))
     axis.margins(0.12)
     # An ellipse may reach below zero, where there is nothing.
     axis.set_xlim(left=max(axis.get_xlim()[0], _BELOW_ZERO * axis.get_xlim()[1]))
@@ -147,15 +151,15 @@ def covariance_ellipse(x: NDArray[np.float64], y: NDArray[np.float64], deviation
     return Ellipse((float(x.mean()), float(y.mean())), float(width), float(height), angle=angle, linewidth=0.8, **looks)
 
 
-def _points(runs: Runs, delay: str, *, grouped: bool) -> pl.DataFrame:
-    """One row per run, or per run and group, with ``throughput`` and the delay."""
+def _points(runs: Runs, rate: str, delay: str, *, grouped: bool) -> pl.DataFrame:
+    """One row per run, or per run and group, with the rate and the delay."""
     keys = ["variant", "seed"]
     if not grouped:
         if delay in runs.table.columns:
-            return runs.table.drop_nulls(["throughput", delay])
+            return runs.table.drop_nulls([rate, delay])
         means = runs.flows.group_by(keys, maintain_order=True).mean().select(*keys, delay)
-        return runs.table.join(means, on=keys, how="left", maintain_order="left").drop_nulls(["throughput", delay])
+        return runs.table.join(means, on=keys, how="left", maintain_order="left").drop_nulls([rate, delay])
     table = runs.groups
     if delay not in table.columns:
         table = table.join(runs.table.select(*keys, delay), on=keys, how="left", maintain_order="left")
-    return table.drop_nulls(["throughput", delay])
+    return table.drop_nulls([rate, delay])
