@@ -83,6 +83,10 @@ comparison: $(STAMPS)/core ## All schemes on one set of networks, into docs/comp
 home: $(STAMPS)/core ## A household under five pairs of queues on four access lines, into docs/home.md; ARGS=--quick for a look, in out/home
 	$(BIN)/python -m tools.write_home $(ARGS)
 
+.PHONY: queues
+queues: $(STAMPS)/core ## Disciplines under the scenarios of RFC 7928, into docs/howto/evaluate-queue.md; ARGS=--quick for a look, in out/queues
+	$(BIN)/python -m tools.write_queues $(ARGS)
+
 .PHONY: tdqm
 tdqm: $(STAMPS)/core ## The items of TDQM and TCP Newark and the experiments beside them, into docs/tdqm.md
 	$(BIN)/python -m tools.write_tdqm

@@ -43,6 +43,10 @@ ELSEWHERE = {
         ("make home", "make home ARGS=--quick"),
         "takes minutes of all cores; tests/test_home.py builds every row and runs two, shorter",
     ),
+    **dict.fromkeys(
+        ("make queues", "make queues ARGS=--quick"),
+        "takes minutes of all cores; tests/test_queues.py runs every scenario under one queue",
+    ),
     ".venv/bin/tailback reproduce mtsc/fig-5": "takes a minute of all cores; tests/test_papers.py does it with fewer packets",
     "cargo run --example custom_scheme": "the tests of Rust build this example and run what it runs",
     "source .venv/bin/activate": "changes a shell and does nothing else; commands here run in that environment",
