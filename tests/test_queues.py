@@ -105,6 +105,16 @@ def test_tcp_friendly_senders() -> None:
     assert windows == {"3 packets", "10 packets"}
 
 
+def test_an_exact_clock_would_make_timers_expire_for_nothing() -> None:
+    """Why the files have a clock of 10 ms; `docs/model.md` says so too."""
+    coarse = tb.Scenario.from_toml(GUIDE / "tcp_friendly.toml")
+    exact = coarse.replace(**{"flows[0].transport.rto.tick": "0 s"})
+    minimum = exact.replace(**{"flows[0].transport.rto.min": "1 s"})
+    expired = [made.run().flows["timeouts"][0] for made in (coarse, exact, minimum)]
+    assert expired[0] == expired[2] == 0
+    assert expired[1] > 0
+
+
 def test_aggressive_and_unresponsive_senders() -> None:
     (cubic,) = flows("aggressive")
     assert endless(cubic)
