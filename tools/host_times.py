@@ -24,6 +24,13 @@ FULL = 1000
 """Larger packets are data, bytes."""
 LONGEST = 200e-6
 """Seconds. What leaves later answers something else: an acknowledgement that was waited for, or a packet of before."""
+AT_ONCE = 3
+"""So many segments beside a hole are acknowledged when they come; Linux holds further ones back."""
+GROWING = 64
+"""So many segments after a hole, and for so long from the beginning on, the kernel's receiver offers a window that grows. Then it
+acknowledges what comes in order before its program has read it."""
+BEGINNING = 3.0
+"""Seconds."""
 KEPT = 20
 """So many times are kept of each end, all equally likely: the middles of so many equal parts of those that were measured."""
 Times = dict[str, dict[str, list[NDArray[np.float64]]]]
@@ -34,7 +41,7 @@ def measure(known: dict[str, str | None]) -> dict[str, dict[str, dict[str, list[
     """By rate in bit/s, by who carries the flow and by end, in microseconds."""
     told = {}
     for rate, delay, _ in CELLS:
-        times: Times = {who: {"sender": [], "receiver": []} for who in ("kernel", "ours")}
+        times: Times = {"kernel": {end: [] for end in ("sender", "receiver", "reading")}, "ours": {"sender": [], "receiver": []}}
         for pair in PAIRS:
             setup = Cell(rate, delay, SECONDS, pair, is_jittered=False).setup(known).checked()
             scenario = json.loads(setup.scenario)
@@ -46,7 +53,7 @@ def measure(known: dict[str, str | None]) -> dict[str, dict[str, dict[str, list[
                 )
             for index, flow in enumerate(scenario["flows"]):
                 who = "kernel" if flow["name"] in setup.kernel else "ours"
-                for end, found in both_ends(result, flow["name"], index).items():
+                for end, found in both_ends(result, flow["name"], index, is_read=who == "kernel").items():
                     times[who][end].append(found)
         told[str(round(number(rate)))] = {
             who: {end: kept(np.concatenate(found), f"{rate}, {who}, {end}") for end, found in ends.items()}
@@ -64,31 +71,63 @@ def kept(times: NDArray[np.float64], name: str) -> list[float]:
     return [round(float(value), 1) for value in np.quantile(micros, (np.arange(KEPT) + 0.5) / KEPT)]
 
 
-def both_ends(result: Result, flow: str, index: int) -> dict[str, NDArray[np.float64]]:
-    """What a flow's sender and its receiver take, in seconds, by the packet log of a run."""
+def both_ends(result: Result, flow: str, index: int, *, is_read: bool) -> dict[str, NDArray[np.float64]]:
+    """What a flow's sender and its receiver take, in seconds, by the packet log of a run; ``is_read`` says whether the receiver
+    acknowledges what comes in order when its program has read it."""
     links = {"sender": (f"r0->s{index}", f"s{index}->r0"), "receiver": (f"r1->d{index}", f"d{index}->r1")}
     ends = {}
     for end, (before, after) in links.items():
-        arrived = _offered(result, flow, before, is_data=end == "receiver", at_end=True)
-        left = _offered(result, flow, after, is_data=end == "sender", at_end=False)
-        ends[end] = _answers(arrived, left, LONGEST)
+        arrived = _offered(result, flow, before, is_data=end == "receiver")
+        left = _offered(result, flow, after, is_data=end == "sender")
+        if end == "receiver" and is_read:
+            ends |= _reader(_at_end(arrived, result, before), left)
+        else:
+            ends[end] = _answers(_at_end(arrived, result, before), left["time"].to_numpy(), LONGEST)
     return ends
 
 
-def _offered(result: Result, flow: str, link: str, *, is_data: bool, at_end: bool) -> NDArray[np.float64]:
-    """When a link was offered a flow's packets, or when they are at its end: no packet waits on links to hosts."""
-    log = result.packets.filter(
+def _reader(arrived: NDArray[np.float64], left: pl.DataFrame) -> dict[str, NDArray[np.float64]]:
+    """What a receiver takes whose program reads: until it acknowledges at once, and how much longer until it has read.
+
+    Acknowledgements that are larger than the smallest tell of a hole.
+    """
+    times, sizes = left["time"].to_numpy(), left["size"].to_numpy()
+    place = np.searchsorted(arrived, times)
+    new = np.diff(place, prepend=0)
+    taken = times - arrived[np.maximum(place - 1, 0)]
+    is_beside = sizes > sizes.min()
+    in_row, since = _counted(is_beside), np.cumsum(new) - np.maximum.accumulate(np.where(is_beside, np.cumsum(new), 0))
+    is_answer = (new > 0) & (taken < LONGEST)
+    at_once = taken[is_answer & is_beside & (in_row <= AT_ONCE) & (new == 1)]
+    is_steady = (since >= GROWING) & (times >= times[0] + BEGINNING)
+    read = taken[is_answer & ~is_beside & is_steady]
+    return {"receiver": at_once, "reading": np.maximum(read - (at_once.mean() if at_once.size else 0.0), 0.0)}
+
+
+def _counted(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The number of each flag in a row of them; 0 where there is none."""
+    total = np.cumsum(flags)
+    before: NDArray[np.int64] = total - np.maximum.accumulate(np.where(flags, 0, total))
+    return before
+
+
+def _offered(result: Result, flow: str, link: str, *, is_data: bool) -> pl.DataFrame:
+    """When a link was offered a flow's packets, with their sizes."""
+    return result.packets.filter(
         (pl.col("event").cast(pl.String) == "offered")
         & (pl.col("flow").cast(pl.String) == flow)
         & (pl.col("link").cast(pl.String) == link)
         & ((pl.col("size") > FULL) == is_data)
-    )
-    offered = log["time"].to_numpy()
-    if not at_end:
-        return offered
+    ).select("time", "size")
+
+
+def _at_end(offered: pl.DataFrame, result: Result, link: str) -> NDArray[np.float64]:
+    """When packets are at the end of a link on which none waits, as none does on links to hosts."""
     described = result.links.row(by_predicate=pl.col("link") == link, named=True)
-    taken: NDArray[np.float64] = log["size"].to_numpy() * 8 / described["rate"] + described["delay"]
-    return offered + taken
+    at_end: NDArray[np.float64] = (
+        offered["time"].to_numpy() + offered["size"].to_numpy() * 8 / described["rate"] + described["delay"]
+    )
+    return at_end
 
 
 def _answers(arrived: NDArray[np.float64], left: NDArray[np.float64], longest: float) -> NDArray[np.float64]:

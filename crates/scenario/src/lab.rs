@@ -20,6 +20,7 @@ use crate::load::read;
 use crate::parts::{ReceiverConfig, SchemeConfig, SourceConfig, StreamConfig};
 use crate::problems::Problems;
 use crate::scenario::Scenario;
+use tailback_transport::SackCompression;
 
 /// The scheme that stands in a scenario for one of the kernel's that has no counterpart.
 const STAND_IN: &str = "cubic";
@@ -188,7 +189,13 @@ fn check_kernel(flow: &FlowConfig, congestion: &str, known: &[String], checker: 
 
 /// How the kernel acknowledges.
 fn delayed() -> ReceiverConfig {
-    ReceiverConfig { ack_every: ACK_EVERY, ack_delay: ACK_DELAY, ..ReceiverConfig::default() }
+    let sack_compression = Some(SackCompression::default());
+    ReceiverConfig {
+        ack_every: ACK_EVERY,
+        ack_delay: ACK_DELAY,
+        sack_compression,
+        ..ReceiverConfig::default()
+    }
 }
 
 /// Gives a flow that the kernel carries a counterpart's settings.

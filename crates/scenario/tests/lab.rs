@@ -9,6 +9,7 @@ use tailback_core::Span;
 use tailback_scenario::Scenario;
 use tailback_scenario::lab::{self, counterpart, counterpart_fields, of_value};
 use tailback_scenario::parts::{ReceiverConfig, SchemeConfig};
+use tailback_transport::SackCompression;
 use tailback_transport::wire::DATA_OVERHEAD;
 
 fn scenario(flows: &Value) -> Value {
@@ -47,7 +48,8 @@ fn counterparts_do_as_the_kernel_does() {
     let (scenario, kernel) = of_value(&scenario(&flows), Path::new("")).unwrap();
     let made = scenario.for_lab(&kernel, &known()).unwrap();
     let [kernel, ours] = &made.flows[..] else { panic!("two flows") };
-    // Linux acknowledges every second segment, and shakes hands.
+    // Linux acknowledges every second segment, compresses selective acknowledgements, and shakes hands.
+    assert_eq!(kernel.receiver.sack_compression, Some(SackCompression::default()));
     assert_eq!((kernel.receiver.ack_every, kernel.receiver.ack_delay), (2, Span::from_millis(40)));
     let SchemeConfig::Cubic(cubic) = &kernel.scheme.0 else { panic!("{:?}", kernel.scheme) };
     assert_eq!((cubic.counting, cubic.halve), (Counting::Bytes, Halve::Window));
@@ -68,7 +70,9 @@ fn the_counterpart_of_reno_is_the_same_by_its_fields() {
     assert_eq!((sack.counting, sack.halve), (Counting::Bytes, Halve::Window));
     let mut fields = counterpart_fields("reno").unwrap();
     assert_eq!(fields["scheme"], json!({"name": "sack", "counting": "bytes", "halve": "window"}));
-    assert_eq!(fields["receiver"], json!({"ack_every": 2, "ack_delay": "40 ms"}));
+    let sack_compression = json!({"delay": "1 ms", "rtt_share": 0.05, "slack": "100 µs", "count": 44});
+    let receiver = json!({"ack_every": 2, "ack_delay": "40 ms", "sack_compression": sack_compression});
+    assert_eq!(fields["receiver"], receiver);
     fields["name"] = "a".into();
     let written = Scenario::from_value(&self::scenario(&json!([fields])), Path::new("")).unwrap();
     assert_eq!(written.flows, made.flows);

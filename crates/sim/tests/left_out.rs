@@ -21,7 +21,7 @@ use tailback_transport::source::{
 };
 use tailback_transport::{
     AnyReceiver, AnySender, DatagramConfig, DatagramReceiver, DatagramSender, PacingConfig, Receiver,
-    ReceiverConfig, Sender, StreamConfig,
+    ReceiverConfig, SackCompression, Sender, StreamConfig,
 };
 
 /// A link one way: bit/s and nanoseconds.
@@ -480,9 +480,12 @@ fn ends(id: FlowId, talk: &Talk) -> (AnySender, AnyReceiver) {
     .serving(&needs);
     let params = config.controller_params();
     let parts = scheme.build(&params);
+    let reading = Distribution::Uniform { from: Span::ZERO, to: Span::from_millis(1) };
     let receiver = ReceiverConfig {
         ack_every: talk.ack_every,
         ack_delay: Span::from_millis(10),
+        sack_compression: talk.amount.is_multiple_of(3).then(SackCompression::default),
+        reading: talk.amount.is_multiple_of(4).then(|| reading.into()),
         ..ReceiverConfig::default()
     };
     let receiver = Receiver::new(id, Arc::new(receiver.serving(&needs).matching(&config)));

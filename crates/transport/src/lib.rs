@@ -32,7 +32,7 @@ pub use edge::{EdgeConfig, Egress, Ingress, ShapedGovernor};
 pub use ends::{AnyReceiver, AnySender};
 pub use multicast::{MulticastSender, Silent};
 pub use pacing::PacingConfig;
-pub use receiver::{AckDetail, Receiver, ReceiverConfig};
+pub use receiver::{AckDetail, Receiver, ReceiverConfig, SackCompression};
 pub use sender::Sender;
 pub use shaper::{Shaper, Verdict};
 pub use tailback_control::EcnEcho;

@@ -2,7 +2,9 @@
 //! of a feedback policy. What the reports say is decided by the policy, what the sender may ask for in `receiver/asked.rs`.
 
 mod asked;
+mod compression;
 mod config;
+mod reading;
 pub(crate) mod reassembly;
 pub(crate) mod reports;
 mod straight;
@@ -17,6 +19,8 @@ use tailback_core::{
 
 use crate::counters::ReceiverCounters;
 use asked::Asked;
+use compression::Compressing;
+pub use compression::SackCompression;
 pub use config::{AckDetail, ReceiverConfig};
 use reassembly::{Arrived, Reassembly};
 use reports::Reports;
@@ -30,13 +34,17 @@ struct Stamp {
     arrived: Time,
 }
 
-/// What segments carried beside data.
+/// What most receivers never need: what segments carried beside data, and why acknowledgements wait.
 #[derive(Default)]
 struct Told {
     /// The newest stamp.
     stamp: Stamp,
     /// The newest request.
     asked: Option<Asked>,
+    /// Acknowledgements that wait for each other.
+    compressing: Compressing,
+    /// By when the program will have read what is there.
+    read_by: Time,
     /// The straight way is left out, to compare with.
     no_straight_way: bool,
 }
@@ -67,7 +75,7 @@ pub struct Receiver {
     ack_deadline: Time,
     /// The number of the segment that arrived last.
     trigger: u64,
-    /// What segments carried beside data, where they have carried any.
+    /// What most never need, where it was needed.
     told: Option<Box<Told>>,
     readable: Bytes,
     reports: Option<Box<Reports>>,
@@ -117,7 +125,9 @@ impl Receiver {
 
     /// Whether it acts on packets alone and answers each at once: it never asks for a timer, and draws nothing at random.
     pub fn answers_at_once(&self) -> bool {
-        let is_prompt = self.config.ack_every <= 1 && !self.config.ack_requests;
+        let config = &self.config;
+        let waits = config.sack_compression.is_some() || config.reading.is_some();
+        let is_prompt = config.ack_every <= 1 && !config.ack_requests && !waits;
         is_prompt && self.reports.as_ref().is_none_or(|reports| reports.answers_at_once())
     }
 
@@ -189,6 +199,9 @@ impl Receiver {
             self.told.get_or_insert_default().stamp = Stamp { echo: stamp, arrived: now };
         }
         let payload = size.get().saturating_sub(u64::from(self.header));
+        if self.config.sack_compression.is_some() {
+            self.time_handshake(now, payload == 0);
+        }
         match self.stream.arrive(packet.number, size.get(), payload) {
             Arrived::InOrder { readable, filled } => {
                 self.counters.delivered_packets += readable.packets;
@@ -199,15 +212,24 @@ impl Receiver {
                 // A segment without data asks for a connection: only acknowledgements of data may wait (RFC 5681 §4.2,
                 // RFC 9293 §3.10.7.2). Behind PSH nothing may follow soon, which Linux acknowledges at once.
                 let alone = payload == 0 || packet.is_pushed();
+                let is_read = self.config.reading.is_some() && payload > 0;
+                if is_read {
+                    self.wake_reader(now, cx);
+                }
                 if self.config.ack_every <= self.unacknowledged || filled || marked || alone {
-                    self.ack_due = true;
+                    if is_read && !filled && !marked {
+                        self.acknowledge_when_read();
+                    } else {
+                        self.ack_due = true;
+                    }
                 } else if self.ack_deadline.is_never() {
                     self.ack_deadline = now + self.config.ack_delay;
                 }
                 true
             }
             Arrived::Beyond => {
-                self.ack_due = true;
+                self.ack_due |=
+                    marked || self.config.sack_compression.is_none() || !self.waits_beside_hole(now);
                 true
             }
             Arrived::Duplicate => {

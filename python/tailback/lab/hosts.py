@@ -30,20 +30,23 @@ class HostTimes:
 
     sender: tuple[float, ...]
     receiver: tuple[float, ...]
+    reading: tuple[float, ...] = ()
+    """How much longer the receiver takes for what comes in order, which it acknowledges when its program has read it; empty where
+    it makes no difference."""
 
     def each(self, change: Callable[[tuple[float, ...]], tuple[float, ...]]) -> HostTimes:
-        """The times of either end, changed."""
-        return HostTimes(change(self.sender), change(self.receiver))
+        """All times, changed."""
+        return HostTimes(change(self.sender), change(self.receiver), change(self.reading) if self.reading else ())
 
     @property
     def mean(self) -> float:
-        """The mean of both together, in seconds."""
-        return fmean(self.sender) + fmean(self.receiver)
+        """The mean of both together, in seconds, of what comes in order."""
+        return fmean(self.sender) + fmean(self.receiver) + fmean(self.reading or (0.0,))
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of both together, in seconds."""
-        return math.hypot(pstdev(self.sender), pstdev(self.receiver))
+        """The standard deviation of both together, in seconds, of what comes in order."""
+        return math.hypot(pstdev(self.sender), pstdev(self.receiver), pstdev(self.reading or (0.0,)))
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,7 @@ def measured() -> tuple[Hosts, ...]:
     told = json.loads((files("tailback.lab") / "hosts.json").read_text("utf-8"))
 
     def ends(times: Mapping[str, Sequence[float]]) -> HostTimes:
-        sender, receiver = (tuple(round(micros * 1e-6, 9) for micros in times[end]) for end in ("sender", "receiver"))
-        return HostTimes(sender, receiver)
+        return HostTimes(**{end: tuple(round(micros * 1e-6, 9) for micros in values) for end, values in times.items()})
 
     return tuple(Hosts(float(rate), ends(one["kernel"]), ends(one["ours"])) for rate, one in told.items())
 
@@ -92,9 +94,10 @@ def take_time(scenario: dict[str, Any], kernel: Collection[str], hosts: Sequence
     """Writes into a checked scenario what hosts take; ``kernel`` are the groups of flows that the kernel carries.
 
     In dumbbells and parking lots, where flows have hosts of their own, hosts take packets in batches (``coalescing`` of their
-    access links), unless the scenario says so itself; of schemes that measure the time between packets each packet takes the
-    mean. A host is as its own flow's end, also for flows that name it as theirs. Other topologies stay as they are; there
-    ``send_jitter`` of the kernel's flows, and of ours that have any, is longer by a random time of the same deviation.
+    access links), and programs of the kernel's flows take time to read (``receiver.reading``), unless the scenario says so itself;
+    of schemes that measure the time between packets each packet takes the mean. A host is as its own flow's end, also for flows
+    that name it as theirs. Other topologies stay as they are; there ``send_jitter`` of the kernel's flows, and of ours that have
+    any, is longer by a random time of the same deviation.
     """
     if not hosts:
         return
@@ -106,6 +109,8 @@ def take_time(scenario: dict[str, Any], kernel: Collection[str], hosts: Sequence
     near = topology["access"]
     far = topology.get("receiver_access") or copy.deepcopy(near)
     topology["receiver_access"] = far
+    if "coalescing" not in far:
+        _read(scenario, kernel, beside)
     for access, end in ((near, "sender"), (far, "receiver")):
         if "coalescing" not in access:
             ends = [
@@ -114,6 +119,18 @@ def take_time(scenario: dict[str, Any], kernel: Collection[str], hosts: Sequence
                 for _ in range(flow["count"])
             ]
             _write(access, ends)
+
+
+def _read(scenario: dict[str, Any], kernel: Collection[str], hosts: Hosts) -> None:
+    for flow in scenario["flows"]:
+        times = (hosts.kernel if flow["name"] in kernel else hosts.ours).reading
+        if times and "receiver" in flow and "reading" not in flow["receiver"]:
+            flow["receiver"]["reading"] = {"time": _empirical(times)}
+
+
+def _empirical(values: Sequence[float]) -> dict[str, Any]:
+    """Times in seconds, all equally likely."""
+    return {"name": "empirical", "values": [time(value) for value in values]}
 
 
 @dataclass(frozen=True)
@@ -131,7 +148,7 @@ class _End:
     def table(self) -> dict[str, Any]:
         """Its batches."""
         values = (_AT_ONCE,) if self.is_timed else self.times
-        return {"time": {"name": "empirical", "values": [time(value) for value in values]}}
+        return {"time": _empirical(values)}
 
 
 def _write(access: dict[str, Any], ends: Sequence[_End]) -> None:

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use tailback_control::{EcnEcho, Needs, Reliability};
 use tailback_core::{Bytes, Checker, Span};
 
+use super::compression::SackCompression;
 use crate::config::StreamConfig;
+use crate::source::Drawn;
 
 /// What acknowledgements say beyond RFC 2018.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +41,15 @@ pub struct ReceiverConfig {
     /// The longest delay of an acknowledgement, with `ack_every` above 1; default 100 ms (RFC 5681 §4.2: below
     /// 500 ms).
     pub ack_delay: Span,
+    /// How long the receiving program takes until it has read what has arrived, a time or a distribution of times: drawn when data
+    /// comes in order and nothing is being read. Such data is acknowledged when it has been read, as by Linux, and not when it
+    /// comes. What comes beside a hole or fills one is acknowledged as otherwise. No time where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Drawn<Span>>,
+    /// How acknowledgements beside a hole wait for each other, as Linux's do (`{}` has its settings): three leave at once, and
+    /// further ones together. Each leaves at once where absent, as RFC 5681 §4.2 says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack_compression: Option<SackCompression>,
     /// How congestion marks are echoed.
     pub ecn_echo: EcnEcho,
     /// What acknowledgements say beyond RFC 2018.
@@ -61,6 +72,8 @@ impl Default for ReceiverConfig {
             sack_block: Bytes::new(8),
             ack_every: 1,
             ack_delay: Span::from_millis(100),
+            reading: None,
+            sack_compression: None,
             ecn_echo: EcnEcho::Latched,
             ack_detail: AckDetail::Off,
             ack_requests: false,
@@ -108,5 +121,11 @@ impl ReceiverConfig {
         let delay = self.ack_delay;
         let allowed = !delay.is_zero() && delay <= Span::from_secs(10);
         checker.require(allowed, "ack_delay", delay, "more than 0 s, at most 10 s");
+        if let Some(reading) = &self.reading {
+            checker.within("reading", |checker| reading.check(checker));
+        }
+        if let Some(compression) = &self.sack_compression {
+            checker.within("sack_compression", |checker| compression.check(checker));
+        }
     }
 }

@@ -20,11 +20,13 @@ impl Receiver {
         self
     }
 
-    /// Whether every segment is acknowledged at once, by its number, and the application does not ask.
+    /// Whether every segment is acknowledged at once, by its number, nothing waits, and the application does not ask.
     pub(super) fn is_plain(config: &ReceiverConfig) -> bool {
         config.ack_every <= 1
             && config.ack_detail == AckDetail::Off
             && matches!(config.ecn_echo, EcnEcho::Latched | EcnEcho::PerPacket)
+            && config.sack_compression.is_none()
+            && config.reading.is_none()
             && !config.delivery_events
     }
 
